@@ -6,7 +6,7 @@ new sessions pass. One thread owns all of it: two that share an interpreter woul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from time import monotonic
 
@@ -77,22 +77,26 @@ class Backlog:
         self._outdated_after, self._has_outdated = None, True
 
     def take(self, limit: int) -> list[Unit]:
-        """Return up to `limit` units; [] when nothing was found in this step, which may take some milliseconds."""
+        """Return up to `limit` units to examine; [] when none was found in this step, which may take milliseconds."""
         if monotonic() >= self._next_look:
             self._next_look = monotonic() + _LOOK_SECONDS
             due = self._store.due_units(self._clock(), longest_pause=self._longest_pause, limit=limit)
             if due:
                 self._next_look = 0.0 if len(due) == limit else self._next_look
                 return due
-        return self._scan(limit) or self._outdated(limit)
+        return self._scan(limit)
 
-    def _outdated(self, limit: int) -> list[Unit]:
-        """Graded units whose rules are not ours, until the end of the ledger is reached once."""
+    def outdated(self, limit: int) -> list[OutdatedUnit]:
+        """Return up to `limit` graded units whose rules are not ours; the same ones until `pass_outdated`."""
         if not self._has_outdated:
             return []
         found = self._store.outdated_units(self._rules_version, after=self._outdated_after, limit=limit)
-        self._outdated_after, self._has_outdated = found[-1] if found else None, bool(found)
-        return [each.unit for each in found]
+        self._has_outdated = bool(found)
+        return found
+
+    def pass_outdated(self, found: Sequence[OutdatedUnit]) -> None:
+        """Go on behind these; at the end of the ledger there is nothing more."""
+        self._outdated_after = found[-1] if found else None
 
     def _scan(self, limit: int) -> list[Unit]:
         if not self._scanner.running:

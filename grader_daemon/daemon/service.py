@@ -155,10 +155,10 @@ class Service:
         finally:
             self._shut_down()
             if once:
-                self._log.info("run.finished", seconds=round(monotonic() - began, 1), **self._worker.outcomes)
+                self._log.info("run.finished", seconds=round(monotonic() - began, 1), **(+self._worker.outcomes))
 
     def _run_once(self) -> None:
-        """Grade what is there, and again where that taught another judge; the periodic jobs follow."""
+        """Grade what is there; the periodic jobs follow, and once more where they taught another judge."""
         self._work_off()
         if not self._is_settled():
             self._work_off()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable
+from datetime import datetime
 from time import monotonic
 
 import structlog
@@ -16,7 +17,6 @@ from grader_daemon.daemon.queue import WorkQueue
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.unit import Unit
-from grader_daemon.domain.verdict import Outcome
 from grader_daemon.errors import StoreError, StoreReplacedError
 from grader_daemon.pipeline.commit import IngestOutcome, IngestResult
 from grader_daemon.pipeline.ingest import Ingest
@@ -30,6 +30,7 @@ _BACKLOG_SECONDS = 0.25
 _A_FEW = 8
 _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 15.0
+_REDECIDED = "redecided"
 _STEADY_SECONDS = 60.0
 """The database is well when it could be written for so long."""
 
@@ -89,6 +90,8 @@ class Worker:
         self._resumed_at = float("-inf")
         self._tries = 0
         self._told = False
+        self._first_at: datetime | None = None
+        """When the first session was graded that `outcomes` count."""
         self.unrecorded: set[Unit] = set()
         """Units that a bug of ours keeps out of the ledger."""
         self.outcomes: Counter[str] = Counter()
@@ -127,8 +130,7 @@ class Worker:
             units = self._take()
             try:
                 self._settle_suspects()
-                if self._model_reload.look():
-                    self._count_anew()
+                self._model_reload.look()
                 units = self._those_in_time(units)
                 self._share(units)
                 while units and not self._queue.closed:
@@ -170,7 +172,8 @@ class Worker:
         if is_pressed and monotonic() < self._backlog_at:
             return
         self._backlog_at = monotonic() + _BACKLOG_SECONDS
-        found = self._those_in_time(self._backlog.take(_A_FEW if is_pressed else self._batch_sessions))
+        limit = _A_FEW if is_pressed else self._batch_sessions
+        found = self._those_in_time(self._backlog.take(limit) or self._redecide(limit))
         self._found += found
         if len(self._found) >= self._batch_sessions or self._ingest.helpers:
             self._ingest.hand_out(self._found)
@@ -219,10 +222,17 @@ class Worker:
                 self._pulse.beat()
                 self._collect()
 
-    def _count_anew(self) -> None:
-        """Forget the verdicts so far: others follow."""
-        for name in (IngestOutcome.GRADED, SessionState.OPEN, *Outcome):
-            self.outcomes.pop(name, None)
+    def _redecide(self, limit: int) -> list[Unit]:
+        """Give verdicts anew where another policy is in force; return the units that other rules graded."""
+        outdated = self._backlog.outdated(limit)
+        redecided, others = self._ingest.redecide(outdated) if outdated else ([], [])
+        self._backlog.pass_outdated(outdated)
+        for before, now in redecided:
+            self.outcomes[_REDECIDED] += 1
+            if self._first_at is not None and before.graded_at >= self._first_at:  # it is counted already
+                self.outcomes[_outcome(before)] -= 1
+                self.outcomes[_outcome(now)] += 1
+        return others
 
     def _wait_for_store(self, error: StoreError) -> None:
         """Accept nothing until the database can be written again.
@@ -280,6 +290,7 @@ class Worker:
         if grade is None:
             return
         self.outcomes[_outcome(grade)] += 1
+        self._first_at = min(self._first_at or grade.graded_at, grade.graded_at)
         self._log.info(
             "session.graded",
             session_id=grade.session_id,

@@ -211,6 +211,15 @@ class Changes:
             _add(self.tool_steps, key, counts, sign)
 
 
+def is_counted_alike(one: Grade, other: Grade) -> bool:
+    """Whether two verdicts on one session add the same to all sums; of what is counted nothing else is decided anew."""
+    return _verdict_of(one) == _verdict_of(other)
+
+
+def _verdict_of(grade: Grade) -> tuple[bool, bool | None, int, bool]:
+    return grade.task_completed, grade.completed, grade.response_quality, grade.has_scores
+
+
 def by_month(rows: dict[_Periodic, list[int]]) -> dict[_Periodic, list[int]]:
     """Sum rows of days by their month."""
     months: dict[_Periodic, list[int]] = {}

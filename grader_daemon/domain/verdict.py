@@ -177,6 +177,22 @@ def is_untaught(version: str, prior: str) -> bool:
     return version.partition("~")[0] == prior
 
 
+def is_same_but_policy(one: str, other: str) -> bool:
+    """Whether two versions of grades differ in the policy alone: of one, what is kept is enough to give the other.
+
+    Rules must be the same, and the prior, which stands for the features that are read.
+    """
+    before, after = GradeVersion.read(one), GradeVersion.read(other)
+    if before.rules != after.rules or before.model is None or after.model is None:
+        return False
+    return _prior_of(before.model) == _prior_of(after.model)
+
+
+def _prior_of(model: str) -> str:
+    """Return the prior that a model was learned from; see `learned_version` and `level_version`."""
+    return model.replace("~", "-").partition("-")[0]
+
+
 def redecided_version(version: str, policy: CompletionPolicy) -> str:
     """Return the version of a grade that another policy gave, under the rules that it was made with."""
     return f"{GradeVersion.read(version).rules}+{policy.version}"

@@ -49,7 +49,7 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
         "calibration.updated": Event(
             "notice",
             "before now policy labels better_by why",
-            "other weights, or another verdict, were adopted; everything is graded again",
+            "other weights, or another verdict, were adopted; verdicts are given anew, from what is kept of sessions",
             sentences.updated,
         ),
         "calibration.applied": Event(
@@ -170,8 +170,8 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
         ),
         "run.finished": Event(
             "info",
-            "seconds graded done not_done unsure no_answer open skipped retry_scheduled quarantined unchanged vanished"
-            " unrecorded",
+            "seconds graded done not_done unsure no_answer open redecided skipped retry_scheduled quarantined unchanged"
+            " vanished unrecorded",
             "`run --once` is done: how many sessions were graded, by verdict, and how many files were not;"
             " a number that is 0 is left out",
             sentences.finished,

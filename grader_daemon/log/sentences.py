@@ -107,6 +107,7 @@ _OUTCOMES = {
     "open": "open",
 }
 _REST = {
+    "redecided": "verdicts given anew: the grader changed",
     "skipped": "skipped",
     "retry_scheduled": "to be tried again",
     "quarantined": "given up: grader-daemon status",
@@ -182,7 +183,7 @@ def updated(facts: Facts) -> str:
     another = "another " if now == before else ""
     labels = f", learned from {count(facts.number('labels'), 'label')}," if facts.number("labels") else ""
     instead = f" instead of the {before}" if before and not another else ""
-    return f"{another or 'the '}{now}{labels} gives verdicts{instead} now; what was graded before is graded again"
+    return f"{another or 'the '}{now}{labels} gives verdicts{instead} now; those of before are given anew"
 
 
 def _judge(version: str) -> str:

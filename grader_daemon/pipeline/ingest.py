@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from time import monotonic
 
+from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.ledger import LedgerEntry
 from grader_daemon.domain.unit import Unit
+from grader_daemon.domain.verdict import is_same_but_policy
 from grader_daemon.errors import ReadError, StoreBusyError, StoreError
 from grader_daemon.pipeline.absence import still_settled
 from grader_daemon.pipeline.commit import Commit, IngestOutcome, IngestResult
@@ -16,9 +18,11 @@ from grader_daemon.pipeline.examine import Examined, Examiner, GradedUnit, Skipp
 from grader_daemon.pipeline.helper_process import Task
 from grader_daemon.pipeline.helpers import Gathered, Helpers
 from grader_daemon.pipeline.pace import Pace
+from grader_daemon.pipeline.saving import grades_of_units, save_verdicts
 from grader_daemon.pipeline.trouble import ENDED_THE_DAEMON, OnBug, bug_with, examine_any, trouble_with
 from grader_daemon.sources.protocol import UnknownKinds
 from grader_daemon.storage.protocol import SessionStore
+from grader_daemon.storage.records import OutdatedUnit
 
 _BUSY_PATIENCE_SECONDS = 90
 _LOOKUP = 100
@@ -120,6 +124,25 @@ class Ingest:
             self._pace.note(unit, self.examiner.sources.size_of(unit), monotonic())
         if isinstance(examined, GradedUnit | SkippedUnit) and examined.unknown is not None:
             self._on_unknown(examined.unknown, examined)
+
+    def redecide(self, outdated: Sequence[OutdatedUnit]) -> tuple[list[tuple[Grade, Grade]], list[Unit]]:
+        """Give verdicts anew where another policy came into force, from what is kept of sessions, in one transaction.
+
+        Returns:
+            each grade as it was and as it is, and the units that have to be examined for it: by other rules.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+        kept = [each.unit for each in outdated if is_same_but_policy(each.rules_version, self.examiner.rules_version)]
+        if not kept:
+            return [], [each.unit for each in outdated]
+        with self._store.transaction():
+            pairs = [(grade, self.examiner.redecide(grade)) for grade in grades_of_units(self._store, kept)]
+            pairs = [(old, new) for old, new in pairs if new.rules_version == self.examiner.rules_version]
+            save_verdicts(self._store, pairs)
+        done = {new.unit for _, new in pairs}
+        return pairs, [each.unit for each in outdated if each.unit not in done]
 
     # -- in helper processes ---------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from grader_daemon.domain.alert import Alert
-from grader_daemon.domain.counting import Changes
+from grader_daemon.domain.counting import Changes, is_counted_alike
 from grader_daemon.domain.feedback import apply_override, standing_by_session
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.repeats import REACH, Place, Stretch, changed_around, places_of
@@ -63,7 +63,8 @@ def remove_copies(store: SessionStore, session_ids: Sequence[str]) -> None:
 
 def save_verdicts(store: SessionStore, changes: Sequence[tuple[Grade, Grade]]) -> None:
     """Rewrite grades to what another policy or a person says (each as it was and as it is), and count them so."""
-    _count(store, added=[new for _, new in changes], removed=[old for old, _ in changes])
+    turned = [(old, new) for old, new in changes if not is_counted_alike(old, new)]
+    _count(store, added=[new for _, new in turned], removed=[old for old, _ in turned])
     store.grades.put_verdicts([new for _, new in changes])
     store.changes.note(ChangeKind.GRADE, [new.session_id for _, new in changes])
     store.note_rules([(new.unit, new.rules_version) for _, new in changes])

@@ -7,6 +7,7 @@ import os
 import pty
 import signal
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -300,7 +301,12 @@ def test_once_ends_with_the_verdicts_of_the_judge_that_its_sessions_taught(
     [taught], [finished] = daemon.events("calibration.updated"), daemon.events("run.finished")
     rows = daemon.query("SELECT rules_version FROM session_details")
     assert {row["rules_version"].partition("+")[2] for row in rows} == {taught["now"]}
-    assert finished["graded"] == 30  # though each was graded twice
+    told = Counter(event["session_id"] for event in daemon.events("session.graded"))
+    assert (len(told), set(told.values())) == (30, {1})
+    assert (finished["graded"], finished["redecided"]) == (30, 30)
+    assert sum(finished.get(verdict, 0) for verdict in ("done", "not_done", "unsure", "no_answer")) == 30
+    ages = daemon.query("SELECT max(grades) AS grades FROM session_files")
+    assert ages == [{"grades": 1}]
 
 
 def test_once_grades_what_is_there_and_ends(start_daemon: StartDaemon, sessions: Path) -> None:

@@ -67,6 +67,7 @@ KEYS = {
     "quality": "response quality, 1 to 5",
     "quarantined": "files given up",
     "reason": "why, in a word or a line",
+    "redecided": "verdicts given anew, because another policy came into force",
     "retry_at": "when it is tried again",
     "retry_scheduled": "files to be tried again",
     "retry_seconds": "it is tried again after so long",

@@ -52,6 +52,9 @@ class World:
         taken: list[Unit] = []
         while self.backlog.busy:
             taken += self.backlog.take(1)
+            outdated = self.backlog.outdated(1)
+            taken += [each.unit for each in outdated]
+            self.backlog.pass_outdated(outdated)
         return taken
 
 
@@ -98,6 +101,12 @@ def test_grades_under_other_rules_are_made_again_once(world: World) -> None:
     world.know(unit("/c"), rules_version="old")
 
     assert (world.take_all(), world.take_all()) == (units(["/a", "/c"]), [])
+
+
+def test_what_could_not_be_made_again_is_found_again(world: World) -> None:
+    world.know(unit("/a"), rules_version="old")
+
+    assert world.backlog.outdated(9) == world.backlog.outdated(9) != []
 
 
 def test_what_is_due_is_given_when_its_time_has_come(world: World) -> None:

@@ -56,20 +56,20 @@ def test_a_new_policy_grades_what_the_old_one_graded(world: World, write_session
     path = write_session([json_user(), json_answer()])
     world.ingest.ingest([unit(path)], within_seconds=60)
     world.watch.look()
-    assert world.backlog.take(9) == []
+    assert world.backlog.outdated(9) == []
 
     world.adopt(CompletionPolicy(model=model()))
     world.watch.look()
 
     assert world.ingest.examiner.rules_version.endswith("+m1.rules")
-    assert world.backlog.take(9) == [unit(path)]
+    assert [each.unit for each in world.backlog.outdated(9)] == [unit(path)]
 
 
 def test_a_row_that_changes_nothing_gives_no_work(world: World) -> None:
     examiner = world.ingest.examiner
     world.watch.look()
     while world.backlog.busy:
-        world.backlog.take(9)
+        world.backlog.outdated(9)
     world.adopt(CompletionPolicy())
     world.watch.look()
     assert world.ingest.examiner is examiner

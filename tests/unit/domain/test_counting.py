@@ -14,6 +14,7 @@ from grader_daemon.domain.counting import (
     TaskKey,
     ToolStepKey,
     by_month,
+    is_counted_alike,
     task_and_model,
     task_model,
 )
@@ -407,3 +408,14 @@ def test_steps_of_a_month_are_sums_of_its_days() -> None:
 
 def test_name_of_type_and_model_is_taken_apart_again() -> None:
     assert task_and_model(task_model("debugging", "a × b")) == ("debugging", "a × b")
+
+
+@given(grades(), grades())
+def test_what_is_counted_alike_adds_the_same(one: Grade, judged: Grade) -> None:
+    decided = ("task_completed", "unsure", "response_quality", "verdict_by", "p_completed", "automatic_quality")
+    other = msgspec.structs.replace(one, **{name: getattr(judged, name) for name in decided})
+
+    added, instead = changes_of(one), changes_of(other)
+
+    assert not is_counted_alike(one, other) or vars(added) == vars(instead)
+    assert is_counted_alike(one, msgspec.structs.replace(one, p_completed=0.25, reasons=()))

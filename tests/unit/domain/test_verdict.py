@@ -10,6 +10,7 @@ from grader_daemon.domain.verdict import (
     GradeVersion,
     Outcome,
     VerdictBy,
+    is_same_but_policy,
     redecided_version,
 )
 from tests.strategies import grade, model
@@ -132,3 +133,20 @@ def test_a_version_says_what_made_a_grade(text: str, read: GradeVersion, said: s
 @pytest.mark.parametrize("before", ["9ca1", "9ca1+none.rules", "9ca1+m0.model"])
 def test_another_policy_keeps_the_rules_of_a_grade(before: str) -> None:
     assert redecided_version(before, CompletionPolicy(by=VerdictBy.MODEL, model=LIKELY)) == "9ca1+m1.model"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        pytest.param("9ca1+m1.rules", "9ca1+m1.model", True, id="another-decides"),
+        pytest.param("9ca1+m1.model", "9ca1+m1~ab.model", True, id="the-level"),
+        pytest.param("9ca1+m1~ab.model", "9ca1+m1-cd.model", True, id="labels"),
+        pytest.param("9ca1+m1.model", "9ca1+m2.model", False, id="another-prior-may-read-other-features"),
+        pytest.param("9ca1+m1.model", "9ca2+m1.model", False, id="other-rules"),
+        pytest.param("9ca1+none.rules", "9ca1+m1.rules", False, id="none-before"),
+        pytest.param("9ca1+m1.rules", "9ca1+none.rules", False, id="none-since"),
+        pytest.param("", "9ca1+m1.rules", False, id="unknown"),
+    ],
+)
+def test_another_policy_alone_needs_no_second_look_at_a_session(one: str, other: str, same: bool) -> None:
+    assert is_same_but_policy(one, other) is same

@@ -197,22 +197,22 @@ ALERT = {
         pytest.param(
             {"event": "calibration.updated", "before": "p1.rules", "now": "p1-x.model", "labels": 120},
             "the model, learned from 120 labels, gives verdicts instead of the set of rules now;"
-            " what was graded before is graded again",
+            " those of before are given anew",
             id="another-policy",
         ),
         pytest.param(
             {"event": "calibration.updated", "before": None, "now": "p1.model", "labels": 0},
-            "the model gives verdicts now; what was graded before is graded again",
+            "the model gives verdicts now; those of before are given anew",
             id="the-first-policy",
         ),
         pytest.param(
             {"event": "calibration.updated", "before": "p1.model", "now": "p2.model", "labels": 70},
-            "another model, learned from 70 labels, gives verdicts now; what was graded before is graded again",
+            "another model, learned from 70 labels, gives verdicts now; those of before are given anew",
             id="another-model",
         ),
         pytest.param(
             {"event": "calibration.updated", "before": "p2.model", "now": "p3.rules", "labels": 0},
-            "the set of rules gives verdicts instead of the model now; what was graded before is graded again",
+            "the set of rules gives verdicts instead of the model now; those of before are given anew",
             id="the-rules-again",
         ),
         pytest.param(

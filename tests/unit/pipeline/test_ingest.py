@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.unit import Unit
-from grader_daemon.domain.verdict import CompletionPolicy
+from grader_daemon.domain.verdict import CompletionPolicy, VerdictBy
 from grader_daemon.errors import StoreError
 from grader_daemon.pipeline.backfill import backfill
 from grader_daemon.pipeline.commit import IngestOutcome
@@ -26,6 +26,7 @@ from grader_daemon.storage.sqlite.grades import Grades
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.any_file import broken_files, session_files
 from tests.conftest import PAUSES, Clock, SessionWriter
+from tests.priors import any_model
 from tests.strategies import NOW, file_contents, json_answer, json_user, status
 from tests.units import hermes, unit, units
 
@@ -275,3 +276,62 @@ def test_what_waits_for_two_helpers_is_graded_once(
 
 def _times_graded(store: SqliteStore) -> list[int]:
     return [grades for (grades,) in store.rows("SELECT grades FROM session_files")]
+# -- another policy ----------------------------------------------------------------------------------------------------
+
+
+def _under(ingest: Ingest, version: str, intercept: float) -> str:
+    policy = CompletionPolicy(by=VerdictBy.MODEL, model=any_model(version=version, intercept=intercept))
+    ingest.examiner = ingest.examiner.with_policy(policy)
+    return ingest.examiner.rules_version
+
+
+def test_another_policy_gives_verdicts_from_what_is_kept_as_a_second_look_would(
+    ingest: Ingest, store: SqliteStore, write_session: SessionWriter
+) -> None:
+    _under(ingest, "m1", 3.0)
+    paths = [write_session(TURN, session_id=f"s{number}") for number in range(3)]
+    ingest.ingest(units(paths), within_seconds=60)
+    version = _under(ingest, "m1~ab", -1.0)
+    for path in paths[1:]:
+        os.unlink(path)  # nothing is read
+
+    redecided, others = ingest.redecide(store.outdated_units(version, after=None, limit=9))
+
+    assert (len(redecided), others, store.outdated_units(version, after=None, limit=9)) == (3, [], [])
+    kept = {stored.grade.session_id: stored.grade for stored in store.grades.page(GradeFilter()).grades}
+    assert [kept[now.session_id] for _, now in redecided] == [now for _, now in redecided]
+    assert [(before.task_completed, now.task_completed) for before, now in redecided] == [(True, False)] * 3
+    examined = ingest.examiner.examine(unit(paths[0]), now=kept["s0"].graded_at)
+    assert isinstance(examined, GradedUnit)
+    assert examined.grade == kept["s0"]
+    assert store.rows("SELECT sum(completed) FROM daily_rollups WHERE dimension = 'overall'") == [(0,)]
+
+
+@pytest.mark.parametrize("before", ["m2", None])
+def test_what_another_prior_or_no_one_judged_is_examined(
+    ingest: Ingest, store: SqliteStore, write_session: SessionWriter, before: str | None
+) -> None:
+    if before is not None:
+        _under(ingest, before, 0.0)
+    path = write_session(TURN)
+    ingest.ingest([unit(path)], within_seconds=60)
+    version = _under(ingest, "m1", 0.0)
+
+    assert ingest.redecide(store.outdated_units(version, after=None, limit=9)) == ([], [unit(path)])
+
+
+def test_a_grade_that_is_to_be_made_again_whole_is_examined(
+    ingest: Ingest, store: SqliteStore, write_session: SessionWriter
+) -> None:
+    """As a repair notes it, where details are missing."""
+    _under(ingest, "m1", 0.0)
+    paths = [write_session(TURN, session_id=f"s{number}") for number in range(3)]
+    ingest.ingest(units(paths), within_seconds=60)
+    with store.transaction():
+        store.connection.execute("UPDATE session_files SET rules_version = NULL WHERE session_id = 's0'")
+        store.connection.execute("DELETE FROM session_details WHERE session_id = 's1'")
+    version = _under(ingest, "m1~ab", 0.0)
+
+    redecided, others = ingest.redecide(store.outdated_units(version, after=None, limit=9))
+
+    assert ([now.session_id for _, now in redecided], others) == (["s2"], units(paths[:2]))

@@ -26,6 +26,7 @@ from grader_daemon.domain.unit import Found
 from grader_daemon.errors import InputError, StoreBusyError, StoreDamagedError, StoreError, StoreReplacedError
 from grader_daemon.pipeline.saving import retract, save_grades
 from grader_daemon.storage.records import DaemonStatus, GradeFilter
+from grader_daemon.storage.sqlite.database import holds_grades
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.earlier import make_earlier
 from tests.strategies import NOW, failures, grade, grades, ledger_entries, new_grade
@@ -497,3 +498,12 @@ def test_the_log_that_another_program_has_made_for_a_new_database_stays(store: S
     store.close()
     assert store.path.with_name("session_grades.db-wal").exists()
     other.close()
+
+
+def test_a_database_whose_tables_are_in_its_log_alone_holds_grades(tmp_path: Path) -> None:
+    """As of a daemon that began a moment ago."""
+    with closing(SqliteStore(tmp_path / "a.db")):
+        assert b"session_grades" not in (tmp_path / "a.db").read_bytes()
+        assert holds_grades(tmp_path / "a.db")
+    (tmp_path / "b.db").write_bytes(b"Dear diary")
+    assert not holds_grades(tmp_path / "b.db")
