@@ -23,7 +23,7 @@ class Notifier:
         self._address = "\0" + address[1:] if address.startswith("@") else address
         self._socket: socket.socket | None = None
         if self._address:
-            self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
+            self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)  # which no child inherits, PEP 446
         self.watchdog_seconds = _watchdog_seconds(environment) if self._address else None
 
     def ready(self) -> None:

@@ -64,7 +64,8 @@ class Holder(msgspec.Struct, frozen=True):
 
 def usable_cores(proc: Path = PROC, groups: Path = Path("/sys/fs/cgroup")) -> int:
     """Return how many processors this process may use: by its affinity, and the quota of its control group if any."""
-    cores = len(os.sched_getaffinity(0))
+    affinity = getattr(os, "sched_getaffinity", None)  # macOS has none
+    cores = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
     with suppress(OSError, ValueError, IndexError):
         own = (proc / "self" / "cgroup").read_text().strip().rpartition("::/")[2]
         quota, period = (groups / own / "cpu.max").read_text().split()

@@ -27,7 +27,7 @@ _SIZE = 2
 """Where the size stands in a stamp; before it stands which file it is."""
 
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_ROOT = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+_ROOT = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC  # macOS has none
 _FOLDER = _ROOT | os.O_NOFOLLOW
 
 

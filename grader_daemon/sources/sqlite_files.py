@@ -20,6 +20,7 @@ import fcntl
 import os
 import stat
 import struct
+import sys
 import threading
 import time
 import urllib.parse
@@ -49,7 +50,6 @@ _SHARED_RANGE = (0x40000002, 510)
 
 _EDGE = 1 << 64
 _BESIDE = struct.Struct(">4Q").pack
-_LOCK = struct.Struct("hhqqi4x").pack
 _FLAGS = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOFOLLOW
 _TRIES = 3
 _PAUSE_SECONDS = 0.05
@@ -208,10 +208,21 @@ def _has_log(header: bytes) -> bool:
 
 def _hold_still(descriptor: int) -> None:
     """Keep other connections from closing as the last one; our lock goes when the descriptor is closed."""
+    command = getattr(fcntl, "F_OFD_SETLK", None)
+    if command is None:
+        raise ReadError("this system has no lock that keeps a database still while it is read")
     try:
-        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, _LOCK(fcntl.F_RDLCK, os.SEEK_SET, *_SHARED_RANGE, 0))
+        fcntl.fcntl(descriptor, command, read_lock(sys.platform))
     except (BlockingIOError, PermissionError) as error:
         raise ChangingFileError("the database is locked by its owner") from error
+
+
+def read_lock(platform: str) -> bytes:
+    """Return the ``struct flock`` of fcntl(2) for the range that readers of SQLite lock."""
+    start, length = _SHARED_RANGE
+    if platform == "darwin":
+        return struct.pack("qqihh", start, length, 0, fcntl.F_RDLCK, os.SEEK_SET)
+    return struct.pack("hhqqi4x", fcntl.F_RDLCK, os.SEEK_SET, start, length, 0)
 
 
 def _way(has_log: bool, before: _Surroundings, real: str) -> _Way:  # noqa: FBT001  what the header says
