@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
+
 import click
 
 from grader_daemon.api.grader import SelfGrader
@@ -26,6 +29,7 @@ from grader_daemon.reports.numbers import (
 _WORK = (*(Dimension.TASK_TYPE, Dimension.MODEL, Dimension.PLATFORM, Dimension.PROJECT), Dimension.KIND)
 _OF_A_FLEET = (Dimension.USER, Dimension.HOST)
 _ONLY_IF_SEVERAL = {Dimension.PROJECT, Dimension.KIND}
+_SHOWN: Final = 5
 _FAILING = (Dimension.TOOL, Dimension.CATEGORY)
 _TITLES = {
     Dimension.AGENT: "agent",
@@ -40,21 +44,27 @@ _TITLES = {
     Dimension.CATEGORY: "error",
 }
 
+_Row = TypeVar("_Row")
+
 
 @click.command("patterns")
 @reads
 @days_option(7)
+@click.option("--all", "everything", is_flag=True, help=f"All rows of each table, not the first {_SHOWN}.")
 @json_option
-def command(*, grader: SelfGrader, days: int, as_json: bool) -> None:
-    """Show what sessions of the last days have in common, with 95 % intervals, beside the days before."""
+def command(*, grader: SelfGrader, days: int, everything: bool, as_json: bool) -> None:
+    """Show what sessions of the last days have in common, with 95 % intervals, beside the days before.
+
+    Each table has its first rows: those with most sessions, failures or cost. JSON has all.
+    """
     patterns = grader.insight.patterns(days)
     if as_json:
         output.document(patterns)
     else:
-        _print(patterns)
+        _print(patterns, most=None if everything else _SHOWN)
 
 
-def _print(patterns: Patterns) -> None:
+def _print(patterns: Patterns, *, most: int | None) -> None:
     span = f"{patterns.first_day} to {patterns.last_day}"
     left_out = f"not counted: {patterns.open_sessions} open, {patterns.unanswered} without an answer"
     scheduled = scheduled_words(patterns.scheduled)
@@ -63,18 +73,18 @@ def _print(patterns: Patterns) -> None:
     if hosts:
         output.line(f"Of {count(hosts, 'machine')}. {WITHIN_HOSTS}")
     for dimension in _OF_A_FLEET:
-        _work_table(dimension, patterns.groups[dimension])
+        _work_table(dimension, patterns.groups[dimension], most)
     agents = agents_words(patterns.groups[Dimension.AGENT])
     if agents:
         output.line(f"Agents: {clean(agents)}. Figures that are not by agent are of all of them together.")
-        _work_table(Dimension.AGENT, patterns.groups[Dimension.AGENT])
+        _work_table(Dimension.AGENT, patterns.groups[Dimension.AGENT], most)
     for dimension in _WORK:
         if dimension not in _ONLY_IF_SEVERAL or _is_mixed(patterns.groups[dimension]):
-            _work_table(dimension, patterns.groups[dimension])
-    _spending_tables(patterns)
+            _work_table(dimension, patterns.groups[dimension], most)
+    _spending_tables(patterns, most)
     for dimension in _FAILING:
-        _failure_table(dimension, patterns.groups[dimension])
-    _alternatives_table(patterns)
+        _failure_table(dimension, patterns.groups[dimension], most)
+    _alternatives_table(patterns, most)
 
 
 def _is_mixed(groups: tuple[Group, ...]) -> bool:
@@ -82,13 +92,22 @@ def _is_mixed(groups: tuple[Group, ...]) -> bool:
     return len(groups) > 1 or any(group.name == SessionKind.CRON for group in groups)
 
 
-def _alternatives_table(patterns: Patterns) -> None:
+def _table(rows: Sequence[_Row], most: int | None, *columns: tuple[str, Callable[[_Row], Any]]) -> None:
+    """Print the first rows of a table, and how many others there are."""
+    output.line()
+    output.items(rows[:most], *columns)
+    others = 0 if most is None else len(rows) - most
+    if others > 0:
+        output.line(f"{count(others, 'other')}: --all")
+
+
+def _alternatives_table(patterns: Patterns, most: int | None) -> None:
     """Show what was tried when a tool had failed, and how these sessions ended."""
     if not patterns.alternatives:
         return
-    output.line()
-    output.items(
+    _table(
         [(alternative.tool, step) for alternative in patterns.alternatives for step in alternative.steps],
+        most,
         ("after a failure of", lambda tried: tried[0]),
         ("then", lambda tried: output.next_call(tried[1])),
         ("tries", lambda tried: tried[1].tries),
@@ -97,13 +116,13 @@ def _alternatives_table(patterns: Patterns) -> None:
     )
 
 
-def _work_table(dimension: Dimension, groups: tuple[Group, ...]) -> None:
+def _work_table(dimension: Dimension, groups: tuple[Group, ...], most: int | None) -> None:
     groups = tuple(group for group in groups if group.sessions or group.unanswered)  # others only cost something
     if not groups:
         return
-    output.line()
-    output.items(
+    _table(
         groups,
+        most,
         (_TITLES[dimension], lambda group: group.name),
         ("sessions", lambda group: group.sessions),
         ("before", lambda group: group.sessions_before),
@@ -115,7 +134,7 @@ def _work_table(dimension: Dimension, groups: tuple[Group, ...]) -> None:
     )
 
 
-def _spending_tables(patterns: Patterns) -> None:
+def _spending_tables(patterns: Patterns, most: int | None) -> None:
     """Show what sessions used and cost, where anything of it is known."""
     whole = patterns.overall.spending
     said = () if whole is None else spending_words(whole, days=patterns.days)
@@ -126,16 +145,16 @@ def _spending_tables(patterns: Patterns) -> None:
         output.paragraph("", f"Spent: {sentence}." if sentence is said[0] else f"{sentence[0].upper()}{sentence[1:]}.")
     for dimension in (Dimension.AGENT, Dimension.MODEL, Dimension.PROJECT, Dimension.KIND, Dimension.TASK_TYPE):
         spent = [(group.name, group.spending) for group in patterns.groups[dimension] if group.spending is not None]
-        _spending_table(_TITLES[dimension], sorted(spent, key=lambda each: -(each[1].cost_usd or 0)))
-    _spending_table("day", [(each.day.isoformat(), each.spending) for each in patterns.daily])
+        _spending_table(_TITLES[dimension], sorted(spent, key=lambda each: -(each[1].cost_usd or 0)), most)
+    _spending_table("day", [(each.day.isoformat(), each.spending) for each in reversed(patterns.daily)], most)
 
 
-def _spending_table(title: str, spent: list[tuple[str, Spending]]) -> None:
+def _spending_table(title: str, spent: list[tuple[str, Spending]], most: int | None) -> None:
     if len(spent) < 2:  # noqa: PLR2004  one row says what the whole says
         return
-    output.line()
-    output.items(
+    _table(
         spent,
+        most,
         (title, lambda each: each[0]),
         ("sessions", lambda each: each[1].sessions),
         ("cost", lambda each: usd_words(each[1].cost_usd)),
@@ -146,12 +165,12 @@ def _spending_table(title: str, spent: list[tuple[str, Spending]]) -> None:
     )
 
 
-def _failure_table(dimension: Dimension, groups: tuple[Group, ...]) -> None:
+def _failure_table(dimension: Dimension, groups: tuple[Group, ...], most: int | None) -> None:
     if not groups:
         return
-    output.line()
-    output.items(
+    _table(
         groups,
+        most,
         (_TITLES[dimension], lambda group: group.name),
         ("sessions", lambda group: group.sessions),
         ("calls", lambda group: group.calls),

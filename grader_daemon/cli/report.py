@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -14,21 +15,24 @@ from grader_daemon.domain.text import clean
 from grader_daemon.reports.renderers import RENDERERS
 from grader_daemon.reports.text import render_text
 
+_SHOWN: Final = 3
+
 
 @click.command("report")
 @reads
 @click.option("--week", metavar="WEEK", help="An ISO week as in 2026-W47; default: the last that is over.")
 @click.option("--format", "form", type=click.Choice(list(RENDERERS)), default="text", show_default=True)
 @click.option("--json", "form", flag_value="json", help="The same as --format json.")
+@click.option("--all", "everything", is_flag=True, help=f"All of what is told, not the first {_SHOWN} of each kind.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write it to this file.")
-def command(*, grader: SelfGrader, week: str | None, form: str, out: Path | None) -> None:
+def command(*, grader: SelfGrader, week: str | None, form: str, everything: bool, out: Path | None) -> None:
     """Show the report of a week: what was done, what failed, what changed, what to do."""
     report = grader.insight.weekly_report(week)
     if out is not None:
         output.file(out, RENDERERS[form](report))
         output.line(clean(f"{out} is written."))
     elif form == "text":
-        output.line(render_text(report, width=output.width()).rstrip("\n"))
+        output.line(render_text(report, width=output.width(), most=None if everything else _SHOWN).rstrip("\n"))
         if week is None and not report.total_sessions:
             this_week = week_name(grader.context.today)
             output.line(f"\nThat was last week. This week so far: grader-daemon report --week {this_week}")

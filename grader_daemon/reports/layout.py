@@ -6,6 +6,7 @@ Renderers for text, Markdown and pages only set these blocks, so none of them ca
 from __future__ import annotations
 
 from enum import StrEnum
+from itertools import dropwhile
 from typing import Final
 
 import msgspec
@@ -262,10 +263,11 @@ def _changes(report: WeeklyReport) -> tuple[Section, ...]:
 
 
 def _trend(points: tuple[TrendPoint, ...]) -> tuple[Block, ...]:
-    if not points:
+    if not any(point.sessions for point in points):
         return (Prose(("No weeks to compare yet.",)),)
     titles = ("Sessions", *(GUESSED if measure is COMPLETION else measure.brief for measure in TRENDED))
-    rows = tuple(Row(cells=tuple((cell,) for cell in _trend_cells(point))) for point in points)
+    begun = dropwhile(lambda point: not point.sessions, points)  # weeks before the first session say nothing
+    rows = tuple(Row(cells=tuple((cell,) for cell in _trend_cells(point))) for point in begun)
     return (Table("Week by week", (Column("Week", is_number=False), *map(Column, titles)), rows),)
 
 

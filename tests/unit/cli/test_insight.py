@@ -611,3 +611,19 @@ def test_files_that_were_given_up_are_called_so_everywhere(run: Run, home: Path)
     assert "1 given up" in seen.stdout
     assert "dead" not in status.stdout + seen.stdout
     assert json.loads(run(home, "status", "--json").stdout)["files"] == {"dead": 1}
+
+
+def test_patterns_have_the_first_rows_until_all_are_asked_for(tmp_path: Path, run: Run) -> None:
+    (tmp_path / DATABASE).parent.mkdir(parents=True)
+    store = SqliteStore(tmp_path / DATABASE)
+    with store.transaction():
+        for number in range(8):
+            name = f"model-{number}"
+            done = grade(session_id=name, model=name, ended_at=now(), ended_on=now().date().isoformat())
+            save_grades(store, [new_grade(done)])
+    store.close()
+
+    short, whole = (run(tmp_path, "patterns", "-d", "2", *more).stdout for more in ([], ["--all"]))
+
+    assert ("3 others: --all\n" in short, "others" in whole) == (True, False)
+    assert (short.count("model-"), whole.count("model-")) == (5, 8)

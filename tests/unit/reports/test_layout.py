@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -235,3 +236,14 @@ def test_scheduled_runs_are_told_apart_from_tasks() -> None:
     found = prose_of(lay_out(replace(example_report(), scheduled=runs)), Topic.SUMMARY)
 
     assert any(words.startswith("+ 15 scheduled, counted apart; done, best guess: ") for words in found)
+
+
+def test_weeks_before_the_first_session_are_not_told() -> None:
+    point = example_report().trend[-1]
+    empty = msgspec.structs.replace(point, sessions=0, week="2026-W01")
+    report = example_report(trend=(empty, empty, point, msgspec.structs.replace(empty, week="2026-W03")))
+
+    (table,) = blocks_of(lay_out(report), Topic.TREND)
+
+    assert isinstance(table, Table)
+    assert [plain(row.cells[0]) for row in table.rows] == [point.week, "2026-W03"]
