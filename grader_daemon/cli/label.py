@@ -99,7 +99,7 @@ def _list(labels: list[Label], *, as_json: bool) -> None:
         output.items(
             labels,
             ("session", lambda label: label.session_id),
-            ("completed", lambda label: label.completed),
+            ("done", lambda label: label.completed),
             ("quality", lambda label: label.quality),
             ("automatically", lambda label: label.automatic_completed),
             ("by", lambda label: label.given_by),
@@ -117,7 +117,7 @@ def _how(label: Label) -> str:
 
 
 def _tell_given(given: Feedback, *, as_json: bool) -> None:
-    before = f"{'completed' if given.completed_before else 'not completed'}, quality {given.quality_before} of 5"
+    before = f"{'done' if given.completed_before else 'not done'}, quality {given.quality_before} of 5"
     words = f"{output.cell(given.session_id)}: {output.said(given)}. Before: {before}, by {given.verdict_before}."
     output.result(words, as_json=as_json, feedback=given)
 

@@ -293,7 +293,7 @@ def busy(title: str) -> Iterator[None]:
 def said(given: Feedback) -> str:
     """Return what a person said of a session, and who and when."""
     parts = (
-        given.completed is not None and ("completed" if given.completed else "not completed"),
+        given.completed is not None and ("done" if given.completed else "not done"),
         given.quality is not None and f"quality {given.quality} of 5",
         given.note is not None and f"note: {clean(given.note)}",
     )

@@ -112,7 +112,7 @@ def _alternatives_table(patterns: Patterns, most: int | None) -> None:
         ("then", lambda tried: output.next_call(tried[1])),
         ("tries", lambda tried: tried[1].tries),
         ("it worked", lambda tried: estimate_words(tried[1].rate, COMPLETION)),
-        ("the task was completed", lambda tried: estimate_words(tried[1].completion, COMPLETION)),
+        ("the task was done", lambda tried: estimate_words(tried[1].completion, COMPLETION)),
     )
 
 
@@ -126,7 +126,7 @@ def _work_table(dimension: Dimension, groups: tuple[Group, ...], most: int | Non
         (_TITLES[dimension], lambda group: group.name),
         ("sessions", lambda group: group.sessions),
         ("before", lambda group: group.sessions_before),
-        ("completed", lambda group: estimate_words(group.completion.now, COMPLETION)),
+        ("done", lambda group: estimate_words(group.completion.now, COMPLETION)),
         ("change", lambda group: change_words(group.completion, COMPLETION)),
         ("score", lambda group: estimate_words(group.score.now, SCORE)),
         ("change", lambda group: change_words(group.score, SCORE)),
@@ -159,7 +159,7 @@ def _spending_table(title: str, spent: list[tuple[str, Spending]], most: int | N
         ("sessions", lambda each: each[1].sessions),
         ("cost", lambda each: usd_words(each[1].cost_usd)),
         ("known of", lambda each: each[1].priced),
-        ("per completed task", lambda each: usd_words(each[1].per_completed_usd)),
+        ("per done task", lambda each: usd_words(each[1].per_completed_usd)),
         ("tokens", lambda each: used_words(each[1])),
         ("known of", lambda each: each[1].metered),
     )
@@ -178,5 +178,5 @@ def _failure_table(dimension: Dimension, groups: tuple[Group, ...], most: int | 
         ("before", lambda group: group.failures_before),
         ("failures per call", lambda group: estimate_words(group.failure_rate.now, FAILURES)),
         ("change", lambda group: change_words(group.failure_rate, FAILURES)),
-        ("completed", lambda group: estimate_words(group.completion.now, COMPLETION)),
+        ("done", lambda group: estimate_words(group.completion.now, COMPLETION)),
     )

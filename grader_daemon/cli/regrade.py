@@ -16,7 +16,7 @@ from grader_daemon.domain.text import clean
 from grader_daemon.reports.verdicts import shares_words
 
 _NAMES = {
-    "task_completed": "completed",
+    "task_completed": "done",
     "tool_calls_efficient": "tool efficiency",
     "response_quality": "response quality",
     "total_errors": "failures",

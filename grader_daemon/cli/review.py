@@ -17,7 +17,7 @@ from grader_daemon.domain.grade import Reason
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.verdicts import plain_verdict
 
-_KEYS = "y completed, n not, 1-5 quality first, s skip, u undo the last, t the text, o its file, q quit"
+_KEYS = "y done, n not done, 1-5 quality first, s skip, u undo the last, t the text, o its file, q quit"
 _ENDS = frozenset({"", "\x04"})
 """What stands for the end of the input: none, Ctrl-D."""
 _QUALITIES = frozenset("12345")
@@ -97,7 +97,7 @@ class _Review:
     def _told(self, item: ReviewItem, key: str, quality: int | None) -> int | None:
         """Act on a key that decides nothing; returns the quality that was named."""
         if key in _QUALITIES:
-            output.line(f"Quality {key} of 5. And was it completed, y or n?")
+            output.line(f"Quality {key} of 5. And was it done, y or n?")
             return int(key)
         if key == "t":
             told = self._grader.grades.transcript(item.stored.grade.session_id, around=None)

@@ -23,12 +23,12 @@ _WHY_NOT = {
     RouteReason.ONE_MODEL: "only one model",
 }
 _HEADINGS = (
-    *("task type", "model", "completes", "95 %", "by verdicts", "sessions", "than the default", "per completed task"),
+    *("task type", "model", "done", "95 %", "by verdicts", "sessions", "than the default", "per done task"),
     "",
 )
 _NOTE = (
-    "completes: the probability by all sessions of a model, weighed by age; by verdicts: the plain share of those that"
-    " count as done."
+    "done: estimated from all sessions of a model, recent ones count more; by verdicts: the plain share that counts as"
+    " done."
 )
 
 
@@ -68,7 +68,7 @@ def _print(route: Route) -> None:
     if not rows:
         return
     output.line()
-    output.table(_HEADINGS, rows, may_drop=("by verdicts", "95 %", "per completed task"))
+    output.table(_HEADINGS, rows, may_drop=("by verdicts", "95 %", "per done task"))
     output.paragraph("", _NOTE)
 
 

@@ -39,7 +39,7 @@ def _print(found: Similar) -> None:
     output.facts(
         [
             ("asked for", asked_words(found)),
-            ("completed", completed_words(found)),
+            ("done", completed_words(found)),
             ("first difference", plain(parting_words(found))),
         ]
     )
@@ -48,7 +48,7 @@ def _print(found: Similar) -> None:
         found.models,
         ("model", lambda record: record.model),
         ("sessions", lambda record: record.sessions),
-        ("completed", lambda record: estimate_words(record.completion, COMPLETION)),
+        ("done", lambda record: estimate_words(record.completion, COMPLETION)),
     )
     if found.skills:
         output.line()
@@ -56,7 +56,7 @@ def _print(found: Similar) -> None:
             found.skills,
             ("skill", lambda outcome: outcome.skill),
             ("used in", lambda outcome: outcome.sessions),
-            ("completed", lambda outcome: estimate_words(outcome.completion, COMPLETION)),
+            ("done", lambda outcome: estimate_words(outcome.completion, COMPLETION)),
         )
     output.line()
     output.items(

@@ -89,7 +89,7 @@ def _print(skills: Skills) -> None:
         ("skill", lambda skill: skill.name),
         ("of", _owners),
         ("used in", _used),
-        ("completed", lambda skill: None if not skill.used_in else estimate_words(skill.completion, COMPLETION)),
+        ("done", lambda skill: None if not skill.used_in else estimate_words(skill.completion, COMPLETION)),
         ("last used", lambda skill: skill.last_used),
         ("version since", lambda skill: skill.edited_at),
         may_drop=("version since", "last used", "of"),
@@ -127,7 +127,7 @@ def _print_detail(detail: SkillDetail) -> None:
             ("of", _owners(skill)),
             ("used in", _used(skill)),
             ("how", ways),
-            ("completed", estimate_words(skill.completion, COMPLETION) if skill.used_in else None),
+            ("done", estimate_words(skill.completion, COMPLETION) if skill.used_in else None),
             ("last used", skill.last_used),
         ]
     )
@@ -137,9 +137,9 @@ def _print_detail(detail: SkillDetail) -> None:
             skill.task_types,
             ("task type", lambda each: each.task_type),
             ("used in", lambda each: each.used),
-            ("completed", lambda each: estimate_words(each.completion, COMPLETION)),
+            ("done", lambda each: estimate_words(each.completion, COMPLETION)),
             ("not used in", lambda each: each.others),
-            ("completed there", lambda each: estimate_words(each.completion_of_others, COMPLETION)),
+            ("done there", lambda each: estimate_words(each.completion_of_others, COMPLETION)),
         )
         output.paragraph("", "Agents choose what they use: a difference is not what the skill did.")
     if detail.versions:

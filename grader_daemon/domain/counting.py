@@ -212,12 +212,13 @@ class Changes:
 
 
 def is_counted_alike(one: Grade, other: Grade) -> bool:
-    """Whether two verdicts on one session add the same to all sums; of what is counted nothing else is decided anew."""
+    """Whether two verdicts on one session add the same to all sums, and say the same in reports of its day."""
     return _verdict_of(one) == _verdict_of(other)
 
 
-def _verdict_of(grade: Grade) -> tuple[bool, bool | None, int, bool]:
-    return grade.task_completed, grade.completed, grade.response_quality, grade.has_scores
+def _verdict_of(grade: Grade) -> tuple[object, ...]:
+    done = (grade.task_completed, grade.completed, grade.outcome, grade.verdict_by)
+    return (*done, grade.response_quality, grade.has_scores)
 
 
 def by_month(rows: dict[_Periodic, list[int]]) -> dict[_Periodic, list[int]]:

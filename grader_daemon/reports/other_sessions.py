@@ -33,11 +33,11 @@ def parting_words(found: Similar) -> Words:
     if found.pairs < FEWEST_PAIRS:
         return (f"not enough data ({count(found.pairs, 'pair')}, {FEWEST_PAIRS} needed)",)
     if found.parting is None:
-        return (f"no call surely tells failed from completed ones, in {count(found.pairs, 'pair')}",)
+        return (f"no call surely tells not done from done ones, in {count(found.pairs, 'pair')}",)
     return _call_words(found.parting)
 
 
 def _call_words(parting: PartingCall) -> Words:
-    who = "completed" if parting.by_completed else "failed"
+    who = "the done one" if parting.by_completed else "the one not done"
     odds = f"{parting.times:,} of {count(parting.pairs, 'pair')} ({interval_words(parting.share, COMPLETION)})"
-    return (*call(parting.tool, parting.command), f": where two part at it, the one that {who} made it, {odds}")
+    return (*call(parting.tool, parting.command), f": where two part at it, {who} made it, {odds}")

@@ -92,8 +92,8 @@ def test_a_label_is_kept_and_shown_wherever_the_verdict_is(run: Run, home: Path)
     ended = run(home, "label", FINE[:-3], "--completed", "no", "--quality", "2", "--note", "wrong file")
 
     assert ended.returncode == 0
-    assert f"{FINE}: not completed, quality 2 of 5, note: wrong file (by timmy on " in ended.stdout
-    assert "Before: completed, quality " in ended.stdout
+    assert f"{FINE}: not done, quality 2 of 5, note: wrong file (by timmy on " in ended.stdout
+    assert "Before: done, quality " in ended.stdout
     listed = run(home, "list").stdout
     assert [line.split()[3:5] for line in listed.splitlines() if line.startswith(FINE)] == [["not", "done*"]]
     assert "* said by a person" in listed
@@ -286,7 +286,7 @@ def test_random_reviews_check_the_rate_of_the_summary(run: Run, home: Path, grad
 def test_without_reviews_the_summary_is_as_it_was(run: Run, home: Path, grader: SelfGrader) -> None:
     grader.labels.add(FINE, completed=False, sampled=Sampling.RANDOM)
 
-    assert "not known: 1 of 20 random labels" in run(home, "summary").stdout
+    assert "not known: 1 of 20 random labels given" in run(home, "summary").stdout
     assert document(run(home, "summary", "--json"))["summary"]["checked"] == {
         "value": None,
         "low": None,
@@ -427,7 +427,7 @@ def test_the_evidence_is_shown(review: Review, home: Path) -> None:
 
 def test_what_the_grader_thinks_is_not_shown_before_a_person_has_judged(review: Review, home: Path) -> None:
     before = review(home, "q").stdout
-    after = review(home, "yq").stdout.partition("Kept: completed (by timmy on ")[2].partition("\n\n")[0]
+    after = review(home, "yq").stdout.partition("Kept: done (by timmy on ")[2].partition("\n\n")[0]
 
     for word in ("completion.", "quality.", "probability", "The grader says", "yes", "quality 3"):
         assert word not in before
@@ -488,7 +488,7 @@ def test_open_says_where_the_file_is(review: Review, home: Path) -> None:
 def test_an_undone_session_is_asked_about_again(review: Review, home: Path) -> None:
     ended = review(home, "yuny", "-n", "2")
 
-    assert "Taken back: completed (by timmy on " in ended.stdout
+    assert "Taken back: done (by timmy on " in ended.stdout
     assert [row[:3] for row in rows(home)] == [(FINE, 1, None), (FINE, None, None), (FINE, 0, None), (FAILED, 1, None)]
     assert "2 judged; 2 done this week.\n" in ended.stdout
 

@@ -64,15 +64,15 @@ def test_how_alike_two_requests_are(likeness: float, words: str) -> None:
     ("said", "words"),
     [
         pytest.param({"pairs": 1}, "not enough data (1 pair, 5 needed)", id="too-few-pairs"),
-        pytest.param({}, "no call surely tells failed from completed ones, in 10 pairs", id="none-surely"),
+        pytest.param({}, "no call surely tells not done from done ones, in 10 pairs", id="none-surely"),
         pytest.param(
             {"parting": parting()},
-            "terminal pytest: where two part at it, the one that completed made it, 9 of 10 pairs (60–98 %)",
+            "terminal pytest: where two part at it, the done one made it, 9 of 10 pairs (60–98 %)",
             id="of-the-completed",
         ),
         pytest.param(
             {"parting": parting(command=None, by_completed=False)},
-            "terminal: where two part at it, the one that failed made it, 9 of 10 pairs (60–98 %)",
+            "terminal: where two part at it, the one not done made it, 9 of 10 pairs (60–98 %)",
             id="of-the-failed",
         ),
     ],
