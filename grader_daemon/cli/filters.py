@@ -90,6 +90,8 @@ def _taken(grader: SelfGrader, since: datetime | None, given: dict[str, Any]) ->
     completed, not_completed = given.pop("completed"), given.pop("not_completed")
     if completed and not_completed:
         raise click.UsageError("give --completed or --not-completed, not both")
+    if given["user"] is not None and grader.context.has_database and grader.context.fleet_view() is None:
+        raise click.UsageError("--user needs a fleet: set fleet_read_url, or give --db; docs/fleet.md says how")
     which = GradeFilter(
         since=since,
         until=None if until is None else grader.grades.begin_of(until),

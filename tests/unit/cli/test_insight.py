@@ -627,3 +627,11 @@ def test_patterns_have_the_first_rows_until_all_are_asked_for(tmp_path: Path, ru
 
     assert ("3 others: --all\n" in short, "others" in whole) == (True, False)
     assert (short.count("model-"), whole.count("model-")) == (5, 8)
+
+
+@pytest.mark.parametrize("command", ["list", "export"])
+def test_a_user_is_asked_for_in_a_fleet_alone(asked: Path, run: Run, command: str) -> None:
+    ended = run(asked, command, "--user", "timmy")
+
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "--user needs a fleet: set fleet_read_url, or give --db" in ended.stderr
