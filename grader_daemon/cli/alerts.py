@@ -93,14 +93,14 @@ def test(*, grader: SelfGrader, as_json: bool) -> int:
 @reads
 @json_option
 def list_silences(*, grader: SelfGrader, as_json: bool) -> None:
-    """List what nothing is told of, and until when."""
+    """List what is silenced, and until when."""
     silences = grader.insight.silences()
     if as_json:
         listed = [{"stream": msgspec.to_builtins(stream), "until": until} for stream, until in silences.items()]
         output.document(silences=listed)
     elif silences:
         rows = [(plain(stream_words(stream)), until) for stream, until in sorted(silences.items())]
-        output.table(("nothing is told of", "until"), rows)
+        output.table(("silenced", "until"), rows)
     else:
         output.line("Nothing is silenced.")
 

@@ -250,7 +250,7 @@ def failures(grade: Grade) -> None:
     from grader_daemon.reports.sessions import GOT_OVER  # `--help` must not wait for it
 
     rows = [(failure.index, failure.tool, failure.finest, GOT_OVER[failure.kind]) for failure in grade.failures]
-    table(("message", "tool", "failure", "got over it"), rows)
+    table(("message", "tool", "error", "recovered"), rows)
 
 
 def ledger(claims: Sequence[Claim]) -> None:

@@ -223,7 +223,7 @@ class Worker:
                 self._collect()
 
     def _redecide(self, limit: int) -> list[Unit]:
-        """Give verdicts anew where another policy is in force; return the units that other rules graded."""
+        """Decide verdicts anew where another policy is in force; return the units that other rules graded."""
         outdated = self._backlog.outdated(limit)
         redecided, others = self._ingest.redecide(outdated) if outdated else ([], [])
         self._backlog.pass_outdated(outdated)

@@ -126,7 +126,7 @@ class Ingest:
             self._on_unknown(examined.unknown, examined)
 
     def redecide(self, outdated: Sequence[OutdatedUnit]) -> tuple[list[tuple[Grade, Grade]], list[Unit]]:
-        """Give verdicts anew where another policy came into force, from what is kept of sessions, in one transaction.
+        """Decide verdicts anew where another policy came into force, from what is kept of sessions, in one transaction.
 
         Returns:
             each grade as it was and as it is, and the units that have to be examined for it: by other rules.

@@ -53,10 +53,10 @@ class Mark(NamedTuple):
     words: str
 
 
-_HARMFUL: Final = Mark("harmful", "✕", "harmful failure")
+_HARMFUL: Final = Mark("harmful", "✕", "unrecovered error")
 _CONTRADICTED: Final = Mark("harmful", "◆", "contradicted claim")
 _PERSON: Final = Mark("person", "▲", "a person's word")
-_FAILURE: Final = Mark("failure", "×", "failure that was got over")
+_FAILURE: Final = Mark("failure", "×", "recovered error")
 _CLAIM: Final = Mark("claim", "●", "claim")
 MARKS: Final = (_HARMFUL, _CONTRADICTED, _PERSON, _FAILURE, _CLAIM)
 """The gravest first: where several fall together that one is drawn."""

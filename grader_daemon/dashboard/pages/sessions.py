@@ -33,7 +33,7 @@ _VIEWS: Final[tuple[tuple[str, dict[str, str]], ...]] = (
     ("Unsure", {"verdict": "unsure"}),
     ("Claims contradicted", {"claim": "contradicted"}),
     ("Most failures, 7 days", {"days": "7", "sort": "errors"}),
-    ("Dearest", {"sort": "cost"}),
+    ("Most expensive", {"sort": "cost"}),
     ("Judged by you", {"person": "1"}),
 )
 _SORTS: Final = ("ended", "probability", "efficiency", "quality", "errors", "calls", "cost")

@@ -51,11 +51,11 @@ def test_more_text_makes_a_higher_bar() -> None:
 @pytest.mark.parametrize(
     ("found", "sign"),
     [
-        pytest.param({"failure": FailureKind.HARMFUL, "by_person": True}, "harmful failure✕", id="harmful-failure"),
+        pytest.param({"failure": FailureKind.HARMFUL, "by_person": True}, "unrecovered error✕", id="harmful-failure"),
         pytest.param({"claim": Support.CONTRADICTED, "by_person": True}, "contradicted claim◆", id="contradicted"),
         pytest.param({"by_person": True, "claim": Support.VERIFIED}, "a person's word▲", id="person"),
-        pytest.param({"failure": FailureKind.RECOVERED}, "failure that was got over×", id="recovered"),
-        pytest.param({"failure": FailureKind.PROBE}, "failure that was got over×", id="probe"),
+        pytest.param({"failure": FailureKind.RECOVERED}, "recovered error×", id="recovered"),
+        pytest.param({"failure": FailureKind.PROBE}, "recovered error×", id="probe"),
         pytest.param({"claim": Support.UNSUPPORTED}, "claim●", id="claim"),
     ],
 )
@@ -70,7 +70,7 @@ def test_a_long_session_has_a_bar_for_several_messages_and_leads_to_the_gravest_
     messages[3] = MapMessage("assistant", 5, claim=Support.VERIFIED)
     messages[5] = MapMessage("tool", 5, failure=FailureKind.HARMFUL)
 
-    assert links(*messages) == [("#m5", "harmful failure")]
+    assert links(*messages) == [("#m5", "unrecovered error")]
     assert drawn(*messages).count("z") == MOST_BARS + 2, "a bar for each part, with two parts of one over it"
 
 
