@@ -28,6 +28,10 @@ _MARKS: Final = r"[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u
 _PILES: Final = re.compile(f"({_MARKS}{{4}}){_MARKS}+")
 """No language puts more than four on a letter; hundreds of them cover the lines above and below."""
 
+_NARROW_COLUMNS: Final = 36
+_LOW_LINES: Final = 24
+"""What a box of code holds on the narrowest screen: 32 rem of height, and the width of a telephone."""
+
 
 def shown(value: Any) -> Any:
     """Return a value as it goes into a page: text without control characters, what is not known as such.
@@ -85,6 +89,7 @@ def filters(zone: tzinfo | None) -> dict[str, Callable[..., Any]]:
         "trust_words": trust_words,
         "words": _words,
         "multiline": _multiline,
+        "scrolls": _scrolls,
         "spans": spans,
         "drawn": _drawn,
     }
@@ -130,6 +135,11 @@ def _multiline(text: str | Iterable[str]) -> Markup:
     """Return text with its line breaks, for an element that keeps them; every line is cleaned."""
     lines = text.split("\n") if isinstance(text, str) else text
     return Markup("\n").join([escape(_readable(line)) for line in lines])
+
+
+def _scrolls(lines: Iterable[str]) -> bool:
+    """Whether code may be too high for its box, be it on a telephone, where long lines are broken."""
+    return sum(1 + len(line) // _NARROW_COLUMNS for line in lines) > _LOW_LINES
 
 
 def _drawn(picture: Element) -> Markup:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize
 
+from tests.e2e.session_files import write_ended
 from tests.needs import require_axe
 from tests.pages.conftest import signed_in
 from tests.pages.every_page import address, named, patterns, sticking_out
-from tests.pages.served import Served
+from tests.pages.served import AT, Served, serve
+from tests.pictures import Home
+from tests.strategies import json_answer, json_round, json_user
 
 _WIDTHS: tuple[ViewportSize, ...] = (
     {"width": 360, "height": 740},
@@ -20,6 +25,41 @@ _WIDTHS: tuple[ViewportSize, ...] = (
     {"width": 3840, "height": 2160},
 )
 _EVERY_PAGE = pytest.mark.parametrize("pattern", [pytest.param(each, id=named(each)) for each in patterns()])
+
+
+_ALSO = {name: {"enabled": True} for name in ("target-size", "label-content-name-mismatch")}
+"""Rules that axe-core leaves out unless it is asked."""
+
+_LONG = "\n".join(f"line {number} of a long text" for number in range(90))
+_DIFF = "\n".join(["--- a/x.py", "+++ b/x.py", "@@ -1,60 +1,60 @@", *(f"-old {n}\n+new {n}" for n in range(60))])
+_RICH = (
+    "/session/rich",
+    "/session/rich/message/1",
+    "/sessions?verdict=unsure&days=30",
+    "/compare?id=rich&id=rich2",
+    "/review",
+    "/errors",
+)
+"""Where sessions with long code, a long diff, a table and many failures are seen, and a list that is filtered."""
+
+
+@pytest.fixture(scope="module")
+def rich_tab(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """A tab of a home in which texts are longer than their boxes, and numbers of messages stand beside each other."""
+    home = tmp_path_factory.mktemp("rich")
+    for name in ("rich", "rich2"):
+        write_ended(home / ".timmy" / "sessions", name, AT - timedelta(hours=2), _rich_session())
+    Home(home, at=AT).run("run", "--once")
+    with serve(home) as served:
+        yield from signed_in(browser, served)
+
+
+def _rich_session() -> list[dict[str, Any]]:
+    failed = json.dumps({"output": f"{_LONG}\ncat: notes.md: No such file or directory", "exit_code": 1, "error": None})
+    asked = json.dumps({"command": "cat notes.md\n" * 60})
+    rounds = [each for number in range(39) for each in json_round(failed, call_id=f"c{number}", arguments=asked)]
+    said = f"Done.\n\n```python\n{_LONG}\n```\n\n```diff\n{_DIFF}\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"
+    return [json_user(f"Write the notes\n\n```\n{_LONG}\n```"), *rounds, json_answer(said)]
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +92,15 @@ def test_narrow_screens_break_no_rule(tab: Page, pattern: str) -> None:
     assert _broken_rules(tab) == []
 
 
+@pytest.mark.parametrize("width", [0, 2], ids=["narrow", "wide"])
+@pytest.mark.parametrize("address", _RICH)
+def test_rules_hold_for_texts_that_need_room(rich_tab: Page, address: str, width: int) -> None:
+    rich_tab.set_viewport_size(_WIDTHS[width])
+    rich_tab.goto(address)
+    rich_tab.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    assert _broken_rules(rich_tab) == []
+
+
 def test_keys_are_told_by_the_rules_too(tab: Page) -> None:
     tab.set_viewport_size({"width": 1440, "height": 900})
     tab.goto("/")
@@ -62,7 +111,7 @@ def test_keys_are_told_by_the_rules_too(tab: Page) -> None:
 def _broken_rules(tab: Page) -> list[tuple[str, list[str]]]:
     """Return what axe-core finds: each rule, and where it is broken."""
     tab.evaluate(require_axe())
-    found = tab.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    found = tab.evaluate(f"axe.run(document, {{resultTypes: ['violations'], rules: {json.dumps(_ALSO)}}})")
     return [
         (rule["id"], [f"{node['target']} {node['html'][:200]}" for node in rule["nodes"]])
         for rule in found["violations"]
