@@ -54,6 +54,8 @@ _RUNNING_SHOWN: Final = 3
 _ALERTS_SHOWN: Final = 3
 _TYPES_SHOWN: Final = 6
 _MODELS_SHOWN: Final = 4
+_LEAST_PRICED: Final = 0.2
+"""Of the sessions: where the price of fewer is known, a tile would make too much of them."""
 
 
 _Marked: TypeAlias = Alert | SetupChange | GraderChange
@@ -137,7 +139,7 @@ def _tiles(seen: Overview, daily: Sequence[DayFigures]) -> Iterator[Tile]:
         month = sparkline(estimates, measure=measure) if any(one.value is not None for one in estimates) else None
         yield _figure_tile(measure.name, getattr(overall, measure.group), measure, month=month)
     yield from _scheduled(seen.patterns.groups[Dimension.KIND])
-    if overall.spending is not None and overall.spending.priced:
+    if overall.spending is not None and _is_priced(overall.spending):
         yield _cost(overall.spending, daily)
 
 
@@ -192,6 +194,10 @@ def _machines(seen: Overview, groups: Iterable[Group]) -> list[Machine]:
         ),
         key=lambda machine: (-machine.sessions, machine.host.host),
     )
+
+
+def _is_priced(spent: Spending) -> bool:
+    return spent.priced > 0 and spent.priced >= _LEAST_PRICED * spent.sessions
 
 
 def _cost(spent: Spending, daily: Sequence[DayFigures]) -> Tile:

@@ -154,6 +154,17 @@ def test_cost_that_is_not_known_takes_no_room(home_with: Fill) -> None:
     assert "Cost per completed task" not in text_of(home_with(30))
 
 
+@pytest.mark.parametrize(("priced", "is_shown"), [pytest.param(2, True, id="fifth"), pytest.param(1, False, id="less")])
+def test_cost_of_few_sessions_is_no_figure_of_all(
+    home_with: Fill, tmp_path: Path, priced: int, *, is_shown: bool
+) -> None:
+    client = home_with(10, a_day=10)
+    made = [grade(session_id=f"s{n}", session_file=f"/s/{n}.json", ended_at=NOW, cost_usd=0.5) for n in range(priced)]
+    with closing(SqliteStore(tmp_path / "grades.db")) as store, store.transaction():
+        save_grades(store, [new_grade(each) for each in made])
+    assert ("Cost per completed task" in text_of(client)) is is_shown
+
+
 def test_known_cost_is_told_with_the_week_before(home_with: Fill) -> None:
     said = text_of(home_with(30, cost_usd=0.5))
     assert re.search(r"Cost per completed task \$0.50 \$3.50 in all, known of 7 of 7 sessions", said)
