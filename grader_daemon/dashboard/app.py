@@ -131,7 +131,7 @@ def _answered(page: Page, visit: Visit) -> Response:
 def _unreadable(visit: Visit, error: GraderError) -> Response:
     """Answer that the database cannot be used now, with what was posted, to be sent again as it was."""
     sent = {name: value for name, value in visit.form.items() if name != "form_token"}
-    values = {"title": "Not now", "said": f"{error}", "sent": sent, "open_alerts": 0}
+    values = {"title": "Not now", "said": f"{error}", "sent": sent, "alert_news": 0}
     return visit.show("try_again.html", status=503, **values)
 
 

@@ -49,6 +49,8 @@ SHORTCUTS: Final = (
     Shortcut("Enter", "open-row", "Open the marked error", "/errors"),
     Shortcut("]", "next-finding", "Go to the next failure, claim or word of a person", "/session"),
     Shortcut("[", "previous-finding", "Go to the one before", "/session"),
+    Shortcut("j", "next-message", "Go to the next message", "/session"),
+    Shortcut("k", "previous-message", "Go to the one before", "/session"),
     Shortcut("o", "unfold", "Open or close what is folded", "/session"),
 )
 

@@ -12,6 +12,7 @@ import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from grader_daemon import bootstrap
+from grader_daemon.alerts.settlement import is_news
 from grader_daemon.api.change_watch import ChangeWatch
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.dashboard.access import Access, TokenFile
@@ -111,11 +112,16 @@ class Site:
             now=visit.now,
             theme=theme if theme in THEMES else "auto",
             mark=visit.mark,
-            **(values if "open_alerts" in values else values | {"open_alerts": self._open_alerts()}),
+            **(values if "alert_news" in values else values | {"alert_news": self._alert_news()}),
         )
 
-    def _open_alerts(self) -> int:
-        return self.grader.insight.open_alerts() if self.grader.context.has_database else 0
+    def _alert_news(self) -> int:
+        """Count the open alerts that nobody acknowledged or silenced."""
+        if not self.grader.context.has_database:
+            return 0
+        insight = self.grader.insight
+        silences = insight.silences()
+        return sum(is_news(alert, silences) for alert in insight.alerts())
 
     @cached_property
     def _templates(self) -> Environment:

@@ -29,6 +29,11 @@ def test_question_mark_shows_the_keys_and_takes_them_away(page: Page) -> None:
     expect(keys).to_be_hidden()
 
 
+def test_a_button_shows_the_keys_too(page: Page) -> None:
+    page.get_by_role("button", name="Keys").click()
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+
+
 def test_two_keys_go_to_a_page_and_none_while_one_writes(page: Page) -> None:
     page.keyboard.press("/")
     page.keyboard.press("?")

@@ -60,6 +60,29 @@ def test_the_map_leads_to_the_message_that_is_clicked(page: Page, contradicted: 
     expect(page).to_have_url(re.compile(r"#m0$"))
 
 
+def test_the_map_says_which_message_the_pointer_is_on(page: Page, contradicted: str) -> None:
+    page.goto(contradicted)
+    page.locator(".map").hover(position={"x": 1, "y": 40})
+    expect(page.locator(".map > title")).to_have_text("Message 0, user")
+
+
+def test_keys_go_from_message_to_message(page: Page, contradicted: str) -> None:
+    page.goto(contradicted)
+    for key, index in (("j", 0), ("j", 1), ("k", 0)):
+        page.keyboard.press(key)
+        expect(page.locator(".said:focus")).to_have_id(f"m{index}")
+
+
+def test_a_telephone_shows_messages_on_its_first_screen(page: Page, contradicted: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(contradicted)
+    first = page.locator(".said").first.bounding_box()
+    assert first is not None
+    assert first["y"] < 844
+    page.get_by_role("link", name="To the verdict").click()
+    expect(page.get_by_role("heading", name="Verdict")).to_be_in_viewport()
+
+
 def test_a_key_opens_and_closes_what_is_folded(page: Page, contradicted: str) -> None:
     page.goto(contradicted)
     folded = page.locator(".said details")

@@ -22,6 +22,34 @@ def test_keys_mark_a_row_and_open_it(page: Page) -> None:
     expect(page).to_have_url(f"/session/{chosen}")
 
 
+def test_the_marked_row_is_found_again_on_the_way_back(page: Page) -> None:
+    page.goto("/sessions")
+    for _ in range(3):
+        page.keyboard.press("j")
+    chosen = page.locator("tr[aria-selected=true]").get_attribute("data-id")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"/session/{chosen}")
+    page.go_back()
+    expect(page.locator("tr[aria-selected=true]")).to_have_attribute("data-id", str(chosen))
+
+
+def test_what_was_asked_for_stands_alone_in_the_address(page: Page) -> None:
+    page.goto("/sessions")
+    page.get_by_label("verdict").select_option("completed")
+    page.get_by_role("button", name="Show").click()
+    expect(page).to_have_url(re.compile(r"/sessions\?verdict=completed$"))
+
+
+def test_a_telephone_shows_sessions_on_its_first_screen(page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto("/sessions")
+    first = page.locator("table.sessions tbody tr").first.bounding_box()
+    assert first is not None
+    assert first["y"] < 844 / 3
+    page.get_by_text("More filters").click()
+    expect(page.get_by_label("verdict")).to_be_visible()
+
+
 def test_two_rows_are_compared_by_keys_and_a_button(page: Page) -> None:
     page.goto("/sessions")
     for _ in range(2):

@@ -10,12 +10,13 @@ from starlette.responses import Response
 from grader_daemon.api.grades import Page as GradePage
 from grader_daemon.dashboard.session_filter import FIELDS, address, fields, read_filter, written_place
 from grader_daemon.dashboard.visit import Page, Visit
+from grader_daemon.domain.analysis import FailureKind
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import ASSISTANT
 from grader_daemon.domain.text import duration_words
 from grader_daemon.errors import InputError
 from grader_daemon.reports.money import price_words, used_words
-from grader_daemon.reports.numbers import UNKNOWN
+from grader_daemon.reports.numbers import UNKNOWN, count
 from grader_daemon.reports.sessions import agent_words, claim_words, of_five
 from grader_daemon.reports.told_apart import told_apart
 from grader_daemon.reports.verdicts import outcome_words
@@ -72,6 +73,8 @@ class Difference(NamedTuple):
 
 def sessions(visit: Visit) -> Response:
     """Answer with a page of the list."""
+    if "" in visit.request.query_params.values():  # what a form sends of fields that nobody filled in
+        return visit.go_to(address(visit.query))
     query, wrong = visit.query, None
     page = GradePage(grades=[], next=None)
     try:
@@ -127,6 +130,20 @@ def _side(visit: Visit, session_id: str) -> Side:
     return Side(start.stored.grade, said[-1] if said else "", start.note)
 
 
+def _recovered_words(grade: Grade) -> str | None:
+    """Return how many errors were got over, as the list of them below has it."""
+    if not grade.errors:
+        return None
+    recovered = sum(error.kind is FailureKind.RECOVERED for error in grade.errors)
+    return f"{recovered:,} of {len(grade.errors):,}"
+
+
+def _failure_words(grade: Grade) -> str:
+    """Return how many calls failed; probes stand in the list of them, too, and are no errors."""
+    probes = len(grade.failures) - len(grade.errors)
+    return f"{grade.total_errors:,}" + (f", and {count(probes, 'probe')}" if probes else "")
+
+
 def _lines(grades: Sequence[Grade]) -> Iterator[Difference]:
     """Yield what can be compared of two grades, in the words of the command line."""
     told = (
@@ -134,9 +151,9 @@ def _lines(grades: Sequence[Grade]) -> Iterator[Difference]:
         ("probability", lambda grade: None if grade.p_completed is None else f"{grade.p_completed:.2f}"),
         ("tool efficiency", lambda grade: of_five(grade.efficiency)),
         ("response quality", lambda grade: of_five(grade.quality)),
-        ("errors recovered", lambda grade: None if grade.recovered is None else "yes" if grade.recovered else "no"),
+        ("errors recovered", _recovered_words),
         ("tool calls", lambda grade: f"{grade.tool_calls:,}"),
-        ("failures", lambda grade: f"{grade.total_errors:,}"),
+        ("failures", _failure_words),
         ("task type", lambda grade: grade.task_type),
         ("agent", agent_words),
         ("model", lambda grade: grade.model),

@@ -71,6 +71,15 @@ def test_without_alerts_the_page_says_that_all_is_well(client: TestClient, add: 
     assert "Resolved" in page
 
 
+def test_the_bar_counts_alerts_that_are_news(client: TestClient, add: Add) -> None:
+    add()
+    known, silent = add(), add(drops=(TOOL,))
+    say(client, known, "acknowledge")
+    say(client, silent, "silence", **{"for": "24h"})
+
+    assert '>1<span class="unseen"> new</span>' in client.get("/health").text
+
+
 def test_open_alerts_say_whether_other_work_came_in(client: TestClient, add: Add) -> None:
     add(decomposition=SPLIT)
 

@@ -9,6 +9,9 @@ page.actions.help = () => {
   const keys = page.one("#keys");
   keys.open ? keys.close() : keys.showModal();
 };
+page.one(".bar nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+page.one("#help").hidden = false;
+page.one("#help").onclick = () => page.actions.help();
 page.actions.search = () => page.one("input[type=search]").focus();
 page.actions.theme = () => page.all(".theme button").find((each) => each.offsetParent)?.click();
 

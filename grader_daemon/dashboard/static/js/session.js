@@ -15,6 +15,20 @@ const session = {
     if (next) session.unfold(next);
     else page.one(`[data-go=${step > 0 ? "next" : "previous"}-finding]`)?.click();
   },
+  step: (by) => {
+    const all = page.all(".said");
+    const here = all.indexOf(document.activeElement?.closest(".said"));
+    const next = all[here < 0 ? 0 : here + by];
+    next?.scrollIntoView({ block: "start" });
+    next?.focus({ preventScroll: true });
+  },
+  // Which message stands at a point of the map; none right of the last one.
+  under: (map, event) => {
+    const box = map.getBoundingClientRect();
+    const { messages, part } = map.dataset;
+    const index = Math.floor((event.clientX - box.left) / box.width / part * messages);
+    return index < messages ? index : null;
+  },
   open: () => {
     const folded = page.all(".said details");
     const open = folded.some((each) => !each.open);
@@ -27,16 +41,25 @@ const session = {
 };
 page.actions["next-finding"] = () => session.jump(1);
 page.actions["previous-finding"] = () => session.jump(-1);
+page.actions["next-message"] = () => session.step(1);
+page.actions["previous-message"] = () => session.step(-1);
 page.actions.unfold = session.open;
 addEventListener("hashchange", session.arrive);
 session.arrive();
 document.addEventListener("click", (event) => {
   const map = event.target.closest(".map");
   if (!map || event.target.closest("a")) return;
-  const box = map.getBoundingClientRect();
-  const { messages, part, page: size } = map.dataset;
-  const index = Math.floor((event.clientX - box.left) / box.width / part * messages);
-  if (index >= messages) return;
+  const index = session.under(map, event);
+  if (index === null) return;
+  const size = map.dataset.page;
   if (page.one(`#m${index}`)) location.hash = `m${index}`;
   else location.assign(`?from=${index - index % size}#m${index}`);
+});
+document.addEventListener("mousemove", (event) => {
+  const map = event.target.closest(".map");
+  if (!map || event.target.closest("a")) return;
+  const index = session.under(map, event);
+  const words = index === null ? "Map of the session" : page.one(`#m${index}`)?.getAttribute("aria-label") ?? `Message ${index}`;
+  const title = page.one("title", map);
+  if (title.textContent !== words) title.textContent = words;
 });

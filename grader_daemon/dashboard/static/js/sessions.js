@@ -8,9 +8,16 @@ list.mark = (by) => {
   const now = rows.indexOf(list.marked());
   const next = rows[Math.min(rows.length - 1, Math.max(0, now < 0 ? 0 : now + by))];
   list.marked()?.removeAttribute("aria-selected");
-  next.setAttribute("aria-selected", "true");
-  next.scrollIntoView({ block: "nearest" });
+  list.show(next);
 };
+// The entry of the browser's history remembers the row, so Back finds it again.
+list.show = (row) => {
+  row.setAttribute("aria-selected", "true");
+  row.scrollIntoView({ block: "nearest" });
+  history.replaceState({ ...history.state, marked: row.dataset.id }, "");
+};
+list.remembered = list.rows().find((row) => row.dataset.id && row.dataset.id === history.state?.marked);
+if (list.remembered) list.show(list.remembered);
 page.actions["next-row"] = () => list.mark(1);
 page.actions["previous-row"] = () => list.mark(-1);
 page.actions["open-row"] = () => {
