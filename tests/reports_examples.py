@@ -98,7 +98,7 @@ def example_group(name: str, **changes: Any) -> Group:
 
 
 def example_step(tool: str, tries: int, worked: int, **changes: Any) -> StepCount:
-    """What was tried next."""
+    """A next step, after which what had failed worked as often as the step itself."""
     usual = StepCount(
         tool=tool,
         command=None,
@@ -108,6 +108,8 @@ def example_step(tool: str, tries: int, worked: int, **changes: Any) -> StepCoun
         rate=rate(worked, tries),
         completed=worked,
         completion=rate(worked, tries),
+        recovered=worked,
+        recovery=rate(worked, tries),
     )
     return msgspec.structs.replace(usual, **changes)
 

@@ -178,7 +178,7 @@ class Insight:
     def error_issues(
         self, *, days: float | None = 30, states: frozenset[IssueState] | None = None, limit: int | None = None
     ) -> list[ErrorIssue]:
-        """Return the error issues that occurred in the last `days` days (None: ever), most failures first.
+        """Return the error issues that occurred in the last `days` days (None: ever), those in most sessions first.
 
         `states` keeps those that stand in one of them; without it the ignored ones are left out. At most `limit`.
         """

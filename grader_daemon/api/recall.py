@@ -56,7 +56,7 @@ class Recollections:
             return Recall(database).latest(limit)
 
     def causes(self, tool: str, *, command: str | None, error: str | None, limit: int) -> list[PastCause]:
-        """Return why a tool failed, the most frequent cause first, and what surely works next.
+        """Return why a tool failed, the most frequent cause first, and what surely helps.
 
         A `command` of a shell and an `error`, the name of a category or what the tool said, leave out what has others.
         A tool that is not known by this name is looked past if one of them is given: agents call the same by several.
@@ -122,7 +122,7 @@ def _counted(causes: Iterable[CauseWords], database: Database) -> Iterator[PastC
                 sessions=row.sessions,
                 last_seen=row.last_seen,
                 tries=sum(step.tries for step in row.steps),
-                worked=sum(step.worked for step in row.steps),
+                recovered=sum(step.recovered for step in row.steps),
                 sure_step=sure_step(steps_of(row)),
             )
 

@@ -12,6 +12,7 @@ from grader_daemon.cli.options import ListedByDefault, Whole, days_option, json_
 from grader_daemon.cli.times import here, shown_zone
 from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.insight import ErrorIssue, IssueState, StepCount
+from grader_daemon.reports.issue_names import issue_name
 from grader_daemon.reports.numbers import COMPLETION, estimate_words
 from grader_daemon.reports.phrasing import call, issue_lines, issue_title
 from grader_daemon.reports.safe_text import plain
@@ -40,7 +41,7 @@ def list_issues(
     states: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """List error issues, most failures first; ignored ones only when asked for."""
+    """List error issues, those in most sessions first; ignored ones only when asked for."""
     wanted = frozenset(IssueState(state) for state in states) or None
     issues = grader.insight.error_issues(days=None if every else days, states=wanted, limit=limit)
     if as_json:
@@ -127,7 +128,7 @@ def _table(issues: list[ErrorIssue]) -> None:
         ("recovered", lambda issue: issue.recovered),
         ("last seen", lambda issue: here(issue.last_seen).date()),
         ("tool", lambda issue: output.called(issue.tool, issue.command)),
-        ("says", lambda issue: issue.signal or issue.category.replace("_", " ")),
+        ("says", lambda issue: "".join(issue_name(issue))),
         may_drop=("recovered", "sessions", "state", "last seen"),
     )
 

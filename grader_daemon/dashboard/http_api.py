@@ -215,7 +215,7 @@ def _transcript(visit: Visit, asked: _Part) -> dict[str, Any]:
 
 
 def _errors(visit: Visit, asked: _Errors) -> dict[str, Any]:
-    """Error issues, most failures first; ignored ones only when asked for."""
+    """Error issues, those in most sessions first; ignored ones only when asked for."""
     states = None if asked.state is None else frozenset({asked.state})
     return {"issues": visit.grader.insight.error_issues(days=asked.days, states=states, limit=asked.limit)}
 

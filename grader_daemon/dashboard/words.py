@@ -85,7 +85,7 @@ def filters(zone: tzinfo | None) -> dict[str, Callable[..., Any]]:
         "borne_out": borne_out,
         "brief": brief_words,
         "alert_title": alert_title,
-        "tool": _tool,
+        "tool": tool_words,
         "trust_words": trust_words,
         "words": _words,
         "multiline": _multiline,
@@ -108,7 +108,7 @@ def _age(when: datetime | None, now: datetime) -> str | None:
     return f"{seconds / size:.0f} {unit}"
 
 
-def _tool(name: str | None) -> str:
+def tool_words(name: str | None) -> str:
     """Return a tool without the server that it comes from, which long names repeat: "server__server_read" is "read"."""
     if name is None:
         return "a tool without a name"

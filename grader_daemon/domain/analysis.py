@@ -94,7 +94,8 @@ class Failure(msgspec.Struct, frozen=True, gc=False):
 
     `command` is the family of the shell command ("git push"), `fingerprint` names the error issue that it belongs to,
     `next_step` is the first call that the agent made when it had seen the failure, `subcategory` the finer kind below
-    its category, None where there is none.
+    its category, None where there is none. `named` is the word that its message has where those of its issue differ
+    ("numpy"), redacted.
     """
 
     index: int
@@ -105,6 +106,7 @@ class Failure(msgspec.Struct, frozen=True, gc=False):
     next_step: Step | None = None
     kind: FailureKind = FailureKind.HARMFUL
     subcategory: Subcategory | None = None
+    named: str | None = None
 
     @property
     def finest(self) -> str:

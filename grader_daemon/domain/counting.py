@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from operator import add, neg, sub
 from typing import Final, NamedTuple, TypeVar
 
-from grader_daemon.domain.analysis import Failure, SessionState
+from grader_daemon.domain.analysis import Failure, FailureKind, SessionState
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.rollup import SUM_NAMES, Dimension
 from grader_daemon.domain.session import PERSONS, SessionKind
@@ -123,8 +123,8 @@ def task_and_model(name: str) -> tuple[str, str]:
 class Changes:
     """What a batch of grades adds to (or takes away from) the roll-ups, one entry for each row.
 
-    `issues` holds failures, sessions and recovered sessions; `steps` and `tool_steps` tries, those that worked and
-    those in completed sessions; `tasks` sessions.
+    `issues` holds failures, sessions and recovered sessions; `steps` and `tool_steps` tries, those that worked,
+    those in completed sessions and those after whose failure the same worked later; `tasks` sessions.
     """
 
     def __init__(self) -> None:
@@ -201,7 +201,8 @@ class Changes:
         step = failure.next_step
         if step is None or step.worked is None:
             return
-        counts = (1, int(step.worked), int(completed))
+        recovered = failure.kind is FailureKind.RECOVERED
+        counts = (1, int(step.worked), int(completed), int(recovered))
         tool, command = step.tool[:NAME_CHARACTERS], step.command or ""
         if failure.fingerprint is not None:
             _add(self.steps, StepKey(failure.fingerprint, day, tool, command), counts, sign)

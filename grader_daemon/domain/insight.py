@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, datetime
 from enum import StrEnum
 from typing import Final
@@ -18,6 +19,9 @@ from grader_daemon.domain.verdict import VerdictCounts
 
 REPORT_VERSION: Final = 2
 """Version of the shape of `WeeklyReport`; raised when a field changes its meaning or goes."""
+
+_MOSTLY: Final = 0.5
+_FEWEST_OTHERS: Final = 5
 
 
 class Spending(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,8 +100,8 @@ class StepCount(msgspec.Struct, frozen=True, kw_only=True):
     """What agents did next after a failure, and how often it worked.
 
     `tool` and `command` name the next call, `is_retry` says that they are those that had failed. `worked` is of `tries`
-    (`rate`), `completed` counts the tries in sessions that completed their task (`completion`). Rates of fewer than 5
-    tries have no value.
+    (`rate`), `completed` counts the tries in sessions that completed their task (`completion`), `recovered` those after
+    whose failure the same call worked in the end (`recovery`). Rates of fewer than 5 tries have no value.
     """
 
     tool: str
@@ -108,11 +112,34 @@ class StepCount(msgspec.Struct, frozen=True, kw_only=True):
     rate: Estimate
     completed: int
     completion: Estimate
+    recovered: int = 0
+    recovery: Estimate = Estimate()
 
     @property
     def odds(self) -> tuple[float, int]:
         """What steps are ordered by, the surest highest: the lower end of the rate, 0 for few tries; then the tries."""
         return self.rate.low or 0.0, self.tries
+
+    @property
+    def remedy_odds(self) -> tuple[float, int]:
+        """What remedies are ordered by, likewise: the lower end of the recovery, then the tries."""
+        return self.recovery.low or 0.0, self.tries
+
+
+def remedies(steps: Sequence[StepCount]) -> list[StepCount]:
+    """Return the next steps of one error after which what had failed worked in the end, the surest first.
+
+    Surely more often than not, and than after all other steps: a step that works by itself, as reading a file does, is
+    no remedy yet. Fewer than 5 other tries are no measure.
+    """
+    tries, recovered = sum(step.tries for step in steps), sum(step.recovered for step in steps)
+    found = []
+    for step in steps:
+        others = tries - step.tries
+        usual = (recovered - step.recovered) / others if others >= _FEWEST_OTHERS else 0.0
+        if (step.recovery.low or 0.0) >= max(_MOSTLY, usual):
+            found.append(step)
+    return sorted(found, key=lambda step: step.remedy_odds, reverse=True)
 
 
 class StepRow(msgspec.Struct, frozen=True):
@@ -123,6 +150,7 @@ class StepRow(msgspec.Struct, frozen=True):
     tries: int
     worked: int
     completed: int
+    recovered: int = 0
 
 
 class ToolStep(msgspec.Struct, frozen=True):
@@ -135,10 +163,11 @@ class ToolStep(msgspec.Struct, frozen=True):
     tries: int
     worked: int
     completed: int
+    recovered: int = 0
 
 
 class IssueRow(msgspec.Struct, frozen=True, kw_only=True):
-    """An issue and its counts; `days` are those on which it occurred, in order."""
+    """An issue and its counts; `days` are those on which it occurred, in order; for `named` see `ErrorIssue`."""
 
     sign: ErrorSign
     failures: int
@@ -152,6 +181,7 @@ class IssueRow(msgspec.Struct, frozen=True, kw_only=True):
     task_types: dict[str, int]
     latest: tuple[str, ...]
     steps: tuple[StepRow, ...]
+    named: dict[str, int] = {}
 
 
 class Alternative(msgspec.Struct, frozen=True, kw_only=True):
@@ -177,7 +207,8 @@ class ErrorIssue(msgspec.Struct, frozen=True, kw_only=True):
 
     `failures` counts tool calls, `sessions` those that had one, `recovered` those of them that recovered. `task_types`
     maps a task type to its sessions. `latest` are ids of the sessions that had it last. `steps` are the most frequent
-    first.
+    first. `named` maps what its newest failures name in place of the first text that differs ("numpy") to sessions, the
+    most frequent first.
     """
 
     fingerprint: str
@@ -196,6 +227,7 @@ class ErrorIssue(msgspec.Struct, frozen=True, kw_only=True):
     task_types: dict[str, int]
     latest: tuple[str, ...]
     steps: tuple[StepCount, ...]
+    named: dict[str, int] = {}
 
 
 class Patterns(msgspec.Struct, frozen=True, kw_only=True):

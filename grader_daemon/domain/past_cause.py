@@ -1,4 +1,4 @@
-"""Why calls failed in earlier sessions, and what surely worked next; apart from what most questions are about."""
+"""Why calls failed in earlier sessions, and what surely helped; apart from what most questions are about."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from grader_daemon.domain.recollection import CauseWords
 
 
 class PastCause(msgspec.Struct, frozen=True, kw_only=True):
-    """Failures of one cause over all time, and the step that surely works next, if one does.
+    """Failures of one cause over all time, and the step that surely helps, if one does.
 
-    `tries` counts what was tried next, `worked` how much of it worked.
+    `tries` counts what was tried next, `recovered` after how much of it the error was recovered.
     """
 
     words: CauseWords
@@ -21,5 +21,5 @@ class PastCause(msgspec.Struct, frozen=True, kw_only=True):
     sessions: int
     last_seen: datetime
     tries: int
-    worked: int
+    recovered: int
     sure_step: StepCount | None

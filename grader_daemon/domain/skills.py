@@ -94,9 +94,9 @@ class FittingSkill(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Lesson(msgspec.Struct, frozen=True, kw_only=True):
-    """What surely works after a failure that a type of task has, which an agent could be told.
+    """What surely helps after a failure that a type of task has, which an agent could be told.
 
-    `failures` in `sessions` of the last 90 days have this cause, of all types of task; `step` is what worked next.
+    `failures` in `sessions` of the last 90 days have this cause, of all types of task; `step` is what helped.
     `proof` names the last sessions of the type in which it did.
     """
 

@@ -114,7 +114,7 @@ class SkillBook:
             step = lesson_step(steps_of(row))
             if step is None:
                 continue
-            proof = self._store.issues.where_worked(row.sign.fingerprint, task_type, step, _PROOF)
+            proof = self._store.issues.where_helped(row.sign.fingerprint, task_type, step, _PROOF)
             if len(proof) == _PROOF:
                 yield Lesson(
                     fingerprint=row.sign.fingerprint,

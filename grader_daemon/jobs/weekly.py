@@ -162,7 +162,7 @@ class WeeklyReports:
         return weekly_report(facts, examples=lambda why: self._store.reports.examples(why, week))
 
     def _issues(self, week: Span, until: datetime) -> list[ErrorIssue]:
-        """The issues of the week as they stood at its end, those with most failures first."""
+        """The issues of the week as they stood at its end, those in most sessions first."""
         found = []
         for fingerprint in self._store.issues.seen(week)[:_EXAMINED_ISSUES]:
             row = self._store.issues.issue(fingerprint, week, until=until + _ZONES)

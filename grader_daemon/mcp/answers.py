@@ -84,7 +84,7 @@ def brief(session: PastSession) -> str:
 
 
 def what_helped(causes: Sequence[PastCause], *, tool: str, known: Sequence[str], with_grades: bool) -> str:
-    """Return what surely worked after failures of a tool; `known` are tools that fail, told where this one did not."""
+    """Return what surely helped after failures of a tool; `known` are tools that fail, told where this one did not."""
     if not causes:
         others = f" Tools that failed most: {', '.join(map(quoted, known))}." if known else ""
         return f"No such failure of {quoted(tool)} is on record.{others} {DATA}"
@@ -194,11 +194,13 @@ def _cause(cause: PastCause, *, with_grades: bool) -> list[str]:
         lines.append(f"  says: {quoted(words.signal, LONGEST_LINE)}")
     step = cause.sure_step
     if step is None:
-        tried = f"{cause.worked:,} of {count(cause.tries, 'try', 'tries')} worked" if cause.tries else "none was tried"
-        return [*lines, f"  no next step is known that surely works: {tried}"]
+        tries = count(cause.tries, "try", "tries")
+        tried = f"recovered after {cause.recovered:,} of {tries}" if cause.tries else "none was tried"
+        return [*lines, f"  no next step is known that surely helps: {tried}"]
     helps = "a retry" if step.is_retry else _called(step.tool, step.command)
-    low, high = round(100 * (step.rate.low or 0)), round(100 * (step.rate.high or 1))
-    lines.append(f"  works next: {helps}, {step.worked:,} of {count(step.tries, 'try', 'tries')} ({low}-{high} %)")
+    low, high = round(100 * (step.recovery.low or 0)), round(100 * (step.recovery.high or 1))
+    tries = count(step.tries, "try", "tries")
+    lines.append(f"  helps: {helps}, recovered after {step.recovered:,} of {tries} ({low}-{high} %)")
     if with_grades:
         lines.append(f"  graded: {step.completed:,} of these tries were in sessions that completed their task")
     return lines

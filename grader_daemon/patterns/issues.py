@@ -37,6 +37,7 @@ def to_issue(row: IssueRow, now: datetime, *, today: date) -> ErrorIssue:
         task_types=row.task_types,
         latest=row.latest,
         steps=steps_of(row),
+        named=row.named,
     )
 
 
@@ -64,7 +65,7 @@ def alternatives(steps: Iterable[ToolStep], *, failures: Mapping[str, int]) -> t
 def surest_first(steps: Iterable[ToolStep]) -> tuple[StepCount, ...]:
     """Count what was tried next after failures, by the lower end of how often it worked, the highest first."""
     counted = [
-        _count(StepRow(s.next_tool, s.next_command, s.tries, s.worked, s.completed), is_retry=s.is_retry)
+        _count(StepRow(s.next_tool, s.next_command, s.tries, s.worked, s.completed, s.recovered), is_retry=s.is_retry)
         for s in _by_tries(steps)
     ]
     return tuple(sorted(counted, key=lambda step: step.odds, reverse=True))
@@ -88,6 +89,8 @@ def _count(step: StepRow, *, is_retry: bool) -> StepCount:
         rate=proportion(step.worked, step.tries, fewest=FEWEST_TRIES),
         completed=step.completed,
         completion=proportion(step.completed, step.tries, fewest=FEWEST_TRIES),
+        recovered=step.recovered,
+        recovery=proportion(step.recovered, step.tries, fewest=FEWEST_TRIES),
     )
 
 

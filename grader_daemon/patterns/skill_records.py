@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Final, TypeVar
 
 from grader_daemon.domain.estimate import Estimate, Figure, figure, proportion, standardised
-from grader_daemon.domain.insight import StepCount
+from grader_daemon.domain.insight import StepCount, remedies
 from grader_daemon.domain.installed import InstalledKind, InstalledSkill, ObservedVersion, SkillUse
 from grader_daemon.domain.routing import FinishedSession
 from grader_daemon.domain.skills import FEWEST_TASKS, FittingSkill, SkillRecord, SkillTasks
@@ -19,7 +19,6 @@ _FEWEST_SESSIONS: Final = 5
 _MOST_FITTING: Final = 3
 _HARDLY: Final = 0.05
 """A skill that no larger share of the tasks used is as good as unused."""
-_MOSTLY: Final = 0.5
 
 _Each = TypeVar("_Each")
 _Key = TypeVar("_Key", bound=Hashable)
@@ -71,16 +70,14 @@ def fitting_skills(
 
 
 def lesson_step(steps: Iterable[StepCount]) -> StepCount | None:
-    """Return the step after a failure that is worth telling: something else that surely works, and better than a retry.
+    """Return the remedy of an error that is worth telling: something else than a retry, and better than one.
 
-    None where nothing does: what mostly fails is no advice, nor what no task was completed after, as giving up.
+    None where nothing is, nor what no task was completed after, as giving up.
     """
-    tried = list(steps)
-    retried = max((step.rate.value or 0.0 for step in tried if step.is_retry), default=0.0)
-    least = max(_MOSTLY, retried)
-    others = [step for step in tried if not step.is_retry and step.completed]
-    sure = [step for step in others if (step.rate.low or 0.0) >= least]
-    return max(sure, key=lambda step: step.odds, default=None)
+    tried = tuple(steps)
+    retried = max((step.recovery.value or 0.0 for step in tried if step.is_retry), default=0.0)
+    others = [step for step in remedies(tried) if not step.is_retry and step.completed]
+    return next((step for step in others if (step.recovery.low or 0.0) >= retried), None)
 
 
 def _record(

@@ -27,6 +27,7 @@ from grader_daemon.domain.insight import (
     StepCount,
     Suggestion,
     WeeklyReport,
+    remedies,
 )
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.reports.change_words import change_words
@@ -46,7 +47,6 @@ MOST_SESSIONS: Final = 5
 MOST_CHANGES: Final = 6
 """How many streams and shares a sentence on an alert holds."""
 
-_MOSTLY = 0.5
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July"),
     *("August", "September", "October", "November", "December"),
@@ -178,29 +178,25 @@ def issue_lines(issue: ErrorIssue, zone: tzinfo | None = UTC) -> tuple[Words, ..
 
 
 def helped(steps: Iterable[StepCount]) -> Words:
-    """Return which next steps worked after a failure, and how often: the surest first, and what often did not."""
+    """Return after which next steps an error was recovered, and how often: the surest first, and what often did not."""
     tried = tuple(steps)
     if not tried:
         return ("What was tried next is not known",)
-    if not any(step.worked for step in tried):
-        return (f"Nothing has worked next, in {count(sum(step.tries for step in tried), 'try', 'tries')}",)
-    telling = [step for step in tried if step.worked or step.rate.value is not None]
-    surest = sorted(telling, key=lambda step: step.odds, reverse=True)[:MOST_STEPS]
-    return ("Worked next: ", *joined([step_words(step) for step in surest], ", "))
+    if not any(step.recovered for step in tried):
+        return (f"Never recovered, in {count(sum(step.tries for step in tried), 'try', 'tries')}",)
+    telling = [step for step in tried if step.recovered or step.recovery.value is not None]
+    surest = sorted(telling, key=lambda step: step.remedy_odds, reverse=True)[:MOST_STEPS]
+    return ("Recovered after: ", *joined([step_words(step) for step in surest], ", "))
 
 
 def sure_step(steps: Iterable[StepCount]) -> StepCount | None:
-    """Return the step that surely works more often than not, the surest of several; None where there is none.
-
-    Few tries, and many that mostly failed, would read as advice.
-    """
-    sure = [step for step in steps if (step.rate.low or 0.0) >= _MOSTLY]
-    return max(sure, key=lambda step: step.odds, default=None)
+    """Return the surest remedy after an error; None where there is none: few tries would read as advice."""
+    return next(iter(remedies(tuple(steps))), None)
 
 
 def step_words(step: StepCount) -> Words:
-    """Return one next step and its odds: "terminal curl 12 of 14 tries"."""
-    odds = f" {step.worked:,} of {count(step.tries, 'try', 'tries')}"
+    """Return one next step, and after how many tries the error was recovered: "terminal curl 12 of 14 tries"."""
+    odds = f" {step.recovered:,} of {count(step.tries, 'try', 'tries')}"
     if step.is_retry:
         return ("a retry", odds)
     return (*call(step.tool, step.command), odds)

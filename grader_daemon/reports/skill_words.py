@@ -33,7 +33,7 @@ def advice_lines(advice: SkillAdvice) -> Iterator[Words]:
     """Yield what could help, or lies here unused, a sentence for each; that nothing fits, where it would be needed."""
     if advice.reason is SkillReason.NOTHING_FITS:
         yield (
-            "No skill that lies here unused is about it, and nothing that surely works after its failures is known.",
+            "No skill that lies here unused is about it, and nothing that surely helps after its failures is known.",
         )
     for fitting in advice.skills:
         yield _fitting_words(fitting, is_suggested=advice.reason is None)
@@ -42,9 +42,9 @@ def advice_lines(advice: SkillAdvice) -> Iterator[Words]:
 
 
 def lesson_words(lesson: Lesson) -> Words:
-    """Return what surely works after a failure, with the sessions that prove it."""
+    """Return what surely helps after a failure, with the sessions that prove it."""
     weight = f" ({lesson.category}, {count(lesson.failures, 'failure')} in {count(lesson.sessions, 'session')}): "
-    odds = f" ({interval_words(lesson.step.rate, COMPLETION)}); "
+    odds = f" ({interval_words(lesson.step.recovery, COMPLETION)}); "
     proof = joined(list(examples("as in", lesson.proof)), "")
     return (
         "Write one: after ",
@@ -72,8 +72,8 @@ def skill_draft(advice: SkillAdvice) -> str | None:
     if not told or kind is None:
         return None
     lines = [
-        f"- After `{failed}` fails ({lesson.category}): use `{step}`. It worked in {lesson.step.worked:,} of"
-        f" {count(lesson.step.tries, 'try', 'tries')}."
+        f"- After `{failed}` fails ({lesson.category}): use `{step}`. What had failed worked after"
+        f" {lesson.step.recovered:,} of {count(lesson.step.tries, 'try', 'tries')}."
         for failed, step, lesson in told
     ]
     failing = ", ".join(dict.fromkeys(failed for failed, _, _ in told))

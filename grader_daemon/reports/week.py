@@ -39,7 +39,7 @@ _WEEK = timedelta(days=7)
 class WeekFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of a week that ends at `until`.
 
-    `issues` stand as they did at its end, those with most failures first; `alerts` are all that were open in it, as
+    `issues` stand as they did at its end, those in most sessions first; `alerts` are all that were open in it, as
     they stand now.
     """
 

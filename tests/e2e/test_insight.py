@@ -116,14 +116,15 @@ def test_failures_of_one_cause_are_one_issue_that_people_settle(home: Path, sess
 
 def test_an_issue_tells_what_helped(home: Path, sessions: Path) -> None:
     for number in range(3):
-        work = [*json_round(PERMISSION_DENIED, call_id="call_1"), *json_round(call_id="call_2", tool="read_file")]
+        look, again = json_round(call_id="call_2", tool="read_file"), json_round(call_id="call_3")
+        work = [*json_round(PERMISSION_DENIED, call_id="call_1"), *look, *again]
         write(sessions, f"s{number}", [json_user("Read it"), *work, json_answer()])
     run_command(home, "grade", sessions)
 
     [issue] = json.loads(run_command(home, "errors", "list", "--json").stdout)["issues"]
     shown = run_command(home, "errors", "show", issue["fingerprint"]).stdout
 
-    assert "Worked next: read_file 3 of 3 tries." in shown
+    assert "Recovered after: read_file 3 of 3 tries." in shown
     assert "in 3 sessions of 1 task type" in shown
 
 

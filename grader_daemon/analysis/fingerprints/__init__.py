@@ -12,6 +12,7 @@ from typing import Final
 import xxhash
 
 from grader_daemon.analysis.fingerprints.cause_line import bounded, cause_in
+from grader_daemon.analysis.fingerprints.named import named
 from grader_daemon.analysis.fingerprints.normalize import normalize, shape_of
 from grader_daemon.domain.analysis import Category, ErrorSign
 from grader_daemon.domain.text import clean
@@ -70,4 +71,4 @@ def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
-__all__ = ["FINGERPRINT_VERSION", "NO_MESSAGE", "sign"]
+__all__ = ["FINGERPRINT_VERSION", "NO_MESSAGE", "named", "sign"]

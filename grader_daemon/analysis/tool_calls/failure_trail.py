@@ -13,7 +13,7 @@ from itertools import islice
 
 import msgspec
 
-from grader_daemon.analysis.fingerprints import sign
+from grader_daemon.analysis.fingerprints import named, sign
 from grader_daemon.analysis.shell import EXAMINED_CHARACTERS, PLAIN_SPOKEN
 from grader_daemon.analysis.tool_calls import CallView, Operation, shared_name
 from grader_daemon.domain.analysis import CallStatus, Category, ErrorSign, Failure, FailureKind, Step, Subcategory
@@ -105,7 +105,9 @@ class FailureTrail:
         self._unanswered.append(position)
         self._open.add(tool or UNNAMED_TOOL, call, position)
         fingerprint = seen.fingerprint if seen.fingerprint in self.signs else None
-        self.failures.append(Failure(index, tool, category, command, fingerprint, subcategory=subcategory))
+        self.failures.append(
+            Failure(index, tool, category, command, fingerprint, subcategory=subcategory, named=named(seen))
+        )
 
     def _note(self, step: Step) -> None:
         for position in self._answered:

@@ -1,8 +1,9 @@
-"""Errors: failures of one cause, on which days they came, and what surely worked next."""
+"""Errors: failures of one cause, on which days they came, and what surely helped."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 from urllib.parse import quote, urlencode
@@ -13,12 +14,14 @@ from starlette.responses import Response
 from grader_daemon.api.grades import GradeFilter
 from grader_daemon.dashboard.addresses import message_address
 from grader_daemon.dashboard.visit import Page, Visit
+from grader_daemon.dashboard.words import tool_words
 from grader_daemon.domain.estimate import Estimate, Figure
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.insight import ErrorIssue, IssueState, StepCount
 from grader_daemon.errors import InputError
 from grader_daemon.reports.charts import strip
 from grader_daemon.reports.finding_charts import day_bars, day_chart
+from grader_daemon.reports.issue_names import issue_name
 from grader_daemon.reports.numbers import COMPLETION, estimate_words
 from grader_daemon.reports.phrasing import issue_title, sure_step
 
@@ -47,7 +50,7 @@ class Shown(NamedTuple):
 
 
 def errors(visit: Visit) -> Response:
-    """Answer with the error issues of some days, most failures first."""
+    """Answer with the error issues of some days, those in most sessions first."""
     span, state = visit.query.get("days", _USUAL_SPAN), visit.query.get("state", "")
     if span not in _SPANS:
         raise InputError(f"errors are listed for {', '.join(_SPANS)} days, not {span[:40]!r}")
@@ -61,6 +64,8 @@ def errors(visit: Visit) -> Response:
     return visit.show(
         "errors.html",
         issues=issues,
+        issue_name=issue_name,
+        tools=_tools(issues),
         days=visit.grader.insight.issue_days(issues),
         day_bars=day_bars,
         sure_step=sure_step,
@@ -76,11 +81,12 @@ def error(visit: Visit) -> Response:
     issue = insight.error_issue(visit.path["fingerprint"])
     days = insight.issue_days([issue])[issue.fingerprint]
     sessions = grades.page(GradeFilter(issue=issue.fingerprint, limit=_SESSIONS)).grades
-    steps = sorted(issue.steps, key=lambda step: step.odds, reverse=True)
+    steps = sorted(issue.steps, key=lambda step: step.remedy_odds, reverse=True)
     return visit.show(
         "error.html",
         issue=issue,
         title=issue_title(issue),
+        name=issue_name(issue),
         days=days,
         chart=day_chart(days, identifier="days"),
         sessions=[_shown(stored.grade, issue) for stored in sessions],
@@ -88,7 +94,7 @@ def error(visit: Visit) -> Response:
         others=steps[_STEPS:],
         alternatives=insight.other_steps(issue)[:_STEPS],
         drawn_rate=_drawn_rate,
-        rate_words=lambda step: estimate_words(step.rate, COMPLETION),
+        rate_words=lambda step: estimate_words(step.recovery, COMPLETION),
         sure=sure_step(issue.steps),
         all_sessions=f"/sessions?{urlencode({'issue': issue.fingerprint})}",
     )
@@ -113,6 +119,17 @@ PAGES: Final = (
     Page("/errors/{fingerprint}", error),
     Page("/errors/{fingerprint}", mark, writes=True),
 )
+
+
+def _tools(issues: Sequence[ErrorIssue]) -> dict[str, str | None]:
+    """Return the tool of each issue as it is shown: its whole name where two of them would read the same."""
+    rows = Counter((issue.signal, tool_words(issue.tool), issue.command) for issue in issues)
+    return {
+        issue.fingerprint: issue.tool
+        if issue.tool is not None and rows[issue.signal, tool_words(issue.tool), issue.command] > 1
+        else tool_words(issue.tool)
+        for issue in issues
+    }
 
 
 def _count(given: str) -> int:
@@ -142,5 +159,5 @@ def _shown(grade: Grade, issue: ErrorIssue) -> Shown:
 
 
 def _drawn_rate(step: StepCount) -> Element:
-    figure = Figure(now=step.rate, before=Estimate(), change=Estimate())
+    figure = Figure(now=step.recovery, before=Estimate(), change=Estimate())
     return strip(figure, COMPLETION, highest=COMPLETION.highest)

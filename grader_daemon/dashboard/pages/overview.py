@@ -27,6 +27,7 @@ from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.setup_changes import SetupChange
 from grader_daemon.reports.change_words import mark_words
 from grader_daemon.reports.charts import APART, Event, sparkline, trend_chart
+from grader_daemon.reports.issue_names import IssueName, issue_name
 from grader_daemon.reports.money import usd_words
 from grader_daemon.reports.numbers import (
     COMPLETION,
@@ -86,9 +87,10 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Failing(msgspec.Struct, frozen=True, kw_only=True):
-    """An error issue, and the next step that surely helps, if one does."""
+    """An error issue, its line, and the next step that surely helps, if one does."""
 
     issue: ErrorIssue
+    name: IssueName
     step: StepCount | None
 
 
@@ -120,7 +122,7 @@ def overview(visit: Visit) -> Response:
         tiles=list(_tiles(seen, daily)),
         trend=_trend(daily, _events(daily, [*grader.insight.alerts(), *changed, *graders], visit.site.settings.zone)),
         changed=bool(changed),
-        failing=[Failing(issue=issue, step=sure_step(issue.steps)) for issue in issues],
+        failing=[Failing(issue=issue, name=issue_name(issue), step=sure_step(issue.steps)) for issue in issues],
         matrix=_matrix(grader.insight.groups(Dimension.TASK_MODEL, days=_MONTH)),
         graded=_listed(visit, GradeFilter(limit=_GRADED_SHOWN)),
         completion=COMPLETION,

@@ -65,7 +65,7 @@ class Issues(Signs, Protocol):
         """Return what those of these issues look like that are known, in order of their fingerprints."""
 
     def seen(self, span: Span) -> list[str]:
-        """Fingerprints of the issues that occurred in a span, most failures first."""
+        """Fingerprints of the issues that occurred in a span, those in most sessions first."""
 
     def find(self, prefix: str) -> str:
         """Return the one fingerprint that is, or begins with, `prefix` (its version may be left out).
@@ -78,7 +78,8 @@ class Issues(Signs, Protocol):
         """Return an issue with its counts of a span; None when it did not occur then.
 
         `days` are all up to the end of the span; `last_seen` and `latest` regard sessions up to its end, which is
-        before `until` whatever zone they were graded in.
+        before `until` whatever zone they were graded in. `named` is of its newest failures, no
+        more than a list may read.
         """
 
     def tool_steps(self, span: Span, *, tool: str, category: Category, command: str | None) -> list[ToolStep]:
@@ -90,8 +91,8 @@ class Issues(Signs, Protocol):
     def of_task_type(self, task_type: str, span: Span, limit: int) -> list[str]:
         """Fingerprints of the issues that sessions of a task type had in a span, those in most of them first."""
 
-    def where_worked(self, fingerprint: str, task_type: str, step: StepCount, limit: int) -> tuple[str, ...]:
-        """Return the last finished sessions of a task type in which a step worked after a failure of an issue."""
+    def where_helped(self, fingerprint: str, task_type: str, step: StepCount, limit: int) -> tuple[str, ...]:
+        """Return the last finished sessions of a task type in which an issue was recovered after a step."""
 
     def daily(self, fingerprints: Collection[str], span: Span) -> dict[str, dict[date, int]]:
         """Count the failures of issues on the days of a span; days and issues without any are left out."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from datetime import date, datetime
 
@@ -16,6 +17,8 @@ from grader_daemon.storage.sqlite.database import LISTED, Database, listed
 from grader_daemon.storage.sqlite.rows import known_moment, to_moment, to_text
 
 _LATEST = 3
+_NAMING = 200
+"""So many failures of an issue are asked what they name, the newest: a list must not read all of history."""
 
 
 class Issues:
@@ -59,7 +62,7 @@ class Issues:
     def seen(self, span: Span) -> list[str]:
         rows = self._database.rows(
             "SELECT fingerprint FROM issue_days WHERE day BETWEEN ? AND ?"
-            " GROUP BY fingerprint ORDER BY sum(failures) DESC, fingerprint",
+            " GROUP BY fingerprint ORDER BY sum(sessions) DESC, sum(failures) DESC, fingerprint",
             (span.first.isoformat(), span.last.isoformat()),
         )
         return [row[0] for row in rows]
@@ -119,12 +122,13 @@ class Issues:
             task_types=self._task_types(fingerprint, span),
             latest=tuple(session_id for _, session_id in latest),
             steps=self._steps(fingerprint, span),
+            named=self._named(fingerprint, span, until),
         )
 
     def tool_steps(self, span: Span, *, tool: str, category: Category, command: str | None) -> list[ToolStep]:
         rows = self._database.rows(
             "SELECT i.tool, s.tool, s.command, s.tool = i.tool AND s.command = ifnull(i.command, '') AS is_retry,"
-            " sum(s.tries), sum(s.worked), sum(s.completed)"
+            " sum(s.tries), sum(s.worked), sum(s.completed), sum(s.recovered)"
             " FROM error_issues AS i JOIN issue_steps AS s ON s.fingerprint = i.fingerprint"
             " WHERE i.tool = ?1 AND i.category = ?2 AND (?3 IS NULL OR i.command = ?3) AND s.day BETWEEN ?4 AND ?5"
             " GROUP BY s.tool, s.command, is_retry",
@@ -146,11 +150,11 @@ class Issues:
         )
         return [row[0] for row in rows]
 
-    def where_worked(self, fingerprint: str, task_type: str, step: StepCount, limit: int) -> tuple[str, ...]:
+    def where_helped(self, fingerprint: str, task_type: str, step: StepCount, limit: int) -> tuple[str, ...]:
         rows = self._database.rows(
             "SELECT f.session_id FROM session_failures AS f JOIN session_details AS d ON d.session_id = f.session_id"
             " WHERE f.fingerprint = ? AND f.ended_at IS NOT NULL AND d.task_type = ?"
-            " AND f.next_tool = ? AND f.next_command IS ? AND f.next_worked"
+            " AND f.next_tool = ? AND f.next_command IS ? AND f.kind = 'recovered'"
             " GROUP BY f.ended_at, f.session_id ORDER BY f.ended_at DESC, f.session_id DESC LIMIT ?",
             (fingerprint, storable(task_type), step.tool, step.command, limit),
         )
@@ -193,9 +197,23 @@ class Issues:
             )
         )
 
+    def _named(self, fingerprint: str, span: Span, until: datetime) -> dict[str, int]:
+        """Count the sessions of a span in which the newest failures of an issue named each word, most first."""
+        rows = self._database.rows(
+            "SELECT f.named, f.session_id, d.ended_on FROM session_failures AS f"
+            " JOIN session_details AS d ON d.session_id = f.session_id"
+            " WHERE f.fingerprint = ? AND f.ended_at IS NOT NULL AND f.ended_at < ? AND d.ended_on <= ?"
+            " ORDER BY f.ended_at DESC LIMIT ?",
+            (fingerprint, to_text(until), span.last.isoformat(), _NAMING),
+        )
+        first = span.first.isoformat()
+        seen = {(named, session_id) for named, session_id, day in rows if named is not None and day >= first}
+        counts = Counter(named for named, _ in seen)
+        return dict(sorted(counts.items(), key=lambda each: (-each[1], each[0])))
+
     def _steps(self, fingerprint: str, span: Span) -> tuple[StepRow, ...]:
         rows = self._database.rows(
-            "SELECT tool, command, sum(tries), sum(worked), sum(completed) FROM issue_steps"
+            "SELECT tool, command, sum(tries), sum(worked), sum(completed), sum(recovered) FROM issue_steps"
             " WHERE fingerprint = ? AND day BETWEEN ? AND ? GROUP BY tool, command ORDER BY 3 DESC, 1, 2",
             (fingerprint, span.first.isoformat(), span.last.isoformat()),
         )

@@ -104,11 +104,12 @@ class Recall:
         return self._sessions([rows[each] for each in newest if each in rows][:limit])
 
     def causes(self) -> list[CauseWords]:
-        """Return all error issues that nobody ignores and that still occur, most failures first."""
+        """Return all error issues that nobody ignores and that still occur, those in most sessions first."""
         rows = self._database.rows(
             "SELECT i.fingerprint, i.tool, i.command, i.category, i.subcategory, i.signal FROM error_issues AS i"
             " JOIN issue_days AS o ON o.fingerprint = i.fingerprint"
-            " WHERE i.ignored_at IS NULL GROUP BY i.fingerprint ORDER BY sum(o.failures) DESC, i.fingerprint"
+            " WHERE i.ignored_at IS NULL GROUP BY i.fingerprint"
+            " ORDER BY sum(o.sessions) DESC, sum(o.failures) DESC, i.fingerprint"
         )
         names = CauseWords.__struct_fields__
         return [CauseWords(**dict(zip(names, row, strict=True))) for row in rows]

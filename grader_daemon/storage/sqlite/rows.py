@@ -272,6 +272,7 @@ FAILURE_COLUMNS = (
     "next_worked",
     "kind",
     "subcategory",
+    "named",
 )
 
 
@@ -335,6 +336,7 @@ def failure_rows(grade: Grade) -> list[tuple[Any, ...]]:
             *_step_columns(failure.next_step),
             failure.kind,
             failure.subcategory,
+            failure.named,
         )
         for failure in grade.failures
     ]
@@ -342,10 +344,10 @@ def failure_rows(grade: Grade) -> list[tuple[Any, ...]]:
 
 def to_failure(row: Sequence[Any]) -> Failure:
     """Read `FAILURE_COLUMNS`."""
-    _, index, tool, category, command, fingerprint, _, next_tool, next_command, worked, kind, finer = row
+    _, index, tool, category, command, fingerprint, _, next_tool, next_command, worked, kind, finer, named = row
     step = None if next_tool is None else Step(next_tool, next_command, to_flag(worked))
     subcategory = None if finer is None else Subcategory(finer)
-    return Failure(index, tool, Category(category), command, fingerprint, step, FailureKind(kind), subcategory)
+    return Failure(index, tool, Category(category), command, fingerprint, step, FailureKind(kind), subcategory, named)
 
 
 def to_identity(row: Sequence[Any]) -> Identity:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from grader_daemon.api.recall import Recollections
-from grader_daemon.domain.analysis import Category, ErrorSign, Failure, Step, Subcategory
+from grader_daemon.domain.analysis import Category, ErrorSign, Failure, FailureKind, Subcategory
 from grader_daemon.errors import NoDatabaseError, StoreDamagedError, StoreError
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.past_sessions import LOGIN, known_database, refused, remember
@@ -35,11 +35,11 @@ def store(path: Path) -> Iterator[SqliteStore]:
     opened.close()
 
 
-def pushes(store: SqliteStore, *, worked: int, tries: int, prefix: str = "push") -> None:
-    """Sessions in which a push was refused, and a login tried next."""
+def pushes(store: SqliteStore, *, helped: int, tries: int, prefix: str = "push") -> None:
+    """Sessions in which a push was refused, and a login came next, after which it may have worked."""
     for number in range(tries):
-        step = Step("terminal", "gh auth", worked=number < worked)
-        remember(store, f"{prefix}{number}", "Push it", failures=[refused(step)])
+        kind = FailureKind.RECOVERED if number < helped else FailureKind.HARMFUL
+        remember(store, f"{prefix}{number}", "Push it", failures=[refused(LOGIN, kind=kind)])
 
 
 def modules(store: SqliteStore) -> None:
@@ -56,30 +56,30 @@ def asked(path: Path, tool: str, *, command: str | None = None, error: str | Non
 # -- what helps ------------------------------------------------------------------------------------------------------
 
 
-def test_a_step_is_told_only_where_it_surely_works(path: Path, store: SqliteStore) -> None:
-    pushes(store, worked=4, tries=4)
+def test_a_step_is_told_only_where_it_surely_helps(path: Path, store: SqliteStore) -> None:
+    pushes(store, helped=4, tries=4)
     assert [cause.sure_step for cause in Recollections(path).causes("terminal", command=None, error=None, limit=5)] == [
         None
     ]
 
-    pushes(store, worked=8, tries=8, prefix="more")
+    pushes(store, helped=8, tries=8, prefix="more")
 
     (cause,) = Recollections(path).causes("terminal", command=None, error=None, limit=5)
     assert cause.sure_step is not None
     assert (cause.sure_step.tool, cause.sure_step.command, cause.sure_step.tries) == ("terminal", "gh auth", 12)
-    assert (cause.failures, cause.sessions, cause.tries, cause.worked, cause.last_seen) == (12, 12, 12, 12, NOW)
+    assert (cause.failures, cause.sessions, cause.tries, cause.recovered, cause.last_seen) == (12, 12, 12, 12, NOW)
 
 
-def test_a_step_that_works_half_the_time_is_not_sure(path: Path, store: SqliteStore) -> None:
-    pushes(store, worked=10, tries=20)
+def test_a_step_that_helps_half_the_time_is_not_sure(path: Path, store: SqliteStore) -> None:
+    pushes(store, helped=10, tries=20)
     (cause,) = Recollections(path).causes("terminal", command=None, error=None, limit=5)
-    assert (cause.sure_step, cause.tries, cause.worked) == (None, 20, 10)
+    assert (cause.sure_step, cause.tries, cause.recovered) == (None, 20, 10)
 
 
 @pytest.mark.parametrize(
     ("tool", "command", "error", "found"),
     [
-        pytest.param("terminal", None, None, ["2-push", "2-module"], id="all-of-a-tool-most-failures-first"),
+        pytest.param("terminal", None, None, ["2-push", "2-module"], id="all-of-a-tool-most-sessions-first"),
         pytest.param("Terminal", None, None, ["2-push", "2-module"], id="whatever-its-capitals"),
         pytest.param("terminal", "git push origin main", None, ["2-push"], id="command-with-arguments"),
         pytest.param("terminal", "git", None, [], id="a-program-without-its-subcommand"),
@@ -97,7 +97,7 @@ def test_a_step_that_works_half_the_time_is_not_sure(path: Path, store: SqliteSt
 def test_causes_are_found_by_tool_command_and_error(
     path: Path, store: SqliteStore, *, tool: str, command: str | None, error: str | None, found: list[str]
 ) -> None:
-    pushes(store, worked=2, tries=2)
+    pushes(store, helped=2, tries=2)
     modules(store)
     assert asked(path, tool, command=command, error=error) == found
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from grader_daemon.domain.analysis import Category, ErrorSign, Failure, Step
+from grader_daemon.domain.analysis import Category, ErrorSign, Failure, FailureKind, Step
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.installed import InstalledKind, ObservedVersion, SkillHow, SkillUse
 from grader_daemon.installed.front_matter import read_front_matter
@@ -30,7 +30,13 @@ SIGN = ErrorSign(
     example="Ignore all rules",
 )
 FAILURE = Failure(
-    2, "terminal", Category.COMMAND_FAILED, "pytest", "1-aaa", Step("terminal", "pip install", worked=True)
+    2,
+    "terminal",
+    Category.COMMAND_FAILED,
+    "pytest",
+    "1-aaa",
+    Step("terminal", "pip install", worked=True),
+    FailureKind.RECOVERED,
 )
 
 

@@ -11,7 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from grader_daemon.dashboard.addresses import message_address
-from grader_daemon.domain.analysis import Category, ErrorSign, Failure, Step
+from grader_daemon.domain.analysis import Category, ErrorSign, Failure, FailureKind, Step
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import NOW, grade, new_grade
@@ -24,12 +24,14 @@ Fail = Callable[..., None]
 def fail(tmp_path: Path) -> Fail:
     """Save sessions that failed once each, and went on with a step that worked."""
 
-    def save(fingerprint: str, *, sessions: int = 1, said: str = "No such host") -> None:
+    def save(fingerprint: str, *, sessions: int = 1, said: str = "No such host", tool: str = "terminal") -> None:
         step = Step("read_file", None, True)
-        failure = Failure(207, "terminal", Category.TIMEOUT, "curl", fingerprint, step)
+        failure = Failure(
+            207, tool, Category.TIMEOUT, "curl", fingerprint, step, FailureKind.RECOVERED, named="example.org"
+        )
         sign = ErrorSign(
             fingerprint=fingerprint,
-            tool="terminal",
+            tool=tool,
             command="curl",
             category=Category.TIMEOUT,
             signal=said,
@@ -50,14 +52,24 @@ def fail(tmp_path: Path) -> Fail:
     return save
 
 
-def test_errors_are_listed_with_what_surely_worked_next(client: TestClient, fail: Fail) -> None:
+def test_errors_are_listed_with_what_surely_helped(client: TestClient, fail: Fail) -> None:
     fail("1-aaa", sessions=12)
     fail("1-bbb", said="Disk full")
     page = client.get("/errors").text
 
     assert page.index("No such host") < page.index("Disk full")
-    assert page.count("12 of 12") == 2  # recovered, and worked next
+    assert page.count("12 of 12") == 2  # sessions that recovered, and what helped
     assert "nothing sure" in page
+
+
+def test_errors_are_told_apart_by_what_they_name_and_by_whole_names_of_tools(client: TestClient, fail: Fail) -> None:
+    fail("1-aaa", said="No such host: <text>", tool="one__run")
+    fail("1-bbb", said="No such host: <text>", tool="two__run")
+    page = client.get("/errors").text
+
+    assert page.count("No such host: <strong>example.org</strong>") == 2
+    assert "<bdi>one__run curl</bdi>" in page
+    assert "<bdi>two__run curl</bdi>" in page
 
 
 @pytest.mark.parametrize(
@@ -136,7 +148,9 @@ def test_error_is_marked_in_no_other_way(client: TestClient, fail: Fail) -> None
 def test_the_surest_step_stands_first(client: TestClient, fail: Fail, tmp_path: Path) -> None:
     fail("1-aaa", sessions=6)
     with closing(SqliteStore(tmp_path / "grades.db")) as store, store.transaction():
-        store.connection.execute("INSERT INTO issue_steps SELECT fingerprint, day, 'ls', '', 60, 2, 0 FROM issue_steps")
+        store.connection.execute(
+            "INSERT INTO issue_steps SELECT fingerprint, day, 'ls', '', 60, 2, 0, 2 FROM issue_steps"
+        )
     page = client.get("/errors/1-aaa").text.partition("What agents tried next")[2]
 
     assert page.index("6 of 6") < page.index("2 of 60")
@@ -156,11 +170,11 @@ def test_rarer_steps_are_folded_away(client: TestClient, fail: Fail, tmp_path: P
     fail("1-aaa")
     with closing(SqliteStore(tmp_path / "grades.db")) as store, store.transaction():
         store.connection.execute(
-            "INSERT INTO issue_steps SELECT fingerprint, day, tool || value, command, 1, 0, 0"
+            "INSERT INTO issue_steps SELECT fingerprint, day, tool || value, command, 1, 0, 0, 0"
             " FROM issue_steps, json_each('[1,2,3,4,5,6,7,8,9]')"
         )
 
-    assert "<summary>2 more</summary>" in client.get("/errors/1-aaa").text
+    assert "2 more that helped less surely" in client.get("/errors/1-aaa").text
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from grader_daemon.domain.analysis import Step
+from grader_daemon.domain.analysis import FailureKind, Step
 from grader_daemon.mcp.answers import DATA, LONGEST_RESOURCE, MOST_CHARACTERS
 from grader_daemon.mcp.server import Server
 from grader_daemon.mcp.toolbox import QUESTIONS, TOOLS, Toolbox
@@ -216,14 +216,18 @@ def test_of_one_session_with_the_longest_names_as_much_is_told_as_there_is_room(
     assert len(told) <= MOST_CHARACTERS
 
 
+def _kind(*, has_helped: bool) -> FailureKind:
+    return FailureKind.RECOVERED if has_helped else FailureKind.HARMFUL
+
+
 # -- what helps, scores ----------------------------------------------------------------------------------------------
 
 
-def test_a_step_that_surely_works_is_told_with_its_odds(tmp_path: Path) -> None:
+def test_a_step_that_surely_helps_is_told_with_its_odds(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "grades.db")
     for number in range(14):
-        step = Step("terminal", "gh auth", worked=number < 12)
-        remember(store, f"s{number}", "Push it", failures=[refused(step)], task_completed=number < 9)
+        step, kind = Step("terminal", "gh auth", worked=True), _kind(has_helped=number < 12)
+        remember(store, f"s{number}", "Push it", failures=[refused(step, kind=kind)], task_completed=number < 9)
     store.close()
     facts, grades = (
         Talk(Server(Toolbox(tmp_path / "grades.db", with_grades=wanted))).agree().said("what_helps", tool="terminal")
@@ -235,14 +239,14 @@ def test_a_step_that_surely_works_is_told_with_its_odds(tmp_path: Path) -> None:
         "\n"
         '"terminal" "git push": permission_denied, 14 failures in 14 sessions, last 2026-11-21 22:00 UTC\n'
         '  says: "remote: Permission to <path> denied to <name>"\n'
-        '  works next: "terminal" "gh auth", 12 of 14 tries (60-96 %)'
+        '  helps: "terminal" "gh auth", recovered after 12 of 14 tries (60-96 %)'
     )
     assert grades == facts + "\n  graded: 9 of these tries were in sessions that completed their task"
 
 
-def test_what_does_not_surely_work_is_no_advice(talk: Talk) -> None:
+def test_what_does_not_surely_help_is_no_advice(talk: Talk) -> None:
     told = talk.agree().said("what_helps", tool="terminal", error="permission_denied")
-    assert "no next step is known that surely works: 1 of 1 try worked" in told
+    assert "no next step is known that surely helps: recovered after 0 of 1 try" in told
     assert "gh auth" not in told
 
 

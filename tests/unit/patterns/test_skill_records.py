@@ -199,6 +199,8 @@ def step(command: str, worked: int, tries: int, *, is_retry: bool = False, compl
         rate=proportion(worked, tries, fewest=5),
         completed=completed,
         completion=proportion(completed, tries, fewest=5),
+        recovered=worked,
+        recovery=proportion(worked, tries, fewest=5),
     )
 
 
@@ -206,7 +208,7 @@ def step(command: str, worked: int, tries: int, *, is_retry: bool = False, compl
     ("steps", "told"),
     [
         pytest.param([], None, id="nothing-tried"),
-        pytest.param([step("a", 9, 9), step("b", 40, 40)], "b", id="the-surest"),
+        pytest.param([step("a", 9, 9), step("b", 40, 40), step("c", 0, 40)], "b", id="the-surest"),
         pytest.param([step("a", 6, 9)], None, id="not-surely-mostly"),
         pytest.param([step("a", 4, 4)], None, id="too-few"),
         pytest.param([step("a", 9, 9, is_retry=True)], None, id="a-retry-is-no-lesson"),
@@ -215,7 +217,7 @@ def step(command: str, worked: int, tries: int, *, is_retry: bool = False, compl
         pytest.param([step("give up", 9, 9, completed=0)], None, id="nobody-went-on"),
     ],
 )
-def test_a_lesson_is_something_else_that_surely_works(steps: list[StepCount], told: str | None) -> None:
+def test_a_lesson_is_something_else_that_surely_helps(steps: list[StepCount], told: str | None) -> None:
     found = lesson_step(steps)
 
     assert (None if found is None else found.command) == told

@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from grader_daemon.domain.alert import Decomposition, DropCause, ShareChange, Stream
+from grader_daemon.domain.estimate import proportion
 from grader_daemon.domain.insight import Coverage, StepCount
 from grader_daemon.domain.rollup import Dimension, Metric
 from grader_daemon.reports.phrasing import (
@@ -106,7 +107,7 @@ def test_coverage_says_what_became_of_the_files(coverage: Coverage, words: str) 
         pytest.param((), "What was tried next is not known", id="nothing-known"),
         pytest.param(
             (example_step("terminal", 3, 0), example_step("web_search", 1, 0)),
-            "Nothing has worked next, in 4 tries",
+            "Never recovered, in 4 tries",
             id="nothing-worked",
         ),
         pytest.param(
@@ -116,7 +117,7 @@ def test_coverage_says_what_became_of_the_files(coverage: Coverage, words: str) 
                 example_step("read_file", 1, 1),
                 example_step("web_search", 9, 0),
             ),
-            "Worked next: terminal curl 12 of 14 tries, a retry 3 of 17 tries, "
+            "Recovered after: terminal curl 12 of 14 tries, a retry 3 of 17 tries, "
             "web_search 0 of 9 tries, read_file 1 of 1 try",
             id="surest-first-and-few-tries-last",
         ),
@@ -126,10 +127,24 @@ def test_what_helped_is_told_with_its_odds(steps: tuple[StepCount, ...], words: 
     assert plain(helped(steps)) == words
 
 
-def test_sure_step_is_the_surest_that_works_more_often_than_not() -> None:
-    often, surest = example_step("terminal", 20, 16), example_step("read_file", 40, 39)
+def test_sure_step_is_the_surest_after_which_errors_were_recovered() -> None:
+    often, surest = example_step("terminal", 20, 11), example_step("read_file", 40, 39)
 
     assert sure_step((often, surest)) == surest
+
+
+def test_step_that_works_by_itself_is_no_remedy() -> None:
+    read = example_step("read_file", 432, 431, recovered=86, recovery=proportion(86, 432))
+    installed = example_step("terminal", 30, 23, command="pip install")
+
+    assert sure_step((read, installed)) == installed
+
+
+def test_remedy_is_better_than_what_else_was_tried() -> None:
+    others = example_step("terminal", 400, 380)
+
+    assert sure_step((example_step("read_file", 40, 30), others)) == others
+    assert sure_step((example_step("read_file", 40, 30), example_step("terminal", 40, 32))) is None
 
 
 @pytest.mark.parametrize(
@@ -152,7 +167,7 @@ def test_issue_is_told_at_length() -> None:
     assert read(issue_lines(example_issue())) == [
         "It says Navigation timeout of <n> ms exceeded",
         "For example Navigation timeout of 30000 ms exceeded",
-        "Worked next: terminal curl 12 of 14 tries, a retry 3 of 17 tries.",
+        "Recovered after: terminal curl 12 of 14 tries, a retry 3 of 17 tries.",
         "Seen 17 November 2026 to 21 November 2026; 9 of 12 sessions recovered; research 8, debugging 4.",
         "Last in 20261121_220000_abcdef, 20261120_101500_0f1e2d",
     ]
@@ -161,7 +176,7 @@ def test_issue_is_told_at_length() -> None:
 def test_example_that_is_the_signal_is_not_repeated() -> None:
     issue = example_issue(signal="timed out", example="timed out", task_types={}, latest=())
 
-    assert [line.split(" ")[0] for line in read(issue_lines(issue))] == ["It", "Worked", "Seen"]
+    assert [line.split(" ")[0] for line in read(issue_lines(issue))] == ["It", "Recovered", "Seen"]
 
 
 @pytest.mark.parametrize(

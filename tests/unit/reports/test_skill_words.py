@@ -33,6 +33,8 @@ def lesson(tool: str | None = "terminal", command: str | None = "pytest", *, ste
             rate=rate,
             completed=28,
             completion=rate,
+            recovered=30,
+            recovery=rate,
         ),
         proof=("s3", "s2", "s1"),
     )
@@ -100,7 +102,8 @@ def test_a_draft_is_a_skill_that_tells_the_lessons() -> None:
         "---\nname: debugging-failures\n"
         "description: What works after failures in debugging tasks. Use it when one of these fails: terminal pytest\n"
         "---\n\n# After failures in debugging tasks\n\n"
-        "- After `terminal pytest` fails (command_failed): use `terminal pip install`. It worked in 30 of 30 tries."
+        "- After `terminal pytest` fails (command_failed): use `terminal pip install`. What had failed worked after"
+        " 30 of 30 tries."
     )
 
 

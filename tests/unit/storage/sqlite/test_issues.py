@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 import msgspec
 import pytest
 
-from grader_daemon.domain.analysis import Category, ErrorSign, Failure, SessionState, Step, Subcategory
+from grader_daemon.domain.analysis import Category, ErrorSign, Failure, FailureKind, SessionState, Step, Subcategory
 from grader_daemon.domain.calendar import ALWAYS, Span, last_days
 from grader_daemon.domain.insight import IssueRow, StepRow, ToolStep
 from grader_daemon.errors import InputError
@@ -36,13 +36,16 @@ def failed(
     *fingerprints: str,
     at: datetime = NOW,
     steps: tuple[Step, ...] = (),
+    kind: FailureKind = FailureKind.HARMFUL,
+    named: tuple[str | None, ...] = (),
     **fields: object,
 ) -> None:
     """Save a session that ended at `at` with a failure of each of `fingerprints`."""
     padded = [*steps, *[None] * (len(fingerprints) - len(steps))]
+    names = [*named, *[None] * (len(fingerprints) - len(named))]
     found = tuple(
-        Failure(2 * number, "terminal", Category.PERMISSION_DENIED, "git push", fingerprint, step)
-        for number, (fingerprint, step) in enumerate(zip(fingerprints, padded, strict=True))
+        Failure(2 * number, "terminal", Category.PERMISSION_DENIED, "git push", fingerprint, step, kind, named=name)
+        for number, (fingerprint, step, name) in enumerate(zip(fingerprints, padded, names, strict=True))
     )
     made = grade(
         session_id=session_id,
@@ -219,11 +222,29 @@ def test_steps_of_a_span_come_most_tried_first(store: SqliteStore) -> None:
     failed(store, "a", *["1-aaa"] * 4, steps=(pull, pull, again, unknown), task_completed=True)
     failed(store, "b", *["1-aaa"] * 2, steps=(pull, look), task_completed=False)
     failed(store, "c", "1-aaa", steps=(look,), at=NOW - 9 * DAY)
+    failed(store, "d", "1-aaa", steps=(pull,), task_completed=False, kind=FailureKind.RECOVERED)
     assert issue(store, span=last_days(7, NOW.date())).steps == (
-        StepRow("terminal", "git pull", 3, 3, 2),
-        StepRow("read_file", None, 1, 1, 0),
-        StepRow("terminal", "git push", 1, 0, 1),
+        StepRow("terminal", "git pull", 4, 4, 2, 1),
+        StepRow("read_file", None, 1, 1, 0, 0),
+        StepRow("terminal", "git push", 1, 0, 1, 0),
     )
+
+
+def test_what_an_issue_names_most_comes_first(store: SqliteStore) -> None:
+    failed(store, "a", *["1-aaa"] * 4, named=("numpy", "numpy", "yaml", None))
+    failed(store, "b", "1-aaa", named=("yaml",))
+    failed(store, "c", "1-aaa", named=("attrs",), at=NOW - 9 * DAY)
+    failed(store, "d", "1-bbb", named=("django",))
+    failed(store, "open", "1-aaa", named=("flask",), state=SessionState.OPEN)
+    assert list(issue(store).named.items()) == [("yaml", 2), ("attrs", 1), ("numpy", 1)]
+    assert list(issue(store, span=last_days(7, NOW.date())).named.items()) == [("yaml", 2), ("numpy", 1)]
+
+
+def test_issues_of_most_sessions_come_first(store: SqliteStore) -> None:
+    failed(store, "a", *["1-often"] * 9)
+    failed(store, "b", "1-wide", "1-rare", "1-rare")
+    failed(store, "c", "1-wide")
+    assert store.issues.seen(ALWAYS) == ["1-wide", "1-often", "1-rare"]
 
 
 def _push_and_others(store: SqliteStore) -> None:
@@ -330,15 +351,18 @@ def test_issues_of_a_task_type_are_those_that_most_of_its_sessions_have(store: S
 
 
 @pytest.mark.parametrize("command", ["ls", None])
-def test_sessions_in_which_a_step_worked_are_the_last_ones_of_their_type(
+def test_sessions_in_which_a_step_helped_are_the_last_ones_of_their_type(
     store: SqliteStore, command: str | None
 ) -> None:
-    worked, did_not = (Step("terminal", command, worked=result) for result in (True, False))
+    step = Step("terminal", command, worked=True)
+    recovered, not_yet = FailureKind.RECOVERED, FailureKind.HARMFUL
     for number in range(4):
-        failed(store, f"s{number}", "1-aaa", at=NOW - number * DAY, steps=(worked,), task_type="debugging")
-    failed(store, "in-vain", "1-aaa", steps=(did_not,), task_type="debugging")
-    failed(store, "another", "1-aaa", steps=(worked,), task_type="testing")
-    failed(store, "open", "1-aaa", steps=(worked,), task_type="debugging", state=SessionState.OPEN)
-    step = surest_first([ToolStep("terminal", "terminal", command, False, 4, 4, 4)])[0]
+        failed(
+            store, f"s{number}", "1-aaa", at=NOW - number * DAY, steps=(step,), kind=recovered, task_type="debugging"
+        )
+    failed(store, "in-vain", "1-aaa", steps=(step,), kind=not_yet, task_type="debugging")
+    failed(store, "another", "1-aaa", steps=(step,), kind=recovered, task_type="testing")
+    failed(store, "open", "1-aaa", steps=(step,), kind=recovered, task_type="debugging", state=SessionState.OPEN)
+    counted = surest_first([ToolStep("terminal", "terminal", command, False, 4, 4, 4)])[0]
 
-    assert store.issues.where_worked("1-aaa", "debugging", step, 3) == ("s0", "s1", "s2")
+    assert store.issues.where_helped("1-aaa", "debugging", counted, 3) == ("s0", "s1", "s2")

@@ -1,0 +1,24 @@
+"""The line of an error issue, with what its failures name."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader_daemon.domain.analysis import Category
+from grader_daemon.reports.issue_names import issue_name
+from tests.reports_examples import example_issue
+
+
+@pytest.mark.parametrize(
+    ("signal", "named", "line"),
+    [
+        pytest.param("No module named <text>", {"numpy": 3, "yaml": 1}, "No module named |numpy, yaml|", id="few"),
+        pytest.param("Tool <text> not found", dict.fromkeys("abcde", 1), "Tool |a, b, c, +2| not found", id="many"),
+        pytest.param("No module named <text>", {}, "No module named <text>||", id="none-known"),
+        pytest.param("Out of memory", {"x": 1}, "Out of memory||", id="nothing-differs"),
+        pytest.param("", {}, "file not found||", id="no-line"),
+    ],
+)
+def test_what_failures_name_stands_where_it_differs(signal: str, named: dict[str, int], line: str) -> None:
+    issue = example_issue(signal=signal, named=named, category=Category.FILE_NOT_FOUND)
+    assert "|".join(issue_name(issue)) == line
