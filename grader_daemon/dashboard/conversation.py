@@ -7,7 +7,8 @@ from typing import Final, NamedTuple
 from grader_daemon.api.outline import Outline
 from grader_daemon.api.transcript import Finding, FindingKind, TranscriptCall, TranscriptMessage
 from grader_daemon.domain.session import ASSISTANT, TOOL, USER
-from grader_daemon.reports.blocks import Block, Code, blocks_of, output_blocks
+from grader_daemon.reports.block_kinds import Block, Code
+from grader_daemon.reports.blocks import blocks_of, output_blocks
 from grader_daemon.reports.safe_text import LONGEST_ID, LONGEST_NAME, cut
 
 _BRIEF_COLUMNS: Final = 100

@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 
 from grader_daemon.domain.calendar import local
 from grader_daemon.domain.text import clean, duration_words
-from grader_daemon.reports.blocks import spans
+from grader_daemon.reports.blocks import blocks_of
 from grader_daemon.reports.money import tokens_words, usd_words
 from grader_daemon.reports.numbers import UNKNOWN, brief_words
 from grader_daemon.reports.phrasing import alert_title
@@ -90,7 +90,7 @@ def filters(zone: tzinfo | None) -> dict[str, Callable[..., Any]]:
         "words": _words,
         "multiline": _multiline,
         "scrolls": _scrolls,
-        "spans": spans,
+        "written": lambda lines: blocks_of("\n".join(lines)),
         "drawn": _drawn,
     }
 

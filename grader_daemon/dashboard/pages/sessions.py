@@ -15,6 +15,8 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import ASSISTANT
 from grader_daemon.domain.text import duration_words
 from grader_daemon.errors import InputError
+from grader_daemon.reports.block_kinds import Block
+from grader_daemon.reports.blocks import blocks_of
 from grader_daemon.reports.money import price_words, used_words
 from grader_daemon.reports.numbers import UNKNOWN, count
 from grader_daemon.reports.sessions import agent_words, claim_words, of_five
@@ -55,7 +57,7 @@ class Side(NamedTuple):
     """One of two sessions that are compared."""
 
     grade: Grade
-    answer: str
+    answer: tuple[Block, ...]
     note: str | None
 
 
@@ -127,7 +129,7 @@ def _side(visit: Visit, session_id: str) -> Side:
     start = grades.transcript(session_id, count=1)
     end = grades.transcript(session_id, first=max(0, start.total - _LAST_MESSAGES), longest=_LONGEST_ANSWER)
     said = [message.text for message in end.messages if message.role == ASSISTANT and message.text.strip()]
-    return Side(start.stored.grade, said[-1] if said else "", start.note)
+    return Side(start.stored.grade, blocks_of(said[-1] if said else ""), start.note)
 
 
 def _recovered_words(grade: Grade) -> str | None:
