@@ -15,12 +15,15 @@ from grader_daemon import bootstrap
 from grader_daemon.alerts.settlement import is_news
 from grader_daemon.api.change_watch import ChangeWatch
 from grader_daemon.api.grader import SelfGrader
+from grader_daemon.api.grades import GradeFilter
 from grader_daemon.dashboard.access import Access, TokenFile
 from grader_daemon.dashboard.assets import Assets
 from grader_daemon.dashboard.examination import Examination
 from grader_daemon.dashboard.live import Live
 from grader_daemon.dashboard.shortcuts import for_page, for_script
 from grader_daemon.dashboard.words import filters, shown
+from grader_daemon.domain.grade import Grade
+from grader_daemon.reports.told_apart import title_among
 from grader_daemon.settings import Settings
 
 if TYPE_CHECKING:
@@ -33,6 +36,9 @@ THEME_COOKIE: Final = "grader_theme"
 
 _RECENT: Final = timedelta(minutes=1)
 _MOST_RECENT: Final = 8
+
+_NEWEST: Final = GradeFilter(limit=100)
+"""What a beginning that many requests share is looked for in."""
 
 NAVIGATION: Final = (
     ("/", "Overview"),
@@ -115,6 +121,13 @@ class Site:
             **(values if "alert_news" in values else values | {"alert_news": self._alert_news()}),
         )
 
+    def title(self, grade: Grade) -> str:
+        """Return what was asked for, as far as it differs from what the newest sessions were asked for."""
+        newest = self.recent(
+            "titles", lambda: [_asked_for(each.grade) for each in self.grader.grades.page(_NEWEST).grades]
+        )
+        return title_among(_asked_for(grade), newest[1])
+
     def _alert_news(self) -> int:
         """Count the open alerts that nobody acknowledged or silenced."""
         if not self.grader.context.has_database:
@@ -138,8 +151,13 @@ class Site:
         made.globals |= {
             "navigation": NAVIGATION,
             "assets": self.assets,
+            "title_of": self.title,
             "form_token": lambda: self.access.form_token,
             "shortcuts": for_page,
             "keys": for_script,
         }
         return made
+
+
+def _asked_for(grade: Grade) -> str:
+    return grade.task_summary or grade.session_id

@@ -12,6 +12,11 @@ _ALIKE: Final = 24
 _FEWEST: Final = 3
 
 
+def title_among(text: str, others: Sequence[str]) -> str:
+    """Return a text without the beginning that it shares with others, if enough of them have it."""
+    return told_apart([*others, text])[-1]
+
+
 def told_apart(texts: Sequence[str]) -> list[str]:
     """Return texts in their order; of a beginning that at least three share, "…" is left, and what differs follows."""
     alike = defaultdict[str, set[str]](set)

@@ -135,9 +135,20 @@ def test_failures_of_a_comparison_count_as_the_list_below_does(client_of: MakeCl
     assert '<td role="cell">1 of 3</td><td role="cell">-</td>' in text
 
 
+def test_titles_of_sessions_have_no_beginning_that_many_share(client_of: MakeClient, tmp_path: Path) -> None:
+    asked = "You are a software engineer working on files. Fix number "
+    made = [grade(session_id=f"s{n}", session_file=f"/{n}", task_summary=f"{asked}{n}") for n in range(4)]
+    with closing(SqliteStore(tmp_path / "grades.db")) as store, store.transaction():
+        save_grades(store, [new_grade(each) for each in made])
+    page = client_of(tmp_path / "grades.db").get("/session/s2").text
+
+    assert "<title>… 2 · grader-daemon</title>" in page
+    assert f'title="{asked}2">… 2</h1>' in page
+
+
 def test_two_sessions_stand_side_by_side(client: TestClient) -> None:
     text = client.get("/compare?id=s0&id=s1").text
-    assert text.count("Task 0 &lt;b&gt;&amp;") == 1
+    assert text.count("Task 0 &lt;b&gt;&amp;") == 2  # as a title, and whole under the pointer
     assert "differs" in text
     assert "haiku" in text
     assert "opus" in text

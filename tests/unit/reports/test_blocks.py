@@ -117,6 +117,8 @@ def table(headings: Sequence[str], *rows: Sequence[str]) -> Table:
         pytest.param(
             "**a\nb**", [Paragraph(((Span("a", is_strong=True),), (Span("b", is_strong=True),)))], id="over-lines"
         ),
+        pytest.param("- a\n" * 120 + "- a", [text(*["- a"] * 121)], id="no-prose"),
+        pytest.param("\n" * 120, [], id="nothing-but-lines"),
         pytest.param("a\r\nb", [text("a", "b")], id="lines-of-windows"),
     ],
 )

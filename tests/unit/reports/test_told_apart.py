@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader_daemon.reports.told_apart import told_apart
+from grader_daemon.reports.told_apart import title_among, told_apart
 
 _BEGIN = "You are a software engineer working on files. "
 
@@ -29,3 +29,10 @@ _BEGIN = "You are a software engineer working on files. "
 )
 def test_shared_beginnings_are_left_out(texts: list[str], shown: list[str]) -> None:
     assert told_apart(texts) == shown
+
+
+def test_a_title_has_no_beginning_that_others_share() -> None:
+    others = [f"{_BEGIN}Fix it", f"{_BEGIN}Test it"]
+
+    assert title_among(f"{_BEGIN}Write it", others) == "… Write it"
+    assert title_among(f"{_BEGIN}Fix it", others) == f"{_BEGIN}Fix it"
