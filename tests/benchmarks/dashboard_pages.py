@@ -112,7 +112,7 @@ def print_costs(costs: Iterable[Cost]) -> None:
         f" {PAGE_FIRST_MILLISECONDS:g} ms for the first of a process"
     )
     machine.print_table(
-        ("page", "CPU ms", "ms", "first ms", "KB", "KB gzipped", ""),
+        ("page", "CPU ms", "ms", "first ms", "KB", "KB sent", ""),
         [
             (
                 cost.name,
@@ -120,7 +120,7 @@ def print_costs(costs: Iterable[Cost]) -> None:
                 f"{cost.wall_ms:.1f}",
                 f"{cost.first_ms:.0f}",
                 f"{len(cost.warm.body) / 1000:.1f}",
-                f"{cost.warm.zipped / 1000:.1f}",
+                f"{cost.warm.sent / 1000:.1f}",
                 machine.verdict(cost.met),
             )
             for cost in costs
@@ -133,15 +133,15 @@ def weights(dashboard: Dashboard, costs: Iterable[Cost]) -> Iterator[Figure]:
     by_name = {cost.name: cost.warm for cost in costs}
     overview, session = by_name["/"], by_name["/session/{session_id:path}"]
     loaded = [dashboard.ask(found) for found in re.findall(r'"(/static/[^"]+)"', overview.text)]
-    for name, answers, zipped, target in (
+    for name, answers, as_sent, target in (
         ("overview", [overview], False, PAGE_OVERVIEW_BYTES),
-        ("overview, gzipped", [overview], True, None),
+        ("overview, as it is sent", [overview], True, None),
         ("200 messages of a session", [session], False, PAGE_SESSION_BYTES),
-        ("200 messages of a session, gzipped", [session], True, None),
+        ("200 messages of a session, as they are sent", [session], True, None),
         ("scripts and style", loaded, False, None),
-        ("scripts and style, gzipped", loaded, True, PAGE_STATIC_ZIPPED_BYTES),
+        ("scripts and style, as they are sent", loaded, True, PAGE_STATIC_ZIPPED_BYTES),
     ):
-        size = sum(each.zipped if zipped else len(each.body) for each in answers)
+        size = sum(each.sent if as_sent else len(each.body) for each in answers)
         yield at_most(name, size / 1000, target=None if target is None else target / 1000, unit="KB")
 
 
