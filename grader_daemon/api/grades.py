@@ -39,6 +39,7 @@ _COMPARED = 200
 
 _TOLD_NAMES = 10
 _MOST_CHILDREN = 1000
+_SHORT = 8
 _MOST_ALIKE = 500
 """So many of the newest sessions of a request are looked at: 10 ms."""
 _NAMED = (
@@ -158,6 +159,11 @@ class Grades:
             InputError: none or several do.
         """
         return self._context.store.grades.find(prefix)
+
+    def short_id(self, session_id: str) -> str:
+        """Return the shortest beginning of an id, of 8 characters and more, that no other session has."""
+        beside = self._context.store.grades.beside(session_id)
+        return session_id[: max(_SHORT, *(_alike(session_id, other) + 1 for other in beside))]
 
     def children(self, session_id: str) -> list[Child]:
         """Return the sessions that a session had begun, such as sub-agents, or that go on from it: at most 1,000."""
@@ -386,3 +392,9 @@ def read_graded(context: GraderContext, stored: StoredGrade) -> tuple[Session | 
     except GraderError as error:
         return None, f"the messages cannot be shown: {error}"
     return read.session, None if read.digest == stored.digest else _CHANGED
+
+
+def _alike(one: str, other: str) -> int:
+    """Return with how many same characters two texts begin."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (mine, theirs) in pairs if mine != theirs), min(len(one), len(other)))

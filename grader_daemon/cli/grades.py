@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from grader_daemon.api.grades import Child, StoredGrade
@@ -35,12 +35,16 @@ _KINDS = {
 _SHOWN_SIGNALS = 8
 
 
-def grade_table(grades: Iterable[Grade]) -> None:
-    """Print grades, one a line; verdicts that a person gave are marked."""
+def grade_table(grades: Iterable[Grade], *, short_id: Callable[[str], str] = str) -> None:
+    """Print grades, one a line; verdicts that a person gave are marked.
+
+    A terminal is shown what `short_id` makes of ids; what is piped has them whole.
+    """
+    shown_id = str if output.has_room() else short_id
     grades = list(grades)
     output.items(
         grades,
-        ("session", lambda grade: grade.session_id),
+        ("session", lambda grade: shown_id(grade.session_id)),
         ("ended", lambda grade: grade.ended_at),
         ("verdict", brief_verdict),
         ("state", lambda grade: grade.state),

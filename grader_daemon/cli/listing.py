@@ -45,7 +45,7 @@ def command(*, grader: SelfGrader, limit: int, which: GradeFilter, form: str, as
     elif form != "table":
         write_grades(grades, TableForm(form), trust)
     elif grades:
-        grade_table(stored.grade for stored in grades)
+        grade_table((stored.grade for stored in grades), short_id=grader.grades.short_id)
         if page.next is not None:
             output.line(f"{len(grades):,} shown, there are more: -n.")
     elif which == GradeFilter():

@@ -365,6 +365,11 @@ def _by(given: Feedback) -> str:
     return f"by {clean(given.given_by)} on {cell(given.given_at)}"
 
 
+def has_room() -> bool:
+    """Whether nothing is too long, as for what is piped."""
+    return _room() is None
+
+
 def _room() -> int | None:
     """How many columns there are to fill; None where nothing is too long."""
     return width() if sys.stdout.isatty() else None

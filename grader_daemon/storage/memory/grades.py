@@ -90,6 +90,11 @@ class Grades(Part):
             raise InputError(f"several session ids begin with {prefix!r} ({', '.join(found[:3])}, …); give more of it")
         return known[found[0]].stored
 
+    def beside(self, session_id: str) -> tuple[str, str]:
+        known = list(self._tables.grades)
+        before = max((each for each in known if each < session_id), default="")
+        return before, min((each for each in known if each > session_id), default="")
+
     def children(self, session_id: str, limit: int) -> list[StoredGrade]:
         found = [row.stored for row in self._tables.grades.values() if row.stored.grade.parent == session_id]
         return sorted(found, key=lambda stored: stored.grade.session_id)[:limit]

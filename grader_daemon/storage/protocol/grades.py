@@ -63,6 +63,9 @@ class Grades(Protocol):
             InputError: none or several do.
         """
 
+    def beside(self, session_id: str) -> tuple[str, str]:
+        """Return the session ids before and after one in the order of their characters, "" where there is none."""
+
     def children(self, session_id: str, limit: int) -> list[StoredGrade]:
         """Return the grades of at most `limit` sessions that a session had begun, or that go on from it, by id."""
 

@@ -126,6 +126,14 @@ class Grades:
             raise InputError(f"several session ids begin with {prefix!r} ({some}, …); give more of it")
         return self._to_grades(rows)[0]
 
+    def beside(self, session_id: str) -> tuple[str, str]:
+        row = self._database.rows(
+            "SELECT (SELECT max(session_id) FROM session_grades WHERE session_id < ?1),"
+            " (SELECT min(session_id) FROM session_grades WHERE session_id > ?1)",
+            (session_id,),
+        )[0]
+        return row[0] or "", row[1] or ""
+
     def children(self, session_id: str, limit: int) -> list[StoredGrade]:
         rows = self._database.rows(
             "SELECT session_id FROM session_details WHERE parent = ? LIMIT ?", (session_id, limit)

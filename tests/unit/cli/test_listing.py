@@ -202,6 +202,24 @@ def test_a_narrow_terminal_does_without_some_columns(
     assert all(len(line) <= columns for line in shown.splitlines())
 
 
+def test_a_terminal_of_80_columns_has_a_session_in_one_line(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = [f"{number}1b5c7e2-0f3a-4c55-9d1e-77aa10c2f0b{number}" for number in range(3)]
+    made = [grade(session_id=each, model="model-1", task_summary="Fix the parser " * 9) for each in long]
+    monkeypatch.setattr(output, "_room", lambda: 80)
+
+    grade_table(made, short_id=lambda session_id: session_id[:8])
+
+    _, _, *rows = capsys.readouterr().out.splitlines()
+    assert [row.split()[0] for row in rows[:3]] == ["01b5c7e2", "11b5c7e2", "21b5c7e2"]
+    assert all(len(row) <= 80 for row in rows)
+
+    monkeypatch.undo()
+    with SelfGrader(db_path=home / DATABASE) as grader:
+        assert [grader.grades.short_id(each) for each in (OLD, FAILED, NEW)] == [OLD[:8], FAILED[:11], NEW[:11]]
+
+
 @pytest.mark.parametrize(
     ("others", "columns", "is_shown"),
     [

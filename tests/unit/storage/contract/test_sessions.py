@@ -243,6 +243,11 @@ def test_a_text_without_a_word_is_refused(store: SessionStore, text: str) -> Non
         store.grades.page(GradeFilter(text=text))
 
 
+def test_an_id_stands_between_those_beside_it(store: SessionStore) -> None:
+    save(store, *[grade(session_id=each, session_file=f"/{each}") for each in ("ab", "abc", "b")])
+    assert [store.grades.beside(each) for each in ("ab", "abc", "b")] == [("", "abc"), ("ab", "b"), ("abc", "")]
+
+
 def test_an_id_may_be_shortened_while_it_names_one(store: SessionStore) -> None:
     save(store, grade(session_id="ab1"), grade(session_id="ab2"), grade(session_id="ab"), grade(session_id="ü%_"))
     assert store.grades.find("ab").grade.session_id == "ab"
