@@ -29,7 +29,6 @@ from grader_daemon.domain.insight import (
     WeeklyReport,
 )
 from grader_daemon.domain.rollup import Dimension, Sums
-from grader_daemon.domain.rules import GENERAL
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.text import storable
 from grader_daemon.domain.verdict import VerdictCounts

@@ -276,6 +276,8 @@ def test_what_waits_for_two_helpers_is_graded_once(
 
 def _times_graded(store: SqliteStore) -> list[int]:
     return [grades for (grades,) in store.rows("SELECT grades FROM session_files")]
+
+
 # -- another policy ----------------------------------------------------------------------------------------------------
 
 
