@@ -34,6 +34,11 @@ if TYPE_CHECKING:
 _OF_THE_TABLE = tuple(name for name in columns() if name != "host")
 """What is sent of a grade as tables have it; the host is who sends."""
 _COLUMNS = (*_OF_THE_TABLE, "request", "wording")
+_TEXTS = (
+    *("session_file", "project", "task_summary"),
+    *("request_words", "answer_beginning", "last_check", "edited_paths"),
+)
+"""Words of a session, and paths, which name people."""
 
 
 def fleet_push(context: GraderContext, *, take_over: bool = False) -> FleetPush:
@@ -147,4 +152,4 @@ def _document(stored: StoredGrade, trust: Trust) -> dict[str, Any]:
 def _without_texts(document: dict[str, Any]) -> dict[str, Any]:
     """Return a document without what it has of the words of a session, and without paths, which name people."""
     claims = [{**claim, "subject": None} for claim in document["claims"]]
-    return {**document, "session_file": None, "project": None, "task_summary": None, "claims": claims}
+    return {**document, **dict.fromkeys(_TEXTS), "claims": claims}

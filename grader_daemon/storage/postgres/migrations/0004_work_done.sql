@@ -4,3 +4,5 @@ ALTER TABLE grader.grades
     ADD COLUMN answer_beginning text CHECK (octet_length(answer_beginning) <= 8192),
     ADD COLUMN last_check text CHECK (octet_length(last_check) <= 8192),
     ADD COLUMN edited_paths text CHECK (octet_length(edited_paths) <= 8192);
+GRANT INSERT (request_words, answer_beginning, last_check, edited_paths),
+    UPDATE (request_words, answer_beginning, last_check, edited_paths) ON grader.grades TO grader_host;
