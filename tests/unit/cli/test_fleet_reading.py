@@ -104,6 +104,9 @@ def test_what_is_read_again_is_only_what_changed(team: Team) -> None:
         assert [change.subject for change in copy.changes.after(before, 100)] == ["anna-laptop/demo_05"]
 
 
+_WORK_DONE = ("request_words", "answer_beginning", "last_check", "edited_paths")
+
+
 @pytest.mark.parametrize("texts", [False, True])
 def test_a_copied_grade_is_that_of_its_machine(team: Team, texts: bool) -> None:
     team("anna", "config", "set", "fleet_texts", str(texts).lower())
@@ -111,7 +114,7 @@ def test_a_copied_grade_is_that_of_its_machine(team: Team, texts: bool) -> None:
     own = {each["session_id"]: each for each in json.loads(team("anna", "list", "-n", "50", "--json"))["grades"]}
     copied = json.loads(team("lead", "list", "-n", "50", "--host", "anna-laptop", "--json"))["grades"]
     not_there = ("id", "session_id", "host", "verdict")
-    words = ("session_file", "task_summary", "project")
+    words = ("session_file", "task_summary", "project", *_WORK_DONE)
     for each in copied:
         name = each["session_id"].removeprefix("anna-laptop/")
         expected = {key: value for key, value in own[name].items() if key not in not_there}
@@ -120,6 +123,7 @@ def test_a_copied_grade_is_that_of_its_machine(team: Team, texts: bool) -> None:
         if not texts:
             claims = [{**claim, "subject": None} for claim in expected["claims"]]
             expected |= {"session_file": "", "task_summary": None, "project": None, "claims": claims}
+            expected |= dict.fromkeys(_WORK_DONE)
         assert {key: value for key, value in each.items() if key not in not_there} == expected
         assert each["host"] == "anna-laptop"
         assert texts or not any(each[word] for word in words)
