@@ -10,6 +10,8 @@ _ALIKE: Final = 24
 """Characters that are the same at the beginning; a reader takes in fewer at a glance."""
 
 _FEWEST: Final = 3
+_FITS: Final = 60
+"""Characters that a line shows whole."""
 
 
 def title_among(text: str, others: Sequence[str]) -> str:
@@ -18,7 +20,7 @@ def title_among(text: str, others: Sequence[str]) -> str:
 
 
 def told_apart(texts: Sequence[str]) -> list[str]:
-    """Return texts in their order; of a beginning that at least three share, "…" is left, and what differs follows."""
+    """Return texts in their order; of a beginning that at least three long ones share, "…" is left."""
     alike = defaultdict[str, set[str]](set)
     for text in texts:
         alike[text[:_ALIKE]].add(text)
@@ -36,4 +38,4 @@ def _shared_words(texts: set[str]) -> int:
 
 
 def _without(text: str, shared: int) -> str:
-    return f"… {text[shared:]}" if shared >= _ALIKE and len(text) > shared else text
+    return f"… {text[shared:]}" if shared >= _ALIKE and len(text) > max(shared, _FITS) else text

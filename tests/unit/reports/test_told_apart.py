@@ -6,7 +6,8 @@ import pytest
 
 from grader_daemon.reports.told_apart import title_among, told_apart
 
-_BEGIN = "You are a software engineer working on files. "
+_BEGIN = "You are a software engineer who works on the files of a large project. "
+_LINE = "Implement the CSV export of the table"
 
 
 @pytest.mark.parametrize(
@@ -24,6 +25,7 @@ _BEGIN = "You are a software engineer working on files. "
         pytest.param(
             [_BEGIN, f"{_BEGIN}a", f"{_BEGIN}b"], [_BEGIN, "… a", "… b"], id="the-beginning-itself-stays-whole"
         ),
+        pytest.param([f"{_LINE} ({n})" for n in "abc"], [f"{_LINE} ({n})" for n in "abc"], id="what-fits-stays-whole"),
         pytest.param([f"{'x' * 40}{n}" for n in "abc"], [f"{'x' * 40}{n}" for n in "abc"], id="no-words"),
     ],
 )
