@@ -136,7 +136,7 @@ def test_failures_of_a_comparison_count_as_the_list_below_does(client_of: MakeCl
 
 
 def test_titles_of_sessions_have_no_beginning_that_many_share(client_of: MakeClient, tmp_path: Path) -> None:
-    asked = "You are a software engineer working on files. Fix number "
+    asked = "You are a software engineer who works on the files of a project. Fix number "
     made = [grade(session_id=f"s{n}", session_file=f"/{n}", task_summary=f"{asked}{n}") for n in range(4)]
     with closing(SqliteStore(tmp_path / "grades.db")) as store, store.transaction():
         save_grades(store, [new_grade(each) for each in made])
