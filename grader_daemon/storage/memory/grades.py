@@ -139,8 +139,8 @@ class Grades(Part):
         summary = _words(grade.task_summary or "")
         return all(
             (
-                which.since is None or row.ended_at >= which.since,
-                which.until is None or row.ended_at < which.until,
+                which.since is None or row.listed_at >= which.since,
+                which.until is None or row.listed_at < which.until,
                 *(getattr(which, name) in (None, getattr(grade, name)) for name in _EQUAL),
                 which.kind in (None, grade.kind or SessionKind.MAIN),
                 which.host in (None, grade.host or self._tables.host),
@@ -348,7 +348,7 @@ def _began(grade: Grade) -> tuple[int, bool, bool] | None:
 def _place(row: Row, which: GradeFilter) -> PageKey:
     """Return what a session is sorted by: what is not known comes last."""
     grade = row.stored.grade
-    last = (row.ended_at.astimezone(UTC).isoformat(), grade.session_id)
+    last = (row.listed_at.astimezone(UTC).isoformat(), grade.session_id)
     if which.sort is SortKey.ENDED:
         return last
     value = {

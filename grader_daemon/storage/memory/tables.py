@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from threading import RLock
 from typing import NamedTuple, TypeVar
 
@@ -33,6 +33,17 @@ class Row(NamedTuple):
     def ended_at(self) -> datetime:
         """By what sessions are listed: the end, or when they were graded."""
         return self.stored.grade.ended_at or self.stored.grade.graded_at
+
+    @property
+    def listed_at(self) -> datetime:
+        """`ended_at`; one of the future, by the clock of another machine, an hour behind when it was graded."""
+        if self.ended_at <= self.stored.grade.graded_at:
+            return self.ended_at
+        try:
+            latest = self.stored.grade.graded_at + timedelta(hours=1, microseconds=500)  # SQLite rounds to milliseconds
+        except OverflowError:
+            return self.ended_at
+        return min(self.ended_at, latest.replace(microsecond=0))
 
 
 class File(NamedTuple):

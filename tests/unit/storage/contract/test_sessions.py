@@ -408,6 +408,19 @@ def test_of_changes_that_are_known_months_say_nothing(store: SessionStore) -> No
     }
 
 
+def test_an_end_in_the_future_is_listed_an_hour_behind_the_grading(store: SessionStore) -> None:
+    made = datetime(2028, 10, 9, 1, 45, 37, 225237, tzinfo=UTC)
+    listed = made.replace(hour=2, microsecond=0)
+    save(
+        store,
+        grade(session_id="far", graded_at=made, ended_at=datetime(2200, 1, 1, tzinfo=UTC)),
+        grade(session_id="within", graded_at=made, ended_at=listed - timedelta(seconds=1)),
+        grade(session_id="graded later", graded_at=listed + 2 * HOUR, ended_at=listed + timedelta(seconds=1)),
+    )
+    assert ids(store, GradeFilter()) == ["graded later", "far", "within"]
+    assert ids(store, GradeFilter(since=listed, until=listed + timedelta(seconds=1))) == ["far"]
+
+
 # -- files -------------------------------------------------------------------------------------------------------------
 
 
