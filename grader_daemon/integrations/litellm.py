@@ -106,13 +106,18 @@ def _best_of(asked: list[dict[str, Any]], route: dict[str, Any]) -> dict[str, An
 
     Where none is better it is the default, also one that nobody named: the most used is so because it was preferred.
     """
-    tried = (score for score in asked if score["model"] == route["default"] or score["n"] >= _FEWEST_AT_TYPE)
-    best = next(tried, None)
+    best = next((score for score in asked if score["model"] == route["default"] or _is_tried(score)), None)
     if best is None or best["known"]:
         return best
     if best["reason"] == _NOT_BETTER and route["reason"] in _NONE_BETTER:
         return next((score for score in asked if score["model"] == route["default"]), None)
     return None
+
+
+def _is_tried(score: dict[str, Any]) -> bool:
+    """Whether a model was tried at the type, or is surely better than the default by what few sessions say."""
+    compared = score["versus_default"]
+    return score["n"] >= _FEWEST_AT_TYPE or (score["n"] > 0 and compared is not None and compared["low"] > 0)
 
 
 def _is_surely_worse(score: dict[str, Any]) -> bool:

@@ -31,7 +31,10 @@ Chosen on two benchmarks that routing is not measured by: with 30 sessions it ga
 """
 
 FEWEST_AT_TYPE: Final = 10
-"""With fewer sessions of a type a model is not preferred there: what it does elsewhere is only an expectation."""
+"""With fewer sessions of a type a model is preferred there only if it has some and is surely better than the default.
+
+What it does elsewhere is only an expectation.
+"""
 
 _COULD_BE_BETTER: Final = 0.1
 """Where the interval of a difference reaches so far, more sessions may show what these do not."""
@@ -164,7 +167,7 @@ class Router:
         if self._is_unsure(task_type):
             return RouteReason.UNCALIBRATED
         if compared.difference >= LEAST_GAIN:
-            return None if sessions >= FEWEST_AT_TYPE else RouteReason.TOO_FEW
+            return None if _tells_enough(sessions, compared) else RouteReason.TOO_FEW
         return RouteReason.TOO_FEW if compared.high >= _COULD_BE_BETTER else RouteReason.NOT_BETTER
 
     def _why_not(
@@ -206,8 +209,13 @@ def _of_the_most_used(sessions: Sequence[FinishedSession]) -> list[FinishedSessi
     return [session for session in sessions if session.model in kept[0] and session.task_type in kept[1]]
 
 
+def _tells_enough(sessions: int, compared: ModelDifference | None) -> bool:
+    """Whether so many sessions of a type, and a difference to the default, are more than an expectation."""
+    return sessions >= FEWEST_AT_TYPE or (sessions > 0 and compared is not None and compared.low > 0)
+
+
 def _is_tried(score: ModelScore) -> bool:
-    return score.n >= FEWEST_AT_TYPE and score.reason is not RouteReason.STALE
+    return _tells_enough(score.n, score.versus_default) and score.reason is not RouteReason.STALE
 
 
 def _first_in_use(scores: Iterable[ModelScore], default: str | None) -> str | None:

@@ -127,15 +127,37 @@ def test_a_model_that_is_stale_is_passed_over(tmp_path: Path) -> None:
     assert routed(file, Context([*ASKED, "openai/old"])) == ["openai/strong"]
 
 
-def test_a_model_that_was_not_tried_at_the_type_is_passed_over(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("n", "compared"),
+    [
+        pytest.param(FEWEST_AT_TYPE - 1, {"difference": 0.3, "low": -0.1, "high": 0.7}, id="few-and-not-sure"),
+        pytest.param(FEWEST_AT_TYPE - 1, None, id="few-and-not-compared"),
+        pytest.param(0, {"difference": 0.3, "low": 0.1, "high": 0.5}, id="none"),
+    ],
+)
+def test_a_model_that_was_not_tried_at_the_type_is_passed_over(
+    tmp_path: Path, n: int, compared: dict[str, float] | None
+) -> None:
     file = write_route_file(tmp_path / "route.json")
     written = json.loads(file.read_text())
     first = written["task_types"]["debugging"]["models"][0]
-    untried = {"model": "new", "known": False, "reason": "too_few", "n": FEWEST_AT_TYPE - 1}
+    untried = {"model": "new", "known": False, "reason": "too_few", "n": n, "versus_default": compared}
     written["task_types"]["debugging"]["models"].insert(0, {**first, **untried})
     file.write_text(json.dumps(written))
 
     assert routed(file, Context([*ASKED, "openai/new"])) == ["openai/strong"]
+
+
+def test_a_model_that_is_surely_better_by_few_sessions_is_preferred(tmp_path: Path) -> None:
+    file = write_route_file(tmp_path / "route.json")
+    written = json.loads(file.read_text())
+    first = written["task_types"]["debugging"]["models"][0]
+    compared = {"difference": 0.3, "low": 0.1, "high": 0.5}
+    few = {"model": "new", "known": True, "reason": None, "n": 1, "versus_default": compared}
+    written["task_types"]["debugging"]["models"].insert(0, {**first, **few})
+    file.write_text(json.dumps(written))
+
+    assert routed(file, Context([*ASKED, "openai/new"])) == ["openai/new"]
 
 
 def test_a_type_without_sessions_keeps_its_way(file: Path) -> None:

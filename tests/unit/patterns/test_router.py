@@ -5,7 +5,7 @@ import pytest
 
 from grader_daemon.domain.feedback import Label
 from grader_daemon.domain.routing import FinishedSession, ModelScore, RouteReason, TaskRoute
-from grader_daemon.patterns.router import FEWEST_AT_TYPE, MOST_NAMES, Router
+from grader_daemon.patterns.router import FEWEST_AT_TYPE, LEAST_GAIN, MOST_NAMES, Router
 from tests.routed import finished, several
 from tests.strategies import NOW
 
@@ -232,7 +232,7 @@ def test_a_type_without_sessions_is_not_known(unsure: bool) -> None:
     assert {(score.known, score.reason) for score in found.models} == {(False, RouteReason.TOO_FEW)}
 
 
-@pytest.mark.parametrize(("tried", "recommended"), [(0, None), (FEWEST_AT_TYPE - 1, None), (FEWEST_AT_TYPE, "strong")])
+@pytest.mark.parametrize(("tried", "recommended"), [(0, None), (1, "strong"), (FEWEST_AT_TYPE, "strong")])
 @pytest.mark.parametrize("most_usd", [None, 0.1])
 def test_a_model_is_preferred_where_it_was_tried(tried: int, recommended: str | None, most_usd: float | None) -> None:
     sessions = [*several(83, 20, **CHEAP, cost_usd=0.5), *several(tried, tried, **STRONG, cost_usd=0.01)]
@@ -244,6 +244,18 @@ def test_a_model_is_preferred_where_it_was_tried(tried: int, recommended: str | 
     assert found.recommended == recommended
     assert of(found, "strong").known is (recommended is not None)
     assert found.reason is (None if recommended else RouteReason.TOO_FEW)
+
+
+@pytest.mark.parametrize(("tried", "recommended"), [(FEWEST_AT_TYPE - 1, None), (FEWEST_AT_TYPE, "strong")])
+def test_a_model_that_is_not_surely_better_needs_ten_sessions_of_the_type(tried: int, recommended: str | None) -> None:
+    sessions = [*several(83, 60, **CHEAP), *several(tried, tried - 1, **STRONG)]
+
+    found = route(sessions, default="cheap")
+    compared = of(found, "strong").versus_default
+
+    assert compared is not None
+    assert compared.low < 0 < LEAST_GAIN < compared.difference
+    assert found.recommended == recommended
 
 
 def test_a_model_that_was_not_tried_stands_in_no_other_ones_way() -> None:
