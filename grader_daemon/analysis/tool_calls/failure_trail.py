@@ -123,7 +123,12 @@ def shown_command(call: CallView, redactor: Redactor) -> str | None:
     kept = redactor.redact(line)
     if kept == line:
         return redactor.redact_name(family)
-    return " ".join([word if word in kept or word not in line else MARK for word in family.split()])
+    return " ".join([word if word in kept or _is_made(word, line) else MARK for word in family.split()])
+
+
+def _is_made(word: str, line: str) -> bool:
+    """Whether a word of a family is none of the line, and plain: others lost quotes or unseen characters of theirs."""
+    return word not in line and _NO_SECRET.fullmatch(word) is not None
 
 
 def _may_answer(message: Message, step: Step, step_id: str | None) -> bool:

@@ -25,17 +25,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.no_cover]  # two daemons; tracing wo
 
 DATABASE = Path(".timmy/uniwizard/session_grades.db")
 SESSIONS = Path(".timmy/hermes/sessions")
-_CHANGED_BEFORE = {
-    "zero-width-token",
-    "zero-width-password",
-    "soft-hyphen-token",
-    "docker-auth-in-json",
-    "docker-auth-short",
-}
-"""Kinds that causes of failures lose their form of before they are redacted: known to get out in an example."""
-FOUND = tuple(
-    kind for kind in KINDS if kind.name not in _CHANGED_BEFORE and not kind.left_in(SECRETS.redact(kind.text))
-)
+_TOO_DEEP = {"docker-auth-in-json"}
+"""JSON in JSON, so in five layers of it where a carrier and a request to a program add theirs; three are read."""
+FOUND = tuple(kind for kind in KINDS if kind.name not in _TOO_DEEP and not kind.left_in(SECRETS.redact(kind.text)))
 """The kinds that the redaction knows: what it does not know is counted in its own tests."""
 
 CHECKS = 6

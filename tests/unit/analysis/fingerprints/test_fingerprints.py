@@ -446,6 +446,13 @@ def test_colours_that_json_encodes_hide_no_secret() -> None:
     assert sign("terminal", None, Category.UNKNOWN, said).example == "Error: password: [redacted]"
 
 
+@pytest.mark.parametrize("unseen", ["\u200b", "\xad"])
+def test_characters_that_nobody_sees_hide_no_secret(unseen: str) -> None:
+    said = f"Error: no access with ghp_EAKjEchm{unseen}GMD9LejSfT8jdtvSJWAMjZBf7iru"
+
+    assert sign("terminal", None, Category.UNKNOWN, said).example == "Error: no access with [redacted]"
+
+
 def test_example_is_the_line_as_it_was_without_secrets() -> None:
     seen = sign("t", None, FAILED, "x\nError:  token=abcdef123456  for 'kim' at /w/a.py\n")
 

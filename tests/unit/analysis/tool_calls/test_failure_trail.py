@@ -82,6 +82,15 @@ def test_a_command_beside_a_secret_keeps_its_name(analyzer: Analyzer) -> None:
     assert [failure.command for failure in found.failures] == ["apt install"]
 
 
+@pytest.mark.parametrize(
+    "command", ["ghp_EAKjEchm\u200bGMD9LejSfT8jdtvSJWAMjZBf7iru run", '{"auth":"ZXZhOlJlZ2VkZTkwIWJha3VrdTg="}']
+)
+def test_a_secret_that_lost_characters_on_the_way_to_a_name_is_none(analyzer: Analyzer, command: str) -> None:
+    found = analyzer.analyze(session(REQUEST, *ran("a", command, broke("no"))))
+
+    assert not any(part in repr(found.failures) for part in ("GMD9", "ZXZh"))
+
+
 @pytest.mark.parametrize("kept", range(0, 60, 3))
 def test_a_tool_name_is_redacted_before_it_is_cut(analyzer: Analyzer, kept: int) -> None:
     tool = "x" * (256 - kept) + " mysql://app:Zugvogel17Zugvogel17@db/shop"
