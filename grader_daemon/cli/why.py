@@ -16,7 +16,7 @@ from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.feedback import Standing
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.text import clean
-from grader_daemon.reports.sessions import effect_words, unusual_words
+from grader_daemon.reports.sessions import effect_words, feature_words
 
 _TASK = "task_completed"
 _SHOWN_INDEXES = 6
@@ -69,8 +69,7 @@ def _print_likely(explanation: Explanation) -> None:
     output.line()
     output.line(f"p_completed = {likely:.2f}")
     for effect in explanation.effects:
-        meaning = f": {effect.meaning}" if effect.meaning is not None else ""
-        text = f"{output.cell(effect.name)} = {effect.value:g}{meaning} {unusual_words(effect.above)}".rstrip()
+        text = feature_words(output.cell(effect.name), effect.value, effect.meaning, effect.above)
         output.paragraph(f"  {effect.log_odds:>+5.2f}  ", text)
 
 

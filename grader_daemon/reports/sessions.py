@@ -103,7 +103,15 @@ def effect_words(reason: Reason) -> str:
     return f"{reason.effect:g}" if reason.rule in _LEVELS else f"{reason.effect:+g}"
 
 
-def unusual_words(above: float | None) -> str:
+def feature_words(name: str, value: float, meaning: str | None, above: float | None) -> str:
+    """Return what a feature is, whether a session has any of it, and how it stands among the user's, by `above`."""
+    if meaning is None:
+        meaning, name = name, ""
+    told = (meaning if value else f"Not here: {meaning}", _unusual_words(above), name and f"({name})")
+    return " ".join(part for part in told if part)
+
+
+def _unusual_words(above: float | None) -> str:
     """Return how a value stands among the user's sessions, if it stands out."""
     if above is None or _USUAL[0] < above < _USUAL[1]:
         return ""

@@ -28,6 +28,17 @@ _BLANK: Final = {
 }
 """Categories that are no advice by themselves: what to do, and what they are."""
 
+_ADVICE: Final = {
+    Category.TOOL_NOT_FOUND.value: "tell the agent which tools there are",
+    Category.PERMISSION_DENIED.value: "grant the rights that it needs, or say where it may write",
+    Category.TIMEOUT.value: "give long commands more time, or run them in the background",
+    Category.FILE_NOT_FOUND.value: "have paths looked up before files are opened",
+    Category.NETWORK_ERROR.value: "check its network, and have such calls tried again",
+    Category.API_ERROR.value: "check limits, keys and the state of the services that it calls",
+    Category.SYNTAX_ERROR.value: "have scripts and arguments checked before they are run",
+}
+"""What helps against the other categories, as a rule."""
+
 Examples = Callable[[Example], tuple[str, ...]]
 """Finds up to three sessions that show a concern."""
 
@@ -90,6 +101,11 @@ def _for_tools(groups: Sequence[Group]) -> _Found:
 def _for_errors(groups: Sequence[Group], failures: int) -> _Found:
     for group in groups:
         if group.failures >= _FAILURES and group.failures >= _SHARE * failures:
-            text, kind = _BLANK.get(group.name, (f"Add targeted error handling for {group.name}", group.name))
+            text, kind = _BLANK.get(group.name, (_handling(group.name), group.name))
             because = f"{group.failures} of {failures} failures are {kind}"
             yield Example(Concern.ERROR, group.name), text, because
+
+
+def _handling(category: str) -> str:
+    advice = _ADVICE.get(category)
+    return f"Add targeted error handling for {category}{'' if advice is None else f': {advice}'}"

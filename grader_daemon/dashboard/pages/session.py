@@ -33,11 +33,11 @@ from grader_daemon.reports.sessions import (
     checked_words,
     claim_words,
     effect_words,
+    feature_words,
     flag_words,
     gone_words,
     of_five,
     said_words,
-    unusual_words,
 )
 from grader_daemon.reports.verdicts import verdict_words
 
@@ -181,7 +181,7 @@ def _words(visit: Visit, stored: StoredGrade) -> dict[str, Any]:
         "version": str(GradeVersion.read(grade.rules_version)),
         "claim_words": claim_words,
         "effect_words": effect_words,
-        "unusual_words": unusual_words,
+        "feature_words": feature_words,
     }
 
 

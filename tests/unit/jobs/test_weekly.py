@@ -658,7 +658,7 @@ def test_suggestions_have_up_to_three_sessions_with_most_failures_first(world: W
         "Implement better fallback strategies",
         "Consider skill enhancement for testing",
         "Review usage patterns for terminal",
-        "Add targeted error handling for timeout",
+        "Add targeted error handling for timeout: give long commands more time, or run them in the background",
     ]
     assert {each.sessions for each in report.suggestions} == {("s4", "s3", "s2")}
 

@@ -13,11 +13,11 @@ from grader_daemon.reports.sessions import (
     agent_words,
     claim_words,
     effect_words,
+    feature_words,
     flag_words,
     gone_words,
     of_five,
     skill_words,
-    unusual_words,
 )
 from tests.strategies import grade
 
@@ -103,7 +103,19 @@ def test_what_a_rule_did(rule: str, effect: float | None, words: str) -> None:
     ],
 )
 def test_a_value_is_told_to_be_unusual_only_where_it_is(above: float | None, words: str) -> None:
-    assert unusual_words(above) == words
+    assert feature_words("calls", 3, "Calls.", above) == f"Calls. {words} (calls)".replace("  ", " ")
+
+
+@pytest.mark.parametrize(
+    ("value", "meaning", "told"),
+    [
+        pytest.param(0, "One hands the work in.", "Not here: One hands the work in. (closed)", id="none"),
+        pytest.param(1.609, "One hands the work in.", "One hands the work in. (closed)", id="some"),
+        pytest.param(1, None, "closed", id="of no meaning"),
+    ],
+)
+def test_a_feature_is_told_in_words_and_not_by_its_number(value: float, meaning: str | None, told: str) -> None:
+    assert feature_words("closed", value, meaning, None) == told
 
 
 def test_a_score_has_its_scale() -> None:

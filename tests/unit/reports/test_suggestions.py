@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.insight import Concern, Example, Group, Suggestion
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.patterns.groups import group
@@ -161,7 +162,11 @@ def test_an_error_with_five_failures_that_are_a_fifth_of_all(failures: int, all_
     overall = Sums(sessions=10, completed=10, efficiency=50, efficiency_squares=250, failures=all_failures)
     sums = Sums(sessions=3, failures=failures)
     found = suggested(overall, categories=(of(sums, Dimension.CATEGORY, "timeout"),))
-    assert texts(found) == (["Add targeted error handling for timeout"] if told else [])
+    assert texts(found) == (
+        ["Add targeted error handling for timeout: give long commands more time, or run them in the background"]
+        if told
+        else []
+    )
 
 
 @pytest.mark.parametrize(
@@ -206,6 +211,16 @@ def bad_week() -> tuple[Suggestion, ...]:
     )
 
 
+def test_each_category_has_advice_of_its_own() -> None:
+    overall = Sums(sessions=10, completed=10, efficiency=50, efficiency_squares=250, failures=5)
+    told = [
+        text
+        for category in Category
+        for text in texts(suggested(overall, categories=(of(Sums(failures=5), Dimension.CATEGORY, category.value),)))
+    ]
+    assert len(set(told)) == len(Category) and all(": " in text for text in told)
+
+
 def test_the_whole_comes_before_its_parts_and_those_in_the_order_given() -> None:
     assert texts(bad_week()) == [
         PLANNING,
@@ -215,7 +230,7 @@ def test_the_whole_comes_before_its_parts_and_those_in_the_order_given() -> None
         "Consider skill enhancement for research",
         "Review usage patterns for terminal",
         "Review usage patterns for browser",
-        "Add targeted error handling for timeout",
+        "Add targeted error handling for timeout: give long commands more time, or run them in the background",
     ]
 
 
