@@ -218,7 +218,8 @@ def test_each_category_has_advice_of_its_own() -> None:
         for category in Category
         for text in texts(suggested(overall, categories=(of(Sums(failures=5), Dimension.CATEGORY, category.value),)))
     ]
-    assert len(set(told)) == len(Category) and all(": " in text for text in told)
+    assert len(set(told)) == len(Category)
+    assert all(": " in text for text in told)
 
 
 def test_the_whole_comes_before_its_parts_and_those_in_the_order_given() -> None:
