@@ -62,17 +62,20 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
 
 def setting_values(settings: Settings) -> list[SettingValue]:
     """Return every setting, in the order of config/grader.toml."""
+    return [setting_value(name, settings) for name in Settings.model_fields]
+
+
+def setting_value(name: str, settings: Settings) -> SettingValue:
+    """Return one setting; raises InputError where there is none of that name."""
+    _check_name(name)
     given = settings.given
-    return [
-        SettingValue(
-            name=name,
-            value=_shown(getattr(settings, name)),
-            source=given.sources.get(name, Source.DEFAULT),
-            said_by=given.said_by(name),
-            meaning=field.description or "",
-        )
-        for name, field in Settings.model_fields.items()
-    ]
+    return SettingValue(
+        name=name,
+        value=_shown(getattr(settings, name)),
+        source=given.sources.get(name, Source.DEFAULT),
+        said_by=given.said_by(name),
+        meaning=Settings.model_fields[name].description or "",
+    )
 
 
 def check_settings(settings: Settings) -> list[str]:
@@ -101,8 +104,7 @@ def keep_setting(name: str, values: Sequence[str], *, config: str | None) -> Wri
         InputError: there is no such setting, or it takes one value.
         ConfigurationError: the value is wrong, or another one in the file, or what it names; nothing was changed.
     """
-    if name not in Settings.model_fields:
-        raise InputError(f"there is no setting {name!r}{meant(name, Settings.model_fields)}")
+    _check_name(name)
     if len(values) > 1 and not is_list(name):
         raise InputError(f"{name} takes one value, not {len(values)}")
     file = Path(os.path.realpath(config_file(config)))
@@ -179,6 +181,11 @@ def _daemon(config: str | None) -> int | None:
         return holder_pid(database) if is_running(database) else None
     except GraderError:
         return None
+
+
+def _check_name(name: str) -> None:
+    if name not in Settings.model_fields:
+        raise InputError(f"there is no setting {name!r}{meant(name, Settings.model_fields)}")
 
 
 def _shown(value: Any) -> Any:

@@ -7,7 +7,14 @@ from getpass import getpass
 
 import click
 
-from grader_daemon.api.configuration import SettingValue, Written, check_settings, keep_setting, setting_values
+from grader_daemon.api.configuration import (
+    SettingValue,
+    Written,
+    check_settings,
+    keep_setting,
+    setting_value,
+    setting_values,
+)
 from grader_daemon.cli import output
 from grader_daemon.cli.options import (
     Group,
@@ -41,6 +48,26 @@ def show(*, as_json: bool) -> None:
         output.document(settings=values)
     else:
         output.table(("setting", "value", "given by"), [(each.name, _words(each), each.said_by) for each in values])
+
+
+@command.command("get")
+@settings_options
+@click.argument("name")
+@json_option
+def get(*, name: str, as_json: bool) -> None:
+    """Print the value of one setting as `config set` takes it, a list one item to a line; nothing if it has none.
+
+    Secrets are not shown.
+    """
+    setting = setting_value(name, read_settings())
+    if as_json:
+        output.document(setting)
+        return
+    if is_secret(name):
+        raise InputError(f"{name} is a secret, which is not shown; grader-daemon config show says whether it is given")
+    for item in setting.value if isinstance(setting.value, list) else [setting.value]:
+        if item is not None:
+            output.line(clean(_plain(item)))
 
 
 @command.command("path")
@@ -134,4 +161,10 @@ def _words(setting: SettingValue) -> str:
     value = setting.value
     if isinstance(value, list):
         return output.cell(", ".join(map(str, value)))
-    return output.cell(f"{value:g}" if isinstance(value, float) else value)
+    return output.cell(_plain(value) if isinstance(value, float) else value)
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)

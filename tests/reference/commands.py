@@ -81,6 +81,7 @@ EXAMPLES = MappingProxyType(
         "service": ("service install", "service status", "service logs -f -p warning", "service uninstall"),
         "config": (
             "config show",
+            "config get db_path",
             "config path",
             "config check",
             "config set quiet_seconds 3",

@@ -270,6 +270,7 @@ DOCUMENTS = (
     _document("dashboard-uninstall", "`dashboard uninstall`", removed=bool),
     _document("dashboard-status", "`dashboard status`", DashboardStatus),
     _document("config-show", "`config show`", settings=list[SettingValue]),
+    _document("config-get", "`config get`", SettingValue),
     _document("config-path", "`config path`", path=str, exists=bool),
     _document("config-check", "`config check`", warnings=list[str]),
     _document("config-set", "`config set`, `config unset`", Written),

@@ -44,6 +44,36 @@ def test_every_setting_is_shown_with_its_source(home: Path, run: Run) -> None:
     assert "environment GRADER_VERDICT" in text
 
 
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        pytest.param("quiet_seconds", ["0.25"], id="number"),
+        pytest.param("watch_roots", ["/a b", "/c"], id="list"),
+        pytest.param("fleet_texts", ["false"], id="yes-or-no"),
+        pytest.param("route_file", [], id="no-value"),
+    ],
+)
+def test_one_setting_is_printed_as_it_is_set(home: Path, run: Run, name: str, lines: list[str]) -> None:
+    (home / ".config/grader-daemon").mkdir(parents=True)
+    (home / FILE).write_text('quiet_seconds = 0.25\nwatch_roots = ["/a b", "/c"]\n')
+
+    assert run(home, "config", "get", name).stdout.splitlines() == lines
+    assert json.loads(run(home, "config", "get", name, "--json").stdout)["name"] == name
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        pytest.param("quiet_second", "there is no setting 'quiet_second'; did you mean quiet_seconds?", id="unknown"),
+        pytest.param("alert_webhook_secret", "alert_webhook_secret is a secret, which is not shown", id="secret"),
+    ],
+)
+def test_a_setting_that_is_not_printed_says_why(home: Path, run: Run, name: str, words: str) -> None:
+    found = run(home, "config", "get", name)
+    assert (found.returncode, words in found.stderr) == (2, True)
+    assert found.stdout == ""
+
+
 def test_the_file_is_named_whether_it_exists_or_not(home: Path, run: Run) -> None:
     ended = run(home, "config", "path")
     assert (ended.returncode, ended.stdout) == (0, f"{home / FILE}\n")
