@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -64,6 +65,7 @@ class Grading:
         self._sources = context.sources
         self._made: Ingest | None = None  # by the calibration of this number; both under the lock of the context
         self._calibrated = 0
+        self._failed: dict[str, str] = {}
 
     def grade_file(self, path: str | os.PathLike[str]) -> Grade:
         """Grade one file and store the grade.
@@ -127,22 +129,30 @@ class Grading:
         """Files below the roots that are not graded as they are now, the one that was written last first.
 
         `since`: that were written from then on. `source`: of this one alone, which need not be enabled. Roots that are
-        no folders are passed over; see `missing_roots`. A database of an older version says nothing until `migrate`.
+        no folders are passed over; see `missing_roots`; what a source fails on, too: see `failed_sources`. A database
+        of an older version says nothing until `migrate`.
 
         Raises:
             InputError: none of the roots is a folder.
         """
-        roots = self._sources.roots(source)
+        sources = copy(self._sources)
+        self._failed = {}
+        sources.guard(self._note)
+        roots = sources.roots(source)
         if not any(map(os.path.isdir, roots)):
             raise InputError(f"{', '.join(roots) or source}: no such folder; nothing was looked for")
         earliest = since.timestamp() * 1e9 if since is not None else float("-inf")
         seen = stamps(self._context.store, self._sources) if self._context.has_database else _none_is_seen
-        late = (each for walk in self._sources.walks(source) for each in walk if each.written_ns >= earliest)
+        late = (each for walk in sources.walks(source) for each in walk if each.written_ns >= earliest)
         found: list[Found] = []
         while some := list(islice(late, _AT_ONCE)):
             known = seen([each.unit for each in some])
             found += [each for each, stamp in zip(some, known, strict=True) if stamp != each.stamp]
         return sorted(found, key=lambda each: each.written_ns, reverse=True)
+
+    def failed_sources(self) -> dict[str, str]:
+        """Return the errors of this program that kept the last search from files of a source, the first of each."""
+        return dict(self._failed)
 
     def missing_roots(self) -> list[Path]:
         """Return the watched folders that are set and are none."""
@@ -225,6 +235,9 @@ class Grading:
             processes=0 if processes == 1 else processes,
             again=again,
         )
+
+    def _note(self, source: str, error: Exception) -> None:
+        self._failed.setdefault(source, f"{type(error).__name__}: {error}")
 
     def _units_of(self, paths: Sequence[str]) -> list[Unit]:
         """Return all units of these files."""

@@ -55,12 +55,15 @@ def command(
     missing = grader.grading.missing_roots() if source is None else []
     for root in missing:
         output.error(f"grader-daemon: {root}: no such folder; the others are looked through")
+    failed = grader.grading.failed_sources()
+    for name, error in failed.items():
+        output.error(f"grader-daemon: files of {name} are left out by a fault of this program: {clean(error)}")
     if dry_run:
         _list_files([str(found.unit) for found in files], as_json=as_json)
-        return 1 if missing else 0
+        return 1 if missing or failed else 0
     outcomes = graded_with_progress("Grading", len(files), grader.grading.backfill(files, jobs=jobs))
     tell_outcomes(outcomes, as_json=as_json)
-    return 1 if missing or is_trouble(outcomes) else 0
+    return 1 if missing or failed or is_trouble(outcomes) else 0
 
 
 def _list_files(paths: Sequence[str], *, as_json: bool) -> None:

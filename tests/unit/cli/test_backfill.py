@@ -8,6 +8,7 @@ import pytest
 
 from grader_daemon import IngestOutcome, IngestResult
 from grader_daemon.api.grading import Grading
+from grader_daemon.sources.codex.rollout_files import CodexRollouts
 from tests.conftest import SessionWriter
 from tests.strategies import json_answer, json_user
 from tests.unit.cli.conftest import Run
@@ -34,6 +35,25 @@ def test_beside_a_folder_that_is_none_the_others_are_graded(home: Path, run: Run
     ended = run(home, "backfill", "--watch-root", "nope", "--watch-root", "sessions")
     assert (ended.returncode, ended.stdout) == (1, "2 graded\n")
     assert "nope: no such folder; the others are looked through" in ended.stderr
+
+
+@pytest.mark.parametrize("method", ["walk", "claims"])
+def test_beside_a_source_that_fails_the_others_are_graded(
+    home: Path, run: Run, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ValueError("no such kind")
+
+    (home / ".codex/sessions").mkdir(parents=True)
+    (home / ".codex/sessions/rollout-2026-11-01T00-00-00-1.jsonl").write_text("{}")
+    run(home, "sources", "enable", "codex")
+    monkeypatch.setattr(CodexRollouts, method, fail)
+    ended = run(home, "backfill", "--watch-root", "sessions")
+
+    assert (ended.returncode, ended.stdout) == (1, "2 graded\n")
+    assert ended.stderr == (
+        "grader-daemon: files of codex are left out by a fault of this program: ValueError: no such kind\n"
+    )
 
 
 def test_a_folder_without_sessions_is_told(home: Path, run: Run) -> None:
