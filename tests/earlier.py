@@ -1,47 +1,28 @@
-"""Databases as earlier versions of the program left them."""
+"""Databases as earlier versions of the program left them, and those of builds before the first release."""
 
 from __future__ import annotations
 
-from contextlib import closing
+import lzma
 from pathlib import Path
 
-import apsw
+import pytest
 
-from grader_daemon.storage.sqlite.schema import migrations
+from grader_daemon.storage.sqlite import schema
 
-_NOT_COPIED = ("schema_migrations", "sqlite_sequence")
-_BEFORE_UNITS = {"mtime_ns": "written_ns"} | dict.fromkeys(("device", "inode", "size", "ctime_ns"), "7")
-"""Columns of `session_files` before it was keyed by unit, and what stands in them."""
-
-
-def make_earlier(path: Path, version: int, *, holding: Path | None = None) -> None:
-    """Make a database of the schema `version`; it holds what that version can hold of the rows of another one."""
-    with closing(apsw.Connection(str(path))) as connection:
-        made = "version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL"
-        connection.execute(f"CREATE TABLE schema_migrations ( {made})")  # to the letter: `restore` compares schemas
-        for number, name, sql in migrations()[:version]:
-            connection.execute(sql)
-            connection.execute("INSERT INTO schema_migrations VALUES (?, ?, '2026-11-21')", (number, name))
-        if holding is not None:
-            connection.execute("ATTACH ? AS other", (str(holding),))
-            for table in _tables(connection):
-                columns, now = (_columns(connection, database, table) for database in ("main", "other"))
-                values = [name if name in now else _BEFORE_UNITS[name] for name in columns]
-                connection.execute(
-                    f"INSERT OR REPLACE INTO main.{table} ({', '.join(columns)})"
-                    f" SELECT {', '.join(values)} FROM other.{table}"
-                )
+UNRELEASED = Path(__file__).parent / "data" / "unreleased"
+LATER = "CREATE TABLE of_a_later_version (id INTEGER); DELETE FROM daily_rollups; DELETE FROM monthly_rollups;"
+"""A migration as later versions have them: with sums that are made anew when the database is opened."""
 
 
-def _columns(connection: apsw.Connection, database: str, table: str) -> list[str]:
-    return [row[1] for row in connection.execute(f"PRAGMA {database}.table_info({table})")]
+def add_migration(monkeypatch: pytest.MonkeyPatch, sql: str = LATER) -> int:
+    """Have this program know one migration more; returns the version that databases were of until now."""
+    known = schema.migrations()
+    version = known[-1][0]
+    monkeypatch.setattr(schema, "migrations", lambda: [*known, (version + 1, "later", sql)])
+    schema.own_tables.cache_clear()
+    return version
 
 
-def _tables(connection: apsw.Connection) -> list[str]:
-    """Name the tables that both databases have."""
-    rows = connection.execute(
-        "SELECT name FROM main.sqlite_schema WHERE type = 'table'"
-        " INTERSECT SELECT name FROM other.sqlite_schema WHERE type = 'table'"
-    ).fetchall()
-    names = [str(row[0]) for row in rows]
-    return [name for name in names if name not in _NOT_COPIED and not name.startswith("session_words")]
+def make_unreleased(path: Path, build: str = "356d021") -> None:
+    """Make a database as a build before the first release left it."""
+    path.write_bytes(lzma.decompress((UNRELEASED / f"{build}.db.xz").read_bytes()))

@@ -19,7 +19,7 @@ from grader_daemon.reports.numbers import count
 from grader_daemon.rules import load_rules
 from grader_daemon.storage.maintenance.atomic_swap import kept_copies, leftovers
 from grader_daemon.storage.sqlite.database import holds_grades
-from grader_daemon.storage.sqlite.schema import newest_version
+from grader_daemon.storage.sqlite.schema import BEFORE_RELEASE, newest_version
 
 _REPAIR = "grader-daemon doctor --repair"
 _FULL = "grader-daemon doctor --full"
@@ -226,6 +226,8 @@ def _usable(context: DoctorContext) -> Finding:
     if schema > newest_version():
         return problem(f"its schema {schema} is newer than this program's {newest_version()}", "update grader-daemon")
     grades, held = count(context.inspection.grades(), "grade"), size(path.stat().st_size)
+    if schema == BEFORE_RELEASE:
+        return warning(f"{grades}, {held}: {path}; a build before the first release left it", _STOPPED)
     if context.is_earlier:
         left = f"an earlier version of grader-daemon left it (schema {schema}, this one has {newest_version()})"
         return warning(f"{grades}, {held}: {path}; {left}", UPGRADE)

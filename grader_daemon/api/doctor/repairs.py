@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from datetime import timedelta
+from typing import TypeVar
 
 import msgspec
 
@@ -21,11 +22,14 @@ from grader_daemon.storage.lock import DaemonLock
 from grader_daemon.storage.maintenance.atomic_swap import leftovers
 from grader_daemon.storage.maintenance.repair import grade_again, rebuild, rebuild_indexes, recount, try_dead_again
 from grader_daemon.storage.maintenance.salvage import SavedTable
+from grader_daemon.storage.maintenance.unreleased import carry_over
 from grader_daemon.storage.maintenance.upgrade import Upgrade
 from grader_daemon.storage.sqlite.database import holds_grades, is_ours
+from grader_daemon.storage.sqlite.schema import BEFORE_RELEASE
 
 _PRIVATE_FILE, _PRIVATE_FOLDER = 0o600, 0o700
 _OTHERS = 0o077
+Made = TypeVar("Made")
 _ABANDONED = timedelta(hours=1)
 """A copy that is still being made is written to all the time."""
 
@@ -88,6 +92,8 @@ def _mend_file(context: DoctorContext) -> Iterator[str]:
         raise StoreError(f"{context.database} is no database, and left as it is: set db_path to another file")
     if _is_damaged(context):
         yield from _rebuild(context)
+    elif context.inspection.schema() == BEFORE_RELEASE:
+        yield from _carry_over(context)
     elif context.inspection.schema():
         upgrades: list[Upgrade] = []
         with closing(bootstrap.open_database(context.settings, on_upgrade=upgrades.append)) as store:
@@ -99,7 +105,7 @@ def _mend_file(context: DoctorContext) -> Iterator[str]:
 
 def _mend_rows(context: DoctorContext) -> Iterator[str]:
     """Sums that are not those of the rows, grades that are not whole, files that were given up."""
-    if not context.has_database or not context.inspection.schema():
+    if not context.has_database or (context.inspection.schema() or 0) <= 0:
         return
     miscounted = context.inspection.miscounted()
     half, dead = _present(context.inspection.half_graded()), _present(context.inspection.dead())
@@ -125,21 +131,35 @@ def _is_damaged(context: DoctorContext) -> bool:
 
 def _rebuild(context: DoctorContext) -> Iterator[str]:
     """Swap in a new database for a damaged one."""
-    path = context.database
-    context.close()
-    try:
-        with DaemonLock(path):
-            rebuilt = rebuild(path, now=context.now)
-    except AlreadyRunningError as error:
-        raise StoreError(f"database {path}: not repaired: {error}; stop it first") from error
-    except StoreBusyError as error:
-        raise StoreBusyError(f"{error}{who_holds(path)}") from error
-    yield f"database {path} was damaged; it is kept as {rebuilt.kept}"
+    rebuilt = _alone(context, rebuild)
+    yield f"database {context.database} was damaged; it is kept as {rebuilt.kept}"
     if not rebuilt.tables:
         yield "nothing in it could be read; a new database is in its place"
     for table in rebuilt.tables:
         yield _saved(table)
     yield "the next run of the daemon grades again what is missing, from the session files"
+
+
+def _carry_over(context: DoctorContext) -> Iterator[str]:
+    """Swap in a database of this version for one of before the first release."""
+    carried = _alone(context, carry_over)
+    yield f"database {context.database} was of a build before the first release; it is kept as {carried.kept}"
+    rows = ", ".join(f"{name} {number:,}" for name, number in carried.rows.items())
+    yield f"all its rows are in the new one: {rows}" if rows else "there was no row in it"
+    yield "the next run of the daemon grades again what other rules graded, from the session files"
+
+
+def _alone(context: DoctorContext, change: Callable[..., Made]) -> Made:
+    """Change the database while no other program has it."""
+    path = context.database
+    context.close()
+    try:
+        with DaemonLock(path):
+            return change(path, now=context.now)
+    except AlreadyRunningError as error:
+        raise StoreError(f"database {path}: not repaired: {error}; stop it first") from error
+    except StoreBusyError as error:
+        raise StoreBusyError(f"{error}{who_holds(path)}") from error
 
 
 def _saved(table: SavedTable) -> str:

@@ -62,7 +62,7 @@ def leftovers(path: Path) -> list[Path]:
 
 def kept_copies(path: Path) -> list[Path]:
     """Former databases that stand beside the database `path`, the oldest first."""
-    heads = tuple(f"{path.name}.{why}-" for why in ("damaged", "before-restore", "before-upgrade"))
+    heads = tuple(f"{path.name}.{why}-" for why in ("damaged", "before-restore", "before-upgrade", "before-release"))
     kept = [each for each in path.parent.iterdir() if each.name.startswith(heads)]
     return sorted(
         (each for each in kept if not each.name.endswith(COMPANIONS)), key=lambda each: each.name.rpartition("-")[2]

@@ -27,7 +27,7 @@ from grader_daemon.errors import StoreError
 from grader_daemon.storage.sqlite.database import translated
 from grader_daemon.storage.sqlite.listing import LISTING
 from grader_daemon.storage.sqlite.rollups import DERIVED
-from grader_daemon.storage.sqlite.schema import has_table, migrate, newest_version
+from grader_daemon.storage.sqlite.schema import BEFORE_RELEASE, applied_version, has_table, migrate, newest_version
 from grader_daemon.storage.sqlite.store import SqliteStore
 
 _NOT_COPIED = frozenset({*DERIVED, *LISTING, "file_counts", "daemon_status", "schema_migrations"})
@@ -100,11 +100,11 @@ def _copy(source: apsw.Connection, fresh: Path) -> list[SavedTable]:
     with translated(fresh), closing(apsw.Connection(str(fresh))) as connection:
         migrate(connection, str(fresh), up_to=len(_versions(source)) or None)
         saved = []
-        for name in _tables(connection):
+        for name in copied_tables(connection):
             with connection:
                 saved.append(_save(name, source, connection))
         with connection:
-            _save_sequences(source, connection)
+            save_sequences(source, connection)
     return saved
 
 
@@ -136,19 +136,23 @@ def _check_schema(source: apsw.Connection, damaged: Path) -> None:
 
 
 def _versions(source: apsw.Connection) -> range:
-    """Return the migrations that were applied, if they are all there: a number alone may be damage."""
+    """Return the migrations that were applied, if they are all there: a number alone may be damage.
+
+    Of one of before the first release none is known.
+    """
     try:
         applied = [row[0] for row in source.execute("SELECT version FROM schema_migrations ORDER BY version")]
     except _DAMAGE:
         return range(0)
     expected = range(1, len(applied) + 1)
-    return expected if applied == list(expected) else range(0)
+    is_ours = applied_version(source) != BEFORE_RELEASE
+    return expected if is_ours and applied == list(expected) else range(0)
 
 
 # -- one table ---------------------------------------------------------------------------------------------------------
 
 
-def _tables(fresh: apsw.Connection) -> list[str]:
+def copied_tables(fresh: apsw.Connection) -> list[str]:
     """Name the tables to copy, grades first."""
     names = [
         row[0]
@@ -172,7 +176,7 @@ def _save(name: str, source: apsw.Connection, fresh: apsw.Connection) -> SavedTa
     return SavedTable(name, saved, None if expected is None else max(0, expected - saved))
 
 
-def _save_sequences(source: apsw.Connection, fresh: apsw.Connection) -> None:
+def save_sequences(source: apsw.Connection, fresh: apsw.Connection) -> None:
     """Keep what no row says: the last number given to one, and when the program was first used."""
     with suppress(*_DAMAGE):
         for name, last in source.execute("SELECT name, seq FROM sqlite_sequence").fetchall():

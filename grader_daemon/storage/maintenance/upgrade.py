@@ -13,7 +13,7 @@ from grader_daemon.errors import StoreError
 from grader_daemon.storage.maintenance.atomic_swap import kept_copies, publish, temporary_beside
 from grader_daemon.storage.maintenance.backup import BACKUP_MARK, check_copy, copy_pages, settle
 from grader_daemon.storage.maintenance.inspection import Inspection
-from grader_daemon.storage.sqlite.schema import newest_version
+from grader_daemon.storage.sqlite.schema import newest_version, refuse_unreleased
 
 _WHY: Final = "before-upgrade"
 _KEPT: Final = 2
@@ -61,8 +61,10 @@ def upgraded_copy(path: Path) -> Iterator[Path]:
     """Hand out a copy of a database as this version would upgrade it; it goes at the end, the database stays as it is.
 
     Raises:
-        StoreError: it cannot be made.
+        StoreError: it cannot be made, or a build before the first release left the database.
     """
+    with Inspection(path) as inspection:
+        refuse_unreleased(inspection.schema() or 0, str(path))
     with temporary_beside(path) as copy:
         copy_pages(path, copy, target=copy, mark=0)
         settle(copy)
@@ -84,10 +86,10 @@ def _keep(path: Path, now: datetime) -> Upgrade | None:
 
 
 def _earlier(path: Path) -> int | None:
-    """Return the schema of a database of an earlier version; None of any other file: who opens it says what it is."""
+    """Return the schema of a database of an earlier release; None of any other file: who opens it says what it is."""
     if not path.is_file() or path.is_symlink() or not path.stat().st_size:
         return None
     with suppress(StoreError), Inspection(path) as inspection:
         schema = inspection.schema()
-        return schema if schema is not None and schema < newest_version() else None
+        return schema if schema is not None and 0 <= schema < newest_version() else None
     return None

@@ -29,7 +29,7 @@ from grader_daemon.errors import (
     UnstorableError,
 )
 from grader_daemon.storage.disk import is_disk_full
-from grader_daemon.storage.sqlite.schema import check_readable, migrate
+from grader_daemon.storage.sqlite.schema import applied_version, check_readable, migrate, refuse_unreleased
 
 _BUSY_SECONDS = 5.0
 _PRAGMAS = ("journal_mode = WAL", "synchronous = NORMAL", "wal_autocheckpoint = 4000", "cache_size = -8000")
@@ -97,6 +97,7 @@ class Database:
             patiently(self._prepare)
 
     def _prepare(self) -> None:
+        refuse_unreleased(applied_version(self.connection), str(self.path))
         for pragma in _PRAGMAS:
             self.connection.execute(f"PRAGMA {pragma}").fetchall()
         migrate(self.connection, str(self.path))

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import closing
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import apsw
 
@@ -19,6 +19,9 @@ from grader_daemon.errors import StoreError, StoreOutdatedError
 _MIGRATIONS = Path(__file__).parent / "migrations"
 _ADOPTED = frozenset({"session_grades", "weekly_reports"})
 """Tables that may be as another program made them."""
+BEFORE_RELEASE: Final = -1
+"""The version of databases of builds before the first release, which had migrations of their own."""
+_FIRST_OF_THOSE = "initial"
 _INTERNAL = re.compile(r"sqlite_(?:sequence|stat[14]|autoindex_\w+)")
 
 
@@ -38,12 +41,14 @@ def migrate(connection: apsw.Connection, name: str, *, up_to: int | None = None)
     `name` is the database as a person knows it.
 
     Raises:
+        StoreOutdatedError: a build before the first release left it.
         StoreError: the database is newer than this program, or is not a database of grades.
     """
     known = migrations()
     applied = applied_version(connection)
     if applied == known[-1][0]:
         return
+    refuse_unreleased(applied, name)
     _refuse_newer(applied, name)
     _check_original(connection, name)
     connection.execute("BEGIN IMMEDIATE")
@@ -68,6 +73,7 @@ def check_readable(connection: apsw.Connection, name: str) -> None:
     if applied == newest:
         return
     _refuse_newer(applied, name)
+    refuse_unreleased(applied, name)
     if not has_table(connection, "session_grades"):
         raise StoreError(f"database {name}: there are no grades in it; is db_path right?")
     raise StoreOutdatedError(
@@ -85,15 +91,26 @@ def _refuse_newer(applied: int, name: str) -> None:
         )
 
 
+def refuse_unreleased(applied: int, name: str) -> None:
+    """Raise StoreOutdatedError for a database of a build before the first release."""
+    if applied == BEFORE_RELEASE:
+        raise StoreOutdatedError(
+            f"database {name}: a build before the first release of grader-daemon left it; to carry over what is in it"
+            " (the old file is kept): grader-daemon doctor --repair"
+        )
+
+
 def newest_version() -> int:
     """Return the number of the last migration that this program knows."""
     return migrations()[-1][0]
 
 
 def applied_version(connection: apsw.Connection) -> int:
-    """Return the number of the last migration that was applied; 0 if none was."""
+    """Return the number of the last migration that was applied; 0 if none was, or `BEFORE_RELEASE`."""
     if not has_table(connection, "schema_migrations"):
         return 0
+    if connection.execute("SELECT name FROM schema_migrations WHERE version = 1").get == _FIRST_OF_THOSE:
+        return BEFORE_RELEASE
     return int(connection.execute("SELECT coalesce(max(CAST(version AS INTEGER)), 0) FROM schema_migrations").get)
 
 
@@ -126,15 +143,19 @@ def _check_original(connection: apsw.Connection, name: str) -> None:
 
 @cache
 def own_tables(version: int) -> frozenset[str]:
-    """Name the tables that the migrations up to a version make."""
+    """Name the tables that the migrations up to a version make; those of now for one of before the first release."""
+    version = newest_version() if version == BEFORE_RELEASE else version
     return frozenset(entry.name for entry in _made_by(version) if entry.type == "table")
 
 
 def strange_entries(connection: apsw.Connection) -> list[str]:
     """Name what in a schema could act in our place, and what of ours is missing; none if it is as its version makes it.
 
-    Tables of others, with indexes of their own, do nothing by themselves: they are no strangers.
+    Tables of others, with indexes of their own, do nothing by themselves: they are no strangers. Of a database of
+    before the first release nobody knows.
     """
+    if applied_version(connection) == BEFORE_RELEASE:
+        return []
     ours = {entry.name: entry for entry in _made_by(applied_version(connection))}
     found = {entry.name: entry for entry in _entries(connection)}
     strange = [entry.name for entry in found.values() if not _is_harmless(entry, ours)]

@@ -13,7 +13,7 @@ from grader_daemon.errors import InputError, NoDatabaseError, StoreError
 from grader_daemon.settings import Settings, load_settings
 from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.sqlite.store import SqliteStore
-from tests.earlier import make_earlier
+from tests.earlier import add_migration
 from tests.units import unit
 
 
@@ -49,13 +49,16 @@ def test_what_only_reads_cannot_write(settings: Settings) -> None:
         context.store.forget_units([unit("/s/x.json")])
 
 
-def test_what_only_reads_leaves_the_version_of_a_database_alone(settings: Settings) -> None:
-    make_earlier(settings.db_path, 4)
+def test_what_only_reads_leaves_the_version_of_a_database_alone(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    SqliteStore(settings.db_path).close()
+    version = add_migration(monkeypatch)
     before = settings.db_path.read_bytes()
 
     with (
         closing(GraderContext(settings)) as context,
-        pytest.raises(StoreError, match=r"an earlier version .* \(schema 4, "),
+        pytest.raises(StoreError, match=rf"an earlier version .* \(schema {version}, "),
     ):
         context.store.file_counts()
 

@@ -16,23 +16,21 @@ from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.sqlite.schema import applied_version, newest_version
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.e2e.session_files import turns, write
-from tests.earlier import make_earlier
+from tests.earlier import add_migration, make_unreleased
 from tests.strategies import grade, new_grade
 from tests.unit.cli.conftest import Run
 
-VERSION = 4
+VERSION = newest_version()
 DATABASE = Path(".timmy/uniwizard/session_grades.db")
 
 
 @pytest.fixture(scope="module")
 def earlier_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with a database of version 4, which holds a grade, and a session that waits to be graded."""
-    folder = tmp_path_factory.mktemp("earlier")
-    with closing(SqliteStore(folder / "now.db")) as store, store.transaction():
-        save_grades(store, [new_grade(grade(session_id="graded", session_file=str(folder / "gone.json")))])
-    home = folder / "home"
+    """A home with a database of today, which holds a grade, and a session that waits to be graded."""
+    home = tmp_path_factory.mktemp("earlier") / "home"
     (home / DATABASE).parent.mkdir(parents=True)
-    make_earlier(home / DATABASE, VERSION, holding=folder / "now.db")
+    with closing(SqliteStore(home / DATABASE)) as store, store.transaction():
+        save_grades(store, [new_grade(grade(session_id="graded", session_file=str(home / "gone.json")))])
     write(home / ".timmy" / "sessions", "waiting", turns())
     (home / "empty").mkdir()
     (home / "labels.csv").write_text("session_id,completed\ngraded,yes\n")
@@ -40,8 +38,9 @@ def earlier_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def home(earlier_home: Path, tmp_path: Path) -> Path:
-    """A copy of it."""
+def home(earlier_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it, read by a later version."""
+    add_migration(monkeypatch)
     return shutil.copytree(earlier_home, tmp_path / "home")
 
 
@@ -110,20 +109,20 @@ def test_a_command_that_writes_brings_it_up_to_date(
     assert version(home) == newest_version()
 
 
-def test_what_an_upgrade_changes_is_told_before_and_leaves_the_database(home: Path, run: Run) -> None:
+def test_what_an_upgrade_changes_is_told_before_and_leaves_the_database(
+    earlier_home: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = shutil.copytree(earlier_home, tmp_path / "home")
     run(home, "backfill")
-    (home / DATABASE).rename(home / "now.db")
-    shutil.rmtree((home / DATABASE).parent)
-    (home / DATABASE).parent.mkdir()
-    make_earlier(home / DATABASE, VERSION, holding=home / "now.db")
+    add_migration(monkeypatch)
     before = (home / DATABASE).read_bytes()
 
     ended = run(home, "regrade", "--diff")
 
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "of 1 sessions would change; nothing was written." in ended.stdout
-    assert "verdicts now  1 done, 0 not done, 0 unsure\n" in ended.stdout
-    assert [entry.name for entry in (home / DATABASE).parent.iterdir()] == [DATABASE.name]
+    assert "verdicts now  0 done, 0 not done, 1 unsure\n" in ended.stdout
+    assert [entry.name for entry in (home / DATABASE).parent.iterdir() if "before" in entry.name] == []
     assert (home / DATABASE).read_bytes() == before
 
 
@@ -156,3 +155,41 @@ def test_an_empty_folder_that_is_to_be_graded_is_told_without_a_database(tmp_pat
 
     assert ended.returncode == 1
     assert "no session files are below it" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [["list"], ["backfill"], ["regrade", "--diff"], ["label", "--list"], ["run", "--once"]]
+)
+def test_one_of_before_the_first_release_is_left_alone_with_the_command_that_carries_it_over(
+    tmp_path: Path, run: Run, arguments: list[str]
+) -> None:
+    (tmp_path / DATABASE).parent.mkdir(parents=True)
+    (tmp_path / ".timmy/sessions").mkdir()
+    make_unreleased(tmp_path / DATABASE)
+    before = (tmp_path / DATABASE).read_bytes()
+
+    ended = run(tmp_path, *arguments)
+
+    says = "a build before the first release of grader-daemon left it; to carry over what is in it"
+    assert ended.returncode != 0
+    assert sum(says in line for line in (ended.stdout + ended.stderr).splitlines()) == 1
+    assert (tmp_path / DATABASE).read_bytes() == before
+    assert [entry.name for entry in (tmp_path / DATABASE).parent.iterdir() if "before" in entry.name] == []
+
+
+def test_the_doctor_carries_over_one_of_before_the_first_release_once(tmp_path: Path, run: Run) -> None:
+    (tmp_path / DATABASE).parent.mkdir(parents=True)
+    make_unreleased(tmp_path / DATABASE)
+
+    (tmp_path / DATABASE).chmod(0o600)
+    seen = {each["name"]: each for each in json.loads(run(tmp_path, "doctor", "--json").stdout)["checks"]}
+    carried, again = (run(tmp_path, "doctor", "--repair").stdout for _ in range(2))
+
+    assert (seen["database"]["state"], seen["database"]["fix"]) == (
+        "warning",
+        "stop the daemon, then: grader-daemon doctor --repair",
+    )
+    assert "was of a build before the first release; it is kept as " in carried
+    assert "all its rows are in the new one: session_grades 189, " in carried
+    assert "feedback 122" in carried
+    assert "before the first release" not in again

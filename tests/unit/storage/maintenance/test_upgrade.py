@@ -8,25 +8,27 @@ from pathlib import Path
 import apsw
 import pytest
 
-from grader_daemon.errors import StoreError, StoreFullError
+from grader_daemon.errors import StoreError, StoreFullError, StoreOutdatedError
 from grader_daemon.storage.maintenance import upgrade as module
 from grader_daemon.storage.maintenance.backup import copy_pages, restore
 from grader_daemon.storage.maintenance.upgrade import Upgrade, upgraded_copy, upgrading
 from grader_daemon.storage.sqlite.schema import applied_version, newest_version
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.damage import make_database
-from tests.earlier import make_earlier
+from tests.earlier import add_migration, make_unreleased
 from tests.strategies import NOW
 
-VERSION = 7
+VERSION = newest_version()
 
 
 @pytest.fixture
-def earlier(tmp_path: Path) -> Path:
+def earlier(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A database with grades, of an earlier version, in a folder of its own."""
-    make_database(tmp_path / "now.db", sessions=5)
     (tmp_path / "grades").mkdir()
-    make_earlier(tmp_path / "grades" / "grades.db", VERSION, holding=tmp_path / "now.db")
+    make_database(tmp_path / "grades" / "grades.db", sessions=5)
+    with closing(apsw.Connection(str(tmp_path / "grades" / "grades.db"))) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE").fetchall()  # a look at it leaves no file beside it
+    add_migration(monkeypatch)
     return tmp_path / "grades" / "grades.db"
 
 
@@ -163,3 +165,15 @@ def test_a_copy_is_upgraded_to_look_at_and_goes(earlier: Path) -> None:
 
     assert found == [(5,)]
     assert (earlier.read_bytes(), names_beside(earlier)) == (before, ["grades.db"])
+
+
+def test_of_one_of_before_the_first_release_nothing_is_kept_and_no_copy_upgraded(tmp_path: Path) -> None:
+    make_unreleased(tmp_path / "grades.db")
+
+    with upgrading(tmp_path / "grades.db", now=NOW) as made:
+        assert made is None
+    says = r"grades.db: a build before the first release .* doctor --repair"
+    with pytest.raises(StoreOutdatedError, match=says), upgraded_copy(tmp_path / "grades.db"):
+        pass
+
+    assert names_beside(tmp_path / "grades.db") == ["grades.db"]

@@ -24,7 +24,7 @@ from grader_daemon.pipeline.saving import retract, save_grades
 from grader_daemon.storage.records import GradeFilter, SortKey
 from grader_daemon.storage.sqlite import listing
 from grader_daemon.storage.sqlite.store import SqliteStore
-from tests.earlier import make_earlier
+from tests.earlier import LATER, add_migration
 from tests.strategies import NOW, grade, new_grade
 from tests.unit.storage.sqlite.test_rollups import histories
 
@@ -84,7 +84,7 @@ def test_what_a_person_says_is_on_the_list_at_once(store: SqliteStore) -> None:
     assert ids(store, GradeFilter(verdict_by=VerdictBy.PERSON)) == ["a"]
 
 
-def test_grades_of_an_earlier_version_are_put_on_the_list(store: SqliteStore, tmp_path: Path) -> None:
+def test_grades_of_an_earlier_version_are_put_on_the_list(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     save(
         store,
         grade(
@@ -101,13 +101,13 @@ def test_grades_of_an_earlier_version_are_put_on_the_list(store: SqliteStore, tm
             agent="hermes",
         ),
     )
-    earlier = tmp_path / "earlier.db"
-    make_earlier(earlier, 4, holding=store.path)
+    before = on_the_list(store.connection)
+    add_migration(monkeypatch, f"{LATER} DELETE FROM session_list; DELETE FROM session_facets;")
 
-    with closing(SqliteStore(earlier)) as migrated:
+    with closing(SqliteStore(store.path)) as migrated:
         found = on_the_list(migrated.connection)
 
-    assert found == on_the_list(store.connection)
+    assert found == before
     assert len(found["session_list"]) == 2
 
 

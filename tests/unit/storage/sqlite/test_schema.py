@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -10,14 +9,12 @@ import pytest
 
 from grader_daemon.domain.calendar import ALWAYS
 from grader_daemon.domain.rollup import Dimension
-from grader_daemon.domain.session_features import NO_FEATURES, Features
 from grader_daemon.errors import StoreError
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import GradeFilter
-from grader_daemon.storage.sqlite.rows import GRADE_COLUMNS, grade_row
 from grader_daemon.storage.sqlite.schema import migrate, migrations
 from grader_daemon.storage.sqlite.store import SqliteStore
-from tests.earlier import make_earlier
+from tests.earlier import add_migration
 from tests.strategies import NOW, SESSION_GRADES, WEEKLY_REPORTS, grade, new_grade
 
 
@@ -94,56 +91,22 @@ def test_opening_twice_migrates_once(tmp_path: Path) -> None:
     assert versions == [(number,) for number, _, _ in migrations()]
 
 
-def test_what_an_earlier_version_knew_of_a_session_is_kept(tmp_path: Path) -> None:
-    path = tmp_path / "earlier.db"
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("CREATE TABLE schema_migrations (version INTEGER PRIMARY KEY, name TEXT, applied_at TEXT)")
-        for number, name, sql in migrations()[:3]:
-            connection.executescript(sql)
-            connection.execute("INSERT INTO schema_migrations VALUES (?, ?, '')", (number, name))
-        columns = [row[1] for row in connection.execute("PRAGMA table_info(session_details)")]
-        known = {name: f"{name} of it" for name in columns}
-        places = ", ".join("?" * len(columns))
-        connection.execute(f"INSERT INTO session_details VALUES ({places})", tuple(known.values()))
-
-    SqliteStore(path).close()
-
-    with closing(sqlite3.connect(path)) as connection:
-        rows = connection.execute(f"SELECT {', '.join(columns)} FROM session_details").fetchall()
-    assert rows == [tuple(known.values())]
-
-
 def test_migrations_are_numbered_without_a_gap() -> None:
     assert [number for number, _, _ in migrations()] == list(range(1, len(migrations()) + 1))
 
 
-def test_what_an_older_version_graded_without_an_answer_has_no_scores(tmp_path: Path) -> None:
+def test_a_later_migration_keeps_rows_and_counts_sums_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.db"
-    with closing(SqliteStore(path)) as store, store.transaction():
-        dead = {"tool_calls": 0, "tools": (), "task_completed": False, "features": NO_FEATURES}
-        made = [
-            grade(session_id="asked", total_api_calls=0, **dead),
-            grade(session_id="empty", total_api_calls=1, **dead),
-            grade(session_id="worked", features=Features((1.0,))),
-        ]
-        save_grades(store, [new_grade(one) for one in made])
-    [update] = re.findall(r"UPDATE session_details SET scored.*?;", _sql_of("verdicts"), re.DOTALL)
-    with closing(apsw.Connection(str(path))) as connection:
-        connection.execute("DELETE FROM daily_rollups; " + update)
+    with closing(SqliteStore(path)) as store:
+        with store.transaction():
+            save_grades(store, [new_grade(grade(session_id="a"))])
+        before = store.rollups.group(Dimension.OVERALL, "", ALWAYS)
+    add_migration(monkeypatch)
 
     with closing(SqliteStore(path)) as store:
-        known = store.grades.stored(["asked", "empty", "worked"])
-        sums = store.rollups.group(Dimension.OVERALL, "", ALWAYS)
-    assert {name: each.grade.scored for name, each in known.items()} == {
-        "asked": False,
-        "empty": False,
-        "worked": True,
-    }
-    assert (sums.sessions, sums.unanswered, sums.efficiency) == (1, 2, 5)
-
-
-def _sql_of(title: str) -> str:
-    return next(sql for _, name, sql in migrations() if name == title)
+        assert store.rollups.group(Dimension.OVERALL, "", ALWAYS) == before
+        assert list(store.grades.stored(["a"])) == ["a"]
+        assert store.rows("SELECT version, name FROM schema_migrations") == [(1, "base"), (2, "later")]
 
 
 def test_a_newer_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
@@ -173,41 +136,6 @@ def test_a_failing_migration_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(StoreError):
         SqliteStore(path)
     assert set(ddl(path)) == {"session_files"}
-
-
-def test_what_was_kept_before_there_was_a_feed_is_in_it(tmp_path: Path) -> None:
-    path = tmp_path / "grades.db"
-    make_earlier(path, 10)
-    with closing(apsw.Connection(str(path))) as connection:
-        for name in ("b", "a"):
-            row = grade_row(grade(session_id=name))
-            marks = ", ".join("?" * len(row))
-            connection.execute(f"INSERT INTO session_grades ({', '.join(GRADE_COLUMNS)}) VALUES ({marks})", row)
-    with closing(SqliteStore(path)) as store:
-        changes = store.changes.after(0, 9)
-    assert [(each.kind, each.subject) for each in changes] == [("grade", "b"), ("grade", "a")]
-
-
-def test_messages_that_wait_keep_their_numbers_and_new_ones_get_others(tmp_path: Path) -> None:
-    """Receivers tell repeats by the number, also by one whose message is long delivered and gone."""
-    path = tmp_path / "grades.db"
-    make_earlier(path, 10)
-    with closing(apsw.Connection(str(path))) as connection:
-        for number in (4, 9):
-            connection.execute(
-                "INSERT INTO alert_outbox VALUES (?, 3, 'opened', 'webhook', '{}', ?1, 2, '2026-11-21T22:00:00+00:00',"
-                " NULL, 'no answer')",
-                (number,),
-            )
-        connection.execute("DELETE FROM alert_outbox WHERE id = 9")
-    with closing(SqliteStore(path)) as store:
-        waiting = store.outbox.next("webhook")
-        assert waiting is not None
-        assert (waiting.number, waiting.attempts, waiting.payload) == (4, 2, "{}")
-        assert store.rows("SELECT kind, subject, last_error FROM outbox") == [("alert", "3", "no answer")]
-        with store.transaction():
-            store.outbox.put(kind="alert", subject="5", event="opened", channel="webhook", payload="{}", now=NOW)
-        assert store.rows("SELECT max(id) FROM outbox") == [(10,)]
 
 
 def test_a_disk_that_is_full_at_any_moment_of_the_first_start_is_told_as_that(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from grader_daemon.pipeline.saving import retract, save_grades
 from grader_daemon.storage.records import DaemonStatus, GradeFilter
 from grader_daemon.storage.sqlite.database import holds_grades
 from grader_daemon.storage.sqlite.store import SqliteStore
-from tests.earlier import make_earlier
+from tests.earlier import add_migration
 from tests.strategies import NOW, failures, grade, grades, ledger_entries, new_grade
 from tests.units import unit, units
 
@@ -139,9 +139,12 @@ def test_a_database_is_read_where_nothing_may_be_written(
         path.parent.chmod(0o700)
 
 
-def test_a_database_of_an_older_version_is_read_by_none_and_stays_as_it_is(tmp_path: Path) -> None:
+def test_a_database_of_an_older_version_is_read_by_none_and_stays_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "a.db"
-    make_earlier(path, 1)
+    SqliteStore(path).close()
+    add_migration(monkeypatch)
     before = path.read_bytes()
 
     with pytest.raises(StoreError, match=r"an earlier version .* \(schema 1, .* run --once"):

@@ -1,11 +1,15 @@
-"""Databases that earlier versions left are brought up to date and lose nothing; see `tests.upgrade`."""
+"""Databases of builds before the first release are carried over and lose nothing.
+
+`tests/data/unreleased` has what two such builds left of a month of sessions, with labels and a drop of quality, and
+what their own commands said of it.
+"""
 
 from __future__ import annotations
 
 import json
 import lzma
-import struct
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,21 +18,34 @@ import apsw
 import pytest
 
 from tests.e2e.daemon_process import DATABASE, run_command
-from tests.upgrade import EXPORTS, FOLDER
+from tests.earlier import UNRELEASED, make_unreleased
 
-VERSIONS = sorted(path.name.partition(".")[0] for path in FOLDER.glob("*.db.xz"))
-DERIVED = ("schema_migrations", "sqlite_sequence", "session_words")
-"""Tables that are made from others, or of SQLite's own; the first words of their names."""
+BUILDS = sorted(path.name.partition(".")[0] for path in UNRELEASED.glob("*.db.xz"))
+EXPORTS: dict[str, Sequence[str]] = {
+    "grades": ("list", "-n", "1000", "--json"),
+    "labels": ("label", "--list", "--json"),
+    "issues": ("errors", "list", "--all", "-n", "1000", "--json"),
+    "ignored issues": ("errors", "list", "--all", "--state", "ignored", "--json"),
+    "alerts": ("alerts", "list", "--json"),
+    "silences": ("alerts", "silences", "--json"),
+    "calibration": ("calibration", "show", "--json"),
+}
+"""What is kept, as the commands of the build itself print it."""
+
+DERIVED = ("schema_migrations", "sqlite_sequence", "session_words", "daemon_status", "file_counts")
+"""Tables that are made from others, of SQLite's own, or of a daemon that ran; the first words of their names."""
 
 MOVED = {"alert_outbox": "outbox"}
 """Tables of an earlier version whose rows are in another one today."""
 
-_STAMP = ("device", "inode", "size", "mtime_ns", "ctime_ns")
 WRITTEN_OTHERWISE = {
-    "session_files": {f"packed({', '.join(_STAMP)})": "stamp", "mtime_ns": "written_ns"},
+    "session_files": {"mtime_ns": "written_ns"},
     "alert_outbox": {"CAST(alert AS TEXT)": "subject", "'alert'": "kind"},
 }
-"""What columns that are gone said, and by which columns today's table says it."""
+"""What columns that are gone said, and by which columns today's table says it.
+
+The rest of a file's stamp is not carried over: the file is looked at again.
+"""
 
 _OF_SCORES = ("efficiency", "efficiency_squares", "quality", "quality_squares", "score_squares")
 COUNTED_ANEW = {
@@ -77,46 +94,44 @@ def _kept(of: str, said: dict[str, Any]) -> dict[str, Any]:
     return said
 
 
-class Upgraded(NamedTuple):
-    """A database as a version left it, and a home in which today's program opened it."""
+class CarriedOver(NamedTuple):
+    """A database as a build left it, and a home in which today's program carried it over."""
 
-    version: str
+    build: str
     before: Path
     home: Path
     said: dict[str, Any]
 
 
-@pytest.fixture(scope="module", params=VERSIONS)
-def upgraded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Upgraded:
-    """Each of them; a command that writes brings it up to date, even if it finds nothing to write."""
+@pytest.fixture(scope="module", params=BUILDS)
+def carried(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> CarriedOver:
+    """Each of them."""
     home = tmp_path_factory.mktemp(request.param)
     before = home / "before.db"
-    before.write_bytes(lzma.decompress((FOLDER / f"{request.param}.db.xz").read_bytes()))
+    make_unreleased(before, request.param)
     (home / DATABASE).parent.mkdir(parents=True)
-    (home / DATABASE).write_bytes(before.read_bytes())
-    (home / "labels.csv").write_text("session_id,completed\n")
-    ended = run_command(home, "label", "--csv", home / "labels.csv")
-    assert ended.returncode == 0, ended.stderr
-    return Upgraded(
-        request.param, before, home, json.loads(lzma.decompress((FOLDER / f"{request.param}.json.xz").read_bytes()))
-    )
+    shutil.copy(before, home / DATABASE)
+    ended = run_command(home, "doctor", "--repair")
+    assert "all its rows are in the new one" in ended.stdout, ended.stdout
+    said = json.loads(lzma.decompress((UNRELEASED / f"{request.param}.json.xz").read_bytes()))
+    return CarriedOver(request.param, before, home, said)
 
 
-def test_an_old_and_a_new_version_are_there() -> None:
-    assert len(VERSIONS) == 2
+def test_an_old_and_a_newer_build_are_there() -> None:
+    assert len(BUILDS) == 2
 
 
-def test_every_row_is_there_as_it_was(upgraded: Upgraded) -> None:
-    with closing(_opened(upgraded.before)) as before, closing(_opened(upgraded.home / DATABASE)) as after:
+def test_every_row_is_there_as_it_was(carried: CarriedOver) -> None:
+    with closing(_opened(carried.before)) as before, closing(_opened(carried.home / DATABASE)) as after:
         lost = {table: list(_lost(before, after, table)) for table in _tables(before)}
 
     assert {table: rows for table, rows in lost.items() if rows} == {}
 
 
-def test_sums_of_scores_lack_the_interrupted_session_alone(upgraded: Upgraded) -> None:
+def test_sums_of_scores_lack_the_interrupted_session_alone(carried: CarriedOver) -> None:
     sums = ", ".join(_OF_SCORES)
     asked = f"SELECT {sums} FROM monthly_rollups WHERE dimension = 'overall' AND month = '2026-11'"
-    with closing(_opened(upgraded.before)) as before, closing(_opened(upgraded.home / DATABASE)) as after:
+    with closing(_opened(carried.before)) as before, closing(_opened(carried.home / DATABASE)) as after:
         pairs: list[tuple[Any, Any]] = list(
             zip(before.execute(asked).fetchall()[0], after.execute(asked).fetchall()[0], strict=True)
         )
@@ -125,9 +140,7 @@ def test_sums_of_scores_lack_the_interrupted_session_alone(upgraded: Upgraded) -
 
 
 def _opened(path: Path) -> apsw.Connection:
-    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
-    connection.create_scalar_function("packed", lambda *parts: struct.pack(">5q", *parts))
-    return connection
+    return apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
 
 
 def _tables(connection: apsw.Connection) -> list[str]:
@@ -152,15 +165,15 @@ def _columns(connection: apsw.Connection, table: str) -> list[str]:
 
 
 @pytest.mark.parametrize("of", EXPORTS)
-def test_commands_say_what_they_said(upgraded: Upgraded, of: str) -> None:
+def test_commands_say_what_they_said(carried: CarriedOver, of: str) -> None:
     """What the version itself printed, without what is counted from today on."""
-    if of not in upgraded.said:
+    if of not in carried.said:
         return
-    ended = run_command(upgraded.home, *EXPORTS[of], timezone="UTC")
+    ended = run_command(carried.home, *EXPORTS[of], timezone="UTC")
 
     assert ended.returncode in {0, 1}, ended.stderr
-    then, now = _kept(of, upgraded.said[of]), _kept(of, json.loads(ended.stdout))
-    assert _missing(then, now) == CHANGED.get((upgraded.version, of), [])
+    then, now = _kept(of, carried.said[of]), _kept(of, json.loads(ended.stdout))
+    assert _missing(then, now) == CHANGED.get((carried.build, of), [])
 
 
 def _missing(then: Any, now: Any, place: str = "") -> list[str]:
