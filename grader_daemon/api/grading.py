@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from copy import copy
 from datetime import datetime
 from itertools import islice
@@ -39,6 +40,7 @@ from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.pipeline.saving import grades_of_units
 from grader_daemon.sources.protocol import named_units
 from grader_daemon.storage.protocol import SessionStore, Store
+from grader_daemon.storage.records import StoredGrade
 
 _AT_ONCE = 200
 """Units that are compared in one go."""
@@ -253,19 +255,24 @@ class Grading:
     def _try_out(self, units: Sequence[Unit]) -> GradingResult:
         """Grade as into an empty database, which is forgotten."""
         policy, trust = self._policy_to_try()
-        store = bootstrap.passing_store()
-        ingest = bootstrap.make_ingest(self._settings, store, policy=policy, clock=self._context.now)
-        tried = self._result_of(self._ingest_all(units, ingest), store, trust=trust)
+        with closing(bootstrap.passing_store()) as store:
+            ingest = bootstrap.make_ingest(self._settings, store, policy=policy, clock=self._context.now)
+            tried = self._result_of(self._ingest_all(units, ingest), store, trust=trust)
         return msgspec.structs.replace(tried, grades=[(None, grade) for _, grade in tried.grades])
 
     def _result_of(self, recorded: Sequence[IngestResult], store: SessionStore, *, trust: Trust) -> GradingResult:
         grades: list[tuple[int | None, Grade]] = []
         skipped: list[tuple[str, str]] = []
         errors: list[tuple[str, str]] = []
+        stored = _stored(store, [each.unit for each in recorded])
         for each in recorded:
             match each.outcome:
                 case IngestOutcome.GRADED | IngestOutcome.UNCHANGED:
-                    _collect_stored(each, store, grades, skipped)
+                    known = stored.get(each.unit, "skipped")
+                    if isinstance(known, StoredGrade):
+                        grades.append((known.id, known.grade))
+                    else:
+                        skipped.append((each.path, known))
                 case IngestOutcome.SKIPPED:
                     skipped.append((each.path, each.reason or "skipped"))
                 case IngestOutcome.BUSY:
@@ -283,19 +290,13 @@ class Grading:
             return bootstrap.make_policy(self._settings, None), bootstrap.read_trust(self._settings, None)
 
 
-def _collect_stored(
-    recorded: IngestResult,
-    store: SessionStore,
-    grades: list[tuple[int | None, Grade]],
-    skipped: list[tuple[str, str]],
-) -> None:
-    """Add what the store has now: an unchanged file keeps the grade, or the skip, that it had."""
-    entry = store.ledger_entry(recorded.unit)
-    if entry is None or entry.session_id is None or entry.state != "graded":
-        skipped.append((recorded.path, (entry.reason if entry is not None else None) or "skipped"))
-        return
-    stored = store.grades.find(entry.session_id)
-    grades.append((stored.id, stored.grade))
+def _stored(store: SessionStore, units: Sequence[Unit]) -> dict[Unit, StoredGrade | str]:
+    """Return the grade that each unit has now, or why it was skipped; an unchanged one keeps what it had."""
+    entries = store.ledger_entries(units)
+    graded = {unit: each.session_id for unit, each in entries.items() if each.session_id and each.state == "graded"}
+    grades = store.grades.stored(list(graded.values()))
+    reasons = {unit: each.reason or "skipped" for unit, each in entries.items()}
+    return {unit: grades.get(graded.get(unit, ""), reason) for unit, reason in reasons.items()}
 
 
 def _compare_all(

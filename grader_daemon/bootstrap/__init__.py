@@ -17,6 +17,7 @@ from grader_daemon.errors import ConfigurationError
 from grader_daemon.grading_settings import ROOTS
 from grader_daemon.settings import Settings
 from grader_daemon.sources.default_roots import default_roots
+from grader_daemon.storage.sqlite.database import IN_MEMORY
 from grader_daemon.storage.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
@@ -253,11 +254,9 @@ def read_upgraded(settings: Settings) -> Iterator[Store]:
         yield store
 
 
-def passing_store() -> SessionStore:
+def passing_store() -> SqliteStore:
     """Return an empty store that is gone with the program."""
-    from grader_daemon.storage.memory.store import MemoryStore
-
-    return MemoryStore()
+    return SqliteStore(IN_MEMORY)
 
 
 def open_database(settings: Settings, *, on_upgrade: OnUpgrade = lambda _: None) -> SqliteStore:

@@ -42,6 +42,9 @@ MAGIC = b"SQLite format 3\x00"
 _TRACE = b"CREATE TABLE session_"
 _CHUNK = 1_048_576
 
+IN_MEMORY = Path(":memory:")
+"""The path of a database without a file, which is gone when it is closed."""
+
 LISTED = "(SELECT value FROM json_each(?))"
 """A list of values in SQL, given as the one parameter that `listed` makes of them."""
 
@@ -50,17 +53,18 @@ class Database:
     """Reads may come from any thread (one at a time: a lock keeps them apart); writes happen inside `transaction()`."""
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
-        """Open, and unless `read_only` create and migrate, the database at `path`.
+        """Open, and unless `read_only` create and migrate, the database at `path`, or one `IN_MEMORY`.
 
         Raises:
             StoreError: it cannot be opened, is no database, or is newer than this program; to read: or older.
         """
         self.path = path
         self.lock = threading.RLock()
-        if not read_only:
+        in_file = path != IN_MEMORY
+        if in_file and not read_only:
             _create(path)
             _check_writable(path)
-        self._doubted = _is_small(path) or _was_left_open(path)
+        self._doubted = in_file and (_is_small(path) or _was_left_open(path))
         with translated(path):
             self.connection = distrust(_connect_to_read(path) if read_only else apsw.Connection(str(path)))
             try:
@@ -68,9 +72,7 @@ class Database:
             except BaseException:
                 self.connection.close()  # else it and its locks would stay as long as the exception
                 raise
-        self._identity = _identity_of(path)
-        found = {file: _identity_of(file) for file in _log_files_of(path)}
-        self._log_files = {file: identity for file, identity in found.items() if identity is not None}
+        self._files = _identities_of(path, *_log_files_of(path)) if in_file else {}
 
     def _begin(self, *, read_only: bool) -> None:
         self.connection.set_busy_timeout(int(_BUSY_SECONDS * 1000))
@@ -78,7 +80,8 @@ class Database:
             check_readable(self.connection, str(self.path))
             return
         self._prepare_patiently()
-        _make_private(self.path)
+        if self.path != IN_MEMORY:
+            _make_private(self.path)
         self.connection.execute("SELECT 1 FROM session_files LIMIT 1").fetchall()
 
     def _prepare_patiently(self) -> None:
@@ -113,10 +116,10 @@ class Database:
 
         SQLite cannot know that they do not belong together, and would replay the log into the other file.
         """
-        if _identity_of(self.path) == self._identity:
+        if _identity_of(self.path) == self._files.get(self.path):
             return
-        for file, identity in self._log_files.items():
-            if _identity_of(file) == identity:
+        for file, identity in self._files.items():
+            if file != self.path and _identity_of(file) == identity:
                 with suppress(OSError):
                     file.unlink()
 
@@ -128,14 +131,13 @@ class Database:
     @property
     def identity(self) -> str:
         """See `storage.protocol.Store`."""
-        device, inode = self._identity or (0, 0)
+        device, inode = self._files.get(self.path, (0, 0))
         return f"{device:x}.{inode:x}"
 
     @property
     def in_place(self) -> bool:
         """Are the file that was opened, and its log, still those at their paths? Else what is written may be lost."""
-        known = {self.path: self._identity, **self._log_files}
-        return all(_identity_of(file) == identity for file, identity in known.items())
+        return all(_identity_of(file) == identity for file, identity in self._files.items())
 
     def check_if_doubted(self) -> None:
         """See that the file is sound; a large one is only read through after an unclean end, which leaves a log.
@@ -254,6 +256,12 @@ def _identity_of(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
+
+
+def _identities_of(*files: Path) -> dict[Path, tuple[int, int]]:
+    """Return device and inode of those of some files that exist."""
+    found = {file: _identity_of(file) for file in files}
+    return {file: identity for file, identity in found.items() if identity is not None}
 
 
 def distrust(connection: apsw.Connection) -> apsw.Connection:

@@ -26,7 +26,7 @@ from grader_daemon.domain.unit import Found
 from grader_daemon.errors import InputError, StoreBusyError, StoreDamagedError, StoreError, StoreReplacedError
 from grader_daemon.pipeline.saving import retract, save_grades
 from grader_daemon.storage.records import DaemonStatus, GradeFilter
-from grader_daemon.storage.sqlite.database import holds_grades
+from grader_daemon.storage.sqlite.database import IN_MEMORY, holds_grades
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.earlier import add_migration
 from tests.strategies import NOW, failures, grade, grades, ledger_entries, new_grade
@@ -201,6 +201,25 @@ def test_a_reader_cannot_write(store: SqliteStore) -> None:
     with pytest.raises(StoreError):
         save(reader, grade())
     reader.close()
+
+
+@pytest.mark.parametrize("name", ["other", str(IN_MEMORY)])
+def test_a_store_in_memory_works_without_a_file_and_leaves_others_alone(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    other = tmp_path / name
+    other.write_bytes(b"of somebody else")
+    other.chmod(0o644)
+    with closing(SqliteStore(IN_MEMORY)) as store, closing(SqliteStore(IN_MEMORY)) as another:
+        other.rename(tmp_path / "moved")
+        save(store, grade(session_id="a"))
+        store.check_if_doubted()
+        assert (store.in_place, store.identity, ids(store, GradeFilter())) == (True, "0.0", ["a"])
+        assert ids(another, GradeFilter()) == []
+    assert [file.name for file in tmp_path.iterdir()] == ["moved"]
+    moved = tmp_path / "moved"
+    assert (moved.read_bytes(), stat.S_IMODE(moved.stat().st_mode)) == (b"of somebody else", 0o644)
 
 
 def test_closing_twice_is_safe(tmp_path: Path) -> None:
