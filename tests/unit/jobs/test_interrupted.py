@@ -20,8 +20,7 @@ from grader_daemon.jobs.weekly import WeeklyReports
 from grader_daemon.patterns.router import Router
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.reports.numbers import REPORTED
-from grader_daemon.storage.memory.store import MemoryStore
-from grader_daemon.storage.protocol import SessionStore
+from grader_daemon.storage.sqlite.database import IN_MEMORY
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import grade, new_grade
 
@@ -65,12 +64,12 @@ cut_short = st.fixed_dictionaries(
 )
 
 
-def kept_in(store: SessionStore, sessions: list[dict[str, Any]]) -> None:
+def kept_in(store: SqliteStore, sessions: list[dict[str, Any]]) -> None:
     with store.transaction():
         save_grades(store, [new_grade(finished(number, **facts)) for number, facts in enumerate(sessions)])
 
 
-def figures(store: SessionStore) -> dict[str, float | None]:
+def figures(store: SqliteStore) -> dict[str, float | None]:
     """Every rate, mean and score in which more is better."""
     found: dict[str, float | None] = {}
     for dimension, name in ((Dimension.OVERALL, ""), (Dimension.TASK_TYPE, "debugging"), (Dimension.MODEL, "m")):
@@ -87,10 +86,10 @@ def figures(store: SessionStore) -> dict[str, float | None]:
 def test_sessions_that_were_cut_short_never_raise_a_rate_a_mean_or_a_routers_score(
     before: list[dict[str, Any]], others: list[dict[str, Any]]
 ) -> None:
-    stores = MemoryStore(), MemoryStore()
-    for store, sessions in zip(stores, (before, before + others), strict=True):
-        kept_in(store, sessions)
-    then, now = map(figures, stores)
+    with closing(SqliteStore(IN_MEMORY)) as without, closing(SqliteStore(IN_MEMORY)) as with_others:
+        kept_in(without, before)
+        kept_in(with_others, before + others)
+        then, now = figures(without), figures(with_others)
     assert then.keys() == now.keys()
     raised = {
         name: (was, now[name]) for name, was in then.items() if was is not None and (now[name] or 0.0) > was + 1e-9
