@@ -5,13 +5,13 @@ from __future__ import annotations
 from grader_daemon import bootstrap
 from grader_daemon.errors import StoreError
 from grader_daemon.settings import Settings
-from grader_daemon.storage.protocol import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 
 NOTHING = ""
 """The mark while there is no database that can be read."""
 
 
-def mark_of(store: Store) -> str:
+def mark_of(store: SqliteStore) -> str:
     """Return the number of the newest change, and of which database."""
     return f"{store.identity}-{store.changes.newest()}"
 
@@ -25,7 +25,7 @@ class ChangeWatch:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._store: Store | None = None
+        self._store: SqliteStore | None = None
         self._version: int | None = None
         self._mark = NOTHING
 

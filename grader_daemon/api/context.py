@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from grader_daemon.redaction import Redactor
     from grader_daemon.sources.protocol import Source, Sources
     from grader_daemon.storage.maintenance.upgrade import Upgrade
-    from grader_daemon.storage.protocol import Store
+    from grader_daemon.storage.sqlite.store import SqliteStore
 
 
 class GraderContext:
@@ -38,17 +38,17 @@ class GraderContext:
     """
 
     def __init__(
-        self, settings: Settings, *, clock: bootstrap.Clock = bootstrap.utc_now, store: Store | None = None
+        self, settings: Settings, *, clock: bootstrap.Clock = bootstrap.utc_now, store: SqliteStore | None = None
     ) -> None:
         """`store` is one that is open, in place of the database at the path of the settings."""
         self.settings = settings
         self.now = clock
         self.lock = threading.RLock()
-        self._reading: Store | None = None
+        self._reading: SqliteStore | None = None
         self._writing = store
         self._closed = False
         self._temporary = ExitStack()
-        self._upgraded_copy: Store | None = None
+        self._upgraded_copy: SqliteStore | None = None
         self.upgrade: Upgrade | None = None
         """The upgrade of the database, if it was of an earlier version when it was opened to be written to."""
 
@@ -88,7 +88,7 @@ class GraderContext:
             return all(store is None or store.in_place for store in (self._reading, self._writing))
 
     @property
-    def store(self) -> Store:
+    def store(self) -> SqliteStore:
         """The database to read.
 
         Raises:
@@ -104,7 +104,7 @@ class GraderContext:
             return self._reading
 
     @property
-    def preview(self) -> Store:
+    def preview(self) -> SqliteStore:
         """The database to read as this version would upgrade it; one of an earlier version stays as it is.
 
         Raises:
@@ -120,7 +120,7 @@ class GraderContext:
             return self._upgraded_copy
 
     @property
-    def writable(self) -> Store:
+    def writable(self) -> SqliteStore:
         """The database to write to, of this version.
 
         Raises:
@@ -131,7 +131,7 @@ class GraderContext:
                 self.check_there()
             return self.make_store()
 
-    def make_store(self) -> Store:
+    def make_store(self) -> SqliteStore:
         """Return the database to write to, which is made if there is none."""
         with self.lock:
             self._check_open()

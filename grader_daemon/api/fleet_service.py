@@ -17,7 +17,7 @@ from grader_daemon.errors import ConfigurationError, ServiceError
 from grader_daemon.integrations.systemd import LogEntry, read_log
 from grader_daemon.integrations.unit_file import PUSHER, fitted_unit
 from grader_daemon.settings import Settings
-from grader_daemon.storage.protocol import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 
 _SOURCE: Final = "grader-push"
 _LOOKED_THROUGH: Final = 20
@@ -101,7 +101,7 @@ class PusherService:
         )
 
 
-def unsent(store: Store) -> int:
+def unsent(store: SqliteStore) -> int:
     """Return how many changes of this machine's grades were not sent to the fleet yet, as far as is known here."""
     return max(0, store.changes.newest() - store.changes.position(FEED_FOLLOWER))
 

@@ -13,7 +13,7 @@ from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.domain.unit import Unit
 from grader_daemon.sources.protocol import Sources
-from grader_daemon.storage.protocol import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 
 _SESSIONS = frozenset({SkipReason.COPY, SkipReason.SUPERSEDED, SkipReason.REVIEW_FORK})
 
@@ -34,7 +34,7 @@ class Forgotten(msgspec.Struct, frozen=True, kw_only=True):
     comes_back: bool = False
 
 
-def forget(store: Store, paths: Sequence[str], sources: Sources) -> list[Forgotten]:
+def forget(store: SqliteStore, paths: Sequence[str], sources: Sources) -> list[Forgotten]:
     """Remove the ledger rows of files; one that holds a grade keeps its rows, as the grade stays."""
     files = [os.path.abspath(path) for path in paths]
     known = {file: _entries(store, file, sources) for file in files}
@@ -43,17 +43,17 @@ def forget(store: Store, paths: Sequence[str], sources: Sources) -> list[Forgott
     return told
 
 
-def leave_no_trace(store: Store, files: Sequence[str], sources: Sources) -> None:
+def leave_no_trace(store: SqliteStore, files: Sequence[str], sources: Sources) -> None:
     """Forget those files that a person named and that are no sessions, but for what is watched."""
     known = [_entries(store, file, sources) for file in files if not _is_below(file, sources)]
     _remove(store, [unit for entries in known for unit, entry in entries.items() if not _is_session(entry)])
 
 
-def _entries(store: Store, file: str, sources: Sources) -> dict[Unit, LedgerEntry]:
+def _entries(store: SqliteStore, file: str, sources: Sources) -> dict[Unit, LedgerEntry]:
     return store.ledger_entries([unit.storable() for unit in sources.named(file)])
 
 
-def _remove(store: Store, units: Sequence[Unit]) -> None:
+def _remove(store: SqliteStore, units: Sequence[Unit]) -> None:
     if units:
         with store.transaction():
             store.forget_units(units)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from grader_daemon.domain.routing import TaskRoute
     from grader_daemon.domain.skills import SkillAdvice
     from grader_daemon.storage.maintenance.backup import Backup
-    from grader_daemon.storage.protocol import Store
+    from grader_daemon.storage.sqlite.store import SqliteStore
 
 
 class SelfGrader:
@@ -54,7 +54,7 @@ class SelfGrader:
         watch_roots: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = None,
         settings: Settings | None = None,
         clock: bootstrap.Clock = bootstrap.utc_now,
-        store: Store | None = None,
+        store: SqliteStore | None = None,
         fleet: str | None = None,
     ) -> None:
         """Use the daemon's own settings, but for what is given here; a single text is one folder.

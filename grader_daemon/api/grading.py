@@ -39,8 +39,8 @@ from grader_daemon.pipeline.examine import (
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.pipeline.saving import grades_of_units
 from grader_daemon.sources.protocol import named_units
-from grader_daemon.storage.protocol import SessionStore, Store
 from grader_daemon.storage.records import StoredGrade
+from grader_daemon.storage.sqlite.store import SqliteStore
 
 _AT_ONCE = 200
 """Units that are compared in one go."""
@@ -260,7 +260,7 @@ class Grading:
             tried = self._result_of(self._ingest_all(units, ingest), store, trust=trust)
         return msgspec.structs.replace(tried, grades=[(None, grade) for _, grade in tried.grades])
 
-    def _result_of(self, recorded: Sequence[IngestResult], store: SessionStore, *, trust: Trust) -> GradingResult:
+    def _result_of(self, recorded: Sequence[IngestResult], store: SqliteStore, *, trust: Trust) -> GradingResult:
         grades: list[tuple[int | None, Grade]] = []
         skipped: list[tuple[str, str]] = []
         errors: list[tuple[str, str]] = []
@@ -290,7 +290,7 @@ class Grading:
             return bootstrap.make_policy(self._settings, None), bootstrap.read_trust(self._settings, None)
 
 
-def _stored(store: SessionStore, units: Sequence[Unit]) -> dict[Unit, StoredGrade | str]:
+def _stored(store: SqliteStore, units: Sequence[Unit]) -> dict[Unit, StoredGrade | str]:
     """Return the grade that each unit has now, or why it was skipped; an unchanged one keeps what it had."""
     entries = store.ledger_entries(units)
     graded = {unit: each.session_id for unit, each in entries.items() if each.session_id and each.state == "graded"}
@@ -302,7 +302,7 @@ def _stored(store: SessionStore, units: Sequence[Unit]) -> dict[Unit, StoredGrad
 def _compare_all(
     units: Sequence[Unit],
     *,
-    store: Store,
+    store: SqliteStore,
     examiner: Examiner,
     clock: Callable[[], datetime],
     advance: Callable[[int], None],

@@ -20,7 +20,7 @@ from grader_daemon.storage.lock import holder_pid, is_running
 from grader_daemon.storage.records import DaemonStatus
 
 if TYPE_CHECKING:
-    from grader_daemon.storage.protocol import Store
+    from grader_daemon.storage.sqlite.store import SqliteStore
 
 _TOLD = timedelta(days=7)
 _LISTED_TROUBLES = 20
@@ -122,7 +122,7 @@ def read_status(context: GraderContext) -> Status:
     return _with_grades(about_daemon, context, context.store) if context.has_database else about_daemon
 
 
-def _with_grades(status: Status, context: GraderContext, store: Store) -> Status:
+def _with_grades(status: Status, context: GraderContext, store: SqliteStore) -> Status:
     last, live, ended = store.last_grade(live=False), store.last_grade(live=True), store.grades.last_ended_at()
     daemon = store.daemon.status()
     compared_at = None if daemon is None else daemon.compared_at
@@ -146,12 +146,12 @@ def _with_grades(status: Status, context: GraderContext, store: Store) -> Status
     )
 
 
-def _newest_by_agent(store: Store) -> dict[str, str]:
+def _newest_by_agent(store: SqliteStore) -> dict[str, str]:
     entries = sorted(store.troubled_entries(), key=lambda entry: entry.written_ns)
     return {entry.unit.source: str(entry.unit) for entry in entries}
 
 
-def _quality(context: GraderContext, store: Store) -> QualityStatus | None:
+def _quality(context: GraderContext, store: SqliteStore) -> QualityStatus | None:
     """Return how the scorer does that the daemon asks; None when it asks nobody."""
     settings = context.settings
     scorer = periodic.make_scorer(settings) if settings.scorer_setting is not None else None

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from grader_daemon.pipeline.pace import Pace
     from grader_daemon.sources.protocol import Source, Sources
     from grader_daemon.storage.maintenance.upgrade import Upgrade
-    from grader_daemon.storage.protocol import SessionStore, Store
 
 
 Clock = Callable[[], datetime]
@@ -49,7 +48,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)  # noqa: TID251  the one place
 
 
-def make_policy(settings: Settings, store: Store | None) -> CompletionPolicy:
+def make_policy(settings: Settings, store: SqliteStore | None) -> CompletionPolicy:
     """Who gives automatic verdicts now: by what was learned from labels in `store`, if there is one, else by the prior.
 
     Raises:
@@ -59,7 +58,7 @@ def make_policy(settings: Settings, store: Store | None) -> CompletionPolicy:
     return policy_maker(settings, store)()
 
 
-def policy_maker(settings: Settings, store: Store | None) -> Callable[[], CompletionPolicy]:
+def policy_maker(settings: Settings, store: SqliteStore | None) -> Callable[[], CompletionPolicy]:
     """Return what gives the policy of any later moment; the prior is read once, now.
 
     Raises:
@@ -99,7 +98,7 @@ def read_prior(settings: Settings) -> ShippedPrior:
     return shipped
 
 
-def read_trust(settings: Settings, store: Store | None) -> Trust:
+def read_trust(settings: Settings, store: SqliteStore | None) -> Trust:
     """Return how far the verdicts of the policy of `make_policy` can be trusted; loads nothing that grading needs.
 
     Of those in the copy of a fleet, which are of the policies of its machines, nothing is known here.
@@ -223,16 +222,24 @@ SOURCES: Final[Mapping[str, Callable[[Settings, Limits], Source]]] = {
 """What makes a source, by its name. A path belongs to the first that claims it."""
 
 
-def open_store(settings: Settings, *, on_upgrade: OnUpgrade = lambda _: None) -> Store:
-    """Open the store that the settings name, to write to it; see `open_database`.
+def open_store(settings: Settings, *, on_upgrade: OnUpgrade = lambda _: None) -> SqliteStore:
+    """Open the store that the settings name, to write to it.
+
+    `on_upgrade` is told where it was upgraded: a copy of before stays.
 
     Raises:
         StoreError: it cannot be used.
     """
-    return open_database(settings, on_upgrade=on_upgrade)
+    from grader_daemon.storage.maintenance.upgrade import upgrading
+
+    with upgrading(settings.db_path, now=utc_now()) as upgrade:
+        store = SqliteStore(settings.db_path, host=socket.gethostname())
+    if upgrade is not None:
+        on_upgrade(upgrade)
+    return store
 
 
-def read_store(settings: Settings) -> Store:
+def read_store(settings: Settings) -> SqliteStore:
     """Open the store that the settings name, to read it.
 
     Raises:
@@ -242,7 +249,7 @@ def read_store(settings: Settings) -> Store:
 
 
 @contextmanager
-def read_upgraded(settings: Settings) -> Iterator[Store]:
+def read_upgraded(settings: Settings) -> Iterator[SqliteStore]:
     """Hand out a store as this version would upgrade it: a copy, which goes at the end.
 
     Raises:
@@ -259,24 +266,9 @@ def passing_store() -> SqliteStore:
     return SqliteStore(IN_MEMORY)
 
 
-def open_database(settings: Settings, *, on_upgrade: OnUpgrade = lambda _: None) -> SqliteStore:
-    """Open it as the file that it is, to mend it. `on_upgrade` is told where it was upgraded: a copy of before stays.
-
-    Raises:
-        StoreError: it cannot be used.
-    """
-    from grader_daemon.storage.maintenance.upgrade import upgrading
-
-    with upgrading(settings.db_path, now=utc_now()) as upgrade:
-        store = SqliteStore(settings.db_path, host=socket.gethostname())
-    if upgrade is not None:
-        on_upgrade(upgrade)
-    return store
-
-
 def make_ingest(
     settings: Settings,
-    store: SessionStore,
+    store: SqliteStore,
     *,
     policy: CompletionPolicy,
     clock: Clock = utc_now,

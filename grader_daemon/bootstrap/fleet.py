@@ -21,7 +21,7 @@ from grader_daemon.storage.lock import only_one
 
 if TYPE_CHECKING:
     from grader_daemon.jobs.fleet_copy import FleetCopy
-    from grader_daemon.storage.protocol import Store
+    from grader_daemon.storage.sqlite.store import SqliteStore
 
 
 def settings_of_copy(settings: Settings) -> Settings:
@@ -38,7 +38,7 @@ def is_of_copy(settings: Settings) -> bool:
     return settings.fleet_read_url is not None and settings.db_path == _copy_file(settings)
 
 
-def make_fleet_copy(settings: Settings, store: Store) -> FleetCopy:
+def make_fleet_copy(settings: Settings, store: SqliteStore) -> FleetCopy:
     """Return what keeps `store`, which is such a copy, up to date; it connects when it must.
 
     Raises:

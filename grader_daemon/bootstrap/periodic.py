@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from grader_daemon.jobs.calibration import Calibrator
     from grader_daemon.jobs.quality import Checker
     from grader_daemon.jobs.weekly import WeeklyReports
-    from grader_daemon.storage.protocol import Store
+    from grader_daemon.storage.sqlite.store import SqliteStore
 
 _FLEET_LAG = timedelta(hours=1)
 """So long after it ended is a session of a fleet taken up: machines sleep, and networks are cut for a while."""
@@ -40,7 +40,7 @@ def make_jobs(
     is_settled: Callable[[], bool],
     on_adopted: Callable[[], None],
     on_news: Callable[[], None],
-) -> Iterator[tuple[str, Store, list[Job]]]:
+) -> Iterator[tuple[str, SqliteStore, list[Job]]]:
     """Return the periodic jobs, those that may wait for a receiver apart from the others: each list with its own store.
 
     `on_adopted` is called when another judge is in force, `on_news` when there is an alert to be sent.
@@ -90,7 +90,7 @@ def make_jobs(
         yield "scorer", checks, [QualityJob(checks, checker, calls_per_day=calls, zone=settings.zone)]
 
 
-def make_fleet_jobs(settings: Settings, store: Store) -> list[Job]:
+def make_fleet_jobs(settings: Settings, store: SqliteStore) -> list[Job]:
     """Return what whoever watches a fleet does with its copy: alerts, their receivers, and weekly reports.
 
     Raises:
@@ -114,14 +114,14 @@ def make_fleet_jobs(settings: Settings, store: Store) -> list[Job]:
     return [watch, Delivery(store, receivers, clock=utc_now), reports]
 
 
-def make_reports(settings: Settings, store: Store) -> WeeklyReports:
+def make_reports(settings: Settings, store: SqliteStore) -> WeeklyReports:
     """What makes weekly reports."""
     from grader_daemon.jobs.weekly import WeeklyReports
 
     return WeeklyReports(store, zone=settings.zone, trust=partial(read_trust, settings, store))
 
 
-def make_calibrator(settings: Settings, store: Store) -> Calibrator:
+def make_calibrator(settings: Settings, store: SqliteStore) -> Calibrator:
     """What learns from the labels in `store`.
 
     Raises:
@@ -153,7 +153,7 @@ def make_scorer(settings: Settings) -> QualityScorer | None:
     return None
 
 
-def make_checker(settings: Settings, store: Store, scorer: QualityScorer, *, clock: Clock = utc_now) -> Checker:
+def make_checker(settings: Settings, store: SqliteStore, scorer: QualityScorer, *, clock: Clock = utc_now) -> Checker:
     """Everything between a grade and what a scorer says of it."""
     from grader_daemon.jobs.quality import LARGEST_BYTES, Checker
 

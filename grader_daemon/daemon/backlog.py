@@ -14,8 +14,8 @@ from grader_daemon.daemon.scanner import Scanner, ScanReport
 from grader_daemon.domain.unit import Found, Unit
 from grader_daemon.pipeline.absence import absences
 from grader_daemon.sources.protocol import Sources
-from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.records import OutdatedUnit
+from grader_daemon.storage.sqlite.store import SqliteStore
 
 _SCAN_STEP_SECONDS = 0.005
 _LOOK_SECONDS = 2.0
@@ -27,7 +27,7 @@ class Backlog:
     def __init__(
         self,
         *,
-        store: Store,
+        store: SqliteStore,
         sources: Sources,
         rules_version: str,
         quiet_seconds: float,

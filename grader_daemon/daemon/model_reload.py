@@ -15,7 +15,7 @@ from grader_daemon.daemon.backlog import Backlog
 from grader_daemon.domain.calibration import Calibration
 from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.pipeline.ingest import Ingest
-from grader_daemon.storage.protocol import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 
 _LOOK_SECONDS = 10.0
 
@@ -24,7 +24,7 @@ class ModelReload:
     """Hands the ingest another examiner, and the backlog work, when another policy came into force."""
 
     def __init__(
-        self, *, store: Store, ingest: Ingest, backlog: Backlog, make_policy: Callable[[], CompletionPolicy]
+        self, *, store: SqliteStore, ingest: Ingest, backlog: Backlog, make_policy: Callable[[], CompletionPolicy]
     ) -> None:
         """`make_policy` gives the policy that is in force now.
 

@@ -11,7 +11,7 @@ import structlog
 from grader_daemon.daemon.health import Pulse
 from grader_daemon.errors import GraderError, StoreError, StoreReplacedError
 from grader_daemon.jobs import Job
-from grader_daemon.storage.protocol import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 
 _LONGEST_JOB_SECONDS = 900.0
 """The watch on degradation may have a year of sessions to look at."""
@@ -27,7 +27,7 @@ class Scheduler:
         self,
         jobs: Sequence[Job],
         *,
-        store: Store,
+        store: SqliteStore,
         clock: Callable[[], datetime],
         interval_seconds: float,
         pulse: Pulse,

@@ -39,8 +39,8 @@ from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.pipeline.pace import Pace
 from grader_daemon.settings import Settings
 from grader_daemon.storage.lock import DaemonLock
-from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.records import DaemonStatus
+from grader_daemon.storage.sqlite.store import SqliteStore
 
 _CHECK_SECONDS = 2.0
 _STOP_SECONDS = 4.5
@@ -223,7 +223,7 @@ class Service:
             on_batch=self._after_batch,
         )
 
-    def _make_scheduler(self, name: str, store: Store, jobs: Sequence[Job]) -> Scheduler:
+    def _make_scheduler(self, name: str, store: SqliteStore, jobs: Sequence[Job]) -> Scheduler:
         return Scheduler(
             jobs,
             store=store,

@@ -20,7 +20,7 @@ from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.pipeline.grader_changes import days_before, grader_changes
 from grader_daemon.pipeline.labels import labels
 from grader_daemon.reports.verdicts import shares_words
-from grader_daemon.storage.protocol import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 
 _SECONDS_A_DAY = 86400
 _SETTLES_AFTER = timedelta(minutes=2)
@@ -82,7 +82,7 @@ class Calibrator:
     """Learns from the labels in a database."""
 
     def __init__(
-        self, store: Store, context: TrainingContext, *, discrepancy: float, zone: tzinfo | None = UTC
+        self, store: SqliteStore, context: TrainingContext, *, discrepancy: float, zone: tzinfo | None = UTC
     ) -> None:
         """From `discrepancy` on, a scorer of quality and the grader do not agree; `zone` is where days begin."""
         self._zone = zone

@@ -15,10 +15,10 @@ from grader_daemon.patterns.setup_effects import effects
 from grader_daemon.patterns.takeovers import SHOWN, file_changes, shown_changes, unsteady
 from grader_daemon.patterns.votes import comparable_value, fairly_judged, nearly_all_judged
 from grader_daemon.pipeline.labels import labels
-from grader_daemon.storage.protocol import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 
 
-def setup_changes(store: Store, *, since: datetime, until: datetime) -> SetupChanges:
+def setup_changes(store: SqliteStore, *, since: datetime, until: datetime) -> SetupChanges:
     """Return all changes from `since` to `until`, the newest first, each with its effect.
 
     Runs that a schedule began are compared among themselves: they do other work than persons ask for.
@@ -42,20 +42,20 @@ def setup_changes(store: Store, *, since: datetime, until: datetime) -> SetupCha
     )
 
 
-def changes_between(store: Store, since: datetime, until: datetime) -> list[SetupChange]:
+def changes_between(store: SqliteStore, since: datetime, until: datetime) -> list[SetupChange]:
     """Return all changes from `since` to `until`, in order, without their effects."""
     sessions, runs = (_sessions(store, since, until, kind) for kind in (SessionKind.MAIN, SessionKind.CRON))
     found = _ended([*_of_tasks(store, sessions), *_of_runs(runs)], until)
     return [change for change in found if change.at >= since]
 
 
-def _sessions(store: Store, since: datetime, until: datetime, kind: SessionKind) -> list[FinishedSession]:
+def _sessions(store: SqliteStore, since: datetime, until: datetime, kind: SessionKind) -> list[FinishedSession]:
     """Read the sessions that changes since then are seen by, and compared with."""
     begin = beginning(WINDOW, since, None)
     return store.grades.finished_tasks(since=begin, until=until, limit=MOST_SESSIONS, kind=kind)[::-1]
 
 
-def _of_tasks(store: Store, sessions: list[FinishedSession]) -> list[SetupChange]:
+def _of_tasks(store: SqliteStore, sessions: list[FinishedSession]) -> list[SetupChange]:
     return [*shown_changes(sessions), *file_changes(store.observed.versions())]
 
 

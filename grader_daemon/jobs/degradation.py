@@ -29,8 +29,8 @@ from grader_daemon.jobs.change_effects import changes_between
 from grader_daemon.pipeline.saving import save_alert
 from grader_daemon.reports.phrasing import alert_cause, alert_title
 from grader_daemon.reports.safe_text import plain
-from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.records import ChangeKind, Position
+from grader_daemon.storage.sqlite.store import SqliteStore
 
 _AT_ONCE = 2000
 _SAMPLE = 2000
@@ -52,7 +52,7 @@ class DegradationWatch:
 
     def __init__(
         self,
-        store: Store,
+        store: SqliteStore,
         rules: AlertRules,
         *,
         channels: Sequence[str],

@@ -11,8 +11,8 @@ import tenacity
 
 from grader_daemon.errors import DeliveryError
 from grader_daemon.integrations.receivers import Receiver
-from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.records import OutboxMessage
+from grader_daemon.storage.sqlite.store import SqliteStore
 
 _AT_ONCE = 10
 _TRIES = 3
@@ -25,7 +25,7 @@ class Delivery:
 
     name = "delivery"
 
-    def __init__(self, store: Store, receivers: Mapping[str, Receiver], *, clock: Callable[[], datetime]) -> None:
+    def __init__(self, store: SqliteStore, receivers: Mapping[str, Receiver], *, clock: Callable[[], datetime]) -> None:
         self._store = store
         self._receivers = receivers
         self._clock = clock

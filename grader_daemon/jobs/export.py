@@ -11,8 +11,8 @@ import tenacity
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.errors import DeliveryError
 from grader_daemon.integrations.evaluations import Evaluated, PassedOver, ScoreSink, evaluations
-from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.records import Change, ChangeKind
+from grader_daemon.storage.sqlite.store import SqliteStore
 
 _ASKED: Final = 10
 """A receiver that knows none of so many knows less than 26 % of all, with 95 % confidence: 1 − .05 ** .1."""
@@ -46,7 +46,7 @@ class ScoreExport:
     """
 
     def __init__(
-        self, store: Store, sink: ScoreSink, *, follower: str, trust: Callable[[], Trust], at_once: int
+        self, store: SqliteStore, sink: ScoreSink, *, follower: str, trust: Callable[[], Trust], at_once: int
     ) -> None:
         """`trust` says how far verdicts can be trusted now; a batch is of at most `at_once` changes."""
         self._store = store

@@ -25,8 +25,8 @@ from grader_daemon.errors import InputError, StoreError, UnstorableError
 from grader_daemon.pipeline.labels import note_labels, take_labels
 from grader_daemon.pipeline.saving import remove_copies, save_copies
 from grader_daemon.storage.postgres.fleet_rows import Decisions, FleetRows, SentGrade
-from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.records import FleetCopyState, NewGrade
+from grader_daemon.storage.sqlite.store import SqliteStore
 
 _AT_ONCE: Final = 500
 _COMING_IN: Final = timedelta(hours=1)
@@ -42,7 +42,7 @@ class FleetCopy:
 
     def __init__(
         self,
-        store: Store,
+        store: SqliteStore,
         rows: FleetRows,
         *,
         lock: Callable[[], AbstractContextManager[None]],

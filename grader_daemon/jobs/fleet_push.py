@@ -18,8 +18,8 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.jobs.export import Exported
 from grader_daemon.pipeline.labels import take_labels
 from grader_daemon.storage.postgres.host_rows import HostRows
-from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.records import ChangeKind, StoredGrade
+from grader_daemon.storage.sqlite.store import SqliteStore
 
 _AT_ONCE: Final = 500
 _NOT_SAID_HERE: Final = frozenset({FeedbackSource.FLEET, FeedbackSource.REWARD})
@@ -46,7 +46,7 @@ class FleetPush:
     The server has each batch whole or not at all, and a row for each session, so nothing is there twice.
     """
 
-    def __init__(self, store: Store, rows: HostRows, *, documents: Documents, texts: bool) -> None:
+    def __init__(self, store: SqliteStore, rows: HostRows, *, documents: Documents, texts: bool) -> None:
         """`texts`: what errors say is sent, too."""
         self._store = store
         self._rows = rows

@@ -16,7 +16,7 @@ from grader_daemon.errors import OutputError
 from grader_daemon.integrations.files import replace_file
 from grader_daemon.reports.metrics.exposition import prometheus_text
 from grader_daemon.reports.metrics.session_metrics import COUNTED, WINDOW_DAYS, MetricFacts, metric_families
-from grader_daemon.storage.protocol import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 
 _READABLE: Final = 0o644
 """The collector is a program of another user. Who may see the file, the folder says."""
@@ -26,7 +26,7 @@ _SELDOM: Final = timedelta(minutes=10)
 """So old may the file get at most: a daemon that ended without a word is told by the age of its file."""
 
 
-def read_facts(store: Store, now: datetime, *, running: bool, zone: tzinfo | None) -> MetricFacts:
+def read_facts(store: SqliteStore, now: datetime, *, running: bool, zone: tzinfo | None) -> MetricFacts:
     """Return what metrics are made of: sums and counts that are kept, so that history costs nothing."""
     daemon, last = store.daemon.status(), store.last_grade(live=False)
     stored = {} if last is None else store.grades.stored([last.session_id or ""])
@@ -53,7 +53,7 @@ class MetricsJob:
 
     name = "metrics"
 
-    def __init__(self, store: Store, path: Path, *, zone: tzinfo | None, is_settled: Callable[[], bool]) -> None:
+    def __init__(self, store: SqliteStore, path: Path, *, zone: tzinfo | None, is_settled: Callable[[], bool]) -> None:
         """`is_settled` says whether all is graded that was found."""
         self._store = store
         self._path = path

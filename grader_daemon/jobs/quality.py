@@ -29,8 +29,8 @@ from grader_daemon.integrations.scorers import QualityScorer, name_of
 from grader_daemon.log import logger
 from grader_daemon.pipeline.rereading import read_again
 from grader_daemon.sources.protocol import Sources
-from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.records import StoredGrade
+from grader_daemon.storage.sqlite.store import SqliteStore
 
 _TRIES: Final = 3
 _LOOKED_AT: Final = 20
@@ -52,7 +52,7 @@ class QualityJob:
 
     name = "quality_check"
 
-    def __init__(self, store: Store, checker: Checker, *, calls_per_day: int, zone: tzinfo | None) -> None:
+    def __init__(self, store: SqliteStore, checker: Checker, *, calls_per_day: int, zone: tzinfo | None) -> None:
         self._store = store
         self._checker = checker
         self._calls_per_day = calls_per_day
@@ -81,7 +81,7 @@ class Checker:
 
     def __init__(
         self,
-        store: Store,
+        store: SqliteStore,
         scorer: QualityScorer,
         *,
         discrepancy: float,

@@ -29,7 +29,7 @@ from grader_daemon.patterns.router import Router
 from grader_daemon.pipeline.labels import labels
 from grader_daemon.rules import load_rules
 from grader_daemon.settings import Settings
-from grader_daemon.storage.protocol import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 
 _AT_MOST_EVERY: Final = timedelta(minutes=1)
 _AT_LEAST_EVERY: Final = timedelta(hours=12)
@@ -41,7 +41,7 @@ _OTHER: Final = ""
 class Routes:
     """Makes routes of what a database holds."""
 
-    def __init__(self, store: Store, rules: Rules, *, aliases: Mapping[str, str], default: str | None) -> None:
+    def __init__(self, store: SqliteStore, rules: Rules, *, aliases: Mapping[str, str], default: str | None) -> None:
         """`aliases` are other names of models, each with the name in sessions; `default` is that of the settings."""
         self._store = store
         self._rules = rules
@@ -100,7 +100,7 @@ class RouteJob:
 
     name = "route"
 
-    def __init__(self, store: Store, routes: Routes, path: Path, *, is_settled: Callable[[], bool]) -> None:
+    def __init__(self, store: SqliteStore, routes: Routes, path: Path, *, is_settled: Callable[[], bool]) -> None:
         self._store = store
         self._routes = routes
         self._path = path
@@ -135,7 +135,7 @@ class RouteJob:
         return change != self._change and self._is_settled()
 
 
-def routes_of(settings: Settings, store: Store) -> Routes:
+def routes_of(settings: Settings, store: SqliteStore) -> Routes:
     """Return what makes routes under some settings.
 
     Raises:
@@ -145,7 +145,7 @@ def routes_of(settings: Settings, store: Store) -> Routes:
     return Routes(store, load_rules(settings.rules_file), aliases=aliases, default=settings.route_default)
 
 
-def route_jobs(settings: Settings, store: Store, *, is_settled: Callable[[], bool]) -> list[RouteJob]:
+def route_jobs(settings: Settings, store: SqliteStore, *, is_settled: Callable[[], bool]) -> list[RouteJob]:
     """Return the job that keeps the file of the setting `route_file`; none without it.
 
     Raises:

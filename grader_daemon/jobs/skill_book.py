@@ -23,7 +23,7 @@ from grader_daemon.patterns.issues import steps_of
 from grader_daemon.patterns.skill_records import compared_with_others, fitting_skills, lesson_step, skill_records
 from grader_daemon.patterns.votes import comparable_value, fairly_judged
 from grader_daemon.pipeline.labels import labels
-from grader_daemon.storage.protocol import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 
 _MOST_ISSUES: Final = 50
 """So many of the causes that most sessions of a type have are looked through."""
@@ -36,7 +36,7 @@ _WINDOW: Final = timedelta(days=WINDOW_DAYS)
 class SkillBook:
     """What is known of skills: those that lie there, and those that the tasks of 90 days used."""
 
-    def __init__(self, store: Store, installed: Installed, task_types: TaskTypes) -> None:
+    def __init__(self, store: SqliteStore, installed: Installed, task_types: TaskTypes) -> None:
         self._store = store
         self._installed = installed
         self._task_types = task_types

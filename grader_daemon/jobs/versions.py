@@ -13,7 +13,7 @@ from grader_daemon.domain.installed import MOST_VERSIONS, ObservedVersion
 from grader_daemon.domain.unit import shown_path
 from grader_daemon.installed.content import Part, digest_of, parts_of
 from grader_daemon.installed.places import Installed, Place, is_gone, name_of
-from grader_daemon.storage.protocol import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 
 _AT_MOST_EVERY: Final = timedelta(minutes=1)
 _CPU_SHARE: Final = 0.001
@@ -26,7 +26,7 @@ class VersionsJob:
 
     name = "versions"
 
-    def __init__(self, store: Store, installed: Installed) -> None:
+    def __init__(self, store: SqliteStore, installed: Installed) -> None:
         self._store = store
         self._installed = installed
         self._digests: dict[str, tuple[tuple[Part, ...], str]] = {}

@@ -22,8 +22,8 @@ from grader_daemon.pipeline.labels import labels
 from grader_daemon.reports.document import read_report, report_document
 from grader_daemon.reports.numbers import TRENDED
 from grader_daemon.reports.week import Bases, WeekFacts, missing_weeks, revised, weekly_report
-from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.records import StoredReport
+from grader_daemon.storage.sqlite.store import SqliteStore
 
 _SHOWN = (
     *(Dimension.OVERALL, Dimension.AGENT, Dimension.TASK_TYPE, Dimension.TOOL, Dimension.CATEGORY, Dimension.HOST),
@@ -66,7 +66,7 @@ class ReportJob:
 class WeeklyReports:
     """Makes weekly reports; a stored one stands until something changes in the days that it was made of."""
 
-    def __init__(self, store: Store, *, zone: tzinfo | None, trust: Callable[[], Trust]) -> None:
+    def __init__(self, store: SqliteStore, *, zone: tzinfo | None, trust: Callable[[], Trust]) -> None:
         """`trust` says how far verdicts can be trusted now."""
         self._store = store
         self._zone = zone

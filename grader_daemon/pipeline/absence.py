@@ -15,8 +15,8 @@ from grader_daemon.domain.session import SkipReason
 from grader_daemon.domain.unit import Stamp, Unit
 from grader_daemon.errors import ReadError, VanishedFileError
 from grader_daemon.sources.protocol import Sources
-from grader_daemon.storage.protocol import SessionStore
 from grader_daemon.storage.records import UngradedUnit
+from grader_daemon.storage.sqlite.store import SqliteStore
 
 _PASSED_OVER = frozenset({SkipReason.COPY, SkipReason.SUPERSEDED})
 _UNGRADED = (FileState.SKIPPED, FileState.RETRY, FileState.DEAD)
@@ -30,7 +30,7 @@ class Absence(NamedTuple):
     again: list[Unit]
 
 
-def absences(store: SessionStore, sources: Sources) -> Iterator[Absence]:
+def absences(store: SqliteStore, sources: Sources) -> Iterator[Absence]:
     """Look at all units without a grade, a few at a time. Below a root that is missing nothing counts as gone."""
     missing = tuple(os.path.join(root, "") for root in sources.roots() if not os.path.isdir(root))
     for state in _UNGRADED:
@@ -40,7 +40,7 @@ def absences(store: SessionStore, sources: Sources) -> Iterator[Absence]:
             units = store.ungraded_units(state, after=units[-1], limit=_PAGE)
 
 
-def stamps(store: SessionStore, sources: Sources) -> Callable[[Sequence[Unit]], list[Stamp | None]]:
+def stamps(store: SqliteStore, sources: Sources) -> Callable[[Sequence[Unit]], list[Stamp | None]]:
     """Return what tells how the ledger knows units: not at all those that were passed over for one that is gone."""
     again = {unit for absence in absences(store, sources) for unit in absence.again}
     return lambda units: [
@@ -61,7 +61,7 @@ def compare(units: Iterable[UngradedUnit], is_gone: Callable[[Unit], bool]) -> A
     return absence
 
 
-def still_settled(store: SessionStore, known: Mapping[Unit, LedgerEntry], sources: Sources) -> dict[Unit, LedgerEntry]:
+def still_settled(store: SqliteStore, known: Mapping[Unit, LedgerEntry], sources: Sources) -> dict[Unit, LedgerEntry]:
     """Leave out the rows of units passed over for one that is gone: what they say does not hold any more."""
     sessions = [entry.session_id for entry in known.values() if entry.session_id is not None and _is_passed_over(entry)]
     graded_from = store.units_of_sessions(sessions) if sessions else {}

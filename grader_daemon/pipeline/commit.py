@@ -27,8 +27,8 @@ from grader_daemon.pipeline.examine import (
 )
 from grader_daemon.pipeline.labels import keep_rewards
 from grader_daemon.pipeline.saving import grades_of_units, retract, save_grades, save_verdicts
-from grader_daemon.storage.protocol import SessionStore
 from grader_daemon.storage.records import NewGrade
+from grader_daemon.storage.sqlite.store import SqliteStore
 
 
 class IngestOutcome(StrEnum):
@@ -77,7 +77,7 @@ class Commit:
     """
 
     def __init__(
-        self, store: SessionStore, *, retry_pauses: tuple[timedelta, ...], asked_again_within: timedelta
+        self, store: SqliteStore, *, retry_pauses: tuple[timedelta, ...], asked_again_within: timedelta
     ) -> None:
         self._store = store
         self._retry_pauses = retry_pauses
@@ -91,7 +91,7 @@ class Commit:
         redecide: Callable[[Grade], Grade],
         is_there: Callable[[Unit], bool],
     ) -> list[IngestResult]:
-        """Write many ingests, each with the unit's ledger row before; call it inside `Store.transaction`.
+        """Write many ingests, each with the unit's ledger row before; call it inside `SqliteStore.transaction`.
 
         `redecide` gives the grade of a session that cannot be read any more, as it would be judged now; `is_there`
         tells whether another unit that holds the same session still lies where it did.
@@ -112,7 +112,7 @@ class _Batch:
 
     def __init__(
         self,
-        store: SessionStore,
+        store: SqliteStore,
         now: datetime,
         *,
         retry_pauses: tuple[timedelta, ...],

@@ -8,13 +8,13 @@ import msgspec
 
 from grader_daemon.domain.calendar import Span, day_of
 from grader_daemon.domain.calibration import GraderChange
-from grader_daemon.storage.protocol import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 
 _DAYS = 7
 _LOOKED_AT = 50
 
 
-def grader_changes(store: Store, *, since: datetime, zone: tzinfo | None) -> tuple[GraderChange, ...]:
+def grader_changes(store: SqliteStore, *, since: datetime, zone: tzinfo | None) -> tuple[GraderChange, ...]:
     """Return when another grader came into force since then, the newest first, with how the days before read now."""
     found = (made.grader_change for made in store.calibrations.latest(_LOOKED_AT))
     return tuple(

@@ -21,8 +21,8 @@ from grader_daemon.pipeline.pace import Pace
 from grader_daemon.pipeline.saving import grades_of_units, save_verdicts
 from grader_daemon.pipeline.trouble import ENDED_THE_DAEMON, OnBug, bug_with, examine_any, trouble_with
 from grader_daemon.sources.protocol import UnknownKinds
-from grader_daemon.storage.protocol import SessionStore
 from grader_daemon.storage.records import OutdatedUnit
+from grader_daemon.storage.sqlite.store import SqliteStore
 
 _BUSY_PATIENCE_SECONDS = 90
 _LOOKUP = 100
@@ -43,7 +43,7 @@ class Ingest:
         *,
         examiner: Examiner,
         recorder: Commit,
-        store: SessionStore,
+        store: SqliteStore,
         clock: Callable[[], datetime],
         on_bug: OnBug = lambda _, __: None,
         on_unknown: OnUnknown = lambda _, __: None,

@@ -24,13 +24,13 @@ from grader_daemon.domain.feedback import (
 )
 from grader_daemon.errors import InputError
 from grader_daemon.pipeline.saving import save_verdicts
-from grader_daemon.storage.protocol import SessionStore
 from grader_daemon.storage.records import ChangeKind
+from grader_daemon.storage.sqlite.store import SqliteStore
 
 _MOST_CANDIDATES: Final = 5_000
 
 
-def add_feedback(store: SessionStore, said: Sequence[Said], *, now: datetime) -> list[Feedback]:
+def add_feedback(store: SqliteStore, said: Sequence[Said], *, now: datetime) -> list[Feedback]:
     """Keep what people say of graded sessions, of each once, and let it stand; call it inside a transaction.
 
     Raises:
@@ -52,7 +52,7 @@ def add_feedback(store: SessionStore, said: Sequence[Said], *, now: datetime) ->
     return given
 
 
-def keep_rewards(store: SessionStore, rewards: Mapping[str, float], *, now: datetime) -> None:
+def keep_rewards(store: SqliteStore, rewards: Mapping[str, float], *, now: datetime) -> None:
     """Keep the rewards of those sessions that are graded as labels, unless that was done; call it in a transaction.
 
     1 and more is a task that was done, 0 and less one that was not. What is between says neither, and takes back what
@@ -70,7 +70,7 @@ def keep_rewards(store: SessionStore, rewards: Mapping[str, float], *, now: date
     add_feedback(store, [said for said in found if said is not None], now=now)
 
 
-def take_labels(store: SessionStore, given: Sequence[FleetLabel]) -> None:
+def take_labels(store: SqliteStore, given: Sequence[FleetLabel]) -> None:
     """Keep what people said elsewhere in a fleet, unless it is kept, and let it stand; call it inside a transaction.
 
     What is said of sessions that have no grade of ours any more is passed over.
@@ -79,14 +79,14 @@ def take_labels(store: SessionStore, given: Sequence[FleetLabel]) -> None:
         add_feedback(store, [said], now=label.given_at)
 
 
-def note_labels(store: SessionStore, given: Sequence[FleetLabel]) -> None:
+def note_labels(store: SqliteStore, given: Sequence[FleetLabel]) -> None:
     """Keep what the grades of a copy of a fleet say already; else as `take_labels`."""
     for label, said in _new(store, given):
         of = store.grades.stored([label.session_id])[label.session_id]
         store.feedback.add(feedback_on(of.grade, said, digest=of.digest, now=label.given_at))
 
 
-def _new(store: SessionStore, given: Sequence[FleetLabel]) -> Iterator[tuple[FleetLabel, Said]]:
+def _new(store: SqliteStore, given: Sequence[FleetLabel]) -> Iterator[tuple[FleetLabel, Said]]:
     """Yield what is not kept, in order."""
     for label in given:
         kept = store.feedback.said([label.session_id])
@@ -130,12 +130,12 @@ def _as_label(session_id: str, reward: float, *, digest: str | None, given: Sequ
     return msgspec.structs.replace(said, withdraws=before.id)
 
 
-def standing_of(store: SessionStore, session_ids: Sequence[str]) -> dict[str, Standing]:
+def standing_of(store: SqliteStore, session_ids: Sequence[str]) -> dict[str, Standing]:
     """Return what stands of what was said of those of `session_ids` of which anything ever was."""
     return standing_by_session(store.feedback.said(session_ids))
 
 
-def labels(store: SessionStore, session_ids: Sequence[str] | None = None) -> list[Label]:
+def labels(store: SqliteStore, session_ids: Sequence[str] | None = None) -> list[Label]:
     """Return the labels that stand, of some sessions or of all, in the order in which they were given."""
     said = standing_by_session(store.feedback.said(session_ids))
     found = [(said[session.session_id].last, session) for session in store.feedback.judged(session_ids)]
@@ -143,14 +143,14 @@ def labels(store: SessionStore, session_ids: Sequence[str] | None = None) -> lis
     return [to_label(said[session.session_id], last, session) for last, session in stand]
 
 
-def reviewed_since(store: SessionStore, moment: datetime) -> int:
+def reviewed_since(store: SqliteStore, moment: datetime) -> int:
     """Count the sessions that were judged in reviews since then, and not taken back."""
     said = standing_by_session(store.feedback.said_of_reviewed(moment))
     lasts = [each.last for each in said.values() if each.last is not None]
     return sum(last.source is FeedbackSource.REVIEW and last.given_at >= moment for last in lasts)
 
 
-def candidates(store: SessionStore, *, since: datetime | None) -> list[Candidate]:
+def candidates(store: SqliteStore, *, since: datetime | None) -> list[Candidate]:
     """Return the finished sessions with scores that ended since then, or ever, and of whose completion nobody speaks.
 
     The newest 5,000 at most.

@@ -19,16 +19,14 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.repeats import REACH, Place, Stretch, changed_around, places_of
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.domain.unit import Unit
-from grader_daemon.storage.protocol import SessionStore, Store
 from grader_daemon.storage.records import ChangeKind, NewGrade
+from grader_daemon.storage.sqlite.store import SqliteStore
 
 _MOST_TOGETHER: Final = 4
 """Of the places of one request: what is read for the first of them mostly serves the others."""
 
 
-def save_grades(
-    store: SessionStore, grades: Sequence[NewGrade], *, asked_again_within: timedelta | None = None
-) -> None:
+def save_grades(store: SqliteStore, grades: Sequence[NewGrade], *, asked_again_within: timedelta | None = None) -> None:
     """Insert or replace grades with their details and failures, and count them in the roll-ups.
 
     What people said of these sessions stands above the new grades. `asked_again_within`: so soon must the same be
@@ -41,7 +39,7 @@ def save_grades(
         _settle_repeats(store, [*places_of(after), *places_of(before)], within=asked_again_within)
 
 
-def save_copies(store: SessionStore, grades: Sequence[NewGrade]) -> list[Grade]:
+def save_copies(store: SqliteStore, grades: Sequence[NewGrade]) -> list[Grade]:
     """Insert or replace grades, each once, as they are: nothing stands above them. Returns those that were replaced."""
     replaced = store.grades.stored([new.grade.session_id for new in grades])
     before, after = [old.grade for old in replaced.values()], [new.grade for new in grades]
@@ -52,7 +50,7 @@ def save_copies(store: SessionStore, grades: Sequence[NewGrade]) -> list[Grade]:
     return before
 
 
-def remove_copies(store: SessionStore, session_ids: Sequence[str]) -> None:
+def remove_copies(store: SqliteStore, session_ids: Sequence[str]) -> None:
     """Remove grades that are gone where they were copied from; those that are not here are passed over."""
     removed = [old.grade for old in store.grades.stored(session_ids).values()]
     _count(store, added=[], removed=removed)
@@ -61,7 +59,7 @@ def remove_copies(store: SessionStore, session_ids: Sequence[str]) -> None:
     store.changes.note(ChangeKind.RETRACTION, [grade.session_id for grade in removed])
 
 
-def save_verdicts(store: SessionStore, changes: Sequence[tuple[Grade, Grade]]) -> None:
+def save_verdicts(store: SqliteStore, changes: Sequence[tuple[Grade, Grade]]) -> None:
     """Rewrite grades to what another policy or a person says (each as it was and as it is), and count them so."""
     turned = [(old, new) for old, new in changes if not is_counted_alike(old, new)]
     _count(store, added=[new for _, new in turned], removed=[old for old, _ in turned])
@@ -71,7 +69,7 @@ def save_verdicts(store: SessionStore, changes: Sequence[tuple[Grade, Grade]]) -
 
 
 def retract(
-    store: SessionStore, session_id: str, reason: SkipReason, *, asked_again_within: timedelta | None = None
+    store: SqliteStore, session_id: str, reason: SkipReason, *, asked_again_within: timedelta | None = None
 ) -> None:
     """Withdraw a grade because another file holds the session; its own file's ledger row says why.
 
@@ -86,7 +84,7 @@ def retract(
     store.changes.note(ChangeKind.RETRACTION, [session_id])
 
 
-def save_alert(store: Store, alert: Alert) -> Alert:
+def save_alert(store: SqliteStore, alert: Alert) -> Alert:
     """Keep a new alert, or what became of one; returns it with its number."""
     if alert.number is None:
         kept = store.alerts.add(alert)
@@ -97,14 +95,14 @@ def save_alert(store: Store, alert: Alert) -> Alert:
     return kept
 
 
-def grades_of_units(store: SessionStore, units: Sequence[Unit]) -> list[Grade]:
+def grades_of_units(store: SqliteStore, units: Sequence[Unit]) -> list[Grade]:
     """Return the grades that were made of those of `units` that the ledger knows."""
     entries = store.ledger_entries(units)
     stored = store.grades.stored([entry.session_id for entry in entries.values() if entry.session_id is not None])
     return [each.grade for each in stored.values() if each.detailed and each.grade.unit in entries]
 
 
-def _under_overrides(store: SessionStore, grades: Sequence[NewGrade]) -> Sequence[NewGrade]:
+def _under_overrides(store: SqliteStore, grades: Sequence[NewGrade]) -> Sequence[NewGrade]:
     """Return new grades with what people said of their sessions above them."""
     said = standing_by_session(store.feedback.said([new.grade.session_id for new in grades]))
     if not said:
@@ -117,7 +115,7 @@ def _under_overrides(store: SessionStore, grades: Sequence[NewGrade]) -> Sequenc
     ]
 
 
-def _count(store: SessionStore, *, added: Iterable[Grade], removed: Iterable[Grade]) -> None:
+def _count(store: SqliteStore, *, added: Iterable[Grade], removed: Iterable[Grade]) -> None:
     changes = Changes()
     for grade in removed:
         changes.remove(grade)
@@ -126,7 +124,7 @@ def _count(store: SessionStore, *, added: Iterable[Grade], removed: Iterable[Gra
     store.rollups.apply(changes)
 
 
-def _settle_repeats(store: SessionStore, places: Sequence[Place], *, within: timedelta) -> None:
+def _settle_repeats(store: SqliteStore, places: Sequence[Place], *, within: timedelta) -> None:
     """Decide anew which sessions were asked for again around places where sessions came, changed or went."""
     if not places:
         return

@@ -1,1 +1,1 @@
-"""The memory of the program: what it keeps of sessions, files, people's words and alerts, whatever it keeps them in."""
+"""The memory of the program, in SQLite: what it keeps of sessions, files, people's words and alerts."""

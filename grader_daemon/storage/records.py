@@ -1,4 +1,4 @@
-"""What the store takes and gives: values that every store knows, whatever it keeps them in."""
+"""Values that the store takes and gives, besides those of the domain."""
 
 from __future__ import annotations
 

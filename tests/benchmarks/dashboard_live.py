@@ -103,7 +103,7 @@ def _spent(dashboard: Dashboard, seconds: float) -> tuple[int, float]:
 def _commit(database: Path, count: int, commits: multiprocessing.Queue[tuple[str, float]]) -> None:
     """Save grades like the newest one, and say when each was committed."""
     rng = random.Random(count)
-    with closing(bootstrap.open_database(load_settings(db_path=database))) as store:
+    with closing(bootstrap.open_store(load_settings(db_path=database))) as store:
         [newest] = store.grades.page(GradeFilter(limit=1)).grades
         for number in range(count):
             time.sleep(rng.uniform(*_PAUSES))

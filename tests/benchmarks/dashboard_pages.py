@@ -79,7 +79,7 @@ def furnish(sandbox: Sandbox, settings: Settings) -> str:
         path.write_bytes(made.content)
         with SelfGrader(settings=settings) as grader:
             grader.grading.grade_file(path)
-    with closing(bootstrap.open_database(settings)) as store:
+    with closing(bootstrap.open_store(settings)) as store:
         if not store.alerts.latest(1):
             with store.transaction():
                 store.alerts.add(alert(opened_at=now - timedelta(hours=2), sessions=(made.session_id,)))

@@ -255,7 +255,7 @@ def grade_by_other_rules(sandbox: Sandbox) -> None:
     with SelfGrader(settings=settings) as grader:
         for _ in grader.grading.backfill(grader.grading.ungraded_files()):
             pass
-    with closing(bootstrap.open_database(settings)) as store:
+    with closing(bootstrap.open_store(settings)) as store:
         store.connection.execute("UPDATE session_files SET rules_version = 'before'")
 
 

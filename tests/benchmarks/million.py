@@ -79,7 +79,7 @@ def main() -> int:
 
 
 def _known(settings: Settings) -> _Known:
-    store = bootstrap.open_database(settings)
+    store = bootstrap.open_store(settings)
     facet = "SELECT value FROM session_facets WHERE facet = ? GROUP BY value ORDER BY count(*) DESC LIMIT 1"
     known = _Known(
         session_id=store.rows("SELECT session_id FROM session_list ORDER BY ended_at LIMIT 1")[0][0],
@@ -124,7 +124,7 @@ def _commands(sandbox: Sandbox, known: _Known) -> Iterator[Figure]:
 
 
 def _filters(settings: Settings, known: _Known) -> Iterator[Figure]:
-    store = bootstrap.open_database(settings)
+    store = bootstrap.open_store(settings)
     filters = {
         "nothing": GradeFilter(limit=_PAGE),
         "model": GradeFilter(model=SELDOM, limit=_PAGE),
@@ -143,10 +143,8 @@ def _filters(settings: Settings, known: _Known) -> Iterator[Figure]:
 
 
 def _starts(settings: Settings) -> Iterator[Figure]:
-    yield at_most(
-        "start: open", _milliseconds(lambda: bootstrap.open_database(settings).close()), target=None, unit="ms"
-    )
-    store = bootstrap.open_database(settings)
+    yield at_most("start: open", _milliseconds(lambda: bootstrap.open_store(settings).close()), target=None, unit="ms")
+    store = bootstrap.open_store(settings)
     version = str(store.rows("SELECT rules_version FROM session_files LIMIT 1")[0][0])
     yield at_most("start: files graded under other rules", _outdated(store, version), target=None, unit="ms", digits=2)
     due = _milliseconds(lambda: store.due_units(bootstrap.utc_now(), longest_pause=_PAUSE, limit=_BATCH))

@@ -89,7 +89,7 @@ def make_home(folder: Path, *, sessions: int) -> tuple[Sandbox, Settings]:
 
 def common_word(settings: Settings) -> str:
     """Return the word that most tasks have."""
-    with closing(bootstrap.open_database(settings)) as store:
+    with closing(bootstrap.open_store(settings)) as store:
         tasks = store.rows("SELECT task_summary FROM session_grades ORDER BY id LIMIT ?", (GRADED,))
     words = Counter(word for (task,) in tasks for word in {*str(task).lower().split()} if word.isalpha())
     return words.most_common(1)[0][0]
@@ -99,7 +99,7 @@ def make_database(settings: Settings, root: Path, *, sessions: int, graded: int)
     """Make a database of about `sessions`, from `graded` that are written into `root`; gives how many there are."""
     _grade(settings, root, graded)
     copies = max(1, sessions // graded)
-    store = bootstrap.open_database(settings)
+    store = bootstrap.open_store(settings)
     try:
         with store.transaction():
             _multiply(store, copies)
@@ -114,7 +114,7 @@ def make_database(settings: Settings, root: Path, *, sessions: int, graded: int)
 
 def lay_files(settings: Settings) -> None:
     """Put a file where each session was graded: a link to one of the few that are there, with the stamp that it has."""
-    store = bootstrap.open_database(settings)
+    store = bootstrap.open_store(settings)
     try:
         paths = [path for (path,) in store.rows("SELECT path FROM session_files")]
         for path in paths:
@@ -139,7 +139,7 @@ def lay_files(settings: Settings) -> None:
 
 def _take_for_graded_now(settings: Settings) -> None:
     """Bring a database that was kept to this version, without grading a million sessions again."""
-    with closing(bootstrap.open_database(settings)) as store:
+    with closing(bootstrap.open_store(settings)) as store:
         examiner = bootstrap.make_examiner(settings, bootstrap.make_policy(settings, store))
         store.connection.execute("UPDATE session_files SET rules_version = ?", (examiner.rules_version,))
 

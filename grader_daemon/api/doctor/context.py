@@ -22,11 +22,11 @@ from grader_daemon.sources.discovery import Walk
 from grader_daemon.sources.protocol import Source
 from grader_daemon.storage.lock import holder_pid, is_running
 from grader_daemon.storage.maintenance.inspection import Inspection
-from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.records import DaemonStatus
 from grader_daemon.storage.sqlite.schema import newest_version
+from grader_daemon.storage.sqlite.store import SqliteStore
 
-_Opened = TypeVar("_Opened", Inspection, Store)
+_Opened = TypeVar("_Opened", Inspection, SqliteStore)
 _SAMPLED_BYTES = 100_000_000
 """Some 30,000 sessions, all of which are checked in a second."""
 
@@ -60,7 +60,7 @@ class DoctorContext:
         self.now = now
         self._full = full
         self._read_settings = read_settings
-        self._opened: list[Inspection | Store] = []
+        self._opened: list[Inspection | SqliteStore] = []
 
     def __enter__(self) -> Self:
         return self
@@ -125,7 +125,7 @@ class DoctorContext:
         return schema is not None and schema < newest_version()
 
     @property
-    def store(self) -> Store:
+    def store(self) -> SqliteStore:
         """The database as grades and ledger, for reading.
 
         Raises:
@@ -139,7 +139,7 @@ class DoctorContext:
         return self._open(lambda: Inspection(self.database))
 
     @cached_property
-    def _store(self) -> Store | GraderError:
+    def _store(self) -> SqliteStore | GraderError:
         return self._open(lambda: bootstrap.read_store(self.settings))
 
     def _open(self, opening: Callable[[], _Opened]) -> _Opened | GraderError:

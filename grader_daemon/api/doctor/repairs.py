@@ -96,7 +96,7 @@ def _mend_file(context: DoctorContext) -> Iterator[str]:
         yield from _carry_over(context)
     elif context.inspection.schema():
         upgrades: list[Upgrade] = []
-        with closing(bootstrap.open_database(context.settings, on_upgrade=upgrades.append)) as store:
+        with closing(bootstrap.open_store(context.settings, on_upgrade=upgrades.append)) as store:
             names = rebuild_indexes(store)
         yield from map(str, upgrades)
         if names:
@@ -111,7 +111,7 @@ def _mend_rows(context: DoctorContext) -> Iterator[str]:
     half, dead = _present(context.inspection.half_graded()), _present(context.inspection.dead())
     if not (miscounted or half or dead):
         return
-    with closing(bootstrap.open_database(context.settings)) as store:
+    with closing(bootstrap.open_store(context.settings)) as store:
         if miscounted:
             recount(store)
             yield f"counted the sums of {', '.join(miscounted)} again"

@@ -12,12 +12,13 @@ from grader_daemon.storage.sqlite.rows import to_moment, to_text
 
 
 class DaemonState:
-    """One row, written over and over."""
+    """What the daemon says of itself: one row, written over and over."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def save(self, status: DaemonStatus) -> None:
+        """Keep what the daemon says of itself."""
         self._database.connection.execute(
             "INSERT OR REPLACE INTO daemon_status (id, pid, started_at, said_at, backlog, watching, waiting_since,"
             " compared_at, failures, failing) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -35,6 +36,7 @@ class DaemonState:
         )
 
     def status(self) -> DaemonStatus | None:
+        """Return what the daemon said of itself last; None when none ever ran."""
         rows = self._database.rows(
             "SELECT pid, started_at, said_at, backlog, watching, waiting_since, compared_at, failures, failing"
             " FROM daemon_status"

@@ -125,12 +125,12 @@ class Database:
 
     @property
     def data_version(self) -> int:
-        """See `storage.protocol.Store`; commits of this connection do not count."""
+        """A number that is another one after somebody else has written; asked for, it costs microseconds."""
         return int(self.rows("PRAGMA data_version")[0][0])
 
     @property
     def identity(self) -> str:
-        """See `storage.protocol.Store`."""
+        """The file that was opened; one that is put in its place, as by `restore`, has another."""
         device, inode = self._files.get(self.path, (0, 0))
         return f"{device:x}.{inode:x}"
 

@@ -19,6 +19,7 @@ class JobRuns:
         self._database = database
 
     def save(self, job: str, *, started_at: datetime, finished_at: datetime, error: str | None) -> None:
+        """Note a run; `error` is None when it went well."""
         outcome, said = ("done", None) if error is None else ("failed", clean(error))
         self._database.connection.execute(
             "INSERT INTO job_runs (job, started_at, finished_at, outcome, error) VALUES (?, ?, ?, ?, ?)",
@@ -31,6 +32,7 @@ class JobRuns:
         )
 
     def history(self, job: str) -> JobHistory:
+        """Return how a job went last."""
         rows = self._database.rows(
             "SELECT outcome, finished_at FROM job_runs WHERE job = ? ORDER BY id DESC LIMIT 20", (job,)
         )

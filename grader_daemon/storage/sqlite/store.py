@@ -1,4 +1,7 @@
-"""One connection to the database, and the tables that it holds."""
+"""The store: one connection to the database, and the tables that it holds.
+
+Every read sees what was written before it. Writes happen inside `SqliteStore.transaction`: all of them, or none.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ from grader_daemon.storage.sqlite.versions import ObservedVersions
 
 
 class SqliteStore(Ledger):
-    """The store in one SQLite file; see `storage.protocol`."""
+    """All that the program remembers, in one SQLite file or in memory."""
 
     def __init__(self, path: Path, *, host: str = "", read_only: bool = False) -> None:
         """See `Database`. `host` is kept with every grade."""

@@ -11,7 +11,7 @@ import pytest
 from grader_daemon.api.context import GraderContext
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.settings import load_settings
-from grader_daemon.storage.protocol import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import Clock
 from tests.strategies import grade, new_grade
 
@@ -19,7 +19,7 @@ AUCKLAND = "Pacific/Auckland"
 
 
 @pytest.fixture
-def context(tmp_path: Path, store: Store, clock: Clock) -> GraderContext:
+def context(tmp_path: Path, store: SqliteStore, clock: Clock) -> GraderContext:
     settings = load_settings(watch_roots=(tmp_path / "sessions",), db_path=tmp_path / "none.db", timezone=AUCKLAND)
     return GraderContext(settings, clock=clock, store=store)
 
@@ -28,7 +28,7 @@ Save = Callable[..., None]
 
 
 @pytest.fixture
-def save(store: Store) -> Save:
+def save(store: SqliteStore) -> Save:
     """Save a good grade, but for what is said."""
 
     def saved(session_id: str, **changes: object) -> None:

@@ -11,7 +11,6 @@ import pytest
 from grader_daemon.api.context import GraderContext
 from grader_daemon.errors import InputError, NoDatabaseError, StoreError
 from grader_daemon.settings import Settings, load_settings
-from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.earlier import add_migration
 from tests.units import unit
@@ -74,7 +73,7 @@ def test_threads_share_what_is_opened(settings: Settings) -> None:
     assert len(opened) == 1
 
 
-def test_a_store_that_is_given_stands_in_the_place_of_the_database(settings: Settings, store: Store) -> None:
+def test_a_store_that_is_given_stands_in_the_place_of_the_database(settings: Settings, store: SqliteStore) -> None:
     context = GraderContext(settings, store=store)
 
     assert context.has_database

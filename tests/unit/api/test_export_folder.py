@@ -13,7 +13,7 @@ from grader_daemon.api.tables import TableForm, write_table
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.errors import InputError
 from grader_daemon.pipeline.saving import retract
-from grader_daemon.storage.protocol import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.unit.api.conftest import Save
 
 OCTOBER, NOVEMBER = datetime(2026, 10, 31, 23, 59, 59, tzinfo=UTC), datetime(2026, 11, 1, tzinfo=UTC)
@@ -75,7 +75,7 @@ def test_a_session_that_goes_on_moves_and_leaves_nothing_behind(
     assert exported(folder) == {"month=2026-11": ["a", "b", "c"]}
 
 
-def test_a_session_that_was_taken_back_is_gone(context: GraderContext, store: Store, folder: Path) -> None:
+def test_a_session_that_was_taken_back_is_gone(context: GraderContext, store: SqliteStore, folder: Path) -> None:
     with store.transaction():
         retract(store, "b", SkipReason.COPY)
 
@@ -132,7 +132,9 @@ def test_a_month_that_changed_before_one_that_was_written_is_not_forgotten(
     assert export(context, folder).written == ("2026-11",)
 
 
-def test_of_a_database_that_went_back_all_is_written_anew(context: GraderContext, store: Store, folder: Path) -> None:
+def test_of_a_database_that_went_back_all_is_written_anew(
+    context: GraderContext, store: SqliteStore, folder: Path
+) -> None:
     index = json.loads((folder / "_grades.json").read_bytes())
     (folder / "_grades.json").write_text(json.dumps(index | {"seq": store.changes.newest() + 1}))
 

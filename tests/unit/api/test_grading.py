@@ -14,7 +14,7 @@ from grader_daemon.api.grader import SelfGrader
 from grader_daemon.api.grading import Grading
 from grader_daemon.errors import InputError
 from grader_daemon.settings import load_settings
-from grader_daemon.storage.protocol import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import Clock, SessionWriter
 from tests.strategies import NOW, json_answer, json_user
 from tests.units import unit
@@ -38,7 +38,7 @@ def test_a_file_that_is_gone_is_refused(grading: Grading, tmp_path: Path) -> Non
         grading.grade_file(tmp_path / "nothing.json")
 
 
-def test_a_try_stores_nothing(grading: Grading, store: Store, write_session: SessionWriter) -> None:
+def test_a_try_stores_nothing(grading: Grading, store: SqliteStore, write_session: SessionWriter) -> None:
     path = write_session(TURN)
 
     [(row_id, tried)] = grading.grade_paths([path], dry_run=True).grades

@@ -20,7 +20,6 @@ from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.insight import IssueState
 from grader_daemon.errors import InputError
 from grader_daemon.pipeline.saving import save_grades
-from grader_daemon.storage.protocol import Store
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.alert_examples import alert
 from tests.conftest import Clock
@@ -122,7 +121,7 @@ def test_there_is_no_report_of_a_week_that_has_not_begun(insight: Insight, week:
 
 
 def test_an_alert_is_acknowledged_when_the_clock_says_and_that_can_be_taken_back(
-    insight: Insight, store: Store, clock: Clock
+    insight: Insight, store: SqliteStore, clock: Clock
 ) -> None:
     number = _add_alert(store)
     known = insight.acknowledge_alert(number, "the mirror\nwas down")
@@ -149,7 +148,7 @@ def test_days_of_an_alert_go_from_two_weeks_before_it_began_to_a_week_after_its_
     assert insight.alert_days(alert(drops=())) == ()
 
 
-def test_a_silence_ends_by_itself(insight: Insight, store: Store, clock: Clock) -> None:
+def test_a_silence_ends_by_itself(insight: Insight, store: SqliteStore, clock: Clock) -> None:
     number = _add_alert(store)
     until = insight.silence_alert(number, timedelta(hours=12))
     during = insight.silences()
@@ -160,7 +159,7 @@ def test_a_silence_ends_by_itself(insight: Insight, store: Store, clock: Clock) 
     assert after == {}
 
 
-def test_failures_of_an_issue_are_told_for_each_day(insight: Insight, store: Store, clock: Clock) -> None:
+def test_failures_of_an_issue_are_told_for_each_day(insight: Insight, store: SqliteStore, clock: Clock) -> None:
     _fail(store)
     issues = insight.error_issues()
     (days,) = insight.issue_days(issues, days=3).values()
@@ -177,7 +176,7 @@ def test_kept_reports_before_no_week_are_refused(insight: Insight) -> None:
 
 
 @pytest.mark.parametrize("span", [timedelta(seconds=59), timedelta(days=367), -timedelta(days=1)])
-def test_a_silence_is_a_minute_to_a_year(insight: Insight, store: Store, span: timedelta) -> None:
+def test_a_silence_is_a_minute_to_a_year(insight: Insight, store: SqliteStore, span: timedelta) -> None:
     number = _add_alert(store)
 
     with pytest.raises(InputError, match="a minute to a year"):
@@ -185,14 +184,14 @@ def test_a_silence_is_a_minute_to_a_year(insight: Insight, store: Store, span: t
     assert insight.silences() == {}
 
 
-def _add_alert(store: Store) -> int:
+def _add_alert(store: SqliteStore) -> int:
     with store.transaction():
         made = store.alerts.add(alert()).number
     assert made is not None
     return made
 
 
-def _fail(store: Store) -> None:
+def _fail(store: SqliteStore) -> None:
     """Save a session in which a command failed."""
     failed = grade(total_errors=1, failures=(Failure(2, "terminal", Category.TIMEOUT, "git", "1-aaa", None),))
     sign = ErrorSign(
@@ -202,7 +201,7 @@ def _fail(store: Store) -> None:
         save_grades(store, [msgspec.structs.replace(new_grade(failed), signs=(sign,))])
 
 
-def _tried_next(store: Store, tries: dict[str, tuple[int, int]]) -> None:
+def _tried_next(store: SqliteStore, tries: dict[str, tuple[int, int]]) -> None:
     """Save sessions in which `git` timed out; by the next tool how many of them, and in how many it worked."""
     sign = ErrorSign(
         fingerprint="1-aaa", tool="terminal", command="git", category=Category.TIMEOUT, signal="slow", example="slow"
@@ -215,7 +214,7 @@ def _tried_next(store: Store, tries: dict[str, tuple[int, int]]) -> None:
                 save_grades(store, [msgspec.structs.replace(new_grade(made), signs=(sign,))])
 
 
-def test_alternatives_come_by_the_lower_end_of_how_often_they_worked(insight: Insight, store: Store) -> None:
+def test_alternatives_come_by_the_lower_end_of_how_often_they_worked(insight: Insight, store: SqliteStore) -> None:
     _tried_next(store, {"few": (4, 4), "some": (6, 6), "many": (30, 28)})
 
     found = insight.alternatives("terminal", Category.TIMEOUT)
@@ -231,7 +230,7 @@ def test_alternatives_come_by_the_lower_end_of_how_often_they_worked(insight: In
     assert insight.alternatives("terminal", Category.API_ERROR) == ()
 
 
-def test_what_is_said_of_an_error_is_noted_and_taken_back(insight: Insight, store: Store) -> None:
+def test_what_is_said_of_an_error_is_noted_and_taken_back(insight: Insight, store: SqliteStore) -> None:
     _fail(store)
     (issue,) = insight.error_issues()
     resolved = insight.resolve_error(issue.fingerprint)

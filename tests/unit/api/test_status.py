@@ -13,7 +13,7 @@ from grader_daemon.api.status import read_status
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.settings import load_settings
 from grader_daemon.storage.lock import DaemonLock
-from grader_daemon.storage.protocol import Store
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import Clock
 from tests.strategies import NOW
 from tests.unit.api.conftest import Save
@@ -41,7 +41,7 @@ def test_silence_is_counted_in_whole_days_by_the_clock(context: GraderContext, s
     assert set_back.silent_days == 0
 
 
-def test_files_that_could_not_be_graded_are_listed(context: GraderContext, store: Store) -> None:
+def test_files_that_could_not_be_graded_are_listed(context: GraderContext, store: SqliteStore) -> None:
     where = unit("/s/x.json")
     broken = LedgerEntry(unit=where, state=FileState.DEAD, stamp=b"1", written_ns=4, attempts=6, reason="broken JSON")
     with store.transaction():
