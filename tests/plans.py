@@ -25,7 +25,7 @@ ALLOWED = {
     "SessionList.rebuild": "makes everything anew",
     "Store.recount": "makes everything anew",
     "Ledger.recount_files": "makes everything anew",
-    "Changes.months": "`export` by month, asked by hand, compares all months",
+    "ChangeFeed.months": "`export` by month, asked by hand, compares all months",
     "Ledger.graded_paths": "`regrade` asks for every file",
     "Calibrations.finished": "stops at its limit",
     "Calibrations.history": "stops at its limit",

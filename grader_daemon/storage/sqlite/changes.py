@@ -17,28 +17,35 @@ _BEHIND = "~"
 """Stands behind all that a month begins with, and before the next one."""
 
 
-class Changes:
-    """A row for each thing that changed; one that changes again moves to the end."""
+class ChangeFeed:
+    """What changed, in one order: a row for each thing, which moves to the end when it changes again."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def note(self, kind: ChangeKind, subjects: Iterable[str]) -> None:
+        """Note that these changed; call it inside the transaction that changes them."""
         self._database.connection.executemany(
             "INSERT OR REPLACE INTO grade_changes (kind, subject) VALUES (?, ?)", [(kind, each) for each in subjects]
         )
 
     def newest(self) -> int:
+        """Number the newest change; 0 before anything changed."""
         [(seq,)] = self._database.rows("SELECT coalesce(max(seq), 0) FROM grade_changes")
         return int(seq)
 
     def after(self, seq: int, limit: int) -> list[Change]:
+        """Return what changed behind a place in the order, the first changes first."""
         rows = self._database.rows(
             "SELECT seq, kind, subject FROM grade_changes WHERE seq > ? ORDER BY seq LIMIT ?", (seq, limit)
         )
         return [Change(seq=row[0], kind=ChangeKind(row[1]), subject=row[2]) for row in rows]
 
     def months(self, after: int = 0) -> dict[str, MonthMark]:
+        """Return a mark for each month (UTC, as in 2026-11) in which graded sessions ended, the first month first.
+
+        Of the changes, only those behind a place in the order are looked at, which spares going through all of them.
+        """
         last = dict[str, int](self._database.rows(_LAST_CHANGES, (after,)))
         return {month: MonthMark(sessions, last.get(month, 0)) for month, sessions in self._sessions_by_month()}
 
@@ -56,10 +63,12 @@ class Changes:
             yield month, sessions
 
     def position(self, follower: str) -> int:
+        """Return how far a follower has read that keeps its place here; 0 before it read anything."""
         rows = self._database.rows("SELECT seq FROM feed_positions WHERE follower = ?", (follower,))
         return int(rows[0][0]) if rows else 0
 
     def advance(self, follower: str, seq: int) -> None:
+        """Keep the place of a follower, which never goes back; call it inside a transaction."""
         self._database.connection.execute(
             "INSERT INTO feed_positions (follower, seq) VALUES (?, ?)"
             " ON CONFLICT (follower) DO UPDATE SET seq = max(seq, excluded.seq)",

@@ -43,41 +43,48 @@ _JUDGED = (
 
 
 class Feedbacks:
-    """Feedback of all people on all sessions."""
+    """What people said of sessions: added, never changed."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def add(self, given: Feedback) -> Feedback:
+        """Keep what was said of a grade; returns it with its number. Call it inside a transaction."""
         connection = self._database.connection
         connection.execute(_INSERT, _to_row(given))
         return msgspec.structs.replace(given, id=connection.last_insert_rowid())
 
     def newest_number(self) -> int:
+        """Number what was said last; 0 before anybody said anything."""
         return int(self._database.rows("SELECT coalesce(max(id), 0) FROM feedback")[0][0])
 
     def said(self, session_ids: Sequence[str] | None = None) -> list[Feedback]:
+        """Return all that was ever said of some sessions, or of any, in order."""
         if session_ids is None:
             return self._said("")
         return self._said(f"WHERE session_id IN {LISTED}", listed(session_ids))
 
     def said_after(self, number: int, limit: int) -> list[Feedback]:
+        """Return what was said after a number, in order."""
         rows = self._database.rows(f"{_SELECT} WHERE id > ? ORDER BY id LIMIT ?", (number, limit))
         return [_to_feedback(row) for row in rows]
 
     def said_of_reviewed(self, since: datetime) -> list[Feedback]:
+        """Return all that was ever said of sessions that were judged in a review since then, in order."""
         return self._said(
             "WHERE session_id IN (SELECT session_id FROM feedback WHERE source = 'review' AND given_at >= ?)",
             to_text(since),
         )
 
     def judged(self, session_ids: Sequence[str] | None = None) -> list[JudgedSession]:
+        """Return the sessions, of some or of all, that have a grade and of which anything was ever said."""
         if session_ids is None:
             return [_to_judged(row) for row in self._database.rows(_JUDGED)]
         rows = self._database.rows(f"{_JUDGED} AND d.session_id IN {LISTED}", (listed(session_ids),))
         return [_to_judged(row) for row in rows]
 
     def finished(self, *, since: datetime | None, limit: int) -> list[Candidate]:
+        """Return the newest finished sessions with scores that ended since then, or ever."""
         rows = self._database.rows(
             "SELECT d.session_id, d.p_completed, d.rules_completed, g.task_completed, d.request"
             " FROM session_details AS d JOIN session_grades AS g ON g.session_id = d.session_id"
@@ -97,6 +104,7 @@ class Feedbacks:
         ]
 
     def judged_requests(self) -> frozenset[int]:
+        """Return the digests of what was asked for in the sessions that were ever judged."""
         rows = self._database.rows(
             "SELECT request FROM session_details WHERE request IS NOT NULL"
             " AND session_id IN (SELECT session_id FROM feedback)"

@@ -60,7 +60,10 @@ _INSERT_FAILURES = (
 
 
 class Grades:
-    """The grades. What else changes with one is the business of `pipeline.saving`."""
+    """The grades, each with its details and failures, found in any order that people ask for.
+
+    What else changes with a grade is the business of `pipeline.saving`.
+    """
 
     def __init__(self, database: Database, sessions: SessionList, *, host: str) -> None:
         """`host` is kept with every grade."""
@@ -69,6 +72,10 @@ class Grades:
         self._host = host
 
     def put(self, grades: Sequence[NewGrade], *, replacing: Mapping[str, StoredGrade]) -> None:
+        """Insert grades, each of another session, or replace those that are `stored`; call it inside a transaction.
+
+        That a loop was told, or that the watch has seen a session, is not forgotten with the grade that is replaced.
+        """
         many = self._database.connection.executemany
         if replacing:
             self._list.forget(list(replacing))
@@ -82,6 +89,7 @@ class Grades:
         self._list.add([new.grade.session_id for new in grades])
 
     def put_verdicts(self, grades: Sequence[Grade]) -> None:
+        """Write what verdicts say now of grades of which nothing else changed; call it inside a transaction."""
         many = self._database.connection.executemany
         many(
             "UPDATE session_grades SET task_completed = ?, response_quality = ? WHERE session_id = ?",
@@ -91,11 +99,17 @@ class Grades:
         self._list.update_verdicts([grade.session_id for grade in grades])
 
     def remove(self, session_id: str) -> None:
+        """Remove a grade; call it inside a transaction."""
         self._list.forget([session_id])
         for table in ("session_grades", "session_details", "session_failures"):
             self._database.connection.execute(f"DELETE FROM {table} WHERE session_id = ?", (session_id,))
 
     def page(self, which: GradeFilter) -> Page:
+        """List up to `which.limit` grades, and say where the list goes on.
+
+        Raises:
+            InputError: there is no word to look for in `which.text`.
+        """
         limit = which.limit
         found = self._list.find(which if limit is None else msgspec.structs.replace(which, limit=limit + 1))
         listing = found[:limit]
@@ -109,10 +123,16 @@ class Grades:
         )
 
     def stored(self, session_ids: Sequence[str]) -> dict[str, StoredGrade]:
+        """Return the grades of those of `session_ids` that have one."""
         rows = self._database.rows(f"{_SELECT_GRADES} WHERE g.session_id IN {LISTED}", (listed(session_ids),))
         return {stored.grade.session_id: stored for stored in self._to_grades(rows)}
 
     def find(self, prefix: str) -> StoredGrade:
+        """Return the one grade whose session id is, or begins with, `prefix`.
+
+        Raises:
+            InputError: none or several do.
+        """
         wanted = storable(prefix)
         rows = self._database.rows(f"{_SELECT_GRADES} WHERE g.session_id = ?", (wanted,)) or self._database.rows(
             f"{_SELECT_GRADES} WHERE g.session_id >= ?1 AND g.session_id < ?1 || char(1114111)"
@@ -127,6 +147,7 @@ class Grades:
         return self._to_grades(rows)[0]
 
     def beside(self, session_id: str) -> tuple[str, str]:
+        """Return the session ids before and after one in the order of their characters, "" where there is none."""
         row = self._database.rows(
             "SELECT (SELECT max(session_id) FROM session_grades WHERE session_id < ?1),"
             " (SELECT min(session_id) FROM session_grades WHERE session_id > ?1)",
@@ -135,6 +156,7 @@ class Grades:
         return row[0] or "", row[1] or ""
 
     def children(self, session_id: str, limit: int) -> list[StoredGrade]:
+        """Return the grades of at most `limit` sessions that a session had begun, or that go on from it, by id."""
         rows = self._database.rows(
             "SELECT session_id FROM session_details WHERE parent = ? LIMIT ?", (session_id, limit)
         )
@@ -142,22 +164,36 @@ class Grades:
         return [found[child] for child in sorted(found)]
 
     def was_loop_told(self, session_id: str) -> bool:
+        """Whether the loop risk of this session was told to people."""
         return bool(
             self._database.rows("SELECT 1 FROM session_details WHERE session_id = ? AND loop_told", (session_id,))
         )
 
     def last_ended_at(self) -> datetime | None:
+        """Return the end of the newest session; None without any."""
         return to_moment(self._database.rows("SELECT max(ended_at) FROM session_details")[0][0])
 
     def finished_tasks(
         self, *, since: datetime, until: datetime | None = None, limit: int, kind: SessionKind = SessionKind.MAIN
     ) -> list[FinishedSession]:
+        """Return the newest finished sessions of a kind that ended from `since` to before `until`: tasks of persons.
+
+        Those whose model and verdict are known.
+        """
         return finished_tasks(self._database, since, until, limit, kind=kind)
 
     def early_counts(self, *, since: datetime, limit: int) -> list[EarlyCount]:
+        """Count the newest finished tasks of persons that ended since then, by errors in their first ten tool calls.
+
+        At most `limit`, those with so many calls whose verdict is known; the counts come in any order.
+        """
         return early_counts(self._database, since, limit)
 
     def asked_alike(self, request: int | None, wording: bytes | None, *, limit: int) -> list[AskedAlike]:
+        """Return finished sessions of this request, and those whose wording shares a band with this one, in any order.
+
+        Of each kind, and of each band, at most `limit`: those that ended last, and those that were graded last.
+        """
         return asked_alike(self._database, request, wording, limit)
 
     def batches(self) -> Iterator[list[Grade]]:

@@ -65,20 +65,23 @@ _UNGRADED = (
 
 
 class Ledger(Database):
-    """The part of the store that remembers units."""
+    """What became of every unit."""
 
     live_since: datetime | None = None
     """Set by a daemon when it begins: files that are written from then on are graded live."""
 
     def ledger_entry(self, unit: Unit) -> LedgerEntry | None:
+        """Return what became of a unit; None when it was never seen."""
         return self.ledger_entries([unit]).get(unit)
 
     def ledger_entries(self, units: Sequence[Unit]) -> dict[Unit, LedgerEntry]:
+        """Return what became of those of `units` that were ever seen."""
         rows = self.rows(_ENTRIES, (listed([(unit.source, unit.locator, unit.key) for unit in units]),))
         entries = map(_to_entry, rows)
         return {entry.unit: entry for entry in entries}
 
     def unit_stamps(self, units: Sequence[Unit]) -> list[Stamp | None]:
+        """Return what each unit was like when it was last looked at; the cheap half of `ledger_entries`."""
         kept = [unit.storable() for unit in units]
         stamps: list[Stamp | None] = [None] * len(kept)
         for place, stamp in self.rows(_STAMPS, (listed([(unit.source, unit.locator, unit.key) for unit in kept]),)):
@@ -86,6 +89,10 @@ class Ledger(Database):
         return stamps
 
     def due_units(self, now: datetime, *, longest_pause: timedelta, limit: int) -> list[Unit]:
+        """Units that are to be looked at again though nothing changed, the longest due first.
+
+        What is due later than after `longest_pause` was noted by a clock that was set back since: it is due too.
+        """
         rows = self.rows(
             f"SELECT retry_at, {_UNIT} FROM session_files WHERE retry_at <= ?"
             f" UNION ALL SELECT retry_at, {_UNIT} FROM session_files WHERE retry_at > ? ORDER BY 1 LIMIT ?",
@@ -94,6 +101,7 @@ class Ledger(Database):
         return [Unit(*row[1:]) for row in rows]
 
     def outdated_units(self, rules_version: str, *, after: OutdatedUnit | None, limit: int) -> list[OutdatedUnit]:
+        """Graded units whose grade was made under other rules, from the one behind `after` on."""
         place = ("", -1) if after is None else after[:2]
         return [
             OutdatedUnit(version, row, Unit(*unit))
@@ -101,11 +109,13 @@ class Ledger(Database):
         ]
 
     def ungraded_units(self, state: FileState, *, after: UngradedUnit | None, limit: int) -> list[UngradedUnit]:
+        """Units of a state that is not `graded`, from the one behind `after` on."""
         place = (_BEFORE_ALL, 0) if after is None else after[:2]
         rows = self.rows(_UNGRADED, (state, *place, limit))
         return [UngradedUnit(row[0], row[1], Unit(*row[2:5]), row[5], _graded_from(row[6:])) for row in rows]
 
     def units_of_sessions(self, session_ids: Sequence[str]) -> dict[str, Unit]:
+        """From which units those of the sessions are graded that are."""
         rows = self.rows(
             f"SELECT g.session_id, {_GRADED_FROM} FROM session_grades AS g"
             f" LEFT JOIN session_details AS d ON d.session_id = g.session_id WHERE g.session_id IN {LISTED}",
@@ -114,6 +124,7 @@ class Ledger(Database):
         return {row[0]: unit for row in rows if (unit := _graded_from(row[1:])) is not None}
 
     def graded_paths(self, *, but_of: str | None = None, since: datetime | None = None) -> list[str]:
+        """Graded files in order of path, but those of one version; `since`: of sessions that ended from then on."""
         rows = self.rows(
             "SELECT DISTINCT f.path FROM session_files AS f JOIN session_details AS d ON d.session_id = f.session_id"
             " WHERE f.state = 'graded' AND (?1 IS NULL OR f.rules_version IS NOT ?1)"
@@ -123,6 +134,7 @@ class Ledger(Database):
         return [row[0] for row in rows]
 
     def save_entries(self, entries: Sequence[LedgerEntry], *, now: datetime) -> None:
+        """Write ledger rows; counts a grade for those whose state is `graded`."""
         many, seen_at = self.connection.executemany, to_text(now)
         rows = {_key(entry.unit): _entry_row(entry, seen_at) for entry in entries}
         known = {row[:3]: row[3:] for row in many(_KNOWN, rows)}
@@ -138,6 +150,7 @@ class Ledger(Database):
         self.connection.execute(_RECOUNT)
 
     def restamp(self, found: Found) -> None:
+        """Note that a unit was touched or moved about without a change of content."""
         unit = found.unit
         self.connection.execute(
             f"UPDATE session_files SET stamp = ?, written_ns = ? WHERE {_IS_UNIT}",
@@ -145,29 +158,35 @@ class Ledger(Database):
         )
 
     def forget_retry(self, unit: Unit) -> None:
+        """Stop looking for a unit that is gone; its grade, if it has one, stays."""
         self.connection.execute(
             f"UPDATE session_files SET retry_at = NULL WHERE {_IS_UNIT}", (unit.source, unit.locator, unit.key)
         )
 
     def forget_units(self, units: Sequence[Unit]) -> None:
+        """Remove rows as if the units had never been seen, but not those of graded ones."""
         self.connection.executemany(
             f"DELETE FROM session_files WHERE {_IS_UNIT} AND state <> 'graded'",
             [(unit.source, unit.locator, unit.key) for unit in units],
         )
 
     def note_rules(self, graded: Sequence[tuple[Unit, str]]) -> None:
+        """Note for graded units by which version of the rules their grades are now."""
         self.connection.executemany(
             f"UPDATE session_files SET rules_version = ? WHERE {_IS_UNIT} AND state = 'graded'",
             [(version, unit.source, unit.locator, unit.key) for unit, version in graded],
         )
 
     def pass_over(self, unit: Unit, reason: SkipReason) -> None:
+        """Note that a unit has no grade any more: that of its session comes from another one."""
         self._pass_over(_IS_UNIT, (unit.source, unit.locator, unit.key), reason)
 
     def pass_over_session(self, session_id: str, reason: SkipReason) -> None:
+        """Note the same of the unit that a session was graded from."""
         self._pass_over("session_id = ?", (session_id,), reason)
 
     def compare_again(self, session_id: str, *, but: Unit, now: datetime) -> None:
+        """Have the units looked at again in which a session was passed over, but for one."""
         self.connection.execute(
             "UPDATE session_files SET retry_at = ? WHERE session_id = ? AND (source, path, key) <> (?, ?, ?)"
             " AND state = 'skipped' AND reason IN ('copy', 'superseded')",
@@ -175,18 +194,22 @@ class Ledger(Database):
         )
 
     def file_counts(self) -> dict[str, int]:
+        """Files by state."""
         return dict(self.rows("SELECT state, sum(files) FROM file_counts GROUP BY state HAVING sum(files) > 0"))
 
     def skip_counts(self) -> dict[str, int]:
+        """Skipped files by reason."""
         return dict(
             self.rows("SELECT reason, files FROM file_counts WHERE state = 'skipped' AND files > 0 ORDER BY reason")
         )
 
     def last_grade(self, *, live: bool) -> LastGrade | None:
+        """Return the grade made last; `live`: that of a file written, and then graded for the first time, as it ran."""
         rows = self.rows("SELECT session_id, graded_at, lag_seconds FROM last_grades WHERE live = ?", (live,))
         return LastGrade(rows[0][0], known_moment(rows[0][1]), rows[0][2]) if rows else None
 
     def live_lags(self) -> list[LagSpan]:
+        """Return how long after their last write files were graded that were written while it ran, shortest first."""
         rows = self.rows(
             "SELECT longer_than, grades, seconds, session_id, lag_seconds, graded_at FROM live_lags"
             " ORDER BY longer_than"
@@ -204,6 +227,7 @@ class Ledger(Database):
         ]
 
     def troubled_entries(self, *, limit: int | None = None) -> list[LedgerEntry]:
+        """Files that could not be graded, newest first."""
         rows = self.rows(
             f"SELECT {_LEDGER} FROM session_files WHERE state IN ('dead', 'retry') ORDER BY seen_at DESC LIMIT ?",
             (-1 if limit is None else limit,),

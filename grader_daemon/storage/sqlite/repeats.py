@@ -23,22 +23,25 @@ _FROM = f"{_SELECT} AND (d.ended_at, d.session_id) >= (?, ?) ORDER BY d.ended_at
 
 
 class Repeats:
-    """The column `asked_again` of the sessions."""
+    """Sessions of one request, in the order in which they ended; of the sessions, the column `asked_again`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def shared(self, places: Sequence[Place]) -> list[Place]:
+        """Return those of some places whose request another session shares."""
         asked = listed([(place.request, place.session_id) for place in places])
         return [places[key] for (key,) in self._database.rows(_SHARED, (asked,))]
 
     def around(self, place: Place, *, reach: int) -> Stretch:
+        """Return the sessions of its request around a place: at most `reach` before it, one more at and behind it."""
         key = (place.request, to_text(place.ended_at), place.session_id)
         before = [_to_asked(row) for row in self._database.rows(_BEFORE, (*key, reach))]
         following = [_to_asked(row) for row in self._database.rows(_FROM, (*key, reach + 1))]
         return Stretch.of(before[::-1], following, reach=reach)
 
     def note(self, changes: Sequence[tuple[str, str | None]]) -> None:
+        """Write for some sessions in which other one the same was asked for again; call it inside a transaction."""
         self._database.connection.executemany(
             "UPDATE session_details SET asked_again = ?2 WHERE session_id = ?1", changes
         )

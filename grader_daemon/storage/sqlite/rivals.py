@@ -48,20 +48,26 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 class Rivals:
-    """Identities of graded sessions."""
+    """Identities of graded sessions that may be the same as another one."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def standing(self, session_id: str) -> Identity | None:
+        """Return the session of this id; None if it has no grade of ours."""
         rows = self._database.rows(f"{_SELECT} d.session_id = ?", (session_id,))
         return to_identity(rows[0]) if rows else None
 
     def related(self, new: Sequence[Identity]) -> frozenset[str]:
+        """Return the ids of those that have a grade, share something with one, or were found in a unit that has none.
+
+        What they share is a chain, a conversation or the first call.
+        """
         keys = [(one.session_id, one.lineage, one.opening, one.conversation, one.first_call) for one in new]
         return frozenset(row[0] for row in self._database.rows(_RELATED, (listed(keys),)))
 
     def of(self, new: Identity) -> list[Identity]:
+        """Return the other sessions that can beat `new` or be beaten by it."""
         rows: list[Any] = []
         if new.lineage is not None:
             rows += self._links(new)

@@ -25,7 +25,7 @@ _ROWS: Final = (
 
 
 def asked_alike(database: Database, request: int | None, wording: bytes | None, limit: int) -> list[AskedAlike]:
-    """See `storage.protocol.Grades.asked_alike`."""
+    """Find sessions in which the same or nearly the same was asked for; see `Grades.asked_alike`."""
     found: dict[int, None] = {}
     if request is not None:
         found |= dict.fromkeys(number for (number,) in database.rows(_SAME, (request, limit)))

@@ -11,7 +11,7 @@ from grader_daemon.domain.counting import Changes
 from grader_daemon.storage.sqlite.alerts import Alerts
 from grader_daemon.storage.sqlite.archives import ArchiveProgress
 from grader_daemon.storage.sqlite.calibrations import Calibrations
-from grader_daemon.storage.sqlite.changes import Changes as ChangeFeed
+from grader_daemon.storage.sqlite.changes import ChangeFeed
 from grader_daemon.storage.sqlite.daemon import DaemonState
 from grader_daemon.storage.sqlite.feedback import Feedbacks
 from grader_daemon.storage.sqlite.fleet import FleetCopies

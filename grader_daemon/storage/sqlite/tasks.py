@@ -39,7 +39,7 @@ def finished_tasks(
 
 
 def early_counts(database: Database, since: datetime, limit: int) -> list[EarlyCount]:
-    """See `storage.protocol.Grades.early_counts`."""
+    """Count the newest finished tasks of persons; see `Grades.early_counts`."""
     counted = Counter(database.rows(_EARLY, (to_text(since), limit)))
     return [
         EarlyCount(errors, bool(completed), not VerdictBy(by).is_automatic, tasks)

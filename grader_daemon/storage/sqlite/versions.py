@@ -18,19 +18,22 @@ _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM observed_versions"
 
 
 class ObservedVersions:
-    """The table `observed_versions`."""
+    """Versions of skills and configuration files as they were seen on disk."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def save(self, versions: Iterable[ObservedVersion]) -> None:
+        """Keep versions; of one that is kept, by path and when it was first seen, when it was last seen, and gone."""
         self._database.connection.executemany(_SAVE, [_row(each) for each in versions])
 
     def versions(self, since: datetime | None = None) -> list[ObservedVersion]:
+        """Return the versions that were seen since a moment, by default all, in the order in which they came."""
         rows = self._database.rows(f"{_SELECT} WHERE ?1 IS NULL OR last_seen >= ?1", (to_text(since),))
         return sorted(map(_to_version, rows), key=lambda each: (each.first_seen, each.path))
 
     def forget(self, path: str, *, keep: int) -> None:
+        """Forget the versions of one path but for the newest `keep`, at least one."""
         self._database.connection.execute(
             "DELETE FROM observed_versions WHERE path = ?1 AND first_seen <="
             " (SELECT first_seen FROM observed_versions WHERE path = ?1 ORDER BY first_seen DESC LIMIT 1 OFFSET ?2)",
