@@ -63,7 +63,7 @@ _decode_sessions = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
 class Alerts:
-    """Alerts, detectors and silences."""
+    """Alerts, the watch on degradation (how far it has read, the state of its detectors), and silences."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -71,20 +71,25 @@ class Alerts:
     # -- alerts ----------------------------------------------------------------------------------------------------
 
     def add(self, alert: Alert) -> Alert:
+        """Keep a new alert; returns it with its number."""
         connection = self._database.connection
         connection.execute(_INSERT_ALERT, _alert_row(alert))
         return msgspec.structs.replace(alert, number=connection.last_insert_rowid())
 
     def replace(self, alert: Alert) -> None:
+        """Keep what became of an alert."""
         self._database.connection.execute(_UPDATE_ALERT, (*_alert_row(alert), alert.number))
 
     def open(self) -> list[Alert]:
+        """Alerts that are not resolved, the newest first."""
         return self._alerts("WHERE resolved_at IS NULL ORDER BY opened_at DESC, id DESC")
 
     def latest(self, limit: int) -> list[Alert]:
+        """Return the newest alerts, open or not."""
         return self._alerts("ORDER BY opened_at DESC, id DESC LIMIT ?", limit)
 
     def between(self, since: datetime, until: datetime) -> list[Alert]:
+        """Alerts that were open at some time from `since` until before `until`, the oldest first."""
         return self._alerts(
             "WHERE opened_at < ? AND (resolved_at IS NULL OR resolved_at >= ?) ORDER BY opened_at, id",
             to_text(until),
@@ -92,6 +97,11 @@ class Alerts:
         )
 
     def find(self, number: int) -> Alert:
+        """Return one alert.
+
+        Raises:
+            InputError: there is none of this number.
+        """
         found = self._alerts("WHERE id = ?", number) if 0 < number <= _LARGEST_NUMBER else []
         if not found:
             raise NotFoundError(f"there is no alert {number}")
@@ -100,10 +110,12 @@ class Alerts:
     # -- the watch -------------------------------------------------------------------------------------------------
 
     def streams(self) -> dict[Stream, bytes]:
+        """The state of each detector, as JSON, but for those of metrics that only another version knows."""
         rows = self._database.rows(f"SELECT metric, dimension, name, state FROM alert_streams WHERE {_KNOWN_STREAMS}")
         return {Stream(Metric(row[0]), Dimension(row[1]), row[2]): row[3].encode() for row in rows}
 
     def save_streams(self, states: Mapping[Stream, bytes], *, gone: Collection[Stream]) -> None:
+        """Keep the state of detectors, and forget those of `gone`."""
         self._database.connection.executemany(
             "DELETE FROM alert_streams WHERE metric = ? AND dimension = ? AND name = ?",
             [(stream.metric, stream.dimension, stream.name) for stream in sorted(gone)],
@@ -114,23 +126,28 @@ class Alerts:
         )
 
     def forget(self, metric: Metric) -> None:
+        """Have the detectors of a metric begin anew, because it is measured in another way from now on."""
         self._database.connection.execute("DELETE FROM alert_streams WHERE metric = ?", (metric,))
 
     def position(self) -> Position | None:
+        """Return how far the watch has read; None before it began."""
         rows = self._database.rows("SELECT ended_at, session_id FROM alert_position")
         return Position(known_moment(rows[0][0]), rows[0][1]) if rows else None
 
     def watched_from(self) -> datetime | None:
+        """When the watch began; None before it began, and where that was not noted."""
         rows = self._database.rows("SELECT watched_from FROM alert_position")
         return to_moment(rows[0][0]) if rows else None
 
     def begin(self, position: Position, *, now: datetime) -> None:
+        """Note that the watch begins now, and reads from a position on."""
         self._database.connection.execute(
             "INSERT OR REPLACE INTO alert_position (id, ended_at, session_id, watched_from) VALUES (1, ?, ?, ?)",
             (to_text(position.ended_at), position.session_id, to_text(now)),
         )
 
     def last_watched(self, until: datetime) -> Position | None:
+        """Return the newest session that the watch has seen, of those that ended up to `until`."""
         rows = self._database.rows(
             "SELECT ended_at, session_id FROM session_details WHERE watched AND ended_at <= ?"
             " ORDER BY ended_at DESC, session_id DESC LIMIT 1",
@@ -139,6 +156,7 @@ class Alerts:
         return Position(known_moment(rows[0][0]), rows[0][1]) if rows else None
 
     def advance(self, position: Position, seen: Sequence[Observation]) -> None:
+        """Note how far the watch has read, and which sessions it saw: one that is resumed does not count again."""
         self._database.connection.execute(
             "UPDATE alert_position SET ended_at = ?, session_id = ?", (to_text(position.ended_at), position.session_id)
         )
@@ -147,6 +165,10 @@ class Alerts:
         )
 
     def unseen(self, after: Position, *, until: datetime, limit: int) -> list[Observation]:
+        """Return finished sessions with scores that ended after a position and not after `until`, in order.
+
+        These are tasks of persons and runs that a schedule began. Those seen before are left out.
+        """
         return self._observations(
             " AND (d.ended_at, d.session_id) > (?, ?) AND d.ended_at <= ? AND NOT d.watched"
             " ORDER BY d.ended_at, d.session_id LIMIT ?",
@@ -157,6 +179,10 @@ class Alerts:
         )
 
     def ended(self, *, since: datetime, until: datetime, limit: int, scheduled: bool = False) -> list[Observation]:
+        """Return the newest finished sessions with scores that ended from `since` until before `until`, in order.
+
+        Tasks of persons, or `scheduled` runs.
+        """
         found = self._observations(
             f" AND d.ended_at >= ? AND d.ended_at < ? AND {_IS_SCHEDULED if scheduled else PERSONS_TASK}"
             " ORDER BY d.ended_at DESC, d.session_id DESC LIMIT ?",
@@ -169,18 +195,21 @@ class Alerts:
     # -- silences --------------------------------------------------------------------------------------------------
 
     def silence(self, streams: Sequence[Stream], until: datetime) -> None:
+        """Note that nothing is told of these streams until then."""
         self._database.connection.executemany(
             "INSERT OR REPLACE INTO alert_silences (metric, dimension, name, until) VALUES (?, ?, ?, ?)",
             [(stream.metric, stream.dimension, stream.name, to_text(until)) for stream in streams],
         )
 
     def unsilence(self, streams: Sequence[Stream]) -> None:
+        """Note that these streams are told of again."""
         self._database.connection.executemany(
             "DELETE FROM alert_silences WHERE metric = ? AND dimension = ? AND name = ?",
             [(stream.metric, stream.dimension, stream.name) for stream in streams],
         )
 
     def silenced(self, now: datetime) -> dict[Stream, datetime]:
+        """Streams of which nothing is told, and until when."""
         rows = self._database.rows(
             f"SELECT metric, dimension, name, until FROM alert_silences WHERE until > ? AND {_KNOWN_STREAMS}",
             (to_text(now),),

@@ -29,12 +29,16 @@ _decode_evidence = msgspec.json.Decoder(Evidence).decode
 
 
 class Calibrations:
-    """Rows are added, never changed; one that another version wrote, and this one cannot read, is passed over."""
+    """What was learned from labels: added, never changed.
+
+    A row that another version wrote, and this one cannot read, is passed over.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def add(self, made: Calibration) -> Calibration:
+        """Keep a calibration; returns it with its number. Call it inside a transaction."""
         connection = self._database.connection
         connection.execute(
             _INSERT,
@@ -51,27 +55,34 @@ class Calibrations:
         return msgspec.structs.replace(made, number=connection.last_insert_rowid())
 
     def newest_number(self) -> int:
+        """Number the newest that was adopted, readable or not; 0 without any. Costs a few microseconds."""
         rows = self._database.rows("SELECT id FROM calibrations WHERE adopted ORDER BY id DESC LIMIT 1")
         return int(rows[0][0]) if rows else 0
 
     def adopted(self) -> Calibration | None:
+        """Return the newest that was adopted."""
         return self._newest("adopted")
 
     def last_look(self) -> Calibration | None:
+        """Return the newest that looked at labels or sessions, adopted or not."""
         return self._newest(_SEES)
 
     def latest(self, limit: int) -> list[Calibration]:
+        """Return the newest, adopted or not, the newest first."""
         rows = self._database.rows(f"{_SELECT} ORDER BY id DESC LIMIT ?", (limit,))
         return [read for row in rows if (read := _to_calibration(row)) is not None]
 
     def history(self, limit: int) -> list[tuple[float, ...]]:
+        """Return the features of the newest finished sessions."""
         rows = self._database.rows(f"SELECT features {_FINISHED} ORDER BY ended_at DESC LIMIT ?", (limit,))
         return [tuple(to_features(row[0])) for row in rows]
 
     def finished(self, limit: int) -> int:
+        """Count finished sessions whose features are known; no farther than to `limit`."""
         return int(self._database.rows(f"SELECT count(*) FROM (SELECT 1 {_FINISHED} LIMIT ?)", (limit,))[0][0])
 
     def model(self, version: str) -> CompletionModel | None:
+        """Return the model of this version, if one of the calibrations made or used it."""
         found = self._newest("model ->> 'version' = ?", version)
         return None if found is None else found.model
 

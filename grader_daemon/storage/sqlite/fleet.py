@@ -55,12 +55,13 @@ _decode_decisions: Final = msgspec.json.Decoder(dict[str, list[list[str | int | 
 
 
 class FleetCopies:
-    """Which fleet it is, its machines, and how far each is here."""
+    """Which fleet it is a copy of, and up to where of each of its machines; nothing in a machine's own store."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def state(self) -> FleetCopyState | None:
+        """Return of which fleet it is a copy; None of none."""
         rows = self._database.rows("SELECT fleet, version, read_at, decisions, labels_at FROM fleet_copy")
         if not rows:
             return None
@@ -74,6 +75,7 @@ class FleetCopies:
         )
 
     def save_state(self, state: FleetCopyState) -> None:
+        """Note of which fleet it is a copy; call it inside a transaction."""
         self._database.connection.execute(
             "INSERT OR REPLACE INTO fleet_copy (id, fleet, version, read_at, decisions, labels_at)"
             " VALUES (1, ?, ?, ?, ?, ?)",
@@ -81,6 +83,7 @@ class FleetCopies:
         )
 
     def hosts(self) -> list[FleetHostState]:
+        """Return the machines by name, each with how far its rows are here."""
         rows = self._database.rows(_HOSTS)
         return [
             FleetHostState(
@@ -90,15 +93,18 @@ class FleetCopies:
         ]
 
     def save_host(self, host: FleetHostState) -> None:
+        """Note how far a machine is; call it inside the transaction that saves its rows."""
         self._database.connection.execute(
             f"INSERT OR REPLACE INTO fleet_hosts ({', '.join(_HOST)}) VALUES ({', '.join('?' * len(_HOST))})",
             tuple({**msgspec.structs.asdict(host), "last_seen": to_text(host.last_seen)}.values()),
         )
 
     def forget_host(self, host: str) -> None:
+        """Remove a machine, of which no sessions are here any more."""
         self._database.connection.execute("DELETE FROM fleet_hosts WHERE host = ?", (host,))
 
     def sessions_of(self, host: str, limit: int) -> Sequence[str]:
+        """Return the ids of some sessions of a machine."""
         first = copied_id(host, "")
         rows = self._database.rows(
             "SELECT session_id FROM session_grades WHERE session_id > ?1 AND session_id < ?1 || char(1114111) LIMIT ?2",
@@ -107,12 +113,14 @@ class FleetCopies:
         return [name for (name,) in rows]
 
     def ended_before(self, moment: datetime, limit: int) -> Sequence[str]:
+        """Return the ids of some sessions that ended before a moment."""
         rows = self._database.rows(
             "SELECT session_id FROM session_list WHERE ended_at < ? LIMIT ?", (to_text(moment), limit)
         )
         return [name for (name,) in rows]
 
     def decisions(self) -> bytes:
+        """Return what all copies share: alerts, their watch, what is to be told, what people said of them; as JSON."""
         tables = {
             name: self._database.rows(f"SELECT {', '.join(columns)} FROM {name}{condition} ORDER BY 1, 2")
             for name, (columns, condition) in _DECISIONS.items()
@@ -120,6 +128,11 @@ class FleetCopies:
         return msgspec.json.encode({**tables, "marks": self._database.rows(_MARKS)})
 
     def replace_decisions(self, content: bytes) -> None:
+        """Replace what is here by what another copy decided; call it inside a transaction.
+
+        Raises:
+            InputError: it cannot be read; what is here stands.
+        """
         try:
             with self._database.connection:
                 self._replace(_decode_decisions(content))
@@ -128,6 +141,7 @@ class FleetCopies:
             raise InputError("what was decided in the fleet cannot be read") from error
 
     def mark_errors(self) -> None:
+        """Note what people said of errors that came in since; call it inside a transaction."""
         self._database.connection.execute(
             "UPDATE error_issues SET resolved_at = m.resolved_at, ignored_at = m.ignored_at FROM fleet_marks AS m"
             " WHERE m.fingerprint = error_issues.fingerprint"

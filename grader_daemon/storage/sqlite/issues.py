@@ -22,12 +22,13 @@ _NAMING = 200
 
 
 class Issues:
-    """The error issues. Only failures of finished sessions count."""
+    """Error issues: what failures have in common; those of finished sessions count."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def save_signs(self, signs: Sequence[ErrorSign]) -> None:
+        """Keep what issues look like; the first example stays."""
         self._database.connection.executemany(
             "INSERT INTO error_issues (fingerprint, tool, command, category, signal, example, subcategory)"
             " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (fingerprint)"
@@ -41,6 +42,7 @@ class Issues:
         )
 
     def signs(self, fingerprints: Collection[str]) -> list[ErrorSign]:
+        """Return what those of these issues look like that are known, in order of their fingerprints."""
         rows = self._database.rows(
             "SELECT fingerprint, tool, command, category, signal, example, subcategory FROM error_issues"
             f" WHERE fingerprint IN {LISTED} ORDER BY fingerprint",
@@ -60,6 +62,7 @@ class Issues:
         ]
 
     def seen(self, span: Span) -> list[str]:
+        """Fingerprints of the issues that occurred in a span, those in most sessions first."""
         rows = self._database.rows(
             "SELECT fingerprint FROM issue_days WHERE day BETWEEN ? AND ?"
             " GROUP BY fingerprint ORDER BY sum(sessions) DESC, sum(failures) DESC, fingerprint",
@@ -68,6 +71,11 @@ class Issues:
         return [row[0] for row in rows]
 
     def find(self, prefix: str) -> str:
+        """Return the one fingerprint that is, or begins with, `prefix` (its version may be left out).
+
+        Raises:
+            InputError: none or several do.
+        """
         wanted = storable(prefix)
         rows = self._database.rows("SELECT fingerprint FROM error_issues WHERE fingerprint = ?", (wanted,))
         rows = rows or self._database.rows(
@@ -84,6 +92,12 @@ class Issues:
         return fingerprint
 
     def issue(self, fingerprint: str, span: Span, *, until: datetime) -> IssueRow | None:
+        """Return an issue with its counts of a span; None when it did not occur then.
+
+        `days` are all up to the end of the span; `last_seen` and `latest` regard sessions up to its end, which is
+        before `until` whatever zone they were graded in. `named` is of its newest failures, no
+        more than a list may read.
+        """
         marks = self._database.rows(
             "SELECT fingerprint, tool, command, category, signal, example, resolved_at, ignored_at, subcategory"
             " FROM error_issues WHERE fingerprint = ?",
@@ -126,6 +140,10 @@ class Issues:
         )
 
     def tool_steps(self, span: Span, *, tool: str, category: Category, command: str | None) -> list[ToolStep]:
+        """Sum what was tried next after failures of a tool for a cause, over the days of a span.
+
+        `command` leaves out the failures of other commands, without it all count; those that belong to no issue do not.
+        """
         rows = self._database.rows(
             "SELECT i.tool, s.tool, s.command, s.tool = i.tool AND s.command = ifnull(i.command, '') AS is_retry,"
             " sum(s.tries), sum(s.worked), sum(s.completed), sum(s.recovered)"
@@ -143,6 +161,7 @@ class Issues:
         return [ToolStep(row[0], row[1], row[2] or None, bool(row[3]), *row[4:]) for row in rows]
 
     def of_task_type(self, task_type: str, span: Span, limit: int) -> list[str]:
+        """Fingerprints of the issues that sessions of a task type had in a span, those in most of them first."""
         rows = self._database.rows(
             "SELECT fingerprint FROM issue_tasks WHERE task_type = ? AND day BETWEEN ? AND ?"
             " GROUP BY fingerprint ORDER BY sum(sessions) DESC, fingerprint LIMIT ?",
@@ -151,6 +170,7 @@ class Issues:
         return [row[0] for row in rows]
 
     def where_helped(self, fingerprint: str, task_type: str, step: StepCount, limit: int) -> tuple[str, ...]:
+        """Return the last finished sessions of a task type in which an issue was recovered after a step."""
         rows = self._database.rows(
             "SELECT f.session_id FROM session_failures AS f JOIN session_details AS d ON d.session_id = f.session_id"
             " WHERE f.fingerprint = ? AND f.ended_at IS NOT NULL AND d.task_type = ?"
@@ -161,6 +181,7 @@ class Issues:
         return tuple(row[0] for row in rows)
 
     def daily(self, fingerprints: Collection[str], span: Span) -> dict[str, dict[date, int]]:
+        """Count the failures of issues on the days of a span; days and issues without any are left out."""
         found: dict[str, dict[date, int]] = {}
         rows = self._database.rows(
             "SELECT fingerprint, day, failures FROM issue_days"
@@ -172,6 +193,7 @@ class Issues:
         return found
 
     def mark(self, fingerprint: str, *, resolved_at: datetime | None, ignored_at: datetime | None) -> None:
+        """Note what a person said of an issue; None takes it back."""
         self._database.connection.execute(
             "UPDATE error_issues SET resolved_at = ?, ignored_at = ? WHERE fingerprint = ?",
             (to_text(resolved_at), to_text(ignored_at), fingerprint),

@@ -48,12 +48,13 @@ _SHOWN_BY = {
 
 
 class Reports:
-    """The weekly reports."""
+    """The weekly reports, and what else one needs to know that no sum holds."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def save(self, week: Span, content: str, *, basis: int, now: datetime) -> None:
+        """Write the report of a week, in place of an earlier one."""
         self._database.connection.execute(
             "INSERT INTO weekly_reports (week_start, week_end, generated_at, report_json) VALUES (?, ?, ?, ?)"
             " ON CONFLICT (week_start) DO UPDATE SET week_end = excluded.week_end,"
@@ -63,6 +64,7 @@ class Reports:
         self.note_basis(week.first, basis)
 
     def report(self, monday: date) -> StoredReport | None:
+        """Return the report of the week that begins on `monday`; None when there is none that we made."""
         rows = self._database.rows(
             "SELECT r.report_json, b.basis FROM weekly_reports AS r JOIN report_bases AS b"
             " ON b.week_start = r.week_start WHERE r.week_start = ?",
@@ -71,6 +73,7 @@ class Reports:
         return StoredReport(content=rows[0][0], basis=rows[0][1]) if rows else None
 
     def kept(self, before: date, limit: int) -> list[str]:
+        """Return the newest reports of weeks that began before a day, the newest first."""
         rows = self._database.rows(
             "SELECT r.report_json FROM weekly_reports AS r JOIN report_bases AS b ON b.week_start = r.week_start"
             " WHERE r.week_start < ? ORDER BY r.week_start DESC LIMIT ?",
@@ -79,18 +82,22 @@ class Reports:
         return [row[0] for row in rows]
 
     def bases(self) -> dict[date, int]:
+        """Return what each report was made of, by the Monday of its week."""
         rows = self._database.rows("SELECT week_start, basis FROM report_bases")
         return {date.fromisoformat(monday): basis for monday, basis in rows}
 
     def installed_at(self) -> datetime | None:
+        """Return the moment at which this program first used the database."""
         return to_moment(self._database.rows("SELECT min(applied_at) FROM schema_migrations")[0][0])
 
     def note_basis(self, monday: date, basis: int) -> None:
+        """Note that a report, made of other revisions, would say what it says."""
         self._database.connection.execute(
             "INSERT OR REPLACE INTO report_bases (week_start, basis) VALUES (?, ?)", (monday.isoformat(), basis)
         )
 
     def coverage(self, *, graded: int, open_sessions: int, since: datetime, until: datetime) -> Coverage:
+        """Count the files that were written last from `since` until before `until` and have no grade, by why."""
         rows = self._database.rows(
             "SELECT state, reason, count(*) FROM session_files"
             " WHERE state <> 'graded' AND state IN ('skipped', 'retry', 'dead') AND written_ns >= ? AND written_ns < ?"
@@ -110,6 +117,7 @@ class Reports:
         )
 
     def from_people(self, span: Span) -> FromPeople:
+        """Count what people said of the scored sessions of a span that are finished, and what was asked for again."""
         days = (span.first.isoformat(), span.last.isoformat())
         until = _moved(span.last, 1 + _ZONES.days)
         objected = self._database.rows(
@@ -127,6 +135,7 @@ class Reports:
         return FromPeople(objected=objected[0][0], asked_again=asked_again[0][0])
 
     def verdicts(self, span: Span) -> VerdictCounts:
+        """Count the verdicts on the tasks of people that finished in a span."""
         found = self._database.rows(
             f"SELECT {', '.join(f'count(*) FILTER ({condition})' for condition in _VERDICTS)}"
             " FROM session_list AS l WHERE l.ended_at >= ?3 AND l.ended_at < ?6"
@@ -138,6 +147,7 @@ class Reports:
         return VerdictCounts(*found[0])
 
     def examples(self, why: Example, span: Span) -> tuple[str, ...]:
+        """Return up to three scored sessions that finished in a span and show `why`, those with most failures first."""
         found: list[Any] = []
         for looked_at in (_LOOKED_AT, _ALL):  # those with most failures are nearly always enough
             found = self._database.rows(

@@ -52,6 +52,7 @@ class Rollups:
         self._database = database
 
     def apply(self, changes: Changes) -> None:
+        """Add what grades changed; call it inside the transaction that saves them."""
         groups = changes.groups()
         self._add(_DAYS, groups)
         self._add(_MONTHS, by_month(groups))
@@ -72,17 +73,20 @@ class Rollups:
             self._database.connection.execute(table.clear)
 
     def groups(self, span: Span, dimensions: Collection[Dimension]) -> dict[tuple[Dimension, str], Sums]:
+        """Sum each group of some dimensions over the days of a span."""
         wanted = ", ".join(f"'{dimension}'" for dimension in sorted(dimensions))
         where, values = _within(span, f"dimension IN ({wanted}) AND", "rollups")
         rows = self._database.rows(f"SELECT dimension, name, {_TOTALS} FROM {where} GROUP BY dimension, name", values)
         return {(Dimension(row[0]), row[1]): _to_sums(row[2:]) for row in rows}
 
     def group(self, dimension: Dimension, name: str, span: Span) -> Sums:
+        """Sum one group over the days of a span."""
         where, values = _within(span, f"dimension = '{dimension}' AND", "rollups")
         row = self._database.rows(f"SELECT {_TOTALS} FROM {where} WHERE name = ?", (*values, name))[0]
         return Sums() if row[0] is None else _to_sums(row)
 
     def days(self, span: Span, dimension: Dimension = Dimension.OVERALL, name: str = "") -> dict[date, Sums]:
+        """Sum one group on each day of a span, in order, by default all sessions; days without any are left out."""
         rows = self._database.rows(
             f"SELECT day, {', '.join(SUM_NAMES)} FROM daily_rollups"
             f" WHERE dimension = '{dimension}' AND name = ? AND day BETWEEN ? AND ? ORDER BY day",
@@ -91,6 +95,7 @@ class Rollups:
         return {date.fromisoformat(row[0]): sums for row in rows if (sums := _to_sums(row[1:])).finished}
 
     def names(self, dimension: Dimension) -> list[str]:
+        """Name the groups of a dimension that have finished sessions, those with most sessions first."""
         rows = self._database.rows(
             "SELECT name FROM monthly_rollups WHERE dimension = ? AND sessions > 0"
             " GROUP BY name ORDER BY sum(sessions) DESC, name",
@@ -99,6 +104,7 @@ class Rollups:
         return [row[0] for row in rows]
 
     def tool_steps(self, span: Span) -> list[ToolStep]:
+        """Sum what was tried next after failures of each tool, over the days of a span."""
         where, values = _within(span, "", "steps")
         rows = self._database.rows(
             f"SELECT tool, next_tool, next_command, is_retry, sum(tries), sum(worked), sum(completed),"
@@ -109,12 +115,14 @@ class Rollups:
         return [ToolStep(row[0], row[1], row[2] or None, bool(row[3]), *row[4:]) for row in rows]
 
     def days_with_sessions(self) -> list[date]:
+        """Days on which finished sessions ended, answered or not, in order."""
         rows = self._database.rows(
             "SELECT day FROM daily_rollups WHERE dimension = 'overall' AND sessions + unanswered > 0 ORDER BY day"
         )
         return [date.fromisoformat(row[0]) for row in rows]
 
     def revisions(self) -> dict[date, int]:
+        """Return how often something changed on each day."""
         rows = self._database.rows("SELECT day, revision FROM rollup_days")
         return {date.fromisoformat(day): revision for day, revision in rows}
 

@@ -1,26 +1,19 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from hypothesis import given
 from hypothesis import strategies as st
 
 from grader_daemon.archive.handing import Handing
 from grader_daemon.archive.objects import SHARD_BYTES, StoredObject
 from grader_daemon.archive.slices import Slice
+from grader_daemon.storage.sqlite.archives import ArchiveProgress
+from grader_daemon.storage.sqlite.database import IN_MEMORY
+from grader_daemon.storage.sqlite.store import SqliteStore
 
 
-class Done:
-    """What a store keeps of archives."""
-
-    def __init__(self) -> None:
-        self.digests: set[int] = set()
-
-    def those_done(self, digests: Sequence[int]) -> set[int]:
-        return self.digests & set(digests)
-
-    def note(self, digests: Sequence[int]) -> None:
-        self.digests |= set(digests)
+def nothing_done() -> ArchiveProgress:
+    """What a new store keeps of archives."""
+    return SqliteStore(IN_MEMORY).archives
 
 
 def stored(name: str, size: int = 10) -> StoredObject:
@@ -32,7 +25,7 @@ SMALL = [stored("a.tar"), stored("b.json")]
 
 
 def test_objects_are_handed_out_together_and_a_large_one_in_slices() -> None:
-    handing = Handing([SMALL, [LARGE]], Done())
+    handing = Handing([SMALL, [LARGE]], nothing_done())
 
     assert [handing.next() for _ in range(5)] == [
         [Slice(SMALL[0]), Slice(SMALL[1])],
@@ -44,7 +37,7 @@ def test_objects_are_handed_out_together_and_a_large_one_in_slices() -> None:
 
 
 def test_an_object_with_more_than_expected_goes_on_before_all_else() -> None:
-    handing = Handing([SMALL, [LARGE]], Done())
+    handing = Handing([SMALL, [LARGE]], nothing_done())
     task = handing.next()
     assert task is not None
 
@@ -56,7 +49,7 @@ def test_an_object_with_more_than_expected_goes_on_before_all_else() -> None:
 
 
 def test_of_an_object_that_has_ended_no_more_is_handed_out() -> None:
-    handing = Handing([SMALL], Done())
+    handing = Handing([SMALL], nothing_done())
     handing.next()
     handing.finish([Slice(SMALL[0])], goes_on=[Slice(SMALL[0])], left=[], failed=set())
     assert handing.next() == [Slice(SMALL[0], 1)]
@@ -67,7 +60,7 @@ def test_of_an_object_that_has_ended_no_more_is_handed_out() -> None:
 
 
 def test_an_object_is_done_when_all_of_its_slices_are() -> None:
-    done = Done()
+    done = nothing_done()
     handing = Handing([[LARGE]], done)
     first, second, third = [Slice(LARGE, number) for number in range(3)]
     assert [handing.next() for _ in range(3)] == [[first], [second], [third]]
@@ -76,16 +69,16 @@ def test_an_object_is_done_when_all_of_its_slices_are() -> None:
         handing.finish([third], goes_on=[], left=[], failed=set()),
         handing.finish([first], goes_on=[first], left=[], failed=set()),
     ]
-    assert LARGE.digest not in done.digests
+    assert not done.those_done([LARGE.digest])
     sizes.append(handing.finish([second], goes_on=[second], left=[], failed=set()))
 
     assert sum(sizes) == LARGE.bytes
-    assert LARGE.digest in done.digests
+    assert done.those_done([LARGE.digest])
     assert Handing([[LARGE]], done).next() is None
 
 
 def test_the_next_run_goes_on_behind_what_is_done() -> None:
-    done = Done()
+    done = nothing_done()
     handing = Handing([[*SMALL, LARGE]], done)
     task = handing.next()
     assert task is not None
@@ -99,18 +92,18 @@ def test_the_next_run_goes_on_behind_what_is_done() -> None:
 
 
 def test_what_could_not_be_read_is_not_done_and_no_more_of_it_is_handed_out() -> None:
-    done = Done()
+    done = nothing_done()
     handing = Handing([[LARGE], SMALL], done)
     assert handing.next() == [Slice(LARGE)]
 
     assert handing.finish([Slice(LARGE)], goes_on=[], left=[], failed={"large.tar"}) == LARGE.bytes
 
     assert handing.next() == [Slice(each) for each in SMALL]
-    assert done.digests == set()
+    assert not done.those_done([LARGE.digest])
 
 
 def test_what_nobody_came_to_is_handed_out_again() -> None:
-    done = Done()
+    done = nothing_done()
     handing = Handing([SMALL], done)
     task = handing.next()
     assert task is not None
@@ -118,11 +111,11 @@ def test_what_nobody_came_to_is_handed_out_again() -> None:
     handing.finish(task, goes_on=[], left=task[1:], failed=set())
 
     assert handing.next() == task[1:]
-    assert done.digests == {SMALL[0].digest}
+    assert done.those_done([each.digest for each in SMALL]) == {SMALL[0].digest}
 
 
 def test_behind_a_slice_that_ended_its_reader_the_next_is_tried_but_no_third() -> None:
-    handing = Handing([SMALL], Done())
+    handing = Handing([SMALL], nothing_done())
     handing.next()
 
     assert handing.skip(Slice(SMALL[1])) == 10
@@ -139,7 +132,7 @@ def test_every_slice_is_handed_out_once_in_whatever_order_they_end(slices: list[
         stored(f"{number}.tar", data.draw(st.sampled_from([10, 4 * SHARD_BYTES]))) for number in range(len(slices))
     ]
     ends = dict(zip(objects, slices, strict=True))
-    done = Done()
+    done = nothing_done()
     handing = Handing([[each] for each in objects], done)
     hands: list[list[Slice]] = []
     finished: list[Slice] = []
@@ -154,4 +147,5 @@ def test_every_slice_is_handed_out_once_in_whatever_order_they_end(slices: list[
         finished += [each for each in task if each.number < ends[each.stored]]
 
     assert sorted(finished, key=str) == sorted((Slice(each, n) for each in objects for n in range(ends[each])), key=str)
-    assert {each.digest for each in objects} <= done.digests
+    digests = [each.digest for each in objects]
+    assert done.those_done(digests) == set(digests)

@@ -1,1 +1,0 @@
-"""Small protocols of parts of the store."""
