@@ -12,20 +12,18 @@ from grader_daemon.storage.sqlite.alerts import Alerts
 from grader_daemon.storage.sqlite.archives import ArchiveProgress
 from grader_daemon.storage.sqlite.calibrations import Calibrations
 from grader_daemon.storage.sqlite.changes import ChangeFeed
-from grader_daemon.storage.sqlite.daemon import DaemonState
 from grader_daemon.storage.sqlite.feedback import Feedbacks
 from grader_daemon.storage.sqlite.fleet import FleetCopies
 from grader_daemon.storage.sqlite.grades import Grades
 from grader_daemon.storage.sqlite.issues import Issues
-from grader_daemon.storage.sqlite.jobs import JobRuns
 from grader_daemon.storage.sqlite.ledger import Ledger
 from grader_daemon.storage.sqlite.listing import SessionList
-from grader_daemon.storage.sqlite.outbox import Outbox
 from grader_daemon.storage.sqlite.quality import QualityChecks
 from grader_daemon.storage.sqlite.repeats import Repeats
 from grader_daemon.storage.sqlite.reports import Reports
 from grader_daemon.storage.sqlite.rivals import Rivals
 from grader_daemon.storage.sqlite.rollups import Rollups
+from grader_daemon.storage.sqlite.runs import DaemonState, JobRuns, Outbox
 from grader_daemon.storage.sqlite.versions import ObservedVersions
 
 

@@ -15,7 +15,7 @@ from grader_daemon.daemon.health import Pulse
 from grader_daemon.daemon.scheduler import Scheduler
 from grader_daemon.errors import DeliveryError, GraderError, StoreError
 from grader_daemon.storage.records import JobHistory
-from grader_daemon.storage.sqlite.jobs import JobRuns
+from grader_daemon.storage.sqlite.runs import JobRuns
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import Clock
 from tests.strategies import NOW

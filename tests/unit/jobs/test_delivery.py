@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from grader_daemon.errors import DeliveryError, StoreError
 from grader_daemon.integrations.receivers import Receiver, Webhook
 from grader_daemon.jobs.delivery import Delivery
-from grader_daemon.storage.sqlite.outbox import Outbox
+from grader_daemon.storage.sqlite.runs import Outbox
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import Clock
 from tests.strategies import NOW
