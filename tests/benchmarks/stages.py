@@ -31,7 +31,7 @@ STAGES: Mapping[str, tuple[str, ...]] = {
     "grade": ("grader_daemon.grading:Grader.grade",),
     "name calls": ("grader_daemon.pipeline.examine:calls_of",),
     "save": ("grader_daemon.pipeline.ingest:Ingest.save",),
-    "  rivals": ("grader_daemon.storage.sqlite.rivals:Rivals.related",),
+    "  rivals": ("grader_daemon.storage.sqlite.sessions:Rivals.related",),
     "  grades": ("grader_daemon.pipeline.commit:save_grades",),
     "  ledger rows": ("grader_daemon.storage.sqlite.store:SqliteStore.save_entries",),
 }

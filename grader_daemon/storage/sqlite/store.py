@@ -19,11 +19,10 @@ from grader_daemon.storage.sqlite.issues import Issues
 from grader_daemon.storage.sqlite.ledger import Ledger
 from grader_daemon.storage.sqlite.listing import SessionList
 from grader_daemon.storage.sqlite.quality import QualityChecks
-from grader_daemon.storage.sqlite.repeats import Repeats
 from grader_daemon.storage.sqlite.reports import Reports
-from grader_daemon.storage.sqlite.rivals import Rivals
 from grader_daemon.storage.sqlite.rollups import Rollups
 from grader_daemon.storage.sqlite.runs import DaemonState, JobRuns, Outbox
+from grader_daemon.storage.sqlite.sessions import Repeats, Rivals
 from grader_daemon.storage.sqlite.versions import ObservedVersions
 
 

@@ -1,9 +1,10 @@
-"""Graded sessions that may be the same as another one, found at a cost that does not grow with how many share a key.
+"""Graded sessions beside others: those that may be the same, and those in which the same was asked for.
 
-Only those are asked for that can beat a session or be beaten by it (`domain.identity.beaten_by`). Of all sessions of a
-chain or a conversation that have a grade, none beats another one; so the newest link stands for all links, the earliest
-end for all of a conversation, and who is beaten loses its grade and is not found again. Of forks that share their first
-call the latest are compared.
+Sessions that may be the same are found at a cost that does not grow with how many share a key. Only those are asked for
+that can beat a session or be beaten by it (`domain.identity.beaten_by`). Of all sessions of a chain or a conversation
+that have a grade, none beats another one; so the newest link stands for all links, the earliest end for all of a
+conversation, and who is beaten loses its grade and is not found again. Of forks that share their first call the latest
+are compared.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from datetime import timedelta
 from typing import Any
 
 from grader_daemon.domain.identity import Identity
+from grader_daemon.domain.repeats import Asked, Place, Stretch
 from grader_daemon.storage.sqlite.database import Database, listed
-from grader_daemon.storage.sqlite.rows import to_identity, to_text
+from grader_daemon.storage.sqlite.rows import known_moment, to_identity, to_moment, to_text
 
 _SELECT = (
     "SELECT d.session_id, d.format, g.session_file, d.unit_key, f.written_ns, d.state, d.messages,"
@@ -45,6 +47,19 @@ _FORKS = (
     f"{_SELECT} d.first_call = ? AND d.session_id <> ? ORDER BY d.updated_at DESC, d.session_id LIMIT {_MOST_FORKS}"
 )
 _MICROSECOND = timedelta(microseconds=1)
+
+_SHARED = (
+    "SELECT place.key FROM json_each(?) AS place WHERE EXISTS (SELECT 1 FROM session_details AS d"
+    " WHERE d.request = json_extract(place.value, '$[0]') AND d.session_id <> json_extract(place.value, '$[1]'))"
+)
+_ASKED = (
+    "SELECT d.session_id, coalesce(d.started_at,"
+    " (SELECT g.session_start FROM session_grades AS g WHERE g.session_id = d.session_id)), d.ended_at, d.asked_again"
+    " FROM session_details AS d WHERE d.request = ?"
+)
+_BEFORE = f"{_ASKED} AND (d.ended_at, d.session_id) < (?, ?) ORDER BY d.ended_at DESC, d.session_id DESC LIMIT ?"
+_FROM = f"{_ASKED} AND (d.ended_at, d.session_id) >= (?, ?) ORDER BY d.ended_at, d.session_id LIMIT ?"
+"""Grades of earlier versions have no `started_at`; where it is, it says the same, and is nearer."""
 
 
 class Rivals:
@@ -94,3 +109,33 @@ class Rivals:
             _ORIGINAL_UP_TO_THEN, (*conversation, to_text(began), to_text(began))
         )
         return originals + rows(_COPIES, (*conversation, to_text(ended)))
+
+
+class Repeats:
+    """Sessions of one request, in the order in which they ended; of the sessions, the column `asked_again`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def shared(self, places: Sequence[Place]) -> list[Place]:
+        """Return those of some places whose request another session shares."""
+        asked = listed([(place.request, place.session_id) for place in places])
+        return [places[key] for (key,) in self._database.rows(_SHARED, (asked,))]
+
+    def around(self, place: Place, *, reach: int) -> Stretch:
+        """Return the sessions of its request around a place: at most `reach` before it, one more at and behind it."""
+        key = (place.request, to_text(place.ended_at), place.session_id)
+        before = [_to_asked(row) for row in self._database.rows(_BEFORE, (*key, reach))]
+        following = [_to_asked(row) for row in self._database.rows(_FROM, (*key, reach + 1))]
+        return Stretch.of(before[::-1], following, reach=reach)
+
+    def note(self, changes: Sequence[tuple[str, str | None]]) -> None:
+        """Write for some sessions in which other one the same was asked for again; call it inside a transaction."""
+        self._database.connection.executemany(
+            "UPDATE session_details SET asked_again = ?2 WHERE session_id = ?1", changes
+        )
+
+
+def _to_asked(row: tuple[str, str | None, str, str | None]) -> Asked:
+    session_id, started_at, ended_at, again = row
+    return Asked(session_id, to_moment(started_at), known_moment(ended_at), again)
