@@ -17,12 +17,12 @@ from grader_daemon.archive.handing import Handing
 from grader_daemon.archive.objects import Archive, shards_of
 from grader_daemon.archive.shard import ShardResult
 from grader_daemon.archive.slices import Slice
+from grader_daemon.archive.store import ArchiveProgress
 from grader_daemon.archive.unpacking import Unreadable
 from grader_daemon.archive.workers import Ended, Workers
 from grader_daemon.domain.unit import shown_path
 from grader_daemon.pipeline.commit import IngestResult
 from grader_daemon.pipeline.examine import Examined, Examiner
-from grader_daemon.storage.sqlite.archives import ArchiveProgress
 
 _AHEAD: Final = 2
 """So many tasks for each worker are handed out: one that is done finds another one waiting."""

@@ -8,8 +8,8 @@ from typing import Final
 
 from grader_daemon.archive.objects import SHARD_BYTES, StoredObject
 from grader_daemon.archive.slices import Slice
+from grader_daemon.archive.store import ArchiveProgress
 from grader_daemon.domain.unit import shown_path
-from grader_daemon.storage.sqlite.archives import ArchiveProgress
 
 _AHEAD: Final = 3
 """So many slices are handed out behind one that goes on: others than its reader need not wait."""

@@ -10,9 +10,10 @@ import gc
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module
+from typing import Final
 
 import click
 
@@ -21,11 +22,12 @@ from grader_daemon.cli import output
 from grader_daemon.cli.options import Group, fleet_option, settings_options
 from grader_daemon.errors import ConfigurationError, GraderError, NoDatabaseError, OutputError
 from grader_daemon.setting_sources import TRACEBACK_VARIABLE, meant
+from grader_daemon.wings import WINGS
 
 _COMPLETION = "_GRADER_DAEMON_COMPLETE"
 """By this variable a shell asks what a Tab may mean."""
 
-_COMMANDS = {
+_OF_THE_CORE = {
     "run": ("run", "Watch the folders and grade sessions as they finish."),
     "grade": ("grade", "Grade files or folders now; no daemon is needed."),
     "forget": ("forget", "Forget files that could not be graded or were skipped."),
@@ -68,6 +70,25 @@ _COMMANDS = {
 
 """Where each command is, `command` of that module unless it is named, and its line of help."""
 
+_BEHIND: Final = {"backfill": ("archive",)}
+"""Behind which command of the core those of wings are listed; others stand at the end."""
+
+
+def _commands() -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yield all commands in the order of the help: their names, where they are, and their lines of help."""
+    of_wings = {
+        name: (f"grader_daemon.{wing.name}.{where}", help_line)
+        for wing in WINGS
+        for name, (where, help_line) in wing.commands.items()
+    }
+    for name, (where, help_line) in _OF_THE_CORE.items():
+        yield name, (f"grader_daemon.cli.{where}", help_line)
+        yield from ((other, of_wings.pop(other)) for other in _BEHIND.get(name, ()))
+    yield from of_wings.items()
+
+
+_COMMANDS: Final = dict(_commands())
+
 
 class _Commands(Group):
     """Knows the names of its commands without importing them."""
@@ -79,7 +100,7 @@ class _Commands(Group):
         if cmd_name not in _COMMANDS:
             return None
         module, _, name = _COMMANDS[cmd_name][0].partition(":")
-        command = getattr(import_module(f"grader_daemon.cli.{module}"), name or "command")
+        command = getattr(import_module(module), name or "command")
         assert isinstance(command, click.Command)
         return command
 

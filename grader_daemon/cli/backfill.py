@@ -17,38 +17,25 @@ from grader_daemon.reports.numbers import count
 
 
 @click.command("backfill")
-@click.argument("archive", required=False)
 @asks
 @since_options
 @click.option("--source", type=click.Choice(list(ROOTS)), help="Only of this source, whether it is enabled or not.")
 @click.option("--jobs", type=Whole(1, 64), default=1, show_default=True, help="Processes that examine files.")
-@click.option("--scheduler", metavar="URL", help="Have the Dask cluster of this scheduler examine the archive.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be graded.")
 @json_option
 def command(
     *,
     grader: SelfGrader,
-    archive: str | None,
     since: datetime | None,
     source: str | None,
     jobs: int,
-    scheduler: str | None,
     dry_run: bool,
     as_json: bool,
 ) -> int:
     """Grade everything that is not graded yet. It may be stopped at any time and started again.
 
-    An ARCHIVE is a folder or a file, here or at an address as in s3://bucket/sessions, with sessions of any agent,
-    plain or packed (.gz, .zst, .tar): see docs/archives.md.
+    For sessions that lie elsewhere there is `archive`.
     """
-    if archive is not None:
-        if dry_run or since is not None or source is not None:
-            raise click.UsageError("an archive is graded whole: leave --dry-run, --since, --days and --source out")
-        from grader_daemon.cli.archive import grade_archive  # others need not wait for it
-
-        return grade_archive(grader, archive, workers=jobs, scheduler=scheduler, as_json=as_json)
-    if scheduler is not None:
-        raise click.UsageError("--scheduler is for an archive: name one")
     if not dry_run:
         grader.migrate()
     files = grader.grading.ungraded_files(since=since, source=source)

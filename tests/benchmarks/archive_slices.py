@@ -17,7 +17,7 @@ from time import perf_counter, process_time
 import msgspec
 
 from grader_daemon import SelfGrader
-from grader_daemon.api.archive import Archive, backfill_archive, cluster
+from grader_daemon.archive.graded_archive import Archive, backfill_archive, cluster
 
 
 class Spent(msgspec.Struct, frozen=True):

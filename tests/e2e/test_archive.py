@@ -1,4 +1,4 @@
-"""`backfill ARCHIVE` on a real Dask cluster: interrupted, with workers that end, and from object storage."""
+"""`archive` on a real Dask cluster: interrupted, with workers that end, and from object storage."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 from grader_daemon import SelfGrader
-from grader_daemon.api.archive import Archive, ShardDone, backfill_archive, cluster
 from grader_daemon.archive import driver, workers
+from grader_daemon.archive.graded_archive import Archive, ShardDone, backfill_archive, cluster
 from grader_daemon.archive.objects import import_package, shards_of
 from grader_daemon.archive.slices import Slice
 from grader_daemon.pipeline.examine import Examiner
@@ -215,7 +215,7 @@ def test_the_command_tells_what_came_of_an_archive(archive: Path, tmp_path: Path
 
     first, second = (
         subprocess.run(
-            [sys.executable, "-m", "grader_daemon", "backfill", "old", "--jobs", "2", "--db-path", "grades.db"],
+            [sys.executable, "-m", "grader_daemon", "archive", "old", "--jobs", "2", "--db-path", "grades.db"],
             cwd=tmp_path,
             env=environment(tmp_path, {}),
             capture_output=True,
@@ -239,9 +239,9 @@ def without_progress(lines: str) -> str:
     return "".join(line for line in lines.splitlines(keepends=True) if not line.endswith(" so far\n"))
 
 
-def backfill(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+def archived(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "grader_daemon", "backfill", "old", "--db-path", "grades.db", *options],
+        [sys.executable, "-m", "grader_daemon", "archive", "old", "--db-path", "grades.db", *options],
         cwd=folder,
         env=environment(folder, {}),
         capture_output=True,
@@ -261,7 +261,7 @@ def test_archives_that_are_made_to_do_harm_are_told_in_a_line_each_and_the_other
     (archive / "a-deep.tar.gz").write_bytes(deep)
     (archive / "b-long.tar.gz").write_bytes(long)
 
-    ended = backfill(tmp_path)
+    ended = archived(tmp_path)
 
     first, second = sorted(without_progress(ended.stderr).splitlines())
     assert first.startswith(f"grader-daemon: {archive}/a-deep.tar.gz: a-deep/d/d/")
@@ -309,7 +309,7 @@ def test_sessions_that_are_copies_of_others_are_told(archive: Path, tmp_path: Pa
         copy.parent.mkdir(exist_ok=True)
         copy.write_bytes((archive / f"00/sessions/{copy.name}").read_bytes())
 
-    ended = backfill(tmp_path)
+    ended = archived(tmp_path)
 
     assert ended.stdout == (
         "123 graded\n3 of them are copies or earlier parts of others: such a session has one grade.\n"
@@ -321,7 +321,7 @@ def test_what_a_killed_command_has_handed_out_does_not_keep_workers_busy(
 ) -> None:
     """What a worker has begun it ends: a slice, not an object."""
     (tmp_path / "old/all.tar.gz").write_bytes(many_times(archive, 40))
-    command = [sys.executable, "-m", "grader_daemon", "backfill", "old", "--db-path", "other.db"]
+    command = [sys.executable, "-m", "grader_daemon", "archive", "old", "--db-path", "other.db"]
     with own_cluster() as client:
         process = subprocess.Popen(
             [*command, "--scheduler", client.scheduler.address], cwd=tmp_path, env=environment(tmp_path, {})

@@ -42,7 +42,7 @@ TABLES = {
     "alert_streams": "the detector of each stream that is watched",
     "alert_position": "how far the watch has read",
     "alert_silences": "what nothing is told of, and until when",
-    "archive_objects": "which objects of archives `backfill` has graded",
+    "archive_objects": "which objects of archives `archive` has graded",
     "grade_changes": "what changed, in one order, for those who follow",
     "feed_positions": "how far each of them has read that keeps its place here",
     "observed_versions": "versions of skills and configuration files as they were seen on disk",

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from grader_daemon.domain.counting import Changes
 from grader_daemon.storage.sqlite.alerts import Alerts
-from grader_daemon.storage.sqlite.archives import ArchiveProgress
 from grader_daemon.storage.sqlite.calibrations import Calibrations
 from grader_daemon.storage.sqlite.changes import ChangeFeed
 from grader_daemon.storage.sqlite.feedback import Feedbacks
@@ -47,7 +46,6 @@ class SqliteStore(Ledger):
         self.rivals = Rivals(self)
         self.daemon = DaemonState(self)
         self.changes = ChangeFeed(self)
-        self.archives = ArchiveProgress(self)
         self.observed = ObservedVersions(self)
         self.fleet = FleetCopies(self)
         if not read_only and self._lacks_rollups():

@@ -6,14 +6,14 @@ from hypothesis import strategies as st
 from grader_daemon.archive.handing import Handing
 from grader_daemon.archive.objects import SHARD_BYTES, StoredObject
 from grader_daemon.archive.slices import Slice
-from grader_daemon.storage.sqlite.archives import ArchiveProgress
+from grader_daemon.archive.store import ArchiveProgress
 from grader_daemon.storage.sqlite.database import IN_MEMORY
 from grader_daemon.storage.sqlite.store import SqliteStore
 
 
 def nothing_done() -> ArchiveProgress:
     """What a new store keeps of archives."""
-    return SqliteStore(IN_MEMORY).archives
+    return ArchiveProgress(SqliteStore(IN_MEMORY))
 
 
 def stored(name: str, size: int = 10) -> StoredObject:

@@ -1,4 +1,4 @@
-"""``backfill ARCHIVE`` that is not begun; the rest is tried in `tests/e2e/test_archive`."""
+"""``archive`` that is not begun; the rest is tried in `tests/e2e/test_archive`."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from tests.unit.cli.conftest import Run
     ("options", "says"),
     [
         pytest.param(["nowhere"], "no such file or folder", id="no-archive"),
-        pytest.param(["old", "--since", "7d"], "an archive is graded whole", id="since"),
-        pytest.param(["--scheduler", "tls://x:1"], "--scheduler is for an archive", id="scheduler-alone"),
+        pytest.param(["--scheduler", "tls://x:1"], "missing argument 'URL'", id="scheduler-alone"),
     ],
 )
 def test_what_cannot_be_done_is_told_in_a_line(home: Path, run: Run, options: list[str], says: str) -> None:
     (home / "old").mkdir()
 
-    ended = run(home, "backfill", *options)
+    ended = run(home, "archive", *options)
 
     assert ended.returncode == 2
     assert says in ended.stderr

@@ -10,6 +10,7 @@ from grader_daemon import bootstrap
 from grader_daemon.api.context import GraderContext
 from grader_daemon.archive.driver import ShardDone, grade_archive
 from grader_daemon.archive.objects import Archive, import_package
+from grader_daemon.archive.store import ArchiveProgress
 from grader_daemon.errors import InputError
 
 __all__ = ["Archive", "ShardDone", "backfill_archive", "cluster"]
@@ -42,7 +43,7 @@ def backfill_archive(context: GraderContext, archive: Archive, client: Any) -> I
         client,
         ingest.examiner,
         save=ingest.save_examined,
-        done=store.archives,
+        done=ArchiveProgress(store),
         batch=settings.batch_sessions,
         now=context.now(),
     )

@@ -1,4 +1,4 @@
-"""``backfill ARCHIVE``: old sessions, on a cluster."""
+"""``archive``: old sessions, on a cluster."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import time
 from collections import Counter
 from typing import Final
 
+import click
+
 from grader_daemon import IngestOutcome, IngestResult
-from grader_daemon.api.archive import Archive, ShardDone, backfill_archive, cluster
 from grader_daemon.api.grader import SelfGrader
+from grader_daemon.archive.graded_archive import Archive, ShardDone, backfill_archive, cluster
 from grader_daemon.cli import output
+from grader_daemon.cli.options import Whole, asks, json_option
 from grader_daemon.cli.outcomes import is_trouble, tell_outcomes
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.reports.numbers import count
@@ -22,13 +25,23 @@ _FIRST_SECONDS: Final = 2.0
 _COPIES: Final = (SkipReason.COPY, SkipReason.SUPERSEDED)
 
 
-def grade_archive(grader: SelfGrader, url: str, *, workers: int, scheduler: str | None, as_json: bool) -> int:
-    """Grade an archive with a progress bar, tell what came of it, and return the exit code."""
+@click.command("archive")
+@click.argument("url")
+@asks
+@click.option("--jobs", type=Whole(1, 64), default=1, show_default=True, help="Processes that examine files.")
+@click.option("--scheduler", metavar="URL", help="Have the Dask cluster of this scheduler examine the archive.")
+@json_option
+def command(*, grader: SelfGrader, url: str, jobs: int, scheduler: str | None, as_json: bool) -> int:
+    """Grade an archive of old sessions. It may be stopped at any time and started again.
+
+    URL is a folder or a file, here or at an address as in s3://bucket/sessions, with sessions of any agent, plain or
+    packed (.gz, .zst, .tar): see docs/archives.md.
+    """
     archive = Archive(url)
     # A terminal is told how much is left, which takes a look at all names first.
     total = sum(stored.bytes for stored in archive.objects()) if sys.stderr.isatty() else 0
     summary = _Summary(archive.url, tells=not total)
-    with cluster(workers=workers, scheduler=scheduler) as client, output.progress("Grading", total) as advance:
+    with cluster(workers=jobs, scheduler=scheduler) as client, output.progress("Grading", total) as advance:
         for part in backfill_archive(grader.context, archive, client):
             summary.add(part)
             advance(part.bytes)
