@@ -6,7 +6,7 @@ from ipaddress import ip_address
 
 
 def is_this_machine(host: str) -> bool:
-    """Whether the host of a URL is the machine that this program runs on."""
+    """Return whether the host of a URL is this machine."""
     try:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:

@@ -27,12 +27,12 @@ class Stream(msgspec.Struct, frozen=True, order=True):
 
     @property
     def is_scheduled(self) -> bool:
-        """Whether it is of runs that a schedule began; all others are of tasks of persons."""
+        """True for scheduled runs; all other streams are of tasks of persons."""
         return (self.dimension, self.name) == SCHEDULED
 
 
 class Observation(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """What the watch knows of one finished session. `ended_on` is its day (ISO 8601) where the person lives.
+    """A finished session as the watch sees it. `ended_on` is its day (ISO 8601) where the person lives.
 
     Of an interrupted session `efficiency` and `quality` are None, and `task_completed` too unless it was cut short.
     `scheduled` says that no person began it, but a schedule.
@@ -56,21 +56,21 @@ class Observation(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class AlertKind(StrEnum):
-    """What raised it: the sequential detector, or a plain threshold of `rules.toml`."""
+    """Trigger of an alert: the sequential detector, or a plain threshold of `rules.toml`."""
 
     DEGRADATION = "degradation"
     THRESHOLD = "threshold"
 
 
 class AlertLevel(StrEnum):
-    """How bad it is."""
+    """Severity of an alert."""
 
     WARNING = "warning"
     CRITICAL = "critical"
 
 
 class DropCause(StrEnum):
-    """Why a metric fell, as far as that is beyond chance: other work came in, or the same work got worse."""
+    """Cause of a drop in a metric, as far as that is beyond chance: other work came in, or the same work got worse."""
 
     MIX = "mix"
     WORK = "work"
@@ -79,7 +79,7 @@ class DropCause(StrEnum):
 
 
 class StreamDrop(msgspec.Struct, frozen=True, kw_only=True):
-    """How a stream stood before and stands since the drop, on the metric's own scale.
+    """A stream before and since the drop, on the metric's own scale.
 
     Rates are 0 to 1 (`FAILURE_RATE`: failures per call), efficiency and quality 1 to 5.
     """

@@ -13,7 +13,7 @@ Vector = Sequence[float]
 Matrix = list[list[float]]
 
 _PRECISION = 1e-8
-"""Of the solution of `approach`: the length of what is left by that of the right side."""
+"""Tolerance of `approach`: the length of the residual, relative to that of the right side."""
 
 
 def dot(left: Vector, right: Vector) -> float:

@@ -1,4 +1,4 @@
-"""What a session shows: counts, failures, how it ended and what it was about."""
+"""The analysis of a session: counts, failures, its end and its subject."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from grader_daemon.domain.session_features import NO_FEATURES, Features
 
 
 class SessionState(StrEnum):
-    """Is the session finished? Only `COMPLETE` and `INTERRUPTED` ones count in statistics."""
+    """State of a session. Only `COMPLETE` and `INTERRUPTED` ones count in statistics."""
 
     COMPLETE = "complete"
     INTERRUPTED = "interrupted"
@@ -56,7 +56,7 @@ DIVIDED: Final = frozenset({Category.SYNTAX_ERROR, Category.COMMAND_FAILED, Cate
 
 
 class CallStatus(StrEnum):
-    """What one tool result says about its call.
+    """Status of a tool call, by its result.
 
     `GUARDED` is a call that the agent's guard against loops refused to run: the same had been done again and again.
     """
@@ -71,7 +71,7 @@ class CallStatus(StrEnum):
 
 
 class FailureKind(StrEnum):
-    """What a failure meant to the session. A probe is a look at what may not be there, and no error."""
+    """Role of a failure in its session. A probe is a look at what may not be there, and no error."""
 
     HARMFUL = "harmful"
     RECOVERED = "recovered"
@@ -79,7 +79,7 @@ class FailureKind(StrEnum):
 
 
 class Step(msgspec.Struct, frozen=True, gc=False):
-    """What an agent did next after a failure: a tool, for shells the family of the command, and whether it worked.
+    """The step after a failure: a tool, for shells the family of the command, and whether it worked.
 
     `worked` is None when the call was not run, was refused or interrupted, or its result is not known.
     """
@@ -110,17 +110,17 @@ class Failure(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def finest(self) -> str:
-        """What it is called: the finer kind, else the category."""
+        """Name of the failure: the finer kind, else the category."""
         return self.subcategory or self.category
 
     @property
     def is_error(self) -> bool:
-        """Does it count as an error? A probe does not."""
+        """True if it counts as an error; a probe does not."""
         return self.kind is not FailureKind.PROBE
 
 
 class ErrorSign(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """What failures of one cause have in common, and one of them as an example.
+    """The common cause of failures, with one of them as an example.
 
     `signal` is the line that says what went wrong, its variable parts replaced; `example` is that line as it was,
     redacted. `fingerprint` is a digest of tool, command, category and signal, with the version of the method in front.
@@ -136,14 +136,14 @@ class ErrorSign(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Called(NamedTuple):
-    """What was called: a tool, and of a shell the family of the command ("git push")."""
+    """The target of a call: a tool, and of a shell the family of the command ("git push")."""
 
     tool: str
     command: str | None
 
 
 class ToolUse(msgspec.Struct, frozen=True, gc=False):
-    """How often a session called a tool, and how many of these calls failed."""
+    """Number of calls of a tool in a session, and of those that failed."""
 
     tool: str
     calls: int
@@ -151,7 +151,7 @@ class ToolUse(msgspec.Struct, frozen=True, gc=False):
 
 
 class WorkDone(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """What was asked for and done, redacted; see the fields of `Grade` of these names."""
+    """Request and work of a session, redacted; see the fields of `Grade` of these names."""
 
     request_words: str | None = None
     answer_beginning: str | None = None

@@ -87,7 +87,7 @@ class Span(msgspec.Struct, frozen=True):
 
     @property
     def days(self) -> int:
-        """How many."""
+        """Number of days in the span."""
         return (self.last - self.first).days + 1
 
     def whole_months(self) -> Span | None:

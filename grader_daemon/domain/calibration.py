@@ -1,4 +1,4 @@
-"""What was learned from people's labels, and what is known of how far verdicts can be trusted."""
+"""Calibration by people's labels, and the reliability of verdicts."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.verdict import CompletionPolicy, VerdictBy, VerdictCounts, VerdictSetting
 
 FEWEST_LABELS = 50
-"""With fewer labels of their own, people are told that nothing is calibrated for them yet."""
+"""Fewest labels of one's own for a calibration; with fewer, users are told that verdicts are not calibrated for them
+yet.
+"""
 
 
 class Agreement(msgspec.Struct, frozen=True, kw_only=True):
-    """How far verdicts agree with people, on sessions that were not learned from; each with its 95 % interval.
+    """Agreement of verdicts with people, on sessions that were not learned from; each with its 95 % interval.
 
     `brier` (0 is best) and `ece`, the expected calibration error (0 to 1), are of probabilities; a verdict without one
     counts as certain. `mcc` (Matthews correlation, -1 to 1), `kappa` (Cohen's) and `auc` (0 to 1) are best at 1.
@@ -36,7 +38,7 @@ class ReliabilityBin(msgspec.Struct, frozen=True):
 
 
 class Trust(msgspec.Struct, frozen=True, kw_only=True):
-    """How far the verdicts of the policy `version`, in force now, can be trusted; `by` is who decides under it.
+    """Reliability of the verdicts of the policy `version`, now in force; `by` is who decides under it.
 
     `labels` are those of people here that say so, 0 as long as they are fewer than `FEWEST_LABELS`. `agreement` is the
     Matthews correlation of such verdicts, -1 to 1, with these labels; None where there are none, for what was measured
@@ -53,7 +55,7 @@ class Trust(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WeightChange(msgspec.Struct, frozen=True):
-    """What a feature weighs in log-odds for one standard deviation, before and now."""
+    """Weight of a feature before and now, in log-odds for one standard deviation."""
 
     name: str
     before: float
@@ -61,7 +63,7 @@ class WeightChange(msgspec.Struct, frozen=True):
 
 
 class LabelCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """How many labels there are to learn from, by how they came: at random, as uncertain, or without being asked.
+    """Number of labels to learn from, by how they came: at random, as uncertain, or without being asked.
 
     `rewards` are those that no person gave. `left_out` are others on completion that stand: older ones, and those of
     sessions that went on, are open, are side sessions, or show nothing to learn from.
@@ -80,7 +82,7 @@ class LabelCounts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """What a calibration is based on, and what it changed.
+    """Basis and effect of a calibration.
 
     `prior` is the version of the prior that it started from, `better` whose verdict is known to be the better one, by
     labels if `by_labels`, else by the sources that the prior had not seen. `why` says in a sentence what was decided,
@@ -148,12 +150,12 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def completion_policy(self) -> CompletionPolicy:
-        """What gave verdicts from then on, if it was adopted."""
+        """The policy that gave verdicts from then on, if it was adopted."""
         return CompletionPolicy(by=self.verdict_by, model=self.model)
 
     @property
     def grader_change(self) -> GraderChange | None:
-        """What it tells of another grader that came into force with it; None if none did."""
+        """The change of grader that came into force with it; None if there was none."""
         before = self.evidence.verdicts
         if before is None:
             return None

@@ -1,4 +1,4 @@
-"""What `doctor` says: a check of the machine or the set-up, what it found, and what to do about it."""
+"""A check by `doctor` of the machine or the set-up: its finding, and what to do about it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 
 class CheckState(StrEnum):
-    """How a check came out.
+    """Result of a check.
 
     A warning works, but not as well as it could; a problem leaves sessions ungraded or endangers grades.
     """
@@ -20,7 +20,7 @@ class CheckState(StrEnum):
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """What a check found, in one line; `fix` says in another what to do, if anything."""
+    """The finding of a check, in one line; `fix` says in another what to do, if anything."""
 
     state: CheckState
     found: str

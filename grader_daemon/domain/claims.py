@@ -1,4 +1,4 @@
-"""What an agent says that it did, and what the record of its tool calls says of that."""
+"""Claims of an agent about its own work, and their support in the record of its tool calls."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 
 class ClaimKind(StrEnum):
-    """What is claimed."""
+    """Subject of a claim."""
 
     FILE_WRITTEN = "file_written"
     TESTS_PASSED = "tests_passed"
@@ -21,7 +21,7 @@ class ClaimKind(StrEnum):
 
 
 class Support(StrEnum):
-    """What the record says: it shows it, it shows nothing of it, it shows the opposite."""
+    """Result of checking a claim against the record: verified, unsupported or contradicted."""
 
     VERIFIED = "verified"
     UNSUPPORTED = "unsupported"

@@ -1,4 +1,4 @@
-"""How likely a session completed its task: a logistic model over the features of its analysis."""
+"""The probability that a session completed its task: a logistic model over the features of its analysis."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class CompletionModel(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     doubtful: tuple[float, float] = AT_ITS_WORD
 
     def is_unsure(self, likely: float) -> bool:
-        """Whether a verdict at this probability would be wrong more than two times in five."""
+        """Return whether a verdict at this probability would be wrong more than two times in five."""
         low, high = self.doubtful
         return min(low, self.threshold) <= likely < max(high, self.threshold)
 

@@ -1,4 +1,4 @@
-"""What one grade adds to the daily roll-ups: the only place that knows how sums are made of sessions."""
+"""The contribution of one grade to the daily roll-ups: the only place that knows how sums are made of sessions."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from grader_daemon.domain.session import PERSONS, SessionKind
 _Key = TypeVar("_Key")
 _Periodic = TypeVar("_Periodic", "GroupKey", "ToolStepKey")
 NAME_CHARACTERS: Final = 120
+"""Most characters of a name that comes from a session; the roll-ups know no more."""
 _BY: Final = " × "
-"""Of a name that comes from a session; the roll-ups know no more."""
 UNKNOWN: Final = "unknown"
 """Model, platform, project … of sessions that do not say theirs, so that the groups of a dimension add up to all."""
 _MONTH: Final = len("2026-11")
@@ -29,7 +29,7 @@ _SIDE: Final = SUM_NAMES.index("side")
 _SPENT: Final = SUM_NAMES[_SIDE:]
 _NOTHING_SPENT: Final = (0,) * len(_SPENT)
 _MILLIONTHS: Final = 1_000_000
-"""Of a dollar: tokens cost less than a cent, and sums must be exact."""
+"""Millionths in a dollar: tokens cost less than a cent, and sums must be exact."""
 
 
 class GroupKey(NamedTuple):
@@ -52,7 +52,7 @@ class IssueKey(NamedTuple):
 
 
 class StepKey(NamedTuple):
-    """What was done next after failures of one issue on a day. `command` is "" where there is none."""
+    """A next step after failures of one issue on a day. `command` is "" where there is none."""
 
     fingerprint: str
     day: str
@@ -61,7 +61,7 @@ class StepKey(NamedTuple):
 
 
 class ToolStepKey(NamedTuple):
-    """What was done next after failures of a tool on a day."""
+    """A next step after failures of a tool on a day."""
 
     day: str
     tool: str
@@ -83,7 +83,7 @@ class TaskKey(NamedTuple):
 
 
 class _Work(NamedTuple):
-    """What the sessions of a batch mostly share; they are summed by it first, and spread over their groups once."""
+    """Key that most sessions of a batch share; they are summed by it first, and spread over their groups once."""
 
     day: str
     task_type: str
@@ -121,7 +121,7 @@ def task_and_model(name: str) -> tuple[str, str]:
 
 
 class Changes:
-    """What a batch of grades adds to (or takes away from) the roll-ups, one entry for each row.
+    """Amounts that a batch of grades adds to (or takes away from) the roll-ups, one entry for each row.
 
     `issues` holds failures, sessions and recovered sessions; `steps` and `tool_steps` tries, those that worked,
     those in completed sessions and those after whose failure the same worked later; `tasks` sessions.
@@ -213,7 +213,7 @@ class Changes:
 
 
 def is_counted_alike(one: Grade, other: Grade) -> bool:
-    """Whether two verdicts on one session add the same to all sums, and say the same in reports of its day."""
+    """Return whether two verdicts on one session add the same to all sums, and say the same in reports of its day."""
     return _verdict_of(one) == _verdict_of(other)
 
 

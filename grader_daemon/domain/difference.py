@@ -1,4 +1,4 @@
-"""What grading again would change."""
+"""The effect of a regrade."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ColumnChange(msgspec.Struct, frozen=True, gc=False):
 
 
 class GradeChange(msgspec.Struct, frozen=True, kw_only=True):
-    """What would change in one grade.
+    """The change in one grade.
 
     `silent` are reasons that would stand no longer, `speaking` those that would stand instead (a rule whose effect
     changes is in both). `score_change` is on the 1-5 scale of the session score, None where one of them is not known.
@@ -33,7 +33,7 @@ class GradeChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ColumnDiff(msgspec.Struct, frozen=True, kw_only=True):
-    """In how many grades a column would rise, and fall; for `task_completed` from no to yes, and from yes to no.
+    """Number of grades in which a column would rise, and fall; for `task_completed` from no to yes, and from yes to no.
 
     What becomes known rises, what is known no longer falls. `before` and `after` are the means of what is known (of
     `task_completed` the rate), None where nothing is.
@@ -47,7 +47,7 @@ class ColumnDiff(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RegradeDiff(msgspec.Struct, frozen=True, kw_only=True):
-    """What grading again would change.
+    """The changes that a regrade would make.
 
     `sessions` were compared, `changed` would change. `unread` maps a reason to the number of sessions that could not be
     graded again. Rates are over the sessions that were compared and have a verdict; `verdicts_before` and

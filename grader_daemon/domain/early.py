@@ -11,17 +11,17 @@ from grader_daemon.domain.estimate import Estimate
 
 EARLY_CALLS: Final = 10
 FEWEST_TASKS: Final = 20
-"""From fewer tasks that began so no share is told."""
+"""Fewest tasks with such a start for which a share is told."""
 
 FEWEST_JUDGED: Final = 100
-"""From fewer tasks that were judged nothing is told of a session that runs."""
+"""Fewest judged tasks for which anything is told of a running session."""
 
 LEAST_AREA: Final = 0.6
 """Above it the lower end of the area under the curve must lie."""
 
 
 class EarlyCount(NamedTuple):
-    """How many finished tasks had so many errors in their first ten tool calls; `judged` by people or rewards."""
+    """Number of finished tasks with so many errors in their first ten tool calls; `judged` by people or rewards."""
 
     errors: int
     completed: bool
@@ -42,14 +42,14 @@ class EarlyErrors(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EarlyReason(StrEnum):
-    """Why nothing is told of a session that runs: too few tasks were judged, or early errors do not tell."""
+    """Reason to tell nothing of a running session: too few tasks were judged, or early errors do not tell."""
 
     TOO_FEW = "too_few"
     NOT_TELLING = "not_telling"
 
 
 class EarlyWorth(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether early errors tell how a task ends, by those tasks of 90 days that people or rewards judged.
+    """Power of early errors to predict the end of a task, by tasks of 90 days that people or rewards judged.
 
     `area` is that under the curve, 0 to 1: how often a completed task has fewer of them than one that was not. Its own
     verdicts tell nothing of it: errors speak in them. `reason` says why nothing is told of a session that runs.

@@ -22,7 +22,7 @@ _T_TERMS = (
     (3 * _Z**7 + 19 * _Z**5 + 17 * _Z**3 - 15 * _Z) / 384,
     (79 * _Z**9 + 776 * _Z**7 + 1482 * _Z**5 - 1920 * _Z**3 - 945 * _Z) / 92160,
 )
-"""What the quantile of Student's t adds to it for each power of 1 / degrees of freedom."""
+"""Terms of the quantile of Student's t, one for each power of 1 / degrees of freedom."""
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):

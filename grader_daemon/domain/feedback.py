@@ -1,4 +1,4 @@
-"""What people said of grades. Feedback is added and taken back by more of it, never changed."""
+"""Feedback of people on grades. It is added and taken back by more of it, never changed."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.verdict import VerdictBy
 
 FEWEST_DRAWN: Final = 20
-"""From so many sessions on that were drawn at random and judged, a rate of completion is told."""
+"""Fewest judged random draws for which a rate of completion is told."""
 
 FEWEST_REVIEWS: Final = 10
-"""With fewer sessions that were drawn at random and judged, nothing is put right by them."""
+"""Fewest judged random draws that correct anything."""
 
 
 class FeedbackSource(StrEnum):
-    """How it was given: by a person here or elsewhere in a fleet, or as the reward that a verifier gave a run."""
+    """Origin of feedback: a person here or elsewhere in a fleet, or the reward that a verifier gave a run."""
 
     LABEL = "label"
     CSV = "csv"
@@ -31,14 +31,14 @@ class FeedbackSource(StrEnum):
 
 
 class Sampling(StrEnum):
-    """How `review` came to ask for a session."""
+    """The reason for which `review` asked for a session."""
 
     RANDOM = "random"
     UNCERTAIN = "uncertain"
 
 
 class Feedback(msgspec.Struct, frozen=True, kw_only=True):
-    """What one person said of one session, or the verifier of a run, and what stood before.
+    """Feedback of one person on one session, or of the verifier of a run, and what stood before.
 
     `completed` and `quality` (1 to 5) are None when nothing was said of them. `digest` is that of the file that was
     judged: a session that went on since is another one to learn from. `withdraws` is the id of the feedback that this
@@ -63,7 +63,7 @@ class Feedback(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person says of a session: feedback that is not kept yet."""
+    """Feedback that is not saved yet."""
 
     session_id: str
     by: str
@@ -76,7 +76,7 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """What stands of all that was said of a session.
+    """Result of all the feedback on a session.
 
     `completed` and `quality` are the feedback whose word on it counts, `last` is what would be taken back first; all
     are None where nobody says anything. `drawn_at_random` says that `review` once asked for the session by chance.
@@ -92,7 +92,7 @@ NOTHING_SAID = Standing()
 
 
 class FleetLabel(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person said of a session of a host, there or elsewhere in a fleet.
+    """A person's label on a session of a host, given there or elsewhere in a fleet.
 
     `given_at` is by the clock of the host, or else of the fleet's database. `withdraws` and `withdraws_by` are when and
     by whom that was said which is taken back by it; None where nothing is. See `Feedback`.

@@ -8,12 +8,12 @@ from typing import Final
 import msgspec
 
 FEED_FOLLOWER: Final = "fleet"
-"""By this name what sends to a fleet keeps its place in the change feed."""
+"""Name under which the fleet pusher keeps its place in the change feed."""
 _BEHIND: Final = timedelta(minutes=1)
 _SILENT: Final = timedelta(days=1)
 _UNWATCHED: Final = timedelta(hours=1)
 _BETWEEN: Final = "/"
-"""Which the name of no host has."""
+"""Separator that occurs in no name of a host."""
 
 
 class FleetHostState(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +41,7 @@ class FleetHostState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FleetWatch(msgspec.Struct, frozen=True, kw_only=True):
-    """Who raises the alerts of a fleet and writes its reports.
+    """The member that raises the alerts of a fleet and writes its reports.
 
     Attributes:
         member: whose `fleet watch` it is; None: nobody ever watched.
@@ -67,12 +67,12 @@ def silent_hosts(fleet: FleetView, now: datetime) -> list[FleetHostState]:
 
 
 def is_unwatched(watch: FleetWatch, now: datetime) -> bool:
-    """Whether nobody came to an end with watching a fleet for an hour: no alert is raised, and no report written."""
+    """Return whether no watch of a fleet was completed for an hour: no alert is raised, and no report written."""
     return watch.worked_at is None or now - watch.worked_at > _UNWATCHED
 
 
 def is_behind(fleet: FleetView, now: datetime) -> bool:
-    """Whether a copy that is followed was not read to the end for a minute: the fleet's database is away."""
+    """Return whether a followed copy was not read to the end for a minute: the fleet's database is away."""
     return fleet.read_at is None or now - fleet.read_at > _BEHIND
 
 

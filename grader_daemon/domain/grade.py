@@ -20,7 +20,7 @@ UNKNOWN_FORMAT = "unknown"
 """The format of a grade that another program made."""
 
 BY_AGENT: Final = "agent"
-"""Where a price comes from that the agent wrote down itself."""
+"""Source of a price that the agent wrote down itself."""
 
 
 class Reason(msgspec.Struct, frozen=True, gc=False):
@@ -191,12 +191,12 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     @property
     def unit(self) -> Unit:
-        """Where its session lies; a grade of another program is of a file of Hermes."""
+        """The unit of its session; a grade of another program is of a file of Hermes."""
         return Unit(FIRST_SOURCE if self.format == UNKNOWN_FORMAT else self.format, self.session_file, self.unit_key)
 
     @property
     def is_persons(self) -> bool:
-        """Whether it is a task of a person: no sub-agent, cron run or review, which rates and means leave out."""
+        """True for a task of a person: no sub-agent, cron run or review, which rates and means leave out."""
         return self.kind in PERSONS
 
     @property
@@ -225,7 +225,7 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     @property
     def has_scores(self) -> bool:
-        """Whether there is an answer or a call to score, and the session was not interrupted."""
+        """True if there is an answer or a call to score, and the session was not interrupted."""
         return self.scored and self.state is not SessionState.INTERRUPTED
 
     @property

@@ -1,4 +1,4 @@
-"""Which of several files is the one to grade, when they hold the same conversation.
+"""The choice of the file to grade, of several that hold the same conversation.
 
 Hermes leaves a conversation behind more than once: a compression starts a new file under a new id and leaves the old
 one unfinished, a ``/new`` copies the old conversation under the new id, and people copy and move folders. Agents that
@@ -37,7 +37,7 @@ _COUNTED_ID = re.compile(r"[A-Za-z_:.-]*\d{0,8}")
 
 
 class Identity(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """What tells a session from others that look like it.
+    """Marks that tell a session from others that look like it.
 
     `updated_at` is never before `started_at`; for `written_ns` see `Found`. `first_call` and `calls` are what
     `calls_of` returns.
@@ -68,7 +68,7 @@ class Fallen(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What becomes of a session that was read: graded, or `lost` to another file or session.
+    """The decision on a session that was read: graded, or `lost` to another file or session.
 
     `own_falls`: it loses the grade that it may have had before, too. `fallen` are others that lose theirs to it; none
     if it is lost itself.
@@ -140,7 +140,7 @@ def calls_of(session: Session) -> tuple[int | None, bytes]:
 
 
 def is_random(call_id: str) -> bool:
-    """Whether the id of a call is too random to stand in two sessions by chance."""
+    """Return whether the id of a call is too random to stand in two sessions by chance."""
     return len(call_id) >= _RANDOM_ID_LENGTH and _COUNTED_ID.fullmatch(call_id) is None
 
 
@@ -164,12 +164,12 @@ def decide(new: Identity, own: Identity | None, rivals: Iterable[Identity]) -> D
 
 
 def is_like(before: Identity, now: Identity) -> bool:
-    """Does a session that was read again stand to others as it did before?"""
+    """Return whether a session that was read again stands to others as it did before."""
     return now == msgspec.structs.replace(before, unit=now.unit, written_ns=now.written_ns)
 
 
 def outranks(one: Identity, other: Identity) -> bool:
-    """Of two units of a session: does `one` count?
+    """Return whether `one` is the unit to grade, of two units of a session.
 
     The one named after the session does; of equals the newer by what it says, the longer, the one written later, the
     first by name.

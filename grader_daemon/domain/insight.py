@@ -1,4 +1,4 @@
-"""What many grades say together: groups, error issues, the weekly report."""
+"""Summaries of many grades: groups, error issues, the weekly report."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FEWEST_OTHERS: Final = 5
 
 
 class Spending(msgspec.Struct, frozen=True, kw_only=True):
-    """What the finished sessions of a group used and cost; None where that is not known of any of them.
+    """Usage and cost of the finished sessions of a group; None where that is not known of any of them.
 
     `sessions` are all of them, of every kind, `side` those that are no tasks of a person. Tokens are summed up over the
     `metered` sessions, of which they are known, US dollars over the `priced` ones; `side_usd` is the part of side
@@ -48,7 +48,7 @@ class Spending(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DaySpending(msgspec.Struct, frozen=True):
-    """What the sessions that finished on a day used and cost."""
+    """Usage and cost of the sessions that finished on a day."""
 
     day: date
     spending: Spending
@@ -97,7 +97,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StepCount(msgspec.Struct, frozen=True, kw_only=True):
-    """What agents did next after a failure, and how often it worked.
+    """A next step after a failure, and how often it worked.
 
     `tool` and `command` name the next call, `is_retry` says that they are those that had failed. `worked` is of `tries`
     (`rate`), `completed` counts the tries in sessions that completed their task (`completion`), `recovered` those after
@@ -117,12 +117,12 @@ class StepCount(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def odds(self) -> tuple[float, int]:
-        """What steps are ordered by, the surest highest: the lower end of the rate, 0 for few tries; then the tries."""
+        """Sort key of steps, the surest highest: the lower end of the rate, 0 for few tries; then the tries."""
         return self.rate.low or 0.0, self.tries
 
     @property
     def remedy_odds(self) -> tuple[float, int]:
-        """What remedies are ordered by, likewise: the lower end of the recovery, then the tries."""
+        """Sort key of remedies, likewise: the lower end of the recovery, then the tries."""
         return self.recovery.low or 0.0, self.tries
 
 
@@ -143,7 +143,7 @@ def remedies(steps: Sequence[StepCount]) -> list[StepCount]:
 
 
 class StepRow(msgspec.Struct, frozen=True):
-    """What was tried next after failures of an issue; `command` is None where there is none."""
+    """A next step after failures of an issue; `command` is None where there is none."""
 
     tool: str
     command: str | None
@@ -154,7 +154,7 @@ class StepRow(msgspec.Struct, frozen=True):
 
 
 class ToolStep(msgspec.Struct, frozen=True):
-    """What was tried next after failures of `tool`; `is_retry` says that it was the same again."""
+    """A next step after failures of `tool`; `is_retry` says that it was the same again."""
 
     tool: str
     next_tool: str
@@ -185,7 +185,7 @@ class IssueRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Alternative(msgspec.Struct, frozen=True, kw_only=True):
-    """What worked in place of a tool that had failed: the steps after its failures, the surest first."""
+    """Alternatives to a tool that failed: the steps after its failures that worked, the surest first."""
 
     tool: str
     failures: int
@@ -193,7 +193,7 @@ class Alternative(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class IssueState(StrEnum):
-    """Where an error issue stands."""
+    """State of an error issue."""
 
     NEW = "new"
     ONGOING = "ongoing"
@@ -231,7 +231,7 @@ class ErrorIssue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Patterns(msgspec.Struct, frozen=True, kw_only=True):
-    """What the finished sessions of the last days have in common.
+    """Patterns common to the finished sessions of the last days.
 
     `task_scores` maps a task type to its mean session score (1-5), `task_sessions` to the number of sessions behind
     it, however few; `tool_errors` and `error_types` count failures. `groups` holds the same by dimension with
@@ -259,7 +259,7 @@ class Patterns(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Coverage(msgspec.Struct, frozen=True, kw_only=True):
-    """How much of what was there a report rests on: files of the week, by what became of them."""
+    """Coverage of a report: the files of the week, by what became of them."""
 
     seen: int
     graded: int
@@ -283,7 +283,7 @@ class TrendPoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Concern(StrEnum):
-    """What a suggestion is about."""
+    """Subject of a suggestion."""
 
     COMPLETION = "completion"
     EFFICIENCY = "efficiency"
@@ -294,14 +294,14 @@ class Concern(StrEnum):
 
 
 class Example(msgspec.Struct, frozen=True):
-    """Which sessions show a concern; `name` is of the task type, tool or error."""
+    """Key of the sessions that show a concern; `name` is of the task type, tool or error."""
 
     of: Concern
     name: str | None = None
 
 
 class Suggestion(msgspec.Struct, frozen=True, kw_only=True):
-    """What to do, the numbers that say so, and up to three sessions that show why."""
+    """A suggestion: what to do, the numbers that say so, and up to three sessions that show why."""
 
     concern: Concern
     text: str
@@ -310,7 +310,7 @@ class Suggestion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FromPeople(msgspec.Struct, frozen=True, kw_only=True):
-    """What people let know of a week's work.
+    """Signals of people about a week's work.
 
     `objected` counts finished sessions in which a person complained, corrected the agent or gave up, `asked_again` the
     sessions, of this week or before, whose request came again in one that ended this week.

@@ -1,4 +1,4 @@
-"""What agents have installed and are set up with: skills and configuration files, and the versions seen of them."""
+"""Skills and configuration files that agents have installed, and the versions seen of them."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Final, NamedTuple
 import msgspec
 
 MOST_VERSIONS: Final = 200
-"""So many versions of one path are kept: a file that a program rewrites time and again does not fill the database."""
+"""Most versions kept of one path: a file that a program rewrites time and again does not fill the database."""
 
 
 class InstalledKind(StrEnum):
-    """What lies there: a folder with a ``SKILL.md``, or a file that sets an agent up."""
+    """Kind of an installed item: a folder with a ``SKILL.md``, or a configuration file."""
 
     SKILL = "skill"
     CONFIGURATION = "configuration"
 
 
 class SkillHow(StrEnum):
-    """How a session used a skill: it loaded it, a person had it loaded by a command, or it wrote it."""
+    """The way a session used a skill: it loaded it, a person had it loaded by a command, or it wrote it."""
 
     VIEW = "view"
     COMMAND = "command"
@@ -28,7 +28,7 @@ class SkillHow(StrEnum):
 
     @property
     def is_use(self) -> bool:
-        """Whether the skill was used so; who only writes one does not use it."""
+        """True if the skill was used; who only writes one does not use it."""
         return self is not SkillHow.MANAGE
 
 

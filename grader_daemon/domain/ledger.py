@@ -1,4 +1,4 @@
-"""What became of every unit: the memory that makes a lost queue harmless."""
+"""The ledger of units and their states: the memory that makes a lost queue harmless."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LAG_BOUNDS: Final = (0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0)
 
 
 class FileState(StrEnum):
-    """What became of one unit."""
+    """State of one unit."""
 
     GRADED = "graded"
     SKIPPED = "skipped"
@@ -47,7 +47,7 @@ class LedgerEntry(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class LagSpan(msgspec.Struct, frozen=True, kw_only=True):
-    """How many grades were made `longer_than` so many seconds after a last write, up to the next of `LAG_BOUNDS`.
+    """Number of grades made `longer_than` so many seconds after a last write, up to the next of `LAG_BOUNDS`.
 
     `seconds` sums their lags. `session_id`, `lag_seconds` and `graded_at` are of the one that was made last.
     """

@@ -1,4 +1,4 @@
-"""How large a session may be: far beyond any real one, so that no file can take all memory or fill the database."""
+"""Limits on the size of a session: far beyond any real one, so that no file can fill the memory or the database."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Annotated
 import msgspec
 
 LONGEST_NAME = 256
-"""Of a tool or a model, as it is kept; models have been seen to call tools by a thousand characters of program text."""
+"""Most characters kept of a tool's or model's name; models have called tools by a thousand characters of program text.
+"""
 
 MOST_TOOLS = 200
 """Distinct tools of one session; the calls of any more are counted as those of the tool "other"."""
@@ -20,7 +21,7 @@ SessionId = Annotated[str, msgspec.Meta(max_length=LONGEST_NAME)]
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one session file: its bytes, its messages, the JSON values in it, and the time of a processor it may take.
+    """Limits on one session file: its bytes, its messages, the JSON values in it, and its processor time.
 
     The time is what a large file may take for each 100 MB of it.
     """

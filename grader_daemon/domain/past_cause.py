@@ -1,4 +1,4 @@
-"""Why calls failed in earlier sessions, and what surely helped; apart from what most questions are about."""
+"""Causes of failed calls in earlier sessions, and sure remedies; apart from what most questions are about."""
 
 from __future__ import annotations
 

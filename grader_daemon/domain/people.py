@@ -1,4 +1,4 @@
-"""What people let an agent know about its work, inside a session."""
+"""Signals of people to an agent about its work, inside a session."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 
 
 class SignalKind(StrEnum):
-    """What a person's message says of the work before it; undone: the person took some of it back."""
+    """Meaning of a person's message for the work before it; undone: the person took some of it back."""
 
     CORRECTION = "correction"
     COMPLAINT = "complaint"
@@ -21,7 +21,7 @@ class SignalKind(StrEnum):
 
 
 MOST_SIGNALS: Final = 100
-"""So many signals of a session are kept: the last."""
+"""Most signals of a session that are kept: the last ones."""
 
 OBJECTING: Final = frozenset((SignalKind.CORRECTION, SignalKind.COMPLAINT, SignalKind.GAVE_UP, SignalKind.UNDONE))
 ACCEPTING: Final = frozenset((SignalKind.THANKS, SignalKind.ACCEPTANCE))

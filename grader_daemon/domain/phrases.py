@@ -18,7 +18,7 @@ _WORD = re.compile(r"\w+")
 _GAP = re.compile(r"[\s*]+")
 _SEPARATORS = bytes(code for code in range(128) if not _WORD.match(chr(code)))
 _ASCII_SEPARATORS = bytes.maketrans(_SEPARATORS, b" " * len(_SEPARATORS))
-"""Of bytes: to translate a text through a table of characters takes six times as long."""
+"""Separators as bytes: to translate a text through a table of characters takes six times as long."""
 
 _ALL_SEPARATORS = _SEPARATORS + bytes(range(128, 256))
 _SEPARATED = bytes.maketrans(_ALL_SEPARATORS, b" " * len(_ALL_SEPARATORS))
@@ -50,7 +50,7 @@ def uncontracted(text: str) -> str:
 
 
 def holds_any(text: AnyStr, pieces: tuple[AnyStr, ...]) -> bool:
-    """Does one of some pieces stand in a text? A loop: a generator would take three times as long."""
+    """Return whether one of some pieces stands in a text. A loop: a generator would take three times as long."""
     for piece in pieces:
         if piece in text:
             return True
@@ -69,7 +69,7 @@ class Phrases(Generic[Label]):
             self._by_character.setdefault(entry[1][0], []).append(entry)
 
     def begin(self, text: str) -> bool:
-        """Does the text begin with one of them? Few texts begin as one of them does before its first gap."""
+        """Return whether the text begins with one of them. Few texts begin as one of them does before its first gap."""
         phrases = self._by_character["*"]
         alike = self._by_character.get(text[:1])
         if alike and text.startswith(self._openings):

@@ -1,4 +1,4 @@
-"""What a scorer outside said of the quality of a session's answer, beside what the rules said."""
+"""Judgement of an external scorer on the quality of a session's answer, beside that of the rules."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LEAST, MOST = 1.0, 5.0
 
 
 class CheckOutcome(StrEnum):
-    """How a call of a scorer ended.
+    """Result of a call to a scorer.
 
     `ASKED` has not ended, or nobody saw its end. `NO_ANSWER` is about the session: asking again is of no use.
     `UNAVAILABLE` is about the scorer, whatever the session.

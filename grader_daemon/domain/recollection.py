@@ -1,4 +1,4 @@
-"""What an agent may be told of earlier sessions: facts of their records, and apart from them how they were graded."""
+"""Facts about earlier sessions for an agent: their records, and apart from them how they were graded."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class PastFailure(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def helped_by_retry(self) -> bool:
-        """Whether what worked was the same again."""
+        """True if the step that worked was a repetition of the same call."""
         return (self.next_tool, self.next_command) == (self.tool, self.command)
 
 
 class PastGrade(msgspec.Struct, frozen=True, kw_only=True):
-    """How a session was graded; see `Grade`."""
+    """The grade of an earlier session; see `Grade`."""
 
     completed: bool | None
     unsure: bool
@@ -82,7 +82,7 @@ class Likeness(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CauseWords(msgspec.Struct, frozen=True, kw_only=True):
-    """What an error issue is known by."""
+    """Words by which an error issue is found."""
 
     fingerprint: str
     tool: str | None

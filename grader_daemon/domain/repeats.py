@@ -1,4 +1,4 @@
-"""Which sessions were asked for again: another one of the same request began soon after they had ended.
+"""Sessions whose request was repeated: another one of the same request began soon after they had ended.
 
 It depends on the sessions alone, not on the order in which they are graded, and for each session on its nearest
 neighbours only, so that keeping it up to date costs the same however long the history is.
@@ -14,17 +14,17 @@ from typing import Final, NamedTuple
 from grader_daemon.domain.grade import Grade
 
 NEIGHBOURS: Final = 3
-"""So many sessions of the same request, on either side, decide about one; with so many it is a routine."""
+"""Most sessions of the same request, on either side, that decide about one; with so many it is a routine."""
 
 REACH: Final = 2 * NEIGHBOURS
 """A session touches its neighbours, and these are decided about by theirs."""
 
 _ROUTINE_WITHIN: Final = timedelta(days=7)
-"""What is asked for every day must not look like asking again; so the routine is looked for in a week."""
+"""Window for routines, a week: a request of every day must not look like asking again."""
 
 
 class Place(NamedTuple):
-    """Where a session stands among those of its request."""
+    """Position of a session among those of its request."""
 
     request: int
     ended_at: datetime

@@ -15,7 +15,7 @@ from grader_daemon.domain.estimate import Estimate, mean, proportion, rate_per_c
 
 
 class Dimension(StrEnum):
-    """By what sessions are grouped. A session is in several groups of `TOOL` and `CATEGORY`.
+    """Dimension to group sessions by. A session is in several groups of `TOOL` and `CATEGORY`.
 
     Groups of `HOST` are the machines of a fleet, those of `USER` are made of them: sessions of this machine are in
     none. In groups of `KIND` count all sessions; in the others those of a person, and beside them what the rest cost.
@@ -38,7 +38,7 @@ class Dimension(StrEnum):
 
 
 class Metric(StrEnum):
-    """What can degrade: rates of 0 to 1, scores of 1 to 5."""
+    """A metric that can degrade: rates of 0 to 1, scores of 1 to 5."""
 
     COMPLETION_RATE = "completion_rate"
     EFFICIENCY = "efficiency"
@@ -47,7 +47,7 @@ class Metric(StrEnum):
 
     @property
     def is_score(self) -> bool:
-        """Whether it is a score of 1 to 5, and not a rate."""
+        """True for a score of 1 to 5, False for a rate."""
         return self in {Metric.EFFICIENCY, Metric.QUALITY}
 
 
@@ -181,13 +181,13 @@ ESTIMATORS: Final[Mapping[str, Estimator]] = {
     "recovery": Sums.recovery_rate,
     "failure_rate": Sums.failure_rate,
 }
-"""What is estimated of every group, by the field of `insight.Group`."""
+"""Estimators of every group, by the field of `insight.Group`."""
 WATCHED: Final[Mapping[Metric, Estimator]] = {
     Metric.COMPLETION_RATE: Sums.completion_rate,
     Metric.EFFICIENCY: Sums.mean_efficiency,
     Metric.QUALITY: Sums.mean_quality,
     Metric.FAILURE_RATE: Sums.failure_rate,
 }
-"""What thresholds look at."""
+"""Estimators that thresholds look at."""
 SUM_NAMES = Sums.__struct_fields__
 """The fields of `Sums`, in order."""

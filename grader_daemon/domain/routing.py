@@ -1,4 +1,4 @@
-"""Which model completes which type of task: what a router is told."""
+"""The models that complete a type of task best, as a router is told."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HALF_LIFE_DAYS: Final = 30
 """A session counts half after so long."""
 
 MOST_SESSIONS: Final = 20_000
-"""So many of the newest are looked at: with more, no figure here would change by a point."""
+"""Most sessions looked at, the newest: with more, no figure here would change by a point."""
 
 
 class FinishedSession(NamedTuple):
@@ -46,7 +46,7 @@ class FinishedSession(NamedTuple):
 
 
 class RouteReason(StrEnum):
-    """Why nothing is recommended.
+    """Reason to recommend no model.
 
     There are too few sessions to tell, or the model does not do better; its last session is too long ago; nearly all
     verdicts are unsure and want labels; there is nothing to choose from.
@@ -60,7 +60,7 @@ class RouteReason(StrEnum):
 
 
 class ModelDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """How much more probable completion is than with another model, -1 to 1, with its 95 % interval."""
+    """Difference in the probability of completion to another model, -1 to 1, with its 95 % interval."""
 
     difference: float
     low: float
@@ -68,7 +68,7 @@ class ModelDifference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelScore(msgspec.Struct, frozen=True, kw_only=True):
-    """How likely a model completes a type of task, 0 to 1.
+    """Probability that a model completes a type of task, 0 to 1.
 
     `score` is drawn towards what the model does at other tasks, and other models at this one, with its 95 % interval
     `low` to `high`; `raw` is the plain rate of its verdicts. `overall` is its score over the types of tasks that all
@@ -101,7 +101,7 @@ class ModelScore(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TaskRoute(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of the models at one type of task, the best first.
+    """The models for one type of task, the best first.
 
     `recommended` is the model to prefer to the default if that is `known`; else None, with the reason. `default_set`
     says that somebody named the default; else it is the model that is used most, which nobody may have chosen. `prefer`
@@ -119,7 +119,7 @@ class TaskRoute(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RouteCoverage(msgspec.Struct, frozen=True, kw_only=True):
-    """How many sessions a route is made of, how many files were ever graded, and how many wait to be."""
+    """Coverage of a route: its sessions, the files that were ever graded, and those that wait to be."""
 
     sessions: int
     graded: int
@@ -127,7 +127,7 @@ class RouteCoverage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TaskWords(msgspec.Struct, frozen=True, kw_only=True):
-    """By which words of the first request a task type is known: phrases, each as its words, in every inflection.
+    """Words in the first request that tell a task type: phrases, each as its words, in every inflection.
 
     Of the request, so many characters are looked at, in lower case. Within `reach` words behind the first of a phrase
     must its others stand, next to each other but for words of `ignored`. Most hits win, then the order here.
@@ -140,7 +140,7 @@ class TaskWords(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Route(msgspec.Struct, frozen=True, kw_only=True):
-    """Which model for which type of task, from the finished sessions of `prior_days`; `others` is for other types.
+    """Models by task type, from the finished sessions of `prior_days`; `others` is for other types.
 
     `words` are those by which a type is known, `aliases` other names of models, each with the name in sessions.
     """

@@ -23,7 +23,7 @@ InnerPart = Annotated[float, msgspec.Meta(gt=0.0, lt=1.0)]
 
 
 class FailureRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """When a tool result is a failure, and of which category."""
+    """Rules that tell failures among tool results, and their categories."""
 
     failing_statuses: frozenset[str]
     pending_statuses: frozenset[str]
@@ -41,7 +41,7 @@ class FailureRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class ErrorRunRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How many failures in a row, or calls, are a bad sign."""
+    """Limits on failures in a row and on calls, beyond which they are a bad sign."""
 
     repeated_errors: Count
     loop_errors: Count
@@ -49,7 +49,7 @@ class ErrorRunRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class TailRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How the end of a session tells that it was cut short."""
+    """Rules that tell by its end that a session was cut short."""
 
     interrupted_finish_reasons: frozenset[str]
     interrupted_answers: tuple[str, ...]
@@ -68,7 +68,7 @@ class SignalRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class PeopleRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which user messages are from a person, how the agent asks one, and what people say of its work."""
+    """Rules for user messages: which are a person's, how the agent asks one, and what people say of its work."""
 
     injected_prefixes: tuple[str, ...]
     injected_endings: tuple[str, ...]
@@ -91,7 +91,7 @@ class PeopleRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class RedactionRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is put out of sight beside secrets."""
+    """Rules for what is redacted beside secrets."""
 
     emails: bool
 
@@ -101,7 +101,7 @@ GENERAL: Final = "general"
 
 
 class TaskTypeRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a session is about, by the words of the first request."""
+    """Rules that tell the subject of a session by the words of the first request."""
 
     examined_characters: Count
     ignored_words: frozenset[str]
@@ -206,7 +206,7 @@ class ThresholdRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class AlertRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """When quality has degraded, and what is said of it."""
+    """Rules for degraded quality, and the texts about it."""
 
     baseline_days: Positive
     baseline_sessions: Positive

@@ -1,4 +1,4 @@
-"""What an agent left behind: a session and its messages.
+"""Sessions and their messages, as agents leave them behind.
 
 A message has the shape of the chat-completions wire format, which Hermes and most other agents write down
 as it is. So the decoder builds these values directly from the bytes, with no second pass over them.
@@ -19,7 +19,7 @@ from grader_daemon.domain.unit import Unit
 USER: Final = "user"
 ASSISTANT: Final = "assistant"
 TOOL: Final = "tool"
-"""Who speaks. Other roles may occur in a file and are kept as they are."""
+"""Roles of speakers. Other roles may occur in a file and are kept as they are."""
 
 
 class Part(msgspec.Struct, frozen=True, gc=False):
@@ -49,7 +49,7 @@ class ToolCall(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def arguments(self) -> str | dict[str, object] | None:
-        """What the tool is given; see `FunctionCall`."""
+        """Arguments of the call; see `FunctionCall`."""
         return self.function.arguments if self.function is not None else None
 
 
@@ -103,7 +103,7 @@ def _text_of(part: str | Part | int | float) -> str:
 
 
 class SessionKind(StrEnum):
-    """Who had a session begun, and for what."""
+    """Origin and purpose of a session."""
 
     MAIN = "main"
     SUB_AGENT = "sub_agent"
@@ -156,7 +156,7 @@ _NOTHING_KNOWN: Final = Usage()
 
 
 class ReportedOutcome(msgspec.Struct, frozen=True, gc=False):
-    """What an agent notes of the outcome of a tool call beside the text of its result.
+    """Outcome of a tool call that an agent notes beside the text of its result.
 
     status: whether it worked, by the agent's own word.
     exit_code: of the program that the call ran, where one is noted.
@@ -167,7 +167,7 @@ class ReportedOutcome(msgspec.Struct, frozen=True, gc=False):
 
 
 class Ending(msgspec.Struct, frozen=True, gc=False):
-    """What an agent notes of how a session stands.
+    """State of a session as the agent notes it.
 
     state: complete: its last turn has ended in order, and what its last messages say decides; interrupted: it ended
         otherwise; open: it goes on, or was killed, which shows when nothing is written for long.
@@ -245,7 +245,7 @@ class Session(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     @property
     def unit(self) -> Unit:
-        """Where it lies."""
+        """The unit in which the session lies."""
         return Unit(self.format, self.file, self.unit_key)
 
 
@@ -257,11 +257,11 @@ class Skipped(msgspec.Struct, frozen=True, gc=False):
 
 
 NO_SESSION_KNOWN: Final = "not a session of an agent known here"
-"""What a person is told of JSON of another kind."""
+"""Message about JSON of another kind."""
 
 
 class SkipReason(StrEnum):
-    """Why a recognised file has no grade of its own."""
+    """Reason for which a recognised file has no grade of its own."""
 
     REVIEW_FORK = "review_fork"
     REQUEST_DUMP = "request_dump"

@@ -1,4 +1,4 @@
-"""What a model reads of a session, kept as small as it is."""
+"""The features of a session that a model reads, in little memory."""
 
 from __future__ import annotations
 
@@ -27,4 +27,4 @@ class Features(msgspec.Struct, frozen=True, gc=False):
 
 
 NO_FEATURES: Final = Features()
-"""Of a session that is not read by a model."""
+"""Features of a session that is not read by a model."""

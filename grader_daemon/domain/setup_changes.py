@@ -1,4 +1,4 @@
-"""What changed in how agents are set up, and how their work went before and since."""
+"""Changes in how agents are set up, and their work before and since."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ WINDOW: Final = timedelta(days=28)
 """Sessions that ended longer before a change, or after it, are not compared."""
 
 FEWEST_SESSIONS: Final = 30
-"""So many are needed before a change and after it, at work that was done on both sides."""
+"""Fewest sessions before a change and after it, at work that was done on both sides."""
 
 APART_SESSIONS: Final = 20
 """Changes with fewer sessions between them cannot be told apart."""
 
 
 class SetupKind(StrEnum):
-    """What of an agent changed."""
+    """Part of an agent that changed."""
 
     MODEL = "model"
     AGENT_VERSION = "agent_version"
@@ -52,12 +52,12 @@ class SetupChange(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_of_files(self) -> bool:
-        """Whether files on disk show it, and not sessions."""
+        """True if files on disk show the change, and not sessions."""
         return self.kind in {SetupKind.SKILL, SetupKind.CONFIGURATION}
 
 
 class SetupEffect(msgspec.Struct, frozen=True, kw_only=True):
-    """How work went before and since changes that cannot be told apart; mostly one.
+    """Work before and since changes that cannot be told apart; mostly one.
 
     changes: the first one first.
     since, until: compared are sessions that ended between them, the second one exclusive; it may be still to come.
@@ -83,7 +83,7 @@ class SetupEffect(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Unsteady(msgspec.Struct, frozen=True, kw_only=True):
-    """What differs in most sessions of an agent, so that no change of it is told."""
+    """A property that differs in most sessions of an agent, so that no change of it is told."""
 
     agent: str | None
     kind: SetupKind

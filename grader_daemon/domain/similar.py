@@ -12,7 +12,7 @@ from grader_daemon.domain.installed import SkillUse
 from grader_daemon.domain.verdict import Outcome
 
 FEWEST_PAIRS: Final = 5
-"""Of a failed and a completed session: from fewer no parting call is told."""
+"""Fewest pairs of a failed and a completed session from which a parting call is told."""
 
 
 class AskedAlike(NamedTuple):
@@ -40,7 +40,7 @@ class SimilarSession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """How often sessions of one model completed it; `completion` has no value for fewer than 5 with a verdict."""
+    """Completion rate of the sessions of one model; `completion` has no value for fewer than 5 with a verdict."""
 
     model: str | None
     sessions: int
@@ -48,7 +48,7 @@ class ModelRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SkillOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """How often sessions that used a skill completed it; see `ModelRecord`. Agents choose what they use."""
+    """Completion rate of the sessions that used a skill; see `ModelRecord`. Agents choose what they use."""
 
     skill: str
     sessions: int
@@ -71,7 +71,7 @@ class PartingCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Similar(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a request in other finished sessions.
+    """Other finished sessions with the same request, and their ends.
 
     `same` were asked for the same words, `near` share at least 80 % of them; `more` says that only the newest were
     looked at. `completion` is over those with a verdict. `pairs` of a failed and a completed session were compared for

@@ -15,7 +15,7 @@ from grader_daemon.domain.installed import InstalledSkill, ObservedVersion, Skil
 from grader_daemon.domain.setup_changes import SetupEffect
 
 FEWEST_TASKS: Final = 20
-"""From fewer tasks of a type, or of all others, nothing is suggested; in fewer that tell it no skill is unused."""
+"""Fewest tasks of a type, or of all others, for a suggestion; in fewer that tell it no skill is unused."""
 
 
 class SkillTasks(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,7 +73,7 @@ class SkillDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SkillReason(StrEnum):
-    """Why no skill is suggested: there are too few tasks, they are not surely worse, or nothing fits."""
+    """Reason to suggest no skill: there are too few tasks, they are not surely worse, or nothing fits."""
 
     TOO_FEW = "too_few"
     NOT_LOW = "not_low"
@@ -94,7 +94,7 @@ class FittingSkill(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Lesson(msgspec.Struct, frozen=True, kw_only=True):
-    """What surely helps after a failure that a type of task has, which an agent could be told.
+    """A sure remedy for a failure of a type of task, which an agent could be told.
 
     `failures` in `sessions` of the last 90 days have this cause, of all types of task; `step` is what helped.
     `proof` names the last sessions of the type in which it did.
@@ -111,7 +111,7 @@ class Lesson(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SkillAdvice(msgspec.Struct, frozen=True, kw_only=True):
-    """What could help with a type of task, and whether it needs any.
+    """Advice for a type of task, and whether it needs any.
 
     `completion` is that of its tasks, `others` that of all other types, `difference` between them (0 to 1, with 95 %
     intervals; without values below 20 tasks; one request is one task a week). `skills` lie here, fit, and are unused.

@@ -1,4 +1,4 @@
-"""What is graded, and where it lies: one session of one source, whatever the source keeps its sessions in."""
+"""The unit of grading, and where it lies: one session of one source, whatever the source keeps its sessions in."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 import msgspec
 
 Stamp = bytes
-"""What a source says of the content of a unit without reading it: it differs if the content does. Only its source knows
-what is in it; all others compare and keep it."""
+"""A source's mark for the content of a unit, made without reading it: it differs if the content does. Only the source
+can interpret it; all others compare and keep it.
+"""
 
 NOWHERE: Stamp = b""
 """The stamp of a unit that cannot be looked at."""
@@ -50,7 +51,7 @@ class Found(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def written_at(self) -> datetime:
-        """When it was written last, as aware UTC."""
+        """Time of the last write, as aware UTC."""
         return datetime.fromtimestamp(self.written_ns / 1e9, UTC)
 
 

@@ -1,4 +1,4 @@
-"""Who says whether a task was completed, and by which model."""
+"""The judge of completion: rules, a model, people or rewards; and the version of the model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NO_MODEL = "none"
 
 
 class VerdictBy(StrEnum):
-    """Whose word `task_completed` is. A reward is that of whoever checked the work from outside, a test as a rule."""
+    """Origin of `task_completed`. A reward is the word of whoever checked the work from outside, a test as a rule."""
 
     RULES = "rules"
     MODEL = "model"
@@ -22,7 +22,7 @@ class VerdictBy(StrEnum):
 
     @property
     def is_automatic(self) -> bool:
-        """Whether it is a guess from the session itself."""
+        """True for a guess from the session itself."""
         return self in (VerdictBy.RULES, VerdictBy.MODEL)
 
 
@@ -41,7 +41,7 @@ class Outcome(StrEnum):
 
 
 class VerdictCounts(msgspec.Struct, frozen=True):
-    """How many finished tasks of people have which verdict, see `Outcome`.
+    """Number of finished tasks of people by verdict, see `Outcome`.
 
     `unsure_completed` of the `unsure` are completed by the best guess.
     """
@@ -59,7 +59,7 @@ class VerdictCounts(msgspec.Struct, frozen=True):
 
 
 class Shown(Enum):
-    """What the record of a session says of its task by itself, before anybody judges."""
+    """Result of a task that the record of its session shows by itself, before anybody judges."""
 
     NOT_DONE = "not done"
     """Proof that it was not done: cut short, a failed call at the end, a failed check, a contradicted claim."""
@@ -71,7 +71,7 @@ class Shown(Enum):
 
 
 class VerdictSetting(StrEnum):
-    """Whose word it is to be: always the rules', always the model's, or that of the one known to be better."""
+    """The setting for whose verdict counts: always the rules', always the model's, or the one known to be better."""
 
     AUTO = "auto"
     RULES = "rules"
@@ -96,7 +96,7 @@ class Decision(msgspec.Struct, frozen=True, gc=False):
 
 
 class CompletionPolicy(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """What gives automatic verdicts: `by` is `RULES` or `MODEL`. Without a model nothing is estimated.
+    """Policy of automatic verdicts: `by` is `RULES` or `MODEL`. Without a model nothing is estimated.
 
     `measured` says that labels of this home have shown at which probabilities verdicts are right. Without that a
     verdict is sure by proof alone.
@@ -132,7 +132,7 @@ class CompletionPolicy(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class GradeVersion(msgspec.Struct, frozen=True):
-    """What made a grade: the version of its rules, that of the model, and who decides where the model has an idea.
+    """Version of a grade: that of its rules, that of the model, and who decides where the model has an idea.
 
     `model` and `by` are None for a grade that was made before there were models, `model` also without one.
     """
@@ -173,12 +173,12 @@ def level_version(prior: str, digest: str) -> str:
 
 
 def is_untaught(version: str, prior: str) -> bool:
-    """Whether a model is a prior's as it is, or at the level of one's own sessions."""
+    """Return whether a model is a prior as it is, or at the level of one's own sessions."""
     return version.partition("~")[0] == prior
 
 
 def is_same_but_policy(one: str, other: str) -> bool:
-    """Whether two versions of grades differ in the policy alone: of one, what is kept is enough to give the other.
+    """Return whether two versions of grades differ in the policy alone, so that one can be made from the other.
 
     Rules must be the same, and the prior, which stands for the features that are read.
     """

@@ -1,4 +1,4 @@
-"""How a request is worded, in 32 bytes that two requests share as far as they share words.
+"""The wording of a request in 32 bytes, which two requests share as far as they share words.
 
 A MinHash of its different words: one hash of each, of which 32 points on the circle of all hashes take the next one
 (Shrivastava and Li, "Densifying One Permutation Hashing", ICML 2014). Of two wordings the share of equal bytes
