@@ -1,4 +1,4 @@
-"""What a session shows: everything that one pass over its messages and a look at its end tell."""
+"""Analysis of a session by one pass over its messages and a look at its end."""
 
 from __future__ import annotations
 

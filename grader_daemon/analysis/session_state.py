@@ -1,4 +1,4 @@
-"""How a session ended: by what the agent notes of it, else by its last messages."""
+"""The end of a session: by what the agent notes of it, else by its last messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class SessionEnd(NamedTuple):
 
 
 class LastWord(StrEnum):
-    """What a session ends in; cut short are an answer at a limit, and what the agent says was stopped."""
+    """End of a session; cut short are an answer at a limit, and what the agent says was stopped."""
 
     ANSWER = "answer"
     NOTHING = "nothing"
@@ -69,7 +69,7 @@ def read_state(
 
 
 def is_answer(last: Message, rules: TailRules) -> bool:
-    """Whether the last message of an agent holds an answer of its own, be it cut short."""
+    """Return whether the last message of an agent holds an answer of its own, be it cut short."""
     return _why_no_answer(last, rules) is None
 
 
@@ -97,12 +97,12 @@ def last_word(
 
 
 def is_empty(answer: Message, rules: TailRules) -> bool:
-    """Whether a message of the agent says nothing."""
+    """Return whether a message of the agent says nothing."""
     return answer.text.strip() in rules.empty_answers
 
 
 def is_stopped(last: Message, rules: TailRules) -> bool:
-    """Whether a person stopped the agent, which its machinery notes in the place of an answer."""
+    """Return whether a person stopped the agent, which its machinery notes in the place of an answer."""
     return last.finish_reason is None and last.text.strip().startswith(rules.stopped_answers)
 
 

@@ -1,4 +1,4 @@
-"""Which skills a session used: what its calls loaded or wrote, and what a person typed.
+"""Skills that a session used: what its calls loaded or wrote, and what a person typed.
 
 Hermes loads a skill by `skill_view`, writes one by `skill_manage`, and puts the text of one that was typed as a command
 in its place (`user_messages.invocations`). Claude Code, OpenCode and Gemini CLI have one tool that loads a skill; Codex
@@ -24,7 +24,7 @@ from grader_daemon.redaction import Redactor
 
 MOST_USES: Final = 32
 _HOW: Final = {"skill_view": SkillHow.VIEW, "skill_manage": SkillHow.MANAGE}
-"""By the name that a tool shares with those of other agents."""
+"""Use of a skill by the name that a tool shares with those of other agents."""
 _TELLING: Final = frozenset({"hermes", "claude-code", "opencode", "gemini-cli"})
 """Sources whose sessions show each use: where one of these shows none, there was none."""
 _FILE: Final = "SKILL.md"
@@ -32,7 +32,7 @@ _PATH: Final = re.compile(r"([\w.-]{1,64})/SKILL\.md\b")
 _NAME: Final = re.compile(r"[\w][\w .:/-]{0,127}")
 _TYPED: Final = re.compile(r"/([a-z0-9][a-z0-9:_-]{0,63})(?=\s|$)")
 _HEAD: Final = 4_000
-"""So much of the arguments of a call is searched for a skill's file."""
+"""Number of characters of a call's arguments that are searched for a skill's file."""
 
 
 class _Arguments(msgspec.Struct):

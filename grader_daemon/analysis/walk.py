@@ -101,7 +101,7 @@ class ErrorRuns:
 
 
 class UserSide:
-    """What people wrote, and whether they answered a question of the agent."""
+    """Messages of people, and whether they answered a question of the agent."""
 
     def __init__(self, rules: PeopleRules) -> None:
         self._rules = rules
@@ -143,7 +143,7 @@ class UserSide:
 
 
 class MessageWalk:
-    """What has been seen of a session, from its first message to its last."""
+    """State of a pass over a session, from its first message to its last."""
 
     def __init__(self, session: Session, rules: Rules, *, redactor: Redactor, outcomes: OutcomeReader) -> None:
         self._messages = session.messages
@@ -181,7 +181,7 @@ class MessageWalk:
 
     @property
     def request(self) -> str | None:
-        """What a person asked for first."""
+        """The first request of a person."""
         return self.users.messages[0].text if self.users.messages else None
 
     def _see_answer(self, index: int, message: Message) -> None:

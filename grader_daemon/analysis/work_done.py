@@ -1,4 +1,4 @@
-"""What was asked for and done in a session, in the few redacted words that another session is told of it."""
+"""Request and work of a session, in the few redacted words that another session is told of it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONGEST: Final = 200
 _MOST_PATHS: Final = 8
 _LONGEST_PATH: Final = 120
 _MOST_RUNS: Final = 200
-"""Of the last calls, so many are looked through for a check that passed."""
+"""Number of last calls that are looked through for a check that passed."""
 _WORD: Final = re.compile(r"\w+")
 
 

@@ -84,25 +84,25 @@ def sentence(low: str, position: int) -> tuple[int, int]:
 
 
 def is_quoted(text: str, position: int) -> bool:
-    """Does a place stand in a quotation: behind an opening quote of its line, or in a line that is quoted whole?"""
+    """Return whether a place is quoted: behind an opening quote of its line, or in a line that is quoted whole."""
     start = text.rfind("\n", max(0, position - REACH), position) + 1
     line = text[start or max(0, position - REACH) : position]
     return line.lstrip().startswith(">") or line.count('"') % 2 == 1 or line.count("“") > line.count("”")
 
 
 def is_denied(before: str) -> bool:
-    """Do the words before a verb deny, wish, plan, ask, condition or hedge what it tells?"""
+    """Return whether the words before a verb deny, wish, plan, ask, condition or hedge what it tells."""
     words = _WORD.findall(before)
     return not _NOT_DONE.isdisjoint(words) or "n't" in before or "'ll" in before or is_hedged(before)
 
 
 def is_hedged(clause: str) -> bool:
-    """Is it said to be so as far as the agent believes, and no further?"""
+    """Return whether a clause holds only as far as the agent believes."""
     return _HEDGED.search(clause) is not None
 
 
 def is_told_as_done(before: str, after: str, word: str) -> bool | None:
-    """Whether it is told in the active voice, as the agent's own deed; None when it is not told as done at all."""
+    """Return whether it is told in the active voice, as the agent's own deed; None if not as done at all."""
     subject = " " + _without_adverbs(before)
     if subject.endswith(_AGENT) or (before.rstrip(_MARKS).endswith(_JOINTS) and names_agent(before)):
         return True
@@ -117,12 +117,12 @@ def is_told_as_done(before: str, after: str, word: str) -> bool | None:
 
 
 def names_agent(before: str) -> bool:
-    """Do the words before a verb name the agent: "I" or "we"?"""
+    """Return whether the words before a verb name the agent: "I" or "we"."""
     return not _AGENTS_OWN.isdisjoint(_WORD.findall(before))
 
 
 def _is_relative(subject: str) -> bool:
-    """Does the verb belong to a clause that only says which thing is meant: "the file that was saved"?"""
+    """Return whether the verb belongs to a clause that only says which thing is meant: "the file that was saved"."""
     words = _WORD.findall(subject[-REACH // 2 :])
     return not _RELATIVES.isdisjoint(words[-_RELATIVE_REACH:])
 

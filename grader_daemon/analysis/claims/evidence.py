@@ -33,7 +33,7 @@ _WORKED: Final = {
     CallStatus.NOT_EXECUTED: False,
     CallStatus.GUARDED: False,
 }
-"""By status, whether the call did what it is there for; of the others it is not known."""
+"""Success of a call by its status; other statuses leave it unknown."""
 
 _LOOKING_PROGRAMS = """
     cat cd cmp cut df diff dirname du echo egrep env fgrep file find fmt fold free grep head hexdump hostname id jq less
@@ -63,27 +63,27 @@ class ToolRun:
 
     @property
     def words(self) -> frozenset[str]:
-        """Those of its tool's name."""
+        """Words of the tool's name."""
         return self._call.words
 
     @property
     def arguments(self) -> str:
-        """What the call says, as it stands in the file."""
+        """Arguments of the call, as they stand in the file."""
         return self._call.text
 
     @cached_property
     def purpose(self) -> Purpose:
-        """What its tool is for."""
+        """Purpose of the tool."""
         return self._call.purpose
 
     @property
     def changes_nothing(self) -> bool:
-        """Is its tool there for looking only?"""
+        """True if its tool only looks."""
         return self.purpose in HARMLESS
 
     @cached_property
     def worked(self) -> bool | None:
-        """Did it do what it is there for? None when that is not known."""
+        """True if the call did what it is there for; None if that is not known."""
         worked = _WORKED.get(self._status)
         if worked and self.purpose in CHANGING and not self._is_reported:
             head = self._result.text[:_REFUSAL_REACH].lower()
@@ -97,13 +97,13 @@ class ToolRun:
 
     @cached_property
     def command(self) -> str:
-        """What a shell or interpreter was given."""
+        """Text that a shell or interpreter was given."""
         is_for_editor = self.changes_nothing or (self.purpose is Purpose.WRITE and self.paths)
         return "" if is_for_editor else self._call.command[:_EXAMINED_COMMAND]
 
     @property
     def is_code(self) -> bool:
-        """Was it an interpreter?"""
+        """True for an interpreter."""
         return bool(self.command) and self._call.is_code
 
     def ending(self, characters: int) -> str:
@@ -112,7 +112,7 @@ class ToolRun:
 
 
 class ClaimEvidence:
-    """What a session's calls were, in their order.
+    """The calls of a session, in their order.
 
     `is_whole` says that no call is missing: only then can be told from it what was never done.
     """
@@ -134,40 +134,40 @@ class ClaimEvidence:
 
     @cached_property
     def has_shell(self) -> bool:
-        """Was a shell or an interpreter given a command?"""
+        """True if a shell or an interpreter was given a command."""
         return any(each.command for each in self.runs if each.purpose is Purpose.RUN)
 
     @cached_property
     def could_act(self) -> bool:
-        """Was any call made that may have changed anything?"""
+        """True if any call was made that may have changed anything."""
         return not self.is_whole or not all(each.changes_nothing for each in self.runs)
 
     @cached_property
     def could_write(self) -> bool:
-        """May a call have written a file? One that was refused did not, nor did commands that only look."""
+        """True if a call may have written a file: not one that was refused, nor commands that only look."""
         return not self.is_whole or any(map(may_have_written, self.runs))
 
     @cached_property
     def made_up(self) -> bool:
-        """May a program have written files under names of its own?"""
+        """True if a program may have written files under names of its own."""
         return not self.is_whole or any(may_have_written(each) and not each.paths for each in self.runs)
 
     @cached_property
     def reaches_out(self) -> bool:
-        """Was a tool of another server called, which may do more than its name says?"""
+        """True if a tool of another server was called, which may do more than its name says."""
         return any(
             (call.tool or "").startswith(_OF_SERVER) and call.purpose not in HARMLESS for _, call, _ in self._notes
         )
 
     def mentions(self, name: str) -> bool:
-        """Does a name stand in any call or result? Where calls are missing, it may."""
+        """Return whether a name stands in any call or result. Where calls are missing, it may."""
         return not self.is_whole or any(
             name in call.text or name in self._messages[index].text for index, call, _ in self._notes
         )
 
 
 def may_have_written(run: ToolRun) -> bool:
-    """May it have? Of a command that was cut, what it did at its end is not known."""
+    """Return whether a call may have written. The end of a command that was cut is not known."""
     if run.changes_nothing or (run.purpose in CHANGING and run.worked is False):
         return False
     is_whole = not run.is_code and len(run.command) < _EXAMINED_COMMAND
@@ -175,12 +175,12 @@ def may_have_written(run: ToolRun) -> bool:
 
 
 def same_file(path: str, claimed: str) -> bool:
-    """May both name one file? The last part must be the same; an answer may leave out folders."""
+    """Return whether both may name one file. The last part must be the same; an answer may leave out folders."""
     return basename(path) == basename(claimed)
 
 
 def only_looks(command: str) -> bool:
-    """Does every program in a shell command only read, with no output led into a file?"""
+    """Return whether every program in a shell command only reads, with no output led into a file."""
     plain = _QUOTED.sub("q", _REDIRECTED.sub("", command))
     return not _CHANGING.search(plain) and all(map(_part_looks, _SEPARATOR.split(plain)))
 

@@ -1,4 +1,4 @@
-"""What a final answer says was done, in its own words.
+"""Find the claims of a final answer about what was done, in its own words.
 
 Only what is told as done is a claim: "I've written `a.py`", "`a.py` has been written", "- Wrote `a.py`", "All 12 tests
 pass". What is denied, wished, planned, asked, conditional, or told for the person to do is none; when in doubt it is
@@ -28,7 +28,7 @@ from grader_daemon.analysis.claims.subjects import address_in, files_after, firs
 from grader_daemon.domain.claims import ClaimKind
 
 EXAMINED_CHARACTERS = 8_000
-"""Of a final answer, at its end: what was done is summed up there."""
+"""Length of the part of a final answer that is read, at its end: what was done is summed up there."""
 
 MOST_CLAIMS = 20
 _MOST_WORDS = 200
@@ -38,7 +38,7 @@ _LISTED_LINES = 12
 _FENCE = "```"
 _IN_WORD = re.compile(r"[\w-]").match
 _TO_WORDS: Final = bytes(code if bytes([code]).isalnum() else ord(" ") for code in bytes(range(256)).lower())
-"""By ASCII code, the letter in lower case or the digit, else a space."""
+"""Translation table by ASCII code: the letter in lower case or the digit, else a space."""
 _VERBS: Final = frozenset(verb.encode() for verb in KINDS)
 
 _BUG = re.compile(
@@ -257,6 +257,6 @@ _FINDERS: Final[tuple[tuple[tuple[frozenset[bytes], ...], _Finder], ...]] = (
     ((_WORKING,), _running_well),
     ((_FILES, _VERBS), _listed),
 )
-"""What else is looked for, each by the words without which it cannot be said."""
+"""Finders of other claims, each with the words without which it cannot be said."""
 
 _CUES: Final = _VERBS | _TESTS | _PASSING | _WORKING | _FILES

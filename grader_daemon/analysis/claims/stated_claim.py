@@ -78,11 +78,11 @@ class StatedClaim:
 
     @property
     def is_action(self) -> bool:
-        """Is it about something that only a tool can have done?"""
+        """True if it is about something that only a tool can have done."""
         return bool(self.words) and self.words[0] in ACTING_VERBS
 
     def is_done_by(self, tool: frozenset[str]) -> bool:
-        """Do the words of a tool's name say what the claim says: its verb, or any action beside a plain verb?"""
+        """Return whether a tool's name says what the claim says: its verb, or any action beside a plain verb."""
         verb = self.words[0]
         said = [word for word in self.words if word in _ACTIONS] if verb in _PLAIN_VERBS else [verb]
         meant = {synonym for word in said for synonym in _SYNONYMS.get(word, ())}

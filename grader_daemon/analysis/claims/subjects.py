@@ -1,4 +1,4 @@
-"""What a claim is about: the files and ids that a clause names.
+"""Subjects of claims: the files and ids that a clause names.
 
 A dot alone makes no file: versions, sentences and `numpy.asarray` have one too. So a name counts when it has a folder,
 or an ending that files have.
@@ -87,7 +87,7 @@ def address_in(text: str) -> str | None:
 
 
 def is_file(name: str) -> bool:
-    """Has it the form of a file's name or path?"""
+    """Return whether a text has the form of a file's name or path."""
     name = without_stop(name)
     if "//" in name or name.lower() in _NO_FILES:
         return False

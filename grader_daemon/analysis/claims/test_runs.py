@@ -75,7 +75,7 @@ _MASKED = re.compile(r"\||;")
 
 
 class TestsResult(Enum):
-    """How the tests of one run went."""
+    """Result of the tests of one run."""
 
     PASSED = "passed"
     SOME_FAILED = "some failed"
@@ -83,7 +83,7 @@ class TestsResult(Enum):
 
 
 def is_test_run(run: ToolRun) -> bool:
-    """Does this call run tests?"""
+    """Return whether this call runs tests."""
     if not run.command:
         return "tests" in run.words or {"run", "test"} <= run.words
     if run.is_code:
@@ -97,7 +97,7 @@ def is_test_run(run: ToolRun) -> bool:
 
 
 def _runs_elsewhere(command: str) -> bool:
-    """Are tests run in a container, or on another machine?"""
+    """Return whether tests are run in a container, or on another machine."""
     handed_on = [found[1] for found in islice(_ELSEWHERE.finditer(command), _MOST_ELSEWHERE)]
     return any(
         _TEST_RUN_HERE.match(inner, word.end())

@@ -45,18 +45,18 @@ class TestedWork:
 
     @property
     def has_passed_since_the_edit(self) -> bool:
-        """Whether any run after the last edit was green."""
+        """True if any run after the last edit was green."""
         return any(result is TestsResult.PASSED and at > self.last_edit for at, result in self.runs_backwards())
 
     @cached_property
     def _lacks_an_edit(self) -> bool:
-        """Whether an edit of code failed that nothing made good: tests ran on the file as it was before."""
+        """True if an edit of code failed and nothing made it good: tests ran on the file as it was before."""
         return any(
             _edits_code(each) and each.worked is False and not self._made_good(each) for each in self._evidence.runs
         )
 
     def _made_good(self, failed: ToolRun) -> bool:
-        """Whether a later call may have written what an edit could not; a test run did not."""
+        """Return whether a later call may have written what an edit could not; a test run did not."""
         return any(
             each.index > failed.index
             and each.worked

@@ -162,14 +162,14 @@ class ClaimVerifier:
         return _UNSUPPORTED
 
     def _never_written(self, name: str) -> bool:
-        """Could no call have written a file, or does its name stand in none, and is none that a program makes up?"""
+        """Return whether no call can have written a file, or its name stands in none and no program makes it up."""
         stem = name.partition(".")[0]
         is_plain = len(stem) >= _SHORTEST_STEM and stem.replace("_", "").replace("-", "").isalpha()
         evidence = self._evidence
         return not evidence.could_write or (is_plain and not evidence.made_up and not evidence.mentions(stem))
 
     def _is_absent(self, look: ToolRun, name: str) -> bool:
-        """Does a call say of this very file that there is none?"""
+        """Return whether a call says of this very file that there is none."""
         said = look.ending(_ABSENT_CHARACTERS)
         return any(
             _ABSENT_AFTER.match(said, at + len(name)) or _ABSENT_BEFORE.search(said[:at][-_PART_CHARACTERS:])
@@ -216,7 +216,7 @@ class ClaimVerifier:
 
     @property
     def _has_tried(self) -> bool:
-        """Did the agent change anything, or try to? Who did not may tell of what others did."""
+        """True if the agent changed anything, or tried to. Who did not may tell of what others did."""
         return self._evidence.could_write or any(each.purpose is Purpose.WRITE for each in self._evidence.runs)
 
     @property
@@ -228,7 +228,7 @@ class ClaimVerifier:
 
     @property
     def _could_run(self) -> bool:
-        """May anything have been run? Without any call, another program may have run what the answer shows."""
+        """True if anything may have been run. Without any call, another program may have run what is shown."""
         runs = self._evidence.runs
         return (
             not (runs and self._evidence.is_whole)
@@ -251,7 +251,7 @@ class ClaimVerifier:
 
     @property
     def _may_be_hosted(self) -> bool:
-        """Was a tool of a place that keeps repositories called? It commits what it is given, with no command."""
+        """True if a tool of a place that keeps repositories was called. It commits with no command."""
         return any(not each.changes_nothing and not _HOSTS.isdisjoint(each.words) for each in self._evidence.runs)
 
     def _sent(self, claim: StatedClaim) -> Verification | None:
@@ -310,7 +310,7 @@ class ClaimVerifier:
         return _UNSUPPORTED
 
     def _may_be_done_after(self, failed: ToolRun) -> bool:
-        """May a later call, by whatever tool, have done what one could not?"""
+        """Return whether a later call, by whatever tool, may have done what one could not."""
         later = [each for each in self._evidence.runs if each.index > failed.index]
         return any(may_have_written(each) and self._worked(each) and not is_of_another(each, failed) for each in later)
 
@@ -318,13 +318,13 @@ class ClaimVerifier:
         return each.worked is True and not self._is_refused(each)
 
     def _is_refused(self, each: ToolRun) -> bool:
-        """Does a command say that it did nothing? Its exit code is that of the last program in its pipe."""
+        """Return whether a command says that it did nothing. Its exit code is that of the last program in its pipe."""
         said = each.ending(_ABSENT_CHARACTERS) if each.command else ""
         return _NOTHING_DONE.search(said) is not None and not _SOMETHING_DONE.search(said)
 
 
 def _writes(each: ToolRun, name: str) -> bool:
-    """Is this call there to write the file of that name?"""
+    """Return whether this call is there to write the file of that name."""
     if each.command:
         mentions = islice(mentions_of(name, each.command), _MOST_MENTIONS)
         return any(_is_target(each.command, at, at + len(name)) for at in mentions)
@@ -334,13 +334,13 @@ def _writes(each: ToolRun, name: str) -> bool:
 
 
 def _is_target(command: str, start: int, end: int) -> bool:
-    """Does the part of a command that names a file write to it?"""
+    """Return whether the part of a command that names a file writes to it."""
     before = _PART.split(command[max(0, start - _PART_CHARACTERS) : start])[-1]
     return bool(_WRITES_NEXT.search(before) or (_OPENS_NEXT.search(before) and _WRITE_MODE.match(command, end)))
 
 
 def _sends(command: str) -> bool:
-    """Does a command send anything? Who only fetches a page does not."""
+    """Return whether a command sends anything. Fetching a page sends nothing."""
     return bool(_SENDS.search(command) or (_CLIENT.search(command) and _POSTS.search(command)))
 
 
@@ -358,7 +358,7 @@ def _is_called(each: ToolRun, pattern: re.Pattern[str], words: frozenset[str]) -
 
 
 def _is_the_one(each: ToolRun, claim: StatedClaim) -> bool:
-    """Is it this commit or push, the installation of this package?"""
+    """Return whether it is the claimed commit or push, or the installation of the claimed package."""
     match claim.kind:
         case ClaimKind.COMMITTED:
             return not each.command or _is_git(each.command, (claim.command or "").rpartition(" ")[2])
@@ -369,7 +369,7 @@ def _is_the_one(each: ToolRun, claim: StatedClaim) -> bool:
 
 
 def _is_handed_on(command: str, pattern: re.Pattern[str]) -> bool:
-    """Does it stand in what is only written to somewhere, as to a console, where it may be run or not?"""
+    """Return whether every match is in text only written to somewhere, as to a console, where it may run or not."""
     return pattern.search(command) is not None and pattern.search(_SPOKEN.sub("", command)) is None
 
 

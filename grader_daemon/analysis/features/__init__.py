@@ -1,4 +1,4 @@
-"""What a session looks like in numbers: the evidence of a `CompletionModel`.
+"""Features of a session, as numbers: the evidence of a `CompletionModel`.
 
 Every feature means the same for any agent and any kind of work. None tells a model, a platform or a source; text only
 counts here, and none of it is kept. `FEATURES` is the one table: a model that was learned names its version.
@@ -50,10 +50,10 @@ _MEASURES: Final = tuple(group.measure for group in _GROUPS)
 _ALL: Final = tuple(feature for group in (*_GROUPS, hashed_words) for feature in group.FEATURES)
 
 FEATURES: Final = {feature.name: feature.meaning for feature in _ALL}
-"""What each feature says, in their order in `Analysis.features`."""
+"""Description of each feature, in their order in `Analysis.features`."""
 
 DIRECTIONS: Final = {feature.name: feature.direction for feature in _ALL}
-"""What reason expects before any data: above 0 speaks for a completed task, below against, 0 depends on the work."""
+"""Sign of each feature before any data: above 0 speaks for a completed task, below against, 0 depends on the work."""
 
 HIGHEST_VALUES: Final = {feature.name: feature.most for feature in _ALL}
 """The range of each feature: from 0 to this."""

@@ -1,4 +1,4 @@
-"""How much was done for the request."""
+"""Features of the amount of work on the request."""
 
 from __future__ import annotations
 

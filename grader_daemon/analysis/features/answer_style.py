@@ -1,4 +1,4 @@
-"""What the last result and the answer look like: rows, hedging, a refusal."""
+"""Features of the last result and the answer: rows, hedging, a refusal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of files that were written: whether the last one held, was tried out, and how the trial went."""
+"""Features of files that were written: whether the last one held, was tried out, and how the trial went."""
 
 from __future__ import annotations
 

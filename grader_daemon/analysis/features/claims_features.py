@@ -1,4 +1,4 @@
-"""What the record says of the answer's claims.
+"""Features of the answer's claims, held against the record.
 
 A kind of its own is what a reviewer would weigh on its own: tests that were seen to pass and a fix that they bear out
 tell of the task, a file that was written or a program that was run only of a step towards it.

@@ -1,4 +1,4 @@
-"""What people say after their request.
+"""Features of what people say after their request.
 
 Simulated and real people alike; who is a person decides the analyzer.
 """
@@ -45,7 +45,7 @@ def measure(window: SessionWindow) -> tuple[float, ...]:
 
 
 def is_content(window: SessionWindow) -> bool:
-    """Whether the last that a person said, after the request, is thanks, a goodbye or acceptance, and no question."""
+    """Return whether a person's last message after the request is thanks, a goodbye or acceptance, and no question."""
     accepts = any(signal.index >= window.said_at and signal.kind in ACCEPTING for signal in window.signals[-1:])
     return _takes_leave(window) or (accepts and _is_calm(window))
 
@@ -59,7 +59,7 @@ def _takes_leave(window: SessionWindow) -> bool:
 
 
 def _is_calm(window: SessionWindow) -> bool:
-    """Did a person say something after the request, and last neither that something is wrong nor a question?"""
+    """Return whether a person wrote after the request, and last neither a complaint nor a question."""
     said, words = _after_request(window)
     return bool(said) and not _is_wrong(said[-1], words[-1]) and "?" not in window.last_said
 

@@ -1,4 +1,4 @@
-"""How a session ends: who has the last word, and what that is.
+"""Features of a session's end: who has the last word, and what that is.
 
 None of it decides by itself, for what an end means depends on who records it: some harnesses end every talk with a
 person's word, or leave out the result of the call that hands the work in.
@@ -43,7 +43,7 @@ _NEXT = frozenset(b"let lets ill will next going need".split())
 _LAST_SENTENCES = 250
 _CLOSERS = " \t\r\n*_`\"')]"
 _SUBMITS = ('"submit"', '"submit ', '"finish"', "COMPLETE_TASK", "complete_task(", "SUBMIT_FINAL")
-"""What hands the work in where the only tool is a shell or an interpreter."""
+"""Signs that the work is handed in where the only tool is a shell or an interpreter."""
 
 _SHORT_CALL = 200
 _HUMANS = frozenset(b"human representative specialist supervisor department colleague".split())
@@ -96,7 +96,7 @@ def _hands_in(call: CallView, effect: Purpose) -> bool:
 
 
 def _is_handed_over(window: SessionWindow, tail: list[bytes]) -> bool:
-    """Do the last words speak of handing over to people, or does the last call do so?"""
+    """Return whether the last words, or the last call, hand over to people."""
     if window.tools and holds_any(window.tools[-1].lower(), _TO_HUMANS):
         return True
     said = window.people_words[-1] if window.end is LastWord.PERSON and window.people_words else tail

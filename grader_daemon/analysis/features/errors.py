@@ -1,4 +1,4 @@
-"""What went wrong on the way, and above all near the end: errors, empty results, complaints about form, doubt."""
+"""Features of what went wrong, above all near the end: errors, empty results, complaints about form, doubt."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def measure(window: SessionWindow) -> tuple[float, ...]:
 
 
 def _speaks_of_error(result: RecentResult) -> bool:
-    """Is this a failure, or does it hold the words of one?"""
+    """Return whether this is a failure, or holds the words of one."""
     if result.status is CallStatus.FAILURE or not _ERROR.isdisjoint(result.words):
         return True
     return not _NOT_THERE_WORDS.isdisjoint(result.words) and holds_any(result.plain, _NOT_THERE)

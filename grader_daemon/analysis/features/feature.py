@@ -1,4 +1,4 @@
-"""What one feature is, and how it is measured."""
+"""A feature and its measure."""
 
 from __future__ import annotations
 

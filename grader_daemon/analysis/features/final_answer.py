@@ -55,7 +55,7 @@ _MONTHS = frozenset(
 _COUNT_WORDS = frozenset(b"zero one two three four five six seven eight nine ten eleven twelve once twice".split())
 _NOTHING = frozenset(b"unknown none null nan na undetermined unavailable inconclusive".split())
 _NO_VALUE = "-1"
-"""What programs ask for where there is no answer; elsewhere it is a number like any other."""
+"""Answer that programs ask for where there is none; elsewhere it is a number like any other."""
 
 _GIVEN_UP = (
     *(b"not found", b"not enough", b"no information", b"not available", b"insufficient", b"cannot", b"could not"),
@@ -166,7 +166,7 @@ def _gives_up(final: str, tokens: list[bytes], request: str) -> bool:
 
 
 def _computed(final: str, window: SessionWindow) -> float:
-    """Does the last result hold the final answer's first number, to the decimals that it has?"""
+    """Measure whether the last result holds the final answer's first number, to the decimals that it has."""
     if kind_of(window) is not KindOfWork.COMPUTING:
         return 0.5
     own = _NUMBER.search(final.replace(",", ""))
@@ -179,7 +179,7 @@ def _computed(final: str, window: SessionWindow) -> float:
 
 
 def _standing(window: SessionWindow, tokens: list[bytes], asked: Asked) -> tuple[float, ...]:
-    """Where does the final answer stand in the last results?"""
+    """Measure where the final answer stands in the last results."""
     results = window.results
     if not results or asked is Asked.YES_OR_NO or (len(tokens) == 1 and len(tokens[0]) == 1 and tokens[0].isalpha()):
         return (0.5, 0.5, 0.0, 0.0, 0.0)

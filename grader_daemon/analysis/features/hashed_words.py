@@ -1,4 +1,4 @@
-"""Which words occur, without keeping any: each falls into one of a few buckets, and many words share one.
+"""Features of the words that occur, without keeping any: many share one of a few buckets.
 
 They say nothing before there are labels of one's own, for what a word means differs from one kind of work to the next;
 then they help most. Not to be turned back into text: a bucket holds thousands of words.
@@ -26,7 +26,7 @@ WORDS: Final = {
     "hash:result": "Words of the last two results.",
     "hash:call": "Words of the last six calls.",
 }
-"""What people are told of all buckets of a place together: single ones say nothing."""
+"""Descriptions of all buckets of a place together: single ones say nothing."""
 
 FEATURES: Final = tuple(
     Feature(f"hash:{place}:{bucket}", f"{who} a word of bucket {bucket} of {BUCKETS}.")

@@ -1,4 +1,4 @@
-"""Which kind of work a session is, told by the request and the tools that were used.
+"""The kind of work of a session, told by the request and the tools that were used.
 
 The same sign may point one way where things are looked up and the other way where a person is served.
 """
@@ -12,7 +12,7 @@ from grader_daemon.analysis.tool_calls import HARMLESS, Purpose
 
 
 class KindOfWork(StrEnum):
-    """What is done; of several the first."""
+    """Kind of work; of several the first."""
 
     FILES = "files"
     COMPUTING = "computing"

@@ -1,4 +1,4 @@
-"""How things were looked up: what was found, what was asked for, whether the query has what the question needs."""
+"""Features of lookups: what was found, what was asked for, whether the query has what the question needs."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _names(request: str) -> set[bytes]:
 
 
 def _of_query(window: SessionWindow, query: list[bytes], given: set[bytes]) -> tuple[float, ...]:
-    """Does the last call that runs something fit the request, and does what it gave?"""
+    """Measure whether the last call that runs something, and its result, fit the request."""
     if Purpose.RUN not in window.effects[-2:]:
         return (0.0, 0.5, 0.5, 0.0)
     asked = window.request_words
@@ -147,7 +147,7 @@ def _rows_fit(window: SessionWindow) -> float:
 
 
 def _has_many_columns(window: SessionWindow) -> bool:
-    """Has the last result, rows of a database, more columns than the request may name?"""
+    """Return whether the last result, rows of a database, has more columns than the request may name."""
     row = window.results[-1].body.partition("\n")[0] if window.results else ""
     columns = row.partition(")")[0].rstrip(",").count(",") if row.startswith("[(") else row.strip("| ").count("|")
     return columns > window.request.count(",") + window.request.count(" and ")

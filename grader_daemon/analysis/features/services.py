@@ -1,4 +1,4 @@
-"""What was done for people by the tools of a service: orders, bookings, records."""
+"""Features of work by the tools of a service: orders, bookings, records."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _ASKED: Final = {
     b"update": ("update", "modify", "change", "set"),
     b"upgrade": ("upgrade", "update", "modify", "change"),
 }
-"""What people ask for, and the words in the names of tools that do it."""
+"""Words of people's requests, and the words in the names of tools that do them."""
 
 _AGREES = frozenset(b"yes confirm confirmed proceed sure agree".split())
 _UNKNOWN = 0.5

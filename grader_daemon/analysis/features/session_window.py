@@ -1,4 +1,4 @@
-"""What the features look at: the request, the last messages of each kind, and how many there were.
+"""The part of a session that features are made of: the request, the last messages of each kind, and their numbers.
 
 `RecentMessages` notes messages as the analyzer passes them and forgets all but the last ones, so that a session of any
 length costs the same. `SessionWindow` is what they come to: each text is read once here, and only at its ends, as
@@ -32,7 +32,7 @@ _REQUEST_REACH = 500
 _RESULT_REACH = 120
 LATE_RESULT_REACH: Final = 400
 LATE_RESULTS: Final = 3
-"""So many characters are read from each end of so many results; less of those before."""
+"""Number of late results: so many characters are read from each end of them; less of those before."""
 
 _ARGUMENTS_REACH = 400
 _SAID_REACH = 200
@@ -56,7 +56,7 @@ _FIRST_LETTER = b":"
 """Greater than every digit, less than every letter."""
 
 FRAME: Final = '{"output": "'
-"""How a result begins that is JSON around the output of a command."""
+"""Beginning of a result that is JSON around the output of a command."""
 
 _OUTPUT_END = '", "'
 _TASK_REACH = 1_500
@@ -73,7 +73,7 @@ class Step(NamedTuple):
 
     @property
     def failed(self) -> bool:
-        """Did the call fail?"""
+        """True if the call failed."""
         return self.status is CallStatus.FAILURE
 
 
@@ -126,7 +126,7 @@ class RecentResult(msgspec.Struct, frozen=True, gc=False):
 
 
 class SessionWindow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """What is looked at of a session.
+    """The part of a session that features look at.
 
     The lists are in order, the latest last; `answer` is the last text of the agent, `last_said` that of a person, at
     the place `said_at`. Of `calls` are `tools` ("" where the file does not say), the ends of the `arguments` as JSON,
@@ -235,7 +235,7 @@ def _parted(texts: list[bytes], counts: tuple[int, ...]) -> Iterator[list[bytes]
 
 
 def _is_about_files(request: str, asked: set[bytes], effects: list[Purpose]) -> bool:
-    """Is this work on files and machines, as opposed to a question or a conversation?"""
+    """Return whether this is work on files and machines, as opposed to a question or a conversation."""
     if not _FILE_WORDS.isdisjoint(asked) or Purpose.WRITE in effects:
         return True
     return "/" in request and _PATH.search(request) is not None

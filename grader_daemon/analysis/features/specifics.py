@@ -1,4 +1,4 @@
-"""Whether what a request says word for word, in quotes or as a path, turns up again in what was done for it.
+"""Features of the texts that a request quotes, or paths: whether they turn up in the work.
 
 Only where something is done: a question that is looked up names what is already known.
 """
@@ -19,7 +19,7 @@ FEATURES: Final = (
 )
 
 _QUOTED = re.compile(r"[`'\"‘“](?:(?<=`)([^`\n]{2,60})`|(?<!`)(?<!\w.)([^'\"’”\n]{2,60})['\"’”](?!\w))")
-"""What stands before the quote is asked after it: so the search goes from quote to quote."""
+"""Quotes in a request. What stands before the quote is asked after it: so the search goes from quote to quote."""
 
 _PATH = re.compile(r"[.~]?/[\w./-]{2,100}|[\w-]{1,40}\.[a-z]{2,5}")
 _AROUND = ".,;:!?()[]{}*`'\"‘’“”"

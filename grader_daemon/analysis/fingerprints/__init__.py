@@ -1,4 +1,4 @@
-"""Which failures have the same cause, told by the words they come in.
+"""Fingerprints of failures: the same cause is told by the words they come in.
 
 Of all that a failed call said, one line names the cause; what differs in it from one occurrence to the next gets a
 placeholder. Tool, command family, category and that line make the fingerprint.

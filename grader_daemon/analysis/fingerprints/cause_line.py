@@ -1,4 +1,4 @@
-"""Which line of what a failed call said names the cause.
+"""The line of a failed call's output that names the cause.
 
 Tables of patterns, each with bounded or possessive repetition, so that any text takes linear time.
 """
@@ -48,7 +48,7 @@ _FRAMES: Final = (
     ("Error response from daemon: ", _VERDICT),
     ("ERROR: Could not find", _VERDICT),
 )
-"""What points to the line of a report, each with a piece of text without which it does not occur."""
+"""Pointers to the line of a report, each with a piece of text without which it does not occur."""
 
 _JAVA_CAUSE = re.compile(r"^Caused by: (\S.*)", re.MULTILINE)
 
@@ -94,7 +94,7 @@ _ENDING = re.compile(
     r"|\bE(?:CONN|ADDR|NO|ACC|PERM|TIMED)",
     re.IGNORECASE,
 )
-"""What else is sure to name a cause, wherever it stands in a line."""
+"""Other sure signs of a cause, wherever they stand in a line."""
 
 _SPOKEN: Final[tuple[str, ...]] = (
     *("error", "fatal", "fail", "exception", "cannot", "can't", "could not", "couldn't", "unable", "denied"),
@@ -121,17 +121,17 @@ _FOLLOWING_SIGNS: Final = (
 _FOLLOWING_COUNTED: Final = (" error", " problem", " failed")
 _FOLLOWING_COUNT = re.compile(r"\d (?:error|problem|failed)")
 _FOLLOWING_ALONE: Final = ("error", "error:", "errors", "errors:")
-"""In lower case, every line that `_FOLLOWING` finds is one of these, or one of those or this stands in it."""
+"""Whole lines that `_FOLLOWING` finds, in lower case; any other that it finds holds one of those above."""
 
 _ENDING_SIGNS: Final = (
     *("not found", "not recognized", "err_", "undefined reference", "connection ", "resolve", "publickey", "econn"),
     *("eaddr", "eno", "eacc", "eperm", "etimed", *ERRNO_SIGNS),
 )
-"""In lower case, one of these stands in every line that `_ENDING` finds."""
+"""Pieces of text in lower case, one of which stands in every line that `_ENDING` finds."""
 
 _SILENT = 3
 _FEW_LINES = 3
-"""Of output in which no line speaks of an error, so many lines can be a message; more are the data of the call."""
+"""Most lines of a message in output that names no error; more are the data of the call."""
 
 
 def bounded(text: str) -> str:
@@ -227,7 +227,7 @@ def _best_of(lines: list[str]) -> str:
 
 
 def _only_message(lines: list[str]) -> str:
-    """Of lines that speak of no error, give the first that is a message if they are few, else none."""
+    """Return the first message line if the lines are few and name no error; else ""."""
     stripped = [line for line in map(_without_lead, lines) if line]
     if len(stripped) == 1:
         return stripped[0]
@@ -252,7 +252,7 @@ def _speaking(lines: list[str]) -> Iterator[tuple[int, str]]:
 
 
 def _least_noisy(lines: list[str]) -> str:
-    """Of a few lines that speak of no error, give the first that is a message."""
+    """Return the first message line of a few lines that name no error."""
     for index, line in enumerate(lines):
         if not _is_noise(beginning := line[:_LONGEST_LINE], beginning.lower()):
             return _continued(line, lines[index + 1 :])

@@ -1,4 +1,4 @@
-r"""What differs from one occurrence of an error message to the next, replaced by placeholders.
+r"""Error messages with the parts that differ between occurrences replaced by placeholders.
 
 What is quoted counts as variable, because programs quote names; words that are one of a few (classes of exceptions,
 HTTP statuses, exit codes, ``net::ERR_…``) stay. Each pattern has bounded or possessive repetition, so that any line
@@ -19,7 +19,7 @@ ERRNO = (
     r"|Too many open files|File name too long|Cannot allocate memory|Disk quota exceeded|bad interpreter"
 )
 ERRNO_SIGNS = tuple(re.sub(r"\(\?:[^()]*\)\?", "", ERRNO).lower().split("|"))
-"""How each of these begins, in lower case."""
+"""Beginnings of these, in lower case."""
 
 _DOMAINS = (
     "com|org|net|io|dev|ai|app|co|edu|gov|de|uk|eu|local|localdomain|internal|lan|example|invalid|test|cloud|svc|corp"

@@ -1,4 +1,4 @@
-"""What the exit codes of programs mean: a table, after the programs' own documentation.
+"""Meanings of the exit codes of programs: a table, after the programs' own documentation.
 
 A code that is not in here is a failure of whatever kind its output says.
 """
@@ -12,7 +12,7 @@ from grader_daemon.domain.analysis import Category
 
 
 class Meaning(StrEnum):
-    """What a non-zero exit code says that is more, or less, than "it failed".
+    """Meaning of a non-zero exit code that is more, or less, than "it failed".
 
     `ANSWER`: it worked, and the answer is no (no match, the files differ, the condition is false). `ABSENT`: what was
     asked after is not there. `FINDINGS`: a check ran to its end and is red.
@@ -104,10 +104,10 @@ CODES: Final[dict[str, Codes]] = {
     # programs that run another one
     **_each("timeout", "gtimeout", codes={124: _TIMEOUT, 137: _TIMEOUT}),
 }
-"""By program, by program and subcommand, or by these and an argument."""
+"""Exit codes by program, by program and subcommand, or by these and an argument."""
 
 FOUND_NOTHING_BY_XARGS: Final = 123
-"""What `xargs` gives when a command that it ran gave a code from 1 to 125."""
+"""Exit code of `xargs` when a command that it ran gave a code from 1 to 125."""
 
 CLOSED_PIPE: Final = 141
 """Killed for writing into a pipe that nobody reads any more, as by ``| head``."""

@@ -41,7 +41,7 @@ _MOUTHPIECES = {
     "E": frozenset({"apt"}),
     "npm": frozenset({"npm", "npx", "yarn", "pnpm"}),
 }
-"""Whose complaints begin with another word than the program's name."""
+"""Programs whose complaints begin with another word than their name."""
 
 _EXCEPTION = re.compile(r"(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Exit|Failure)(?::|$)")
 _RED = re.compile(
@@ -75,18 +75,18 @@ _BROKE = re.compile(
 _RED_WITHIN = re.compile(r"^(?:(?:FAILED|ERROR) \S{1,300}::|E {3,}\S|(?:FAIL|ERROR): \w{1,100} \()", re.MULTILINE)
 _RED_SIGNS = ("FAILED ", "ERROR ", "\nE   ", "FAIL: ", "ERROR: ")
 _BROKEN_SIGNS = (_TRACEBACK, " error: ", "subprocess-exited", ": *** ")
-"""What stands before the end of output that was cut: errors of interpreters and compilers, and red tests."""
+"""Signs before the end of output that was cut: errors of interpreters and compilers, and red tests."""
 
 _BROKEN_OFF = "note: This error originates from a subprocess, and is likely not a problem with pip"
 _STATED = re.compile(r"(?:\w{1,20} )?(?:[Ee]rror|ERROR|fatal): ")
 _STALE_INDEX = "W: Some index files failed to download"
-"""At the end of ``apt-get update``, which exits with 0 though it got nothing."""
+"""End of the output of an ``apt-get update`` that exits with 0 though it got nothing."""
 
 _STDERR = "STDERR: "
-"""Before what a harness sets apart as the output of errors."""
+"""Mark before what a harness sets apart as the output of errors."""
 
 _NOTICES = ("[notice]", "info Visit https://yarnpkg.com/")
-"""Before the advice of pip and yarn, which comes after everything else."""
+"""Marks before the advice of pip and yarn, which comes after everything else."""
 
 _TELLTALE = (
     LOOKING | PLAIN_SPOKEN | {"awk", "tar", "unzip", "python", "git", "make", "diff", "curl", "wget", "jq", "node"}
@@ -115,7 +115,7 @@ _PRINTED_CODE = re.compile(r"(?:^|[\s:=(\[])(\d{1,3})[\])\s.]{0,3}$")
 
 
 def masked_failure(output: str, line: Line | None) -> tuple[bool, Meaning | None]:
-    """Whether the output ends in a program's own failure, and whether that is a check's finding.
+    """Return whether the output ends in a program's own failure, and whether that is a check's finding.
 
     Args:
         output: what the call gave, without what is around it.
@@ -141,7 +141,7 @@ def printed_code(output: str) -> int | None:
 
 
 def is_quoting(line: Line) -> bool:
-    """Whether what a line prints at its end is text of others, or nobody's."""
+    """Return whether what a line prints at its end is text of others, or nobody's."""
     return line.speaker is None or line.speaker.family in QUOTING
 
 
@@ -168,7 +168,7 @@ def _meaning_of_script(said: re.Match[str], runner: Program) -> Meaning | None:
 
 
 def is_complaint(output: str) -> bool:
-    """Whether a whole text is what a shell, or a plain program by its name, says when it fails."""
+    """Return whether a whole text is the complaint of a failed shell, or of a plain program by its name."""
     lines = [text for text in output.splitlines()[: _FEW_LINES + 2] if text.strip()]
     return 0 < len(lines) <= _FEW_LINES and all(_complains(text[:_LONGEST_LINE]) for text in lines)
 
@@ -198,7 +198,7 @@ def _without_notices(tail: str) -> str:
 
 
 def _is_told_apart(tail: str) -> bool:
-    """Whether the output of errors, where it stands apart, begins or ends with one."""
+    """Return whether the output of errors, where it stands apart, begins or ends with one."""
     _, found, told = f"\n{tail}".rpartition(f"\n{_STDERR}")
     return bool(found) and (
         _states_error(told[:_LONGEST_LINE]) or _states_error(told.rpartition("\n")[2][:_LONGEST_LINE])
@@ -240,7 +240,7 @@ def _ends_in_exception(tail: str, before: str, last: str) -> bool:
 
 
 def _ends_in_traceback(report: str) -> bool:
-    """Whether what begins as a traceback is one to its end: frames, cut or not, and the message at its end."""
+    """Return whether a text that begins as a traceback is one to its end: frames, cut or not, then the message."""
     lines = report.splitlines()[1:]
     raised = next((at for at, text in enumerate(lines) if text and not text.startswith(_OF_FRAMES)), None)
     if raised is None:

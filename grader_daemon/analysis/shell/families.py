@@ -1,4 +1,4 @@
-"""Which program a shell command runs, so that its failures can be told from those of other programs.
+"""The program that a shell command runs, so that its failures can be told from those of other programs.
 
 An agent's command is a line of a person at a terminal: it changes to a folder, sets variables, wraps what it wants into
 `timeout` and `sudo` and cuts the output. The family names the program in the middle of all that, with its subcommand.
@@ -36,10 +36,10 @@ _PREPARATIONS = frozenset(
 """Program for what comes after them; they are the family only when nothing else stands in the command."""
 
 _SETTINGS = frozenset({"cd", "pushd", "popd", "source", ".", "export", "set", "unset", "shopt", "true", ":"})
-"""Of preparations, those that leave nothing behind when the shell has ended."""
+"""Preparations that leave nothing behind when the shell has ended."""
 
 _FEEDERS = frozenset({"cat", "echo", "printf", "yes", "true", ":", "head", "tail", "less", "more", "wc", "tee", "sort"})
-"""At the ends of a pipeline for the sake of its middle."""
+"""Programs at the ends of a pipeline for the sake of its middle."""
 
 
 def command_family(command: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Whose exit code a command line gives, and what the code says.
+"""The program that gives a command line's exit code, and the meaning of the code.
 
 The code of a line is that of the command that ran last: of a list the last one, of a pipeline the last stage, of
 ``a && b`` whichever failed. What a variable holds or a condition decides is not worked out; where several commands may

@@ -1,4 +1,4 @@
-"""How programs are called: which of them only run another one, and where their subcommands stand."""
+"""Calls of programs: which of them only run another one, and where their subcommands stand."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def without_wrappers(words: list[str]) -> list[str]:
 
 
 def is_assignment(word: str) -> bool:
-    """Whether a word sets a variable."""
+    """Return whether a word sets a variable."""
     return "=" in word and _ASSIGNMENT.match(word) is not None
 
 

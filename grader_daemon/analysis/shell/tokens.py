@@ -1,4 +1,4 @@
-"""What a shell command is made of: the command in a call's arguments, its words, its pipelines.
+"""Parts of a shell command: the command in a call's arguments, its words, its pipelines.
 
 Linear in the command, and bounded: an agent's command is a line of a person at a terminal, not a program.
 """
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 EXAMINED_CHARACTERS = 2_000
-"""Of a command, to name its family; what does the work stands near its beginning."""
+"""Length of the part of a command that names its family; what does the work stands near its beginning."""
 
 _MOST_WORDS = 100
 _SHELL = re.compile(r"(?:/[\w./-]{0,80}/)?(?:ba|z|da)?sh -l?c")

@@ -29,7 +29,7 @@ _SHELL_COMMANDS: Final = _COMMANDS[:2]
 _ESCAPES: Final = ('"!', '"%cd ', '"%%bash')
 _ESCAPE = re.compile(r"^(?:!|%(?=cd )|%%bash[^\n]{0,80})", re.MULTILINE)
 _SCRIPTED: Final = ("sed -i", "| tee ", ".write(", ".to_csv(", ".dump(", "git apply", "patch -p")
-"""In commands and code: what writes files without being led into one."""
+"""Signs in commands and code that write files without output led into one."""
 
 _INTO_FILE = re.compile(
     r"(?<![0-9&<>=-])>{1,2}\s?[\"'\\]{0,2}(?!/dev/|&)[$~]?(?:[\w{}.-]{0,40}/|[\w{}-]{1,40}\.[a-zA-Z])"
@@ -38,7 +38,7 @@ _INTO_FILE = re.compile(
 
 _QUERIES: Final = ("SELECT ", "select ")
 _PATCH: Final = "*** Begin Patch"
-"""How arguments begin that are a patch of several files, and no JSON, as those of Codex."""
+"""Beginning of arguments that are a patch of several files, and no JSON, as those of Codex."""
 
 _PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (\S[^\n]{0,1000})$", re.MULTILINE)
 _MOST_PATCHED: Final = 100
@@ -70,7 +70,7 @@ _DECODER: Final = msgspec.json.Decoder(_Arguments)
 
 
 class Operation(NamedTuple):
-    """Who acts, how, and on what, so that the same thing is known when it is done again; None where that is not known.
+    """An operation: who acts, how, and on what (None: not known), so that a repetition is recognised.
 
     Reading and writing a file is the same by whatever tool; a shell command is known by its family; any other call by
     its tool.
@@ -107,12 +107,12 @@ class CallView(msgspec.Struct, eq=False, gc=False):
 
     @property
     def words(self) -> frozenset[str]:
-        """Those of the tool's name."""
+        """Words of the tool's name."""
         return tool_of(self.tool or "").words
 
     @property
     def purpose(self) -> Purpose:
-        """What the tool is there to do in this call: an editor may only view, and a change of a file writes it."""
+        """Purpose of the tool in this call: an editor may only view, and a change of a file writes it."""
         named = tool_of(self.tool or "").purpose
         if named not in CHANGING or self.path is None:
             return named
@@ -122,7 +122,7 @@ class CallView(msgspec.Struct, eq=False, gc=False):
 
     @property
     def effect(self) -> Purpose:
-        """What the call does. How its arguments begin says it better than the tool: a command may write a file."""
+        """Effect of the call. The beginning of its arguments says it better than the tool: a command may write."""
         if self._does is None:
             self._does = self._effect()
         return self._does
@@ -168,18 +168,18 @@ class CallView(msgspec.Struct, eq=False, gc=False):
 
     @property
     def writes_in_shell(self) -> bool:
-        """Does its shell command write a file: into it, in place, or by a patch?"""
+        """True if its shell command writes a file: into it, in place, or by a patch."""
         return _WRITING_IN_SHELL.search((self.shell or "")[:_EXAMINED_COMMAND]) is not None
 
     @property
     def command(self) -> str:
-        """What a shell or an interpreter was given, to its end; "" without, and where the JSON is broken."""
+        """Whole text that a shell or an interpreter was given; "" without, and where the JSON is broken."""
         given = self._given
         return as_command(_line_in(given) or given.code) or ""
 
     @property
     def is_code(self) -> bool:
-        """Was it given to an interpreter?"""
+        """True if it was given to an interpreter."""
         given = self._given
         return bool(given.code) and not _line_in(given)
 
@@ -248,7 +248,7 @@ def _line_in(given: _Arguments) -> object:
 
 
 def _writes_files(head: str) -> bool:
-    """Whether a command or code, by its beginning, writes a file; a query compares, and writes none."""
+    """Return whether a command or code, by its beginning, writes a file; a query compares, and writes none."""
     if holds_any(head, _QUERIES):
         return False
     return holds_any(head, _SCRIPTED) or (">" in head and _INTO_FILE.search(head) is not None)

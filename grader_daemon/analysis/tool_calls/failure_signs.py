@@ -1,4 +1,4 @@
-"""What a failure says of its kind: the phrases of the rules, found by the words of its text."""
+"""The kind of a failure by its text: the phrases of the rules, found by their words."""
 
 from __future__ import annotations
 

@@ -127,12 +127,12 @@ def shown_command(call: CallView, redactor: Redactor) -> str | None:
 
 
 def _is_made(word: str, line: str) -> bool:
-    """Whether a word of a family is none of the line, and plain: others lost quotes or unseen characters of theirs."""
+    """Return whether a word of a family is none of the line, and plain: others lost quotes or unseen characters."""
     return word not in line and _NO_SECRET.fullmatch(word) is not None
 
 
 def _may_answer(message: Message, step: Step, step_id: str | None) -> bool:
-    """Is this the result of the step? By the ids of both, else by the tool that it names."""
+    """Return whether this is the result of the step: by the ids of both, else by the tool that it names."""
     if message.tool_call_id and step_id:
         return message.tool_call_id == step_id
     return (message.name or message.tool_name or step.tool) == step.tool
@@ -147,7 +147,7 @@ class OpenErrors:
     def __init__(self) -> None:
         self._open: dict[Operation, list[int]] = {}
         self._commands: Counter[str] = Counter()
-        """How many of these operations are commands, by who runs them."""
+        """Number of these operations that are commands, by who runs them."""
 
         self._needles: dict[str, None] = {}
         self._bare: set[str] = set()

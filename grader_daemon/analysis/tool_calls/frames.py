@@ -1,4 +1,4 @@
-"""What agents put around what a call says: an exit code, a time, a number of tokens, a warning to the model.
+"""Frames that agents put around the output of a call: an exit code, a time, a number of tokens, a warning.
 
 The same failure reads the same by whatever agent only without that. Patterns are anchored and bounded.
 """

@@ -1,4 +1,4 @@
-"""What a tool result says of its call, read together with the command that was called.
+"""Outcomes of calls: each result read together with the command that was called.
 
 The exit code belongs to the command that ran last, and what it means is for that program to say; and a line that masks
 its exit code may still end in the words of a program that failed. What the agent notes beside a result stands above its
@@ -21,7 +21,7 @@ from grader_daemon.domain.session import ReportedOutcome
 
 _EXAMINED_END = 400
 _MASKING = ("|", ";", "\\n", "&", "psql", "apt update", "apt-get update")
-"""What a command has in it whose exit code may be that of something else."""
+"""Signs in a command whose exit code may be that of something else."""
 
 _SIGNS = (
     *("Error", "error:", "not found", "failed", "FAIL", "fatal:", "No such file", "No module", "***", "Exception"),
@@ -41,14 +41,14 @@ _SIGNS = (
     ),
     *("STDERR: ", "[notice]", "    raise ", "ERROR: ", "Failed"),
 )
-"""What stands near the end of output that ends in a failure, in most cases."""
+"""Signs near the end of output that ends in a failure, in most cases."""
 _CLASSIFIED_END = 600
 _LONGEST_COMPLAINT = 300
 _LONGEST_MARK = 60
 _NO_SUCH_TOOL = re.compile(
     r"unsupported (?:custom tool )?call: |Tool \"[^\"\n]{1,200}\" not found|[^\n]{0,200}\bunavailable tool '"
 )
-"""How agents say of a call that they have no tool of that name, beside the words in the rules."""
+"""Agents' words for a call of a tool that they do not have, beside the words in the rules."""
 
 _VAGUE = (Category.COMMAND_FAILED, Category.UNKNOWN)
 
@@ -168,7 +168,7 @@ def _of_failure(output: str, category: Category, line: Line | None, *, code: int
 
 
 def _broke_down(output: str, line: Line) -> bool:
-    """Whether the program did not come to its answer. `make` and `cargo clippy` pass on what another one found."""
+    """Return whether the program came to no answer. `make` and `cargo clippy` pass on what another one found."""
     if "*** [" in output[-_EXAMINED_END:] or (_of_clippy(line) and "error[E" not in output):
         return False
     return masked_failure(output, line) == (True, None)
@@ -179,14 +179,14 @@ def _of_clippy(line: Line) -> bool:
 
 
 def _failed(category: Category, output: str, line: Line, meaning: Meaning | Category | None) -> ToolOutcome:
-    """What a failure says comes before what its exit code says."""
+    """Return the outcome of a failure. What it says comes before what its exit code says."""
     if isinstance(meaning, Category):
         return ToolOutcome(CallStatus.FAILURE, meaning if category in _VAGUE else category, output, line)
     return ToolOutcome(CallStatus.FAILURE, category, output, line, meaning)
 
 
 def _may_hide(text: str, written: str) -> bool:
-    """Whether it is worth to look at a success again: its end has a word of failure, or prints an exit code."""
+    """Return whether to look at a success again: its end has a word of failure, or prints an exit code."""
     end = text[-_EXAMINED_END:]
     if not written or (text.startswith("{") and not (_may_mask(written) or _is_cut(end))):
         return False

@@ -1,4 +1,4 @@
-"""What a result in plain text says of its call by its form, whatever tool it comes from.
+"""Outcomes that results in plain text show by their form, whatever tool they come from.
 
 A harness writes the exit code before or behind what a command gave, says that it killed it, or that it did not
 understand what it was asked to do. Patterns are anchored and bounded.
@@ -38,7 +38,7 @@ _FORMS: Final = {
     **dict.fromkeys("\x1b-", ("Traceback", _NOTEBOOK, _HEAD)),
     **dict.fromkeys("TYlCc", ("timed out", _KILLED, _HEAD)),
 }
-"""By the first character of a text: the form of failures that it can have, a sign of that, and how far that reaches."""
+"""Forms of failures by the first character of a text: a sign, the pattern, and how far that reaches."""
 
 
 def stated_code(text: str) -> int | None:
@@ -48,7 +48,7 @@ def stated_code(text: str) -> int | None:
 
 
 def tells_failure(text: str) -> bool:
-    """Whether a text has the form of a failure: a call that was not understood, one that was killed, a traceback."""
+    """Return whether a text has the form of a failure: a call not understood, one that was killed, a traceback."""
     form = _FORMS.get(text[:1])
     if form is None:
         return False

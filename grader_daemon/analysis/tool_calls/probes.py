@@ -1,4 +1,4 @@
-"""Is a failure an error, or only a look at what may not be there?
+"""Tells errors from failures that were only a look at what may not be there.
 
 A look goes wrong without harm: `ls` of a folder that nobody spoke of, `which`, a search without a hit. So does a red
 test run while nothing but tests was changed: it shows the fault that is to be mended. What came before is searched only
@@ -21,8 +21,7 @@ MOST_LOOKS = 30
 
 _FOLDER_PARTS = 3
 _MOST_FOLDERS = 16
-"""So many parts of a path are common to most of one project, as in ``/home/me``; so many folders are known at a time.
-"""
+"""Most folders known at a time. `_FOLDER_PARTS` parts of a path are common to most of one project (``/home/me``)."""
 
 _COMPLAINT = re.compile(r"(?:\S{0,60}/)?([\w.-]{1,40}): .{0,400}")
 _NOT_THERE = re.compile(
@@ -42,15 +41,15 @@ _TRIAL = re.compile(
     r"(?<![a-z])(?:tests?|conftest|spec|repro\w{0,12}|debug|check|verify|demo|scratch|issue)(?![a-z])|(?<!\w)/tmp/",
     re.IGNORECASE,
 )
-"""In the name of a file that shows what is wrong and is no part of what is mended."""
+"""Marks in the name of a file that shows what is wrong and is no part of what is mended."""
 
 _ASKS_FOR_ONE = frozenset(
     {"kubectl get", "kubectl describe", "oc get", "oc describe", "helm status", "helm get", "podman inspect"}
 )
-"""What they ask after may not be there."""
+"""Programs that ask after what may not be there."""
 
 _SILENT = re.compile(r"exit code \d{1,3}|\s{0,20}")
-"""What a look says whose complaint was led away (``2>/dev/null``)."""
+"""Output of a look whose complaint was led away (``2>/dev/null``)."""
 
 _MISSED = (Category.FILE_NOT_FOUND, Category.UNKNOWN)
 _EXAMINED = 2_000
@@ -69,13 +68,13 @@ class ProbeFinder:
         self._searched_to = 0
         self._spoken: list[str] = []
         self._texts_by_folder: dict[str, tuple[list[str], int]] = {}
-        """Those of the texts before a place in `_spoken` that name a folder."""
+        """Texts before a place in `_spoken` that name a folder."""
 
         self._taken_in_to = 0
         self._has_edited = False
 
     def is_probe(self, index: int, result: ToolOutcome, call: CallView) -> bool:
-        """Whether the failure at `index`, as it stands when it comes up, is only a look."""
+        """Return whether the failure at `index`, as it stands when it comes up, is only a look."""
         if result.meaning is Meaning.ABSENT:
             return True
         if result.meaning is Meaning.FINDINGS:
@@ -99,7 +98,7 @@ class ProbeFinder:
         return self._is_first_look(index, [path for path in paths if path and path in result.output] or paths)
 
     def _is_first_look(self, index: int, paths: list[str]) -> bool:
-        """Whether nothing before spoke of these paths: no person, no result, no call that worked, no look."""
+        """Return whether nothing before named these paths: no person, no result, no call that worked, no look."""
         self._looks += 1
         if self._looks > MOST_LOOKS or not paths or not self._missed.isdisjoint(paths):
             return False
@@ -129,7 +128,7 @@ class ProbeFinder:
         self._taken_in_to = index
 
     def _edited_before(self, index: int) -> bool:
-        """Whether a file that is no test was changed before; what was searched once is not searched again."""
+        """Return whether a file that is no test was changed before. Nothing is searched twice."""
         while self._searched_to < index and not self._has_edited:
             message = self._messages[self._searched_to]
             if message.role == TOOL and self._searched_to not in self._failed:
@@ -159,7 +158,7 @@ def _who_missed(line: Line, result: ToolOutcome) -> Program | None:
 
 
 def _asks_for_program(line: Line, result: ToolOutcome) -> bool:
-    """Whether a line only asks whether a program or a module is there."""
+    """Return whether a line only asks whether a program or a module is there."""
     said = result.output
     run = next((run for run in reversed(line.programs) if run.family not in PLAIN_SPOKEN), line.programs[-1])
     if run.name == "python" and "-c" in run.words[:-1]:

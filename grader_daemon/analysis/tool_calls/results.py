@@ -1,4 +1,4 @@
-"""Did a tool call work? Read from the structure of its result first, from its words only where it has none.
+"""The status of a tool call, read from the structure of its result first, from its words only where it has none.
 
 Structure: exit code, error field, success flag, status. So the words Error or Traceback inside the output of a
 successful call stay what they are: data. Only the text of a failure is looked at again, to name its category.
@@ -28,7 +28,7 @@ _BROKEN = (
 )
 _BROKEN_OUTPUT = re.compile(r'"(?:output|stdout|stderr)":\s{0,9}"')
 _TEXT_BEHIND = "trailing characters"
-"""In what the decoder says of a whole object with something behind it."""
+"""Part of the decoder's message about a whole object with something behind it."""
 
 _COUNTED = re.compile(r"errors?: \d{1,9}\s{0,9}(?:\n|\Z)", re.IGNORECASE)
 """A count of errors, as programs print it that look for some."""
@@ -87,11 +87,11 @@ _PLAIN_ENDS = (
     ('", "exit_code": 0, "error": null}', '{"output": "'),
     ('"is_binary": false, "is_image": false}', '{"content": "'),
 )
-"""How the two most common results end and begin when they worked: a terminal command, and a file that was read."""
+"""Ends and beginnings of the two most common results that worked: a terminal command, and a file that was read."""
 
 
 class Reading(NamedTuple):
-    """What a result says of its call; of a failure its category and, as `output_and_code` returns it, what it says."""
+    """Status of a call by its result; of a failure its category and what it says, as `output_and_code` returns it."""
 
     status: CallStatus
     category: Category | None = None
@@ -188,11 +188,11 @@ class ResultReader:
         return self._outcome_of_status(report.status)
 
     def _is_guarded(self, error: object) -> bool:
-        """Did the agent's guard against loops refuse to run the call, and call that an error?"""
+        """Return whether the agent's guard against loops refused to run the call, and called that an error."""
         return isinstance(error, str) and error.startswith(self._rules.guarded_prefixes)
 
     def _tells_error(self, report: _Report) -> bool:
-        """Whether anything but its exit code and its status calls the call failed, also one layer deeper."""
+        """Return whether anything but its exit code and status calls it failed, also one layer deeper."""
         if _names_error(report) or _http_error(report):
             return True
         if report.errors is not UNSET and report.data is not UNSET:
@@ -203,7 +203,7 @@ class ResultReader:
         return self._parts_fail(_parts(report))
 
     def _parts_fail(self, content: bytes) -> bool:
-        """Whether the first text in a list of content parts tells of an error, whatever the envelope says."""
+        """Return whether the first text in a list of content parts tells of an error, whatever the envelope says."""
         text = _text_of_parts(content).lstrip() if content else ""
         if text.startswith("{"):
             return any(sign in content for sign in _ESCAPED_SIGNS) and _names_error(self._report_in(text)[1])

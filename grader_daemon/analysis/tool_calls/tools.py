@@ -1,4 +1,4 @@
-"""What a tool is for: by a table of the tools of the agents that are read, else by the words in its name.
+"""The purposes of tools: by a table of the tools of the agents that are read, else by the words in their names.
 
 Names are made of a verb and what it is done to, and the verb comes first: `get_edit_history` gets something. So the
 first verb that is known decides, and only where there is none a noun that says as much ("terminal"). What is found may
@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 
 class Purpose(StrEnum):
-    """What a tool is there to do. Unknown may be anything."""
+    """Purpose of a tool. Unknown may be anything."""
 
     HAND_IN = "hand in"
     WRITE = "write"
@@ -80,8 +80,9 @@ _FAMILIES: Final = (
     (Purpose.UNKNOWN, "memory", "save_memory"),
     (Purpose.HAND_IN, "attempt_completion", "attempt_completion"),
 )
-"""What the tools of a family are for, the name that they share (that of Hermes' tool), and what other agents call them:
-Claude Code, Codex, OpenCode, Gemini CLI and Cline."""
+"""Purposes of tools by family, each with the name that the family shares (that of Hermes' tool), and the names of other
+agents: Claude Code, Codex, OpenCode, Gemini CLI and Cline.
+"""
 
 _SHARED: Final = {name: shared for _, shared, names in _FAMILIES for name in names.split()}
 _KNOWN: Final = {name: purpose for purpose, _, names in _FAMILIES for name in names.split()}

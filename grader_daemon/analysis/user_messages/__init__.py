@@ -1,4 +1,4 @@
-"""What people wrote: who of those in the user's role is one, what they asked for, and what they said of the work."""
+"""Messages of people: which of those in the user's role is theirs, what they asked for, and said of the work."""
 
 from grader_daemon.analysis.user_messages.invocations import as_typed, invocation_of
 from grader_daemon.analysis.user_messages.requests import (

@@ -15,7 +15,7 @@ _LOADED: Final = "[IMPORTANT: The user has invoked the "
 _HEAD: Final = re.compile(r'"([^"\n]{1,512})" (?:skill, |(?:stacked )?(skill bundle), )')
 _SEVERAL: Final = re.compile(r"^Skills loaded: ([^\n]{1,2000})$", re.MULTILINE)
 _LONGEST_HEAD: Final = 4_000
-"""So much of a message says which skills were loaded into it."""
+"""Number of characters of a message that name the skills loaded into it."""
 
 _ADDED: Final = "\n\nThe user has provided the following instruction alongside the skill invocation: "
 _NOTE: Final = "\n\n[Runtime note: "
@@ -24,7 +24,7 @@ _FIRST_OF_SEVERAL: Final = "\n\n[Loaded as part of the "
 
 
 class Invocation(msgspec.Struct, frozen=True):
-    """What a person `said`: what was added to the command, else the command; and its `skills`, as Hermes names them."""
+    """A command of a person: what was `said` with it, else the command itself; `skills` are as Hermes names them."""
 
     said: str
     skills: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What a person wrote, and what they asked for: a line of it to be shown, and a digest that knows it again.
+"""Requests of people: the text, a line of it to be shown, and a digest that knows it again.
 
 A message in the user's role may be the agent's own machinery in a person's place. A compaction may put its summary and
 a person's next words into one message; then only the words are the person's.
@@ -28,7 +28,7 @@ def written_by_person(text: str, rules: PeopleRules) -> str | None:
 
 
 def is_sentinel(text: str, rules: PeopleRules) -> bool:
-    """Whether a message in the user's role is no more than a harness' word that the talk is over, or its reward."""
+    """Return whether a user message is no more than a harness' word that the talk is over, or its reward."""
     if not text or len(text) > _LONGEST_SENTINEL:
         return False
     return text.strip() in rules.sentinels or _REWARD.fullmatch(text.strip()) is not None
@@ -54,7 +54,7 @@ _LONGEST_SENTINEL = 60
 _REWARD = re.compile(r"(?:(?:final|total|episode) )?(?:reward|score) ?[:=] ?-?\d{1,9}(?:\.\d{1,9})?", re.IGNORECASE)
 
 _NORMALISED = 4_000
-"""Of a request, so many characters are normalised; the rest has to be the same to the letter."""
+"""Number of characters of a request that are normalised; the rest has to be the same to the letter."""
 
 
 def summarize(request: str | None, rules: PeopleRules, redactor: Redactor) -> str | None:

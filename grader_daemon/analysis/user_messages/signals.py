@@ -1,4 +1,4 @@
-"""What people say of the work: corrections, complaints, thanks, acceptance, the same request again, giving up.
+"""Signals of people about the work: corrections, complaints, thanks, acceptance, the same request again, giving up.
 
 Only the first words of a message are looked at, without what it quotes: people say first what they think, and a log
 that is pasted below is no word of theirs. Other harnesses hand the output of programs to the agent in the user's role;
@@ -26,18 +26,18 @@ _ORDER: Final = (
     SignalKind.ACCEPTANCE,
     SignalKind.THANKS,
 )
-"""What a message says of several kinds counts as the first: "thanks, but it still fails" is a complaint."""
+"""Order of kinds in one message, the first counts: "thanks, but it still fails" is a complaint."""
 
 _CUT: Final = 500
-"""Of a message, so many characters are searched for what it quotes."""
+"""Number of characters of a message that are searched for a quotation."""
 
 _COMPARED: Final = 1_000
 _FEWEST_WORDS: Final = 4
 _REMEMBERED: Final = 4
-"""So many requests are compared with a message: the first, and those before it."""
+"""Most requests that a message is compared with: the first, and those before it."""
 
 _ADDRESS = re.compile(r"(?:\[[^\]\n]{0,200}+\]\s{0,9}+){1,2}+")
-"""Who speaks, or what is answered, as chats put it before a message."""
+"""Name of a speaker, or of what is answered, as chats put it before a message."""
 
 _QUOTATION = re.compile(r"\"[^\"\n]{0,200}+\"|`[^`\n]{0,200}+`|“[^”\n]{0,200}+”|«[^»\n]{0,200}+»")
 _FOREIGN_LINE = re.compile(
@@ -68,7 +68,7 @@ class UserMessage(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class _Where(StrEnum):
-    """Where a phrase has to stand to be a signal."""
+    """Place that a phrase must stand at to be a signal."""
 
     ANYWHERE = "anywhere"
     FIRST = "first"
@@ -137,7 +137,7 @@ class SignalReader:
         return False
 
     def _is_denied(self, text: str, start: int) -> bool:
-        """Do words before, in the same clause, turn it round or make it a condition: "not", "if"?"""
+        """Return whether words before, in the same clause, negate it or make it a condition: "not", "if"."""
         clause = _CLAUSE_END.split(text[max(0, start - _CLAUSE) : start])[-1]
         return not self._rules.deniers.isdisjoint(words_of(clause))
 
@@ -175,7 +175,7 @@ def _words_in(text: str) -> frozenset[str]:
 
 
 def _are_alike(words: frozenset[str], others: frozenset[str], least: float) -> bool:
-    """Do two texts share nearly all of their words? Other numbers make another request."""
+    """Return whether two texts share nearly all of their words. Other numbers make another request."""
     shared = len(words & others)
     if shared < least * (len(words) + len(others) - shared):
         return False

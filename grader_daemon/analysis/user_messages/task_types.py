@@ -1,4 +1,4 @@
-"""What a request is about, by the words in it."""
+"""The type of a task, by the words in its request."""
 
 from __future__ import annotations
 
