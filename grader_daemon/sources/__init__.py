@@ -1,1 +1,1 @@
-"""Where sessions lie and how they are read: one room per agent, from its files to a `Session`."""
+"""Sources of sessions: one room per agent, from its files to a `Session`."""

@@ -1,4 +1,4 @@
-"""What this process remembers of a database of sessions, so that a change costs one short look.
+"""In-process memory of a database of sessions, so that a change costs one short look.
 
 Databases of agents do not say what changed. New rows show in their numbers; what moves no number (tokens, an end, what
 a person takes back) happens to sessions that were written to lately, so these are compared each time. A deletion shows
@@ -26,7 +26,7 @@ _COMPARED_FOR_SECONDS = 3_600.0
 
 
 class Entry(NamedTuple):
-    """What is remembered of a session: a digest that differs if it does, when it was written last, how long it is."""
+    """A remembered session: a digest that differs if it does, the time of the last write, and its length."""
 
     stamp: bytes
     written_ns: int
@@ -34,7 +34,7 @@ class Entry(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """How far a database has come.
+    """State of a database: how far it has come.
 
     version: of its schema.
     rows: the last numbers of rows that only grow; none of a database that had no tables of its agent.
@@ -52,13 +52,13 @@ class Mark(NamedTuple):
     last: Value = None
 
     def goes_on_in(self, now: Mark, *, new: int) -> bool:
-        """Whether until `now` nothing has happened but that rows came, `new` of them of sessions."""
+        """Return whether until `now` only rows were added, `new` of them of sessions."""
         grown = all(row >= before for row, before in zip(now.rows, self.rows, strict=True))
         return grown and now.sessions == self.sessions + new and now.version == self.version
 
 
 class Queries(Protocol[S]):
-    """What is asked of a database; `S` is what is known of its tables."""
+    """Queries of a database; `S` is what is known of its tables."""
 
     def schema(self, reader: Reader) -> S | None:
         """Return what is known of its tables; None where it has no sessions of this kind."""
@@ -92,7 +92,7 @@ class DatabaseMemory(Generic[S]):
         self._stamp = b""
         self._identity = (0, 0)
         self._schema: tuple[object, S | None] = (None, None)
-        """With the version of what it is; whoever reads may put another one here."""
+        """The schema, with the version it was read at; whoever reads may put another one here."""
         self._mark = Mark()
         self._lately: dict[str, None] = {}
         self._untold: dict[str, None] = {}

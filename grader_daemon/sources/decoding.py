@@ -120,7 +120,7 @@ def utc(stamp: object) -> datetime | None:
 
 
 def has_lone_surrogate(content: bytes) -> bool:
-    """Whether JSON holds half of a UTF-16 surrogate pair, which is all that is wrong with it.
+    """Return whether JSON holds half of a UTF-16 surrogate pair, which is all that is wrong with it.
 
     The decoder has several words for that; that Python's decoder takes it tells it from others.
     """

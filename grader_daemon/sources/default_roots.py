@@ -1,4 +1,4 @@
-"""Where agents keep their sessions unless they were told otherwise.
+"""Default folders of agents' sessions.
 
 Apart from the sources: whoever asks whether an agent is here need not load how its sessions are read.
 """

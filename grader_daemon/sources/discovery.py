@@ -17,7 +17,7 @@ OnBug = Callable[[Exception], None]
 
 
 class Taker(NamedTuple):
-    """Who is asked for files: which it claims, the units in one of this status, and which folders it enters."""
+    """A source's part in a walk: the files it claims, the units in one of this status, and the folders it enters."""
 
     claims: Claims
     units_of: UnitsOf
@@ -54,7 +54,7 @@ class Walk:
         self.is_cut = False
         self.root = root
         self.takers = [Taker(claims, units_of, enters)]
-        """Who is asked for a file, in this order."""
+        """Takers that are asked for a file, in this order."""
 
     def joined(self, others: Iterable[Walk]) -> Walk:
         """Return one walk in place of this one and others of the same root; a file is of the first that claims it."""

@@ -36,7 +36,7 @@ _NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class Lines(NamedTuple, Generic[T]):
-    """What the lines of a file hold.
+    """Content of the lines of a file.
 
     read: of each line of a kind that is read, in their order.
     unknown: the kinds of lines that nothing is known of, or that have not the shape of their kind, each once.

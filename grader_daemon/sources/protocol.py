@@ -1,4 +1,4 @@
-"""What a source of sessions is: where its sessions lie, which changes touch them, how one is read.
+"""The protocol of a source: where its sessions lie, which changes touch them, how one is read.
 
 A new agent is a file or a room beside `hermes` with a `Source` in it, and a line in `bootstrap.SOURCES`.
 """
@@ -24,11 +24,11 @@ _MOST_LOOKED_INTO = 1_000
 
 T = TypeVar("T")
 OnSourceBug = Callable[[str, Exception], None]
-"""Is told the name of a source, and what it failed on by a bug of ours; called from any thread."""
+"""Callback with the name of a source, and what it failed on by a bug of ours; called from any thread."""
 
 
 class UnknownKinds(msgspec.Struct, frozen=True, gc=False):
-    """What a source passed over because nothing is known of it; agents add kinds of records with every version.
+    """Kinds that a source passed over because nothing is known of them; agents add some with every version.
 
     version: of the agent that wrote it last, where that is noted.
     kinds: their names, each once.
@@ -68,13 +68,13 @@ class Watch(NamedTuple):
 
 
 class Source(Protocol):
-    """Where the sessions of one agent lie, and how they are read. It goes to other processes, so it can be pickled."""
+    """A source: where the sessions of one agent lie, and how they are read. It can be pickled for other processes."""
 
     name: str
-    """Of its units, and what it is called in settings; the format of its sessions, too: claude-code."""
+    """Name in its units and in settings, and of the format of its sessions: claude-code."""
 
     title: str
-    """How people call the agent: Claude Code."""
+    """Name of the agent for people: Claude Code."""
 
     @property
     def roots(self) -> Sequence[str]:
@@ -82,17 +82,17 @@ class Source(Protocol):
 
     @property
     def watches(self) -> Sequence[Watch]:
-        """What is watched for it; each lies in one of `roots`, or is one."""
+        """Watches of the source; each lies in one of `roots`, or is one."""
 
     @property
     def unknown(self) -> frozenset[str]:
         """Fields of `Session` and `Message` of which its sessions never say anything."""
 
     def claims(self, path: str) -> bool:
-        """Whether a change of the file `path` may be one of a unit. Called for every event, in watchdog's threads."""
+        """Return whether a change of the file `path` may be one of a unit. Called for each event, in any thread."""
 
     def recognizes(self, path: str, beginning: bytes) -> bool:
-        """Whether a file that a person names is one of its own, by its name or the first 4 KB of its content."""
+        """Return whether a file that a person names is its own, by the name or the first 4 KB of the content."""
 
     def touched(self, path: str) -> Sequence[Unit]:
         """Return the units that a change of the claimed file `path` touches, whatever lies there now.
@@ -148,14 +148,14 @@ class Sources:
         self._on_bug: OnSourceBug | None = None
         self._heads: dict[str, tuple[str, ...]] = {}
         self._watched: dict[str, Sequence[Watch]] = {}
-        """By the name of a source, as it said when it could last be asked; only one thread asks."""
+        """Watches by the name of a source, as of when it could last be asked; only one thread asks."""
 
     def __reduce__(self) -> tuple[object, ...]:
         """It goes to another process without the guard."""
         return _made, (self._sources, self._all[len(self._sources) :])
 
     def guard(self, on_bug: OnSourceBug) -> None:
-        """Have what a source fails on by a bug of ours told from now on, and not raised; but for `read` and `of`."""
+        """Report failures of a source by a bug of ours from now on, in place of raising; but for `read` and `of`."""
         self._on_bug = on_bug
 
     def __iter__(self) -> Iterator[Source]:
@@ -174,7 +174,7 @@ class Sources:
             raise VanishedFileError(f"no source is called {unit.source}") from None
 
     def claims(self, path: str) -> bool:
-        """Whether a change of the file `path` may be one of a unit."""
+        """Return whether a change of the file `path` may be one of a unit."""
         return self._claiming(path) is not None
 
     def touched(self, path: str) -> Sequence[Unit]:
@@ -189,7 +189,7 @@ class Sources:
         return [each.unit for each in found] or source.touched(path)
 
     def is_strange(self, path: str) -> bool:
-        """Whether a file of several JSON objects, one a line, is of no agent that is known."""
+        """Return whether a file of several JSON objects, one a line, is of no agent that is known."""
         if self._claiming(path) is not None:
             return False
         beginning = read_beginning(path, _BEGINNING)
@@ -256,7 +256,7 @@ class Sources:
             return Walk(root, claims=lambda _: False, units_of=lambda _, __: (), enters=lambda _: False)
 
     def _is_taken(self, source: Source, path: str) -> bool:
-        """Whether a file belongs to another source, which is asked before."""
+        """Return whether a file belongs to another source, which is asked before."""
         return self._claiming(path) not in (source, None)
 
     def watches(self) -> list[Watch]:

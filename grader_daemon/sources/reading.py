@@ -24,7 +24,7 @@ _MARK = b"\xef\xbb\xbf"
 
 _STAMP = struct.Struct(">5q")
 _SIZE = 2
-"""Where the size stands in a stamp; before it stands which file it is."""
+"""Index of the size in a stamp; the fields before it identify the file."""
 
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _ROOT = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC  # macOS has none
@@ -140,7 +140,7 @@ def stamp_of(status: os.stat_result) -> Stamp:
 
 
 def _has_grown(was: Stamp, now: Stamp) -> bool:
-    """Whether they are of one file, which became longer; one of the same size that is not the same was written anew."""
+    """Return whether they are of one file, which became longer; one that differs at the same size was written anew."""
     before, after = _STAMP.unpack(was), _STAMP.unpack(now)
     return before[:_SIZE] == after[:_SIZE] and before[_SIZE] < after[_SIZE]
 

@@ -21,7 +21,7 @@ _LINES = ".jsonl"
 
 
 class Parsed(NamedTuple):
-    """What the content of a file holds; see `Read`."""
+    """Content of a file; see `Read`."""
 
     session: Session | Skipped
     inside: tuple[Unit, ...] = ()

@@ -42,7 +42,7 @@ MAGIC: Final = b"SQLite format 3\0"
 """The beginning of every database."""
 
 _VERSIONS = slice(18, 20)
-"""Of the header: which version writes and reads it; 2 is with a write-ahead log."""
+"""Versions for writing and reading in the header; 2 is with a write-ahead log."""
 
 _WITH_LOG = 2
 _SHARED_RANGE = (0x40000002, 510)
@@ -60,8 +60,9 @@ _LONGEST_VALUE = 268_435_456
 _STEPS = 10_000
 
 _guards: weakref.WeakValueDictionary[tuple[int, int], threading.Lock] = weakref.WeakValueDictionary()
-"""By device and inode: who looks at a file, alone. Closing any descriptor of a file drops the locks that our process
-has on it, those of another thread's connection too. Guarded by `_guarding`."""
+"""Locks by device and inode, held by who looks at a file, alone. Closing any descriptor of a file drops the locks that
+our process has on it, those of another thread's connection too. Guarded by `_guarding`.
+"""
 
 _guarding = threading.Lock()
 
@@ -77,7 +78,7 @@ class Reader:
 
     @property
     def is_late(self) -> bool:
-        """Whether the look has lasted so long that what is left belongs into another one."""
+        """True if the look has lasted so long that what is left belongs into another one."""
         return time.monotonic() - self._began > _SHORT_SECONDS
 
     def rows(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Value, ...]]:
@@ -131,7 +132,7 @@ def database_stamp(path: str) -> bytes:
 
 
 class _Way(Enum):
-    """How SQLite is to open a file, as parameters of its address."""
+    """Parameters of a file's address that say how SQLite is to open it."""
 
     AS_READER = "mode=ro"
     UNCHANGING = "mode=ro&immutable=1"
@@ -139,7 +140,7 @@ class _Way(Enum):
 
 
 class _Surroundings(NamedTuple):
-    """What must not change while a file is read in a way in which SQLite does not see that."""
+    """State that must not change while a file is read in a way in which SQLite does not see that."""
 
     file: bytes
     log: bytes
@@ -198,7 +199,7 @@ def _opened(path: str, roots: Sequence[str]) -> Iterator[int]:
 
 
 def _has_log(header: bytes) -> bool:
-    """Whether a database has a write-ahead log, by its first bytes."""
+    """Return whether a database has a write-ahead log, by its first bytes."""
     if not header:
         raise ChangingFileError("the database is empty")  # and SQLite would delete a -wal beside it
     if not header.startswith(MAGIC):

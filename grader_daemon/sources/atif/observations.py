@@ -1,4 +1,4 @@
-"""What ATIF tells of the outcome of a tool call: it has no field for that, only notes that each converter makes."""
+"""Outcomes of tool calls in ATIF: it has no field for them, only notes that each converter makes."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from grader_daemon.sources.claude_code.tool_outcomes import outcome_of
 from grader_daemon.sources.codex.call_results import exited, read_result
 
 _FLAGGED = "\n\n[error] tool reported failure"
-"""How the text of a failure ends; newer converters note it nowhere else."""
+"""End of the text of a failure; newer converters note it nowhere else."""
 
 _STREAMS = "\n\n[stdout]\n"
 _NOTES = "\n[metadata] {"
 _CLAUDE = "claude-code"
-"""What it does not flag is a success."""
+"""Agent whose unflagged results are successes."""
 
 _CODEX = "codex"
 _NO_LINE = Entry("user", ApiMessage())
-"""What stands around a result in Claude Code's own files, and is not kept."""
+"""Frame of a result in Claude Code's own files, which is not kept."""
 
 
 class _ResultNotes(msgspec.Struct, frozen=True):

@@ -35,10 +35,10 @@ from grader_daemon.sources.codex.rollout import INJECTED
 from grader_daemon.sources.codex.taken_apart import take_apart
 
 NAME = "atif"
-"""Of the source; the format of its sessions, too. The agent is the one that the run names."""
+"""Name of the source, and of the format of its sessions. The agent is the one that the run names."""
 
 UNKNOWN: Final = frozenset({"finish_reason", "platform", "system_prompt_digest", "taken_back", "tools_digest"})
-"""What no document says."""
+"""Facts that no document has."""
 
 CONTINUATION: Final = re.compile(r"trajectory\.cont-\d{1,4}\.json")
 """The name of a document that continues ``trajectory.json``; no other one is followed."""

@@ -28,7 +28,7 @@ from grader_daemon.sources.session_files import Parsed, SessionFiles
 _TRAJECTORY = "trajectory.json"
 _AGENT_FOLDER = "agent"
 _MOST_DOCUMENTS = 100
-"""Of one run."""
+"""Most documents of one run."""
 
 _RECOGNIZED = re.compile(rb'"schema_version"\s{0,99}:\s{0,99}"ATIF-')
 _READABLE = "ATIF-v1."

@@ -30,7 +30,7 @@ Money = Annotated[float, msgspec.Meta(ge=0)]
 
 
 class Tokens(msgspec.Struct, frozen=True, gc=False):
-    """Where ``usage`` tells apart what was written."""
+    """Details of the output tokens in ``usage``."""
 
     thinking_tokens: object = None
 
@@ -72,13 +72,13 @@ class ApiMessage(msgspec.Struct, frozen=True, gc=False):
 
 
 class Origin(msgspec.Struct, frozen=True, gc=False):
-    """Who wrote a prompt (2.1.330): ``human``, or a part of the machinery."""
+    """Author of a prompt (2.1.330): ``human``, or a part of the machinery."""
 
     kind: str | None = None
 
 
 class Decision(msgspec.Struct, frozen=True, gc=False):
-    """How it was decided whether a tool may run (2.1.330)."""
+    """Reason for which a tool may run or not (2.1.330)."""
 
     decision: str | None = None
 
@@ -108,7 +108,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 
 class Attachment(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """What was put before the model with no line of its own: a prompt that a person typed while the agent worked."""
+    """Text put before the model with no line of its own: a prompt that a person typed while the agent worked."""
 
     type: str = ""
     prompt: str | tuple[str | Part, ...] | None = None
@@ -162,7 +162,7 @@ KINDS: Final[Mapping[str, Callable[[bytes], Line] | None]] = {
     COST: _NOTE,
     **{f"{ATTACHMENT}/{kind}": _NOTE for kind in _ATTACHED},
 }
-"""By the kind of a line, what reads it; None where it is known and passed over."""
+"""Readers of lines by kind; None for kinds that are known and passed over."""
 
 
 def kind_of(line: bytes) -> str:

@@ -1,4 +1,4 @@
-"""What Claude Code notes of the outcome of a tool call: a flag, a typed twin of the result, and fixed words in it."""
+"""Outcomes of tool calls in Claude Code: a flag, a typed twin of the result, and fixed words in it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from grader_daemon.domain.session import ReportedOutcome
 from grader_daemon.sources.claude_code.entries import Block, Entry
 
 INTERRUPTED: Final = "[Request interrupted by user"
-"""How a text begins that stands for an interruption by a person."""
+"""Beginnings of texts that stand for an interruption by a person."""
 
 _REJECTED = "The user doesn't want to proceed with this tool use"
 _CANCELLED = ("The user doesn't want to take this action right now", INTERRUPTED)
@@ -67,12 +67,12 @@ def outcome_of(result: Block, text: str, entry: Entry, *, decisions: bool) -> Re
 
 
 def is_decided(entry: Entry) -> bool:
-    """Whether it is noted with a result how it was decided whether the call may run, as 2.1.330 does."""
+    """Return whether a result notes the decision on whether the call may run, as 2.1.330 does."""
     return entry.tool_denial_before_run or entry.permission_decision is not None
 
 
 class Notification(NamedTuple):
-    """What became of a call that went on in the background."""
+    """Outcome of a call that went on in the background."""
 
     call_id: str
     outcome: ReportedOutcome

@@ -1,4 +1,4 @@
-"""From the lines of one chain of a transcript, the session itself or a side chain in it, to a session.
+"""Build a session from one chain of a Claude Code transcript: the session itself, or a side chain in it.
 
 One answer of a model is several lines of one ``message.id``, each with a block of it and all with the same usage, and
 the results of its first calls may stand between them. What the machinery wrote in a person's place is no message.
@@ -47,7 +47,7 @@ _INJECTED = (
     "[SYSTEM NOTIFICATION - NOT USER INPUT]",
 )
 _COMMAND = "<command-message>"
-"""How a person's command begins that is a prompt; ``<command-name>`` begins those that the program does by itself."""
+"""Beginning of a person's command that is a prompt; ``<command-name>`` begins those that the program does by itself."""
 
 _COMMAND_NAME = re.compile(r"<command-name>([^<]{1,200})</command-name>")
 _COMMAND_ARGUMENTS = re.compile(r"<command-args>([^<]*+)</command-args>")
@@ -55,7 +55,7 @@ _IN_ORDER = frozenset({"end_turn", "stop_sequence"})
 _CALLS: Final = "tool_use"
 _WORD = re.compile(r"[a-z_]{1,40}")
 _MOST_TOKENS = 1 << 40
-"""Of one answer: far more than any model takes, and so few that their sum fits into a database."""
+"""Most tokens of one answer: far more than any model takes, and so few that their sum fits into a database."""
 
 _SUB_AGENT_TOOLS = frozenset({"Agent", "Task"})
 
@@ -73,7 +73,7 @@ class _Answer(msgspec.Struct):
 
 
 class Turns:
-    """What the lines of one chain come to, added one after the other."""
+    """The content of one chain, its lines added one after the other."""
 
     def __init__(self, lines: Iterable[Line]) -> None:
         """Add lines in the order of their file."""
@@ -101,7 +101,7 @@ class Turns:
 
     @property
     def usage(self) -> tuple[Usage, ...]:
-        """What the calls of each model used, those too that were taken back."""
+        """Usage of the calls of each model, those too that were taken back."""
         by_model: dict[str | None, list[Usage]] = {}
         for model, usage in self._usage.values():
             by_model.setdefault(model, []).append(usage)
@@ -109,12 +109,12 @@ class Turns:
 
     @property
     def cost_usd(self) -> float | None:
-        """What it cost, if that was noted after all else; the sum of one with sub-agents is theirs, too."""
+        """Cost, if that was noted after all else; the sum of one with sub-agents is theirs, too."""
         return self._cost if self._process_ended and not self._delegated else None
 
     @property
     def ending(self) -> Ending | None:
-        """What is noted of how it stands."""
+        """State of the session, as it is noted."""
         if self._ending is not None or not self.messages:
             return self._ending
         last = self.messages[-1]

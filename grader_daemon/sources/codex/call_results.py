@@ -1,4 +1,4 @@
-"""What the result of a tool call says in Codex: its output, and whether the call worked.
+"""Results of tool calls in Codex: the output, and whether the call worked.
 
 Codex hands results to the model as text, whose first lines tell the exit code; before 0.110 as JSON in a text.
 """
@@ -36,7 +36,7 @@ _FAILED = (
     "write_stdin failed",
     "execution error: ",
 )
-"""How a result begins that tells why a call could not be carried out."""
+"""Beginnings of results that tell why a call could not be carried out."""
 
 
 class _Metadata(msgspec.Struct, frozen=True):
@@ -56,7 +56,7 @@ _WRAPPED_BEGINS = '{"output":'
 
 
 class Result(NamedTuple):
-    """What a result says.
+    """A result that was read.
 
     text: the output alone where its frame is known, else all of it.
     outcome: None where nothing but the output tells it.

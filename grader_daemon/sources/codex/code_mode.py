@@ -15,7 +15,7 @@ from grader_daemon.sources.codex.script_tokens import Token, closings_of, tokens
 from grader_daemon.sources.codex.script_values import NotRead, ValueReader
 
 TOOL: Final = "exec"
-"""What is called with code."""
+"""Name of the tool that is called with code."""
 
 PATCH: Final = "apply_patch"
 

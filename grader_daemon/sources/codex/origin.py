@@ -1,4 +1,4 @@
-"""Who had a thread of Codex begun, as its first line says; each version says it in a way of its own."""
+"""Origin of a Codex thread, read from its first line in each version's format."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def read_origin(meta: Meta) -> Origin:
 
 
 def _is_review(made_by: object) -> bool:
-    """Whether it judges the work of another thread: {"other": "guardian"}, "review"."""
+    """Return whether it judges the work of another thread: {"other": "guardian"}, "review"."""
     name = made_by.get("other") if isinstance(made_by, dict) else made_by
     return isinstance(name, str) and name.startswith(_REVIEWS)
 

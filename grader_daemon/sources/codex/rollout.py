@@ -39,10 +39,10 @@ from grader_daemon.sources.codex.token_counts import TokenSums
 from grader_daemon.sources.decoding import setup_digest, utc
 
 NAME = "codex"
-"""Of the source, and of the agent; the format of its sessions, too."""
+"""Name of the source and of the agent, and of the format of its sessions."""
 
 UNKNOWN: Final = frozenset({"cost_usd", "finish_reason", "tools_digest"})
-"""What no rollout says."""
+"""Facts that no rollout has."""
 
 INJECTED: Final = (
     "<environment_context>",
@@ -53,7 +53,7 @@ INJECTED: Final = (
     "<subagent_notification>",
     "# AGENTS.md instructions",
 )
-"""How messages begin that Codex writes in the name of a person; before 0.169 nothing else tells them apart."""
+"""Beginnings of messages that Codex writes in the name of a person; before 0.169 nothing else tells them apart."""
 
 _WORDS_OF_A_PERSON = "user."
 _CALLED = {
@@ -99,7 +99,7 @@ def to_session(lines: Iterable[Line], *, session_id: str, path: str, limits: Lim
 
 
 class _Answer:
-    """What one call of a model has answered; its message stands at `place`.
+    """The answer of one call of a model; its message stands at `place`.
 
     Before 0.110 each tool call is followed by its result, so an answer may go on after a result. Where one ends a count
     of tokens tells, with numbers or without: it stands before the first line of an answer there, later behind the last.
@@ -116,7 +116,7 @@ class _Answer:
 
 
 class _Rollout:
-    """What the lines so far make."""
+    """The content of the lines so far."""
 
     def __init__(self) -> None:
         self.messages: list[Message] = []

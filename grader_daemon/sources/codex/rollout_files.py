@@ -19,7 +19,9 @@ from grader_daemon.sources.session_files import Parsed, SessionFiles
 _PREFIX = "rollout-"
 _SUFFIX = ".jsonl"
 _PACKED = ".jsonl.zst"
-"""How Codex packs old rollouts; no Python before 3.14 can unpack it. They were graded when they were written."""
+"""Suffix of old rollouts that Codex packs; no Python before 3.14 can unpack it. They were graded when they were
+written.
+"""
 
 _THREAD = re.compile(r"rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-(.{1,96})\.jsonl")
 _FIRST_LINE = re.compile(rb'\{"timestamp":"[^"\\]{1,99}",(?:"ordinal":\d{1,20},)?"type":"session_meta","payload":\{')

@@ -21,7 +21,7 @@ from grader_daemon.sources.decoding import utc
 T = TypeVar("T")
 
 _MOST_TOKENS = 2**53
-"""Of one call; beyond it numbers of JavaScript are not exact."""
+"""Most tokens of one call; beyond it numbers of JavaScript are not exact."""
 
 _Tokens = Annotated[int, msgspec.Meta(ge=0, le=_MOST_TOKENS)]
 _Turns = Annotated[int, msgspec.Meta(ge=0)]
@@ -61,7 +61,7 @@ class Meta(msgspec.Struct, frozen=True):
 
 
 class Turn(msgspec.Struct, frozen=True):
-    """What holds from here on."""
+    """Context of the turns from here on."""
 
     model: _Name = None
 
@@ -99,14 +99,14 @@ class Output(msgspec.Struct, frozen=True):
 
 
 class Info(msgspec.Struct, frozen=True):
-    """Of the last call, and of all so far."""
+    """Token counts of the last call, and of all so far."""
 
     total_token_usage: Counts | None = None
     last_token_usage: Counts | None = None
 
 
 class TokenCount(msgspec.Struct, frozen=True):
-    """What the last call used, and all of the thread; told more than once, so that only a new total is a new call."""
+    """Usage of the last call, and of the whole thread; noted more than once, so that only a new total is a new call."""
 
     info: Info | None = None
 
@@ -140,7 +140,7 @@ class RolledBack(msgspec.Struct, frozen=True):
 
 
 class Compacted(msgspec.Struct, frozen=True):
-    """From here on the model is shown a summary; the lines before it stay."""
+    """A compaction: from here on the model is shown a summary; the lines before it stay."""
 
     message: str = ""
 
@@ -155,7 +155,7 @@ class Item(msgspec.Struct, frozen=True):
 
 
 class ItemCompleted(msgspec.Struct, frozen=True):
-    """What Codex notes of it, since 0.148."""
+    """Codex's note of a completed item, since 0.148."""
 
     item: Item
 
@@ -165,14 +165,14 @@ class _Content(msgspec.Struct, frozen=True):
 
 
 class Returned(msgspec.Struct, frozen=True):
-    """What a tool of a server returned; only one of them stands there."""
+    """Result of a tool of a server; it holds only one of the two."""
 
     content: _Content | None = msgspec.field(name="Ok", default=None)
     error: object = msgspec.field(name="Err", default=None)
 
     @property
     def is_error(self) -> bool:
-        """Whether it could not be called, or says itself that it failed."""
+        """True if it could not be called, or says itself that it failed."""
         return self.content is None or bool(self.content.is_error)
 
 
@@ -288,7 +288,7 @@ _PASSED_OVER: Final = (
 KINDS: Final[Mapping[str, Callable[[bytes], Line] | None]] = dict.fromkeys(_PASSED_OVER) | {
     kind: _reader(shape) for kind, shape in _READ.items()
 }
-"""By their kind, what reads a line; None for those that are passed over."""
+"""Readers of lines by kind; None for those that are passed over."""
 
 
 class _InnerKind(msgspec.Struct, frozen=True):

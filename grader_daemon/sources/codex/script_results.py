@@ -23,7 +23,7 @@ _HEADER = re.compile(
     r"(?:Wall time [^\n]{0,99}\n)?Output:(?:\n|\Z)"
 )
 _CUT = re.compile(r"(?:Warning: truncated output [^\n]{0,99}\n)?Total output lines: \d{1,12}\n\n")
-"""Before what was printed, where that was more than the model may be shown: its middle is gone."""
+"""Note before printed output that was longer than the model may be shown: its middle is gone."""
 
 _EXIT_CODE_BEFORE_CUT = re.compile(
     r'\{(?:"\w{1,40}":(?:"[^"\\]{0,99}"|[\d.]{1,20}),){0,9}"exit_code":(\d{1,10}),(?:"\w{1,40}":\d{1,20},)?"output":"'
@@ -34,7 +34,7 @@ _SILENT: Final = frozenset({PATCH, "update_plan", "create_goal", "update_goal"})
 """Tools that print nothing of interest: where one of them fails the code ends, or tells it by an error."""
 
 _OF_SERVERS: Final = "__"
-"""In the names of tools that come from servers; their failures do not end the code."""
+"""Part of the names of tools that come from servers; their failures do not end the code."""
 
 _MOST_COPIED = 1_000_000
 """Characters of one text that several calls have; of a longer one they are the last call's."""

@@ -16,7 +16,7 @@ from grader_daemon.sources.codex.code_mode import calls_in
 from grader_daemon.sources.codex.script_results import Script, read_script, told_of
 
 WAIT: Final = "wait"
-"""What is called for the rest of a code that went on."""
+"""Name of the tool that is called for the rest of a code that went on."""
 
 _RUNS: Final = "exec_command"
 _WRITES_TO_PROCESS: Final = "write_stdin"

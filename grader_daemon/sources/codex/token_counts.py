@@ -1,4 +1,4 @@
-"""What the calls of a thread used, from lines that tell it once, twice, or as running totals."""
+"""Usage of the calls of a thread, from lines that tell it once, twice, or as running totals."""
 
 from __future__ import annotations
 

@@ -31,12 +31,12 @@ from grader_daemon.sources.gemini_cli.chat_records import Call, Entry, Head, Par
 from grader_daemon.sources.gemini_cli.tool_results import answer_in, parts_of, read_result, text_of
 
 NAME = "gemini-cli"
-"""Of the source, and of the agent; the format of its sessions, too."""
+"""Name of the source and of the agent, and of the format of its sessions."""
 
 UNKNOWN: Final = frozenset(
     {"agent_version", "platform", "cost_usd", "finish_reason", "system_prompt_digest", "tools_digest"}
 )
-"""What no file says."""
+"""Facts that no file has."""
 
 _USER, _GEMINI = "user", "gemini"
 _CONTEXT = "<session_context>"
@@ -49,20 +49,21 @@ _INJECTED = (
     "System: Please continue.",
     "This is the Gemini CLI. We are setting up the context",
 )
-"""How messages begin that Gemini CLI writes in the name of a person."""
+"""Beginnings of messages that Gemini CLI writes in the name of a person."""
 
 _FOLDER = re.compile(
     rf"(?:\*\*Workspace Directories:\*\*\n\s{{0,9}}- |working in the directory: )([^\n]{{1,{LONGEST_NAME}}})\n"
 )
 _EXAMINED = 4_000
 _UNTOLD = ToolCall()
-"""What a model wrote that is no text was a call: its record has it only once the call has ended."""
+"""Stand-in for a call without a record, which comes only once the call has ended: what a model wrote that is no text.
+"""
 
 _FINISHED = frozenset(("success", "error", "cancelled"))
 
 
 class Log:
-    """What the entries so far make."""
+    """The content of the entries so far."""
 
     def __init__(self) -> None:
         self.head = Head()

@@ -17,13 +17,13 @@ from grader_daemon.domain.limits import LONGEST_NAME, SessionId
 from grader_daemon.sources.decoding import utc
 
 _MOST_TOKENS = 2**53
-"""Of one call; beyond it numbers of JavaScript are not exact."""
+"""Most tokens of one call; beyond it numbers of JavaScript are not exact."""
 
 _Tokens = Annotated[int, msgspec.Meta(ge=0, le=_MOST_TOKENS)]
 
 
 class Response(msgspec.Struct, frozen=True):
-    """What a tool gave back: its output, or what went wrong."""
+    """Response of a tool: its output, or what went wrong."""
 
     output: object = None
     error: object = None
@@ -90,12 +90,12 @@ class Record(msgspec.Struct, frozen=True):
 
     @property
     def written_at(self) -> datetime | None:
-        """When it was written."""
+        """Time at which it was written."""
         return utc(self.timestamp)
 
 
 class Head(msgspec.Struct, frozen=True):
-    """What is said of the session as a whole; in old files with all its records."""
+    """Facts about the session as a whole; in old files with all its records."""
 
     session_id: SessionId | None = msgspec.field(name="sessionId", default=None)
     start_time: str | None = msgspec.field(name="startTime", default=None)
@@ -158,4 +158,4 @@ KINDS: Final[Mapping[str, Callable[[bytes], Entry] | None]] = {
     "error": None,
     "warning": None,
 }
-"""By the kind of a line what reads it; None for notes to the person, which the model never saw."""
+"""Readers of lines by kind; None for notes to the person, which the model never saw."""

@@ -1,4 +1,4 @@
-"""What the result of a tool call says in Gemini CLI: its output, and whether the call worked.
+"""Results of tool calls in Gemini CLI: the output, and whether the call worked.
 
 A shell command always has the status ``success``; its exit code stands in the frame around its output. How one without
 the frame went is not noted.
@@ -21,12 +21,12 @@ _OWN_TOOLS = frozenset(
         *("search_file_content", "grep_search", "google_web_search", "save_memory", "write_todos", "invoke_agent"),
     }
 )
-"""That a tool of Gemini CLI's own is not found means that a policy keeps it from the model."""
+"""Gemini CLI's own tools; if one of them is not found, a policy keeps it from the model."""
 
 _NOT_FOUND = re.compile(r'Tool "([\w.-]{1,200})" not found')
 _REFUSED = ("Command rejected because ", "User did not allow", "[Operation Cancelled] Reason: User did not allow")
 _BLOCKED = "Command injection detected: "
-"""How the output begins of a command that was not run for a substitution in it; its status is ``success``."""
+"""Beginning of the output of a command that was not run for a substitution in it; its status is ``success``."""
 
 _TIMED_OUT = "exceeded the timeout"
 _OPENING = "<untrusted_context>\n"
@@ -60,7 +60,7 @@ def read_result(call: Call) -> tuple[str, ReportedOutcome | None]:
 
 
 def is_refusal(error: str) -> bool:
-    """Whether a person, or a policy that a person has set, said no."""
+    """Return whether a person, or a policy that a person has set, said no."""
     missing = _NOT_FOUND.match(error)
     return error.startswith(_REFUSED) or (missing is not None and missing[1] in _OWN_TOOLS)
 

@@ -30,7 +30,7 @@ from grader_daemon.sources.sqlite_files import database_stamp
 _DATABASE = "state.db"
 _WRITTEN = frozenset({_DATABASE, "state.db-wal", "state.db-journal"})
 _RETIRED = "/state.db."
-"""In the paths of copies that Hermes makes of a database: ``state.db.retired-wal-…/``."""
+"""Part of the paths of copies that Hermes makes of a database: ``state.db.retired-wal-…/``."""
 
 _BYTES_A_MESSAGE = 2_000
 
@@ -45,7 +45,7 @@ class Hermes(HermesSnapshots):
         """Set up; for `zone` see `snapshot.parse`."""
         super().__init__(roots, zone=zone, limits=limits)
         self._databases: dict[str, StateDatabase] = {}
-        """By path; threads may add one each, and one of these stays."""
+        """Databases by path; threads may add one each, and one of these stays."""
 
     def __reduce__(self) -> tuple[object, ...]:
         """It goes to another process without what it remembers."""

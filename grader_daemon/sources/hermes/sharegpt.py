@@ -39,7 +39,7 @@ class _Response(msgspec.Struct, frozen=True):
 
 
 class _Block(NamedTuple):
-    """What stands between a tag and its end, and in `before` the text since the block before."""
+    """Text between a tag and its end, and in `before` the text since the block before."""
 
     kind: str
     body: str

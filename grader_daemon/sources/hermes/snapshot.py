@@ -23,10 +23,10 @@ from grader_daemon.sources.decoding import decode, setup_digest
 from grader_daemon.sources.hermes import sharegpt
 
 NAME = "hermes"
-"""Of the source; the format of its sessions, too."""
+"""Name of the source, and of the format of its sessions."""
 
 UNKNOWN = frozenset({"message_times", "parent", "agent_version", "usage", "cost_usd"})
-"""What no snapshot says. Of its kind it says only that it is of a timer, or, since 0.19, of a sub-agent."""
+"""Facts that no snapshot has. Of its kind it notes only that it is of a timer, or, since 0.19, of a sub-agent."""
 
 _KINDS = {"cron": SessionKind.CRON, "subagent": SessionKind.SUB_AGENT}
 _LIMITS = Limits()
@@ -42,7 +42,7 @@ _WORKING_FOLDER = re.compile(
     rb'User home directory: [^"\\]{0,%d}\\nCurrent working directory: ([^"\\]{1,%d})(?:\\n|")'
     % (LONGEST_NAME, LONGEST_NAME)
 )
-"""In the JSON text of the prompt, where a line ends in a backslash and an n."""
+"""The working folder in the JSON text of the prompt, where a line ends in a backslash and an n."""
 _WORKING_FOLDER_LINE = re.compile(
     rf"User home directory: [^\n]{{0,{LONGEST_NAME}}}\nCurrent working directory: ([^\n]{{1,{LONGEST_NAME}}})(?:\n|$)"
 )
@@ -80,7 +80,7 @@ _DECODER = msgspec.json.Decoder(_File)
 
 
 def claims(path: str) -> bool:
-    """Whether this is the name of a session file, or of a file that Hermes writes beside them."""
+    """Return whether this is the name of a session file, or of a file that Hermes writes beside them."""
     name = path.rpartition("/")[2]
     return (name.startswith(_PREFIX) and name.endswith(".json")) or companion(path) is not None
 
@@ -166,7 +166,7 @@ def file_stem(session_id: str) -> str:
 
 
 class Traits(NamedTuple):
-    """What tells a file's messages apart from others that look the same."""
+    """Marks that tell a file's messages apart from others that look the same."""
 
     review_fork: bool
     compacted: bool
@@ -192,12 +192,12 @@ def traits_of(messages: Sequence[Message]) -> Traits:
 
 
 def sums_up(message: Message) -> bool:
-    """Whether a message is the summary that a compaction puts in the place of others."""
+    """Return whether a message is the summary that a compaction puts in the place of others."""
     return message.text.startswith(_COMPACTION)
 
 
 def asks_for_review(message: Message) -> bool:
-    """Whether the agent asks itself here to look back at its work."""
+    """Return whether the agent asks itself here to look back at its work."""
     return message.role == USER and message.text.startswith(_REVIEW_PROMPTS)
 
 
@@ -240,7 +240,7 @@ def _utc(stamp: object, zone: tzinfo | None) -> datetime | None:
 
 
 def _lineage(session_start: object, started_at: datetime | None) -> int | None:
-    """What the links of a compression chain share: their start, to the microsecond (as a count of these since 1970)."""
+    """Return the key that the links of a compression chain share: their start, in microseconds since 1970."""
     if started_at is None or "." not in str(session_start):
         return None
     return (started_at - _EPOCH) // _MICROSECOND

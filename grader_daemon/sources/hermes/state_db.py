@@ -49,7 +49,7 @@ class Schema(NamedTuple):
 
     @property
     def is_hermes(self) -> bool:
-        """Whether there are sessions in it."""
+        """True if there are sessions in it."""
         return {"id", "started_at"} <= self.sessions and {"id", "session_id"} <= self.messages
 
 
@@ -72,7 +72,7 @@ class Row(NamedTuple):
 
     @property
     def entry(self) -> Entry:
-        """What is to be remembered of it."""
+        """The entry to remember of it."""
         still = msgspec.structs.replace(self.session, last_activity_at=None)
         content = (
             msgspec.structs.astuple(still),

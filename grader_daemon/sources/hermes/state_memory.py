@@ -1,4 +1,4 @@
-"""What this process remembers of a ``state.db``, and how a session is read from it."""
+"""In-process memory of a ``state.db``, and the reading of its sessions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class StateDatabase(DatabaseMemory[Schema]):
         super().__init__(path, HermesQueries(), roots=roots)
         self._limits = limits
         self._stems: dict[str, str] = {}
-        """Of sessions whose snapshots are not called as they are."""
+        """Ids of sessions whose snapshots have other names, by the stem of the file."""
 
     def session_of(self, stem: str) -> str | None:
         """Return the session whose snapshot has this stem in its name.

@@ -1,4 +1,4 @@
-"""What the rows of a session in Hermes' ``state.db`` mean (schemas 11 to 30): rows in, a `Session` out.
+"""Build a `Session` from its rows in Hermes' ``state.db`` (schemas 11 to 30).
 
 Rows that a person took back (``active`` 0, ``compacted`` 0) are left out and their places noted. Those that a
 compaction in place replaced (``compacted`` 1) count as the work that they were, and its summary does not. Tokens and
@@ -51,7 +51,7 @@ AUTOMATIC_ENDS = frozenset(
 
 COMPRESSION = "compression"
 _KINDS = {"cron": SessionKind.CRON, "subagent": SessionKind.SUB_AGENT, "tool": SessionKind.SUB_AGENT}
-"""By `source`; "tool" is what programs give that have sessions of their own."""
+"""Kind by `source`; "tool" is of programs that have sessions of their own."""
 
 _PARTS = "\0json:"
 _NO_MESSAGES = "no message was kept"
@@ -107,7 +107,7 @@ def to_session(stored: Stored, path: str) -> Session:
 
 
 def goes_on_from(row: SessionRow, parent: SessionRow | None) -> bool:
-    """Whether a session is the next link of the chain of `parent`, which a compression ended."""
+    """Return whether a session is the next link of the chain of `parent`, which a compression ended."""
     if parent is None or parent.end_reason != COMPRESSION or row.source == "subagent":
         return False
     began, ended = moment(row.started_at), moment(parent.ended_at)
@@ -143,7 +143,7 @@ def tell(rows: Sequence[MessageRow]) -> Telling:
 
 
 def _is_machinery(row: MessageRow, message: Message, *, replaced: bool) -> bool:
-    """Whether a row is nobody's message: scaffolding, or the summary of rows that are still there."""
+    """Return whether a row is nobody's message: scaffolding, or the summary of rows that are still there."""
     if row.role == USER and row.display_kind == "hidden":
         return True
     return replaced and (bool(row.summary) or (row.role != TOOL and snapshot.sums_up(message)))

@@ -12,7 +12,7 @@ from grader_daemon.domain.session import Usage
 from grader_daemon.sources.hermes.state_records import SessionRow, Stored, UsageRow, count_of, name_of
 
 _PRICED = frozenset({"estimated", "actual", "included"})
-"""What `cost_status` says of a price that is known. A price of 0 is one only then: "included" is in a subscription."""
+"""Values of `cost_status` for a known price. A price of 0 is one only then: "included" is in a subscription."""
 
 
 def usage_of(stored: Stored) -> tuple[Usage, ...]:

@@ -1,4 +1,4 @@
-"""What the state of a call says in OpenCode: its result, and whether it worked.
+"""States of calls in OpenCode: the result, and whether the call worked.
 
 A command that failed is ``completed`` as one that worked; only its exit code tells them apart.
 """
@@ -18,7 +18,7 @@ INVALID = "invalid"
 
 _UNAVAILABLE = re.compile(r"[^\n]{0,99}?\bModel tried to call unavailable tool '([\w.-]{1,99})'\.")
 _OWN_TOOLS = frozenset({"bash", "edit", "glob", "grep", "read", "skill", "task", "todowrite", "webfetch", "write"})
-"""That a tool of OpenCode's own is unavailable means that a policy keeps it from the model; those of 1.18."""
+"""OpenCode's own tools, those of 1.18; if one of them is unavailable, a policy keeps it from the model."""
 
 _REPLACED = frozenset({"edit", "write"})
 _REPLACES = "apply_patch"

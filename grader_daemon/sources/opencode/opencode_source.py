@@ -51,7 +51,7 @@ class OpenCode:
         self.roots = tuple(roots)
         self._limits = limits
         self._databases: dict[str, DatabaseMemory[Schema]] = {}
-        """By path; threads may add one each, and one of these stays."""
+        """Databases by path; threads may add one each, and one of these stays."""
 
     def __reduce__(self) -> tuple[object, ...]:
         """It goes to another process without what it remembers."""
@@ -177,7 +177,7 @@ def _database_of(path: str) -> str | None:
 
 
 def _may_hold_sessions(database: str) -> bool:
-    """Whether a file that cannot be read is worth a word: of other programs there are many of that name."""
+    """Return whether a file that cannot be read deserves a note: many files of other programs have such a name."""
     return _name_of(database) == _OWN or read_beginning(database, len(MAGIC)) == MAGIC
 
 
@@ -186,5 +186,5 @@ def _is_message(path: str) -> bool:
 
 
 def _is_entered(folder: str) -> bool:
-    """Whether sessions may lie in or below a folder."""
+    """Return whether sessions may lie in or below a folder."""
     return _name_of(folder) not in {"message", "part", "session_diff", "snapshot", "tool-output", "log", "bin", "repos"}

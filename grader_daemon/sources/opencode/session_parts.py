@@ -27,7 +27,7 @@ class Revert(msgspec.Struct, frozen=True):
 
 
 class Times(msgspec.Struct, frozen=True):
-    """In milliseconds since 1970: `created` and `completed` of a message, `end` of a call, `updated` of a session."""
+    """Milliseconds since 1970: `created` and `completed` of a message, `end` of a call, `updated` of a session."""
 
     created: _Milliseconds = None
     completed: _Milliseconds = None
@@ -36,7 +36,7 @@ class Times(msgspec.Struct, frozen=True):
 
 
 class Info(msgspec.Struct, frozen=True):
-    """What is stored of a session as a whole. `cost` is the sum of its messages; None in files."""
+    """The record of a session as a whole. `cost` is the sum of its messages; None in files."""
 
     id: SessionId
     directory: _Name = None
@@ -64,7 +64,7 @@ class Tokens(msgspec.Struct, frozen=True):
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """Why a call of a model ended otherwise than with an answer."""
+    """Reason for which a call of a model ended otherwise than with an answer."""
 
     name: str = ""
 
@@ -84,13 +84,13 @@ class Head(msgspec.Struct, frozen=True):
 
 
 class Metadata(msgspec.Struct, frozen=True):
-    """What a tool notes beside its output; `exit` of a command, None where it was ended from outside."""
+    """Notes of a tool beside its output; `exit` of a command, None where it was ended from outside."""
 
     exit: int | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class State(msgspec.Struct, frozen=True):
-    """How far a call has come: pending, running, completed or error. Pictures in it are passed over, unbuilt."""
+    """State of a call: pending, running, completed or error. Pictures in it are passed over, unbuilt."""
 
     status: str = ""
     input: dict[str, object] | None = None

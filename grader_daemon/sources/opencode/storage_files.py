@@ -32,7 +32,7 @@ _BROKEN = (msgspec.MsgspecError, UnicodeError, RecursionError)
 
 
 def is_session(path: str) -> bool:
-    """Whether this is the name of a session's own file: ``storage/session/<project>/ses_<id>.json``."""
+    """Return whether this is the name of a session's own file: ``storage/session/<project>/ses_<id>.json``."""
     parts = path.rsplit("/", 4)
     return len(parts) == 5 and parts[1:3] == ["storage", _SESSIONS] and _is_named(parts[4], "ses_")  # noqa: PLR2004
 

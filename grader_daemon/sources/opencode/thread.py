@@ -27,10 +27,10 @@ from grader_daemon.sources.opencode.call_states import read_state, tool_of
 from grader_daemon.sources.opencode.session_parts import Head, Part, Stored, Tokens, moment
 
 NAME = "opencode"
-"""Of the source, and of the agent; the format of its sessions, too."""
+"""Name of the source and of the agent, and of the format of its sessions."""
 
 UNKNOWN: Final = frozenset({"platform", "system_prompt_digest", "tools_digest"})
-"""What no session says."""
+"""Facts that no session has."""
 
 _GOES_ON = frozenset(("tool-calls", "unknown"))
 """Reasons to finish after which OpenCode asks the model again."""
