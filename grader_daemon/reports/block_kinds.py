@@ -9,7 +9,7 @@ import msgspec
 
 
 class LineKind(StrEnum):
-    """What a line of a diff is."""
+    """Kind of a line of a diff."""
 
     ADDED = "added"
     REMOVED = "removed"
@@ -66,7 +66,7 @@ class Listing(msgspec.Struct, frozen=True):
 
 
 class Quote(msgspec.Struct, frozen=True):
-    """What somebody else wrote."""
+    """Text that somebody else wrote."""
 
     kind: ClassVar = "quote"
     blocks: tuple[Block, ...]
@@ -81,7 +81,7 @@ class Code(msgspec.Struct, frozen=True):
 
 
 class Diff(msgspec.Struct, frozen=True):
-    """What was changed, line by line."""
+    """A change, line by line."""
 
     kind: ClassVar = "diff"
     lines: tuple[DiffLine, ...]

@@ -1,4 +1,4 @@
-"""What people, agents and tools write, taken apart: what is Markdown in it, diffs, and lines as they are.
+"""Texts of people, agents and tools, taken apart: what is Markdown in them, diffs, and lines as they are.
 
 It loses nothing: what is not known is a paragraph with the lines as they are. Nothing becomes a link or an image.
 """

@@ -20,17 +20,17 @@ from grader_daemon.reports.safe_text import cut
 HEIGHT: Final = 190
 """Pixels of a trend."""
 TOP: Final = 22
-"""Where the highest value of a scale lies, in pixels from the top."""
+"""Height of the highest value of a scale, in pixels from the top."""
 BOTTOM: Final = 162
-"""Where the lowest value of a scale lies."""
+"""Height of the lowest value of a scale, likewise."""
 
 APART: Final = 5
 """Days between two marks whose names would stand on each other if they were nearer."""
 
 _FIRST, _LAST = 13.0, 94.0
-"""Where the first and the last week stand, in percent of the width; to the left are the numbers of the scale."""
+"""Places of the first and the last week, in percent of the width; to the left are the numbers of the scale."""
 _ENDS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-"""Where the scale of a rate that is usually small may end."""
+"""Possible ends of the scale of a rate that is usually small."""
 _MOST_LABELS = 7
 _LONGEST_BAR = 58.0
 """Percent of the width; to the right are the numbers of the bar."""
@@ -48,7 +48,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Bar(msgspec.Struct, frozen=True, kw_only=True):
-    """How many, now and in the span before."""
+    """Count of a group, now and in the span before."""
 
     name: str
     now: int
@@ -131,7 +131,7 @@ def scale_end(estimates: Iterable[Estimate], measure: Measure) -> float:
 
 
 class _Mark(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the value of a week stands: percent of the width, pixels from the top."""
+    """Place of a week's value: percent of the width, pixels from the top."""
 
     place: float
     value: float

@@ -1,4 +1,4 @@
-"""What is said of errors in the first ten tool calls."""
+"""Sentences on errors in the first ten tool calls."""
 
 from __future__ import annotations
 

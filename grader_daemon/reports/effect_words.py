@@ -1,4 +1,4 @@
-"""How work went before and since a change, in sentences: always "since", for nobody knows that it was "because"."""
+"""Sentences on the work before and since a change: always "since", for nobody knows that it was "because"."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from grader_daemon.reports.phrasing import moment
 from grader_daemon.reports.safe_text import Words, joined, name
 
 _MOST_NAMED: Final = 5
-"""How many changes a sentence names."""
+"""Most changes that a sentence names."""
 
 
 def effect_title(effect: SetupEffect) -> Words:

@@ -18,7 +18,7 @@ _HEIGHT: Final = 150
 _TOP: Final = 18
 _BOTTOM: Final = 126
 _GAP: Final = 0.2
-"""What stays free between two bars, as a part of their pitch."""
+"""Space between two bars, as a part of their pitch."""
 _SPARK_PITCH: Final = 4
 _SPARK_HEIGHT: Final = 22
 _STRIP_MIDDLE: Final = 9

@@ -43,7 +43,7 @@ _KIND_OF: Mapping[Direction | None, str] = {
 
 
 Addresses = Mapping[str | Words, str]
-"""Where more is told: by the name of a session, and by the title of an entry."""
+"""Addresses of details: by the name of a session, and by the title of an entry."""
 
 
 def render_html(report: WeeklyReport) -> str:

@@ -1,4 +1,4 @@
-"""What an error issue says, with the words that its failures name most in place of the first that differs."""
+"""Names of error issues, with the words that their failures name most in place of the first that differs."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;", "`": "&#96;"
 _MEANING = re.compile(
     r"(?P<link>(?:@|://|(?<=www)\.|#(?=\d)|:(?=[a-z+-][\w+-]*:))+)|(?P<entity>[&<>|`])|[\\*_{}\[\]#~$!^]", re.IGNORECASE
 )
-"""What Markdown, or a site that shows it, reads as more than itself."""
+"""Characters that Markdown, or a site that shows it, reads as more than themselves."""
 _NOT_FOR_CODE = re.compile(r"[`|]")
 
 

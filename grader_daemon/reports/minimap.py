@@ -28,7 +28,7 @@ _TOP, _BASE, _DEEPEST = 18, 54, 68
 _MARKS_LINE: Final = 12
 _LEAST_BAR: Final = 4
 _BAR_WIDTH: Final = 0.8
-"""Of the place that a bar has."""
+"""Width of a bar, as a part of its place."""
 _ROLES: Final = {USER: "user", ASSISTANT: "agent", TOOL: "tool"}
 _NEVER_WAITED_FOR: Final = USER
 """The time before a message of a person is theirs."""
@@ -46,7 +46,7 @@ class MapMessage(msgspec.Struct, frozen=True, gc=False):
 
 
 class Mark(NamedTuple):
-    """What is drawn for a finding, the gravest first; `words` name it."""
+    """Mark of a finding, the gravest first; `words` name it."""
 
     kind: str
     sign: str
@@ -63,7 +63,7 @@ MARKS: Final = (_HARMFUL, _CONTRADICTED, _PERSON, _FAILURE, _CLAIM)
 
 
 class _Bar(NamedTuple):
-    """What is drawn for some messages: the shares of them that failed, and the gravest finding with its message."""
+    """Bar for some messages: the shares of them that failed, and the gravest finding with its message."""
 
     kind: str
     characters: int
@@ -105,7 +105,7 @@ def marks_of(messages: Iterable[MapMessage]) -> list[Mark]:
 
 
 def has_times(messages: Iterable[MapMessage]) -> bool:
-    """Whether any wait is drawn."""
+    """Return whether any wait is drawn."""
     return any(_waited(message) for message in messages)
 
 

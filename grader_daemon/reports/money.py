@@ -1,4 +1,4 @@
-"""How tokens and money read: each sum with the sessions that it is known of, and never a 0 for what is unknown."""
+"""Format tokens and money: each sum with the sessions that it is known of, and never a 0 for what is unknown."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def agents_words(groups: Iterable[Group]) -> str:
 
 
 def has_money(groups: Sequence[Group]) -> bool:
-    """Whether the cost of any session of these groups is known."""
+    """Return whether the cost of any session of these groups is known."""
     return any(group.spending is not None and group.spending.priced for group in groups)
 
 

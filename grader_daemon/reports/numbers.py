@@ -1,4 +1,4 @@
-"""How numbers read: rates in percent, scores from 1 to 5, each with its interval, and the change since the span before.
+"""Format numbers: rates in percent, scores from 1 to 5, each with its interval, and the change since the span before.
 
 A change is called better or worse only where its interval excludes 0, and a number that has no value is never shown.
 """
@@ -16,10 +16,10 @@ from grader_daemon.domain.estimate import Estimate, Figure
 from grader_daemon.domain.rollup import Metric
 
 DASH: Final = "–"
-"""What stands between the ends of an interval."""
+"""Separator of the ends of an interval."""
 MINUS: Final = "−"
 UNKNOWN: Final = "-"
-"""What stands in a table where there is nothing to say, as in the tables of the command line."""
+"""Content of a table's empty cell, as in the tables of the command line."""
 WEEK_BEFORE: Final = "the week before"
 WITHIN_HOSTS: Final = "Changes of the whole compare each machine with itself, by the sessions that it has now."
 
@@ -84,18 +84,18 @@ REPORTED: Final = (COMPLETION, EFFICIENCY, QUALITY, RECOVERY, FAILURES)
 TRENDED: Final = tuple(measure for measure in REPORTED if measure.brief)
 """The trend, week by week; and the first look."""
 GUESSED: Final = "Done, best guess"
-"""How a rate of completion is called that counts unsure verdicts as what is likelier, where nobody put it right."""
+"""Name of a rate of completion that counts unsure verdicts as what is likelier, where nobody put it right."""
 MEASURES: Final = {
     Metric.COMPLETION_RATE: COMPLETION,
     Metric.EFFICIENCY: EFFICIENCY,
     Metric.QUALITY: QUALITY,
     Metric.FAILURE_RATE: FAILURES,
 }
-"""What alerts watch."""
+"""Measures that alerts watch."""
 
 
 class Direction(StrEnum):
-    """What a change means."""
+    """Meaning of a change."""
 
     BETTER = "better"
     WORSE = "worse"
@@ -104,7 +104,7 @@ class Direction(StrEnum):
 
 
 def direction_of(figure: Figure, measure: Measure) -> Direction:
-    """Whether a number got better or worse; unclear while the interval of the change holds 0."""
+    """Return whether a number got better or worse; unclear while the interval of the change holds 0."""
     low, high = figure.change.low, figure.change.high
     if low is None or high is None:
         return Direction.UNKNOWN

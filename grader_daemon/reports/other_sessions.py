@@ -1,4 +1,4 @@
-"""What is said of a request in other sessions, on the page and at a terminal."""
+"""Words on a request in other sessions, for the page and the terminal."""
 
 from __future__ import annotations
 

@@ -41,11 +41,11 @@ INTERVALS_NOTE: Final = (
 )
 MORE_OF_A_SESSION: Final[Words] = ("More of a session that is named here: ", name("grader-daemon why ID"), ".")
 MOST_STEPS: Final = 4
-"""How many of the steps after a failure a sentence holds."""
+"""Most steps after a failure in a sentence."""
 MOST_SESSIONS: Final = 5
-"""How many examples a sentence holds."""
+"""Most examples in a sentence."""
 MOST_CHANGES: Final = 6
-"""How many streams and shares a sentence on an alert holds."""
+"""Most streams and shares in a sentence on an alert."""
 
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July"),
@@ -70,7 +70,7 @@ CAUSE_OF: Final = {
     DropCause.BOTH: "Other work came in, and the same work got worse",
     DropCause.UNCLEAR: "Too few sessions to tell whether other work came in or the same work got worse",
 }
-"""Why a metric fell, as an alert says it."""
+"""Causes of a drop, in the words of an alert."""
 
 
 def day(when: date) -> str:

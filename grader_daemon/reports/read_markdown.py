@@ -16,7 +16,7 @@ from markdown_it.token import Token
 from grader_daemon.reports.block_kinds import Block, Heading, Line, Listing, Paragraph, Quote, Rule, Span
 
 ReadCode = Callable[[Sequence[str], str | None], Block]
-"""What stands in a fence, and the language that was named."""
+"""Reader of the text in a fence, with the language that was named."""
 
 _DEEPEST: Final = 24
 _LONGEST_MARKED: Final = 4_000
@@ -28,7 +28,7 @@ _SHORTEST_LINES: Final = 8
 """Characters in the mean; no text of more than a few lines has shorter ones."""
 
 _UNESCAPED: Final = frozenset("*`|[]")
-"""What loses the backslash before it; paths of Windows keep theirs."""
+"""Characters that lose the backslash before them; paths of Windows keep theirs."""
 
 _STYLES: Final = {"strong": "is_strong", "em": "is_emphasis", "s": "is_struck"}
 
@@ -45,7 +45,7 @@ def markdown_blocks(text: str, read_code: ReadCode) -> tuple[Block, ...]:
 
 
 def _is_prose(text: str) -> bool:
-    """Whether lines are as many and as long as people write them: a list costs 0.1 ms an item."""
+    """Return whether lines are as many and as long as people write them: a list costs 0.1 ms an item."""
     lines = text.count("\n")
     return lines <= _FEW_LINES or (lines <= _MOST_LINES and len(text) >= _SHORTEST_LINES * lines)
 

@@ -1,4 +1,4 @@
-"""How sure grades are, in words: calibrations, agreement of verdicts with people, reliability of probabilities.
+"""Reliability of grades, in words: calibrations, agreement of verdicts with people, reliability of probabilities.
 
 Numbers stand with their intervals and the number of labels; what has no value is a dash.
 """
@@ -31,7 +31,7 @@ UNSEEN: Final = (
     "the prior that ships, in places kept apart from development: area under the curve 0.60,"
     " right in 54 % of what the model was sure is done"
 )
-"""What the shipped prior was worth there; see `docs/validity.md`."""
+"""Measured worth of the shipped prior elsewhere; see `docs/validity.md`."""
 
 _BAR: Final = 40
 """Characters of a bar from 0 to 100 %."""

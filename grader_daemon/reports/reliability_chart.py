@@ -1,4 +1,4 @@
-"""How often what was called likely came true, as a picture: on the diagonal probabilities are right."""
+"""Reliability chart: how often likely tasks were done; on the diagonal probabilities are right."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ LONGEST_REMARK: Final = 400
 """Columns of sentences that hold words from outside."""
 
 _GAP = re.compile(r" (?!%|UTC)")
-"""Where a line may break: not between a number and what it is of."""
+"""Space at which a line may break: not between a number and what it is of."""
 
 
 class Name(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""How the grade of one session reads: in the terminal and on a page the same words."""
+"""Words for the grade of one session, the same in the terminal and on a page."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.text import clean
 
 GOT_OVER: Final = {FailureKind.RECOVERED: "yes", FailureKind.HARMFUL: "no", FailureKind.PROBE: "a probe"}
-"""Whether a session got over a failure; a probe is none."""
+"""Words for a failure that a session recovered from or not; a probe is none."""
 
 _USUAL: Final = (0.2, 0.8)
-"""What a value has more of than so many sessions, and less than as many, is worth no word."""
+"""Shares of sessions between which a value is usual and worth no word."""
 _TOLD_SUPPORTS: Final = (("verified", "ok"), ("contradicted", "contradicted"))
 _LEVELS: Final = frozenset(("quality.base", "efficiency.level", "efficiency.otherwise"))
 """Rules that give a score its level; the others move it."""

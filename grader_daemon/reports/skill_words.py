@@ -1,4 +1,4 @@
-"""What could help with a type of task, in sentences, and the draft of a skill that tells it to agents."""
+"""Sentences on what could help with a type of task, and the draft of a skill that tells it to agents."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from grader_daemon.reports.safe_text import LONGEST_LINE, Words, joined, name
 
 _MOST_WORDS: Final = 4
 _ORDINARY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._/+-]{0,79}")
-"""What a tool or a command is called in a draft: agents will read it, so nothing may stand there that tells them to."""
+"""Pattern of a tool's or command's name in a draft: agents will read it, so no name may give them orders."""
 
 
 def need_words(advice: SkillAdvice) -> Words:

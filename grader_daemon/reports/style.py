@@ -1,4 +1,4 @@
-"""What a page looks like: two palettes and one style sheet (`page.css`), for screens of any width and for paper.
+"""Style of a page: two palettes and one style sheet (`page.css`), for screens of any width and for paper.
 
 Blue and vermilion can be told apart by nearly everyone, and nothing is said by colour alone. Every letter has a
 contrast of at least 4.5 : 1 with what it stands on.

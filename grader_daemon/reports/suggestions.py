@@ -1,4 +1,4 @@
-"""What to do about a week, by the rules of the original design: each says which numbers triggered it."""
+"""Suggestions for a week, by the rules of the original design: each says which numbers triggered it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _ADVICE: Final = {
     Category.API_ERROR.value: "check limits, keys and the state of the services that it calls",
     Category.SYNTAX_ERROR.value: "have scripts and arguments checked before they are run",
 }
-"""What helps against the other categories, as a rule."""
+"""Advice against the other categories, as a rule."""
 
 Examples = Callable[[Example], tuple[str, ...]]
 """Finds up to three sessions that show a concern."""

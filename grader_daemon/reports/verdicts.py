@@ -17,7 +17,7 @@ from grader_daemon.reports.numbers import COMPLETION, MINUS, count, estimate_wor
 
 NOTHING_TO_JUDGE: Final = "no answer: there is neither an answer nor a tool call to judge"
 _DEGREES: Final = ((0.8, "very well"), (0.6, "well"), (0.4, "fairly well"), (0.2, "little"))
-"""From which correlation on which word is said: the steps of Landis and Koch (1977) for agreement."""
+"""Words for correlations, each with its least value: the steps of Landis and Koch (1977) for agreement."""
 
 NO_RATE: Final = "not known: {drawn} of {needed} random labels given; next: grader-daemon review"
 _PROVEN: Final = {
@@ -26,7 +26,7 @@ _PROVEN: Final = {
     "completion.check_failed": "the last check failed",
     "completion.contradicted_claim": "the record contradicts what the answer claims",
 }
-"""What proves that a task was not done, by the rule that says so."""
+"""Proofs that a task was not done, by the rule that says so."""
 
 
 def outcome_words(outcome: Outcome) -> str:
@@ -124,5 +124,5 @@ def _trusted(grade: Grade, trust: Trust) -> tuple[str, ...]:
 
 
 def _is_of(grade: Grade, trust: Trust) -> bool:
-    """Was the grade given by the policy that is in force, of which `trust` speaks?"""
+    """Return whether the grade is by the policy in force, of which `trust` speaks."""
     return GradeVersion.read(grade.rules_version).policy == trust.version

@@ -37,7 +37,7 @@ _WEEK = timedelta(days=7)
 
 
 class WeekFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a week that ends at `until`.
+    """Facts about a week that ends at `until`.
 
     `issues` stand as they did at its end, those in most sessions first; `alerts` are all that were open in it, as
     they stand now.
@@ -135,7 +135,7 @@ def missing_weeks(
 
 
 class Bases:
-    """What reports are made of, as one number: the revisions of all days up to the end of a week.
+    """Bases of reports, each as one number: the revisions of all days up to the end of a week.
 
     The trend looks back eight weeks, and whether an error is new depends on all days before.
     """

@@ -22,7 +22,7 @@ _ESCAPES: Final = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
 class Kind(StrEnum):
-    """What a family holds. Only what never falls is a counter or a histogram."""
+    """Kind of a family. Only what never falls is a counter or a histogram."""
 
     GAUGE = "gauge"
     COUNTER = "counter"
@@ -68,7 +68,7 @@ def openmetrics_text(families: Iterable[Family]) -> str:
 
 
 def wants_openmetrics(accept: str) -> bool:
-    """Whether a header ``Accept`` prefers OpenMetrics to the classic format."""
+    """Return whether a header ``Accept`` prefers OpenMetrics to the classic format."""
     wishes = [_wish(part) for part in accept.split(",")]
     weights = {
         kind: max((weight for name, weight in wishes if name == kind), default=0.0)

@@ -1,4 +1,4 @@
-"""What is known of all sessions as families of metrics.
+"""Facts about all sessions as families of metrics.
 
 Sums fall when a session is graded anew or taken back, so they are gauges: a counter that falls means to Prometheus that
 it began anew. Nothing names a session but an exemplar. Each label has at most `MOST_VALUES` values.
@@ -21,10 +21,10 @@ from grader_daemon.reports.metrics.exposition import Exemplar, Family, Kind, Sam
 
 MOST_VALUES: Final = 50
 OTHER: Final = "other"
-"""Under this value of a label stands all that is rarer than what is named."""
+"""Value of a label for all that is rarer than what is named."""
 
 WINDOW_DAYS: Final = 7
-"""Over so many days, up to and with today, rates and means are estimated."""
+"""Days over which rates and means are estimated, up to and with today."""
 
 _MILLIONTHS: Final = 1_000_000
 COUNTED: Final = (
@@ -36,11 +36,11 @@ COUNTED: Final = (
     Dimension.CATEGORY,
     Dimension.OVERALL,
 )
-"""By what sums are told."""
+"""Dimensions of the sums."""
 
 
 class MetricFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What metrics are made of.
+    """Facts that metrics are made of.
 
     `rules` and `model` are the versions by which the last grade was made. `sums` are of all time, `window` is of the
     last `WINDOW_DAYS`. `labels` counts what people ever said.
