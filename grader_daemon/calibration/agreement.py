@@ -1,4 +1,4 @@
-"""How well probabilities and verdicts agree with people, with 95 % intervals.
+"""Agreement of probabilities and verdicts with people, with 95 % intervals.
 
 Sources: Brier, Monthly Weather Review 78 (1950); Hanley and McNeil, Radiology 143 (1982), for the area under the curve;
 Cohen, Educational and Psychological Measurement 20 (1960); Matthews, Biochimica et Biophysica Acta 405 (1975); the
@@ -38,7 +38,7 @@ class Bin(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProbabilityScores(msgspec.Struct, frozen=True, kw_only=True):
-    """How good probabilities are.
+    """Quality of probabilities.
 
     `brier` is the mean squared error, 0 to 1; `skill` by how much it is better than always saying the rate at which
     these sessions were completed, at most 1; `error` the expected calibration error; `ranking` the area
@@ -53,7 +53,7 @@ class ProbabilityScores(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VerdictScores(msgspec.Struct, frozen=True, kw_only=True):
-    """How well verdicts agree with people: -1 to 1, where 0 is chance."""
+    """Agreement of verdicts with people: -1 to 1, where 0 is chance."""
 
     kappa: Estimate
     matthews: Estimate

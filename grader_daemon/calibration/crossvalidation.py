@@ -1,4 +1,4 @@
-"""What a model is worth where it was not trained: by leaving out sources, and within one place by leaving out tasks.
+"""Cross-validation of a model: leaving out sources, and within one place leaving out tasks.
 
 Families of sources are left out together; those that share tasks are relatives. The same task is never on both sides.
 """
@@ -47,7 +47,7 @@ def leave_out(samples: Sequence[Sample]) -> Iterator[Split]:
 
 
 class Prediction(msgspec.Struct, frozen=True):
-    """What a model said of a session that it had not seen, nor any of its source."""
+    """A prediction for a session that the model had not seen, nor any of its source."""
 
     sample: Sample
     likely: float
@@ -97,7 +97,7 @@ def doubtful_elsewhere(predicted: Mapping[str, Sequence[Prediction]]) -> tuple[f
 
 
 def has_both(samples: Sequence[Sample]) -> bool:
-    """Is there a source in which some tasks were completed and others were not?"""
+    """Return whether in any source some tasks were completed and others were not."""
     return bool(places(samples))
 
 

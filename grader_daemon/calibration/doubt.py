@@ -1,4 +1,4 @@
-"""Where a verdict is little better than a guess: the probabilities at which two, and three, of five were completed.
+"""Probabilities at which a verdict is little better than a guess: where two, and three, of five were completed.
 
 A probability is seldom right where nobody checked it. So it is held against what became of sessions that the model had
 not seen: the rate of completion as a function of the probability that never falls (isotonic regression: Ayer, Brunk,
@@ -14,12 +14,12 @@ import msgspec
 from grader_daemon.domain.completion_model import AT_ITS_WORD
 
 _SESSIONS_AT_ITS_WORD = 20
-"""As if so many sessions, spread evenly, had shown a probability to be right: a few by chance do not say otherwise."""
+"""Weight of the prior assumption that probabilities are right, in sessions: a few by chance do not say otherwise."""
 
 _GRID = 20
 
 Seen = Sequence[tuple[float, bool]]
-"""What a model said of sessions of one place that it had not seen, and whether they were completed."""
+"""Probabilities of sessions of one place that the model had not seen, and whether they were completed."""
 
 
 class _Block(msgspec.Struct):

@@ -1,4 +1,4 @@
-"""What errors in the first ten tool calls say of how a task ends, and whether they say anything."""
+"""Estimate from errors in the first ten tool calls how a task ends, and whether they say anything."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.verdict import learned_version, level_version
 
 FEWEST_OF_EACH: Final = 10
-"""So many completed and so many failed sessions must have labels before these move a verdict that nobody gave."""
+"""Fewest labelled sessions, completed and failed each, before labels move a verdict that nobody gave."""
 
 _FEWEST_FOR_LEVEL: Final = 20
 _FEWEST_TASKS: Final = 5
@@ -43,14 +43,14 @@ Teacher = Callable[[Sequence[Sample]], CompletionModel]
 
 
 class CrossValidation(msgspec.Struct, frozen=True, kw_only=True):
-    """What a teacher's models say of labels that they were not fitted to: probabilities and verdicts, one for each."""
+    """Predictions of a teacher's models for labels that they were not fitted to: for each a probability and verdict."""
 
     likely: tuple[float, ...]
     verdicts: tuple[bool, ...]
 
 
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
-    """What labels were shown to teach.
+    """Evaluation of what labels taught.
 
     `model` is the best one, of all labels; `is_taught` says whether any of them is in it, else it is the prior among
     the person's sessions. `likely` and `verdicts` are those of such a model, one for each label and by one that has
@@ -111,7 +111,7 @@ def evaluate(prior: Prior, samples: Sequence[Sample], history: Sequence[tuple[fl
 
 
 def has_enough_of_each(samples: Sequence[Sample]) -> bool:
-    """Are there enough completed and failed sessions to tell whose verdicts are better?"""
+    """Return whether there are enough completed and failed sessions to tell whose verdicts are better."""
     completed = sum([sample.completed for sample in samples])
     return min(completed, len(samples) - completed) >= FEWEST_OF_EACH
 
@@ -140,7 +140,7 @@ def _beats(
     ranked: Sequence[float],
     rates: Sequence[float],
 ) -> bool:
-    """Whether probabilities do better than `simple` ones and than `rates`, and rank no worse than those `ranked`."""
+    """Return whether probabilities beat `simple` ones and `rates`, and rank no worse than those `ranked`."""
     over_rates, error = brier_gain(samples, likely, rates)
     if over_rates <= _SURE * error or brier_gain(samples, likely, simple)[0] <= 0:
         return False

@@ -25,7 +25,7 @@ _LEAST_CURVATURE = 1e-9
 
 
 class Gaussian(msgspec.Struct, frozen=True, kw_only=True):
-    """What is thought of the weights before the labels: independent, each with a mean and a variance above 0.
+    """Distribution of the weights before the labels: independent, each with a mean and a variance above 0.
 
     The variances of those `in_doubt` are known but for a factor that they share, one of `factors`.
     """

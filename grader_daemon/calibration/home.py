@@ -18,7 +18,7 @@ from grader_daemon.calibration.samples import FEWEST_SESSIONS
 from grader_daemon.domain.algebra import Vector, dot
 
 _FEW = 20.0
-"""From so many sessions only half of what goes together is believed; where there are thirty the measures are flat."""
+"""Number of sessions at which half of a correlation is believed; where there are thirty the measures are flat."""
 
 _PRECISION = 1e-9
 

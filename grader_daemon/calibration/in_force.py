@@ -1,4 +1,4 @@
-"""Which model is in force, and whose verdict it is."""
+"""Select the active model and the verdict policy."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def policy_in_force(
 
 
 def is_of(adopted: Calibration, prior: CompletionModel) -> bool:
-    """Was it learned from this prior, for the features that it reads? Else it says nothing of today's grades."""
+    """Return whether it was learned from this prior, for its features. Else it says nothing of today's grades."""
     return adopted.evidence.prior == prior.version and adopted.model.features_version == prior.features_version
 
 

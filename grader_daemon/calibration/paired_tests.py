@@ -1,4 +1,4 @@
-"""Whether one judge of sessions is better than another, by the same labels: gains, each with its standard error.
+"""Compare two judges of sessions by the same labels: gains, each with its standard error.
 
 Sessions of one task are one piece of evidence: what is summed, left out or drawn are tasks.
 """

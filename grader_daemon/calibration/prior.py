@@ -1,4 +1,4 @@
-"""What is thought of a session before its user said anything: a prior, learned from labelled sessions of other places.
+"""A prior for a session before its user said anything, learned from labelled sessions of other places.
 
 How it is learned is in `prior_training`; what a place's own sessions and labels make of it in `update`.
 """
@@ -19,7 +19,7 @@ FREE = "hash:"
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a prior comes from: the data with its licences, how many sessions of which sources, when, by which code."""
+    """Provenance of a prior: the data with its licences, how many sessions of which sources, when, by which code."""
 
     data: str
     sessions: dict[str, int]
@@ -28,7 +28,7 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Validity(msgspec.Struct, frozen=True, kw_only=True):
-    """What a prior was worth where it had not been trained: the mean over sources, each left out in turn.
+    """Validity of a prior where it had not been trained: the mean over sources, each left out in turn.
 
     Matthews correlations are those of the verdicts; `ranking` is the area under the curve of the probability. None
     where there is one source only.
@@ -70,7 +70,7 @@ class Prior(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def measured(self) -> int:
-        """How many features mean the same in every place; the `FREE` ones come after them."""
+        """Number of features that mean the same in every place; the `FREE` ones come after them."""
         return sum([not is_free(name) for name in self.names])
 
     @property
@@ -90,7 +90,7 @@ class ShippedPrior(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_free(feature: str) -> bool:
-    """Is it one of the words, of which only each user's own labels can tell what they mean?"""
+    """Return whether it is one of the words, whose meaning only each user's own labels can tell."""
     return feature.startswith(FREE)
 
 

@@ -1,4 +1,4 @@
-"""How a prior is learned from labelled sessions of several places.
+"""Learn a prior from labelled sessions of several places.
 
 What tells completed sessions from failed ones differs more between places than within one, and a few places teach
 little about the next: weights fitted freely to some of them do worse in the next than correlations with the outcome,
@@ -30,24 +30,26 @@ _EXPECTED: Final = 0.1
 """The correlation with completion of a feature whose direction is 1; of one with another direction so many times it."""
 
 _PLACES_EXPECTED: Final = (2.0, 4.0, 8.0, 16.0)
-"""So many places may the directions be worth."""
+"""Numbers of places that the directions may be worth."""
 
 _RIDGES: Final = (1.0, 2.0, 5.0, 10.0)
-"""What may be added to the variance 1 of every feature."""
+"""Amounts that may be added to the variance 1 of every feature."""
 
 _SELF_TAUGHT: Final = (0.0, 0.25, 0.5)
-"""How much weights may lean towards what goes with their own scores in a place; beyond a half, homes where work of
-several kinds is done lose."""
+"""Shares by which weights may lean towards what goes with their own scores in a place; beyond a half, homes where work
+of several kinds is done lose.
+"""
 
 _FEWEST_FAMILIES: Final = 3
-"""With fewer, the middle of both is taken."""
+"""Fewest families; with fewer, the middle of both is taken."""
 
 _VARIANCE: Final = 1 / 80
-"""Of a weight around the prior's, in another place. The measures are flat between 1/40 and 1/160."""
+"""Variance of a weight around the prior's, in another place. The measures are flat between 1/40 and 1/160."""
 
 _FREE_VARIANCE: Final = 0.1
-"""Of the weight of a feature that no other place can say anything of, for one unit of it: a word that half of the
-sessions have says more than one that few have."""
+"""Variance of the weight of a feature that no other place can say anything of, for one unit of it: a word that half of
+the sessions have says more than one that few have.
+"""
 
 _FLATNESS: Final = 1e-4
 """Keeps the slope from growing without end where the scores separate."""
@@ -72,7 +74,7 @@ class _Seen(msgspec.Struct, frozen=True):
 
 
 class _Constants(msgspec.Struct, frozen=True):
-    """How many `places` the directions are worth, what is added to the variance 1 of features, and see `home`."""
+    """Constants: the `places` the directions are worth, what is added to the variance 1 of features, and see `home`."""
 
     places: float
     ridge: float

@@ -12,10 +12,10 @@ import msgspec
 from grader_daemon.domain.algebra import Vector
 
 FEWEST_SESSIONS = 10
-"""So many sessions of one's own say what is ordinary among them; with more it is hardly better known."""
+"""Fewest sessions of one's own that show what is ordinary among them; with more it is hardly better known."""
 
 _OWN_SESSIONS_TRUSTED = 50
-"""So many sessions of one's own weigh as much as all that a prior has seen, when it comes to how far features go."""
+"""Number of one's own sessions that weigh as much as all of the prior's, when it comes to how far features go."""
 
 _FARTHEST = 4.0
 """No session lies more scales than that from the mean."""
@@ -37,7 +37,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Scaling(msgspec.Struct, frozen=True, kw_only=True):
-    """What features are in an ordinary session, and how far they go from there. Scales are above 0."""
+    """Means of features in an ordinary session, and how far they go from there. Scales are above 0."""
 
     means: tuple[float, ...]
     scales: tuple[float, ...]
@@ -72,7 +72,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def rate(self) -> float:
-        """How many of its tasks were completed, 0 to 1."""
+        """Share of its tasks that were completed, 0 to 1."""
         return sum([sample.completed for sample in self.samples]) / len(self.samples)
 
 

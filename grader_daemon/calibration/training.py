@@ -1,4 +1,4 @@
-"""What labels teach, and whether it is adopted: the decisions of a calibration, as functions of values.
+"""Learn from labels, and decide whether the result is adopted: a calibration as functions of values.
 
 Without labels, or as long as they teach nothing, the prior is put at the level of a person's own sessions. What labels
 teach has to be better than what is simpler on labels that it has not seen, see `evaluation`; and no worse than the
@@ -42,7 +42,7 @@ _DAYS: Final = 7
 """Labels are looked at once in so many days; a look in the future was taken by a wrong clock."""
 _DAYS_AFTER_DISPUTES: Final = 1
 _FEWEST_DISPUTES: Final = 5
-"""So many words on sessions that a scorer had graded otherwise are looked at on the next day: a week of reviews."""
+"""Fewest labels against a scorer's grades that bring the next look to the next day: a week of reviews."""
 _LISTED_WEIGHTS: Final = 10
 _SAME_LEVEL: Final = 0.2
 """Log-odds: where they moved by less in the mean, five hundredths of probability at most, it is not worth to grade all
@@ -55,7 +55,7 @@ _STAYS: Final = "the weights in force do better on the labels that came since th
 
 
 class TrainingContext(msgspec.Struct, frozen=True, kw_only=True):
-    """What a calibration starts from: the policy that is set, and the prior.
+    """Start of a calibration: the policy that is set, and the prior.
 
     `prior_better` is whose verdict was better on sources that the prior had not seen, `rules_version` names the rules.
     """
@@ -170,7 +170,7 @@ def train(
 def is_due(
     last: Calibration | None, *, newest: int, disputed: int, sessions: int, prior: Prior, age_days: float
 ) -> bool:
-    """Is there anything new to look at: a label, or twice as many sessions as before?
+    """Return whether there is anything new to look at: a label, or twice as many sessions as before.
 
     Args:
         last: the last look.
@@ -190,7 +190,7 @@ def is_due(
 
 
 def _is_fit(label: Label, prior: Prior) -> bool:
-    """Can anything be learned from it? Not from a session that went on since, nor without the prior's features.
+    """Return whether it can be learned from: not if its session went on since, nor without the prior's features.
 
     What is no task of a person is in no rates either.
     """
@@ -254,7 +254,7 @@ def _better(evaluation: Evaluation, samples: Sequence[Sample]) -> VerdictBy | No
 def _does_better(
     standing: CompletionModel, evaluation: Evaluation, samples: Sequence[Sample], fresh: Sequence[int]
 ) -> bool:
-    """Are the weights in force better on labels that came since, which the new ones have not seen either?"""
+    """Return whether the weights in force do better on later labels, which the new ones have not seen either."""
 
     def loss(likely: float, place: int) -> float:
         return (likely - samples[place].completed) ** 2
@@ -266,7 +266,7 @@ def _does_better(
 
 
 def _shift(before: CompletionModel, after: CompletionModel, samples: Sequence[Sample]) -> tuple[float, int]:
-    """By how much probabilities of labelled sessions move, in the mean, and how many verdicts of the model turn."""
+    """Return the mean change in probability on labelled sessions and the number of changed verdicts of the model."""
     if not samples:
         return 0.0, 0
     pairs = [(predict(before, sample), predict(after, sample)) for sample in samples]

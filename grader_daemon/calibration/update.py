@@ -26,25 +26,25 @@ from grader_daemon.domain.algebra import dot
 from grader_daemon.domain.completion_model import CompletionModel, log_odds, probability
 
 MOST_LABELS = 400
-"""So many of them are learned from, the last ones: the time that takes grows with their cube, what it gains hardly."""
+"""Most labels that are learned from, the last ones: the time that takes grows with their cube, what it gains hardly."""
 
 _BASE_RATE_LABELS = 4.0
-"""So many labels weigh as much as the base rate of the prior."""
+"""Number of labels that weigh as much as the base rate of the prior."""
 
 _INTERCEPT_VARIANCE = 100.0
 _LEVEL_VARIANCE = 2.0
-"""Of the log-odds of an ordinary session, from place to place; that of their rates of completion is about 1."""
+"""Variance of the log-odds of an ordinary session, from place to place; that of rates of completion is about 1."""
 
 _SLOPE_VARIANCE = 0.25
 _LEAST_SLOPE = 0.1
 """Labels that turn the prior's score round have to show that by the weights."""
 
 _LEAST_SHARE = 0.1
-"""At least that share of the sessions count as done, and as not done."""
+"""Least share of the sessions that counts as done, and as not done."""
 
 _SPREAD_COUNTED = 0.25
 _WORD_FACTORS = (0.3, 3.0)
-"""How much more words may say in one place than in another; wider apart or more of them gain nothing."""
+"""Factors by which words may say more in one place than in another; wider apart or more of them gain nothing."""
 
 
 def levelled(prior: Prior, history: Sequence[tuple[float, ...]], *, version: str) -> CompletionModel:
