@@ -1,1 +1,1 @@
-"""What many grades say together. Pure: sums and counts in, insight out."""
+"""Insight from many grades. Pure: sums and counts in, insight out."""

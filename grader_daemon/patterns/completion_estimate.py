@@ -27,7 +27,7 @@ _FITTED: Final = 2
 """Numbers that are taken from the sessions drawn: their rate, and the weight."""
 
 Pair = tuple[bool, bool]
-"""What a person says of a session, and the automatic verdict on it."""
+"""A person's label on a session, and the automatic verdict on it."""
 
 
 def estimate_completion(sums: Sums, labels: Sequence[Label], span: Span) -> Estimate:

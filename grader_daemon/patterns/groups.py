@@ -25,12 +25,12 @@ GroupSums = Mapping[tuple[Dimension, str], Sums]
 _NONE = Sums()
 _SEVERAL = 2
 _FEWEST_OF_A_STRATUM = 10
-"""With so many sessions of each host on both sides intervals hold what they promise (tests/unit/patterns)."""
+"""Fewest sessions of a host, on both sides, with which intervals hold what they promise (tests/unit/patterns)."""
 _GROUPED: tuple[Dimension, ...] = tuple(
     each for each in Dimension if each not in {Dimension.OVERALL, Dimension.TASK_MODEL}
 )
 PATTERN_DIMENSIONS = (Dimension.OVERALL, *_GROUPED)
-"""What patterns are made of."""
+"""Dimensions that patterns are made of."""
 _WITHOUT_MONEY = {Dimension.TOOL, Dimension.CATEGORY}
 _APART_FROM_SIDE = {Dimension.TASK_TYPE, Dimension.MODEL, Dimension.PLATFORM, Dimension.TASK_MODEL}
 """A sub-agent has a task type and a model of its own: what it costs is not a cost of the tasks of its group."""

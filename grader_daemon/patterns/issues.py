@@ -11,7 +11,7 @@ from grader_daemon.domain.estimate import proportion
 from grader_daemon.domain.insight import Alternative, ErrorIssue, IssueRow, IssueState, StepCount, StepRow, ToolStep
 
 FEWEST_TRIES = 5
-"""What helped is not told from fewer cases."""
+"""Fewest cases from which it is told what helped."""
 _MOST_STEPS = 8
 _NEW = timedelta(days=7)
 _QUIET = timedelta(days=14)
@@ -95,7 +95,7 @@ def _count(step: StepRow, *, is_retry: bool) -> StepCount:
 
 
 def _state(row: IssueRow, now: datetime, today: date) -> IssueState:
-    """What a person said stands above what the days show, until the issue comes back."""
+    """Return its state. A person's word stands above what the days show, until the issue comes back."""
     if row.ignored_at is not None and row.ignored_at <= now:
         return IssueState.IGNORED
     resolved = row.resolved_at is not None and row.resolved_at <= now

@@ -1,4 +1,4 @@
-"""How likely each model completes each type of task, from few sessions.
+"""Probabilities that each model completes each type of task, from few sessions.
 
 The logit of the probability is a level, a part of the task type, a part of the model, and a part of the two together.
 Each kind of part is drawn towards nothing as far as the data say that such parts are small: their variances maximise
@@ -24,7 +24,7 @@ _LEVEL_VARIANCE: Final = 4.0
 _EXPECTED: Final = (0.5, 0.25, 0.1)
 """Variances of the parts of types, of models and of both together, as they are taken to be before any session."""
 _WORTH: Final = 4.0
-"""So many groups is that expectation worth."""
+"""Number of groups that the expectation is worth."""
 _STEPS: Final = 100
 _CLOSE: Final = 1e-3
 _FARTHEST: Final = 6.0
@@ -49,7 +49,7 @@ class Scored(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """How much more probable completion is with one model than with another, -1 to 1, with its 95 % interval.
+    """Difference in the probability of completion between two models, -1 to 1, with its 95 % interval.
 
     `sure` is by how many standard deviations.
     """

@@ -1,4 +1,4 @@
-"""What became of one request in other sessions, and the call at which those that failed and completed it part.
+"""Ends of one request in other sessions, and the call at which those that failed and completed it part.
 
 No mining of sequences: over different requests these only say how far a session got. Within one request each failed
 session is compared with one that completed it, no session twice. Looked at is the

@@ -1,4 +1,4 @@
-"""Which session to ask a person about next: mostly the one that teaches most, sometimes any.
+"""Select the session to ask a person about next: mostly the one that teaches most, sometimes any.
 
 Sessions of which the model is unsure, or on which judges disagree, are worth most to learn from (uncertainty sampling:
 Lewis and Gale, SIGIR 1994). They say nothing of how good the verdicts are in general; for that, every third or so is
@@ -16,7 +16,7 @@ from grader_daemon.domain.feedback import Candidate, Sampling
 RANDOM_SHARE: Final = 0.3
 """The part of reviews that is drawn by chance."""
 _DISAGREEMENT: Final = 0.5
-"""What it adds that two judges disagree; 1 is a probability right at the threshold."""
+"""Addition for two judges that disagree; 1 is a probability right at the threshold."""
 
 
 def choose(

@@ -1,4 +1,4 @@
-"""Which model to prefer for which type of task.
+"""Recommend a model for each type of task.
 
 What each model does at each type is estimated by `patterns.model_scores`, from the votes that `patterns.votes` makes of
 sessions. The best model overall is preferred, but for one that is surely better at the type: types tell models apart
@@ -22,7 +22,7 @@ from grader_daemon.patterns.model_scores import Cell, ModelScores
 from grader_daemon.patterns.votes import Correction, counts_of, votes_of
 
 FEWEST_VOTES: Final = 20
-"""With fewer, all types and models together, nothing is recommended."""
+"""Fewest votes, of all types and models together, with which anything is recommended."""
 
 LEAST_GAIN: Final = 0.02
 """A model that is less better than the default is not worth a change.
@@ -31,20 +31,20 @@ Chosen on two benchmarks that routing is not measured by: with 30 sessions it ga
 """
 
 FEWEST_AT_TYPE: Final = 10
-"""With fewer sessions of a type a model is preferred there only if it has some and is surely better than the default.
+"""Fewest sessions of a type; with fewer a model is preferred only if it has some and surely beats the default.
 
 What it does elsewhere is only an expectation.
 """
 
 _COULD_BE_BETTER: Final = 0.1
-"""Where the interval of a difference reaches so far, more sessions may show what these do not."""
+"""Upper end of a difference's interval from which more sessions may show what these do not."""
 
 _STALE_DAYS: Final = 30
 _SURELY: Final = 1.0
-"""By so many standard deviations must a model be better at a type than the best overall to be preferred."""
+"""Standard deviations by which a model must be better at a type than the best overall to be preferred."""
 
 _MOST_UNSURE: Final = 0.9
-"""With a larger share of unsure verdicts nothing is said: with half of them, as on each benchmark, means still tell."""
+"""Largest share of unsure verdicts with which anything is said: with half, as on each benchmark, means still tell."""
 
 _NO_NEED: Final = frozenset({RouteReason.NOT_BETTER, RouteReason.TOO_FEW})
 """Reasons to stay with the default that do not hold where it is too dear."""
@@ -53,14 +53,14 @@ _MENDABLE: Final = (RouteReason.UNCALIBRATED, RouteReason.TOO_FEW, RouteReason.S
 """Reasons why no model can be preferred that more sessions or labels would end, the first that holds is told."""
 
 MOST_NAMES: Final = 40
-"""So many models and types of tasks, those with most sessions, are compared: of a hundred the fit takes seconds."""
+"""Most models and types of tasks compared, those with most sessions: of a hundred the fit takes seconds."""
 
 _DAY_SECONDS: Final = 86400.0
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
 
 class Router:
-    """What sessions say of models; asked for one type of task at a time."""
+    """Router from the sessions of models; asked for one type of task at a time."""
 
     def __init__(self, sessions: Sequence[FinishedSession], labels: Iterable[Label], *, now: datetime) -> None:
         """`sessions` are those of the window, `labels` any that stand."""
@@ -210,7 +210,7 @@ def _of_the_most_used(sessions: Sequence[FinishedSession]) -> list[FinishedSessi
 
 
 def _tells_enough(sessions: int, compared: ModelDifference | None) -> bool:
-    """Whether so many sessions of a type, and a difference to the default, are more than an expectation."""
+    """Return whether so many sessions of a type, and a difference to the default, are more than an expectation."""
     return sessions >= FEWEST_AT_TYPE or (sessions > 0 and compared is not None and compared.low > 0)
 
 
@@ -251,7 +251,7 @@ def _is_beaten(one: tuple[float, float], others: Iterable[tuple[float, float]]) 
 
 
 class _Facts:
-    """What is counted of the sessions of a model at a type of task."""
+    """Counts of the sessions of a model at a type of task."""
 
     def __init__(self, sessions: Sequence[FinishedSession]) -> None:
         prices = [session.cost_usd for session in sessions if session.cost_usd is not None]

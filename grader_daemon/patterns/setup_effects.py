@@ -1,4 +1,4 @@
-"""How work went before and since a change: compared within types of task and platforms, at the mix of work since.
+"""Work before and since a change: compared within types of task and platforms, at the mix of work since.
 
 Other work that comes in moves a plain rate although nothing got better or worse. So each rate is a mean over strata
 with the same weights, the shares of the sessions since the change. Which of many differences are told is settled by
@@ -29,7 +29,7 @@ from grader_daemon.domain.setup_changes import (
 from grader_daemon.patterns.votes import by_request
 
 _FALSE_SHARE: Final = 0.05
-"""Of the differences that are told, at most so many are expected to be chance."""
+"""Largest share of chance expected among the differences that are told."""
 
 _Z: Final = 1.959963984540054
 """The 97.5 % quantile of the normal distribution."""

@@ -1,4 +1,4 @@
-"""Which skills finished tasks used, whether a type of task goes worse than the others, and which skill fits it."""
+"""Skills of finished tasks, types of task that go worse than the others, and the skill that fits each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When models, versions, prompts and tools of agents changed, by what their sessions show.
+"""Changes of models, versions, prompts and tools of agents, by what their sessions show.
 
 A value takes over where most of the next sessions have it. One that is only tried changes nothing, and one that comes
 back after a few sessions is no change either: an agent that has two models by turns does not change all day.
@@ -22,13 +22,13 @@ _FEWEST_SHOWN: Final = 5
 _FEWEST_KNOWN: Final = 20
 
 _FIRST_LOOK: Final = timedelta(hours=1)
-"""What is first seen so soon after the first of all was there before."""
+"""Time from the first of all within which a first sight was there before."""
 
 _Stream = tuple[str | None, ...]
 
 
 class _Source(NamedTuple):
-    """Where sessions tell of a kind, and which of them are compared: those of an agent, and where else it differs."""
+    """Source of a kind: its value in a session, and the sessions compared: an agent's, and what else it varies with."""
 
     value: Callable[[FinishedSession], str | None]
     stream: Callable[[FinishedSession], _Stream]
@@ -43,7 +43,7 @@ SHOWN: Final = {
     ),
     SetupKind.TOOLS: _Source(lambda session: session.tools_digest, lambda session: (session.agent, session.platform)),
 }
-"""What sessions show by themselves."""
+"""Kinds that sessions show by themselves."""
 
 
 def shown_changes(sessions: Sequence[FinishedSession]) -> list[SetupChange]:
@@ -153,7 +153,7 @@ def _of_kind(kind: SetupKind, source: _Source, sessions: Iterable[FinishedSessio
 
 
 def _is_update(values: Sequence[str], place: int, before: str) -> bool:
-    """Whether a version that takes over replaced the one before, and does not lie beside it.
+    """Return whether a version that takes over replaced the one before, and does not lie beside it.
 
     Of two that are used side by side, in two containers say, now one does most and now the other. So what takes over
     was not in use long before, and a lower version has no session of the higher one after it.

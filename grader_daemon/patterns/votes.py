@@ -15,19 +15,19 @@ _Group = TypeVar("_Group")
 _DAY_SECONDS: Final = 86400.0
 _WEEK_SECONDS: Final = 7 * _DAY_SECONDS
 _DISPERSION_WORTH: Final = 2.0
-"""So much variance of coin flips is taken to be seen before any vote: eight even ones."""
+"""Variance of coin flips that is taken to be seen before any vote: eight even ones."""
 _NEARLY_ALL: Final = 0.9
 
 
 class Vote(NamedTuple):
-    """What a model did with a request in a week: between 0, not completed, and 1, and how much that counts today."""
+    """A week's result of a model at a request: from 0, not completed, to 1, and how much that counts today."""
 
     value: float
     weight: float
 
 
 class Correction:
-    """How far the probabilities of a model lie from what people and rewards say, where enough of them do.
+    """Distance of a model's probabilities from what people and rewards say, where enough of them do.
 
     Of labels only those count that were not chosen: drawn at random by a review, or a reward, which every run has.
     """
@@ -75,7 +75,7 @@ def comparable_value(
 
 
 def nearly_all_judged(sessions: Sequence[FinishedSession], judged_fairly: Collection[str]) -> bool:
-    """Whether so many have a word that nobody chose to give, by `judged_fairly`, that words are compared."""
+    """Return whether so many have a word that nobody chose to give, by `judged_fairly`, that words are compared."""
     return sum(session.session_id in judged_fairly for session in sessions) >= _NEARLY_ALL * len(sessions)
 
 
