@@ -1,1 +1,1 @@
-"""What degrades: a sequential detector over streams of values, and how its alarms are settled into alerts."""
+"""Detection of degradation: a sequential detector over streams of values, and how alarms are settled into alerts."""

@@ -1,4 +1,4 @@
-"""What is normal for a stream: gathered day by day, then frozen while it is watched.
+"""The normal level of a stream: gathered day by day, then frozen while it is watched.
 
 Days are the unit of chance, not sessions: retries of one task, an outage, a person's working day make the sessions of a
 day alike. The dispersion phi says by how much the days differ more than their sessions explain.
@@ -21,11 +21,13 @@ BOUND_Z = 1.2815515655446004
 """The 90 % quantile of the normal distribution: in nine baselines of ten the mean is above the bound."""
 
 _FLOOR_Z = 4.0
-"""In 30,000 baselines one is wrong by more; at 3.1 the floor raised every fifth false alarm in simulations."""
+"""Standard errors below the mean: one baseline in 30,000 is wrong by more; 3.1 gave every fifth false alarm in
+simulations.
+"""
 
 _DAY_SPREAD = 0.03
 _MOST_BELIEVED = 10
-"""Until days show otherwise, their means differ by a standard deviation of 0.03: believed like so many days at most."""
+"""Most days' worth of the belief, until days show otherwise, that their means differ by a deviation of 0.03."""
 
 _LARGEST_LOSS = 0.9
 """No value may take more than nine tenths of the evidence away."""
@@ -68,7 +70,7 @@ class Day(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Baseline(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What is normal, since the day `made_on`, by `values`; `days` counts the days that showed the dispersion.
+    """The normal level since the day `made_on`, by `values`; `days` counts the days that showed the dispersion.
 
     `bound` is the lower 10 % credible bound of the mean. `floor` is the highest bound of one in 30,000 that the stream
     ever had; `bound` is never below it, so that a slow decline is not learned as normal, one baseline after the other.
@@ -105,7 +107,7 @@ def make_baseline(days: Sequence[Day], *, made_on: int, floor: float, rules: Ale
 
 
 def is_due(baseline: Baseline, days: Sequence[Day], *, today: int, rules: AlertRules) -> bool:
-    """Whether a new baseline would know twice as many days, or all that there can be, or a later time.
+    """Return whether a new baseline would know twice as many days, or all that there can be, or a later time.
 
     More often would be better for the estimate, but each time a drop that has just begun is learned as normal.
     """

@@ -1,4 +1,4 @@
-"""What changed when a stream dropped: other work, the same work done worse, another model, platform or tool list."""
+"""Changes at a stream's drop: other work, the same work done worse, another model, platform or tool list."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MARGIN_Z = 1.959963984540054
 """The margins of 95 % intervals. Where only the mix changed, work is named in 4 to 9 of 100 alerts (simulated)."""
 
 _NOISE = 1e-9
-"""What sums of floats are off by; no loss."""
+"""Rounding error of sums of floats; no loss."""
 
 _CAUSES = {
     (True, True): DropCause.BOTH,
@@ -29,14 +29,14 @@ _CAUSES = {
     (False, True): DropCause.WORK,
     (False, False): DropCause.UNCLEAR,
 }
-"""By whether the mix is a loss for sure, and the work."""
+"""Causes by whether the mix is a loss for sure, and the work."""
 
 _MOST_CHANGES = 8
 _MOST_SESSIONS = 5
 
 
 _Key = Callable[[Observation], str]
-"""By what sessions are told apart."""
+"""Key that tells sessions apart."""
 
 
 class Member(msgspec.Struct, frozen=True, gc=False):
@@ -101,7 +101,7 @@ def decompose(
 
 
 def is_mix_of_agents(before: Sequence[Member], since: Sequence[Member], *, dispersion: float) -> bool:
-    """Whether the mean fell for no other reason than that other agents do more of the sessions than before.
+    """Return whether the mean fell only because other agents do more of the sessions than before.
 
     Agents write down different things, and machines of a fleet do other work, so their rates lie apart: none of them
     does worse. A loss within the agents of each machine beyond its 95 % interval is one that people are told of,

@@ -1,4 +1,4 @@
-"""Has a stream of values degraded? A sequential test whose false-alarm rate holds however often it looks.
+"""Detect that a stream of values degraded, by a sequential test whose false-alarm rate holds at any number of looks.
 
 A mixture of Shiryaev-Roberts e-detectors (Shin, Ramdas and Rinaldo, 2022): while the mean is not below the baseline's
 bound m0, no bet `1 + lambda * (m0 - value)` gains on average, so the evidence `R = (1 + R) * bet` grows by one a
@@ -33,7 +33,7 @@ _SMALLEST_GAP = 0.03
 
 
 class Start(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Where a CUSUM began to climb: with the session that ended `at`, after the values `before`."""
+    """Start of a CUSUM's climb: with the session that ended `at`, after the values `before`."""
 
     at: datetime
     before: Totals

@@ -1,4 +1,4 @@
-"""From alarms to alerts: one cause is told once, however many streams it shows in.
+"""Settle alarms into alerts: one cause is told once, however many streams it shows in.
 
 A cause shows in the overall rate, in task types and in tools, in each as soon as there is evidence enough. So an alarm
 belongs to an open alert when its drop seems to have begun before that alert was opened, and opens another one when it
@@ -99,7 +99,7 @@ def explained(
 
 
 def is_only_mix(event: Alarmed, *, before: Sequence[Observation], since: Sequence[Observation]) -> bool:
-    """Whether a stream fell only because other agents do more of its sessions; for the samples see `explained`."""
+    """Return whether a stream fell only because other agents do more of its sessions; samples as in `explained`."""
     sample, bad = members(before, event.stream), members(since, event.stream)
     return is_mix_of_agents(sample, bad, dispersion=event.baseline.dispersion)
 
@@ -129,7 +129,7 @@ def silent_until(alert: Alert, silences: Mapping[Stream, datetime]) -> datetime 
 
 
 def is_news(alert: Alert, silences: Mapping[Stream, datetime]) -> bool:
-    """Whether an alert is open, and nobody has said that they know of it or want to hear nothing."""
+    """Return whether an alert is open, and nobody has said that they know of it or want to hear nothing."""
     is_open = alert.resolved_at is None and alert.acknowledged_at is None
     return is_open and silent_until(alert, silences) is None
 

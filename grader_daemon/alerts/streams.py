@@ -1,4 +1,4 @@
-"""Which streams a session is part of, and with which value: from 0 to 1, higher is better.
+"""Streams of a session, each with its value: from 0 to 1, higher is better.
 
 A session is one value whatever it called how often, because sessions are the independent units. So a failure rate here
 is the mean over sessions of the part of their calls that failed.
@@ -19,7 +19,7 @@ _LONGEST_NAME = 200
 """Characters. Names come from files that we do not trust; what is longer is not watched."""
 
 _LOWEST, _SPAN = 1, 4
-"""Of scores: 1 to 5."""
+"""Lowest score, and the distance to the highest: 1 to 5."""
 
 
 def readings(observation: Observation) -> Iterator[tuple[Stream, float]]:

@@ -40,14 +40,14 @@ def compare(
 
 
 def opens(rule: ThresholdRule, found: Estimate) -> bool:
-    """Whether the value is beyond the limit."""
+    """Return whether the value is beyond the limit."""
     if found.value is None or found.sample < rule.sessions:
         return False
     return found.value < rule.below if rule.below is not None else found.value > rule.limit
 
 
 def clears(rule: ThresholdRule, found: Estimate) -> bool:
-    """Whether an alert ends: the value is as far back as `rule.clear`."""
+    """Return whether an alert ends: the value is as far back as `rule.clear`."""
     if found.value is None or found.sample < rule.sessions:
         return False
     return found.value >= rule.clear if rule.below is not None else found.value <= rule.clear

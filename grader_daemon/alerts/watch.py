@@ -55,7 +55,7 @@ Event = Alarmed | Recovered | Lost
 
 
 class Watched(msgspec.Struct, frozen=True, kw_only=True):
-    """What sessions changed: the states that are new, the streams that are gone, and what happened, in order."""
+    """Result of watching sessions: new states, streams that are gone, and events, in order."""
 
     states: dict[Stream, DetectorState]
     gone: frozenset[Stream]
@@ -116,7 +116,7 @@ class _Fold:
                 self._compare(stream, before, after=after, at=observation.ended_at)
 
     def _tells_apart(self, stream: Stream) -> bool:
-        """Whether a new stream is another one than that of all sessions: that of Hermes is not while it is alone."""
+        """Return whether a new stream differs from that of all sessions: that of Hermes does not while it is alone."""
         if stream.dimension is Dimension.AGENT:
             self._knows_agents |= stream.name != FIRST_SOURCE
             return self._knows_agents
