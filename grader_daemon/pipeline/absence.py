@@ -24,7 +24,7 @@ _PAGE = 200
 
 
 class Absence(NamedTuple):
-    """Of units without a grade: those that are gone, and those passed over for a unit that is gone."""
+    """Units without a grade: those that are gone, and those passed over for a unit that is gone."""
 
     gone: list[Unit]
     again: list[Unit]
@@ -70,7 +70,7 @@ def still_settled(store: SqliteStore, known: Mapping[Unit, LedgerEntry], sources
 
 
 def is_gone(unit: Unit, sources: Sources) -> bool:
-    """Is there no such unit? What cannot be looked at may be there."""
+    """Return whether there is no such unit. What cannot be looked at may be there."""
     try:
         sources.look(unit)
     except VanishedFileError:

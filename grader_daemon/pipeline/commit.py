@@ -1,4 +1,4 @@
-"""What was found out about a unit, into the database: the second half of an ingest, inside a transaction."""
+"""Save the findings on a unit: the second half of an ingest, inside a transaction."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from grader_daemon.storage.sqlite.store import SqliteStore
 
 
 class IngestOutcome(StrEnum):
-    """What a unit's ingest came to."""
+    """Outcome of a unit's ingest."""
 
     GRADED = "graded"
     SKIPPED = "skipped"
@@ -66,7 +66,7 @@ class IngestResult(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     @property
     def path(self) -> str:
-        """Where the session lies, as people are told."""
+        """Place of the session, as people are told."""
         return str(self.unit)
 
 
@@ -231,7 +231,7 @@ class _Batch:
         return self._related is None or session_id in self._related
 
     def _is_new_loop_risk(self, grade: Grade) -> bool:
-        """Does a running session look like a loop, and was that not told before?"""
+        """Return whether a running session looks like a loop, which was not told before."""
         if not grade.had_infinite_loop_risk or grade.state is not SessionState.OPEN:
             return False
         gathered = self._grades.get(grade.session_id)

@@ -1,4 +1,4 @@
-"""Which units are being read, kept where a crash cannot take it: one that ends its reader must not do so for ever.
+"""Marks of units that are being read, kept where no crash takes them: a unit must not end its readers for ever.
 
 Each process has a slot for the name of the unit that it reads. If a helper process dies (out of memory, a kill), who
 started it finds the name there, and counts a failed attempt for that unit alone; if the daemon dies, the next one does.
@@ -15,7 +15,7 @@ from grader_daemon.domain.unit import Unit
 from grader_daemon.errors import StoreError
 
 _END = b"\0"
-"""Of each part of a name; no path holds one."""
+"""End of each part of a name; no path holds one."""
 
 _PARTS = 3
 _SLOT_BYTES = 65_536

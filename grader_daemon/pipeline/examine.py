@@ -31,24 +31,24 @@ _CLOCKS_DIFFER = timedelta(minutes=1)
 """A file that was written to later than that from now has a time that says nothing."""
 
 _MOST_INSIDE = 1_000
-"""To read one of the sessions in a file takes reading all of it."""
+"""Most sessions in one file: to read one of them takes reading all of it."""
 
 _NO_MEMORY = "grading it takes more memory than there is; raise the memory limit or lower max_file_bytes"
 
 
 class _Seen(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """What every result says of a unit that could be looked at, or was tried to."""
+    """Result for a unit that could be looked at, or was tried to."""
 
     found: Found
 
     @property
     def unit(self) -> Unit:
-        """Which unit."""
+        """The unit."""
         return self.found.unit
 
 
 class _Decoded(_Seen, frozen=True, gc=False, kw_only=True):
-    """What every result says of a unit that could be read and was decoded; see `Read`."""
+    """Result for a unit that could be read and was decoded; see `Read`."""
 
     inside: tuple[Unit, ...] = ()
     unknown: UnknownKinds | None = None
@@ -184,7 +184,7 @@ class Examiner:
         return msgspec.structs.replace(examined, inside=read.inside, unknown=read.unknown)
 
     def _is_settled(self, known: LedgerEntry, found: Found, now: datetime) -> bool:
-        """Would grading it again give what is recorded already, if its content has not changed?"""
+        """Return whether grading it again would give the recorded result, if its content has not changed."""
         if _is_past(known.look_again_at, now):
             return False
         if known.state is FileState.GRADED:
@@ -240,7 +240,7 @@ def _priced(grade: Grade, session: Session) -> Grade:
 
 
 def _trouble(found: Found, error: ReadError | ParseError | MemoryError) -> TroubledUnit:
-    """Can trying again help? What cannot be read may be readable some day, what is half written soon."""
+    """Return the trouble, and whether to try again: the unreadable may be readable some day, the half-written soon."""
     may_not_be_read = isinstance(error, ReadError)
     return TroubledUnit(
         found=found,

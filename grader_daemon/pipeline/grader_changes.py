@@ -1,4 +1,4 @@
-"""When another grader came into force, and how the days before read by either: for every surface that shows a trend."""
+"""Changes of the grader, and how the days before read by either: for every surface that shows a trend."""
 
 from __future__ import annotations
 

@@ -33,12 +33,12 @@ _MAYBE_MEMORY = "if it takes more memory than there is, raise the memory limit o
 _END_SECONDS = 0.1
 _LEAST_CPU_SECONDS = 5.0
 _CPU_CLOCK = 2
-"""Of another process: see CPUCLOCK_SCHED in the kernel's posix-timers, and clock_getcpuclockid(3)."""
+"""Clock of another process: see CPUCLOCK_SCHED in the kernel's posix-timers, and clock_getcpuclockid(3)."""
 
 _PR_SET_PDEATHSIG = 1
 
 _NICE = 5
-"""So much a helper steps back behind the thread that saves and grades what ends now."""
+"""Niceness of a helper beside the thread that saves and grades what ends now."""
 
 
 class Task(NamedTuple):
@@ -50,7 +50,7 @@ class Task(NamedTuple):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What a unit is found to be, and the traceback if we failed on it."""
+    """Result of examining a unit, and the traceback if we failed on it."""
 
     examined: Examined
     bug: str | None = None
@@ -72,7 +72,7 @@ class HelperProcess:
         self.examiner = examiner
         self._mark = mark
         self.in_hand: list[Task] = []
-        """What it was handed and has not answered."""
+        """Tasks that it was handed and has not answered."""
         self._reads: Unit | None = None
         self._cpu_before = 0.0
         self._process, self.connection = _start(mark)
@@ -111,7 +111,7 @@ class HelperProcess:
         return self._mark.read()
 
     def is_over_limit(self) -> bool:
-        """Whether the unit that it reads takes more of a processor than its size allows; to be asked again and again.
+        """Return whether the unit that it reads takes more processor time than its size allows; to be asked repeatedly.
 
         Raises:
             OSError: it has ended.

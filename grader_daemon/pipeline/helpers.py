@@ -20,7 +20,7 @@ from grader_daemon.pipeline.helper_process import ENDED_THE_HELPER, HelperProces
 from grader_daemon.pipeline.trouble import ENDED_THE_DAEMON, OnBug, examine_any, trouble_with
 
 Gathered = tuple[Examined, LedgerEntry | None]
-"""What a unit is found to be, and its ledger row before."""
+"""Result of examining a unit, and its ledger row before."""
 
 LARGE_BYTES = 2_000_000
 """Hardly any session is larger. Smaller files take seconds at most, so the daemon reads a few of them itself (measured:
@@ -35,17 +35,17 @@ _TOO_LONG = (
 )
 _IDLE_SECONDS = 10.0
 _MOST_DEATHS = 3
-"""So often in a row a helper may end before it reads a file."""
+"""Most times in a row that a helper may end before it reads a file."""
 
 
 def is_suspect(known: LedgerEntry | None) -> bool:
-    """Whether a unit with this ledger row has ended a process before."""
+    """Return whether a unit with this ledger row has ended a process before."""
     ends = (ENDED_THE_DAEMON, ENDED_THE_HELPER)
     return known is not None and known.attempts > 0 and (known.reason or "").startswith(ends)
 
 
 class Helpers:
-    """Up to `most` processes, none until there is something for them. One thread uses them: they end with it."""
+    """Helper processes, at most `most`, started when there is work. One thread uses them: they end with it."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Helpers:
         self._heavy: deque[Task] = deque()
         self._helpers: dict[int, HelperProcess] = {}
         self._parts: dict[int, list[Gathered]] = {}
-        """What a helper found of the chunk that it has in hand still, for there are more sessions in its files."""
+        """Results of a helper's chunk that is still in hand, for there are more sessions in its files."""
         self._done: deque[list[Gathered]] = deque()
         self._deaths = 0
         self._used_at = 0.0
@@ -81,19 +81,19 @@ class Helpers:
 
     @property
     def busy(self) -> bool:
-        """Does something wait, or is in hand, or done and not collected?"""
+        """True if something waits, or is in hand, or done and not collected."""
         return bool(self._done or self.waiting or any(helper.in_hand for helper in self._helpers.values()))
 
     def is_heavy(self, examiner: Examiner, task: Task) -> bool:
-        """Whether a unit is large, or ended a process before: a helper is to examine it alone."""
+        """Return whether a unit is large, or ended a process before: a helper is to examine it alone."""
         return self.most > 0 and (is_suspect(task.known) or examiner.sources.size_of(task.unit) > LARGE_BYTES)
 
     def add(self, units: Iterable[Unit]) -> None:
-        """Have units wait to be handed out."""
+        """Queue units to be handed out."""
         self._waiting.extend(units)
 
     def add_heavy(self, task: Task) -> None:
-        """Have a unit wait that is examined alone, if it does not yet."""
+        """Queue a unit that is examined alone, if it is not queued yet."""
         if all(waiting.unit != task.unit for waiting in self._heavy):
             self._heavy.append(task)
 
@@ -125,7 +125,7 @@ class Helpers:
         return [self._heavy.popleft()] if self._heavy and self._is_room_for(self._heavy[0], examiner) else []
 
     def _is_room_for(self, task: Task, examiner: Examiner) -> bool:
-        """Whether large files in hand are together no larger than the largest that is read, for which memory is set."""
+        """Return whether large files in hand are together no larger than the largest one that memory is set for."""
         size_of = examiner.sources.size_of
         held = [size_of(each.unit) for helper in self._helpers.values() for each in helper.in_hand]
         large = [size for size in held if size > LARGE_BYTES]

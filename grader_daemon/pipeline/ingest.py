@@ -29,7 +29,7 @@ _LOOKUP = 100
 
 
 OnUnknown = Callable[[UnknownKinds, GradedUnit | SkippedUnit], None]
-"""Is told what a source passed over in a unit because nothing is known of it, and what came of the unit."""
+"""Callback with what a source passed over in a unit because nothing is known of it, and what came of the unit."""
 
 
 class Ingest:
@@ -147,7 +147,7 @@ class Ingest:
     # -- in helper processes ---------------------------------------------------------------------------------------
 
     def hand_out(self, units: Iterable[Unit]) -> None:
-        """Have units wait for the helpers; `collect` gives what comes of them."""
+        """Queue units for the helpers; `collect` gives what comes of them."""
         self._helpers.add(units)
 
     @property
@@ -167,7 +167,7 @@ class Ingest:
 
     @property
     def busy(self) -> bool:
-        """Is there something that `collect` will give?"""
+        """True if there is something that `collect` will give."""
         return bool(self._unsaved) or self._helpers.busy
 
     def collect(self, *, within_seconds: float) -> list[IngestResult]:

@@ -27,7 +27,7 @@ _SHOWN_CHARACTERS = 40
 
 
 class LabelLine(msgspec.Struct, frozen=True):
-    """What one line says of a session; `source`, `task` and `family` say where it comes from, to those who train."""
+    """A line with a label of a session; `source`, `task` and `family` say where it comes from, to those who train."""
 
     session_id: str
     completed: bool | None = None

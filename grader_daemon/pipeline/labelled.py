@@ -20,7 +20,7 @@ from grader_daemon.sources.protocol import Sources
 
 
 class LabelRow(msgspec.Struct, frozen=True, kw_only=True):
-    """What one line of a file of labels says. Without a `task`, what was asked for is the task."""
+    """A line of a file of labels. Without a `task`, what was asked for is the task."""
 
     completed: bool
     source: str

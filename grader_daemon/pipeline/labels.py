@@ -1,4 +1,4 @@
-"""What people say of grades: keeping it, and laying what stands of it over the grades."""
+"""Labels of people: save them, and lay those that stand over the grades."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When is a large session that goes on graded again? Pure: time comes in as seconds of any monotonic clock.
+"""The time for grading a large session that goes on again. Pure: time comes in as seconds of any monotonic clock.
 
 Grading reads all of a session, so one that is graded at the end of each of 500 turns would cost 250 times what grading
 it once does. What was parsed is not kept: it would take more memory than the file. Instead a large session waits in
@@ -20,7 +20,7 @@ _MOST_UNITS = 10_000
 
 
 class Pace:
-    """How large each large session was when it was graded last. One thread owns it; what it forgets need not wait."""
+    """Sizes of large sessions when they were graded last. One thread owns it; what it forgets need not wait."""
 
     def __init__(self, *, quiet_seconds: float) -> None:
         """`quiet_seconds`: for so long every session was quiet that is graded; it is enough for small ones."""
@@ -36,7 +36,7 @@ class Pace:
             del self._graded[next(iter(self._graded))]
 
     def remembers(self, unit: Unit) -> bool:
-        """Whether it is a large session, so that it may have to wait."""
+        """Return whether it is a large session, so that it may have to wait."""
         return unit in self._graded
 
     def wait_seconds(self, unit: Unit, size: int, *, quiet_for: float, at: float) -> float:

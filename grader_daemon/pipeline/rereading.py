@@ -16,7 +16,7 @@ from grader_daemon.sources.protocol import Sources
 
 MOST_KEPT: Final = 8
 MOST_KEPT_BYTES: Final = 32_000_000
-"""In files; decoded they take about twice as much. A session of 20,000 messages has 20 MB."""
+"""Most bytes kept, in files; decoded they take about twice as much. A session of 20,000 messages has 20 MB."""
 
 
 class Reread(msgspec.Struct, frozen=True):

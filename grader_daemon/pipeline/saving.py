@@ -1,4 +1,4 @@
-"""What changes together when a grade does: its rows, the sums it is counted in, what people said, what asks again.
+"""Save a grade with what changes with it in one transaction: its rows, sums, labels, and repeats.
 
 One order of steps for every store. All of it happens inside a transaction of the caller.
 """
@@ -23,7 +23,7 @@ from grader_daemon.storage.records import ChangeKind, NewGrade
 from grader_daemon.storage.sqlite.store import SqliteStore
 
 _MOST_TOGETHER: Final = 4
-"""Of the places of one request: what is read for the first of them mostly serves the others."""
+"""Most places of one request read for together: what is read for the first mostly serves the others."""
 
 
 def save_grades(store: SqliteStore, grades: Sequence[NewGrade], *, asked_again_within: timedelta | None = None) -> None:

@@ -15,7 +15,7 @@ from grader_daemon.sources.protocol import Sources
 ENDED_THE_DAEMON = "the daemon ended while it read this file"
 
 OnBug = Callable[[Unit, Exception], None]
-"""Is told the unit that we fail on, and how."""
+"""Callback with the unit that we fail on, and the error."""
 
 
 def examine_any(
