@@ -1,4 +1,4 @@
-"""What waits on disk: units that no event told of, units whose time has come, grades made under other rules.
+"""Backlog on disk: units that no event told of, units whose time has come, grades made under other rules.
 
 The worker asks for it when its queue is empty, so a backlog of any size waits where it is, takes no memory, and lets
 new sessions pass. One thread owns all of it: two that share an interpreter would only wait for each other.
@@ -64,7 +64,7 @@ class Backlog:
 
     @property
     def busy(self) -> bool:
-        """Is there a scan to do, or more in the ledger than was asked for yet?"""
+        """True if there is a scan to do, or more in the ledger than was asked for yet."""
         return self._scan_wanted or self._scanner.running or self._has_outdated
 
     def request_scan(self) -> None:
@@ -125,5 +125,5 @@ class Backlog:
             yield absence.again
 
     def _is_young(self, found: Found, now: float) -> bool:
-        """Was it written to just now? A time in the future says nothing, so such a unit counts as quiet."""
+        """Return whether it was just written to. A time in the future says nothing, so such a unit counts as quiet."""
         return 0 <= now - found.written_ns / 1e9 < self._quiet_seconds

@@ -1,4 +1,4 @@
-"""When is something quiet? Pure: time comes in as seconds of any monotonic clock."""
+"""Detect that something is quiet. Pure: time comes in as seconds of any monotonic clock."""
 
 from __future__ import annotations
 

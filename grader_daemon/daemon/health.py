@@ -1,4 +1,4 @@
-"""Is the daemon well? It says so to the service manager, but only while every one of its threads moves."""
+"""Health of the daemon, told to the service manager only while every one of its threads moves."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Pulse:
 
     @property
     def alive(self) -> bool:
-        """Does the thread move?"""
+        """True while the thread moves."""
         return self._clock() <= self._missed_at
 
 

@@ -1,4 +1,4 @@
-"""What changed and is not quiet yet: paths of which events told, and the units that these touch.
+"""Intake of changes that are not quiet yet: paths of which events told, and the units that these touch.
 
 A path is looked at soon after its first event, and the units that it touches wait until they are quiet: a database is
 written to all the time, and what is quiet is one session in it.
@@ -86,7 +86,7 @@ class Intake:
                 self._noticed.notify()
 
     def look(self) -> None:
-        """Have the units wait that changes of paths touch, each since the last change of its path."""
+        """Queue the units that changes of paths touch, each since the last change of its path."""
         began = monotonic()
         if began < self._next_look:
             return

@@ -42,11 +42,11 @@ class ModelReload:
 
     @property
     def asked(self) -> bool:
-        """Was another policy adopted that is not taken up yet?"""
+        """True if another policy was adopted that is not taken up yet."""
         return self._asked.is_set()
 
     def ask(self) -> None:
-        """Have the next `look` be a real one; any thread may call it."""
+        """Make the next `look` a real one; any thread may call it."""
         self._asked.set()
 
     def look(self) -> bool:

@@ -1,4 +1,4 @@
-"""What the daemon tells systemd (sd_notify(3), sd_watchdog_enabled(3)): datagrams of ``NAME=value`` lines to a socket.
+"""Notifications to systemd (sd_notify(3), sd_watchdog_enabled(3)): datagrams of ``NAME=value`` lines to a socket.
 
 The protocol is too small for a dependency: one address in the environment, one message a datagram.
 """

@@ -73,7 +73,7 @@ class WorkQueue:
 
     @property
     def idle(self) -> bool:
-        """Does nothing wait, and is nothing in the worker's hands?"""
+        """True if nothing waits, and nothing is in the worker's hands."""
         with self._changed:
             return not (self._units or self._in_hand)
 
@@ -91,5 +91,5 @@ class WorkQueue:
 
     @property
     def closed(self) -> bool:
-        """Has `close` been called?"""
+        """True once `close` has been called."""
         return self._closed

@@ -1,4 +1,4 @@
-"""What is missing? Pure: compares the units on disk with what the ledger remembers of them.
+"""Find what is missing. Pure: compares the units on disk with what the ledger remembers of them.
 
 This is what makes everything else replaceable: after a crash, an overflow of the kernel's event queue, a suspend or a
 full queue, the difference between disk and ledger is the work that is left.

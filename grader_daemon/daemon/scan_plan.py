@@ -1,4 +1,4 @@
-"""When is the next scan? Pure: time comes in as seconds of any monotonic clock."""
+"""Plan the next scan. Pure: time comes in as seconds of any monotonic clock."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ScanPlan:
         self._running = False
 
     def ask(self, at: float) -> None:
-        """Have a scan begin by then, or after the one under way, which may have passed some places already.
+        """Ask for a scan by then, or after the one under way, which may have passed some places already.
 
         Later if scans cost so much that asking for them all the time would keep a processor busy.
         """
@@ -36,7 +36,7 @@ class ScanPlan:
 
     @property
     def is_asked(self) -> bool:
-        """Is a scan asked for that has not begun?"""
+        """True if a scan is asked for that has not begun."""
         return self._asked_at < inf
 
     def next_due(self) -> float:
@@ -44,7 +44,7 @@ class ScanPlan:
         return inf if self._running else min(self._regular_at, max(self._asked_at, self._soonest))
 
     def begin(self, now: float) -> bool:
-        """Whether a scan is due; then it is under way until `end`."""
+        """Return whether a scan is due; then it is under way until `end`."""
         if now < self.next_due():
             return False
         self._running, self._asked_at, self._began_at = True, inf, now

@@ -35,13 +35,13 @@ class ScanReport(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def told(self) -> dict[str, object]:
-        """What the log says of it."""
+        """Facts for the log."""
         facts = msgspec.structs.asdict(self)
         return {"folders": sum(facts.pop("folders_below").values()), **facts}
 
 
 class ScanNews:
-    """What the log says of scans: of those that found nothing new only who asks for everything hears."""
+    """Log of scans: those that found nothing new are shown only at the most detailed level."""
 
     def __init__(self) -> None:
         self._lacking: tuple[tuple[str, ...], ...] | None = None
@@ -79,7 +79,7 @@ class Scanner:
 
     @property
     def running(self) -> bool:
-        """Is a scan under way?"""
+        """True while a scan is under way."""
         return self._files is not None
 
     def start(self) -> None:

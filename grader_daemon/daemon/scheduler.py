@@ -17,7 +17,7 @@ _LONGEST_JOB_SECONDS = 900.0
 """The watch on degradation may have a year of sessions to look at."""
 
 PAUSES = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 240))
-"""After the first failure, the second, and so on; the last one for all that follow."""
+"""Pauses after the first failure, the second, and so on; the last one for all that follow."""
 
 
 class Scheduler:
@@ -113,7 +113,7 @@ class Scheduler:
 
 
 def may_run(*, failures: int, ended_at: datetime | None, now: datetime) -> bool:
-    """Whether a job may run that failed `failures` times in a row, the last time at `ended_at`.
+    """Return whether a job may run that failed `failures` times in a row, the last time at `ended_at`.
 
     A clock that went back does not stop it: what ended in the future ended long ago.
     """

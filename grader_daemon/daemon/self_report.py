@@ -1,4 +1,4 @@
-"""What the daemon says of itself, for commands that ask the database: how far it is, and what it fails on."""
+"""Report of the daemon on itself, for commands that ask the database: how far it is, and what it fails on."""
 
 from __future__ import annotations
 

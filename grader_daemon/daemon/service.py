@@ -235,7 +235,7 @@ class Service:
     # -- what other threads call -----------------------------------------------------------------------------------
 
     def _scan_by(self, moment: float) -> None:
-        """Have a scan begin by some moment of the monotonic clock."""
+        """Ask for a scan by some moment of the monotonic clock."""
         with self._noticed:
             self._scan_plan.ask(moment)
             self._noticed.notify()
@@ -296,19 +296,19 @@ class Service:
             self._plan_scan_after(gaps)
 
     def _is_to_hand_over(self) -> bool:
-        """Is there another service to take over, because somebody asked for `reload`?"""
+        """Return whether another service is to take over, because somebody asked for `reload`."""
         with self._noticed:
             wanted, self._reload_wanted = self._reload_wanted, False
         self._has_successor = wanted and self._on_reload()
         return self._has_successor
 
     def _wake_jobs(self) -> None:
-        """There is an alert to be sent: called by the job that found it."""
+        """Wake the jobs, for there is an alert to be sent: called by the job that found it."""
         for scheduler in self._schedulers:
             scheduler.wake()
 
     def _is_settled(self) -> bool:
-        """Is all graded that was found on disk? Only then do numbers of the past stand; called by the schedulers."""
+        """Return whether all is graded that was found on disk: only then past numbers stand. Schedulers call it."""
         return self._scans > 0 and self._worker.idle
 
     def _plan_scan_after(self, gaps: set[str]) -> None:
@@ -328,7 +328,7 @@ class Service:
             self._queue.wake()
 
     def _is_all_done(self) -> bool:
-        """Has a first scan ended, and everything that it found been worked off?"""
+        """Return whether a first scan has ended, and everything that it found been worked off."""
         with self._noticed:
             is_asked = self._scan_plan.is_asked and not self._troubles.failing
             return self._is_settled() and not (len(self._intake) or self._gaps or is_asked)
@@ -343,7 +343,7 @@ class Service:
             self._log.error("service.incomplete", files=self.left, help="grader-daemon status names them")
 
     def _patience(self) -> float:
-        """How long to wait for something to happen, in seconds. Called with `_noticed` held."""
+        """Return the longest wait for something to happen, in seconds. Called with `_noticed` held."""
         moments = [self._next_check, self._scan_plan.next_due(), *self._intake.next_due()]
         return max(0.0, min(moments) - monotonic())
 
@@ -359,7 +359,7 @@ class Service:
         self._publish()
 
     def _check_database(self) -> None:
-        """Is the database file still the one that was opened? A new one is begun only where its folder may be made.
+        """Check that the database file is the opened one. A new one is begun only where its folder may be made.
 
         If the folder above that is gone too, somebody moved everything away, and may bring it back.
         """

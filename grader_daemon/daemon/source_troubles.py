@@ -1,4 +1,4 @@
-"""What sources failed on by bugs of ours: told once, counted, and made good by scans after growing pauses.
+"""Failures of sources by bugs of ours: told once, counted, and made good by scans after growing pauses.
 
 A source that fails stops no other: `sources.protocol.Sources` passes over what it fails on, and tells of it here.
 """
@@ -15,11 +15,11 @@ import structlog
 from grader_daemon.domain.unit import Unit
 
 _PAUSES_SECONDS = (5.0, 15.0, 60.0, 300.0, 900.0)
-"""After the first failure, the second, and so on; the last one for all that follow."""
+"""Pauses after the first failure, the second, and so on; the last one for all that follow."""
 
 
 _OURS = "grader-daemon"
-"""Under which failures are counted that are of no source."""
+"""Name under which failures are counted that are of no source."""
 
 
 class _Trouble:
@@ -37,7 +37,7 @@ class _Trouble:
         return _PAUSES_SECONDS[min(self._tries, len(_PAUSES_SECONDS) - 1)]
 
     def put_off(self, now: float) -> None:
-        """Have it tried again, later than the last time if that was reached."""
+        """Plan the next try, later than the last time if that was reached."""
         if now >= self.retry_at:
             self._tries += 1
             self.retry_at = now + self.pause_seconds
@@ -113,7 +113,7 @@ class SourceTroubles:
 
     @property
     def failures(self) -> dict[str, int]:
-        """How often each source failed so far."""
+        """Number of failures of each source so far."""
         with self._lock:
             return dict(self._failures)
 

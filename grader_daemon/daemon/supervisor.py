@@ -41,7 +41,7 @@ class Supervisor:
 
     @property
     def settings(self) -> Settings:
-        """Those that were read last."""
+        """Settings that were read last."""
         return self._settings
 
     def stop(self) -> None:
@@ -128,7 +128,7 @@ class Supervisor:
         return service
 
     def _read_anew(self) -> bool:
-        """Whether there are other settings to go on under, or the same: the rules may be others."""
+        """Return whether there are settings to go on under, new or the same: the rules may be others."""
         try:
             settings = self._read_settings()
             bootstrap.make_examiner(settings, bootstrap.make_policy(settings, None))  # which reads rules and prior

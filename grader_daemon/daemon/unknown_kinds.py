@@ -1,4 +1,4 @@
-"""What sources pass over unread, told once for each version of an agent: agents change what they write all the time."""
+"""Log of what sources pass over unread, once for each version of an agent: their formats change all the time."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from grader_daemon.redaction import SECRETS
 from grader_daemon.sources.protocol import UnknownKinds
 
 _MOST_VERSIONS = 1_000
-"""So many are told at most: a version is what a file says."""
+"""Most versions that are told: a version is what a file says."""
 
 _MOST_NAMED = 5
 
 
 class UnknownTold:
-    """Which were told since the daemon began. Only the worker's thread calls it."""
+    """Versions that were told since the daemon began. Only the worker's thread calls it."""
 
     def __init__(self) -> None:
         self._told: set[tuple[str, str | None, bool]] = set()

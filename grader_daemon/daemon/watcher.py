@@ -82,7 +82,7 @@ class Watchers:
 
     @property
     def is_blind(self) -> bool:
-        """Whether there are folders of which no event tells."""
+        """True if there are folders of which no event tells."""
         seen = (WATCHED, AWAITED)
         return self._short is not None or any(watcher.state not in seen for watcher in self._watchers.values())
 

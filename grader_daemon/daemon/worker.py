@@ -91,11 +91,11 @@ class Worker:
         self._tries = 0
         self._told = False
         self._first_at: datetime | None = None
-        """When the first session was graded that `outcomes` count."""
+        """Time of the first grade that `outcomes` count."""
         self.unrecorded: set[Unit] = set()
         """Units that a bug of ours keeps out of the ledger."""
         self.outcomes: Counter[str] = Counter()
-        """What came of units so far, and of graded ones their outcomes; whole once the thread has ended."""
+        """Outcomes of units so far, and of graded ones their verdicts; whole once the thread has ended."""
 
     def start(self, *, suspects: list[Unit]) -> None:
         """Begin to work; `suspects` are the units that were read when the daemon before died."""
@@ -111,12 +111,12 @@ class Worker:
 
     @property
     def paused(self) -> bool:
-        """Does it wait for a database that cannot be written?"""
+        """True while it waits for a database that cannot be written."""
         return self._failed_since is not None
 
     @property
     def idle(self) -> bool:
-        """Is all graded that is known of, by the judge that is in force?"""
+        """True if all is graded that is known of, by the policy in force."""
         return not (self._model_reload.asked or self._backlog.busy) and self._queue.idle
 
     def take_up_policy(self) -> None:
@@ -149,7 +149,7 @@ class Worker:
 
     @property
     def _is_sharing(self) -> bool:
-        """Is something found and not handed out, or with the helpers?"""
+        """True if something is found and not handed out, or with the helpers."""
         return bool(self._found) or self._ingest.busy
 
     def _take(self) -> list[Unit]:
