@@ -1,1 +1,1 @@
-"""What is told to the outside, and to the service manager."""
+"""Integrations with other programs, and with the service manager."""

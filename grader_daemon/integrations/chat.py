@@ -26,7 +26,7 @@ class _Level(msgspec.Struct):
 
 
 class _Message(msgspec.Struct):
-    """What these formats need of the document of an alert; see `jobs.degradation`."""
+    """Fields that these formats need of the document of an alert; see `jobs.degradation`."""
 
     event: str
     title: str

@@ -35,7 +35,7 @@ class Evaluated(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PassedOver(msgspec.Struct, frozen=True, kw_only=True):
-    """What a receiver will never take: of how many `sessions`, as far as it says, and why, in `lines` for a person."""
+    """Scores that a receiver will never take: the number of `sessions`, as far as it says, and why, in `lines`."""
 
     sessions: int = 0
     lines: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ class ScoreSink(Protocol):
         """
 
     def knows(self, session_id: str) -> bool | None:
-        """Whether it has a session under this id; None where it cannot be asked. Raises like `send`."""
+        """Return whether it has a session under this id; None where it cannot be asked. Raises like `send`."""
 
 
 def evaluations(grade: Grade, trust: Trust) -> tuple[Evaluation, ...]:

@@ -22,11 +22,11 @@ from grader_daemon.integrations.posting import Answer
 from grader_daemon.integrations.score_server import ScoreServer
 
 _IDS: Final = uuid.UUID("b2f9a0d4-1c53-4b8e-9d59-4f0b6c0c8a57")
-"""What ids of scores are made in: any, but always the same."""
+"""Namespace of the ids of scores: any, but always the same."""
 
 _ABOUT_ONE_SCORE: Final = frozenset((HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY))
 _MOST_REFUSED: Final = 9
-"""Those of three sessions: when it takes none of so many, and no other, it is not they that are wrong."""
+"""Most refused scores, those of three sessions: when it takes none of so many, the fault is not theirs."""
 _SAID_CHARACTERS: Final = 200
 
 _Document = TypeVar("_Document")
@@ -37,7 +37,7 @@ class _Observations(msgspec.Struct):
 
 
 class _Result(msgspec.Struct):
-    """What is said of a score that was taken, or of a list, of which some may be `rejected` (status 207)."""
+    """Answer about a score that was taken, or about a list, of which some may be `rejected` (status 207)."""
 
     rejected: int = 0
     errors: object = None

@@ -18,18 +18,18 @@ _SCHEMA: Final = 1
 _STALE: Final = "stale"
 _NOT_BETTER: Final = "not_better"
 _NONE_BETTER: Final = frozenset({_NOT_BETTER, None})
-"""Why nothing is recommended, where that is no lack of sessions; None where something is, maybe of other models."""
+"""Reasons to recommend nothing that are no lack of sessions; None where something is, maybe of other models."""
 _FEWEST_AT_TYPE = 10  # as the route has it: others are passed over, and so is what they are expected to do
 _OLDEST_SECONDS: Final = 3 * 86400.0
 """The daemon writes the file at least twice a day: an older one is left over."""
 _LEFT: Final = "_routing_plugin_candidate_models"
-"""Where LiteLLM keeps, in the metadata of a request, what a plugin left of its models.
+"""Key in a request's metadata under which LiteLLM keeps what a plugin left of its models.
 
 It is replaced only when a plugin leaves fewer than there are, and stays else: also for the fallbacks of a request that
 failed, and for the next request with the same metadata.
 """
 _ATTEMPTS: Final = ("attempted_retries", "attempted_fallbacks")
-"""Where it counts what was tried before: a model that failed a request is not preferred for it again."""
+"""Keys of its counts of tries before: a model that failed a request is not preferred for it again."""
 _DATE_DIGITS: Final = 8
 _GENERAL: Final = "general"
 
@@ -115,13 +115,13 @@ def _best_of(asked: list[dict[str, Any]], route: dict[str, Any]) -> dict[str, An
 
 
 def _is_tried(score: dict[str, Any]) -> bool:
-    """Whether a model was tried at the type, or is surely better than the default by what few sessions say."""
+    """Return whether a model was tried at the type, or surely beats the default by what few sessions say."""
     compared = score["versus_default"]
     return score["n"] >= _FEWEST_AT_TYPE or (score["n"] > 0 and compared is not None and compared["low"] > 0)
 
 
 def _is_surely_worse(score: dict[str, Any]) -> bool:
-    """Whether a model does worse than the default beyond its interval."""
+    """Return whether a model does worse than the default beyond its interval."""
     return score["versus_default"] is not None and score["versus_default"]["high"] < 0
 
 
@@ -186,7 +186,7 @@ def type_of(request: str, words: dict[str, Any]) -> str:
 
 
 def _goes_on(said: list[str], place: int, phrase: list[str], words: dict[str, Any]) -> bool:
-    """Whether the other words of a phrase follow its first one, which stands there."""
+    """Return whether the other words of a phrase follow its first one, which stands there."""
     following = said[place + 1 : place + 1 + words["reach"]]
     counting = [word for word in following if word not in words["ignored"]]
     return counting[: len(phrase) - 1] == phrase[1:]
@@ -197,4 +197,4 @@ def _words(text: str) -> list[str]:
 
 
 routing = GraderRouting()
-"""For the configuration of a proxy: ``plugins: [grader_daemon.integrations.litellm.routing]``."""
+"""Plugin for the configuration of a proxy: ``plugins: [grader_daemon.integrations.litellm.routing]``."""

@@ -1,4 +1,4 @@
-"""What the machine says of itself, as far as the doctor asks: mounts, inotify, open files, the service. Only reads.
+"""Facts about the machine for the doctor: mounts, inotify, open files, the service. Only reads.
 
 The kernel's files are documented in proc(5) and inotify(7). What cannot be read is None or left out: a container may
 hide most of it.
@@ -36,7 +36,7 @@ class Mount(msgspec.Struct, frozen=True):
 
     @property
     def is_remote(self) -> bool:
-        """May others write there without this kernel noticing?"""
+        """True if others may write there without this kernel noticing."""
         return self.kind in _REMOTE
 
 
@@ -159,17 +159,17 @@ def holders(path: Path, proc: Path = PROC) -> list[Holder]:
 
 
 def unit_file(home: Path) -> Path:
-    """Where the unit of the daemon is for the user's service manager."""
+    """Return the path of the daemon's unit for the user's service manager."""
     return home / ".config" / "systemd" / "user" / "grader-daemon.service"
 
 
 def has_systemd(run: Path = Path("/run")) -> bool:
-    """Was this machine booted with systemd? See sd_booted(3)."""
+    """Return whether this machine was booted with systemd; see sd_booted(3)."""
     return (run / "systemd" / "system").is_dir()
 
 
 def lingers(user: str, state: Path = Path("/var/lib/systemd/linger")) -> bool | None:
-    """Do services of this user run without a login? See loginctl(1); None if that cannot be told."""
+    """Return whether services of this user run without a login, see loginctl(1); None if that cannot be told."""
     try:
         return user in os.listdir(state)
     except FileNotFoundError:

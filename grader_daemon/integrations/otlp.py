@@ -38,7 +38,7 @@ class _PartialSuccess(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def rejected(self) -> int:
-        """How many were not taken; 0 where it says no number."""
+        """Number of those not taken; 0 where it says no number."""
         written = str(self.rejected_log_records)
         return int(written) if written.isascii() and written.isdigit() and len(written) <= _MOST_DIGITS else 0
 

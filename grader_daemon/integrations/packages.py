@@ -1,4 +1,4 @@
-"""How a missing package is added to this installation: grader-daemon is on no index, so its extras cannot be named."""
+"""Advice on adding a missing package to this installation: grader-daemon is on no index, so extras cannot be named."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EXTRAS: Final = {
     "fleet": ("psycopg[binary]>=3.2,<4",),
     "parquet": ("pyarrow>=16,<30",),
 }
-"""Those of pyproject.toml that commands ask for."""
+"""Extras of pyproject.toml that commands ask for."""
 
 
 def how_to_add(*requirements: str, prefix: Path | None = None) -> str:

@@ -16,7 +16,7 @@ from grader_daemon.integrations.packages import EXTRAS, how_to_add
 
 
 class Kind(StrEnum):
-    """What a column holds; `time` is in UTC, `day` as in 2026-11-22, `json` the text of a list or an object."""
+    """Type of a column; `time` is in UTC, `day` as in 2026-11-22, `json` the text of a list or an object."""
 
     TEXT = "text"
     INTEGER = "integer"
@@ -37,7 +37,7 @@ _TYPES: Final[Mapping[Kind, tuple[str, ...]]] = {
     Kind.DAY: ("date32",),
     Kind.JSON: ("string",),
 }
-"""What makes a type of pyarrow, and its arguments."""
+"""Makers of pyarrow's types, with their arguments."""
 
 
 def write_parquet(

@@ -19,7 +19,7 @@ from grader_daemon.integrations.posting import Answer
 from grader_daemon.integrations.score_server import ScoreServer
 
 _ANNOTATIONS: Final = "/v1/session_annotations?sync=true"
-"""With `sync` it answers when they are kept, else before it looks whether it knows the sessions."""
+"""Path for annotations. With `sync` it answers when they are kept, else before it knows the sessions."""
 
 
 class _Document(msgspec.Struct):
@@ -52,7 +52,7 @@ class Phoenix:
         return self._server.post(_ANNOTATIONS, {"data": [made for one in sessions for made in annotations_of(one)]})
 
     def _taken(self, answer: Answer) -> bool:
-        """Whether it has what was asked for; whatever else listens there may say yes or no too, and is no Phoenix."""
+        """Return whether it has what was asked for. Other servers may say yes or no too, and are no Phoenix."""
         if answer.is_success and _is_a_document(answer):
             return True
         if not answer.is_success and answer.status != HTTPStatus.NOT_FOUND:

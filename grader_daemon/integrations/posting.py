@@ -22,14 +22,14 @@ _SUCCESS = 2
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What came back. `body` holds no more bytes than were asked for."""
+    """Answer of a server. `body` holds no more bytes than were asked for."""
 
     status: int
     body: bytes
 
     @property
     def is_success(self) -> bool:
-        """Is the status one of 2xx?"""
+        """True for a status of 2xx."""
         return self.status // 100 == _SUCCESS
 
 

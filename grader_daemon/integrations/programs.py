@@ -44,7 +44,7 @@ def ask_program(
     timeout_seconds: float,
     most_bytes: int,
 ) -> bytes:
-    """Do the same, and give what it wrote on its standard output.
+    """Do the same, and return what it wrote on its standard output.
 
     Raises:
         CallError: see `tell_program`; or it wrote more than `most_bytes`.

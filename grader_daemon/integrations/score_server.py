@@ -20,7 +20,9 @@ _RETRYABLE: Final = frozenset(
         HTTPStatus.GATEWAY_TIMEOUT,
     )
 )
-"""With any other error the same request is not sent again, so says OTLP, and it is wise elsewhere."""
+"""Statuses that are retried. With any other error the same request is not sent again, as OTLP says; it is wise
+elsewhere.
+"""
 
 _MOST_BYTES: Final = 65_536
 

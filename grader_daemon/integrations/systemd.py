@@ -38,7 +38,7 @@ _KILLED = {"2", "3"}
 
 
 class UnitState(msgspec.Struct, frozen=True, kw_only=True):
-    """What the manager knows of a unit, in its own words; what has not happened is None.
+    """State of a unit in the manager's own words; what has not happened is None.
 
     `started_at` and what follows are of the last process.
     """
@@ -143,7 +143,7 @@ class UserManager:
             self._systemctl("reset-failed", unit)
 
     def lingers(self) -> bool | None:
-        """Does the manager go on when the user has logged out? None: it is not known."""
+        """Return whether the manager goes on when the user has logged out; None if that is not known."""
         try:
             return _run("loginctl", "show-user", "--property=Linger", "--value", self.user).strip() == "yes"
         except ServiceError:

@@ -50,7 +50,7 @@ _Lines = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
-    """What the service runs, and what its sandbox has to leave open for that.
+    """Demands of the service: what it runs, and what its sandbox has to leave open for that.
 
     It reads `needed` and writes in the folders `writable`; `runtime` is the user's own folder below /run, of which it
     sees nothing but the places `shown`, where they are there. Of what lies in `home` it sees nothing else, unless it
@@ -72,12 +72,12 @@ class Fit:
     shown: tuple[Path, ...] = ()
 
     def needs(self, *folders: Path) -> bool:
-        """Does it need anything in these folders?"""
+        """Return whether it needs anything in these folders."""
         return any(path.is_relative_to(folder) for path in (*self.needed, *self.writable) for folder in folders)
 
     @property
     def seen_in_home(self) -> list[Path] | None:
-        """What it reads in the home folder, without what lies below another such path; None: anything."""
+        """Paths that it reads in the home folder, without what lies below another such path; None: anything."""
         read = sorted(path for path in set(self.needed) if path.is_relative_to(self.home))
         if self.programs or self.awaited or self.home in (*read, *self.writable):
             return None
@@ -110,7 +110,7 @@ def fitted_socket(address: str, port: int, *, version: str) -> str:
 
 
 def is_edited(unit: Unit, text: str) -> bool:
-    """Did somebody change a unit after it was written, or write it altogether? Versions that left no sum: not known."""
+    """Return whether somebody changed a unit after it was written, or wrote it. Without a sum, as of old: not known."""
     head, _, rest = text.partition(_END_OF_HEAD)
     summed = re.search(rf"^{re.escape(_advice(unit))} (\w+)$", head.removesuffix("."), re.MULTILINE)
     return not head.startswith(_written(unit)) or (summed is not None and summed[1] != _sum(rest))

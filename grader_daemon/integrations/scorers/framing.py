@@ -17,7 +17,7 @@ from grader_daemon.domain.text import escaped
 from grader_daemon.integrations.scorers.transcript import RedactedCall, RedactedTurn
 
 LEAST_CHARACTERS: Final = 10_000
-"""So many hold the question, and what matters most of any session."""
+"""Fewest characters, which hold the question, and what matters most of any session."""
 
 _INSTRUCTIONS = """\
 You judge how good the work of an AI agent is. You are given the record of one session, as JSON on one line between two
