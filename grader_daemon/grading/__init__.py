@@ -8,4 +8,4 @@ from grader_daemon.grading.grader import Grader
 __all__ = ["CATALOG", "Grader"]
 
 CATALOG = MappingProxyType(completion.SENTENCES | scores.SENTENCES)
-"""What each rule id means, in a sentence."""
+"""Meaning of each rule id, in a sentence."""

@@ -1,4 +1,4 @@
-"""What other rules, another model or other code would change, seen before it is written.
+"""Changes that other rules, another model or other code would make, seen before they are written.
 
 Compared is what statistics are made of. Grades are taken one after the other and forgotten, so a history of any size
 takes the memory of the largest changes alone.
@@ -23,7 +23,7 @@ _COLUMNS: dict[str, Callable[[Grade], float | None]] = {
     "total_errors": lambda grade: grade.total_errors,
     "p_completed": lambda grade: grade.p_completed,
 }
-"""What is compared, where it is known."""
+"""Columns that are compared, where they are known."""
 
 _MOVED = 0.05
 """A probability that moves by less is the same to a person."""
@@ -146,12 +146,12 @@ def _differs(change: ColumnChange) -> bool:
 
 
 def _rises(change: ColumnChange) -> bool:
-    """Is there more of it, or anything at all where nothing was known?"""
+    """Return whether there is more of it, or anything at all where nothing was known."""
     return change.before is None or (change.after is not None and change.after > change.before)
 
 
 def _weight(before: Grade, after: Grade) -> tuple[float, ...]:
-    """How much a change matters: what it moves the session's scores by, then failures, then the probability."""
+    """Return the weight of a change: what it moves the session's scores by, then failures, then the probability."""
     scores = (
         4 * abs(after.task_completed - before.task_completed)
         + abs(after.tool_calls_efficient - before.tool_calls_efficient)

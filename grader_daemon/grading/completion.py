@@ -1,4 +1,4 @@
-"""Was the task completed? Signs for against signs against: the final answer's words, its claims, the error rate."""
+"""Rules for the completion of a task: signs for and against it in the answer's words, its claims, the error rate."""
 
 from __future__ import annotations
 
@@ -32,13 +32,14 @@ SENTENCES: Final = {
     "completion.left": "a person stopped the session, or it was left in the middle: nobody can know",
     "completion.model": "the model decides, by how likely it finds that the task was completed",
 }
-"""What each rule of completion means; `why` prints these, `docs/grades.md` lists them."""
+"""Meaning of each rule of completion; `why` prints these, `docs/grades.md` lists them."""
 
 _SCORE = "task_completed"
 _CONTRADICTED: Final = "completion.contradicted_claim"
 _TELLING: Final = frozenset({ClaimKind.TESTS_PASSED, ClaimKind.BUG_FIXED})
-"""Of which it says something of the task that the record bears them out: 55 and 57 % of such labelled sessions are done
-where 27 and 14 % of all of their sources are; of a written file 49 where 41 are."""
+"""Claims whose support by the record says something of the task: 55 and 57 % of such labelled sessions are done where
+27 and 14 % of all of their sources are; of a written file 49 where 41 are.
+"""
 
 _PROOFS: Final = frozenset({"completion.cut_short", "completion.error_last", "completion.check_failed", _CONTRADICTED})
 """Rules that prove by the record that a task was not done: of sessions of known outcome, 97 in 100 were not."""
@@ -106,7 +107,7 @@ class RuleClassifier:
                 yield Reason(_SCORE, rule, effect, tuple(sorted(messages)))
 
     def _is_said(self, phrases: Phrases[None], text: str) -> bool:
-        """Whether one of some phrases is said, and not denied in the words before it."""
+        """Return whether one of some phrases is said, and not denied in the words before it."""
         return any(not self._is_negated(text, start) for start, _ in phrases.occurrences(text))
 
     def _is_negated(self, text: str, start: int) -> bool:
@@ -116,7 +117,7 @@ class RuleClassifier:
 
 
 def _tells(claim: Claim) -> bool:
-    """Whether a verdict on a claim says something of the task: a written file or a sent mail says too little."""
+    """Return whether a verdict on a claim says something of the task; a written file or a sent mail says too little."""
     return claim.support is not Support.VERIFIED or claim.kind in _TELLING
 
 
@@ -146,7 +147,7 @@ def _without_label(phrases: Iterable[str]) -> Phrases[None]:
 
 
 def _last_word(signal: PersonSignal) -> list[Reason]:
-    """What the last signal of a person says; the same request again says neither."""
+    """Return the reason that a person's last signal is; the same request again is none."""
     if signal.kind in ACCEPTING:
         return [Reason(_SCORE, "completion.accepted", 1.0, (signal.index,))]
     if signal.kind in OBJECTING:

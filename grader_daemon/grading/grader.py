@@ -23,11 +23,11 @@ from grader_daemon.grading.scores import grade_efficiency, grade_quality, grade_
 _BY_MODEL = Reason("task_completed", "completion.model", None)
 _OPEN: Final = SessionState.OPEN
 _JUDGED: Final = frozenset({"errors_recovered", "features"})
-"""What an analysis and a grade both have, and grading decides."""
+"""Facts that an analysis and a grade both have, and grading decides."""
 
 _OF_SESSION: Final = tuple(name for name in Grade.__struct_fields__ if hasattr(Session, name))
 _OF_ANALYSIS: Final = tuple(name for name in Grade.__struct_fields__ if hasattr(Analysis, name) and name not in _JUDGED)
-"""What a grade takes over as it is, by its name: who adds a fact to both need not touch this room."""
+"""Facts that a grade takes over as they are, by their names: who adds a fact to both need not touch this room."""
 
 _CARRIED: Final = (*_OF_SESSION, *_OF_ANALYSIS, *TOKEN_NAMES)
 _of_session: Final = attrgetter(*_OF_SESSION)

@@ -26,7 +26,7 @@ SENTENCES: Final = {
     "recovery.recovered": "a tool call worked after the last failure, and the session ended in an answer",
     "recovery.not_recovered": "no tool call worked after the last failure, or the session ended without an answer",
 }
-"""What each rule of these scores means; `why` prints these, `docs/grades.md` lists them."""
+"""Meaning of each rule of these scores; `why` prints these, `docs/grades.md` lists them."""
 
 _EFFICIENCY: Final = "tool_calls_efficient"
 _QUALITY: Final = "response_quality"
