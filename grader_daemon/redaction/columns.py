@@ -33,7 +33,7 @@ _CELLS = {
 
 
 class _Table(NamedTuple):
-    """What divides its cells, what stands before each line, and which columns hold secrets of how many."""
+    """A table: the divider of its cells, the text before each line, and its columns with secrets of how many."""
 
     mark: str
     indent: str
@@ -104,7 +104,7 @@ def _below(text: str, end: int, table: _Table) -> Generator[Span, None, int]:
 
 
 def _is_row(text: str, cells: Sequence[Span], width: int) -> bool:
-    """Whether a line has as many cells as there are headings; behind the last may follow what quotes the table."""
+    """Return whether a line has as many cells as there are headings; a quote of the table may go on behind the last."""
     return len(cells) == width or (len(cells) > width and '"' in text[slice(*cells[width - 1])])
 
 

@@ -38,13 +38,13 @@ def decoded(text: str) -> str:
 
 
 def _is_encoded(text: str) -> bool:
-    """Whether one of what begins an escape stands in a text; spelled out, since most texts are short."""
+    """Return whether a beginning of an escape stands in a text; spelled out, since most texts are short."""
     is_escaped = "\\" in text or "%" in text or "&" in text or "\x1b" in text or "\0" in text or "'\"'\"'" in text
     return is_escaped or (not text.isascii() and any(mark in text for mark in _UNSEEN))
 
 
 def is_in_doubt(text: str) -> bool:
-    """May `text` stand for itself? ``a%20b`` is one value or two words."""
+    """Return whether `text` may stand for itself: ``a%20b`` is one value or two words."""
     return _DIVIDER.search(text) is not None
 
 

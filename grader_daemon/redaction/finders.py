@@ -1,4 +1,4 @@
-"""What looks for secrets: at every place where its sign stands, closer. The signs are in `forms`, `names`, `options`.
+"""Search for secrets: at every place where their sign stands, closer. The signs are in `forms`, `names`, `options`.
 
 A look must cost a bounded number of steps, or end behind what it has read: then any text takes linear time.
 """
@@ -32,7 +32,7 @@ CONTINUED = re.compile(
     rf"(?:(?=[\w+/-]{{0,80}}\d)(?=(?:{_SWITCHES}[_+/-]?){{4}})[\w+/-]{{6,200}}+|[A-Z]{{12,200}}+)={{0,2}}"
     r"(?![\w(=]|[ \t]{0,3}[=:])"
 )
-"""What goes on behind a line break, where a secret was wrapped: no word, and not the name of a setting."""
+"""Rest of a secret wrapped at a line break: no word, and not the name of a setting."""
 _BREAK = re.compile(r"\r?\n[ \t]{0,8}")
 _SHORTEST_WRAPPED = 16
 _MOST_LINES = 8
@@ -61,7 +61,7 @@ class Finder(Protocol):
 
     @property
     def sign(self) -> bytes | str:
-        """What every place to look at begins with."""
+        """Beginning of every place to look at."""
 
     def look(self, text: str, position: int) -> Span | None:
         """Return the secret that the sign at `position` leads to, if there is one."""

@@ -34,13 +34,13 @@ _IDS = (
     "session|ses|conv|conversation|chat|task|job|cron|trace|span|prt"
     "|call|toolu|tooluse|chatcmpl|cmpl|msg|req|resp|run|thread|asst|file|fc|rs|step|batch|evt|sha\\d{1,3}"
 )
-"""What agents and models number their sessions, calls and messages with looks like a token."""
+"""Prefixes of ids of sessions, calls and messages by agents and models, which look like tokens."""
 
 _ANY_SERVICE = (
     rf"(?!(?:{_IDS})[_-])[a-z][a-z0-9]{{1,9}}[_-](?:[a-z0-9]{{1,10}}[_-]){{0,3}}"
     r"(?=[a-z0-9]{0,40}[A-Z])(?=[A-Z0-9]{0,40}[a-z])(?=[A-Za-z]{0,40}\d)[A-Za-z0-9]{24,}+"
 )
-"""For services that are not in the list: a short word, then 24 and more letters and digits in disorder."""
+"""Token of a service that is not in the list: a short word, then 24 and more letters and digits in disorder."""
 
 _TOKENS = (
     rf"{_BEFORE_ANYTHING}[\w-]{{16,}}+(?:\.[\w-]{{16,}}+){{0,4}}",

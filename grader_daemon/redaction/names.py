@@ -44,7 +44,7 @@ _JOINT = re.compile(
     r"|(?P<said>(?:'s)?\s{1,3}(?:(?:is|was|are|to|as|be|ist|lautet|est|c'est|es|è|é|jest|это|→|—|–)(?:\s{1,3}|(?=:)))?"
     r"(?:(?:now|(?:set|reset|changed) to)\s{1,3})?(?::\s)?))"
 )
-"""What stands between a name and its value; `listed` are the cells of a table and the elements of a list."""
+"""Joint between a name and its value; `listed` are the cells of a table and the elements of a list."""
 
 _OPTION = re.compile(r"(?:\A|[\s\"'`(\[,=])--?[\w-]{0,24}\Z")
 _ABOUT = re.compile(
@@ -54,7 +54,7 @@ _ABOUT = re.compile(
     r"|pair|map|point|cost|price|rate|window|left|total|ref\b|class|func|list|set\b|rule|kind|icon|form\b|link|page|view",
     re.IGNORECASE,
 )
-"""In the rest of a name: it tells about a secret, and does not hold it."""
+"""Rest of a name that tells about a secret, and does not hold it."""
 
 
 def _value(text: str, name: re.Match[str], values: Values) -> Span | None:

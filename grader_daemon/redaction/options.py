@@ -102,7 +102,7 @@ _ENCODED = Before(
     reach=1_000,
 )
 _NEXT_LINE = rf"[^\n]{{0,200}}\n\\{{0,7}}[\"']?{ODD}"
-"""Where a terminal was copied, it holds what was fetched, or decoded."""
+"""Next line of a copied terminal, which holds what was fetched, or decoded."""
 _ACCOUNTS = (
     r"(?<=ch)passwd[^\n|;&]{0,40}<<-?\s?[\"'\\]{0,4}\w{1,20}[\"'\\]{0,4}\n((?:[\w.-]{1,32}:[^\n]{3,200}\n?){1,100})"
 )

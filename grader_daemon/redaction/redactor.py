@@ -42,7 +42,7 @@ class Redactor:
         return covered(text, spans) if spans else text
 
     def has_secret(self, text: str) -> bool:
-        """Whether there is something to cover."""
+        """Return whether there is something to cover."""
         return self.redact(text) != text
 
     def redact_beginning(self, text: str, characters: int) -> str:

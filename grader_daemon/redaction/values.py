@@ -1,4 +1,4 @@
-"""What stands behind the name of a secret: is it one, and where does it end?
+"""Values behind the name of a secret: is it one, and where does it end?
 
 How much it has to look like a secret depends on what led there: behind ``password=`` anything counts that is neither
 code nor a blank to fill in, behind "the token is" only letters and digits in disorder.
@@ -43,7 +43,7 @@ _CODE = re.compile(
     rf"|(?<=: )(?:[A-Z][a-z]+){{2,4}}\s?[=,)]"
     r"|[~.]?/[\w.-]{1,40}/|https?:"
 )
-"""What programs, and sentences behind a colon, go on with."""
+"""Continuations of programs, and of sentences behind a colon."""
 
 _ALGORITHM = re.compile(
     r"sha-?\d|md[45]|base-?\d\d(?!:)|utf-?\d|v?\d[\d.]{0,9}[a-z]{0,3}(?:[\s,;:)]|\Z)|rfc|oauth|ed25519|rsa|aes|hs\d|rs\d"
@@ -77,7 +77,7 @@ def _closed_by(quote: str) -> re.Pattern[str]:
 
 
 class Rule(NamedTuple):
-    """What a value begins like, and what it does not begin like."""
+    """Rule for the beginning of a value: what it is like, and what it is not like."""
 
     like: re.Pattern[str]
     unlike: tuple[re.Pattern[str], ...]
