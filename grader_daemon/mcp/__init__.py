@@ -1,1 +1,1 @@
-"""What agents ask of earlier sessions, over the Model Context Protocol: a process of its own beside each agent."""
+"""Model Context Protocol server for agents' questions on earlier sessions: a process of its own beside each agent."""

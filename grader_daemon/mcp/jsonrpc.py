@@ -18,7 +18,7 @@ Id = str | int | None
 
 
 class Code(IntEnum):
-    """What is wrong with a message."""
+    """Error code of a message."""
 
     PARSE_ERROR = -32700
     INVALID_REQUEST = -32600

@@ -15,9 +15,9 @@ from grader_daemon.errors import RequestError
 from grader_daemon.mcp.jsonrpc import Code
 
 AGREED: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
-"""Those that are agreed on, the newest first."""
+"""Revisions that are agreed on, the newest first."""
 NAMED: Final = ("2026-07-28",)
-"""Those that each request names."""
+"""Revisions that each request names."""
 BATCHING: Final = "2025-03-26"
 """The one in which several messages may stand on a line."""
 
@@ -35,7 +35,7 @@ _CACHED: Final = {
     "resources/list": _FOR_NOW,
     "resources/read": _FOR_NOW,
 }
-"""How long a client may keep an answer: what is known of sessions changes with each."""
+"""Times for which a client may keep an answer: what is known of sessions changes with each."""
 
 
 def agreed_on(wanted: object) -> str:

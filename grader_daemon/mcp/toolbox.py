@@ -30,14 +30,14 @@ _Text = Annotated[str, Meta(min_length=1)]
 
 
 class RecallQuestion(msgspec.Struct, forbid_unknown_fields=True):
-    """What `recall` is asked."""
+    """Arguments of `recall`."""
 
     task: _Text
     limit: Annotated[int, Meta(ge=1, le=20)] = 5
 
 
 class HelpQuestion(msgspec.Struct, forbid_unknown_fields=True):
-    """What `what_helps` is asked."""
+    """Arguments of `what_helps`."""
 
     tool: _Text
     command: str | None = None
@@ -45,7 +45,7 @@ class HelpQuestion(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ScoreQuestion(msgspec.Struct, forbid_unknown_fields=True):
-    """What `task_score` is asked."""
+    """Arguments of `task_score`."""
 
     task_type: _Text
 
