@@ -1,1 +1,1 @@
-"""What agents have installed and are set up with, as it lies on disk: read, never run, and links are not followed."""
+"""Skills and configuration files of agents, as they lie on disk: read, never run, and links are not followed."""

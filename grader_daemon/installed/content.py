@@ -1,4 +1,4 @@
-"""What a skill or a configuration file consists of, and the digest of it."""
+"""Content of a skill or a configuration file, and the digest of it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ import xxhash
 from grader_daemon.domain.unit import shown_path
 
 MOST_FILES: Final = 500
+"""Most files of a folder that are looked at, in order of their names."""
 MOST_FILE_BYTES: Final = 1_048_576
-"""Of a folder so many files are looked at, in order of their names; of a larger file, name and size count alone."""
+"""Most bytes of a file that is read; of a larger one, name and size count alone."""
 _DEEPEST: Final = 4
 MADE_BY_RUNNING: Final = frozenset({"__pycache__", "node_modules"})
 """Folders that are there because something was run or fetched, not because somebody wrote a skill."""

@@ -1,4 +1,4 @@
-"""Where agents keep skills and what sets them up, and what of it is there."""
+"""Places of agents' skills and configuration, and what of it is there."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CONFIGURATION: Final[Mapping[str, tuple[str, ...]]] = {
     "opencode": ("opencode.json", "opencode.jsonc", "AGENTS.md"),
     "gemini-cli": ("settings.json", "GEMINI.md"),
 }
-"""Of each agent, the files in its home that people write and every session reads."""
+"""Files in the home of each agent that people write and every session reads."""
 _SESSIONS: Final = frozenset({"sessions", "archived_sessions", "projects", "tmp"})
 """Folders of a home that hold its sessions alone."""
 _SYSTEM: Final = ".system"
@@ -41,7 +41,7 @@ class Place(NamedTuple):
 
 
 class Installed:
-    """What agents have installed, and are set up with."""
+    """Skills and configuration files that agents have installed."""
 
     def __init__(self, roots: Mapping[str, Sequence[str]], *, skill_roots: Sequence[str]) -> None:
         """`roots` are the folders with sessions of each agent, `skill_roots` other folders with skills."""
@@ -86,7 +86,7 @@ class Installed:
 
 
 def is_gone(kind: InstalledKind, path: str) -> bool:
-    """Whether a skill or file that lay there does so no more; one that cannot be looked at may."""
+    """Return whether a skill or file that lay there is gone; one that cannot be looked at may still be there."""
     try:
         os.lstat(os.path.join(path, SKILL_FILE) if kind is InstalledKind.SKILL else path)
     except (FileNotFoundError, NotADirectoryError):
