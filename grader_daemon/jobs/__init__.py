@@ -12,7 +12,7 @@ class Job(Protocol):
     name: str
 
     def run(self, now: datetime) -> bool:
-        """Do what is missing; give whether anything was.
+        """Do what is missing; return whether anything was.
 
         Raises:
             GraderError: it cannot be done now.

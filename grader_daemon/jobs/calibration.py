@@ -27,7 +27,7 @@ _SETTLES_AFTER = timedelta(minutes=2)
 """A daemon takes up another grader within a minute; then all is queued to be graded again."""
 
 _HISTORY = 2000
-"""So many of the newest finished sessions say what is ordinary."""
+"""Number of the newest finished sessions that show what is ordinary."""
 
 
 class CalibrationJob:
@@ -84,7 +84,7 @@ class Calibrator:
     def __init__(
         self, store: SqliteStore, context: TrainingContext, *, discrepancy: float, zone: tzinfo | None = UTC
     ) -> None:
-        """From `discrepancy` on, a scorer of quality and the grader do not agree; `zone` is where days begin."""
+        """Set it up. From `discrepancy` on, a scorer of quality and the grader disagree; days begin in `zone`."""
         self._zone = zone
         self._store = store
         self._context = context
@@ -107,7 +107,7 @@ class Calibrator:
             return None if record is None else self._keep(standing, record)
 
     def is_due(self, now: datetime) -> bool:
-        """Are there labels or sessions that no calibration has seen, and was the last one long enough ago?"""
+        """Return whether labels or sessions are new since the last calibration, and it was long enough ago."""
         last = self._store.calibrations.last_look()
         seen = 0 if last is None else last.evidence.seen
         return is_due(

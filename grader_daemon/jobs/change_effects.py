@@ -1,4 +1,4 @@
-"""What changed in how agents are set up, and how their work went before and since, of what the database holds."""
+"""Changes in how agents are set up, and their work before and since, of what the database holds."""
 
 from __future__ import annotations
 

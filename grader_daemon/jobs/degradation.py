@@ -35,7 +35,7 @@ from grader_daemon.storage.sqlite.store import SqliteStore
 _AT_ONCE = 2000
 _SAMPLE = 2000
 _FIRST_DAYS = timedelta(days=56)
-"""So much of the past is learned from at the first start."""
+"""Length of the past that is learned from at the first start."""
 _LATE = timedelta(days=1)
 """Sessions that come later than that, while the watch looks, are of the past: they were imported."""
 _NEXT_TO = timedelta(days=7)
@@ -84,7 +84,7 @@ class DegradationWatch:
         return self._check_thresholds(now, since=since) or watched
 
     def _watched_from(self, now: datetime) -> datetime:
-        """When the watch began: now, if it did not yet or that lies in the future, by a clock that was wrong."""
+        """Return when the watch began: now, if it did not yet or that lies in the future, by a wrong clock."""
         since, position = self._store.alerts.watched_from(), self._store.alerts.position()
         if position is not None and (since is None or since <= now):
             return since or _EVER
@@ -114,7 +114,7 @@ class DegradationWatch:
                 self._store.alerts.advance(Position(now - _LATE, ""), ())
 
     def _position(self, now: datetime) -> Position:
-        """Where to read on; one that lies in the future was written under a clock that was wrong."""
+        """Return where to read on; a position in the future was written under a clock that was wrong."""
         position = self._store.alerts.position()
         if position is not None and position.ended_at > now:
             position = self._store.alerts.last_watched(now)
@@ -144,7 +144,7 @@ class DegradationWatch:
         return {stream: state for stream, state in read.items() if state is not None}
 
     def _is_only_mix(self, event: Alarmed) -> bool:
-        """Whether a stream fell because other agents do more of its sessions: it begins anew then, and nothing is told.
+        """Return whether a stream fell because other agents do more of its sessions: it then begins anew, untold.
 
         What each agent does has streams of its own, which notice when one of them gets worse.
         """

@@ -93,5 +93,5 @@ class Delivery:
 
 
 def _is_due(message: OutboxMessage, now: datetime) -> bool:
-    """Is it time? A message that is to wait for longer than any pause got its time from a clock that was wrong."""
+    """Return whether a message is due. One that is to wait longer than any pause got its time from a wrong clock."""
     return message.next_at <= now or message.next_at > now + _PAUSES[-1]

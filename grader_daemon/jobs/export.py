@@ -22,7 +22,7 @@ _ABOUT_GRADES: Final = frozenset((ChangeKind.GRADE, ChangeKind.LABEL))
 
 
 class Exported(msgspec.Struct, frozen=True, kw_only=True):
-    """What was handed over: `sessions` of which the other side took all, and what it took not, which is `passed_over`.
+    """Result of an export: `sessions` of which the other side took all, and what it took not, which is `passed_over`.
 
     `more` says whether there was anything in the feed: then there may be more.
     """
@@ -33,7 +33,7 @@ class Exported(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Recognized(msgspec.Struct, frozen=True, kw_only=True):
-    """How many of the newest finished sessions a receiver was `asked` for, and how many are `known` there."""
+    """Number of the newest finished sessions that a receiver was `asked` for, and of those that are `known` there."""
 
     asked: int = 0
     known: int = 0

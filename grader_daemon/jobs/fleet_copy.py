@@ -32,7 +32,7 @@ _AT_ONCE: Final = 500
 _COMING_IN: Final = timedelta(hours=1)
 """A label comes in when its transaction begins, and is seen when that ends."""
 _CANNOT_BE_KEPT: Final = (UnstorableError, OverflowError, TypeError, ValueError)
-"""By what is found in JSON of another machine, which the server does not look into."""
+"""Errors for what another machine's JSON holds and cannot be kept; the server does not look into it."""
 _NOTHING_OF_IT: Final = -1
 """The epoch of a host of whose earlier one something is still here."""
 
@@ -56,7 +56,7 @@ class FleetCopy:
         self.rows = rows
         self._lock = lock
         self.told: str | None = None
-        """What could not be read of what was decided, if there is any."""
+        """Decisions that could not be read, in words, if there are any."""
         self._kept = None if days is None else timedelta(days=days)
 
     def close(self) -> None:
@@ -124,7 +124,7 @@ class FleetCopy:
 
     @contextmanager
     def deciding(self) -> Iterator[None]:
-        """What is changed inside of alerts, silences and marks of errors, in a transaction here, all copies have then.
+        """Change alerts, silences and marks of errors in this block, in a transaction here; all copies then have it.
 
         Raises:
             DeliveryError: it was not sent; what is here of it is undone the next time.
@@ -151,7 +151,7 @@ class FleetCopy:
         return replace(known, decisions=decided.version)
 
     def _adopt(self, decided: Decisions) -> bool:
-        """Have here what was decided; what cannot be read counts as nothing. Returns whether there was anything."""
+        """Take over decisions; what cannot be read counts as nothing. Return whether there was anything."""
         if decided.content is None:
             return False
         try:

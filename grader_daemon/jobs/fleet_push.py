@@ -37,7 +37,7 @@ _LISTS: Final = (list, tuple, dict)
 _encode = msgspec.json.Encoder().encode
 
 Documents = Callable[[list[StoredGrade]], list[Mapping[str, Any]]]
-"""What makes of grades what is sent of each: values by the names of the columns, in their order."""
+"""Function that makes the rows to be sent of grades: values by the names of the columns, in their order."""
 
 
 class FleetPush:
@@ -176,5 +176,5 @@ def _told(value: Any) -> str:
 
 
 def _has_room(session_id: str) -> bool:
-    """Whether the fleet's database can hold the row of a session of this name."""
+    """Return whether the fleet's database can hold the row of a session of this name."""
     return len(session_id.encode("utf-8", "surrogatepass")) <= _MOST_CHARACTERS and "\0" not in session_id

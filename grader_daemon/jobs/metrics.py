@@ -23,7 +23,7 @@ _READABLE: Final = 0o644
 
 _OFTEN: Final = timedelta(minutes=1)
 _SELDOM: Final = timedelta(minutes=10)
-"""So old may the file get at most: a daemon that ended without a word is told by the age of its file."""
+"""Highest age of the file: a daemon that ended without a word is told by the age of its file."""
 
 
 def read_facts(store: SqliteStore, now: datetime, *, running: bool, zone: tzinfo | None) -> MetricFacts:

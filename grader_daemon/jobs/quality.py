@@ -71,7 +71,7 @@ class QualityJob:
         return bool(drawn)
 
     def _left(self, now: datetime) -> int:
-        """How many calls are left on the day of `now`, where the person lives."""
+        """Return the number of calls left on the day of `now`, where the person lives."""
         day = day_of(now, self._zone)
         return self._calls_per_day - self._store.quality.calls(start_of(day, self._zone), end_of(day, self._zone))
 

@@ -33,7 +33,7 @@ from grader_daemon.storage.sqlite.store import SqliteStore
 
 _AT_MOST_EVERY: Final = timedelta(minutes=1)
 _AT_LEAST_EVERY: Final = timedelta(hours=12)
-"""So old a file may become though no session ends: sessions age, and readers take an old one for abandoned."""
+"""Highest age of a file though no session ends: sessions age, and readers take an old one for abandoned."""
 _OTHER: Final = ""
 """The name of no type of task."""
 

@@ -26,15 +26,15 @@ from grader_daemon.pipeline.labels import labels
 from grader_daemon.storage.sqlite.store import SqliteStore
 
 _MOST_ISSUES: Final = 50
-"""So many of the causes that most sessions of a type have are looked through."""
+"""Most causes that are looked through, of those that most sessions of a type have."""
 _MOST_LESSONS: Final = 5
 _PROOF: Final = 3
-"""So many sessions prove a lesson; with fewer it is none."""
+"""Fewest sessions that prove a lesson."""
 _WINDOW: Final = timedelta(days=WINDOW_DAYS)
 
 
 class SkillBook:
-    """What is known of skills: those that lie there, and those that the tasks of 90 days used."""
+    """Facts about skills: those that lie there, and those that the tasks of 90 days used."""
 
     def __init__(self, store: SqliteStore, installed: Installed, task_types: TaskTypes) -> None:
         self._store = store

@@ -34,7 +34,7 @@ _EXAMINED_CALIBRATIONS = 50
 _TREND_WEEKS = 8
 _GRACE = timedelta(hours=1)
 _ZONES = timedelta(hours=26)
-"""So far at most apart are the ends of a day in two zones."""
+"""Longest distance between the ends of a day in two zones."""
 
 
 class ReportJob:
