@@ -31,7 +31,7 @@ _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARN
 _PRIORITIES = {"debug": 7, "info": 6, "notice": 5, "warning": 4, "error": 3, "critical": 2}
 _REPEATABLE = frozenset({"warning", "error", "critical"})
 _VARYING = frozenset({"attempts", "failures", "retry_at", "retry_seconds"})
-"""What two tellings of the same trouble may differ in."""
+"""Fields in which two lines on the same trouble may differ."""
 
 _ENDS = {
     "intake.caught_up": "intake.behind",
@@ -40,7 +40,7 @@ _ENDS = {
     "source.recovered": "source.failed",
     "watcher.restarted": "watcher.degraded",
 }
-"""What ends a trouble makes its next beginning news."""
+"""Events that end a trouble, each with the one whose next occurrence is news again."""
 
 _NOWHERE = logging.NullHandler()
 _SILENT_SECONDS = 3600.0
@@ -87,7 +87,7 @@ def logger() -> Any:
 
 
 def is_journal(stream: TextIO) -> bool:
-    """Whether lines that go to `stream` end up in the journal; see JOURNAL_STREAM in systemd.exec(5)."""
+    """Return whether lines that go to `stream` end up in the journal; see JOURNAL_STREAM in systemd.exec(5)."""
     try:
         status = os.fstat(stream.fileno())
     except OSError:

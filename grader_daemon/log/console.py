@@ -17,11 +17,11 @@ _MARKS = {"done": "✓", "not_done": "✗", "unsure": "~", "no_answer": "–"}
 _COLORS = {"✓": "32", "✗": "31", "~": "33", "warning": "33", "error": "1;31", "critical": "1;31"}
 _TROUBLES = frozenset({"warning", "error", "critical"})
 _PLAIN = str.maketrans({"✓": "+", "✗": "x", "–": "-", "−": "-", "…": "...", "\xb1": "+-"})
-"""For terminals that know no more than ASCII."""
+"""Replacements for terminals that know no more than ASCII."""
 
 _INDENT = " " * len("15:26:47 ✓ ")
 _PLAIN_ELLIPSIS = 2
-"""So many more columns it takes."""
+"""Extra columns of the ellipsis there."""
 _GAP = 2
 """Between the parts of a line about a session."""
 _SHORTEST_TASK = 8

@@ -1,4 +1,4 @@
-"""How values of an event read to a person. The sentences are in `events`; those that take more than a pattern, here."""
+"""Format the values of an event. The sentences are in `events`; those that take more than a pattern, here."""
 
 from __future__ import annotations
 
@@ -85,14 +85,14 @@ def _likelihood(value: object) -> str:
 
 
 def skipped(facts: Facts) -> str:
-    """Which file or session has no grade of its own any more."""
+    """Format the file or session that has no grade of its own any more."""
     if "by" in facts.event:
         return f"{facts['session_id']} is replaced by {facts['by']}"
     return f"{facts['path']}: no grade of its own, {facts['reason'].replace('_', ' ')}"
 
 
 def finished(facts: Facts) -> str:
-    """How many sessions were graded, by verdict, and what became of other files."""
+    """Format the number of graded sessions, by verdict, and what became of other files."""
     outcomes = [f"{facts.number(key):,} {words}" for key, words in _OUTCOMES.items() if facts.number(key)]
     rest = [f"{facts.number(key):,} {words}" for key, words in _REST.items() if facts.number(key)]
     graded = f"{count(facts.number('graded'), 'session')} graded in {facts['seconds']}"
@@ -118,7 +118,7 @@ _REST = {
 
 
 def ungraded(facts: Facts) -> str:
-    """Whose sessions are not graded, and the command that has them graded."""
+    """Format the sessions that are not graded, and the command that has them graded."""
     sessions = f"{'more than ' if facts.event.get('is_more') else ''}{count(facts.number('sessions'), 'session')}"
     return f"{facts['title']}: {sessions} in {facts['path']}, not graded: {facts['fix']}"
 
@@ -142,7 +142,7 @@ def _writer(facts: Facts) -> str:
 
 
 def stopped(facts: Facts) -> str:
-    """What waits for the next start."""
+    """Format what waits for the next start."""
     waiting = facts.number("waiting")
     left = f"{count(waiting, 'file')} wait on disk for the next start" if waiting else "nothing waits"
     if not facts.event.get("compared", True):
@@ -152,7 +152,7 @@ def stopped(facts: Facts) -> str:
 
 
 def compared(facts: Facts) -> str:
-    """How many files were compared, how many are new."""
+    """Format the number of files that were compared, and of new ones."""
     files, folders = count(facts.number("files"), "session file"), count(facts.number("folders"), "folder")
     said = f"{files} in {folders} compared with the database: {facts.number('missing'):,} new or changed"
     said += f"; cannot be read: {facts['unreadable']}" if facts.event.get("unreadable") else ""
@@ -160,25 +160,25 @@ def compared(facts: Facts) -> str:
 
 
 def degraded(facts: Facts) -> str:
-    """What is scanned instead of watched, and why."""
+    """Format what is scanned instead of watched, and why."""
     what = f"{facts['root']} is not watched" if "root" in facts.event else "not all is watched"
     return f"{what} but looked through every {facts['scan_seconds']}: {facts['reason']}"
 
 
 def behind(facts: Facts) -> str:
-    """How many files wait, and for how long."""
+    """Format the number of files that wait, and for how long."""
     waiting = count(facts.number("waiting"), "file")
     return f"behind: {waiting} more wait to be graded, the oldest for {facts['oldest_seconds']}"
 
 
 def failed(facts: Facts) -> str:
-    """That it was an error of ours, and of which file."""
+    """Format an internal error and the file it concerns."""
     of = f" ({facts['path']})" if "path" in facts.event else ""
     return f"{OUR_BUG}{of}; the traceback tells where"
 
 
 def updated(facts: Facts) -> str:
-    """Where verdicts come from now."""
+    """Format the change of the judge that gives verdicts."""
     now, before = _judge(facts["now"]), _judge(str(facts.event.get("before") or ""))
     another = "another " if now == before else ""
     labels = f", learned from {count(facts.number('labels'), 'label')}," if facts.number("labels") else ""
@@ -196,13 +196,13 @@ def _judge(version: str) -> str:
 
 
 def alert(facts: Facts) -> str:
-    """What dropped, when, why."""
+    """Format what dropped, when, and why."""
     cause = f" {facts['cause']}" if facts.event.get("cause") else ""
     return f"{facts['title']}, began {facts['began_at']}.{cause} See grader-daemon alerts show {facts['alert']}"
 
 
 def report(facts: Facts) -> str:
-    """Which report was written, and how to read it."""
+    """Format which report was written, and how to read it."""
     sessions = count(facts.number("sessions"), "session")
     return f"the report of {facts['week']} is written, {sessions}: grader-daemon report --week {facts['week']}"
 
