@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -184,19 +185,38 @@ _MOST_LINES_OF_A_FUNCTION = 60
 _NOT_TO_BEGIN_WITH = frozenset(
     {"Give", "Gives", "Let", "Lets", "Put", "Puts", "Say", "Says", "Take", "Takes", "Tell", "Tells"}
 )
-"""Docstrings say it as Python's own do: "Return", "Whether", "Raise"."""
+"""Docstrings say it as Python's own do: "Return", "Yield", "Raise"."""
+
+_CLAUSES = frozenset(
+    {"What", "Whether", "How", "Who", "Whom", "Whose", "Which", "Where", "When", "Why", "Is", "Are", "Does", "Has"}
+)
+"""A docstring that begins with a clause or a question comes to its subject late."""
+
+_WITHOUT_CLAUSES = frozenset(
+    {
+        *("domain", "analysis", "sources", "reports", "calibration", "patterns", "alerts", "pipeline", "daemon"),
+        *("integrations", "grading", "redaction", "mcp", "installed", "jobs", "log"),
+    }
+)
 
 
 def test_docstrings_begin_as_readers_of_python_expect() -> None:
-    told = [
-        f"{path.relative_to(_PACKAGE)}: {text.splitlines()[0]}"
-        for path in _modules()
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module)
-        for text in [ast.get_docstring(node) or "-"]
-        if text.split(maxsplit=1)[0] in _NOT_TO_BEGIN_WITH
-    ]
-    assert told == []
+    assert [said for _, said in _docstrings_that_begin_with(_NOT_TO_BEGIN_WITH)] == []
+
+
+def test_docstrings_begin_with_their_subject() -> None:
+    late = [said for room, said in _docstrings_that_begin_with(_CLAUSES) if room in _WITHOUT_CLAUSES]
+    assert late == []
+
+
+def _docstrings_that_begin_with(words: frozenset[str]) -> Iterator[tuple[str, str]]:
+    for path in _modules():
+        within = path.relative_to(_PACKAGE)
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module):
+                text = ast.get_docstring(node) or "-"
+                if text.split(maxsplit=1)[0] in words:
+                    yield within.parts[0], f"{within}: {text.splitlines()[0]}"
 
 
 def test_no_file_is_long() -> None:

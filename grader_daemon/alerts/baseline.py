@@ -30,11 +30,11 @@ _MOST_BELIEVED = 10
 """Most days' worth of the belief, until days show otherwise, that their means differ by a deviation of 0.03."""
 
 _LARGEST_LOSS = 0.9
-"""No value may take more than nine tenths of the evidence away."""
+"""Largest part of the evidence that one value may take away."""
 
 _MONTH_DAYS = 30
 _FEWEST_A_MONTH = 100
-"""Below, a month is too short for a false-alarm rate by sessions to mean much."""
+"""Fewest sessions of a month; below, it is too short for a false-alarm rate by sessions to mean much."""
 
 
 class Totals(msgspec.Struct, frozen=True, array_like=True, gc=False):

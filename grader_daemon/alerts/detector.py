@@ -26,10 +26,10 @@ _FEWEST_A_DAY = 4
 """A shorter day goes on into the next: a stream of a few sessions a week is armed as well, and chi-squared holds."""
 
 _QUIET_CLIMB = 5.0
-"""No baseline is renewed while a CUSUM is higher: a drop may be beginning, and would be learned as normal."""
+"""Highest CUSUM at which a baseline is renewed: above it a drop may be beginning, and would be learned as normal."""
 
 _SMALLEST_GAP = 0.03
-"""Between m0 and a level that counts as bad; a smaller one would never be told from m0."""
+"""Smallest gap between m0 and a level that counts as bad; a smaller one would never be told from m0."""
 
 
 class Start(msgspec.Struct, frozen=True, array_like=True, gc=False):

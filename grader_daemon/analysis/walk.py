@@ -185,7 +185,7 @@ class MessageWalk:
         return self.users.messages[0].text if self.users.messages else None
 
     def _see_answer(self, index: int, message: Message) -> None:
-        """An assistant message, with or without tool calls."""
+        """Read an assistant message, with or without tool calls."""
         self.users.question = message
         self.api_calls += 1
         self.error_runs.add_api_call(self.api_calls, index)

@@ -107,7 +107,7 @@ def _try(
 
 
 def _mode(kernel: Matrix, outcomes: Sequence[bool], start: list[float], pulls: list[float]) -> _Step:
-    """Newton's method; a step that makes it worse is halved."""
+    """Find the mode by Newton's method; a step that makes it worse is halved."""
     step = _at(pulls, kernel, outcomes, start)
     gained = math.inf
     while gained > _PRECISION:

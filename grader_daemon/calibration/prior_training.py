@@ -52,7 +52,7 @@ the sessions have says more than one that few have.
 """
 
 _FLATNESS: Final = 1e-4
-"""Keeps the slope from growing without end where the scores separate."""
+"""Penalty that keeps the slope from growing without end where the scores separate."""
 
 _FARTHEST_LEVEL: Final = 100.0
 _NEWTON_STEPS: Final = 15

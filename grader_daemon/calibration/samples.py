@@ -18,7 +18,7 @@ _OWN_SESSIONS_TRUSTED = 50
 """Number of one's own sessions that weigh as much as all of the prior's, when it comes to how far features go."""
 
 _FARTHEST = 4.0
-"""No session lies more scales than that from the mean."""
+"""Farthest that a session lies from the mean, in scales."""
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True):

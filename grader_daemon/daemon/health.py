@@ -15,7 +15,7 @@ _PATIENCE_SECONDS = 180.0
 """A thread that has not moved for so long hangs, unless the service manager has less patience."""
 
 _CAUGHT_UP_SECONDS = 5.0
-"""Less than `BEHIND`, so that a daemon at its limit does not say every other moment that it has caught up."""
+"""Wait at which it has caught up: less than `BEHIND`, so that a daemon at its limit does not say so time and again."""
 
 
 class Health:

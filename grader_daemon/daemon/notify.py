@@ -27,19 +27,19 @@ class Notifier:
         self.watchdog_seconds = _watchdog_seconds(environment) if self._address else None
 
     def ready(self) -> None:
-        """The daemon watches and works."""
+        """Send that the daemon watches and works."""
         self._send("READY=1")
 
     def status(self, text: str) -> None:
-        """One line for ``systemctl status``."""
+        """Send one line for ``systemctl status``."""
         self._send(f"STATUS={text}")
 
     def alive(self) -> None:
-        """Everything moves; the manager restarts a service that does not say so in time."""
+        """Send that everything moves; the manager restarts a service that does not say so in time."""
         self._send("WATCHDOG=1")
 
     def stopping(self) -> None:
-        """The daemon ends."""
+        """Send that the daemon ends."""
         self._send("STOPPING=1")
 
     def close(self) -> None:

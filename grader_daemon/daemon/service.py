@@ -241,7 +241,7 @@ class Service:
             self._noticed.notify()
 
     def _notice_gap(self, reason: str) -> None:
-        """Events may be missing: scan soon."""
+        """Scan soon, for events may be missing."""
         with self._noticed:
             self._gaps.add(reason)
             self._noticed.notify()
@@ -256,7 +256,7 @@ class Service:
             self._noticed.notify()
 
     def _finish_scan(self, report: ScanReport) -> None:
-        """A scan ended, in the worker's thread."""
+        """Handle the end of a scan, in the worker's thread."""
         self._scan_news.tell(report)
         self._troubles.settle(report.seconds)
         self._report.note_scan(whole=not report.failed)

@@ -118,7 +118,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GraderChange(msgspec.Struct, frozen=True, kw_only=True):
-    """Another grader came into force: by other labels, rules, prior or setting; everything was graded again then.
+    """A change of the grader in force: by other labels, rules, prior or setting; everything was graded again then.
 
     `labels` is how many it has learned from, `why` says in a sentence what was decided. `before` counts the verdicts of
     the grader before on the seven days up to then, `now` those on the same days as they stand today, None where nobody

@@ -37,20 +37,20 @@ class Check(msgspec.Struct, frozen=True):
 
 
 def ok(found: str) -> Finding:
-    """All is well."""
+    """Return the finding that all is well."""
     return Finding(CheckState.OK, found)
 
 
 def warning(found: str, fix: str) -> Finding:
-    """It works, but not as well as it could."""
+    """Return the finding that it works, but not as well as it could."""
     return Finding(CheckState.WARNING, found, fix)
 
 
 def problem(found: str, fix: str) -> Finding:
-    """Sessions stay ungraded, or grades are in danger."""
+    """Return the finding that sessions stay ungraded, or grades are in danger."""
     return Finding(CheckState.PROBLEM, found, fix)
 
 
 def unknown(found: str, fix: str | None = None) -> Finding:
-    """It could not be found out."""
+    """Return the finding that it could not be found out."""
     return Finding(CheckState.UNKNOWN, found, fix)

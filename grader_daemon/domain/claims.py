@@ -8,7 +8,7 @@ import msgspec
 
 
 class ClaimKind(StrEnum):
-    """Subject of a claim."""
+    """Kind of deed or result that is claimed."""
 
     FILE_WRITTEN = "file_written"
     TESTS_PASSED = "tests_passed"

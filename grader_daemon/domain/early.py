@@ -17,7 +17,7 @@ FEWEST_JUDGED: Final = 100
 """Fewest judged tasks for which anything is told of a running session."""
 
 LEAST_AREA: Final = 0.6
-"""Above it the lower end of the area under the curve must lie."""
+"""Least area under the curve; the lower end of its interval must lie above it."""
 
 
 class EarlyCount(NamedTuple):

@@ -136,7 +136,7 @@ class Usage(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 MOST_TOKENS: Final = 10**12
 MOST_USD: Final = 10**6
-"""No session used or cost more: numbers beyond that are no measurements, and would burst sums over many sessions."""
+"""Most that a session used or cost: numbers beyond are no measurements, and would burst sums over many sessions."""
 TOKEN_NAMES: Final = Usage.__struct_fields__[1:]
 """The fields of `Usage` that are numbers of tokens."""
 

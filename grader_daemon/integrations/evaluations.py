@@ -42,7 +42,7 @@ class PassedOver(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScoreSink(Protocol):
-    """Somebody who takes evaluations."""
+    """Receiver of evaluations."""
 
     def send(self, batch: Iterable[Evaluated]) -> PassedOver:
         """Hand over evaluations; what it says of those that it took not, or not whole, comes back.

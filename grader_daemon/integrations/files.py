@@ -13,7 +13,7 @@ from typing import Final
 OWNER_ONLY: Final = 0o600
 _SUFFIX: Final = ".grader-tmp"
 _LONGEST_SECONDS: Final = 3600.0
-"""No file takes longer to be written."""
+"""Longest time that a file takes to be written."""
 
 
 def replace_file(path: Path, content: str, *, mode: int = OWNER_ONLY) -> None:

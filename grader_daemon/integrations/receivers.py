@@ -26,7 +26,7 @@ _TRIAL = 0
 
 
 class Receiver(Protocol):
-    """Somebody who is told of alerts."""
+    """Receiver of alerts."""
 
     def send(self, payload: str, *, delivery: int, now: datetime) -> None:
         """Hand over one JSON document; `delivery` stays the same when it is sent again.

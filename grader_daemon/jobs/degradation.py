@@ -135,7 +135,7 @@ class DegradationWatch:
         self._tell(told)
 
     def _states(self, now: datetime) -> dict[Stream, DetectorState]:
-        """The detectors; those that cannot be read any more begin anew."""
+        """Return the detectors; those that cannot be read any more begin anew."""
         today, drops = day_of(now, self._zone).toordinal(), len(self._rules.drops)
         read = {
             stream: read_state(content, today=today, drops=drops)
@@ -152,7 +152,7 @@ class DegradationWatch:
         return is_only_mix(event, before=before, since=since)
 
     def _explained(self, settled: Settled) -> Alert:
-        """The alert, with its cause if it is a new one."""
+        """Return the alert, with its cause if it is a new one."""
         event = settled.alarm
         if event is None:
             return settled.alert

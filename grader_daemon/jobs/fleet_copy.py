@@ -151,7 +151,7 @@ class FleetCopy:
         return replace(known, decisions=decided.version)
 
     def _adopt(self, decided: Decisions) -> bool:
-        """Take over decisions; what cannot be read counts as nothing. Return whether there was anything."""
+        """Adopt decisions; what cannot be read counts as nothing. Return whether there was anything."""
         if decided.content is None:
             return False
         try:

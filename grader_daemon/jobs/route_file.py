@@ -96,7 +96,7 @@ class Routes:
 
 
 class RouteJob:
-    """Keeps the file up to date, when nothing waits to be graded that might belong in it."""
+    """Job that keeps the file up to date, when nothing waits to be graded that might belong in it."""
 
     name = "route"
 

@@ -23,7 +23,7 @@ _INDENT = " " * len("15:26:47 ✓ ")
 _PLAIN_ELLIPSIS = 2
 """Extra columns of the ellipsis there."""
 _GAP = 2
-"""Between the parts of a line about a session."""
+"""Columns between the parts of a line about a session."""
 _SHORTEST_TASK = 8
 _FEWEST_COLUMNS = 40
 _USUAL_COLUMNS = 80

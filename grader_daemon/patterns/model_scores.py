@@ -28,7 +28,7 @@ _WORTH: Final = 4.0
 _STEPS: Final = 100
 _CLOSE: Final = 1e-3
 _FARTHEST: Final = 6.0
-"""No logit lies farther from 0: there a step of the method would be too long."""
+"""Farthest that a logit lies from 0: beyond, a step of the method would be too long."""
 
 
 class Count(NamedTuple):

@@ -296,7 +296,7 @@ class _Batch:
             self._entries[unit] = msgspec.structs.replace(self._entries[unit], look_again_at=self._now)
 
     def _record_loss(self, examined: GradedUnit, reason: SkipReason) -> IngestResult:
-        """The session is graded from another file, or goes on in one."""
+        """Record a session that is graded from another file, or goes on in one."""
         skipped = Skipped(reason, examined.grade.session_id)
         return self._record_skip(SkippedUnit(found=examined.found, digest=examined.digest, skipped=skipped))
 

@@ -206,7 +206,7 @@ class Helpers:
             self._put_aside(slot, helper, _TOO_LONG.format(allowed), now, hope=False)
 
     def _lose(self, slot: int, now: datetime) -> None:
-        """A helper ended by itself."""
+        """Handle a helper that ended by itself."""
         helper = self._helpers[slot]
         self._put_aside(slot, helper, helper.why_ended(), now, hope=True)
 

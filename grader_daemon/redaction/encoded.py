@@ -26,7 +26,7 @@ _ENCODED = re.compile(
     rf"|[fF]{_HEX}{_MORE}{_MORE}{_MORE})|&(?:quot|apos|amp|lt|gt|#\d{{2,3}});|'(?:\\{{0,8}}\"'\\{{0,8}}\"|\\{{1,8}}')'"
     rf"|\0\0{{0,999}}+|{'|'.join(_UNSEEN[1:])}"
 )
-"""Every alternative begins with a character of its own: ten times as fast."""
+"""Escapes. Every alternative begins with a character of its own: ten times as fast."""
 
 _DIVIDER = re.compile(r"%(?:20|09|0[adAD]|2[267cC]|3[bBcCeE]|5[cC]|7[cC])")
 _WHITE_SPACE = {"n": "\n", "r": "\r", "t": "\t"}

@@ -50,7 +50,7 @@ _READERS = (
     r"|(?:docker|podman|helm registry|gh auth|az|argocd|oc|npm|heroku)"
     r"[^|\n]{0,60}?(?:log-?in|--with-token)"
 )
-"""They read a password where others read a file."""
+"""Programs that read a password where others read a file."""
 
 _SHORT = _Options(
     b" -",

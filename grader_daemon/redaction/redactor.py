@@ -91,7 +91,7 @@ def _behind_signs(finder: Finder, text: str, sign: str, image: str) -> Iterator[
 
 
 def _in_words(finders: Sequence[Finder], text: str, image: bytes) -> Iterator[Span]:
-    """A secret may begin in one long word and reach over others."""
+    """Yield the secrets in long words; one may begin in a word and reach over others."""
     position = image.find(LONG_WORD)
     while position >= 0:
         start = image.rfind(b" ", 0, position) + 1

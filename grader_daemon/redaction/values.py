@@ -31,7 +31,7 @@ _BLANK = re.compile(
     r"\[redacted\]|\*{3}|•|[xX]{4,}(?!\w)|\.{3}|…|<[^>\n]{1,60}>|\{\{|\{\w{0,30}\}(?!\w)|%[(s]|\#\{|\$[({]"
     rf"|\$[A-Z_][A-Z0-9_]*(?![a-z])|(?:{_NAME_AGAIN}|(?i:your|my|the|some|enter)[ _-][\w -]{{1,40}}|{_FILLER}){_END}"
 )
-"""Put where a secret would stand, or its type."""
+"""Placeholder in the place of a secret, or its type."""
 
 SENTENCE = (
     r"[^\n\"'`]{0,60}?\b(?:must|required|invalid|is|are|should|least|field|incorrect|wrong|not|cannot|please|enter"

@@ -61,7 +61,7 @@ def line_of(text: str) -> Line:
 
 
 class _Reader(MarkdownIt):
-    """Keeps addresses as they are written: they are shown, and never followed."""
+    """Markdown parser that keeps addresses as they are written: they are shown, and never followed."""
 
     def normalizeLink(self, url: str) -> str:  # noqa: N802  the library calls it so
         return url

@@ -12,7 +12,7 @@ from grader_daemon.reports.numbers import count
 from grader_daemon.reports.safe_text import columns, cut, plain, wrap
 
 WIDEST: Final = 100
-"""No line is longer, however wide the terminal."""
+"""Longest line, however wide the terminal."""
 NARROWEST: Final = 40
 """Narrower terminals get lines of this width."""
 

@@ -27,7 +27,7 @@ _SENTENCE_START = re.compile(
     "[.!?;:\n|\N{WHITE HEAVY CHECK MARK}\N{EN DASH}\N{EM DASH}-]"
     r"(?:(?<=[.!?;:])(?:[*_`\"')]{0,3}\s|\*\*)|(?<=[\n\u2705])|(?<=\s[|\u2013\u2014-])\s)"
 )
-"""It begins with one set of characters, which is what makes its search fast."""
+"""Start of a sentence. The pattern begins with one set of characters, which makes its search fast."""
 
 _SENTENCE_END = re.compile(r"[.!?;\n|](?:(?<=[.!?;])(?=[\s*_\"')]|$)|(?<=\n)|(?<=\s\|)(?=\s))")
 _ADVERB_WORDS = """
@@ -44,13 +44,13 @@ _IS: Final = (" is", " are", " it's", " that's", " this's")
 _RELATIVES: Final = frozenset({"that", "which", "who", "whose", "where"})
 _RELATIVE_REACH = 3
 _FIELD = re.compile(r"[\s*_`]*:[\s*_`]*(?!.*[./])")
-"""Behind a verb without a subject: the value of a field ("Published: 2013")."""
+"""Value of a field behind a verb without a subject ("Published: 2013")."""
 
 _OF_OTHERS = re.compile(
     r"[\s*_`]*(?:by\b(?! me\b)|(?:in|on|since)\s(?:early |late )?(?:[12]\d{3}\b|v?\d+\.\d"
     r"|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\b))"
 )
-"""Behind a verb without a subject: an author, a date, a release."""
+"""Author, date or release behind a verb without a subject."""
 
 _NAMED_FIRST = re.compile(
     r"[\W\d]*+(?:(?:the|a|new|file|script|report|module|document)\s+){0,4}[`*\"']*+[\w./~+-]++[`*\"']*+\s*+"
@@ -64,7 +64,7 @@ _HEADLINE = re.compile(
 """A thing that tools make or change, and nothing but its name: "Calendar invite sent", "Order 17 cancelled"."""
 
 _GOES_ON = re.compile(r"\b(?:is|was|are|were|has|have|had|will|can|could|should|by|says?|shows?|contains?)\b")
-"""Behind such a verb: it only says which thing is meant."""
+"""Words behind such a verb with which it only says which thing is meant."""
 
 _HEDGED = re.compile(
     r"\bas far as\b|\bto (?:my|the best of my) knowledge\b|\b(?:believe|think|guess|assume|probably|likely|presumably"

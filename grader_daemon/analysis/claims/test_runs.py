@@ -66,7 +66,7 @@ _NOT_RUN: Final = (
     *("permission denied", "timed out", "modulenotfounderror", "importerror", "has not been built"),
 )
 _NONE_RUN: Final = ("no test files", "0 passed", "running 0 tests", " skipped in ", "no tests to run")
-"""Said by runs that ended well without a test, where none is said to have passed."""
+"""Output of runs that ended well without a test, where none is said to have passed."""
 
 _ONLY_ASKS = re.compile(
     r"[^;&|\n]{0,200}?\s--(?:collect-only|co|version|help|fixtures|markers|no-run|listTests|list-tests|list|dry-run)\b"

@@ -7,7 +7,7 @@ from math import log1p
 from typing import Final
 
 HIGHEST: Final = 12.0
-"""No feature is greater: the logarithm of 160,000, for whatever is counted."""
+"""Highest value of a feature: the logarithm of 160,000, for whatever is counted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ _OF_SCRIPTS = re.compile(
     re.MULTILINE,
 )
 _SCRIPT_RUNNERS = frozenset({"pnpm", "yarn"})
-"""They run the scripts of a package, and end with words of their own where one has failed (pnpm 12, yarn 1.22)."""
+"""Programs that run a package's scripts, and end with words of their own if one failed (pnpm 12, yarn 1.22)."""
 
 _END_OF_SCRIPTS = 600
 

@@ -14,7 +14,7 @@ from grader_daemon.domain.session import Session
 from grader_daemon.redaction import Redactor
 
 MOST: Final = 6
-"""Further ones mostly tell how far a session got."""
+"""Number of first calls; further ones mostly tell how far a session got."""
 
 
 def first_calls(session: Session, redactor: Redactor) -> tuple[Called, ...]:

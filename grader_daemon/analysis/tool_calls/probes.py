@@ -1,4 +1,4 @@
-"""Tells errors from failures that were only a look at what may not be there.
+"""Probes: failures that were only a look at what may not be there, and no errors.
 
 A look goes wrong without harm: `ls` of a folder that nobody spoke of, `which`, a search without a hit. So does a red
 test run while nothing but tests was changed: it shows the fault that is to be mended. What came before is searched only

@@ -299,7 +299,7 @@ def _broken_output(body: str) -> str:
 
 
 def _is_plain_success(report: _Report) -> bool:
-    """Nothing in the report can mean anything but success: the answer for most results, found without a rule."""
+    """Return whether nothing in the report can mean anything but success: so for most results, found without a rule."""
     return not (
         report.exit_code
         or report.error

@@ -14,7 +14,7 @@ from grader_daemon.errors import InputError
 
 
 class QualityScorer(Protocol):
-    """Somebody who judges the quality of a session's answer. `name`, if it has one, is what its answers are kept under.
+    """Judge of the quality of a session's answer. `name`, if it has one, is what its answers are kept under.
 
     ::
 

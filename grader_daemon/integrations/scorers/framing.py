@@ -36,7 +36,7 @@ _MARKUP = {ord("<"): "\\u003c", ord(">"): "\\u003e"}
 _SHORTEST = 50
 _FEWEST = 3
 _TURN_CHARACTERS = 20
-"""No message takes less."""
+"""Fewest characters of a message."""
 
 _WEIGHT_OF_ENDS = 4
 _encode = msgspec.json.Encoder().encode

@@ -18,7 +18,7 @@ from grader_daemon.errors import GraderError
 from grader_daemon.sources.reading import found_file, look_at, read_file
 
 REWARD_FILES = ("verifier/reward.json", "verifier/reward.txt", "result.json")
-"""Below the folder of a trial; the first that says something counts."""
+"""Paths below the folder of a trial; the first that says something counts."""
 
 _NAME = "reward"
 _LIMITS = Limits(bytes=1_000_000)

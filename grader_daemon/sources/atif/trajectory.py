@@ -286,7 +286,7 @@ def _text(content: _Text) -> str:
 
 
 def _utc(stamp: str | None) -> datetime | None:
-    """Times without a zone are UTC, which is what Harbor writes."""
+    """Return a time as UTC; one without a zone is UTC already, as Harbor writes it."""
     try:
         moment = datetime.fromisoformat(stamp or "")
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

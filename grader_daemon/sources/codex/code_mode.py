@@ -75,7 +75,7 @@ def calls_in(code: str) -> list[ScriptCall]:
 
 
 class _Reader(ValueReader):
-    """Goes through the tokens of one code."""
+    """Reader of the tokens of one code."""
 
     def __init__(self, tokens: list[Token]) -> None:
         super().__init__(tokens)

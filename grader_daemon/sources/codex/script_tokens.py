@@ -35,7 +35,7 @@ class Token(NamedTuple):
 
 
 END = Token("end", "")
-"""Behind the last one."""
+"""Token behind the last one."""
 
 
 def tokens_of(code: str) -> list[Token] | None:

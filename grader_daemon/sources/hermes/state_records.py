@@ -81,7 +81,7 @@ class Delegation(NamedTuple):
 
 
 class Stored(msgspec.Struct, frozen=True, kw_only=True):
-    """All that the database says of one session.
+    """Rows of one session in the database.
 
     chain: the links before it, nearest first; `parent`, the row from which the first of them was begun.
     usage: of all links.
