@@ -18,9 +18,8 @@ from grader_daemon.domain.verdict import Outcome, VerdictBy
 from grader_daemon.errors import InputError
 from grader_daemon.storage.records import GradeFilter, PageKey, SortKey
 from grader_daemon.storage.sqlite.database import LISTED, Database, listed
-from grader_daemon.storage.sqlite.facets import FACETS
+from grader_daemon.storage.sqlite.listing_index import FACETS, index_words
 from grader_daemon.storage.sqlite.rows import ANSWERED, BY_LABEL, COMPLETED, HAS_SCORES, to_text
-from grader_daemon.storage.sqlite.words import index_words
 
 LISTING: Final = ("session_list", "session_facets", "session_words")
 """Tables that hold nothing but what the rows of grades say."""

@@ -7,8 +7,8 @@ from typing import Final
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.similar import AskedAlike
 from grader_daemon.storage.sqlite.database import LISTED, Database, listed
-from grader_daemon.storage.sqlite.facets import BANDS_OF
 from grader_daemon.storage.sqlite.listing import LISTED_AS, outcome_of
+from grader_daemon.storage.sqlite.listing_index import BANDS_OF
 from grader_daemon.storage.sqlite.rows import known_moment, to_flag, to_skills
 
 _SAME: Final = (
