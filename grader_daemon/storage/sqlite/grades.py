@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 import msgspec
 
-from grader_daemon.domain.analysis import Failure
+from grader_daemon.domain.analysis import Failure, SessionState
 from grader_daemon.domain.early import EarlyCount
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.routing import FinishedSession
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.similar import AskedAlike
 from grader_daemon.domain.text import storable
+from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import InputError, NotFoundError
 from grader_daemon.storage.records import GradeFilter, NewGrade, Page, StoredGrade
 from grader_daemon.storage.sqlite.database import LISTED, Database, listed
@@ -30,10 +32,11 @@ from grader_daemon.storage.sqlite.rows import (
     to_failure,
     to_grade,
     to_moment,
+    to_skills,
+    to_text,
     verdict_row,
 )
 from grader_daemon.storage.sqlite.similar import asked_alike
-from grader_daemon.storage.sqlite.tasks import early_counts, finished_tasks
 
 _PAGE = 1000
 _UPSERT_GRADE = (
@@ -57,6 +60,20 @@ _INSERT_FAILURES = (
     f"INSERT OR REPLACE INTO session_failures ({', '.join(FAILURE_COLUMNS)})"
     f" VALUES ({', '.join('?' * len(FAILURE_COLUMNS))})"
 )
+_AGENT = "iif(EXISTS (SELECT 1 FROM fleet_copy), coalesce(agent, 'agent') || ' on ' || host, agent)"
+"""Machines of a fleet are set up each in its own way: an agent there is another one than that on the next."""
+_TASKS = (
+    "SELECT session_id, ended_at, task_type, model, completed, p_completed, verdict_by, unsure, request, cost_usd,"
+    f" {_AGENT}, platform, project, agent_version, system_prompt_digest, tools_digest, skills"
+    f" FROM session_list WHERE ended_at >= ? AND ended_at < ? AND state <> '{SessionState.OPEN}'"
+    " AND kind = ? AND completed IS NOT NULL AND model IS NOT NULL ORDER BY ended_at DESC, session_id DESC LIMIT ?"
+)
+_EARLY = (
+    "SELECT early_errors, completed, verdict_by FROM session_list WHERE ended_at >= ?"
+    f" AND state <> '{SessionState.OPEN}' AND kind = '{SessionKind.MAIN}'"
+    " AND completed IS NOT NULL AND early_errors IS NOT NULL ORDER BY ended_at DESC, session_id DESC LIMIT ?"
+)
+_AFTER_ALL = "~"
 
 
 class Grades:
@@ -180,14 +197,19 @@ class Grades:
 
         Those whose model and verdict are known.
         """
-        return finished_tasks(self._database, since, until, limit, kind=kind)
+        rows = self._database.rows(_TASKS, (to_text(since), to_text(until) or _AFTER_ALL, kind, limit))
+        return [task for row in rows if (task := _to_task(row)) is not None]
 
     def early_counts(self, *, since: datetime, limit: int) -> list[EarlyCount]:
         """Count the newest finished tasks of persons that ended since then, by errors in their first ten tool calls.
 
         At most `limit`, those with so many calls whose verdict is known; the counts come in any order.
         """
-        return early_counts(self._database, since, limit)
+        counted = Counter(self._database.rows(_EARLY, (to_text(since), limit)))
+        return [
+            EarlyCount(errors, bool(completed), not VerdictBy(by).is_automatic, tasks)
+            for (errors, completed, by), tasks in counted.items()
+        ]
 
     def asked_alike(self, request: int | None, wording: bytes | None, *, limit: int) -> list[AskedAlike]:
         """Return finished sessions of this request, and those whose wording shares a band with this one, in any order.
@@ -222,3 +244,23 @@ class Grades:
             ):
                 failures.setdefault(row[0], []).append(to_failure(row))
         return [to_grade(row, tuple(failures.get(row[1], ()))) for row in rows]
+
+
+def _to_task(row: tuple[Any, ...]) -> FinishedSession | None:
+    """Read a row of the list; None where its end is no time, as in rows that another program left."""
+    session_id, ended_at, task_type, model, completed, p_completed, verdict_by, unsure, *others = row
+    moment = to_moment(ended_at)
+    if moment is None:
+        return None
+    others[-1] = to_skills(others[-1])
+    return FinishedSession(
+        session_id,
+        moment,
+        task_type,
+        model,
+        bool(completed),
+        p_completed,
+        not VerdictBy(verdict_by).is_automatic,
+        bool(unsure),
+        *others,
+    )
