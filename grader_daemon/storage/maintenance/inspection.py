@@ -16,9 +16,9 @@ import apsw
 
 from grader_daemon.domain.rollup import SUM_NAMES
 from grader_daemon.storage.sqlite.database import distrust, translated
-from grader_daemon.storage.sqlite.listing import LIST_AS_GRADED, LIST_AS_KEPT
 from grader_daemon.storage.sqlite.rows import ANSWERED, COMPLETED, HAS_SCORES, PERSONS_TASK
 from grader_daemon.storage.sqlite.schema import applied_version, has_table, own_tables, strange_entries
+from grader_daemon.storage.sqlite.session_list import LIST_AS_GRADED, LIST_AS_KEPT
 
 _NO_VALUES: Mapping[str, str] = MappingProxyType({})
 _GROWING = ("session_", "grade_changes")

@@ -25,9 +25,9 @@ from grader_daemon.domain.quality import CheckOutcome
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import StoreError
 from grader_daemon.storage.sqlite.database import translated
-from grader_daemon.storage.sqlite.listing import LISTING
 from grader_daemon.storage.sqlite.rollups import DERIVED
 from grader_daemon.storage.sqlite.schema import BEFORE_RELEASE, applied_version, has_table, migrate, newest_version
+from grader_daemon.storage.sqlite.session_list import LISTING
 from grader_daemon.storage.sqlite.store import SqliteStore
 
 _NOT_COPIED = frozenset({*DERIVED, *LISTING, "file_counts", "daemon_status", "schema_migrations"})

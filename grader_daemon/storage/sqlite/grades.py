@@ -20,7 +20,6 @@ from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import InputError, NotFoundError
 from grader_daemon.storage.records import GradeFilter, NewGrade, Page, StoredGrade
 from grader_daemon.storage.sqlite.database import LISTED, Database, listed
-from grader_daemon.storage.sqlite.listing import SessionList
 from grader_daemon.storage.sqlite.rows import (
     DETAIL_COLUMNS,
     FAILURE_COLUMNS,
@@ -36,6 +35,7 @@ from grader_daemon.storage.sqlite.rows import (
     to_text,
     verdict_row,
 )
+from grader_daemon.storage.sqlite.session_list import SessionList
 from grader_daemon.storage.sqlite.similar import asked_alike
 
 _PAGE = 1000

@@ -16,8 +16,8 @@ from typing import Any, Final
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.recollection import CauseWords, Likeness, PastFailure, PastGrade, PastSession
 from grader_daemon.storage.sqlite.database import LISTED, Database, listed
-from grader_daemon.storage.sqlite.listing import LISTED_AS
 from grader_daemon.storage.sqlite.listing_index import index_words
+from grader_daemon.storage.sqlite.session_list import LISTED_AS
 
 _MOST_WORDS = 12
 """The rarest words of a question that are looked for: the others tell little."""

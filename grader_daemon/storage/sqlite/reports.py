@@ -12,8 +12,8 @@ from grader_daemon.domain.people import OBJECTING
 from grader_daemon.domain.verdict import Outcome, VerdictCounts
 from grader_daemon.storage.records import StoredReport
 from grader_daemon.storage.sqlite.database import Database
-from grader_daemon.storage.sqlite.listing import OF_VERDICT
 from grader_daemon.storage.sqlite.rows import PERSONS_TASK, to_moment, to_text
+from grader_daemon.storage.sqlite.session_list import OF_VERDICT
 
 _EXAMPLES = 3
 _LOOKED_AT = 500

@@ -7,9 +7,9 @@ from typing import Final
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.similar import AskedAlike
 from grader_daemon.storage.sqlite.database import LISTED, Database, listed
-from grader_daemon.storage.sqlite.listing import LISTED_AS, outcome_of
 from grader_daemon.storage.sqlite.listing_index import BANDS_OF
 from grader_daemon.storage.sqlite.rows import known_moment, to_flag, to_skills
+from grader_daemon.storage.sqlite.session_list import LISTED_AS, outcome_of
 
 _SAME: Final = (
     "SELECT g.id FROM session_details AS d JOIN session_grades AS g ON g.session_id = d.session_id"

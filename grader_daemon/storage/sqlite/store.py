@@ -10,17 +10,17 @@ from pathlib import Path
 from grader_daemon.domain.counting import Changes
 from grader_daemon.storage.sqlite.alerts import Alerts
 from grader_daemon.storage.sqlite.calibrations import Calibrations
-from grader_daemon.storage.sqlite.changes import ChangeFeed
+from grader_daemon.storage.sqlite.feed import ChangeFeed
 from grader_daemon.storage.sqlite.feedback import Feedbacks
 from grader_daemon.storage.sqlite.fleet import FleetCopies
 from grader_daemon.storage.sqlite.grades import Grades
 from grader_daemon.storage.sqlite.issues import Issues
 from grader_daemon.storage.sqlite.ledger import Ledger
-from grader_daemon.storage.sqlite.listing import SessionList
-from grader_daemon.storage.sqlite.quality import QualityChecks
+from grader_daemon.storage.sqlite.quality_checks import QualityChecks
 from grader_daemon.storage.sqlite.reports import Reports
 from grader_daemon.storage.sqlite.rollups import Rollups
 from grader_daemon.storage.sqlite.runs import DaemonState, JobRuns, Outbox
+from grader_daemon.storage.sqlite.session_list import SessionList
 from grader_daemon.storage.sqlite.sessions import Repeats, Rivals
 from grader_daemon.storage.sqlite.versions import ObservedVersions
 

@@ -19,7 +19,7 @@ from grader_daemon.errors import ScorerBusyError, ScorerError, ScorerUnavailable
 from grader_daemon.integrations.scorers.judge import JudgeScorer
 from grader_daemon.jobs.quality import Checker, QualityJob
 from grader_daemon.pipeline.ingest import Ingest
-from grader_daemon.storage.sqlite.quality import QualityChecks
+from grader_daemon.storage.sqlite.quality_checks import QualityChecks
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import Clock, SessionWriter
 from tests.e2e.session_files import turns

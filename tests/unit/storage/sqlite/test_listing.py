@@ -22,7 +22,7 @@ from grader_daemon.errors import InputError
 from grader_daemon.pipeline.labels import add_feedback
 from grader_daemon.pipeline.saving import retract, save_grades
 from grader_daemon.storage.records import GradeFilter, SortKey
-from grader_daemon.storage.sqlite import listing
+from grader_daemon.storage.sqlite import session_list
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.earlier import LATER, add_migration
 from tests.strategies import NOW, grade, new_grade
@@ -229,9 +229,9 @@ def test_grades_are_filtered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """However many there are of them, and wherever."""
-    monkeypatch.setattr(listing, "_FEW", few)
-    monkeypatch.setattr(listing, "_LATEST", latest)
-    monkeypatch.setattr(listing, "_NEWEST", newest)
+    monkeypatch.setattr(session_list, "_FEW", few)
+    monkeypatch.setattr(session_list, "_LATEST", latest)
+    monkeypatch.setattr(session_list, "_NEWEST", newest)
     asked = which if which.limit is not None else msgspec.structs.replace(which, limit=limit)
 
     assert "".join(ids(four, asked)) == expected[: asked.limit]
@@ -251,8 +251,8 @@ def test_what_many_newest_sessions_have_is_found_among_them(
     store: SqliteStore, which: GradeFilter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So that a history of any length costs the same: what is read of the list are its newest sessions."""
-    monkeypatch.setattr(listing, "_FEW", 0)
-    monkeypatch.setattr(listing, "_NEWEST", 50)
+    monkeypatch.setattr(session_list, "_FEW", 0)
+    monkeypatch.setattr(session_list, "_NEWEST", 50)
     used = (ToolUse("terminal", 1, 0),)
     many = [
         grade(session_id=f"{number:03}", ended_at=NOW + timedelta(minutes=number), task_summary="Fix it", tools=used)
@@ -287,7 +287,7 @@ def test_words_that_begin_so_are_not_gathered_for_a_page_of_many(
     *, store: SqliteStore, text: str, latest: int, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Gathering them takes the longer the more sessions there are."""
-    monkeypatch.setattr(listing, "_LATEST", latest)
+    monkeypatch.setattr(session_list, "_LATEST", latest)
     tasks = {"a": "Fix it", "b": "Fixes of the lighthouse: fix it", "c": "Look"}
     save(
         store,
