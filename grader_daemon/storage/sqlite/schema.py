@@ -109,7 +109,7 @@ def applied_version(connection: apsw.Connection) -> int:
     """Return the number of the last migration that was applied; 0 if none was, or `BEFORE_RELEASE`."""
     if not has_table(connection, "schema_migrations"):
         return 0
-    if connection.execute("SELECT name FROM schema_migrations WHERE version = 1").get == _FIRST_OF_THOSE:
+    if _FIRST_OF_THOSE in (connection.execute("SELECT * FROM schema_migrations WHERE version = 1").fetchone() or ()):
         return BEFORE_RELEASE
     return int(connection.execute("SELECT coalesce(max(CAST(version AS INTEGER)), 0) FROM schema_migrations").get)
 

@@ -9,6 +9,7 @@ from grader_daemon.api.recall import Recollections
 from grader_daemon.domain.analysis import Category, ErrorSign, Failure, FailureKind, Subcategory
 from grader_daemon.errors import NoDatabaseError, StoreDamagedError, StoreError
 from grader_daemon.storage.sqlite.store import SqliteStore
+from tests.earlier import add_migration
 from tests.past_sessions import LOGIN, known_database, refused, remember
 from tests.strategies import NOW
 
@@ -176,7 +177,8 @@ def test_a_database_that_is_none_is_told_as_elsewhere(path: Path) -> None:
         Recollections(path).latest(limit=1)
 
 
-def test_a_database_of_another_version_is_told_as_elsewhere(path: Path, store: SqliteStore) -> None:
-    store.connection.execute("DELETE FROM schema_migrations WHERE CAST(version AS INTEGER) > 3")
+@pytest.mark.usefixtures("store")
+def test_a_database_of_another_version_is_told_as_elsewhere(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    add_migration(monkeypatch)
     with pytest.raises(StoreError, match="run --once"):
         Recollections(path).latest(limit=1)
