@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any, Final, Literal
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from grader_daemon.domain.limits import Limits
-from grader_daemon.setting_sources import DEFAULT_DB_PATH, absolute
+from grader_daemon.setting_sources import DEFAULT_DB_PATH, ENVIRONMENT_PREFIX, absolute
 from grader_daemon.setting_types import File, Paths, Pauses, Seconds, SourceNames, ZoneName
 
 ROOTS: Final[Mapping[str, str]] = {
@@ -36,10 +37,18 @@ def expanded(value: Any) -> Any:
     return None if value is None else absolute(value)
 
 
-class GradingSettings(BaseModel):
+class GradingSettings(BaseSettings):
     """What can be set of finding, reading, grading and keeping sessions."""
 
-    model_config = ConfigDict(extra="forbid", validate_default=True, frozen=True, hide_input_in_errors=True)
+    model_config = SettingsConfigDict(
+        extra="forbid",
+        validate_default=True,
+        frozen=True,
+        hide_input_in_errors=True,
+        env_prefix=ENVIRONMENT_PREFIX,
+        defer_build=True,  # nobody makes these alone
+        enable_decoding=False,  # lists in the environment are read by their types, as those of flags are
+    )
 
     sources: SourceNames = Field(
         ("hermes",), min_length=1, description="The agents whose sessions are graded; see docs/sources.md."

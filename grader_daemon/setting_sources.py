@@ -1,13 +1,14 @@
-"""Where settings come from: flag over environment (``GRADER_…``) over TOML file over default.
+"""Where settings come from, and how that is told: flags, environment (``GRADER_…``), TOML file.
 
-Nothing here knows what a setting means, and nothing heavy is imported: completion asks it on every Tab.
+`setting_layers` has the sources that are read. Nothing here knows what a setting means, and nothing heavy is imported:
+completion asks it on every Tab.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -19,8 +20,8 @@ ENVIRONMENT_PREFIX = "GRADER_"
 CONFIG_VARIABLE = "GRADER_CONFIG"
 DEFAULT_DB_PATH = Path("~/.timmy/uniwizard/session_grades.db")
 _FLAGS = {"fleet_read_url": "db"}
-_JSON_BEGINS = ("[", "{", '"')
 TRACEBACK_VARIABLE = "GRADER_TRACEBACK"
+_DEBUG_VARIABLE = "PYDANTIC_SETTINGS_DEBUG"
 _OF_OURS = frozenset((CONFIG_VARIABLE, TRACEBACK_VARIABLE, "GRADER_DELIVERY"))
 """Variables that are no settings; the last is in the environment of a program that is told of an alert."""
 
@@ -36,14 +37,13 @@ class Source(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """What is given of each setting, by its nearest source, as it was written; `file` is where the TOML file is.
+    """By what each setting is given; `file` is where the TOML file is.
 
     `variables` names the environment variable of each setting that has one, also where a flag stands above it.
     `is_file_named` says that the file was asked for by flag or variable, not looked for at the usual place.
     """
 
-    values: Mapping[str, Any]
-    sources: Mapping[str, Source]
+    sources: dict[str, Source]
     variables: Mapping[str, str]
     file: Path
     is_file_named: bool
@@ -61,11 +61,11 @@ class Given:
                 return "default"
 
 
-def gather(flags: Mapping[str, Any], *, config: str | os.PathLike[str] | None, names: Collection[str]) -> Given:
-    """Gather what flags, environment and file say; `config` is the file that a flag names.
+def look(*, config: str | os.PathLike[str] | None, names: Collection[str]) -> Given:
+    """Find the variables and the file that are to be read; `config` is the file that a flag names.
 
     Raises:
-        ConfigurationError: a variable is empty, or the file is missing though it was named, or cannot be read.
+        ConfigurationError: a variable is empty, or the file is missing though it was named.
     """
     variables = variables_of(names)
     path = config_file(config)
@@ -73,30 +73,31 @@ def gather(flags: Mapping[str, Any], *, config: str | os.PathLike[str] | None, n
     if is_named and not path.is_file():
         by = CONFIG_VARIABLE if config is None else "--config"
         raise ConfigurationError(f"{by} names {path}, which is not a file")
-    layers = (
-        (Source.FILE, read_file(path)),
-        (Source.ENVIRONMENT, {name: os.environ[variable] for name, variable in variables.items()}),
-        (Source.FLAG, flags),
-    )
-    values: dict[str, Any] = {}
-    sources: dict[str, Source] = {}
-    for source, layer in layers:
-        values.update(layer)
-        sources.update(dict.fromkeys(layer, source))
-    return Given(values=values, sources=sources, variables=variables, file=path, is_file_named=is_named)
+    return Given(sources={}, variables=variables, file=path, is_file_named=is_named)
 
 
 def database_path(flag: str | None, *, config: str | os.PathLike[str] | None) -> Path:
     """Return where the database is by flag, environment, file or default, without a look at any other setting.
 
+    The settings library is not asked: to load it takes longer than a Tab may take.
+
     Raises:
         ConfigurationError: it cannot be read, or is no path.
     """
-    given = gather({} if flag is None else {"db_path": flag}, config=config, names=("db_path",))
-    named = given.values.get("db_path", DEFAULT_DB_PATH)
+    given = look(config=config, names=("db_path",))
+    written = read_file(given.file).get("db_path")
+    by_variable = os.environ.get(given.variables.get("db_path", ""))
+    layers: tuple[tuple[Source, Any], ...] = (
+        (Source.FLAG, flag),
+        (Source.ENVIRONMENT, by_variable),
+        (Source.FILE, written),
+        (Source.DEFAULT, DEFAULT_DB_PATH),
+    )
+    source, named = next(each for each in layers if each[1] is not None)
     try:
         return absolute(Path(named))
     except (TypeError, ValueError) as error:
+        given.sources["db_path"] = source
         raise ConfigurationError(
             f"setting db_path ({given.said_by('db_path')}): {named!r} is wrong: {error}"
         ) from error
@@ -152,19 +153,16 @@ def absolute(path: Path) -> Path:
         raise ValueError("the home folder that it names is not known") from error
 
 
-def refuse_json(given: Given, *, but: Iterable[str]) -> None:
-    """Refuse JSON in the environment where one plain value is expected: its brackets and quotes would be kept.
-
-    `but` are settings that hold several values, or secrets, which may begin in any way.
+def refuse_debugging() -> None:
+    """Refuse the variable by which the settings library writes every value into the log, secrets too.
 
     Raises:
-        ConfigurationError: there is some.
+        ConfigurationError: it is set.
     """
-    others = frozenset(but)
-    for name, variable in given.variables.items():
-        written = os.environ[variable].lstrip()
-        if written.startswith(_JSON_BEGINS) and name not in others:
-            raise ConfigurationError(f"setting {name} (environment {variable}): one plain value is expected, not JSON")
+    if os.environ.get(_DEBUG_VARIABLE):
+        raise ConfigurationError(
+            f"environment {_DEBUG_VARIABLE} is set, which writes every setting into the log, secrets too: unset it"
+        )
 
 
 def explained(

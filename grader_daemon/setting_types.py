@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -195,6 +195,11 @@ def page_address(value: str, beside: Mapping[str, Any]) -> str:
     if ip_address(value).is_unspecified and not beside.get("dashboard_names"):
         raise ValueError("this is every address: dashboard_names must say under which names browsers ask for it")
     return value
+
+
+def is_secret_type(annotation: Any) -> bool:
+    """Whether values of a type may not be shown, or could be secrets."""
+    return annotation is SecretStr or any(map(is_secret_type, get_args(annotation)))
 
 
 Seconds = Annotated[float, Field(allow_inf_nan=False)]

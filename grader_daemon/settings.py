@@ -8,14 +8,17 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal, get_args
+from pathlib import Path
+from typing import Any, Final, Literal
 
 from pydantic import Field, PrivateAttr, SecretStr, ValidationError, ValidationInfo, field_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
 from grader_daemon.errors import ConfigurationError
 from grader_daemon.grading_settings import GradingSettings, expanded
 from grader_daemon.integrations.chat import WebhookFormat, topic_of
-from grader_daemon.setting_sources import Given, explained, gather, refuse_json, unknown_variables
+from grader_daemon.setting_layers import Environment, Flags, Reading, Record, TomlFile
+from grader_daemon.setting_sources import Given, explained, look, refuse_debugging, unknown_variables
 from grader_daemon.setting_types import (
     Aliases,
     File,
@@ -29,6 +32,7 @@ from grader_daemon.setting_types import (
     PostgresUrl,
     Seconds,
     Words,
+    is_secret_type,
     judge_url,
     langfuse_url,
     otlp_url,
@@ -36,6 +40,8 @@ from grader_daemon.setting_types import (
     phoenix_url,
 )
 
+_READING: Final = "reading"
+"""What a `Settings` is made with here: values would be taken for parameters of the library. It is no setting."""
 _FILES = ("metrics_file", "route_file", "fleet_copy_file", "dashboard_certificate_file", "dashboard_key_file")
 _COMMANDS = ("alert_command", "quality_command")
 _CHECKED_BESIDE: Final[Mapping[str, Callable[[Any, Mapping[str, Any]], str | None]]] = {
@@ -52,6 +58,26 @@ class Settings(GradingSettings):
     """Everything that can be set. Paths may begin with ``~``; `load_settings` reads them from their sources."""
 
     _given: Given | None = PrivateAttr(default=None)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003  ours knows which variable won
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003  no .env file of a folder that one happens to be in
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Return the sources of a reading, the nearest first; behind them come the defaults."""
+        refuse_debugging()
+        given = init_settings()
+        reading: Reading = given.get(_READING) or _reading(given)
+        return (
+            Flags(settings_cls, reading.flags),
+            Environment(settings_cls, reading.given.variables),
+            TomlFile(settings_cls, reading.given.file, reading.written),
+            Record(settings_cls, reading.given.sources),
+        )
 
     job_seconds: Seconds = Field(
         60.0,
@@ -280,23 +306,44 @@ def load_settings(*, config: str | os.PathLike[str] | None = None, **flags: Any)
         ConfigurationError: one is wrong; the text names it, its source, what was given and what is allowed.
     """
     by_flag = {name: value for name, value in flags.items() if value is not None}
-    given = gather(by_flag, config=config, names=Settings.model_fields)
-    refuse_json(given, but=[name for name in Settings.model_fields if is_list(name) or is_secret(name)])
-    return checked(given.values, given)
+    return _read(_reading(by_flag, config=config))
 
 
-def checked(values: Mapping[str, Any], given: Given) -> Settings:
-    """Return settings of these values, each from its source in `given`.
+def settings_of(**values: Any) -> Settings:
+    """Return settings of these values alone: neither environment nor file is read.
 
     Raises:
         ConfigurationError: one is wrong; see `load_settings`.
     """
+    return _read(Reading(flags=values, given=_alone(Path(os.devnull)), written={}))
+
+
+def settings_in(file: Path, written: Mapping[str, Any]) -> Settings:
+    """Return the settings that a file has when this is written in it; the environment is not read.
+
+    Raises:
+        ConfigurationError: one is wrong; see `load_settings`.
+    """
+    return _read(Reading(flags={}, given=_alone(file), written=written))
+
+
+def _reading(flags: Mapping[str, Any], *, config: str | os.PathLike[str] | None = None) -> Reading:
+    return Reading(flags=flags, given=look(config=config, names=Settings.model_fields))
+
+
+def _alone(file: Path) -> Given:
+    return Given(sources={}, variables={}, file=file, is_file_named=True)
+
+
+def _read(reading: Reading) -> Settings:
+    given: dict[str, Any] = {_READING: reading}
     try:
-        settings = Settings.model_validate(values)
+        settings = Settings(**given)
     except ValidationError as error:
         fault = error.errors()[0]
-        raise ConfigurationError(explained(fault, given, names=Settings.model_fields, is_secret=is_secret)) from error
-    settings._given = given  # noqa: SLF001  what pydantic calls private is ours
+        words = explained(fault, reading.given, names=Settings.model_fields, is_secret=is_secret)
+        raise ConfigurationError(words) from error
+    settings._given = reading.given  # noqa: SLF001  what pydantic calls private is ours
     return settings
 
 
@@ -307,8 +354,4 @@ def is_list(name: str) -> bool:
 
 def is_secret(name: str) -> bool:
     """Whether the value of a setting may not be shown: a key, a token, an address with a password in it."""
-    return _is_secret_type(Settings.model_fields[name].annotation)
-
-
-def _is_secret_type(annotation: Any) -> bool:
-    return annotation is SecretStr or any(map(_is_secret_type, get_args(annotation)))
+    return is_secret_type(Settings.model_fields[name].annotation)

@@ -16,7 +16,6 @@ from grader_daemon import bootstrap
 from grader_daemon.errors import ConfigurationError, GraderError, InputError
 from grader_daemon.integrations.files import replace_file
 from grader_daemon.setting_sources import (
-    Given,
     Source,
     config_file,
     edited,
@@ -25,7 +24,7 @@ from grader_daemon.setting_sources import (
     unknown_zone,
     variables_of,
 )
-from grader_daemon.settings import Settings, checked, is_list, is_secret, load_settings
+from grader_daemon.settings import Settings, is_list, is_secret, load_settings, settings_in
 from grader_daemon.storage.lock import holder_pid, is_running
 
 _TOLD_SECRET = "(set)"  # noqa: S105  what stands in the place of one
@@ -112,8 +111,8 @@ def keep_setting(name: str, values: Sequence[str], *, config: str | None) -> Wri
     after = {key: value for key, value in before.items() if key != name}
     if values:
         after[name] = values[0] if len(values) == 1 else list(values)
-        after[name] = _written(after[name], getattr(_checked_file(after, file), name))
-    settings = _checked_file(after, file)
+        after[name] = _written(after[name], getattr(settings_in(file, after), name))
+    settings = settings_in(file, after)
     warnings = [words for words in check_settings(settings) if words.startswith(f"setting {name} ")] if values else []
     literal = _literal(after[name]) if values else None
     _write(file, name, literal, after)
@@ -127,11 +126,6 @@ def keep_setting(name: str, values: Sequence[str], *, config: str | None) -> Wri
         warnings=tuple(warnings),
         daemon=_daemon(config),
     )
-
-
-def _checked_file(values: Mapping[str, Any], file: Path) -> Settings:
-    sources = dict.fromkeys(values, Source.FILE)
-    return checked(values, Given(values=values, sources=sources, variables={}, file=file, is_file_named=True))
 
 
 def _written(given: Any, value: Any) -> Any:

@@ -25,7 +25,7 @@ from grader_daemon.daemon.service import Service
 from grader_daemon.domain.grade import Grade
 from grader_daemon.reports.sessions import of_five
 from grader_daemon.reports.verdicts import brief_verdict
-from grader_daemon.settings import Settings
+from grader_daemon.settings import Settings, settings_of
 
 _QUIET_SECONDS = 0.5
 _BETWEEN_WRITES_SECONDS = 0.15
@@ -43,8 +43,8 @@ def command() -> int:
     with tempfile.TemporaryDirectory(prefix="grader-demo-") as folder:
         root = Path(folder) / "sessions"
         root.mkdir()
-        own = {"watch_roots": (root,), "db_path": Path(folder) / "grades" / "session_grades.db"}
-        settings = Settings.model_validate({**own, "quiet_seconds": _QUIET_SECONDS})  # reads no file and no environment
+        database = Path(folder) / "grades" / "session_grades.db"
+        settings = settings_of(watch_roots=(root,), db_path=database, quiet_seconds=_QUIET_SECONDS)
         log.configure(level="error", log_format="auto")
         service = Service(settings, Notifier({}))
         daemon = threading.Thread(target=service.run, name="daemon")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -26,6 +27,17 @@ def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
     """Keep a flag for `read_settings`; one that stands behind a command counts more than before it."""
     if value not in (None, ()):
         ctx.meta.setdefault(_FLAGS, {})[param.name] = value
+
+
+@contextmanager
+def loading() -> Iterator[None]:
+    """Look for no rubbish while modules are loaded, nor later in what they made: all of it stays."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -86,8 +98,9 @@ def asks(command: Callable[..., Any]) -> Callable[..., Any]:
     @settings_options
     @wraps(command)
     def ask(**arguments: Any) -> Any:
-        from grader_daemon import bootstrap  # `--help` must not wait for it
-        from grader_daemon.api.grader import SelfGrader
+        with loading():
+            from grader_daemon import bootstrap  # `--help` must not wait for it
+            from grader_daemon.api.grader import SelfGrader
 
         with SelfGrader(settings=read_settings(), clock=bootstrap.utc_now) as grader, telling_upgrade(grader):
             return command(grader=grader, **arguments)
@@ -102,7 +115,8 @@ def reads(command: Callable[..., Any]) -> Callable[..., Any]:
     @fleet_option
     @wraps(command)
     def ask(**arguments: Any) -> Any:
-        from grader_daemon.cli.reading import grader_of  # `--help` must not wait for it
+        with loading():
+            from grader_daemon.cli.reading import grader_of  # `--help` must not wait for it
 
         with grader_of(read_settings()) as grader, telling_upgrade(grader):
             return command(grader=grader, **arguments)
@@ -138,8 +152,9 @@ def quietly_read_settings(**flags: Any) -> Settings:
     Raises:
         ConfigurationError: one is wrong.
     """
-    from grader_daemon.cli.times import show_times_in  # `--help` must not wait for it
-    from grader_daemon.settings import load_settings
+    with loading():
+        from grader_daemon.cli.times import show_times_in  # `--help` must not wait for it
+        from grader_daemon.settings import load_settings
 
     given = click.get_current_context().meta.get(_FLAGS, {})
     settings = load_settings(**{**given, **flags})

@@ -1,15 +1,18 @@
 from __future__ import annotations
 
 import os
+import re
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from grader_daemon.api.service_fit import environment_for_others
 from grader_daemon.errors import ConfigurationError
-from grader_daemon.settings import load_settings
+from grader_daemon.settings import Settings, load_settings, settings_in, settings_of
 
 
 @pytest.fixture(autouse=True)
@@ -605,3 +608,80 @@ def test_scores_may_go_there(given: dict[str, str]) -> None:
 def test_scores_may_not_go_there(given: dict[str, str], said: str) -> None:
     with pytest.raises(ConfigurationError, match=said):
         load_settings(**given)
+
+
+# -- what the settings library would do otherwise ----------------------------------------------------------------------
+
+
+def test_capitals_win_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable, value in (("GRADER_QUEUE_SIZE", "7"), ("grader_queue_size", "8"), ("Grader_Batch_Sessions", "9")):
+        monkeypatch.setenv(variable, value)
+    settings = load_settings()
+    assert (settings.queue_size, settings.batch_sessions) == (7, 9)
+    assert settings.given.said_by("batch_sessions") == "environment Grader_Batch_Sessions"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        pytest.param("Queue_Size = 5", "no setting 'Queue_Size'; did you mean queue_size?", id="capitals"),
+        pytest.param('_env_file = "mine.env"', "no setting '_env_file'", id="parameter-of-the-library"),
+        pytest.param("reading = 5", "no setting 'reading'", id="what-the-library-is-handed"),
+    ],
+)
+def test_keys_of_the_file_are_settings_as_they_are_written(home: Path, text: str, words: str) -> None:
+    configure(home, text)
+    with pytest.raises(ConfigurationError, match=re.escape(words)):
+        load_settings()
+
+
+@pytest.mark.parametrize("name", ["Queue_Size", "_env_file", "_case_sensitive", "reading"])
+def test_flags_are_settings_as_they_are_named(name: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"there is no setting '{name}'"):
+        load_settings(config=None, **{name: 1})
+
+
+def test_a_file_of_variables_is_not_read(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(home)
+    (home / ".env").write_text("GRADER_QUEUE_SIZE=7")
+    assert load_settings().queue_size == 10_000
+
+
+@pytest.mark.parametrize("make", [load_settings, settings_of, lambda: settings_in(Path("/x.toml"), {})])
+def test_the_variable_that_writes_secrets_into_the_log_is_refused(
+    monkeypatch: pytest.MonkeyPatch, make: Callable[[], Settings]
+) -> None:
+    monkeypatch.setenv("PYDANTIC_SETTINGS_DEBUG", "1")
+    with pytest.raises(ConfigurationError, match=r"PYDANTIC_SETTINGS_DEBUG is set, .*secrets too: unset it"):
+        make()
+
+
+@pytest.mark.parametrize("kind", ["folder", "unreadable"])
+def test_a_file_that_cannot_be_read_is_told(home: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = configure(home, "queue_size = 7")
+    if kind == "folder":
+        path.unlink()
+        path.mkdir()
+    else:
+        monkeypatch.setattr(Path, "read_text", Mock(side_effect=PermissionError(13, "Permission denied")))
+    with pytest.raises(ConfigurationError, match=re.escape(str(path))):
+        load_settings()
+
+
+def test_settings_of_values_alone_ask_neither_environment_nor_file(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    configure(home, "quiet_seconds = 3")
+    monkeypatch.setenv("GRADER_QUEUE_SIZE", "7")
+    settings = settings_of(batch_sessions=9)
+    assert (settings.batch_sessions, settings.queue_size, settings.quiet_seconds) == (9, 10_000, 2.0)
+    assert settings_in(home / "x.toml", {"queue_size": 8}).queue_size == 8
+    assert load_settings().model_copy(update={"batch_sessions": 9}).queue_size == 7
+
+
+def test_settings_that_are_made_by_hand_ask_all_sources(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    configure(home, "quiet_seconds = 3\nqueue_size = 5")
+    monkeypatch.setenv("GRADER_QUEUE_SIZE", "7")
+    flags: dict[str, Any] = {"batch_sessions": 9}
+    for settings in (Settings(**flags), Settings.model_validate(flags)):
+        assert (settings.batch_sessions, settings.queue_size, settings.quiet_seconds) == (9, 7, 3.0)
+        with pytest.raises(ValueError, match="only settings of load_settings"):
+            _ = settings.given
