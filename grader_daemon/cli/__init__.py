@@ -19,7 +19,7 @@ import click
 
 from grader_daemon._version import __version__
 from grader_daemon.cli import output
-from grader_daemon.cli.options import Group, fleet_option, settings_options
+from grader_daemon.cli.options import Group, fleet_option, loading, settings_options
 from grader_daemon.errors import ConfigurationError, GraderError, NoDatabaseError, OutputError
 from grader_daemon.setting_sources import TRACEBACK_VARIABLE, meant
 from grader_daemon.wings import WINGS
@@ -100,7 +100,8 @@ class _Commands(Group):
         if cmd_name not in _COMMANDS:
             return None
         module, _, name = _COMMANDS[cmd_name][0].partition(":")
-        command = getattr(import_module(module), name or "command")
+        with loading():
+            command = getattr(import_module(module), name or "command")
         assert isinstance(command, click.Command)
         return command
 

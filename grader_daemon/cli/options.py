@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from grader_daemon.settings import Settings
 
 _FLAGS = "grader_daemon.flags"
+_PLUGINS = "PYDANTIC_DISABLE_PLUGINS"
 _LARGEST = 1_000_000_000
 
 
@@ -31,13 +33,22 @@ def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Look for no rubbish while modules are loaded, nor later in what they made: all of it stays."""
+    """Load modules without looking for rubbish, nor later in what they made, which stays, nor for plugins of pydantic.
+
+    Plugins that other packages bring would be handed every setting, secrets too. Each look is a twentieth of a command.
+    """
+    before = os.environ.get(_PLUGINS)
+    os.environ[_PLUGINS] = "__all__"
     gc.disable()
     try:
         yield
     finally:
         gc.freeze()
         gc.enable()
+        if before is None:
+            del os.environ[_PLUGINS]
+        else:
+            os.environ[_PLUGINS] = before
 
 
 def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -156,8 +167,8 @@ def quietly_read_settings(**flags: Any) -> Settings:
         from grader_daemon.cli.times import show_times_in  # `--help` must not wait for it
         from grader_daemon.settings import load_settings
 
-    given = click.get_current_context().meta.get(_FLAGS, {})
-    settings = load_settings(**{**given, **flags})
+        given = click.get_current_context().meta.get(_FLAGS, {})
+        settings = load_settings(**{**given, **flags})  # pydantic makes its checks when they are used first
     show_times_in(settings.zone)
     return settings
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -95,6 +96,32 @@ def test_a_folder_without_sessions_does_not_load_how_they_are_read(known_home: P
 @pytest.mark.usefixtures("known_home")
 def test_nobody_looks_for_rubbish_in_a_process_that_ends() -> None:
     assert _ended("list")["frozen"] > 0
+
+
+_PLUGIN = "import os, pathlib; pathlib.Path(os.environ['HOME'], 'handed').touch()"
+
+
+@pytest.mark.parametrize("arguments", [("list",), ("status",), ("config", "show"), ("doctor",)], ids=" ".join)
+def test_no_plugin_of_another_package_is_handed_the_settings(
+    known_home: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+) -> None:
+    place = tmp_path_factory.mktemp("installed")
+    (place / "curious.py").write_text(f"{_PLUGIN}\nplugin = None\n")
+    (place / "curious-1.dist-info").mkdir()
+    (place / "curious-1.dist-info/entry_points.txt").write_text("[pydantic]\ncurious = curious:plugin\n")
+    (place / "curious-1.dist-info/METADATA").write_text("Name: curious\nVersion: 1\n")
+    monkeypatch.setenv("PYTHONPATH", f"{place}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    monkeypatch.setenv("PYTHONSAFEPATH", "1")
+
+    _ended(*arguments)
+
+    assert not (known_home / "handed").exists()
+    asked = "from grader_daemon.settings import load_settings; load_settings()"
+    subprocess.run([sys.executable, "-c", asked], capture_output=True, check=False, timeout=60)
+    assert (known_home / "handed").exists(), "the plugin of this test is one"
 
 
 _WITHOUT_PSYCOPG = "import sys; sys.modules['psycopg'] = None\nfrom grader_daemon.cli import main\nmain()"
