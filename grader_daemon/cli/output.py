@@ -270,24 +270,16 @@ def progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
     if not sys.stderr.isatty() or not total:
         yield lambda _: None
         return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True)) as bar:
-        task = bar.add_task(title, total=total)
-        yield lambda count: bar.advance(task, count)
+    with click.progressbar(length=total, label=title, file=sys.stderr, show_pos=True) as bar:
+        yield bar.update
 
 
 @contextmanager
 def busy(title: str) -> Iterator[None]:
-    """Show on standard error that something takes a while, if that is a terminal."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status(title):
-        yield
+    """Say on standard error that something takes a while, if that is a terminal."""
+    if sys.stderr.isatty():
+        click.echo(title, err=True)
+    yield
 
 
 def said(given: Feedback) -> str:

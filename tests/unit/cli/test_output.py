@@ -102,6 +102,25 @@ def test_a_terminal_is_told_what_takes_a_while(monkeypatch: pytest.MonkeyPatch) 
     assert "Learning" in told.getvalue()
 
 
+def test_a_terminal_is_shown_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = Terminal()
+    monkeypatch.setattr(sys, "stderr", told)
+
+    with output.progress("Grading", 40) as advance:
+        advance(10)
+        advance(30)
+
+    assert told.getvalue().startswith("\r\x1b[?25lGrading")
+    assert "40/40" in told.getvalue()
+
+
+def test_a_pipe_is_shown_no_progress(capsys: pytest.CaptureFixture[str]) -> None:
+    with output.progress("Grading", 40) as advance:
+        advance(40)
+
+    assert capsys.readouterr().err == ""
+
+
 def test_a_pipe_is_not(capsys: pytest.CaptureFixture[str]) -> None:
     with output.busy("Learning"):
         pass

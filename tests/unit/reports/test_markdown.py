@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from markdown_it import MarkdownIt  # rich brings it
+from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from grader_daemon.domain.insight import WeeklyReport
