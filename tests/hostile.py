@@ -349,10 +349,12 @@ _REST = (
 )
 
 
-def cuts() -> Iterator[tuple[str, Kind]]:
-    """Yield files that stop somewhere: one of these pieces again and again from each place, and no end."""
-    for place, before in _BEFORE.items():
-        yield from ((f"{place}-{piece!a}", _from(before, piece)) for piece in _REST)
+CUT_AT = tuple(_BEFORE)
+
+
+def cuts(place: str) -> Iterator[tuple[str, Kind]]:
+    """Yield files that stop somewhere: each piece again and again from a place, and no end."""
+    return ((f"{place}-{piece!a}", _from(_BEFORE[place], piece)) for piece in _REST)
 
 
 def _from(before: bytes, piece: bytes) -> Kind:

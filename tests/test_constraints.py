@@ -5,8 +5,9 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-import pytest
 from packaging.requirements import Requirement
+
+from tests.tables import for_each
 
 _ROOT = Path(__file__).parent.parent
 _LOCKED = dict(
@@ -18,7 +19,7 @@ _INSTALLED = [line for extra in ("archive", "parquet", "test") for line in _OPTI
 _DIRECT = [*_PROJECT["dependencies"], *(line for line in _INSTALLED if not line.startswith(_PROJECT["name"]))]
 
 
-@pytest.mark.parametrize("line", _DIRECT)
+@for_each("line", _DIRECT)
 def test_every_dependency_has_a_version_of_its_range(line: str) -> None:
     requirement = Requirement(line)
 

@@ -16,9 +16,10 @@ from tests.reference.blocks import renewed
 from tests.reference.commands import EXAMPLES
 from tests.reference.database import TABLES
 from tests.reference.pages import ROOT, written
+from tests.tables import for_each
 
 
-@pytest.mark.parametrize(("path", "text"), [pytest.param(*each, id=each[0].name) for each in written().items()])
+@for_each(("path", "text"), lambda: written().items())
 def test_page_says_what_the_code_says(path: Path, text: str) -> None:
     is_fresh = path.exists() and path.read_text("utf-8") == text
 
@@ -35,7 +36,7 @@ def test_every_command_has_an_example() -> None:
     assert list(EXAMPLES) == program.list_commands(click.Context(program))
 
 
-@pytest.mark.parametrize("example", [example for each in EXAMPLES.values() for example in each])
+@for_each("example", [example for each in EXAMPLES.values() for example in each])
 def test_example_of_a_command_is_one_that_the_command_takes(
     example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from grader_daemon.domain.analysis import CallStatus, SessionState
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import ASSISTANT, Session, SessionKind, Skipped, SkipReason, total_usage
 from grader_daemon.sources.claude_code.project_files import ClaudeCode
+from tests.tables import for_each
 
 SAMPLES = Path(__file__).parents[3] / "shared" / "data" / "sources"
 EXPECTED = sorted(SAMPLES.glob("claude_code/*/*/EXPECTED.json"))
@@ -100,10 +102,13 @@ def name_of(path: Path) -> str:
     return "/".join(path.parts[-3:-1])
 
 
-@pytest.fixture(params=[path for path in EXPECTED if name_of(path) not in NOT_A_SESSION], ids=name_of)
-def sample(request: pytest.FixtureRequest) -> Sample:
-    """Each sample that holds a session."""
-    return load(request.param)
+@cache
+def samples() -> list[Sample]:
+    """Return each sample that holds a session."""
+    return [load(path) for path in EXPECTED if name_of(path) not in NOT_A_SESSION]
+
+
+each_sample = for_each("sample", samples, ids=lambda sample: sample.name)
 
 
 def test_all_samples_are_here() -> None:
@@ -111,6 +116,7 @@ def test_all_samples_are_here() -> None:
     assert len(PUBLIC) == 7
 
 
+@each_sample
 def test_messages_calls_and_final_text_are_what_the_server_saw(sample: Sample) -> None:
     answers = [message for message in sample.session.messages if message.role == ASSISTANT]
     calls = [call for answer in answers for call in answer.tool_calls or ()]
@@ -121,6 +127,7 @@ def test_messages_calls_and_final_text_are_what_the_server_saw(sample: Sample) -
     assert {"answers": len(answers), "calls": len(calls), "final": final} == wanted
 
 
+@each_sample
 def test_each_outcome_is_what_the_server_saw(sample: Sample) -> None:
     truth = {call["id"]: call["truth"] for call in sample.expected["calls"]}
     for index, outcome in sample.session.reported.items():
@@ -130,6 +137,7 @@ def test_each_outcome_is_what_the_server_saw(sample: Sample) -> None:
             assert outcome.exit_code == 1
 
 
+@each_sample
 def test_tokens_are_those_on_the_wire(sample: Sample) -> None:
     usage = total_usage(sample.session.usage)
     read = sum(filter(None, (usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens)))
@@ -138,6 +146,7 @@ def test_tokens_are_those_on_the_wire(sample: Sample) -> None:
     assert {"read": read, "written": usage.output_tokens or 0} == wanted
 
 
+@each_sample
 def test_the_end_is_what_happened(sample: Sample) -> None:
     ending = sample.session.ending
     if sample.name in SILENT:
@@ -150,10 +159,12 @@ def test_the_end_is_what_happened(sample: Sample) -> None:
         assert ending.state is (SessionState.OPEN if sample.name in GOING_ON else SessionState.COMPLETE)
 
 
+@each_sample
 def test_nothing_is_taken_back_where_nobody_did(sample: Sample) -> None:
     assert sample.session.taken_back == ()
 
 
+@each_sample
 def test_sub_agents_are_told_apart(sample: Sample) -> None:
     children = [other for other in sample.others if isinstance(other, Session)]
     side_calls = [other.reason for other in sample.others if isinstance(other, Skipped)]
@@ -170,6 +181,7 @@ def test_sub_agents_are_told_apart(sample: Sample) -> None:
         assert last == {"Hello from child A.", "Child B: the command failed."}
 
 
+@each_sample
 def test_money_is_what_the_agent_noted(sample: Sample) -> None:
     """Its own report names the sum of the last run, which of a resumed session is not all."""
     noted = sample.session.cost_usd

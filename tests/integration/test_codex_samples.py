@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from grader_daemon.domain.session import ASSISTANT, Session, Skipped, SkipReason
 from grader_daemon.domain.unit import Unit
 from grader_daemon.sources.codex.rollout_files import CodexRollouts
 from grader_daemon.sources.session_files import Parsed
+from tests.tables import for_each
 
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "sources"
 SAMPLES = sorted((SHARED / "codex").glob("*/*/EXPECTED.json"))
@@ -59,6 +61,7 @@ def parse(path: Path) -> Parsed:
     return CodexRollouts(limits=Limits()).parse(path.read_bytes(), Unit("codex", str(path)))
 
 
+@cache
 def sample(expected_file: Path) -> tuple[str, dict[str, Any], Session]:
     expected = json.loads(expected_file.read_text())
     (rollout,) = expected_file.parent.glob("sessions/*/*/*/*.jsonl")
@@ -71,7 +74,7 @@ def name_of(expected_file: Path) -> str:
     return "-".join(expected_file.parts[-3:-1])
 
 
-@pytest.mark.parametrize("expected_file", SAMPLES, ids=name_of)
+@for_each("expected_file", SAMPLES, ids=name_of)
 def test_a_sample_has_the_answers_calls_and_words_that_were_served(expected_file: Path) -> None:
     name, expected, session = sample(expected_file)
     answers = [message for message in session.messages if message.role == ASSISTANT]
@@ -85,7 +88,7 @@ def test_a_sample_has_the_answers_calls_and_words_that_were_served(expected_file
     assert last.startswith(LAST_WORDS.get(name, expected["final_text"]) or "")
 
 
-@pytest.mark.parametrize("expected_file", SAMPLES, ids=name_of)
+@for_each("expected_file", SAMPLES, ids=name_of)
 def test_the_outcomes_of_a_sample_are_those_that_were_served(expected_file: Path) -> None:
     name, expected, session = sample(expected_file)
     truth = {call["id"]: call["truth"] for call in expected["calls"]}
@@ -99,7 +102,7 @@ def test_the_outcomes_of_a_sample_are_those_that_were_served(expected_file: Path
         assert status in ({STATUS[name, noted]} if (name, noted) in STATUS else OUTCOMES[noted]), (call_id, noted)
 
 
-@pytest.mark.parametrize("expected_file", SAMPLES, ids=name_of)
+@for_each("expected_file", SAMPLES, ids=name_of)
 def test_the_tokens_of_a_sample_are_those_that_were_served(expected_file: Path) -> None:
     name, expected, session = sample(expected_file)
     used = total_usage(session.usage)

@@ -27,6 +27,7 @@ from grader_daemon.storage.records import GradeFilter
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import MAX_BYTES, Clock
 from tests.strategies import NOW
+from tests.tables import for_each
 from tests.units import hermes, units
 
 SAMPLES = Path(__file__).parents[3] / "shared" / "data" / "hermes"
@@ -240,7 +241,7 @@ def test_every_file_is_accounted_for() -> None:
     assert ignored == OTHERS
 
 
-@pytest.mark.parametrize(("name", "row"), [pytest.param(name, row, id=name) for name, row in EXPECTED.items()])
+@for_each(("name", "row"), [pytest.param(name, row, id=name) for name, row in EXPECTED.items()])
 def test_a_session_has_the_grade_that_reading_it_gives(name: str, row: Row, rules: Rules) -> None:
     grade = graded(name, rules)
     assert row == Row(

@@ -18,6 +18,7 @@ from grader_daemon.domain.analysis import Analysis
 from grader_daemon.domain.session import FunctionCall, Message, ToolCall
 from grader_daemon.rules import load_rules
 from tests.strategies import answer, session, user
+from tests.tables import for_each
 
 CASES = [
     json.loads(line)
@@ -53,7 +54,7 @@ def analysed(case: dict[str, Any], analyzer: Analyzer) -> tuple[Analysis, int]:
     return analyzer.analyze(whole), 2 + 2 * len(before)
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in CASES])
+@for_each("case", [pytest.param(case, id=case["id"]) for case in CASES])
 def test_a_result_means_what_its_command_makes_of_it(case: dict[str, Any], analyzer: Analyzer) -> None:
     found, index = analysed(case, analyzer)
 
@@ -62,7 +63,7 @@ def test_a_result_means_what_its_command_makes_of_it(case: dict[str, Any], analy
     assert said == case["is"]
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in CASES])
+@for_each("case", [pytest.param(case, id=case["id"]) for case in CASES])
 def test_only_what_is_no_probe_is_an_error(case: dict[str, Any], analyzer: Analyzer) -> None:
     found, index = analysed(case, analyzer)
 

@@ -15,6 +15,7 @@ import pytest
 from grader_daemon.analysis import Analyzer
 from grader_daemon.rules import load_rules
 from tests.strategies import answer, session, user
+from tests.tables import for_each
 from tests.unit.analysis.test_failure_semantics import round_of
 
 CASES = [
@@ -28,7 +29,7 @@ def analyzer() -> Analyzer:
     return Analyzer(load_rules())
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in CASES])
+@for_each("case", [pytest.param(case, id=case["id"]) for case in CASES])
 def test_a_session_has_these_failures_and_claims(case: dict[str, Any], analyzer: Analyzer) -> None:
     rounds = [message for number, made in enumerate(case["calls"]) for message in round_of(made, number)]
 

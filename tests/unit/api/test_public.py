@@ -43,6 +43,7 @@ from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import SessionWriter
 from tests.database_writer import DatabaseWriter
 from tests.strategies import grade, json_answer, json_user
+from tests.tables import for_each
 from tests.units import unit
 
 MESSAGES = [json_user("Fix the parser"), json_answer("Done: the parser is fixed, and all tests pass.")]
@@ -79,7 +80,7 @@ def methods() -> dict[str, types.FunctionType]:
     }
 
 
-@pytest.mark.parametrize("name", methods())
+@for_each("name", methods())
 def test_what_a_method_takes_and_gives_is_public(name: str) -> None:
     method = methods()[name]
     public = {each: getattr(grader_daemon, each) for each in grader_daemon.__all__}

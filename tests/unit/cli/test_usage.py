@@ -7,6 +7,7 @@ import click
 import pytest
 
 from grader_daemon import __version__, cli
+from tests.tables import for_each
 from tests.unit.cli.conftest import Run
 
 Words = tuple[str, ...]
@@ -110,7 +111,7 @@ def test_a_group_alone_shows_its_help(home: Path, run: Run, group: str) -> None:
     assert run(home, group) == run(home, group, "--help")
 
 
-@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+@for_each("words", COMMANDS, ids=" ".join)
 def test_help_has_words_for_people(words: Words) -> None:
     """Not the names of types of a library."""
     command = COMMANDS[words]

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader_daemon.log.events import EVENTS, sentence
+from tests.tables import for_each
 
 AT = datetime(2026, 11, 22, 15, 26, 59, 491265, tzinfo=UTC)
 
@@ -19,7 +20,7 @@ ALERT = {
 }
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("event", "said"),
     [
         pytest.param(

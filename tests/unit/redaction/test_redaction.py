@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from grader_daemon.redaction import MARK, SECRETS, SECRETS_AND_ADDRESSES, public_id
 from tests.redaction_set import ORDINARY_LINES, Sample, held_out, is_gone, labelled, ordinary_texts, words_hit
 from tests.strategies import texts
+from tests.tables import for_each
 from tests.timing import cpu_seconds, is_done_within
 from tests.unseen_secrets import CARRIERS as UNSEEN_CARRIERS
 from tests.unseen_secrets import HARMLESS, Kind
@@ -105,7 +106,7 @@ PATHS = (
 )
 
 
-@pytest.mark.parametrize("line", [*ORDINARY_LINES, *HARMLESS, *PATHS])
+@for_each("line", [*ORDINARY_LINES, *HARMLESS, *PATHS])
 def test_ordinary_lines_stay_as_they_are(line: str) -> None:
     assert redact(line) == line
 
@@ -264,7 +265,7 @@ def test_secrets_are_redacted_with_addresses_too() -> None:
 # -- beginnings --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", UNSEEN_KINDS, ids=[kind.name for kind in UNSEEN_KINDS])
+@for_each("kind", UNSEEN_KINDS, ids=lambda kind: kind.name)
 def test_where_a_beginning_ends_in_a_secret_nothing_of_it_is_given(kind: Kind) -> None:
     text = f"Look: {kind.text} {'and so on ' * 100}"
     whole = redact(text)
@@ -315,7 +316,7 @@ def test_any_other_id_is_what_can_be_shown_and_a_digest(session_id: str, begins:
     assert public_id(session_id) == shown
 
 
-@pytest.mark.parametrize("kind", UNSEEN_KINDS, ids=[kind.name for kind in UNSEEN_KINDS])
+@for_each("kind", UNSEEN_KINDS, ids=lambda kind: kind.name)
 def test_what_is_found_in_a_text_is_not_in_an_id(kind: Kind) -> None:
     session_id = f"{kind.text[:200]} end"
 
@@ -393,7 +394,7 @@ HOSTILE_UNITS = (
 )
 
 
-@pytest.mark.parametrize("unit", HOSTILE_UNITS)
+@for_each("unit", HOSTILE_UNITS)
 def test_any_text_takes_linear_time(unit: str) -> None:
     short, long = unit * (8_000 // len(unit)), unit * (48_000 // len(unit))
 

@@ -26,6 +26,7 @@ from grader_daemon.reports.block_kinds import (
     Table,
 )
 from grader_daemon.reports.blocks import blocks_of, output_blocks
+from tests.tables import for_each
 
 HUNK = "@@ -1,2 +1,2 @@\n same\n-old\n+new"
 HEAD, SAME, REMOVED, ADDED = LineKind.HEAD, LineKind.SAME, LineKind.REMOVED, LineKind.ADDED
@@ -57,7 +58,7 @@ def table(headings: Sequence[str], *rows: Sequence[str]) -> Table:
     return Table(tuple(map(plain, headings)), tuple(tuple(map(plain, row)) for row in rows))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("written", "blocks"),
     [
         pytest.param("", [], id="nothing"),

@@ -10,11 +10,11 @@ from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.errors import ParseError, UnfinishedFileError
 from grader_daemon.sources.hermes.snapshot import claims, companion, parse
-from tests.hostile import cuts
+from tests.hostile import CUT_AT, Kind, cuts
 from tests.strategies import SESSION_ID, document, file_contents, json_answer, json_round, json_user
+from tests.tables import for_each
 from tests.timing import is_done_within
 
-CUTS = dict(cuts())
 PATH = f"/s/sessions/session_{SESSION_ID}.json"
 WHOLE = document([json_user(), *json_round(), json_answer("Größe 漢字 is done.")])
 
@@ -237,9 +237,9 @@ def test_more_values_than_allowed_are_refused_before_they_are_decoded(value: str
         parse(many(1100, value), PATH, limits=limits)
 
 
-@pytest.mark.parametrize("kind", CUTS)
-def test_values_are_counted_in_linear_time_wherever_a_file_is_cut(kind: str) -> None:
-    content = b'{"x": "' + b"," * 1000 + b'", "y": ' + CUTS[kind](40_000)
+@for_each("kind", [pytest.param(kind, id=name) for place in CUT_AT for name, kind in cuts(place)])
+def test_values_are_counted_in_linear_time_wherever_a_file_is_cut(kind: Kind) -> None:
+    content = b'{"x": "' + b"," * 1000 + b'", "y": ' + kind(40_000)
 
     def read() -> None:
         with pytest.raises(ParseError):

@@ -6,6 +6,7 @@ from hypothesis import given
 from grader_daemon.analysis.claims.extract import EXAMINED_CHARACTERS, MOST_CLAIMS, find_claims
 from grader_daemon.domain.claims import ClaimKind
 from tests.strategies import texts
+from tests.tables import for_each
 from tests.timing import is_done_within
 
 FENCE = "```"
@@ -15,7 +16,7 @@ def claimed(answer: str) -> list[tuple[str, str | None]]:
     return [(said.kind.value, said.subject) for said in find_claims(answer)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("answer", "expected"),
     [
         pytest.param("I've written `x.py`.", ["x.py"], id="i-have-written"),
@@ -121,7 +122,7 @@ def test_a_claim_about_tests_names_their_file() -> None:
     assert claimed("All 66 tests in `tests/test_a.py` pass") == [("tests_passed", "tests/test_a.py")]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("answer", "expected"),
     [
         pytest.param("The bug is fixed.", [("bug_fixed", None)], id="is-fixed"),

@@ -13,6 +13,7 @@ from grader_daemon.domain.claims import Claim, ClaimKind, Support
 from grader_daemon.domain.session import FunctionCall, Message, ReportedOutcome, Session, ToolCall
 from grader_daemon.rules import load_rules
 from tests.strategies import WORKED, answer, rounds, session, sessions, user
+from tests.tables import for_each
 from tests.timing import cpu_seconds, is_done_within
 
 WROTE = '{"bytes_written": 3, "error": null}'
@@ -64,7 +65,7 @@ PASSED = "All 12 tests pass."
 FIXED = "The bug is fixed."
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("steps", "expected"),
     [
         pytest.param([write("out/a.py")], ("verified", (2,)), id="written-by-a-tool"),
@@ -242,7 +243,7 @@ def test_a_file_that_is_only_said_to_be_somewhere_is_not_contradicted_by_silence
     assert verdict("The file out/a.py was created", read()) == ("unsupported", ())
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("steps", "expected"),
     [
         pytest.param([shell("pytest -q", GREEN)], ("verified", (2,)), id="green"),
@@ -341,7 +342,7 @@ def test_a_bug_that_was_claimed_to_be_fixed(steps: list[Step], expected: tuple[s
     assert verdict(FIXED, *steps) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("said", "steps", "expected"),
     [
         pytest.param("I committed it.", [shell("git commit -m x")], ("verified", (2,)), id="committed"),

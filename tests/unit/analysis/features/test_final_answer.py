@@ -7,6 +7,7 @@ import pytest
 from grader_daemon.domain.session import Message
 from tests.feature_values import calling, value_of
 from tests.strategies import answer, result, user
+from tests.tables import for_each
 
 PERSON = user("Who wrote the book Dune?")
 COUNT = user("How many moons has Mars?")
@@ -18,7 +19,7 @@ def case(name: str, expected: float, *messages: Message, because: str) -> object
     return pytest.param(name, messages, expected, id=f"{name}-{because}")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "messages", "expected"),
     [
         case("final_marked", 1, PERSON, answer("I know.\n\nAnswer: Herbert"), because="behind-a-word"),

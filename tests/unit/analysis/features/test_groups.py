@@ -8,6 +8,7 @@ import pytest
 from grader_daemon.domain.session import TOOL, Message
 from tests.feature_values import FAILED, calling, value_of
 from tests.strategies import WORKED, answer, call, result, rounds, user
+from tests.tables import for_each
 
 ASK = user("What is it?")
 WORK = user("Fix the script in the repository")
@@ -234,7 +235,7 @@ CONVERSATION = [
 ]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "messages", "expected"),
     [*ENDING, *TROUBLE, *REPETITION, *ACTIVITY, *CHANGES, *SERVICES, *SPECIFICS, *STYLE, *CONVERSATION],
 )

@@ -7,6 +7,7 @@ import pytest
 from grader_daemon.domain.session import Message
 from tests.feature_values import calling, value_of
 from tests.strategies import answer, result, user
+from tests.tables import for_each
 
 ASK = user("who is Frank of Rome?")
 LOOK = calling("search", '{"query": "it"}')
@@ -26,7 +27,7 @@ def queried(query: str, gave: str = "1") -> list[Message]:
     return [calling("sql", {"command": query}), result(gave)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "messages", "expected"),
     [
         case("missed", 0.5, ASK, *looked("Could not find it.", "It is."), because="said-in-words"),

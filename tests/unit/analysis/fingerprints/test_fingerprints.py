@@ -32,6 +32,7 @@ from grader_daemon.domain.analysis import CallStatus, Category, ErrorSign
 from grader_daemon.domain.rules import Rules
 from tests.calls import family_in
 from tests.strategies import texts
+from tests.tables import for_each
 from tests.timing import is_done_within
 
 _LABELLED = Path(__file__).parents[3] / "data" / "failures.jsonl"
@@ -302,7 +303,7 @@ REPORTS = {
 }
 
 
-@pytest.mark.parametrize(("text", "signal"), [pytest.param(*case, id=name) for name, case in REPORTS.items()])
+@for_each(("text", "signal"), [pytest.param(*case, id=name) for name, case in REPORTS.items()])
 def test_signal_is_the_line_that_names_the_cause(text: str, signal: str) -> None:
     assert signal_of(text) == signal
 
@@ -365,7 +366,7 @@ PLACEHOLDERS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("line", "normal"), [pytest.param(*case, id=name) for name, case in PLACEHOLDERS.items()])
+@for_each(("line", "normal"), [pytest.param(*case, id=name) for name, case in PLACEHOLDERS.items()])
 def test_what_varies_becomes_a_placeholder(line: str, normal: str) -> None:
     assert normalize(line) == normal
 
@@ -476,7 +477,7 @@ def test_both_ends_of_a_long_text_are_looked_at() -> None:
     assert signal_of(output + "Error: in the middle\n" + output) == NO_MESSAGE
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         pytest.param(piece * (1_000_000 // len(piece)), id=name)

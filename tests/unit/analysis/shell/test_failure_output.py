@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from grader_daemon.analysis.shell import Meaning, masked_failure, printed_code, read_line
+from tests.tables import for_each
 from tests.timing import is_done_within
 
 NOTHING = (False, None)
@@ -11,7 +12,7 @@ RED = (True, Meaning.FINDINGS)
 TRACEBACK = "Traceback (most recent call last):\n  x\n"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("command", "output", "told"),
     [
         pytest.param("xxd a | head", "bash: line 1: xxd: command not found", FAILED, id="shell-names-the-program"),

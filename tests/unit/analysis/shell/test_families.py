@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from grader_daemon.analysis.shell import EXAMINED_CHARACTERS
 from tests.calls import Arguments, family_in
 from tests.strategies import texts
+from tests.tables import for_each
 from tests.timing import is_done_within
 
 HERE_DOCUMENT = "cat > job.py <<'EOF'\nimport os\nos.system('rm -r x'); curl\nEOF\npython job.py --once"
@@ -118,7 +119,7 @@ LISTS = {
 }
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("command", "family"),
     [
         pytest.param(command, family, id=name)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from grader_daemon.analysis.shell import Line, Meaning, read_line
 from grader_daemon.analysis.shell.lines import LONGEST_LINE
 from grader_daemon.domain.analysis import Category
+from tests.tables import for_each
 from tests.timing import is_done_within
 
 
@@ -16,7 +17,7 @@ def read(command: str) -> Line:
     return line
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("command", "deciders"),
     [
         pytest.param("make", ["make"], id="one-command"),

@@ -15,6 +15,7 @@ from grader_daemon.domain.analysis import CallStatus, Category
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import ReportedOutcome
 from tests.calls import call
+from tests.tables import for_each
 
 FAILED = CallStatus.FAILURE
 WORKED = CallStatus.SUCCESS
@@ -62,7 +63,7 @@ FRAMES = [pytest.param(frame, id=frame.__name__) for frame in (claude, codex, ol
 
 
 @pytest.mark.parametrize("frame", FRAMES)
-@pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in COMMANDS])
+@for_each("case", [pytest.param(case, id=case["id"]) for case in COMMANDS])
 def test_the_same_result_means_the_same_by_whatever_agent(
     case: dict[str, Any], frame: Callable[[str, int], str], reader: OutcomeReader
 ) -> None:

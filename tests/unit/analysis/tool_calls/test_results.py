@@ -11,6 +11,7 @@ from grader_daemon.domain.analysis import CallStatus, Category
 from grader_daemon.domain.rules import Rules
 from grader_daemon.rules import load_rules
 from tests.strategies import texts, tool_results
+from tests.tables import for_each
 from tests.timing import is_done_within
 
 WORKED = CallStatus.SUCCESS
@@ -40,7 +41,7 @@ def terminal(output: str, code: int) -> str:
     return f'{{"output": "{output}", "exit_code": {code}, "error": null}}'
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("tool", "content"),
     [
         pytest.param("terminal", terminal("hi", 0), id="terminal-ok"),
@@ -136,7 +137,7 @@ def test_successful_results_are_no_failures(reader: ResultReader, tool: str, con
     assert reader.read(tool, content)[:2] == (WORKED, None)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("tool", "content", "category"),
     [
         pytest.param("terminal", terminal("", 1), Category.COMMAND_FAILED, id="exit-code-beside-error-null"),
@@ -341,7 +342,7 @@ def test_what_is_no_failure_of_the_agent_has_an_outcome_of_its_own(
     assert reader.read("terminal", content)[:2] == (outcome, None)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("earlier", "later"),
     [pytest.param(first, second, id=f"{first}-before-{second}") for first, second in combinations(SAYS, 2)],
 )

@@ -11,6 +11,7 @@ from grader_daemon.domain.people import MOST_SIGNALS, SignalKind
 from grader_daemon.domain.session import Message
 from grader_daemon.rules import load_rules
 from tests.strategies import WORKED, answer, call, result, session, user
+from tests.tables import for_each
 from tests.timing import is_done_within
 
 REQUEST = "Fix the date parser in the report module of version 2"
@@ -207,7 +208,7 @@ SAID = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "kind"), [pytest.param(text, kind, id=name) for text, kind, name in SAID])
+@for_each(("text", "kind"), [pytest.param(text, kind, id=name) for text, kind, name in SAID])
 def test_a_message_after_an_answer_tells_what_a_person_thinks(
     reader: SignalReader, text: str, kind: SignalKind | None
 ) -> None:

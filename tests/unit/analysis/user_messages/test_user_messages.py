@@ -9,6 +9,7 @@ from grader_daemon.analysis.user_messages import TaskTypes, digest_of, summarize
 from grader_daemon.domain.rules import Rules
 from grader_daemon.redaction import SECRETS
 from grader_daemon.rules import load_rules
+from tests.tables import for_each
 
 KEYWORDS = {
     "code_review": ["review", "reviews", "reviewed", "reviewing", "code review", "code reviews", "PR", "PRs", "pr"],
@@ -39,7 +40,7 @@ def task_types() -> TaskTypes:
     return TaskTypes(load_rules().task_types)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("keyword", "task_type"),
     [pytest.param(word, kind, id=f"{kind}-{word}") for kind, words in KEYWORDS.items() for word in words],
 )

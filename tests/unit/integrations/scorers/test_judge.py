@@ -23,6 +23,7 @@ from tests.scripted_model import (
     status,
 )
 from tests.strategies import answer, grade, rounds, session, user
+from tests.tables import for_each
 from tests.waiting import PATIENCE_SECONDS
 
 KEY = "sk-of-mine-1234567890"
@@ -202,8 +203,8 @@ _WISHES = [
 ]
 
 
-@pytest.mark.parametrize("wish", _WISHES)
-@pytest.mark.parametrize("place", ["request", "result", "answer", "arguments", "role", "tool"])
+@for_each("wish", _WISHES)
+@for_each("place", ["request", "result", "answer", "arguments", "role", "tool"])
 def test_a_session_cannot_leave_its_frame(wish: str, place: str) -> None:
     base = session(user("Fix it"), *rounds("fine"), answer("Fixed."))
     messages = list(base.messages)

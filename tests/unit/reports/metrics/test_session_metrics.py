@@ -16,6 +16,7 @@ from grader_daemon.reports.metrics.session_metrics import MOST_VALUES, MetricFac
 from tests.metric_texts import complaints, read_classic, read_openmetrics, series, value
 from tests.needs import require_prometheus
 from tests.strategies import NOW
+from tests.tables import for_each
 
 
 def facts(**said: Any) -> MetricFacts:
@@ -64,7 +65,7 @@ EVERYTHING = facts(
 )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "labels", "expected"),
     [
         pytest.param("grader_up", {}, 1, id="it-runs"),

@@ -8,6 +8,7 @@ from grader_daemon.domain.analysis import CallStatus
 from grader_daemon.domain.session import Part, ReportedOutcome
 from grader_daemon.sources.codex.call_results import Result
 from grader_daemon.sources.codex.script_results import Script, read_script, told_of
+from tests.tables import for_each
 from tests.timing import is_done_within
 
 SUCCESS = ReportedOutcome(CallStatus.SUCCESS)
@@ -58,7 +59,7 @@ def test_parts_are_what_was_printed() -> None:
     assert read_script(Part("input_text", HEADER)) == Script(())
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("tools", "script", "told"),
     [
         pytest.param(["exec_command"], Script(("a",)), [Result("a")], id="command-without-a-code"),

@@ -26,6 +26,7 @@ from grader_daemon.storage.sqlite import session_list
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.earlier import LATER, add_migration
 from tests.strategies import NOW, grade, new_grade
+from tests.tables import for_each
 from tests.unit.storage.sqlite.test_rollups import histories
 
 ISSUE = "1-00000000000a"
@@ -166,7 +167,7 @@ def four(store: SqliteStore) -> SqliteStore:
     return store
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("which", "expected"),
     [
         pytest.param(GradeFilter(), "dcba", id="all-newest-first"),
