@@ -22,7 +22,7 @@ import grader_daemon
 
 _DOORS = ("compile", "search", "match", "fullmatch", "split", "findall", "finditer", "sub", "subn")
 _ANCHORED = {"match", "fullmatch"}
-_FOLDER = Path(grader_daemon.__file__).parent
+FOLDER = Path(grader_daemon.__file__).parent
 
 
 class Found(NamedTuple):
@@ -41,7 +41,7 @@ def every_pattern() -> list[Found]:
 
 def _found(path: str, line: int, text: str, in_bytes: bool, flags: int) -> Found:
     pattern = re.compile(text.encode("latin-1") if in_bytes else text, flags)
-    place = f"{Path(path).relative_to(_FOLDER)}:{line}"
+    place = f"{Path(path).relative_to(FOLDER)}:{line}"
     return Found(place, pattern, _how_tried(_read(Path(path)), line))
 
 
@@ -63,7 +63,7 @@ def _how_tried(module: ast.Module, line: int) -> frozenset[str]:
 @cache
 def _uses_everywhere() -> dict[str, set[str]]:
     uses: dict[str, set[str]] = defaultdict(set)
-    for path in _FOLDER.rglob("*.py"):
+    for path in FOLDER.rglob("*.py"):
         for name, methods in _uses(_read(path)).items():
             uses[name] |= methods
     return uses

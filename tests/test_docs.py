@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -27,25 +28,17 @@ from grader_daemon.settings import Settings
 from grader_daemon.storage.sqlite.schema import migrations
 from tests.__main__ import CHECKS
 from tests.documents import PAGES, ROOT, Page, page
+from tests.tables import for_each
 from tests.unseen_secrets import CARRIERS, KINDS
 
 _MOST_BYTES_OF_README = 12_000
-_NAMES = {
-    name
-    for folder in ("grader_daemon", "tests", "systemd", "config")
-    for path in sorted((ROOT / folder).rglob("*"))
-    if path.suffix in {".py", ".toml", ".json", ".sql", ".service"}
-    for name in re.findall(r"\w+", path.read_text("utf-8"))
-}
-"""Every word of the code."""
-
 _PROGRAMS = {"grader-daemon": program, "self-grader": self_grader}
 _COMMAND_NAMES = frozenset(program.list_commands(click.Context(program)) if isinstance(program, click.Group) else ())
 
 _TABLES_OF_KEYS = ("docs/log-events.md", "docs/json.md", "docs/export.md")
 """Their tables also explain keys, of which some have the name of a setting or of a rule."""
 
-_each_page = pytest.mark.parametrize("document", [pytest.param(one, id=one.name) for one in PAGES])
+_each_page = for_each("document", PAGES, ids=lambda one: one.name)
 
 
 @_each_page
@@ -87,7 +80,7 @@ def test_files_of_the_repository_exist(document: Page) -> None:
 def test_names_in_code_stand_in_the_code(document: Page) -> None:
     named = {span for span in document.spans if re.fullmatch(r"_?[a-z][a-z0-9]*(_[a-z0-9]+)+", span)}
 
-    assert sorted(named - _NAMES) == []
+    assert sorted(named - _names()) == []
 
 
 @_each_page
@@ -207,6 +200,18 @@ def test_hooks_before_a_commit_are_the_checks_of_the_test_command() -> None:
 
 def test_changelog_has_a_place_for_what_comes_next() -> None:
     assert "## Unreleased" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+
+
+@cache
+def _names() -> set[str]:
+    """Return every word of the code."""
+    return {
+        name
+        for folder in ("grader_daemon", "tests", "systemd", "config")
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in {".py", ".toml", ".json", ".sql", ".service"}
+        for name in re.findall(r"\w+", path.read_text("utf-8"))
+    }
 
 
 def _commands(document: Page) -> Iterator[str]:

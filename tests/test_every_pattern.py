@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from collections.abc import Sequence
+from functools import cache
 from itertools import groupby
 from random import Random
 from typing import Any
@@ -11,7 +13,7 @@ from typing import Any
 import pytest
 
 from grader_daemon.redaction import SECRETS_AND_ADDRESSES
-from tests.every_pattern import Found, every_pattern
+from tests.every_pattern import FOLDER, Found, every_pattern
 from tests.pumping import Pump, pumps
 from tests.timing import cpu_seconds
 
@@ -22,9 +24,7 @@ _SIZE = 2_500
 _QUICK_SECONDS = 0.005
 """What is faster than that at this size is looked at no closer: one step for each pair of characters takes longer."""
 
-PLACES = {
-    place: list(found) for place, found in groupby(every_pattern(), key=lambda found: found.place.partition(":")[0])
-}
+FOLDERS = sorted(path.parent.name for path in FOLDER.glob("*/__init__.py"))
 
 pytestmark = pytest.mark.no_cover
 
@@ -35,25 +35,39 @@ def test_patterns_of_every_stage_are_found() -> None:
         "analysis/fingerprints/cause_line.py",
         "redaction/forms.py",
         "domain/phrases.py",
-    } <= set(PLACES)
+    } <= set(_places())
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_every_pattern_takes_linear_time(place: str) -> None:
-    chance = Random(place)
-    slow = [
+def test_patterns_stand_in_folders() -> None:
+    assert {place.partition("/")[0] for place in _places()} <= set(FOLDERS)
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_pattern_takes_linear_time(folder: str) -> None:
+    chosen = {place: patterns for place, patterns in _places().items() if place.startswith(f"{folder}/")}
+
+    assert [told for place, patterns in chosen.items() for told in _slow(patterns, Random(place))] == []
+
+
+def _slow(patterns: Sequence[Found], chance: Random) -> list[str]:
+    return [
         f"{found.place}: {found.pattern.pattern!r:.80} on {pump}"
-        for found in PLACES[place]
+        for found in patterns
         for pump in pumps(found.pattern, samples=2, chance=chance)
         if not _is_linear(found, pump)
     ]
-    assert slow == []
 
 
 def test_a_pattern_that_is_not_linear_is_caught() -> None:
     careless = Found("here", re.compile(r'"(?:[^"\\]|\\.)*+"'))
 
     assert not _is_linear(careless, Pump("", r"\"", ""))
+
+
+@cache
+def _places() -> dict[str, list[Found]]:
+    """Return the patterns of each file."""
+    return {place: list(found) for place, found in groupby(every_pattern(), lambda one: one.place.partition(":")[0])}
 
 
 def _is_linear(found: Found, pump: Pump) -> bool:

@@ -9,8 +9,9 @@ from typing import Final
 
 from xdist.scheduler import LoadScopeScheduling
 
-_TOGETHER: Final = ("tests/pages/", "tests/e2e/service/", "tests/e2e/test_archive.py")
-"""A browser and a home; a box with systemd; processes of Dask, which want cores."""
+_TOGETHER: Final = ("tests/pages/", "tests/e2e/service/", "tests/e2e/test_archive.py", "tests/test_every_pattern.py")
+"""A browser and a home; a box with systemd; processes of Dask, which want cores;
+what finds every pattern."""
 
 
 class Groups(LoadScopeScheduling):  # type: ignore[misc]  # without types
