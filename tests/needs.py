@@ -1,6 +1,6 @@
 """What tests need of the machine beside Python: elsewhere they are skipped without it, in CI they fail.
 
-`.ci/run` installs all of it; no test installs anything.
+`.ci/run` installs all of it, `.ci/releases` what only `python -m tests thorough` tries; no test installs anything.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ AGENTS = frozenset(
         "no PostgreSQL 18 is here",
     }
 )
-"""What of others is tried for real where its package can be had; `.ci/run` tries to get it."""
+"""What of others is tried for real where its package can be had; `.ci/run` and `.ci/releases` try to get it."""
 
 _PACKAGES = {
     "setpriv": "util-linux",

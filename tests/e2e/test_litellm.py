@@ -201,6 +201,7 @@ def asked_of_proxy(url: str, text: str, *, times: int) -> Counter[str]:
     return found
 
 
+@pytest.mark.releases
 def test_the_proxy_sends_known_types_to_the_better_model_and_notices_a_new_file(
     server: ScriptedModel, tmp_path: Path
 ) -> None:

@@ -97,7 +97,7 @@ def _push(home: Path, url: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=settings, capture_output=True, text=True, timeout=60, check=False)
 
 
-@pytest.mark.slow
+@pytest.mark.releases
 @pytest.mark.timeout(240)
 def test_a_real_phoenix_keeps_the_scores_of_the_sessions_that_it_knows(tmp_path: Path) -> None:
     require_phoenix()

@@ -11,6 +11,8 @@ from tests.pages.firefox import Firefox, started_firefox
 from tests.pages.served import Served
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.releases  # CI looks at the same pages in a Chromium
+
 _FIRST_LINKS = """
 return [...document.querySelectorAll("main a[href^='" + arguments[0] + "']")].map((one) => one.getAttribute("href"));
 """

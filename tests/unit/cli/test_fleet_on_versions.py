@@ -20,7 +20,12 @@ SETTINGS = Path(".config/grader-daemon/config.toml")
 _UNWATCHED = "grader-daemon: warning: nobody watches this fleet: no alert is raised; grader-daemon fleet watch does\n"
 
 
-@pytest.fixture(params=[None, 16, 17, 18], ids=["of-this-machine", "16", "17", "18"])
+@pytest.fixture(
+    params=[
+        pytest.param(None, id="of-this-machine"),
+        *(pytest.param(version, id=str(version), marks=pytest.mark.releases) for version in (16, 17, 18)),
+    ]
+)
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
     programs = None if request.param is None else require_other_postgres(request.param)
     with serving(programs=programs) as served:
