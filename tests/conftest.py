@@ -26,7 +26,7 @@ from tests import rights
 from tests.leftovers import nothing_left
 from tests.needs import AGENTS, IN_CI, KERNELS
 from tests.strategies import NOW, document
-from tests.telling import Failures, tell_skipped
+from tests.telling import Progress, tell_skipped
 from tests.units import hermes
 
 for number in (signal.SIGINT, signal.SIGQUIT):
@@ -74,9 +74,9 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Name failures as they happen, in the process that prints."""
+    """Name failures as they happen and say how far it is, in the process that prints."""
     if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Failures(config), "failures")
+        config.pluginmanager.register(Progress(config), "progress")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

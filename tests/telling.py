@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from time import monotonic
 from typing import Final
 
 import pytest
@@ -11,21 +12,42 @@ from tests.needs import AGENTS
 
 _SESSIONS: Final = "sessions with known facts, which are not part of a checkout"
 _OF_SESSIONS: Final = ("sample", "recorded sessions", "empty parameter set")
-_OTHERS: Final = "programs of others, which .ci/run gets into .agents"
+_OTHERS: Final = "programs of others, which .ci/run gets into .agents, and .ci/releases those of `thorough`"
 
 
-class Failures:
-    """Names a test as soon as it has failed."""
+_MANY: Final = 1000
+"""Of fewer tests the signs of pytest say enough."""
+
+
+class Progress:
+    """Names a test as soon as it has failed, and says of a long run how far it is and since when."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
+        self._began = monotonic()
+        self._done: set[str] = set()
+        self._tenths = 0
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Print the name of a test that failed; one that is tried again is told at the end."""
         reporter = self._config.pluginmanager.get_plugin("terminalreporter")
-        if report.failed and isinstance(reporter, pytest.TerminalReporter):
+        if not isinstance(reporter, pytest.TerminalReporter):
+            return
+        if report.failed:
             reporter.ensure_newline()
             reporter.write_line(f"FAILED {report.nodeid}", red=True)
+        if report.when == "teardown":
+            self._done.add(str(report.nodeid))
+            self._tell_how_far(reporter)
+
+    def _tell_how_far(self, reporter: pytest.TerminalReporter) -> None:
+        known = reporter._session.testscollected if reporter._session else 0
+        tenths = 10 * len(self._done) // max(known, 1)
+        if known > _MANY and tenths > self._tenths:
+            self._tenths = tenths
+            minutes, seconds = divmod(round(monotonic() - self._began), 60)
+            reporter.ensure_newline()
+            reporter.write_line(f"{len(self._done)} of {known} tests after {minutes}:{seconds:02} minutes")
 
 
 def tell_skipped(reporter: pytest.TerminalReporter) -> None:
