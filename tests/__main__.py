@@ -3,7 +3,7 @@
 ==============================  ======================================================================================
 ``python -m tests fast``        while you work: format, lint, types, contracts, and the unit tests with few examples
 ``python -m tests``             what CI runs: the same and every other test, with coverage; did grading get dearer?
-``python -m tests thorough``    before a release: the same with many examples and long histories
+``python -m tests thorough``    before a release: the same with many examples, long histories, and what others released
 ==============================  ======================================================================================
 """
 
@@ -12,6 +12,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -69,21 +71,21 @@ class _Run(NamedTuple):
 _EVERYTHING = ("-n", str(2 + _CORES), "--dist", "loadscope", *_SECOND_TRY)
 """Two workers more than cores: tests of real processes wait more than they work, and mind no busy machine."""
 
-_USUAL = _Run((*_EVERYTHING, "--cov", "--cov-report="), examples="usual", covered=True)
+_USUAL = _Run((*_EVERYTHING, "-m", "not releases", "--cov", "--cov-report="), examples="usual", covered=True)
 _BY_WORD = {
-    "fast": _Run(("-n", str(_CORES), "-m", "not slow"), examples="few", covered=False, places=_FAST),
+    "fast": _Run(("-n", str(_CORES), "-m", "not slow and not releases"), examples="few", covered=False, places=_FAST),
     "thorough": _Run((*_EVERYTHING, "--timeout=3600"), examples="many", covered=False),
 }
 
 
 def main(arguments: list[str]) -> int:
-    """Run all checks, then the tests; the first that fails ends the run."""
+    """Run all checks, then the tests; what fails ends the run."""
     os.chdir(_ROOT)
     run = _BY_WORD.get(arguments[0], _USUAL) if arguments else _USUAL
     given = arguments if run is _USUAL else arguments[1:]
-    for check in CHECKS:
-        if _call(*check):
-            return 1
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else each of hundreds of processes compiles what it imports
+    if not _hold(CHECKS):
+        return 1
     os.environ["HYPOTHESIS_PROFILE"] = run.examples
     places = () if any(Path(each.partition("::")[0]).exists() for each in given) else run.places
     if _call("pytest", *run.pytest, *given, *places):
@@ -97,6 +99,24 @@ def _coverage() -> int:
     """Report it for the shell of the program, and demand all of it of the core."""
     _call("coverage", "report", "--skip-covered")
     return _call("coverage", "report", f"--include={_CORE}", "--fail-under=100", "--skip-covered")
+
+
+def _hold(checks: Sequence[Sequence[str]]) -> bool:
+    """Run checks beside each other, and print what each said."""
+    with ThreadPoolExecutor(_CORES) as pool:
+        failed = [_printed(check, done) for check, done in zip(checks, pool.map(_done, checks), strict=True)]
+    return not any(failed)
+
+
+def _done(check: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    command = [str(Path(sys.executable).parent / check[0]), *check[1:]]
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+
+
+def _printed(check: Sequence[str], done: subprocess.CompletedProcess[str]) -> int:
+    print("$", *check, flush=True)
+    print(done.stdout, end="", flush=True)
+    return done.returncode
 
 
 def _call(tool: str, *arguments: str) -> int:
