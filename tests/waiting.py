@@ -13,7 +13,7 @@ from typing import TypeVar
 
 Found = TypeVar("Found")
 
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 150.0
 _POLL_SECONDS = 0.01
 
 
