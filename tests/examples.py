@@ -26,3 +26,8 @@ def about(examples: int) -> int:
 def steps(usual: int) -> int:
     """Return how long a history of a state machine may be in this run where the usual one has so many steps."""
     return max(5, usual * settings().stateful_step_count // settings.get_profile("default").stateful_step_count)
+
+
+def repeats(usual: int, *, thorough: int) -> int:
+    """Return how often something is done again in this run that shows the more the longer it goes on."""
+    return thorough if settings().max_examples >= settings.get_profile("many").max_examples else usual

@@ -88,6 +88,7 @@ def terminal(home: Path) -> Iterator[Terminal]:
         server.wait()
 
 
+@pytest.mark.releases
 def test_sessions_appear_as_they_end_with_failures_and_tokens(terminal: Terminal, start_daemon: StartDaemon) -> None:
     daemon = start_daemon()
     terminal.run("success")

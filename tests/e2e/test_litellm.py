@@ -121,7 +121,11 @@ def test_the_router_sends_known_types_to_the_better_model(server: ScriptedModel,
 
 @pytest.mark.parametrize(
     "content",
-    [pytest.param(None, id="missing"), pytest.param("{", id="broken"), pytest.param("stale", id="stale")],
+    [
+        pytest.param(None, id="missing", marks=pytest.mark.releases),
+        pytest.param("{", id="broken", marks=pytest.mark.releases),
+        pytest.param("stale", id="stale"),
+    ],
 )
 def test_the_router_goes_on_without_a_file_that_can_be_used(
     server: ScriptedModel, tmp_path: Path, content: str | None
@@ -138,6 +142,7 @@ def test_the_router_goes_on_without_a_file_that_can_be_used(
     assert set(answers) == BOTH
 
 
+@pytest.mark.releases
 @pytest.mark.parametrize(
     ("options", "answer"),
     [

@@ -88,9 +88,9 @@ asyncio.run(main())
 @pytest.mark.parametrize(
     ("mode", "version", "server"),
     [
-        pytest.param("legacy", "2025-11-25", "grader-daemon", id="agreed-on"),
+        pytest.param("legacy", "2025-11-25", "grader-daemon", id="agreed-on", marks=pytest.mark.releases),
         pytest.param("auto", "2026-07-28", "grader-daemon", id="discovered"),
-        pytest.param("2026-07-28", "2026-07-28", None, id="named"),
+        pytest.param("2026-07-28", "2026-07-28", None, id="named", marks=pytest.mark.releases),
     ],
 )
 def test_the_official_client_is_answered(known: Path, mode: str, version: str, server: str | None) -> None:

@@ -23,11 +23,12 @@ from tests.e2e.faults.held import HeldReading
 from tests.e2e.faults.load import Load, assert_nothing_lost_or_twice, harmless, integrity, wait_until_caught_up
 from tests.e2e.faults.transactions import in_transaction, uncommitted_pages
 from tests.e2e.session_files import path_of, turns, write, write_many
+from tests.examples import repeats
 from tests.waiting import wait_until
 
-ROUNDS = 201
+ROUNDS = repeats(60, thorough=201)
 MOST_ROUNDS = 3 * ROUNDS
-IN_TRANSACTIONS = 40
+IN_TRANSACTIONS = ROUNDS // 5
 LONGEST_LIFE = 1.5
 """Of a daemon, by the time that it takes to its first transaction."""
 
