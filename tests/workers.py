@@ -1,4 +1,4 @@
-"""Which tests run on one worker, one after the other: those that share what is dear to start.
+"""Which tests run on one worker, one after the other: those of a file, where they need no processes of their own.
 
 The groups of pytest-xdist 3.8 have no effect under pytest 9.2, whose ids of tests are no texts any more.
 """
@@ -9,13 +9,26 @@ from typing import Final
 
 from xdist.scheduler import LoadScopeScheduling
 
-_TOGETHER: Final = ("tests/pages/", "tests/e2e/service/", "tests/e2e/test_archive.py", "tests/test_every_pattern.py")
-"""A browser and a home; a box with systemd; processes of Dask, which want cores;
-what finds every pattern."""
+_APART: Final = ("tests/e2e/",)
+"""Here most tests start what they need, and wait for it: each may go to another worker."""
+
+_TOGETHER: Final = (
+    "tests/pages/",
+    "tests/e2e/service/",
+    "tests/e2e/test_archive.py",
+    "tests/e2e/test_bad_files.py",
+    "tests/e2e/test_hostile_sessions.py",
+    "tests/e2e/test_prometheus.py",
+    "tests/e2e/test_replays.py",
+    "tests/e2e/test_table_readers.py",
+    "tests/e2e/test_terminal.py",
+)
+"""A browser and a home; a box with systemd; processes of Dask, which want cores; a daemon or a home of many."""
 
 
 class Groups(LoadScopeScheduling):  # type: ignore[misc]  # without types
-    """Gives each worker one test after the other, but those of `_TOGETHER` as one, and first."""
+    """Gives each worker one file after the other, those with most tests first; a group counts as one."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return next((group for group in _TOGETHER if nodeid.startswith(group)), nodeid)
+        alone = nodeid if nodeid.startswith(_APART) else nodeid.partition("::")[0]
+        return next((group for group in _TOGETHER if nodeid.startswith(group)), alone)
