@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from grader_daemon.api.grader import SelfGrader as SelfGrader
     from grader_daemon.api.grades import Child as Child
     from grader_daemon.api.grading import GradingResult as GradingResult
-    from grader_daemon.api.insight import Summary as Summary
     from grader_daemon.api.labels import LabelledFile as LabelledFile
     from grader_daemon.api.outline import Outline as Outline
     from grader_daemon.api.overview import Overview as Overview
@@ -86,6 +85,7 @@ if TYPE_CHECKING:
     from grader_daemon.domain.skills import SkillRecord as SkillRecord
     from grader_daemon.domain.skills import Skills as Skills
     from grader_daemon.domain.skills import SkillTasks as SkillTasks
+    from grader_daemon.domain.summary import Summary as Summary
     from grader_daemon.domain.unit import Found as Found
     from grader_daemon.domain.unit import Unit as Unit
     from grader_daemon.domain.verdict import VerdictCounts as VerdictCounts
@@ -114,7 +114,7 @@ _HOMES = {
     "api.grader": "SelfGrader",
     "api.grading": "GradingResult",
     "api.grades": "Child",
-    "api.insight": "Summary",
+    "domain.summary": "Summary",
     "api.labels": "LabelledFile",
     "api.outline": "Outline",
     "api.overview": "Overview",

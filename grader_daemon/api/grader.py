@@ -162,7 +162,7 @@ class SelfGrader:
         """Return the first look: does it run, is anything wrong, are the last days better or worse than before?"""
         from grader_daemon.api.overview import overview
 
-        return overview(self, days=days)
+        return overview(self.context, days=days)
 
     def doctor(self, *, full: bool = False) -> list[Check]:
         """Check the machine and the set-up; each check that is not ok says what to do. Changes nothing.

@@ -17,19 +17,18 @@ from grader_daemon.bootstrap import periodic
 from grader_daemon.domain.alert import Alert, Stream
 from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.calendar import ALWAYS, Span, day_of, last_days, read_week, week_of
-from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.insight import (
     DayFigures,
     ErrorIssue,
     Group,
     IssueState,
     Patterns,
-    Spending,
     StepCount,
     WeeklyReport,
 )
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.domain.session import SessionKind
+from grader_daemon.domain.summary import Summary
 from grader_daemon.domain.text import storable
 from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.errors import InputError, NotFoundError
@@ -51,33 +50,6 @@ from grader_daemon.reports.week import FIRST_WEEK
 _LONGEST_SILENCE = timedelta(days=366)
 _BEFORE_ALERT, _AFTER_ALERT = timedelta(days=14), timedelta(days=7)
 _AROUND_ALERT = timedelta(days=55)
-
-
-class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """Counts and means over the finished sessions of a span; means are None without sessions.
-
-    `unanswered` are finished sessions without an answer or a tool call, `scheduled` runs of schedules: only `spending`
-    counts them, too. `done`, `not_done`, `unsure` and `no_answer` are by verdict; `completed` counts best guesses, too.
-    `agents` are the sessions by agent. `checked` is the completion rate put right by sessions that people judged; see
-    `patterns.completion_estimate`.
-    """
-
-    sessions: int
-    completed: int
-    efficiency: float | None
-    quality: float | None
-    with_errors: int
-    recovered: int
-    open_sessions: int
-    unanswered: int
-    scheduled: int
-    done: int
-    not_done: int
-    unsure: int
-    no_answer: int
-    checked: Estimate
-    agents: dict[str, int]
-    spending: Spending
 
 
 class Insight:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
+from grader_daemon.api.context import GraderContext
 from grader_daemon.api.grades import GradeFilter, Grades
-from grader_daemon.api.status import Status
+from grader_daemon.api.insight import Insight
+from grader_daemon.api.status import Status, read_status
 from grader_daemon.domain.alert import Alert
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calibration import GraderChange, Trust
@@ -18,9 +20,6 @@ from grader_daemon.domain.insight import ErrorIssue, IssueState, Patterns
 from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.integrations.machine import has_systemd
 from grader_daemon.pipeline.grader_changes import grader_changes
-
-if TYPE_CHECKING:
-    from grader_daemon.api.grader import SelfGrader
 
 _NEWS: Final = frozenset((IssueState.NEW, IssueState.REGRESSED))
 _OPEN_SHOWN: Final = 200
@@ -64,31 +63,31 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     fleet: FleetView | None = None
 
 
-def overview(grader: SelfGrader, *, days: int = 7) -> Overview:
+def overview(context: GraderContext, *, days: int = 7) -> Overview:
     """Return the first look. Nothing is made for it, not even a database.
 
     Raises:
         StoreError: there is a database, and it cannot be read.
     """
-    seen = main_figures(grader, days=days)
+    seen = main_figures(context, days=days)
     if seen.patterns is None:
         return seen
-    insight = grader.insight
+    insight = Insight(context)
     return msgspec.structs.replace(
         seen,
         worst_error=next(iter(insight.error_issues(days=days, states=_NEWS, limit=1)), None),
-        open_sessions=_open_sessions(grader.grades, days),
+        open_sessions=_open_sessions(Grades(context), days),
     )
 
 
-def summary_document(grader: SelfGrader, *, days: int) -> dict[str, Any]:
+def summary_document(context: GraderContext, *, days: int) -> dict[str, Any]:
     """Return the first look as a document, with the `summary` of the days; raises as `overview` does."""
-    seen = overview(grader, days=days)
-    summary = None if seen.patterns is None else grader.insight.summary(days=days)
+    seen = overview(context, days=days)
+    summary = None if seen.patterns is None else Insight(context).summary(days=days)
     return {"summary": summary, **msgspec.structs.asdict(seen)}
 
 
-def main_figures(grader: SelfGrader, *, days: int = 7) -> Overview:
+def main_figures(context: GraderContext, *, days: int = 7) -> Overview:
     """Return the first look without what is told of single errors and open sessions.
 
     Where no error is new, all of the span would be looked through for one.
@@ -96,27 +95,27 @@ def main_figures(grader: SelfGrader, *, days: int = 7) -> Overview:
     Raises:
         StoreError: there is a database, and it cannot be read.
     """
-    bare = Overview(status=grader.status(), has_systemd=has_systemd(), at=grader.context.now())
-    if not grader.context.has_database:
+    bare = Overview(status=read_status(context), has_systemd=has_systemd(), at=context.now())
+    if not context.has_database:
         return bare
-    insight = grader.insight
+    insight = Insight(context)
     verdicts = insight.verdicts(days=days)
     return msgspec.structs.replace(
         bare,
         patterns=insight.patterns(days),
-        trust=grader.grades.trust(),
+        trust=Grades(context).trust(),
         checked=insight.summary(days=days).checked,
         verdicts=verdicts,
-        grader_changes=_grader_changes(grader, days),
+        grader_changes=_grader_changes(context, days),
         unsure_completed=verdicts.unsure_completed,
         alerts=tuple(alert for alert in insight.alerts() if alert.resolved_at is None),
-        fleet=grader.context.fleet_view(),
+        fleet=context.fleet_view(),
     )
 
 
-def _grader_changes(grader: SelfGrader, days: int) -> tuple[GraderChange, ...]:
-    since = grader.context.now() - timedelta(days=min(days, _MARKED_DAYS))
-    return grader_changes(grader.context.store, since=since, zone=grader.context.settings.zone)
+def _grader_changes(context: GraderContext, days: int) -> tuple[GraderChange, ...]:
+    since = context.now() - timedelta(days=min(days, _MARKED_DAYS))
+    return grader_changes(context.store, since=since, zone=context.settings.zone)
 
 
 def _open_sessions(stored: Grades, days: int) -> OpenSessions:

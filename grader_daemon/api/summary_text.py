@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.insight import Group, Patterns
 from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.summary import Summary
 from grader_daemon.domain.text import clean
 from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.reports.money import agents_words, spending_words
 from grader_daemon.reports.numbers import EFFICIENCY, QUALITY, RECOVERY, count, estimate_words, scheduled_words
 from grader_daemon.reports.verdicts import rate_words, shares_words, trust_words
-
-if TYPE_CHECKING:
-    from grader_daemon.api.insight import Summary
 
 
 def summary_text(summary: Summary, patterns: Patterns, trust: Trust, *, days: float) -> str:

@@ -36,9 +36,9 @@ def command(*, grader: SelfGrader, days: int, as_json: bool) -> None:
     if is_database_named():
         grader.context.check_there()
     if as_json:
-        output.document(summary_document(grader, days=days))
+        output.document(summary_document(grader.context, days=days))
     else:
-        _print(overview(grader, days=days))
+        _print(overview(grader.context, days=days))
 
 
 def _print(seen: Overview) -> None:

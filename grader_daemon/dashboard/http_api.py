@@ -176,7 +176,7 @@ def _read(endpoint: Endpoint, visit: Visit, given: bytes) -> msgspec.Struct:
 
 def _summary(visit: Visit, asked: _Week) -> dict[str, Any]:
     """The first look: whether it runs, how good the last days were, and what to look at."""
-    return summary_document(visit.grader, days=asked.days)
+    return summary_document(visit.grader.context, days=asked.days)
 
 
 def _status(visit: Visit, _: _Question) -> msgspec.Struct:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import anyio
 import msgspec
@@ -25,9 +25,6 @@ from grader_daemon.dashboard.words import filters, shown
 from grader_daemon.domain.grade import Grade
 from grader_daemon.reports.told_apart import title_among
 from grader_daemon.settings import Settings
-
-if TYPE_CHECKING:
-    from grader_daemon.dashboard.visit import Visit
 
 Answer = TypeVar("Answer")
 
@@ -110,14 +107,11 @@ class Site:
         if self._grader is not None:
             self._grader.close()
 
-    def render(self, template: str, visit: Visit, values: dict[str, Any]) -> str:
-        """Return a page as HTML."""
-        theme = visit.request.cookies.get(THEME_COOKIE, "")
+    def render(self, template: str, *, cookies: Mapping[str, str], values: dict[str, Any]) -> str:
+        """Return a page as HTML, in the colours that a cookie asks for."""
+        theme = cookies.get(THEME_COOKIE, "")
         return self._templates.get_template(template).render(
-            visit=visit,
-            now=visit.now,
             theme=theme if theme in THEMES else "auto",
-            mark=visit.mark,
             **(values if "alert_news" in values else values | {"alert_news": self._alert_news()}),
         )
 

@@ -12,10 +12,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from grader_daemon.api.change_watch import NOTHING
+from grader_daemon.dashboard.site import Site
 
 if TYPE_CHECKING:
     from grader_daemon.api.grader import SelfGrader
-    from grader_daemon.dashboard.site import Site
 
 
 class Visit:
@@ -50,7 +50,8 @@ class Visit:
 
     def show(self, template: str, /, *, status: int = 200, **values: Any) -> Response:
         """Answer with a page."""
-        return HTMLResponse(self.site.render(template, self, values), status)
+        values = {"visit": self, "now": self.now, "mark": self.mark, **values}
+        return HTMLResponse(self.site.render(template, cookies=self.request.cookies, values=values), status)
 
     def go_to(self, path: str, **query: str) -> Response:
         """Answer with another address, which is read anew: how every form ends."""

@@ -25,7 +25,6 @@ from grader_daemon.api.explanation import FeatureEffect
 from grader_daemon.api.fleet_service import PusherStatus
 from grader_daemon.api.forget import Forgotten
 from grader_daemon.api.grades import Child
-from grader_daemon.api.insight import Summary
 from grader_daemon.api.labels import LabelledFile
 from grader_daemon.api.overview import Overview
 from grader_daemon.api.running_service import Installation, ServiceStatus
@@ -50,6 +49,7 @@ from grader_daemon.domain.routing import Route
 from grader_daemon.domain.setup_changes import SetupChanges
 from grader_daemon.domain.similar import Similar
 from grader_daemon.domain.skills import SkillAdvice, SkillDetail, Skills
+from grader_daemon.domain.summary import Summary
 from grader_daemon.domain.verdict import Outcome
 from grader_daemon.reports.document import report_schema
 from grader_daemon.storage.maintenance.backup import Backup, Restored

@@ -106,7 +106,7 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
 def overview(visit: Visit) -> Response:
     """Answer with the first look."""
     grader = visit.grader
-    seen, daily = main_figures(grader, days=_WEEK), grader.insight.daily(days=_MONTH)
+    seen, daily = main_figures(grader.context, days=_WEEK), grader.insight.daily(days=_MONTH)
     assert seen.patterns is not None  # there is a database
     issues = grader.insight.error_issues(days=_WEEK, limit=_ERRORS_SHOWN)
     changed, graders = _changed(visit), grader.calibration.changes(days=_MONTH)
