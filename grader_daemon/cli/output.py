@@ -276,7 +276,7 @@ def progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
 
 @contextmanager
 def busy(title: str) -> Iterator[None]:
-    """Say on standard error that something takes a while, if that is a terminal."""
+    """Write on standard error that something takes a while, if that is a terminal."""
     if sys.stderr.isatty():
         click.echo(title, err=True)
     yield
