@@ -6,8 +6,8 @@ from pathlib import Path
 
 from grader_daemon.analysis.user_messages.task_types import TaskTypes
 from grader_daemon.domain.routing import Route, RouteCoverage
-from grader_daemon.jobs.route_file import write_route
-from grader_daemon.patterns.router import Router
+from grader_daemon.routing.choice import Router
+from grader_daemon.routing.job import write_route
 from grader_daemon.rules import load_rules
 from tests.routed import several
 from tests.strategies import NOW

@@ -14,6 +14,7 @@ from grader_daemon import bootstrap
 from grader_daemon.api.context import GraderContext, paths_of
 from grader_daemon.errors import InputError
 from grader_daemon.settings import Settings, load_settings
+from grader_daemon.wings import part
 
 if TYPE_CHECKING:
     from grader_daemon.api.calibration import Calibrations
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from grader_daemon.api.insight import Insight
     from grader_daemon.api.labels import Labels
     from grader_daemon.api.overview import Overview
+    from grader_daemon.api.parts import Routing
     from grader_daemon.api.review import Reviews
-    from grader_daemon.api.routes import Routing
     from grader_daemon.api.setup import Setup
     from grader_daemon.api.status import Status
     from grader_daemon.domain.calibration import Calibration
@@ -134,9 +135,8 @@ class SelfGrader:
     @cached_property
     def routing(self) -> Routing:
         """Which model to prefer for which type of task."""
-        from grader_daemon.api.routes import Routing
-
-        return Routing(self.context)
+        routing: Routing = part("routing")(self.context)
+        return routing
 
     @cached_property
     def setup(self) -> Setup:

@@ -18,6 +18,7 @@ from grader_daemon.bootstrap import (
     utc_now,
 )
 from grader_daemon.settings import Settings
+from grader_daemon.wings import given_by_all
 
 if TYPE_CHECKING:
     from grader_daemon.integrations.receivers import Receiver
@@ -52,7 +53,6 @@ def make_jobs(
     from grader_daemon.jobs.calibration import CalibrationJob
     from grader_daemon.jobs.degradation import DegradationWatch
     from grader_daemon.jobs.metrics import MetricsJob
-    from grader_daemon.jobs.route_file import route_jobs
     from grader_daemon.jobs.versions import VersionsJob
     from grader_daemon.jobs.weekly import ReportJob
     from grader_daemon.rules import load_rules
@@ -71,7 +71,14 @@ def make_jobs(
     calibration = CalibrationJob(make_calibrator(settings, store), is_settled=is_settled, on_adopted=on_adopted)
     reports = ReportJob(make_reports(settings, store), is_settled=is_settled)
     versions = VersionsJob(store, make_installed(settings))
-    jobs: list[Job] = [calibration, watch, reports, versions, *route_jobs(settings, store, is_settled=is_settled)]
+    jobs: list[Job] = [
+        calibration,
+        watch,
+        reports,
+        versions,
+    ]
+    for make in given_by_all("jobs"):
+        jobs += make(settings, store, is_settled=is_settled)
     if settings.metrics_file is not None:
         jobs.append(MetricsJob(store, settings.metrics_file, zone=settings.zone, is_settled=is_settled))
     yield "scheduler", store, jobs

@@ -46,7 +46,6 @@ _OF_THE_CORE = {
     "review": ("review", "Judge the sessions that teach most; five a week are enough."),
     "summary": ("summary", "How it stands, on one screen: the same as no command."),
     "patterns": ("patterns", "Task types, tools, models and errors of the last days."),
-    "route": ("route", "Which model to prefer for which type of task."),
     "changes": ("changes", "What changed in how agents are set up, and whether it mattered."),
     "skills": ("skills", "The skills that agents have, what they are used for, and which one could help."),
     "errors": ("errors", "Failures of one cause, and what helped."),
@@ -70,7 +69,7 @@ _OF_THE_CORE = {
 
 """Where each command is, `command` of that module unless it is named, and its line of help."""
 
-_BEHIND: Final = {"backfill": ("archive",)}
+_BEHIND: Final = {"backfill": ("archive",), "patterns": ("route",)}
 """Behind which command of the core those of wings are listed; others stand at the end."""
 
 

@@ -20,6 +20,17 @@ MOST_SESSIONS: Final = 20_000
 """Most sessions looked at, the newest: with more, no figure here would change by a point."""
 
 
+Cell = tuple[str, str]
+"""A task type and a model."""
+
+
+class Count(NamedTuple):
+    """Votes on one model at one type of task, and the part of them that says completed; neither need be whole."""
+
+    votes: float
+    completed: float
+
+
 class FinishedSession(NamedTuple):
     """A task of a person that is finished and has a verdict; `judged` says that it is a person's, or a reward.
 

@@ -8,8 +8,7 @@ from statistics import fmean
 from typing import Final, NamedTuple, TypeVar
 
 from grader_daemon.domain.feedback import FEWEST_REVIEWS, FeedbackSource, Label
-from grader_daemon.domain.routing import HALF_LIFE_DAYS, FinishedSession
-from grader_daemon.patterns.model_scores import Cell, Count
+from grader_daemon.domain.routing import HALF_LIFE_DAYS, Cell, Count, FinishedSession
 
 _Group = TypeVar("_Group")
 _DAY_SECONDS: Final = 86400.0

@@ -1,4 +1,4 @@
-"""What it brings to follow `grader_daemon.patterns.router`, on sessions whose outcome is known.
+"""What it brings to follow `grader_daemon.routing.choice`, on sessions whose outcome is known.
 
 Run it as ``python -m tests.benchmarks.routing [--seeds N] [--jobs N]`` in the repository, with the recorded sessions
 beside it. The same tasks were done by many models there, so what another choice would have brought is known.
@@ -38,7 +38,7 @@ from pathlib import Path
 import msgspec
 
 from grader_daemon.domain.routing import FinishedSession, ModelScore
-from grader_daemon.patterns.router import Router
+from grader_daemon.routing.choice import Router
 from tests.benchmarks import machine
 from tests.benchmarks.machine import Figure
 from tests.benchmarks.truth.cases import Case, read_cases

@@ -24,8 +24,8 @@ from typing import Any
 import msgspec
 
 from grader_daemon.domain.routing import WINDOW_DAYS, FinishedSession, TaskRoute
-from grader_daemon.integrations.litellm import GraderRouting
-from grader_daemon.patterns.router import Router
+from grader_daemon.routing.choice import Router
+from grader_daemon.routing.litellm import GraderRouting
 from tests.benchmarks import machine
 from tests.benchmarks.truth.processes import in_processes
 

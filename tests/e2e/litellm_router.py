@@ -10,7 +10,7 @@ import json
 import sys
 from importlib import import_module
 
-from grader_daemon.integrations.litellm import GraderRouting
+from grader_daemon.routing.litellm import GraderRouting
 
 
 async def main(url: str, file: str, options: str) -> None:

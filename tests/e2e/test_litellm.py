@@ -31,7 +31,7 @@ PROXY = """\
 model_list:
 {models}
 router_settings:
-  plugins: [grader_daemon.integrations.litellm.routing]
+  plugins: [grader_daemon.routing.litellm.routing]
 litellm_settings:
   num_retries: 0
 """

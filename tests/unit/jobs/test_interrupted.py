@@ -17,9 +17,9 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.rollup import ESTIMATORS, Dimension, Sums
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.jobs.weekly import WeeklyReports
-from grader_daemon.patterns.router import Router
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.reports.numbers import REPORTED
+from grader_daemon.routing.choice import Router
 from grader_daemon.storage.sqlite.database import IN_MEMORY
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import grade, new_grade

@@ -12,8 +12,8 @@ import pytest
 
 from grader_daemon.domain.routing import RouteReason
 from grader_daemon.errors import OutputError
-from grader_daemon.jobs.route_file import RouteJob, route_jobs, routes_of, write_route
 from grader_daemon.pipeline.saving import save_grades
+from grader_daemon.routing.job import RouteJob, route_jobs, routes_of, write_route
 from grader_daemon.settings import Settings, load_settings
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import NOW, grade, new_grade

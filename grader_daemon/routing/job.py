@@ -25,8 +25,8 @@ from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.text import escaped
 from grader_daemon.errors import OutputError
 from grader_daemon.integrations.files import replace_file
-from grader_daemon.patterns.router import Router
 from grader_daemon.pipeline.labels import labels
+from grader_daemon.routing.choice import Router
 from grader_daemon.rules import load_rules
 from grader_daemon.settings import Settings
 from grader_daemon.storage.sqlite.store import SqliteStore

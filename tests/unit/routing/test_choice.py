@@ -5,7 +5,7 @@ import pytest
 
 from grader_daemon.domain.feedback import Label
 from grader_daemon.domain.routing import FinishedSession, ModelScore, RouteReason, TaskRoute
-from grader_daemon.patterns.router import FEWEST_AT_TYPE, LEAST_GAIN, MOST_NAMES, Router
+from grader_daemon.routing.choice import FEWEST_AT_TYPE, LEAST_GAIN, MOST_NAMES, Router
 from tests.routed import finished, several
 from tests.strategies import NOW
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.patterns.model_scores import Count, ModelScores
+from grader_daemon.domain.routing import Count
+from grader_daemon.routing.model import ModelScores
 
 
 def test_with_many_votes_a_score_is_the_plain_rate() -> None:
@@ -128,7 +129,7 @@ def test_intervals_hold_the_truth_as_often_as_they_promise() -> None:
 
 
 def test_a_fit_that_does_not_settle_ends_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("grader_daemon.patterns.model_scores._STEPS", 1)
+    monkeypatch.setattr("grader_daemon.routing.model._STEPS", 1)
     counts = {("debugging", "a"): Count(40, 30), ("debugging", "b"): Count(40, 10)}
 
     assert ModelScores(counts).gap("debugging", "a", "b").low > 0

@@ -14,9 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from grader_daemon.domain.algebra import Matrix, cholesky, dot, solve
-
-Cell = tuple[str, str]
-"""A task type and a model."""
+from grader_daemon.domain.routing import Cell, Count
 
 _Z: Final = 1.959963984540054
 """The 97.5 % quantile of the normal distribution."""
@@ -29,13 +27,6 @@ _STEPS: Final = 100
 _CLOSE: Final = 1e-3
 _FARTHEST: Final = 6.0
 """Farthest that a logit lies from 0: beyond, a step of the method would be too long."""
-
-
-class Count(NamedTuple):
-    """Votes on one model at one type of task, and the part of them that says completed; neither need be whole."""
-
-    votes: float
-    completed: float
 
 
 class Scored(NamedTuple):

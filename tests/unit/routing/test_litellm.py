@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import grader_daemon
 from grader_daemon.analysis.user_messages.task_types import TaskTypes
-from grader_daemon.integrations import litellm
-from grader_daemon.integrations.litellm import GraderRouting, type_of
-from grader_daemon.patterns.router import FEWEST_AT_TYPE
+from grader_daemon.routing import litellm
+from grader_daemon.routing.choice import FEWEST_AT_TYPE
+from grader_daemon.routing.litellm import GraderRouting, type_of
 from grader_daemon.rules import load_rules
 from tests.routed_file import write_route_file
 
@@ -321,9 +321,7 @@ def test_a_request_has_the_type_that_the_grader_gives_it(request: str) -> None:
 
 
 def test_nothing_is_needed_but_the_standard_library() -> None:
-    script = (
-        "import sys; sys.path.insert(0, sys.argv[1]); import grader_daemon.integrations.litellm; print(*sys.modules)"
-    )
+    script = "import sys; sys.path.insert(0, sys.argv[1]); import grader_daemon.routing.litellm; print(*sys.modules)"
     loaded = subprocess.run(
         [sys.executable, "-I", "-S", "-c", script, ROOT], capture_output=True, text=True, check=True
     )
@@ -332,8 +330,8 @@ def test_nothing_is_needed_but_the_standard_library() -> None:
     assert ours == {
         "grader_daemon",
         "grader_daemon._version",
-        "grader_daemon.integrations",
-        "grader_daemon.integrations.litellm",
+        "grader_daemon.routing",
+        "grader_daemon.routing.litellm",
     }
     tree = ast.parse(Path(str(litellm.__file__)).read_text("utf-8"))
     imported = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]

@@ -197,4 +197,4 @@ def _words(text: str) -> list[str]:
 
 
 routing = GraderRouting()
-"""Plugin for the configuration of a proxy: ``plugins: [grader_daemon.integrations.litellm.routing]``."""
+"""Plugin for the configuration of a proxy: ``plugins: [grader_daemon.routing.litellm.routing]``."""

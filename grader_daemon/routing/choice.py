@@ -17,9 +17,9 @@ from typing import Final
 import msgspec
 
 from grader_daemon.domain.feedback import Label
-from grader_daemon.domain.routing import FinishedSession, ModelDifference, ModelScore, RouteReason, TaskRoute
-from grader_daemon.patterns.model_scores import Cell, ModelScores
+from grader_daemon.domain.routing import Cell, FinishedSession, ModelDifference, ModelScore, RouteReason, TaskRoute
 from grader_daemon.patterns.votes import Correction, counts_of, votes_of
+from grader_daemon.routing.model import ModelScores
 
 FEWEST_VOTES: Final = 20
 """Fewest votes, of all types and models together, with which anything is recommended."""

@@ -1,22 +1,16 @@
-"""Which model to prefer for which type of task."""
+"""Parts of `SelfGrader` that wings give: their public methods, which the core knows, and no more of them."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from pathlib import Path
+from typing import Protocol
 
-from grader_daemon.api.context import GraderContext
 from grader_daemon.domain.routing import Route, TaskRoute
-from grader_daemon.errors import InputError
-from grader_daemon.jobs.route_file import Routes, routes_of, write_route
 
 
-class Routing:
-    """What the finished sessions of the last 90 days say of models."""
-
-    def __init__(self, context: GraderContext) -> None:
-        self._context = context
+class Routing(Protocol):
+    """Models to prefer, by the finished sessions of the last 90 days."""
 
     def route(
         self,
@@ -37,15 +31,9 @@ class Routing:
         Raises:
             InputError: `most_usd` is not above 0.
         """
-        if most_usd is not None and not most_usd > 0:
-            raise InputError("what a completed task may cost is more than 0")
-        return self._routes.route(
-            self._context.now(), task_type=task_type, models=models, default=default, most_usd=most_usd
-        )
 
     def recommend(self, task_type: str, models: Collection[str] | None = None, default: str | None = None) -> TaskRoute:
         """Return the model to prefer for one type of task, with what is known of the others; see `route`."""
-        return self._routes.recommend(self._context.now(), task_type, models=models, default=default)
 
     @staticmethod
     def write(route: Route, path: str | os.PathLike[str]) -> None:
@@ -54,8 +42,3 @@ class Routing:
         Raises:
             OutputError: it cannot be written there.
         """
-        write_route(Path(path), route)
-
-    @property
-    def _routes(self) -> Routes:
-        return routes_of(self._context.settings, self._context.store)
