@@ -59,7 +59,7 @@ _HEADLINE = re.compile(
     r"[\W\d]*+(?:(?:the|a|an|your|all|both|new)\s+){0,2}(?:[a-z-]{2,20}\s+)?"
     r"(?:invit(?:e|ation)|e-?mail|mail|message|reminder|notification|reply|order|booking|reservation|appointment|meeting"
     r"|event|refund|return|exchange|payment|subscription|account|record|entry|task|ticket|comment|flight|room|table"
-    r"|report|request)s?\s*+(?:#?[a-z0-9-]*\d[a-z0-9-]*\s*+)?"
+    r"|report|request)s?\s*+(?:#?[a-z-]*+\d[a-z0-9-]*+\s*+)?"
 )
 """A thing that tools make or change, and nothing but its name: "Calendar invite sent", "Order 17 cancelled"."""
 

@@ -57,6 +57,7 @@ PRINTED = {
     "calibrate": ["calibrate", "--dry-run", "--json"],
     "calibration-show": ["calibration", "show", "--json"],
     "config-show": ["config", "show", "--json"],
+    "config-get": ["config", "get", "db_path", "--json"],
     "config-path": ["config", "path", "--json"],
     "config-check": ["config", "check", "--json"],
     "sources-list": ["sources", "--json"],
