@@ -139,7 +139,7 @@ DOCUMENTS = (
         skipped=list[_shape("SkippedFile", file=str, reason=str)],  # type: ignore[misc]
         errors=list[_shape("FileInError", file=str, error=str)],  # type: ignore[misc]
     ),
-    _document("files", "`backfill`, `regrade`: how many files came to what", files=dict[str, int]),
+    _document("files", "`backfill`, `archive`, `regrade`: how many files came to what", files=dict[str, int]),
     _document("files-to-grade", "`backfill --dry-run`", files=list[str]),
     _document("regrade-diff", "`regrade --diff`", RegradeDiff),
     _document("forget", "`forget`", files=list[Forgotten]),
