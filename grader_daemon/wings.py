@@ -15,13 +15,17 @@ class Wing(NamedTuple):
 
     `commands` are given with their lines of help. Each of `jobs` is called with the settings, the store and
     `is_settled` (true while nothing waits to be graded), and returns the periodic jobs of the daemon, none where the
-    settings ask for none. `parts` are attributes of `SelfGrader`, made with its context.
+    settings ask for none. `checks` are those of `doctor`, by their names, and come behind those of the core. `parts`
+    are attributes of `SelfGrader`, made with its context. `copies` is what knows of copies of others' grades: see
+    `api.parts.SharedCopies`.
     """
 
     name: str
     commands: Mapping[str, tuple[str, str]] = {}
     jobs: tuple[str, ...] = ()
+    checks: Mapping[str, str] = {}
     parts: Mapping[str, str] = {}
+    copies: str | None = None
 
 
 WINGS: Final = (
@@ -36,6 +40,15 @@ WINGS: Final = (
         commands={"route": ("commands:command", "Which model to prefer for which type of task.")},
         jobs=("job:route_jobs",),
         parts={"routing": "advice:Advice"},
+    ),
+    Wing(
+        "fleet",
+        commands={
+            "fleet": ("commands:command", "One PostgreSQL for the grades of many machines."),
+            "push fleet": ("push_command:command", "Send grades to the PostgreSQL of a team."),
+        },
+        checks={"fleet": "doctor:pusher", "fleet watch": "doctor:watched"},
+        copies="copies:Copies",
     ),
 )
 
@@ -55,3 +68,22 @@ def given_by_all(what: str) -> Iterator[Any]:
 def part(name: str) -> Any:
     """Import the class of a part of `SelfGrader`."""
     return next(given(wing.name, wing.parts[name]) for wing in WINGS if name in wing.parts)
+
+
+def copies() -> Any:
+    """Import what knows of copies of others' grades: `api.parts.SharedCopies`."""
+    return next(given(wing.name, wing.copies) for wing in WINGS if wing.copies is not None)
+
+
+def checks() -> dict[str, Any]:
+    """Import the checks of `doctor` that wings give, by their names."""
+    return {name: given(wing.name, where) for wing in WINGS for name, where in wing.checks.items()}
+
+
+def commands_below(group: str) -> Iterator[tuple[str, Any]]:
+    """Yield the commands of wings that belong to a group of the core, by their names there."""
+    for wing in WINGS:
+        for name, (where, _) in wing.commands.items():
+            above, _, below = name.rpartition(" ")
+            if above == group:
+                yield below, given(wing.name, where)

@@ -14,7 +14,7 @@ from psycopg.rows import dict_row
 
 from grader_daemon import SelfGrader
 from grader_daemon.api.documents import grade_document
-from grader_daemon.api.fleet import fleet_database
+from grader_daemon.fleet.admin import fleet_database
 from grader_daemon.storage.records import GradeFilter
 from tests.postgres import LOOPBACK, Server
 

@@ -18,11 +18,12 @@ from grader_daemon.domain.rules import GENERAL
 from grader_daemon.domain.text import clean
 from grader_daemon.errors import InputError, NoDatabaseError, StoreOutdatedError, VanishedFileError
 from grader_daemon.settings import Settings
+from grader_daemon.wings import copies
 
 if TYPE_CHECKING:
+    from grader_daemon.api.parts import SharedCopies, SharedCopy
     from grader_daemon.domain.rules import Rules
     from grader_daemon.domain.unit import Unit
-    from grader_daemon.jobs.fleet_copy import FleetCopy
     from grader_daemon.pipeline.rereading import RecentSessions
     from grader_daemon.redaction import Redactor
     from grader_daemon.sources.protocol import Source, Sources
@@ -140,13 +141,12 @@ class GraderContext:
             return self._writing
 
     @cached_property
-    def fleet(self) -> FleetCopy | None:
+    def fleet(self) -> SharedCopy | None:
         """What keeps the database up to date if it is the copy of a fleet; None if it is this machine's own."""
         if self.settings.fleet_read_url is None:
             return None
-        from grader_daemon.bootstrap.fleet import is_of_copy, make_fleet_copy
-
-        return make_fleet_copy(self.settings, self.make_store()) if is_of_copy(self.settings) else None
+        known: SharedCopies = copies()
+        return known.open(self.settings, self.make_store()) if known.is_of(self.settings) else None
 
     def fleet_view(self) -> FleetView | None:
         """Return whose grades these are; None of this machine's own.

@@ -1,12 +1,18 @@
-"""Parts of `SelfGrader` that wings give: their public methods, which the core knows, and no more of them."""
+"""What wings give, as the core knows it: public methods, and no more of them."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+import threading
+from collections.abc import Collection, Generator, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
 from typing import Protocol
 
+from grader_daemon.domain.feedback import Feedback, Said
 from grader_daemon.domain.routing import Route, TaskRoute
+from grader_daemon.settings import Settings
+from grader_daemon.storage.sqlite.store import SqliteStore
 
 
 class Routing(Protocol):
@@ -42,3 +48,60 @@ class Routing(Protocol):
         Raises:
             OutputError: it cannot be written there.
         """
+
+
+class SharedCopy(Protocol):
+    """A database that is the copy of a fleet's, as what keeps it up to date."""
+
+    told: str | None
+    """Decisions that could not be read, in words, if there are any."""
+
+    @property
+    def unread_labels(self) -> int:
+        """The number of labels that this version cannot read."""
+
+    def behind(self) -> int:
+        """Return about how many sessions there are to be read."""
+
+    def older(self) -> int:
+        """Return about how many sessions are left of those that are older than all that are here."""
+
+    def catch_up(self, now: datetime) -> Generator[int]:
+        """Read what is new, then what is older; yields the number of sessions of each batch.
+
+        Raises:
+            StoreBusyError: another program reads into this copy.
+            DeliveryError: the fleet's database is away.
+        """
+
+    def deciding(self) -> AbstractContextManager[None]:
+        """Have what is decided meanwhile on alerts and errors counted for all; raises DeliveryError."""
+
+    def say(self, said: Sequence[Said]) -> list[Feedback]:
+        """Keep what is said here, and send it to the machines of the sessions."""
+
+    def last_said(self, session_id: str) -> Feedback | None:
+        """Return what this person said last of a session."""
+
+    def close(self) -> None:
+        """Close the connection to the fleet."""
+
+
+class SharedCopies(Protocol):
+    """Copies of others' grades in place of the machine's own: whose settings, and what keeps them up to date."""
+
+    @staticmethod
+    def settings_of(settings: Settings) -> Settings:
+        """Return settings whose database is the copy of what `fleet_read_url` names; raises ConfigurationError."""
+
+    @staticmethod
+    def is_of(settings: Settings) -> bool:
+        """Return whether the database of settings is such a copy."""
+
+    @staticmethod
+    def open(settings: Settings, store: SqliteStore) -> SharedCopy:
+        """Return what keeps `store`, which is such a copy, up to date; raises ConfigurationError."""
+
+    @staticmethod
+    def follow(settings: Settings, stop: threading.Event) -> None:
+        """Keep the copy of settings up to date until `stop`, whatever goes wrong; that is logged."""

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from grader_daemon.jobs.weekly import WeeklyReports
     from grader_daemon.storage.sqlite.store import SqliteStore
 
-_FLEET_LAG = timedelta(hours=1)
-"""So long after it ended is a session of a fleet taken up: machines sleep, and networks are cut for a while."""
 _GRADING_MARGIN = timedelta(minutes=2)
 """So long at most after it went idle is a session graded as cut short; the watch must not have passed it by then."""
 
@@ -95,30 +93,6 @@ def make_jobs(
         checker = make_checker(settings, checks, scorer)
         calls = settings.quality_checks_per_day
         yield "scorer", checks, [QualityJob(checks, checker, calls_per_day=calls, zone=settings.zone)]
-
-
-def make_fleet_jobs(settings: Settings, store: SqliteStore) -> list[Job]:
-    """Return what whoever watches a fleet does with its copy: alerts, their receivers, and weekly reports.
-
-    Raises:
-        ConfigurationError: the rules file is wrong.
-    """
-    from grader_daemon.jobs.degradation import DegradationWatch
-    from grader_daemon.jobs.delivery import Delivery
-    from grader_daemon.jobs.weekly import ReportJob
-    from grader_daemon.rules import load_rules
-
-    receivers = make_receivers(settings)
-    watch = DegradationWatch(
-        store,
-        load_rules(settings.rules_file).alerts,
-        channels=tuple(receivers),
-        zone=settings.zone,
-        settled_after=_FLEET_LAG,
-        is_settled=lambda: True,
-    )
-    reports = ReportJob(make_reports(settings, store), is_settled=lambda: True)
-    return [watch, Delivery(store, receivers, clock=utc_now), reports]
 
 
 def make_reports(settings: Settings, store: SqliteStore) -> WeeklyReports:

@@ -55,7 +55,6 @@ _OF_THE_CORE = {
     "calibrate": ("calibration:calibrate_command", "Learn from labels how sure grades are."),
     "calibration": ("calibration", "Who decides whether a task was completed, and how far that can be trusted."),
     "push": ("push", "Hand scores to OpenTelemetry, Langfuse or Phoenix, grades to a fleet."),
-    "fleet": ("fleet", "One PostgreSQL for the grades of many machines."),
     "sources": ("sources", "Whose sessions lie here, and having them graded or not."),
     "dashboard": ("dashboard", "The page: all of this in a browser on this machine, live."),
     "mcp": ("mcp", "Answer agents that ask what earlier sessions did and what helped."),
@@ -69,7 +68,7 @@ _OF_THE_CORE = {
 
 """Where each command is, `command` of that module unless it is named, and its line of help."""
 
-_BEHIND: Final = {"backfill": ("archive",), "patterns": ("route",)}
+_BEHIND: Final = {"backfill": ("archive",), "patterns": ("route",), "push": ("fleet",)}
 """Behind which command of the core those of wings are listed; others stand at the end."""
 
 
@@ -79,6 +78,7 @@ def _commands() -> Iterator[tuple[str, tuple[str, str]]]:
         name: (f"grader_daemon.{wing.name}.{where}", help_line)
         for wing in WINGS
         for name, (where, help_line) in wing.commands.items()
+        if " " not in name
     }
     for name, (where, help_line) in _OF_THE_CORE.items():
         yield name, (f"grader_daemon.cli.{where}", help_line)

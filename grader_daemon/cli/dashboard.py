@@ -13,18 +13,19 @@ from typing import TYPE_CHECKING
 import click
 
 from grader_daemon import log
-from grader_daemon.bootstrap.fleet import is_of_copy
 from grader_daemon.cli import output
 from grader_daemon.cli.options import Group, Whole, fleet_option, json_option, read_settings, settings_options
 from grader_daemon.cli.reading import settings_to_read
 from grader_daemon.domain.addresses import is_this_machine
 from grader_daemon.errors import ConfigurationError
 from grader_daemon.settings import Settings
+from grader_daemon.wings import copies
 
 if TYPE_CHECKING:
     import socket
 
     from grader_daemon.api.dashboard_service import DashboardStatus
+    from grader_daemon.api.parts import SharedCopies
 
 _LARGEST_PORT = 65_535
 _NOT_LISTENING = 3
@@ -134,19 +135,23 @@ def new_token() -> None:
 @contextmanager
 def _following(settings: Settings) -> Iterator[None]:
     """Keep what the page shows up to date meanwhile, if it is of a fleet."""
-    if not is_of_copy(settings):
+    if not _is_of_fleet(settings):
         yield
         return
-    from grader_daemon.api.fleet_watch import follow_fleet
-
+    known: SharedCopies = copies()
     stop = threading.Event()
-    following = threading.Thread(target=follow_fleet, args=(settings, stop), name="fleet")
+    following = threading.Thread(target=known.follow, args=(settings, stop), name="fleet")
     following.start()
     try:
         yield
     finally:
         stop.set()
         following.join()
+
+
+def _is_of_fleet(settings: Settings) -> bool:
+    known: SharedCopies = copies()
+    return settings.fleet_read_url is not None and known.is_of(settings)
 
 
 def _listening(settings: Settings, port: int | None) -> socket.socket | None:
@@ -156,7 +161,7 @@ def _listening(settings: Settings, port: int | None) -> socket.socket | None:
     try:
         return bind(settings.dashboard_address, settings.dashboard_port if port is None else port)
     except ConfigurationError:
-        if port is None and not is_of_copy(settings) and _is_installed(settings):
+        if port is None and not _is_of_fleet(settings) and _is_installed(settings):
             return None
         raise
 

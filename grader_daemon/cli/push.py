@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-from contextlib import closing
-from itertools import chain, repeat
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final
 
 import click
 
-from grader_daemon.api.fleet import fleet_push
 from grader_daemon.api.grader import SelfGrader
-from grader_daemon.api.push import Exported, Recognized, ScoreExport, langfuse_export, otlp_export, phoenix_export
+from grader_daemon.api.push import Recognized, ScoreExport, langfuse_export, otlp_export, phoenix_export
 from grader_daemon.cli import output
+from grader_daemon.cli.following import follow as follow_feed
+from grader_daemon.cli.following import rounds, told
 from grader_daemon.cli.options import Group, asks, json_option
-from grader_daemon.errors import CallError, DeliveryError
-
-if TYPE_CHECKING:
-    from grader_daemon.jobs.fleet_push import FleetPush
+from grader_daemon.errors import CallError
+from grader_daemon.wings import commands_below
 
 _LOOKS_EVERY_SECONDS: Final = 2.0
-_FLEET_LOOKS_EVERY_SECONDS: Final = 0.5
-_PAUSES: Final = (5.0, 15.0, 60.0, 300.0)
-"""After the first time that nobody took anything, the second, and so on; the last one for all that follow."""
-
-_Export: TypeAlias = "ScoreExport | FleetPush"
 
 
 @click.group("push", cls=Group)
@@ -86,25 +76,6 @@ def phoenix(*, grader: SelfGrader, follow: bool, from_now: bool, force: bool, as
     _push(export, follow=follow, from_now=from_now, as_json=as_json, asked=None if force else "Phoenix")
 
 
-@command.command("fleet")
-@asks
-@_follow_option
-@click.option("--take-over", is_flag=True, help="This machine takes the place of the one that pushed by this login.")
-@json_option
-def fleet(*, grader: SelfGrader, follow: bool, take_over: bool, as_json: bool) -> None:
-    """Send grades to the PostgreSQL of a team, which the setting fleet_url names; see `fleet`.
-
-    Each time it goes on where both sides have it, so it may be away for weeks. Rows are sent, never transcripts.
-    """
-    if follow and as_json:
-        raise click.UsageError("give --follow or --json, not both")
-    with closing(fleet_push(grader.context, take_over=take_over)) as export:
-        if follow:
-            _follow(export, looks_every_seconds=_FLEET_LOOKS_EVERY_SECONDS)
-        sent = sum(done.sessions for done in _rounds(export))
-    output.result(f"Sent {sent:,} session{'' if sent == 1 else 's'}.", as_json=as_json, sessions=sent)
-
-
 def _push(export: ScoreExport, *, follow: bool, from_now: bool, as_json: bool, asked: str | None = None) -> None:
     """Send what there is, or for ever; `asked` names a server that is asked first whether it knows the sessions."""
     if follow and as_json:
@@ -113,12 +84,12 @@ def _push(export: ScoreExport, *, follow: bool, from_now: bool, as_json: bool, a
     if from_now:
         export.begin_now()
     if follow:
-        _follow(export)
-    done = [_told(each) for each in _rounds(export)]
+        follow_feed(export, looks_every_seconds=_LOOKS_EVERY_SECONDS)
+    done = [told(each) for each in rounds(export)]
     sent, passed_over = sum(each.sessions for each in done), sum(each.passed_over.sessions for each in done)
     words = f"Sent {sent:,} session{'' if sent == 1 else 's'}{f', passed over {passed_over:,}' if passed_over else ''}."
-    told = {"sessions": sent, "passed_over": passed_over, "asked": recognized.asked, "known": recognized.known}
-    output.result(words, as_json=as_json, **told)
+    found = {"sessions": sent, "passed_over": passed_over, "asked": recognized.asked, "known": recognized.known}
+    output.result(words, as_json=as_json, **found)
 
 
 def _recognized(export: ScoreExport, server: str, *, is_told: bool) -> Recognized:
@@ -131,36 +102,5 @@ def _recognized(export: ScoreExport, server: str, *, is_told: bool) -> Recognize
     return recognized
 
 
-def _rounds(export: _Export) -> Iterator[Exported]:
-    """Yield what was handed over, batch by batch, until there is no more."""
-    while (done := export.run()).more:
-        yield done
-
-
-def _told(done: Exported) -> Exported:
-    for line in done.passed_over.lines:
-        output.warning(line)
-    return done
-
-
-def _follow(export: _Export, *, looks_every_seconds: float = _LOOKS_EVERY_SECONDS) -> None:
-    """Send for ever; a receiver that is down is tried again, one that refuses ends it."""
-    waiting = threading.Event()
-    pauses, is_away = _pauses(), False
-    while True:
-        try:
-            done = _told(export.run())
-            if is_away:
-                output.line("The receiver takes it again.")
-                pauses, is_away = _pauses(), False
-            while done.more:
-                done = _told(export.run())
-            waiting.wait(looks_every_seconds)
-        except DeliveryError as error:
-            pause, is_away = next(pauses), True
-            output.warning(f"{error}; tried again in {pause:g} s")
-            waiting.wait(pause)
-
-
-def _pauses() -> Iterator[float]:
-    return chain(_PAUSES, repeat(_PAUSES[-1]))
+for _name, _command in commands_below("push"):
+    command.add_command(_command, _name)

@@ -14,9 +14,10 @@ from grader_daemon.cli import output
 from grader_daemon.errors import DeliveryError, StoreBusyError, StoreError
 from grader_daemon.setting_sources import Source
 from grader_daemon.settings import Settings
+from grader_daemon.wings import copies
 
 if TYPE_CHECKING:
-    from grader_daemon.jobs.fleet_copy import FleetCopy
+    from grader_daemon.api.parts import SharedCopies, SharedCopy
 
 _WAITS_SECONDS: Final = 10.0
 """So long a first answer may wait for sessions that are older than those that it has."""
@@ -31,9 +32,8 @@ def settings_to_read(settings: Settings) -> Settings:
     is_named = settings.given.sources.get("db_path") is Source.FLAG
     if settings.fleet_read_url is None or is_named:
         return settings
-    from grader_daemon.bootstrap.fleet import settings_of_copy  # most machines have no fleet
-
-    return settings_of_copy(settings)
+    known: SharedCopies = copies()
+    return known.settings_of(settings)
 
 
 @contextmanager
@@ -49,7 +49,7 @@ def grader_of(settings: Settings) -> Iterator[SelfGrader]:
         yield grader
 
 
-def _read(fleet: FleetCopy, now: datetime) -> int:
+def _read(fleet: SharedCopy, now: datetime) -> int:
     """Read what is new, and of what is older as much as a person waits for; returns how much is left of that."""
     until = monotonic() + _WAITS_SECONDS
     with output.progress("Reading the fleet", fleet.behind()) as advance, closing(fleet.catch_up(now)) as batches:
@@ -73,12 +73,12 @@ def _catch_up(grader: SelfGrader) -> None:
             output.warning(f"up to {left:,} older sessions are not read yet; the next command reads on")
         if fleet.told is not None:
             output.warning(fleet.told)
-        if fleet.rows.unread_labels:
-            output.warning(f"labels that this version cannot read: {fleet.rows.unread_labels:,}")
+        if fleet.unread_labels:
+            output.warning(f"labels that this version cannot read: {fleet.unread_labels:,}")
     except StoreBusyError:
         output.warning("another program reads the fleet into this copy; this is what is there so far")
     except DeliveryError as error:
-        state = fleet.store.fleet.state()
-        if state is None or state.read_at is None:
+        seen = grader.context.fleet_view()
+        if seen is None or seen.read_at is None:
             raise
-        output.warning(f"{error}; this is the fleet as it was on {output.cell(state.read_at)}")
+        output.warning(f"{error}; this is the fleet as it was on {output.cell(seen.read_at)}")

@@ -33,8 +33,8 @@ from typing import Any, NamedTuple
 import psycopg
 
 from grader_daemon import SelfGrader
-from grader_daemon.api.fleet import fleet_push
-from grader_daemon.jobs.fleet_push import FleetPush
+from grader_daemon.fleet.admin import fleet_push
+from grader_daemon.fleet.push_job import FleetPush
 from grader_daemon.settings import Settings, load_settings
 from tests.benchmarks.corpora import made_corpus, real_corpora
 from tests.benchmarks.machine import (

@@ -21,10 +21,10 @@ from time import monotonic, process_time
 from typing import Final
 
 from grader_daemon import SelfGrader
-from grader_daemon.api.fleet import configuration_line, fleet_database, fleet_push
-from grader_daemon.bootstrap.fleet import settings_of_copy
+from grader_daemon.fleet.admin import configuration_line, fleet_database, fleet_push
+from grader_daemon.fleet.copy_settings import settings_of_copy
+from grader_daemon.fleet.server_admin import FleetLogin
 from grader_daemon.settings import Settings, load_settings
-from grader_daemon.storage.postgres.fleet import FleetLogin
 from tests.benchmarks import machine
 from tests.benchmarks.machine import Figure, at_most
 from tests.benchmarks.process import Sandbox, make_sandbox

@@ -22,7 +22,6 @@ from grader_daemon.api.dashboard_service import DashboardInstallation, Dashboard
 from grader_daemon.api.doctor.repairs import Repair
 from grader_daemon.api.documents import GRADE_NAMES
 from grader_daemon.api.explanation import FeatureEffect
-from grader_daemon.api.fleet_service import PusherStatus
 from grader_daemon.api.forget import Forgotten
 from grader_daemon.api.grades import Child
 from grader_daemon.api.labels import LabelledFile
@@ -51,9 +50,10 @@ from grader_daemon.domain.similar import Similar
 from grader_daemon.domain.skills import SkillAdvice, SkillDetail, Skills
 from grader_daemon.domain.summary import Summary
 from grader_daemon.domain.verdict import Outcome
+from grader_daemon.fleet.server_admin import FleetHost, FleetMade
+from grader_daemon.fleet.systemd_unit import PusherStatus
 from grader_daemon.reports.document import report_schema
 from grader_daemon.storage.maintenance.backup import Backup, Restored
-from grader_daemon.storage.postgres.fleet import FleetHost, FleetMade
 from grader_daemon.storage.records import Change
 from tests.reference.blocks import table
 

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
 from grader_daemon import bootstrap
-from grader_daemon.api.doctor import agents, daemon, database, fleet, sessions, setup
+from grader_daemon.api.doctor import agents, daemon, database, sessions, setup
 from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.api.doctor.words import EARLIER, reason
 from grader_daemon.domain.check import Check, Finding, unknown
 from grader_daemon.domain.unit import shown_path
 from grader_daemon.errors import ConfigurationError, GraderError, StoreError, StoreOutdatedError
 from grader_daemon.settings import Settings
+from grader_daemon.wings import checks
 
 CHECKS: Mapping[str, Callable[[DoctorContext], Finding]] = MappingProxyType(
     {
@@ -46,8 +47,7 @@ CHECKS: Mapping[str, Callable[[DoctorContext], Finding]] = MappingProxyType(
         "daemon": daemon.daemon,
         "service": daemon.service,
         "quality scorer": daemon.scorer,
-        "fleet": fleet.pusher,
-        "fleet watch": fleet.watched,
+        **checks(),
     }
 )
 """What is checked, by name; names are part of the JSON document."""

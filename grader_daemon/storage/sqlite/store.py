@@ -12,8 +12,8 @@ from grader_daemon.storage.sqlite.alerts import Alerts
 from grader_daemon.storage.sqlite.calibrations import Calibrations
 from grader_daemon.storage.sqlite.feed import ChangeFeed
 from grader_daemon.storage.sqlite.feedback import Feedbacks
-from grader_daemon.storage.sqlite.fleet import FleetCopies
 from grader_daemon.storage.sqlite.grades import Grades
+from grader_daemon.storage.sqlite.hosts import Hosts
 from grader_daemon.storage.sqlite.issues import Issues
 from grader_daemon.storage.sqlite.ledger import Ledger
 from grader_daemon.storage.sqlite.quality_checks import QualityChecks
@@ -47,7 +47,7 @@ class SqliteStore(Ledger):
         self.daemon = DaemonState(self)
         self.changes = ChangeFeed(self)
         self.observed = ObservedVersions(self)
-        self.fleet = FleetCopies(self)
+        self.fleet = Hosts(self)
         if not read_only and self._lacks_rollups():
             with self.transaction():
                 if self._lacks_rollups():

@@ -18,7 +18,7 @@ import psycopg
 import pytest
 
 from grader_daemon import SelfGrader
-from grader_daemon.api.fleet import fleet_push
+from grader_daemon.fleet.admin import fleet_push
 from grader_daemon.settings import load_settings
 from tests import demo_home
 from tests.benchmarks.multiplied import make_database

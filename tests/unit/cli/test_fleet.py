@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from grader_daemon.api.tables import columns
-from grader_daemon.storage.postgres import schema
+from grader_daemon.fleet import server_schema as schema
 from tests import demo_home
 from tests.postgres import Server
 from tests.reference.pages import SCHEMAS
@@ -146,7 +146,7 @@ def test_a_second_machine_with_the_same_login_is_refused_and_told(
     host: Path, server: Server, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run(host, "push", "fleet")
-    monkeypatch.setattr("grader_daemon.api.fleet.machine_id", lambda: "another")
+    monkeypatch.setattr("grader_daemon.fleet.admin.machine_id", lambda: "another")
     refused = run(host, "push", "fleet")
     assert refused.returncode == 2
     assert "another machine or database pushes as host laptop" in refused.stderr

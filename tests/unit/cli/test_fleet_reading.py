@@ -337,7 +337,7 @@ def test_a_row_that_this_version_cannot_read_is_left_out_and_told_until_an_updat
     with team.server.admin() as connection:
         connection.execute("UPDATE grader.grades SET state = 'complete' WHERE host = 'ben-laptop'")
     assert len(team.ids()) == 23
-    monkeypatch.setattr("grader_daemon.jobs.fleet_copy.__version__", "99.0")
+    monkeypatch.setattr("grader_daemon.fleet.copy_job.__version__", "99.0")
     assert len(team.ids()) == 26
     assert "cannot read" not in team("lead", "summary")
 
@@ -502,7 +502,7 @@ def test_a_fleet_that_nobody_watches_is_told(team: Team, run: Run) -> None:
 def test_the_newest_are_there_first_and_the_next_command_reads_on(
     team: Team, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("grader_daemon.jobs.fleet_copy._AT_ONCE", 5)
+    monkeypatch.setattr("grader_daemon.fleet.copy_job._AT_ONCE", 5)
     monkeypatch.setattr("grader_daemon.cli.reading._WAITS_SECONDS", 0.0)
     first = run(team.lead, "list", "-n", "100", "--json")
     assert "older sessions are not read yet; the next command reads on" in first.stderr

@@ -15,10 +15,10 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from grader_daemon.api import fleet_watch
-from grader_daemon.bootstrap.fleet import settings_of_copy
+from grader_daemon.fleet import follow as fleet_watch
+from grader_daemon.fleet import server_schema as schema
+from grader_daemon.fleet.copy_settings import settings_of_copy
 from grader_daemon.settings import load_settings
-from grader_daemon.storage.postgres import schema
 from tests.postgres import Server
 from tests.unit.cli.conftest import Run
 
@@ -222,10 +222,9 @@ def test_no_value_of_a_host_or_a_member_stops_a_command_of_a_member(
 
 def _watch_one_round(home: Path) -> None:
     from grader_daemon import bootstrap
-    from grader_daemon.bootstrap import periodic
-    from grader_daemon.bootstrap.fleet import make_fleet_copy
+    from grader_daemon.fleet.copy_settings import make_fleet_copy
 
     settings = settings_of_copy(load_settings(fleet_read_url=_url(home)))
     with closing(bootstrap.open_store(settings)) as store, closing(make_fleet_copy(settings, store)) as copy:
-        jobs = periodic.make_fleet_jobs(settings, store)
+        jobs = fleet_watch._jobs(settings, store)
         fleet_watch._Follower(copy, jobs, job_seconds=60)._follow(threading.Event())

@@ -10,6 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from grader_daemon.domain.fleet_hosts import FleetHostState
+from grader_daemon.fleet.store import CopyTables
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import FleetCopyState
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -46,8 +47,8 @@ def client(client_of: MakeClient, tmp_path: Path) -> TestClient:
             ],
         )
         for host in HOSTS.values():
-            store.fleet.save_host(host)
-        store.fleet.save_state(FleetCopyState(fleet="f", version="1", read_at=NOW - timedelta(seconds=7)))
+            CopyTables(store).save_host(host)
+        CopyTables(store).save_state(FleetCopyState(fleet="f", version="1", read_at=NOW - timedelta(seconds=7)))
     store.close()
     return client_of(tmp_path / "copy.db")
 

@@ -20,11 +20,11 @@ from grader_daemon.domain.feedback import FleetLabel, Said
 from grader_daemon.domain.fleet_hosts import FleetHostState, FleetWatch, host_and_session
 from grader_daemon.domain.grade import Grade
 from grader_daemon.errors import CallError, DeliveryError, GraderError, InputError
-from grader_daemon.storage.postgres.connection import Link, bound_waiting, translated
-from grader_daemon.storage.postgres.host_rows import CHANNEL, LABEL_CHANNEL, LABEL_COLUMNS
-from grader_daemon.storage.postgres.reading import read_grade, read_label, read_sign
-from grader_daemon.storage.postgres.schema import MEMBER_GROUP, check_version
-from grader_daemon.storage.postgres.watching import finite, leads, read_watch
+from grader_daemon.fleet.server_connection import Link, bound_waiting, translated
+from grader_daemon.fleet.server_rows import read_grade, read_label, read_sign
+from grader_daemon.fleet.server_schema import MEMBER_GROUP, check_version
+from grader_daemon.fleet.server_watch import finite, leads, read_watch
+from grader_daemon.fleet.server_writes import CHANNEL, LABEL_CHANNEL, LABEL_COLUMNS
 
 _PROGRAM: Final = "grader-daemon fleet copy"
 _MOST_BYTES: Final = 16 * 1024 * 1024

@@ -10,7 +10,7 @@ from typing import Final
 import psycopg
 
 from grader_daemon.errors import StoreError
-from grader_daemon.storage.postgres.connection import bound_waiting
+from grader_daemon.fleet.server_connection import bound_waiting
 
 HOST_GROUP: Final = "grader_host"
 READER_GROUP: Final = "grader_reader"

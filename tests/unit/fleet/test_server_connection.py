@@ -7,7 +7,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from grader_daemon.errors import ConfigurationError
-from grader_daemon.storage.postgres.connection import connect
+from grader_daemon.fleet.server_connection import connect
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from grader_daemon.storage.postgres.client_files import client_files
+from grader_daemon.fleet.client_files import client_files
 
 HOME = Path("/home/somebody")
 BY_DEFAULT = (HOME / ".postgresql", HOME / ".pgpass", HOME / ".pg_service.conf")

@@ -13,8 +13,8 @@ from psycopg.rows import class_row
 
 from grader_daemon.domain.fleet_hosts import FleetWatch
 from grader_daemon.errors import DeliveryError, InputError
-from grader_daemon.storage.postgres.connection import bound_waiting, connect, translated
-from grader_daemon.storage.postgres.schema import (
+from grader_daemon.fleet.server_connection import bound_waiting, connect, translated
+from grader_daemon.fleet.server_schema import (
     HOST_GROUP,
     MEMBER_GROUP,
     READER_GROUP,
@@ -22,7 +22,7 @@ from grader_daemon.storage.postgres.schema import (
     migrate,
     newest_version,
 )
-from grader_daemon.storage.postgres.watching import finite, read_watch
+from grader_daemon.fleet.server_watch import finite, read_watch
 
 _ROLE: Final = f"{HOST_GROUP}_"
 _MEMBER_ROLE: Final = f"{MEMBER_GROUP}_"

@@ -14,10 +14,10 @@ import pytest
 
 from grader_daemon import bootstrap
 from grader_daemon.api.doctor.context import DoctorContext
-from grader_daemon.api.doctor.fleet import pusher
-from grader_daemon.api.fleet_service import PusherService, unsent
 from grader_daemon.domain.check import CheckState
 from grader_daemon.errors import ConfigurationError
+from grader_daemon.fleet.doctor import pusher
+from grader_daemon.fleet.systemd_unit import PusherService, unsent
 from grader_daemon.integrations.unit_file import PUSHER, directives
 from grader_daemon.settings import Settings, load_settings
 from tests.damage import make_database
@@ -120,7 +120,7 @@ def test_without_a_fleet_nothing_is_installed(tmp_path: Path, settings_file: Pat
 @pytest.fixture
 def no_psycopg(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    monkeypatch.delitem(sys.modules, "grader_daemon.storage.postgres.client_files", raising=False)
+    monkeypatch.delitem(sys.modules, "grader_daemon.fleet.client_files", raising=False)
 
 
 @pytest.mark.usefixtures("no_psycopg", "settings_file")

@@ -9,8 +9,8 @@ import pytest
 
 from grader_daemon.bootstrap import utc_now
 from grader_daemon.errors import DeliveryError
-from grader_daemon.storage.postgres.fleet import FleetDatabase, FleetLogin
-from grader_daemon.storage.postgres.host_rows import CHANNEL, HostRows
+from grader_daemon.fleet.server_admin import FleetDatabase, FleetLogin
+from grader_daemon.fleet.server_writes import CHANNEL, HostRows
 from tests.fleet_attacks import ATTACKS
 from tests.postgres import Server, serving
 

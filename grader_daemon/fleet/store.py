@@ -1,4 +1,4 @@
-"""What a copy of a fleet's grades knows of where they come from."""
+"""Tables of the copy of a fleet: up to where it is read of each machine, and what all copies share."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from grader_daemon.domain.fleet_hosts import FleetHostState, copied_id
 from grader_daemon.errors import InputError
 from grader_daemon.storage.records import FleetCopyState
 from grader_daemon.storage.sqlite.alerts import ALERT_COLUMNS, Alerts
-from grader_daemon.storage.sqlite.database import Database
-from grader_daemon.storage.sqlite.rows import to_moment, to_text
+from grader_daemon.storage.sqlite.hosts import Hosts
+from grader_daemon.storage.sqlite.rows import to_text
 
 _HOST: Final = FleetHostState.__struct_fields__
-_HOSTS: Final = f"SELECT {', '.join(_HOST)} FROM fleet_hosts ORDER BY host"
 _ALERT: Final = ("id", *ALERT_COLUMNS)
 _OUTBOX: Final = (
     *("id", "kind", "subject", "event", "channel", "payload", "created_at", "attempts", "next_at"),
@@ -54,25 +53,8 @@ _NOT_OURS: Final = (msgspec.MsgspecError, apsw.Error, KeyError, TypeError, Value
 _decode_decisions: Final = msgspec.json.Decoder(dict[str, list[list[str | int | None]]]).decode
 
 
-class FleetCopies:
-    """Which fleet it is a copy of, and up to where of each of its machines; nothing in a machine's own store."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def state(self) -> FleetCopyState | None:
-        """Return of which fleet it is a copy; None of none."""
-        rows = self._database.rows("SELECT fleet, version, read_at, decisions, labels_at FROM fleet_copy")
-        if not rows:
-            return None
-        fleet, version, read_at, decisions, labels_at = rows[0]
-        return FleetCopyState(
-            fleet=fleet,
-            version=version,
-            read_at=to_moment(read_at),
-            decisions=decisions,
-            labels_at=to_moment(labels_at),
-        )
+class CopyTables(Hosts):
+    """The tables of a copy, as what keeps it up to date reads and writes them."""
 
     def save_state(self, state: FleetCopyState) -> None:
         """Note of which fleet it is a copy; call it inside a transaction."""
@@ -81,16 +63,6 @@ class FleetCopies:
             " VALUES (1, ?, ?, ?, ?, ?)",
             (state.fleet, state.version, to_text(state.read_at), state.decisions, to_text(state.labels_at)),
         )
-
-    def hosts(self) -> list[FleetHostState]:
-        """Return the machines by name, each with how far its rows are here."""
-        rows = self._database.rows(_HOSTS)
-        return [
-            FleetHostState(
-                **{**dict(zip(_HOST, row, strict=True)), "last_seen": to_moment(row[_HOST.index("last_seen")])}
-            )
-            for row in rows
-        ]
 
     def save_host(self, host: FleetHostState) -> None:
         """Note how far a machine is; call it inside the transaction that saves its rows."""

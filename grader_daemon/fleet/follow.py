@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
+from datetime import timedelta
 from itertools import chain, repeat
 from time import monotonic
 from typing import TYPE_CHECKING, Final
@@ -13,20 +14,24 @@ import structlog
 
 from grader_daemon import bootstrap
 from grader_daemon.bootstrap import periodic
-from grader_daemon.bootstrap.fleet import make_fleet_copy
 from grader_daemon.domain.fleet_hosts import is_unwatched
 from grader_daemon.errors import DeliveryError, GraderError, StoreBusyError, StoreReplacedError
+from grader_daemon.fleet.copy_settings import make_fleet_copy
 from grader_daemon.jobs import Job
+from grader_daemon.rules import load_rules
 from grader_daemon.settings import Settings
+from grader_daemon.storage.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
-    from grader_daemon.jobs.fleet_copy import FleetCopy
+    from grader_daemon.fleet.copy_job import FleetCopy
 
 _LOOKS_EVERY_SECONDS: Final = 2.0
 _TELLS_EVERY_SECONDS: Final = 3600.0
 _FIRST_TELLS_AFTER_SECONDS: Final = 60.0
 """The first round of whoever leads has ended by then."""
 _PAUSES: Final = (5.0, 15.0, 60.0, 300.0)
+_LAG: Final = timedelta(hours=1)
+"""So long after it ended is a session of a fleet taken up: machines sleep, and networks are cut for a while."""
 
 
 def follow_fleet(settings: Settings, stop: threading.Event) -> None:
@@ -57,9 +62,28 @@ def watch_fleet(settings: Settings, stop: threading.Event) -> None:
     """
     while not stop.is_set():
         with suppress(StoreReplacedError), closing(bootstrap.open_store(settings)) as store:
-            jobs = periodic.make_fleet_jobs(settings, store)
+            jobs = _jobs(settings, store)
             with closing(make_fleet_copy(settings, store)) as copy:
                 _Follower(copy, jobs, job_seconds=settings.job_seconds).run(stop)
+
+
+def _jobs(settings: Settings, store: SqliteStore) -> list[Job]:
+    """Return what whoever watches does with the copy: alerts, their receivers, and weekly reports."""
+    from grader_daemon.jobs.degradation import DegradationWatch
+    from grader_daemon.jobs.delivery import Delivery
+    from grader_daemon.jobs.weekly import ReportJob
+
+    receivers = periodic.make_receivers(settings)
+    watch = DegradationWatch(
+        store,
+        load_rules(settings.rules_file).alerts,
+        channels=tuple(receivers),
+        zone=settings.zone,
+        settled_after=_LAG,
+        is_settled=lambda: True,
+    )
+    reports = ReportJob(periodic.make_reports(settings, store), is_settled=lambda: True)
+    return [watch, Delivery(store, receivers, clock=bootstrap.utc_now), reports]
 
 
 class _Follower:

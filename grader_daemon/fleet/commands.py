@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from grader_daemon import log
-from grader_daemon.api.fleet import checked_name, configuration_line, fleet_database, fleet_url
-from grader_daemon.api.fleet_watch import watch_fleet
 from grader_daemon.bootstrap import utc_now
-from grader_daemon.bootstrap.fleet import settings_of_copy
-from grader_daemon.cli import fleet_service, output
+from grader_daemon.cli import output
 from grader_daemon.cli.options import Group, fleet_option, json_option, read_settings, settings_options
 from grader_daemon.domain.fleet_hosts import is_unwatched
 from grader_daemon.domain.text import clean, duration_words
 from grader_daemon.errors import ConfigurationError
+from grader_daemon.fleet import service_commands as fleet_service
+from grader_daemon.fleet.admin import checked_name, configuration_line, fleet_database, fleet_url
+from grader_daemon.fleet.copy_settings import settings_of_copy
+from grader_daemon.fleet.follow import watch_fleet
 
 if TYPE_CHECKING:
-    from grader_daemon.storage.postgres.fleet import FleetDatabase, FleetHost
+    from grader_daemon.fleet.server_admin import FleetDatabase, FleetHost
 
 _CLOCKS_DIFFER_SECONDS: Final = 60.0
 _DAYS_FROM: Final = 2

@@ -17,8 +17,8 @@ from psycopg.rows import class_row
 from grader_daemon.domain.analysis import ErrorSign
 from grader_daemon.domain.feedback import FleetLabel
 from grader_daemon.errors import CallError, DeliveryError
-from grader_daemon.storage.postgres.connection import Link, bound_waiting, connect, translated
-from grader_daemon.storage.postgres.schema import HOST_GROUP, check_version
+from grader_daemon.fleet.server_connection import Link, bound_waiting, connect, translated
+from grader_daemon.fleet.server_schema import HOST_GROUP, check_version
 
 CHANNEL: Final = "grader_grades"
 """Where a host is named after each batch of it (LISTEN)."""

@@ -9,6 +9,7 @@ import pytest
 from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.fleet_hosts import FleetHostState
 from grader_daemon.errors import InputError
+from grader_daemon.fleet.store import CopyTables
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import FleetCopyState, Position
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -22,19 +23,19 @@ def test_what_is_known_of_hosts_is_kept(store: SqliteStore) -> None:
     desk = msgspec.structs.replace(LAPTOP, host="desk", user=None, version=None, last_seen=None)
     with store.transaction():
         for host in (LAPTOP, desk, msgspec.structs.replace(LAPTOP, seq=71)):
-            store.fleet.save_host(host)
-    assert store.fleet.hosts() == [desk, msgspec.structs.replace(LAPTOP, seq=71)]
+            CopyTables(store).save_host(host)
+    assert CopyTables(store).hosts() == [desk, msgspec.structs.replace(LAPTOP, seq=71)]
     with store.transaction():
-        store.fleet.forget_host("desk")
-    assert [host.host for host in store.fleet.hosts()] == ["laptop"]
+        CopyTables(store).forget_host("desk")
+    assert [host.host for host in CopyTables(store).hosts()] == ["laptop"]
 
 
 def test_a_machine_s_own_database_is_no_copy(store: SqliteStore) -> None:
-    assert store.fleet.state() is None
+    assert CopyTables(store).state() is None
     state = FleetCopyState(fleet="f", version="1", read_at=NOW, decisions=3, labels_at=NOW - timedelta(hours=1))
     with store.transaction():
-        store.fleet.save_state(state)
-    assert store.fleet.state() == state
+        CopyTables(store).save_state(state)
+    assert CopyTables(store).state() == state
 
 
 def test_sessions_of_a_host_are_those_whose_ids_begin_with_its_name(store: SqliteStore) -> None:
@@ -46,8 +47,8 @@ def test_sessions_of_a_host_are_those_whose_ids_begin_with_its_name(store: Sqlit
                 for number, name in enumerate(("laptop/a", "laptop/é", "laptop-2/b", "lap", "laptop0"))
             ],
         )
-    assert sorted(store.fleet.sessions_of("laptop", 10)) == ["laptop/a", "laptop/é"]
-    assert len(store.fleet.sessions_of("laptop", 1)) == 1
+    assert sorted(CopyTables(store).sessions_of("laptop", 10)) == ["laptop/a", "laptop/é"]
+    assert len(CopyTables(store).sessions_of("laptop", 1)) == 1
 
 
 def test_decisions_of_one_copy_are_those_of_another(tmp_path: Path) -> None:
@@ -67,8 +68,8 @@ def test_decisions_of_one_copy_are_those_of_another(tmp_path: Path) -> None:
         other.alerts.add(msgspec.structs.replace(drop, note="another"))
         other.outbox.put(kind="alert", subject="9", event="opened", channel="command", payload="{}", now=NOW)
         other.connection.execute("UPDATE session_details SET watched = 1")
-        other.fleet.replace_decisions(one.fleet.decisions())
-    assert other.fleet.decisions() == one.fleet.decisions()
+        CopyTables(other).replace_decisions(CopyTables(one).decisions())
+    assert CopyTables(other).decisions() == CopyTables(one).decisions()
     assert other.alerts.open() == [kept]
     assert other.alerts.position() == position
     assert other.alerts.silenced(NOW) == one.alerts.silenced(NOW)
@@ -93,7 +94,7 @@ def test_an_agent_of_a_fleet_is_another_one_on_each_machine(store: SqliteStore) 
 
     assert agents() == {"hermes"}
     with store.transaction():
-        store.fleet.save_state(FleetCopyState(fleet="f", version="1"))
+        CopyTables(store).save_state(FleetCopyState(fleet="f", version="1"))
     assert agents() == {"hermes on desk", "hermes on laptop"}
 
 
@@ -102,12 +103,12 @@ def test_reports_and_marks_of_one_copy_are_those_of_another(tmp_path: Path) -> N
     week = Span(date(2026, 11, 9), date(2026, 11, 15))
     with first.transaction():
         first.reports.save(week, "{}", basis=7, now=NOW)
-    decided = msgspec.json.decode(first.fleet.decisions())
+    decided = msgspec.json.decode(CopyTables(first).decisions())
     decided["marks"] = [["of-no-session-here", NOW.isoformat(), None]]
     with second.transaction():
-        second.fleet.replace_decisions(msgspec.json.encode(decided))
+        CopyTables(second).replace_decisions(msgspec.json.encode(decided))
     assert second.reports.report(week.first) == first.reports.report(week.first)
-    assert msgspec.json.decode(second.fleet.decisions()) == decided
+    assert msgspec.json.decode(CopyTables(second).decisions()) == decided
     first.close()
     second.close()
 
@@ -131,8 +132,8 @@ def test_decisions_that_cannot_be_read_change_nothing(
 ) -> None:
     with store.transaction():
         store.alerts.begin(Position(NOW, "s"), now=NOW)
-    before = store.fleet.decisions()
+    before = CopyTables(store).decisions()
     told = content if isinstance(content, bytes) else msgspec.json.encode({**msgspec.json.decode(before), **content})
     with store.transaction(), pytest.raises(InputError, match="cannot be read"):
-        store.fleet.replace_decisions(told)
-    assert store.fleet.decisions() == before
+        CopyTables(store).replace_decisions(told)
+    assert CopyTables(store).decisions() == before

@@ -6,11 +6,11 @@ from datetime import timedelta
 
 from grader_daemon import bootstrap
 from grader_daemon.api.doctor.context import DoctorContext
-from grader_daemon.api.fleet import fleet_database, fleet_files
-from grader_daemon.api.fleet_service import PusherService, PusherStatus, unsent
 from grader_daemon.domain.check import Finding, ok, unknown, warning
 from grader_daemon.domain.fleet_hosts import is_unwatched
 from grader_daemon.errors import ConfigurationError, ServiceError
+from grader_daemon.fleet.admin import fleet_database, fleet_files
+from grader_daemon.fleet.systemd_unit import PusherService, PusherStatus, unsent
 from grader_daemon.reports.numbers import count
 
 _INSTALL = "grader-daemon fleet install"

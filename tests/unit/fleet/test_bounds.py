@@ -9,11 +9,11 @@ import psycopg
 import pytest
 
 from grader_daemon.errors import DeliveryError
-from grader_daemon.storage.postgres import schema
-from grader_daemon.storage.postgres.connection import translated
-from grader_daemon.storage.postgres.fleet import FleetDatabase, FleetLogin
-from grader_daemon.storage.postgres.fleet_rows import FleetRows
-from grader_daemon.storage.postgres.reading import read_grade, read_label, read_sign
+from grader_daemon.fleet import server_schema as schema
+from grader_daemon.fleet.server_admin import FleetDatabase, FleetLogin
+from grader_daemon.fleet.server_connection import translated
+from grader_daemon.fleet.server_reads import FleetRows
+from grader_daemon.fleet.server_rows import read_grade, read_label, read_sign
 from tests.postgres import Server, serving
 
 TABLES = ("hosts", "grades", "removals", "error_issues", "labels", "fleet", "watch", "schema_versions")

@@ -20,7 +20,7 @@ from grader_daemon.settings import Settings
 from grader_daemon.storage.lock import only_one
 
 if TYPE_CHECKING:
-    from grader_daemon.jobs.fleet_copy import FleetCopy
+    from grader_daemon.fleet.copy_job import FleetCopy
     from grader_daemon.storage.sqlite.store import SqliteStore
 
 
@@ -46,8 +46,8 @@ def make_fleet_copy(settings: Settings, store: SqliteStore) -> FleetCopy:
     """
     assert settings.fleet_read_url is not None
     with needing_psycopg():
-        from grader_daemon.jobs.fleet_copy import FleetCopy
-        from grader_daemon.storage.postgres.fleet_rows import FleetRows
+        from grader_daemon.fleet.copy_job import FleetCopy
+        from grader_daemon.fleet.server_reads import FleetRows
 
     return FleetCopy(
         store,
@@ -73,7 +73,7 @@ def _copy_file(settings: Settings) -> Path:
         return settings.fleet_copy_file
     assert settings.fleet_read_url is not None
     with needing_psycopg():
-        from grader_daemon.storage.postgres.connection import place_of
+        from grader_daemon.fleet.server_connection import place_of
     place = xxhash.xxh3_64_hexdigest(place_of(settings.fleet_read_url.get_secret_value()).encode())
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return cache / "grader-daemon" / f"fleet-{place}.db"

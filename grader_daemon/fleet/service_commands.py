@@ -11,8 +11,8 @@ from grader_daemon.cli.options import asks, json_option, read_settings, settings
 from grader_daemon.cli.service_words import Service, print_installation, status_facts
 
 if TYPE_CHECKING:
-    from grader_daemon.api.fleet_service import PusherService, PusherStatus
     from grader_daemon.api.grader import SelfGrader
+    from grader_daemon.fleet.systemd_unit import PusherService, PusherStatus
 
 _NOT_RUNNING = 3
 _PUSHER = Service(
@@ -51,7 +51,7 @@ def uninstall(*, as_json: bool) -> None:
 @json_option
 def service_status(*, grader: SelfGrader, as_json: bool) -> int:
     """Show how that service is, and how far it is behind. Exit code 3 if it does not run."""
-    from grader_daemon.api.fleet_service import unsent
+    from grader_daemon.fleet.systemd_unit import unsent
 
     context = grader.context
     behind = unsent(context.store) if context.has_database else None
@@ -74,6 +74,6 @@ def _more(status: PusherStatus) -> list[tuple[str, str]]:
 
 def _service() -> PusherService:
     from grader_daemon import bootstrap
-    from grader_daemon.api.fleet_service import PusherService
+    from grader_daemon.fleet.systemd_unit import PusherService
 
     return PusherService(clock=bootstrap.utc_now)

@@ -17,9 +17,9 @@ from grader_daemon._version import __version__
 from grader_daemon.api.context import GraderContext
 from grader_daemon.api.documents import grade_document
 from grader_daemon.api.tables import columns
-from grader_daemon.bootstrap.fleet import needing_psycopg
 from grader_daemon.domain.session_features import NO_FEATURES
 from grader_daemon.errors import ConfigurationError, InputError
+from grader_daemon.fleet.copy_settings import needing_psycopg
 from grader_daemon.integrations.machine import machine_id
 from grader_daemon.setting_types import is_fleet_name
 from grader_daemon.settings import Settings
@@ -27,8 +27,8 @@ from grader_daemon.storage.records import StoredGrade
 
 if TYPE_CHECKING:
     from grader_daemon.domain.calibration import Trust
-    from grader_daemon.jobs.fleet_push import FleetPush
-    from grader_daemon.storage.postgres.fleet import FleetDatabase, FleetLogin
+    from grader_daemon.fleet.push_job import FleetPush
+    from grader_daemon.fleet.server_admin import FleetDatabase, FleetLogin
 
 
 _OF_THE_TABLE = tuple(name for name in columns() if name != "host")
@@ -52,8 +52,8 @@ def fleet_push(context: GraderContext, *, take_over: bool = False) -> FleetPush:
     settings, store = context.settings, context.writable
     url = fleet_url(settings)
     with needing_psycopg():
-        from grader_daemon.jobs.fleet_push import FleetPush
-        from grader_daemon.storage.postgres.host_rows import HostRows
+        from grader_daemon.fleet.push_job import FleetPush
+        from grader_daemon.fleet.server_writes import HostRows
 
     rows = HostRows(url, columns=_COLUMNS, machine=_identity(settings), version=__version__, clock=bootstrap.utc_now)
     if take_over:
@@ -74,7 +74,7 @@ def fleet_database(url: str) -> FleetDatabase:
         DeliveryError: nobody answers, or does not let us in.
     """
     with needing_psycopg():
-        from grader_daemon.storage.postgres.fleet import FleetDatabase
+        from grader_daemon.fleet.server_admin import FleetDatabase
 
     return FleetDatabase(url)
 
@@ -100,7 +100,7 @@ def fleet_files(settings: Settings) -> tuple[Path, ...]:
     """
     url = fleet_url(settings)
     with needing_psycopg():
-        from grader_daemon.storage.postgres.client_files import client_files
+        from grader_daemon.fleet.client_files import client_files
 
     return client_files(url, home=Path(os.path.expanduser("~")))
 

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from grader_daemon.api.fleet import configuration_line, fleet_database, fleet_push
-from grader_daemon.api.fleet_watch import follow_fleet, watch_fleet
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.bootstrap import utc_now
-from grader_daemon.bootstrap.fleet import settings_of_copy
 from grader_daemon.domain.verdict import VerdictBy
+from grader_daemon.fleet.admin import configuration_line, fleet_database, fleet_push
+from grader_daemon.fleet.copy_settings import settings_of_copy
+from grader_daemon.fleet.follow import follow_fleet, watch_fleet
+from grader_daemon.fleet.server_admin import FleetLogin
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.settings import Settings, load_settings
-from grader_daemon.storage.postgres.fleet import FleetLogin
 from grader_daemon.storage.records import NewGrade, Position
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.postgres import Server, serving

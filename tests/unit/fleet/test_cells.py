@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.jobs.fleet_push import _cell
+from grader_daemon.fleet.push_job import _cell
 
 TEXTS = st.text(st.sampled_from('\0\\u0a"é'))
 LISTS = st.recursive(

@@ -22,9 +22,10 @@ from grader_daemon.domain.fleet_hosts import FleetHostState, copied_id
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.identity import Identity
 from grader_daemon.errors import InputError, StoreError, UnstorableError
+from grader_daemon.fleet.server_reads import Decisions, FleetRows, SentGrade
+from grader_daemon.fleet.store import CopyTables
 from grader_daemon.pipeline.labels import note_labels, take_labels
 from grader_daemon.pipeline.saving import remove_copies, save_copies
-from grader_daemon.storage.postgres.fleet_rows import Decisions, FleetRows, SentGrade
 from grader_daemon.storage.records import FleetCopyState, NewGrade
 from grader_daemon.storage.sqlite.store import SqliteStore
 
@@ -54,10 +55,16 @@ class FleetCopy:
         """
         self.store = store
         self.rows = rows
+        self._tables = CopyTables(store)
         self._lock = lock
         self.told: str | None = None
         """Decisions that could not be read, in words, if there are any."""
         self._kept = None if days is None else timedelta(days=days)
+
+    @property
+    def unread_labels(self) -> int:
+        """The number of labels that this version cannot read."""
+        return self.rows.unread_labels
 
     def close(self) -> None:
         """Close the connection to the fleet's database; safe to call twice."""
@@ -69,12 +76,12 @@ class FleetCopy:
         Raises:
             DeliveryError, CallError, StoreError: see `catch_up`.
         """
-        here = {host.host: host.seq for host in self.store.fleet.hosts()}
+        here = {host.host: host.seq for host in self._tables.hosts()}
         return self.older() + sum(max(0, host.seq - here.get(host.host, 0)) for host in self.rows.hosts())
 
     def older(self) -> int:
         """Return how much of `behind` is left of what hosts had when their first rows were read."""
-        return sum(host.older for host in self.store.fleet.hosts())
+        return sum(host.older for host in self._tables.hosts())
 
     def catch_up(self, now: datetime) -> Generator[int]:
         """Read what is new; yields after each batch how many sessions it had.
@@ -92,7 +99,7 @@ class FleetCopy:
         known = self._begin()
         is_updated, known = known.version != __version__, replace(known, version=__version__)
         there = {host.host: host for host in self.rows.hosts()}
-        here = {host.host: host for host in self.store.fleet.hosts()}
+        here = {host.host: host for host in self._tables.hosts()}
         waiting = _by_session(self.rows.waiting_labels())
         for gone in here.keys() - there.keys():
             yield from self._forget(gone)
@@ -106,7 +113,7 @@ class FleetCopy:
         if since is not None:
             self._forget_older(since)
         known = self._finish(known, waiting, now)
-        if any(host.older for host in self.store.fleet.hosts()):
+        if any(host.older for host in self._tables.hosts()):
             yield from self._read_older(waiting, since=since)
             self._finish(known, waiting, now)
 
@@ -114,12 +121,12 @@ class FleetCopy:
         """Read what people said and decided, behind the grades that it is of."""
         labels_at = self._take(waiting, known)
         decided = self.rows.decisions(but=known.decisions)
-        lacks = any(host.older for host in self.store.fleet.hosts())  # then labels of what comes are read again
+        lacks = any(host.older for host in self._tables.hosts())  # then labels of what comes are read again
         with self.store.transaction():
             adopted = self._adopted(known, decided)
-            self.store.fleet.mark_errors()
+            self._tables.mark_errors()
             known = replace(adopted, read_at=now, labels_at=None if lacks else labels_at)
-            self.store.fleet.save_state(known)
+            self._tables.save_state(known)
         return known
 
     @contextmanager
@@ -134,14 +141,14 @@ class FleetCopy:
             with self.store.transaction():
                 # Also of the version here: the last time may not have been kept.
                 is_adopted = self._adopt(decided)
-                self.store.fleet.save_state(known)
-            before = self.store.fleet.decisions() if is_adopted else None
+                self._tables.save_state(known)
+            before = self._tables.decisions() if is_adopted else None
             yield
-            after = self.store.fleet.decisions()
+            after = self._tables.decisions()
             if after != before:
                 version = self.rows.decide(after)
                 with self.store.transaction():
-                    self.store.fleet.save_state(replace(known, decisions=version))
+                    self._tables.save_state(replace(known, decisions=version))
 
     def _adopted(self, known: FleetCopyState, decided: Decisions | None) -> FleetCopyState:
         """Adopt what was decided elsewhere; call it inside a transaction."""
@@ -155,7 +162,7 @@ class FleetCopy:
         if decided.content is None:
             return False
         try:
-            self.store.fleet.replace_decisions(decided.content)
+            self._tables.replace_decisions(decided.content)
         except InputError as error:
             self.told = f"{error}; what is here of them stands until somebody decides anew"
             return False
@@ -187,7 +194,7 @@ class FleetCopy:
         Raises:
             StoreError: it is of another one, or holds something else.
         """
-        fleet, known = self.rows.name(), self.store.fleet.state()
+        fleet, known = self.rows.name(), self._tables.state()
         if known is None and (self.store.file_counts() or self.store.changes.newest()):
             raise StoreError("the copy of a fleet needs its own file, and this one has grades: see fleet_copy_file")
         if known is not None and known.fleet != fleet:
@@ -195,7 +202,7 @@ class FleetCopy:
         if known is None:
             known = FleetCopyState(fleet=fleet, version=__version__)
             with self.store.transaction():
-                self.store.fleet.save_state(known)
+                self._tables.save_state(known)
         return known
 
     def _follow(
@@ -220,18 +227,18 @@ class FleetCopy:
             unread = self._save(replace(there, seq=seq, unread=unread), found, gone, waiting).unread
             yield len(found) + len(gone)
         with self.store.transaction():
-            self.store.fleet.save_host(replace(there, unread=unread))
+            self._tables.save_host(replace(there, unread=unread))
 
     def _begin_host(self, there: FleetHostState) -> FleetHostState:
         """Begin with a host of which nothing is here: what it has now is read behind all that is new, newest first."""
         host = replace(there, older=there.seq, unread=0)
         with self.store.transaction():
-            self.store.fleet.save_host(host)
+            self._tables.save_host(host)
         return host
 
     def _read_older(self, waiting: dict[str, list[FleetLabel]], *, since: datetime | None) -> Iterator[int]:
         """Read what hosts had when their first rows were read, in turn, the newest first."""
-        while left := [host for host in self.store.fleet.hosts() if host.older]:
+        while left := [host for host in self._tables.hosts() if host.older]:
             for host in left:
                 found, more = self.rows.older_grades(host.host, up_to=host.older, limit=_AT_ONCE, since=since)
                 self._save(replace(host, older=found[-1].seq - 1 if more else 0), found, (), waiting)
@@ -259,7 +266,7 @@ class FleetCopy:
         with self.store.transaction():
             save_copies(self.store, grades)
             remove_copies(self.store, gone)
-            self.store.fleet.save_host(host)
+            self._tables.save_host(host)
 
     def _save_each(
         self,
@@ -304,22 +311,22 @@ class FleetCopy:
         return newest
 
     def _forget_older(self, since: datetime) -> None:
-        while gone := self.store.fleet.ended_before(since, _AT_ONCE):
+        while gone := self._tables.ended_before(since, _AT_ONCE):
             with self.store.transaction():
                 remove_copies(self.store, gone)
 
     def _forget(self, host: str) -> Iterator[int]:
         """Remove the sessions of a host; what is left of it when this is interrupted is removed the next time."""
         with self.store.transaction():
-            known = next((each for each in self.store.fleet.hosts() if each.host == host), None)
+            known = next((each for each in self._tables.hosts() if each.host == host), None)
             if known is not None:
-                self.store.fleet.save_host(replace(known, epoch=_NOTHING_OF_IT))
-        while gone := self.store.fleet.sessions_of(host, _AT_ONCE):
+                self._tables.save_host(replace(known, epoch=_NOTHING_OF_IT))
+        while gone := self._tables.sessions_of(host, _AT_ONCE):
             with self.store.transaction():
                 remove_copies(self.store, gone)
             yield len(gone)
         with self.store.transaction():
-            self.store.fleet.forget_host(host)
+            self._tables.forget_host(host)
 
 
 def _by_session(labels: Sequence[FleetLabel]) -> dict[str, list[FleetLabel]]:
