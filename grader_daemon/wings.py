@@ -36,6 +36,10 @@ WINGS: Final = (
         },
     ),
     Wing(
+        "recall",
+        commands={"mcp": ("commands:command", "Answer agents that ask what earlier sessions did and what helped.")},
+    ),
+    Wing(
         "routing",
         commands={"route": ("commands:command", "Which model to prefer for which type of task.")},
         jobs=("job:route_jobs",),

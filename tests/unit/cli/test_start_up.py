@@ -82,9 +82,9 @@ _RECALL = (
 def test_an_agent_waits_for_nothing_that_it_did_not_ask_for() -> None:
     opened, asked = (set(_ended("mcp", given=given)["loaded"]) for given in (_OPENING, _OPENING + _RECALL))
     never = (_OF_READING - {"msgspec", "apsw"}) | {"grader_daemon.storage.sqlite.store"}
-    assert not (_OF_GRADING | never | {"apsw", "grader_daemon.api.recall"}) & opened
+    assert not (_OF_GRADING | never | {"apsw", "grader_daemon.recall.search"}) & opened
     assert not (_OF_GRADING | never | {"grader_daemon.domain.insight"}) & asked
-    assert "grader_daemon.api.recall" in asked
+    assert "grader_daemon.recall.search" in asked
 
 
 def test_a_folder_without_sessions_does_not_load_how_they_are_read(known_home: Path) -> None:

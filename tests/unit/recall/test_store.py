@@ -7,8 +7,8 @@ import pytest
 
 from grader_daemon.domain.analysis import FailureKind, SessionState, Step
 from grader_daemon.domain.recollection import PastFailure
-from grader_daemon.storage.sqlite import recall as recall_module
-from grader_daemon.storage.sqlite.recall import Recall
+from grader_daemon.recall import store as recall_module
+from grader_daemon.recall.store import Recall
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.past_sessions import LOGIN, refused, remember
 from tests.strategies import NOW

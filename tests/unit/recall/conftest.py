@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from grader_daemon.mcp.revisions import AGREED
-from grader_daemon.mcp.server import Server
-from grader_daemon.mcp.toolbox import Toolbox
+from grader_daemon.recall.revisions import AGREED
+from grader_daemon.recall.server import Server
+from grader_daemon.recall.toolbox import Toolbox
 from tests.past_sessions import known_database
 
 META = {

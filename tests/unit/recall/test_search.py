@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from grader_daemon.api.recall import Recollections
 from grader_daemon.domain.analysis import Category, ErrorSign, Failure, FailureKind, Subcategory
 from grader_daemon.errors import NoDatabaseError, StoreDamagedError, StoreError
+from grader_daemon.recall.search import Recollections
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.earlier import add_migration
 from tests.past_sessions import LOGIN, known_database, refused, remember

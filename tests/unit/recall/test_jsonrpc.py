@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from grader_daemon.errors import RequestError
-from grader_daemon.mcp.jsonrpc import LONGEST_LINE, Code, decode, id_of, read_line, to_message
+from grader_daemon.recall.jsonrpc import LONGEST_LINE, Code, decode, id_of, read_line, to_message
 
 
 def test_lines_are_read_to_the_end_also_one_that_does_not_end() -> None:

@@ -12,8 +12,8 @@ from typing import Any, BinaryIO
 from msgspec import UNSET
 
 from grader_daemon.errors import GraderError, RequestError
-from grader_daemon.mcp.jsonrpc import Code, Message, decode, encode, failure, id_of, read_line, result, to_message
-from grader_daemon.mcp.revisions import (
+from grader_daemon.recall.jsonrpc import Code, Message, decode, encode, failure, id_of, read_line, result, to_message
+from grader_daemon.recall.revisions import (
     AGREED,
     BATCHING,
     CAPABILITIES,
@@ -24,7 +24,7 @@ from grader_daemon.mcp.revisions import (
     named_by,
     not_found,
 )
-from grader_daemon.mcp.toolbox import INSTRUCTIONS, TEMPLATES, TOOLS, Toolbox
+from grader_daemon.recall.toolbox import INSTRUCTIONS, TEMPLATES, TOOLS, Toolbox
 
 _Params = Mapping[str, Any]
 

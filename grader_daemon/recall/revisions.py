@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from grader_daemon._version import __version__
 from grader_daemon.errors import RequestError
-from grader_daemon.mcp.jsonrpc import Code
+from grader_daemon.recall.jsonrpc import Code
 
 AGREED: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """Revisions that are agreed on, the newest first."""

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from grader_daemon.domain.recollection import CauseWords, Likeness, PastSession
 from grader_daemon.errors import NoDatabaseError
+from grader_daemon.recall.store import Recall
 from grader_daemon.storage.sqlite.database import Database
-from grader_daemon.storage.sqlite.recall import Recall
 
 if TYPE_CHECKING:
     from grader_daemon.domain.past_cause import PastCause

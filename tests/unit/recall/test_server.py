@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader_daemon import __version__
-from grader_daemon.api.recall import Recollections
-from grader_daemon.mcp.jsonrpc import LONGEST_LINE
-from grader_daemon.mcp.revisions import AGREED, NAMED
-from grader_daemon.mcp.server import Server, serve
-from grader_daemon.mcp.toolbox import QUESTIONS, Toolbox
+from grader_daemon.recall.jsonrpc import LONGEST_LINE
+from grader_daemon.recall.revisions import AGREED, NAMED
+from grader_daemon.recall.search import Recollections
+from grader_daemon.recall.server import Server, serve
+from grader_daemon.recall.toolbox import QUESTIONS, Toolbox
 from tests.past_sessions import known_database
-from tests.unit.mcp.conftest import META, Talk
+from tests.unit.recall.conftest import META, Talk
 
 METHODS = (
     *("initialize", "ping", "server/discover", "tools/list", "tools/call"),

@@ -19,8 +19,8 @@ def command(*, with_grades: bool) -> None:
 
     Programs start this and speak the Model Context Protocol with it. The database is only read.
     """
-    from grader_daemon.mcp.server import serve  # `--help` must not wait for it
-    from grader_daemon.mcp.toolbox import Toolbox
+    from grader_daemon.recall.server import serve  # `--help` must not wait for it
+    from grader_daemon.recall.toolbox import Toolbox
 
     toolbox = Toolbox(database_of_flags(), with_grades=with_grades)
     requests = BytesIO() if sys.stdin is None else sys.stdin.buffer

@@ -11,10 +11,10 @@ import msgspec
 from msgspec import Meta
 
 from grader_daemon.errors import GraderError, InputError, RequestError
-from grader_daemon.mcp.jsonrpc import Code
+from grader_daemon.recall.jsonrpc import Code
 
 if TYPE_CHECKING:
-    from grader_daemon.api.recall import Recollections
+    from grader_daemon.recall.search import Recollections
 
 INSTRUCTIONS: Final = (
     "Facts from the records of earlier agent sessions on this machine. Before a task, `recall` shows what sessions"
@@ -155,7 +155,7 @@ class Toolbox:
         Raises:
             GraderError: the database cannot be read.
         """
-        from grader_daemon.mcp.answers import brief, name_of, uri_of
+        from grader_daemon.recall.answers import brief, name_of, uri_of
 
         return [
             {
@@ -173,7 +173,7 @@ class Toolbox:
         Raises:
             GraderError: the database cannot be read.
         """
-        from grader_daemon.mcp.answers import one_session, session_of
+        from grader_daemon.recall.answers import one_session, session_of
 
         session_id = session_of(uri)
         session = None if session_id is None else self._recollections.session(session_id)
@@ -182,7 +182,7 @@ class Toolbox:
         return {"uri": uri, "mimeType": "text/plain", "text": one_session(session, with_grades=self._with_grades)}
 
     def _answer(self, question: Question) -> str:
-        from grader_daemon.mcp import answers  # with all that reads a database: who only lists tools need not wait
+        from grader_daemon.recall import answers  # with all that reads a database: who only lists tools need not wait
 
         known = self._recollections
         match question:
@@ -203,7 +203,7 @@ class Toolbox:
 
     @cached_property
     def _recollections(self) -> Recollections:
-        from grader_daemon.api.recall import Recollections
+        from grader_daemon.recall.search import Recollections
 
         return Recollections(self._database)
 
