@@ -40,7 +40,7 @@ _VIOLATIONS = [
     pytest.param("dashboard/site.py", "import grader_daemon.storage", id="a-page-goes-past-the-api"),
     pytest.param("cli/backfill.py", "import grader_daemon.archive.commands", id="the-core-imports-a-wing"),
     pytest.param("recall/toolbox.py", "import grader_daemon.storage", id="an-answer-to-an-agent-goes-past-the-api"),
-    pytest.param("recall/server.py", "import grader_daemon.dashboard.words", id="front-ends-know-each-other"),
+    pytest.param("recall/server.py", "import grader_daemon.fleet.store", id="wings-know-each-other"),
     pytest.param("cli/dashboard.py", "import uvicorn", id="a-web-server-outside-of-the-page"),
     pytest.param("api/grades.py", "import grader_daemon.dashboard.site", id="the-api-imports-the-page"),
     pytest.param("reports/html.py", "import grader_daemon.patterns.groups", id="a-report-mines-patterns"),
@@ -129,7 +129,7 @@ def test_a_module_that_shows_messages_as_they_are_is_noticed(imports: str, slips
 
 @pytest.mark.parametrize(
     "room",
-    ["alerts", "calibration", "cli", "daemon", "log", "mcp", "patterns", "reports", "routing", "rules", "storage"],
+    ["alerts", "calibration", "cli", "daemon", "log", "patterns", "recall", "reports", "routing", "rules", "storage"],
 )
 def test_rooms_that_tell_of_sessions_never_hold_one(room: str) -> None:
     holding = [
@@ -195,7 +195,7 @@ _CLAUSES = frozenset(
 _WITHOUT_CLAUSES = frozenset(
     {
         *("domain", "analysis", "sources", "reports", "calibration", "patterns", "alerts", "pipeline", "daemon"),
-        *("integrations", "grading", "redaction", "mcp", "installed", "jobs", "log"),
+        *("integrations", "grading", "redaction", "recall", "routing", "fleet", "archive", "installed", "jobs", "log"),
     }
 )
 

@@ -52,7 +52,7 @@ def command(*, grader: SelfGrader, url: str, jobs: int, scheduler: str | None, a
 
 
 class _Summary:
-    """What came of an archive so far; where no bar shows it, a line says how far it is."""
+    """Results of an archive so far; where no bar shows it, a line says how far it is."""
 
     def __init__(self, url: str, *, tells: bool) -> None:
         self._url = url

@@ -32,7 +32,7 @@ Save = Callable[[Sequence[Examined]], list[IngestResult]]
 
 
 class ShardDone(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a task, or of a part of one that holds many sessions; all empty where workers are busy still.
+    """Result of a task, or of a part of one that holds many sessions; all empty where workers are busy still.
 
     name: the object that it is about, the first of several; "" where workers are busy.
     recorded: its sessions.

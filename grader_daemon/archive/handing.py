@@ -1,4 +1,4 @@
-"""Which slices of an archive are handed out next, and what of it is done: the memory of whoever hands out."""
+"""Slices of an archive that are handed out next, and those that are done: the memory of whoever hands out."""
 
 from __future__ import annotations
 

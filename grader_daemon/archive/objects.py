@@ -1,4 +1,4 @@
-"""What lies in an archive, and how it is divided into shards."""
+"""Objects of an archive, and how they are divided into shards."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class StoredObject(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def is_tar(self) -> bool:
-        """Whether it holds several files."""
+        """True if it holds several files."""
         return split_name(self.name)[1] in TARS
 
     @property
     def weight(self) -> int:
-        """How large it is when unpacked, about."""
+        """Rough size in bytes when it is unpacked."""
         return self.bytes * (1 if split_name(self.name)[1] in ("", ".tar") else _UNPACKED)
 
 

@@ -35,7 +35,7 @@ _READINGS: Final = OpenReadings()
 
 
 class ShardResult(msgspec.Struct, frozen=True):
-    """What became of the sessions in a shard, or in a part of one.
+    """Fate of the sessions in a shard, or in a part of one.
 
     examined: each of them.
     unreadable: objects that could not be read.

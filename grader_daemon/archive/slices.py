@@ -79,7 +79,7 @@ class Reading:
 
     @property
     def has_ended(self) -> bool:
-        """Whether there is nothing behind what was read."""
+        """True if there is nothing behind what was read."""
         return self._has_begun and self._ahead is None
 
     def files(self, number: int) -> Iterator[File]:

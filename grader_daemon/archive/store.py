@@ -1,4 +1,4 @@
-"""What of archives is done."""
+"""The table of what is done of archives."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ STUCK_SECONDS: Final = 30 * 60
 
 
 class Ended(NamedTuple):
-    """What became of a task: its results, or None and why there are none. Without task: nothing has ended."""
+    """End of a task: its results, or None and why there are none. Without task: nothing has ended."""
 
     task: Sequence[Slice] = ()
     results: Iterator[ShardResult] | None = None
@@ -78,7 +78,7 @@ class Workers:
         self.handed.clear()
 
     def _are_stuck(self) -> bool:
-        """Whether nothing came of workers of our own for so long; those of others may be at work for others."""
+        """Return whether nothing came of workers of our own for so long; those of others may be at work for others."""
         return self._client.cluster is not None and time.monotonic() - self._heard_at > STUCK_SECONDS
 
     def _given_up(self) -> Iterator[Ended]:

@@ -34,7 +34,7 @@ def settings_of_copy(settings: Settings) -> Settings:
 
 
 def is_of_copy(settings: Settings) -> bool:
-    """Whether the database of settings is the copy of a fleet."""
+    """Return whether the database of settings is the copy of a fleet."""
     return settings.fleet_read_url is not None and settings.db_path == _copy_file(settings)
 
 

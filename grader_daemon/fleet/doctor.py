@@ -20,7 +20,7 @@ _NEW_TROUBLE = timedelta(minutes=6)
 
 
 def pusher(context: DoctorContext) -> Finding:
-    """Does what this machine has of grades get to the fleet?"""
+    """Check that grades of this machine get to the fleet."""
     if context.settings.fleet_url is None:
         return ok("none is set: no grade leaves this machine for one")
     try:
@@ -40,7 +40,7 @@ def pusher(context: DoctorContext) -> Finding:
 
 
 def watched(context: DoctorContext) -> Finding:
-    """Does anybody raise the alerts of the fleet that is looked at from here? Its server is asked."""
+    """Check that somebody raises the alerts of the fleet that is looked at from here, by asking its server."""
     url = context.settings.fleet_read_url
     if url is None:
         return ok("no fleet is looked at from here")

@@ -1,4 +1,4 @@
-"""What an administrator does with a fleet's database: make it, let hosts and people in and out, see how hosts are."""
+"""Administration of a fleet's database: make it, let hosts and people in and out, see how hosts are."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _GONE_WITHIN_MS: Final = 10_000
 
 
 class FleetMade(msgspec.Struct, frozen=True, kw_only=True):
-    """What `FleetDatabase.make` did: the schema was of version `before`, 0: none, and is of `version`."""
+    """Result of `FleetDatabase.make`: the schema was of version `before`, 0: none, and is of `version`."""
 
     before: int
     version: int
 
 
 class FleetLogin(msgspec.Struct, frozen=True, kw_only=True):
-    """How a new host, or a person, gets in; the password is kept nowhere."""
+    """Login of a new host, or of a person; the password is kept nowhere."""
 
     name: str
     role: str
@@ -52,7 +52,7 @@ class FleetLogin(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FleetHost(msgspec.Struct, frozen=True, kw_only=True):
-    """How a host was when it was seen last.
+    """State of a host when it was seen last.
 
     Attributes:
         host: its name.

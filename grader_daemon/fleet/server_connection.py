@@ -152,7 +152,7 @@ def _parts_of(url: str) -> dict[str, Any]:
 
 
 def _is_here(host: str) -> bool:
-    """Whether a host is this machine; nothing, or a folder, is a Unix socket."""
+    """Return whether a host is this machine; nothing, or a folder, is a Unix socket."""
     return not host or host.startswith(("/", "@")) or is_this_machine(host)
 
 

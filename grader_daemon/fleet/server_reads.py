@@ -89,7 +89,7 @@ _OWN_NAME: Final = f"substr(current_user, {len(MEMBER_GROUP) + 2})"
 
 
 class Decisions(NamedTuple):
-    """What was decided, as `FleetCopies.decisions` says it, by its version; None before anything was."""
+    """Decisions, as `CopyTables.decisions` tells them, with their version; None before there were any."""
 
     version: int
     content: bytes | None

@@ -1,4 +1,4 @@
-"""Who watches a fleet: a row that its members write by functions of the server, while they are there."""
+"""The watch of a fleet: a row that its members write by functions of the server, while they are there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one host sends, its rows, each batch in one transaction with how far it is; and what people say of them.
+"""Rows that one host sends, each batch in one transaction with how far it is; and what people say of them.
 
 The server says how far it has taken them, in the transaction that did, so an interrupted batch is there whole or not
 at all; clocks decide nothing.

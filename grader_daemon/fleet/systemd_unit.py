@@ -1,4 +1,4 @@
-"""What sends to the fleet as a service of this user: put it in place, ask how it is, take it away."""
+"""The pusher as a service of this user: put it in place, ask how it is, take it away."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OURS, _WARNING = "grader-daemon: ", "warning: "
 
 
 class PusherStatus(ServiceStatus, frozen=True, kw_only=True):
-    """How what sends to the fleet is as a service.
+    """State of the pusher as a service.
 
     Attributes:
         outdated: whether the unit is not what the settings, or this version, ask for, or they changed since it started.

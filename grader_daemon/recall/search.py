@@ -1,4 +1,4 @@
-"""What earlier sessions tell an agent that asks: by words of its task, of a failure, of a type of task.
+"""Answers of earlier sessions to an agent: by words of its task, of a failure, of a type of task.
 
 Settings, rules and `SelfGrader` are not loaded: an agent starts this anew with each of its sessions. The database is
 opened for each question: a server that waits for hours holds nothing of it, and finds what has been put in its place.
@@ -128,7 +128,7 @@ def _counted(causes: Iterable[CauseWords], database: Database) -> Iterator[PastC
 
 
 def _is_of_command(cause: CauseWords, command: str) -> bool:
-    """Whether a cause is of the program and subcommand that a command begins with: "python" for "python3.11 a.py"."""
+    """Return whether a cause is of the program and subcommand of a command: "python" for "python3.11 a.py"."""
     family = (cause.command or "").split()
     given = command.split()[: len(family)]
     if not family or not given:

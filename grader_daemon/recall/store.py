@@ -73,7 +73,7 @@ _WITH_WORD = "SELECT rowid FROM session_words WHERE session_words MATCH ? ORDER 
 
 
 class Recall:
-    """What is known of earlier sessions. Open ones are left out: the one that asks may be among them."""
+    """Reads of earlier sessions. Open ones are left out: the one that asks may be among them."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

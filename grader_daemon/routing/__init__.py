@@ -1,1 +1,1 @@
-"""Which model to prefer for which type of task, and the file in which routers find it."""
+"""The choice of a model for each type of task, and the file in which routers find it."""

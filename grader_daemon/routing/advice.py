@@ -1,4 +1,4 @@
-"""Which model to prefer for which type of task."""
+"""The choice of a model for each type of task, as Python asks for it."""
 
 from __future__ import annotations
 
