@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from grader_daemon.domain.insight import StepCount as StepCount
     from grader_daemon.domain.insight import WeeklyReport as WeeklyReport
     from grader_daemon.domain.quality import QualityCheck as QualityCheck
+    from grader_daemon.domain.quality import QualityScorer as QualityScorer
     from grader_daemon.domain.rollup import Dimension as Dimension
     from grader_daemon.domain.routing import ModelDifference as ModelDifference
     from grader_daemon.domain.routing import ModelScore as ModelScore
@@ -96,7 +97,6 @@ if TYPE_CHECKING:
     from grader_daemon.errors import ScorerUnavailableError as ScorerUnavailableError
     from grader_daemon.errors import StoreError as StoreError
     from grader_daemon.errors import UngradableError as UngradableError
-    from grader_daemon.integrations.scorers import QualityScorer as QualityScorer
     from grader_daemon.pipeline.commit import IngestOutcome as IngestOutcome
     from grader_daemon.pipeline.commit import IngestResult as IngestResult
     from grader_daemon.settings import Settings as Settings
@@ -133,7 +133,7 @@ _HOMES = {
     "domain.feedback": "Feedback FeedbackSource Label Sampling Standing",
     "domain.grade": "Grade Reason",
     "domain.insight": "DayFigures DaySpending ErrorIssue Group IssueState Patterns Spending StepCount WeeklyReport",
-    "domain.quality": "QualityCheck",
+    "domain.quality": "QualityCheck QualityScorer",
     "domain.rollup": "Dimension",
     "domain.routing": "ModelDifference ModelScore Route RouteCoverage RouteReason TaskRoute TaskWords",
     "domain.session": "Message Session SessionKind",
@@ -142,7 +142,6 @@ _HOMES = {
     "domain.unit": "Found Unit",
     "domain.verdict": "VerdictCounts",
     "errors": "ConfigurationError GraderError InputError ScorerError ScorerUnavailableError StoreError UngradableError",
-    "integrations.scorers": "QualityScorer",
     "pipeline.commit": "IngestOutcome IngestResult",
     "settings": "Settings",
     "storage.maintenance.backup": "Backup",

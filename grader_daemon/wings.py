@@ -15,17 +15,20 @@ class Wing(NamedTuple):
 
     `commands` are given with their lines of help. Each of `jobs` is called with the settings, the store and
     `is_settled` (true while nothing waits to be graded), and returns the periodic jobs of the daemon, none where the
-    settings ask for none. `checks` are those of `doctor`, by their names, and come behind those of the core. `parts`
-    are attributes of `SelfGrader`, made with its context. `copies` is what knows of copies of others' grades: see
-    `api.parts.SharedCopies`.
+    settings ask for none; each of `own_jobs`, for jobs that may wait for others, is called with the settings, and
+    yields a name, a store of their own and these jobs. `checks` are those of `doctor`, by their names, and come behind
+    those of the core. `parts` are attributes of `SelfGrader`, made with its context. `copies` knows of copies of
+    others' grades, `scorers` who is asked for the quality of answers: see `api.parts`.
     """
 
     name: str
     commands: Mapping[str, tuple[str, str]] = {}
     jobs: tuple[str, ...] = ()
+    own_jobs: tuple[str, ...] = ()
     checks: Mapping[str, str] = {}
     parts: Mapping[str, str] = {}
     copies: str | None = None
+    scorers: str | None = None
 
 
 WINGS: Final = (
@@ -44,6 +47,12 @@ WINGS: Final = (
         commands={"route": ("commands:command", "Which model to prefer for which type of task.")},
         jobs=("job:route_jobs",),
         parts={"routing": "advice:Advice"},
+    ),
+    Wing(
+        "scorers",
+        own_jobs=("make:own_jobs",),
+        checks={"quality scorer": "doctor:scorer"},
+        scorers="make:Scorers",
     ),
     Wing(
         "fleet",
@@ -77,6 +86,11 @@ def part(name: str) -> Any:
 def copies() -> Any:
     """Import what knows of copies of others' grades: `api.parts.SharedCopies`."""
     return next(given(wing.name, wing.copies) for wing in WINGS if wing.copies is not None)
+
+
+def scorers() -> Any:
+    """Import what knows who is asked for the quality of answers: `api.parts.Scorers`."""
+    return next(given(wing.name, wing.scorers) for wing in WINGS if wing.scorers is not None)
 
 
 def checks() -> dict[str, Any]:

@@ -195,7 +195,7 @@ _CLAUSES = frozenset(
 _WITHOUT_CLAUSES = frozenset(
     {
         *("domain", "analysis", "sources", "reports", "calibration", "patterns", "alerts", "pipeline", "daemon"),
-        *("integrations", "grading", "redaction", "recall", "routing", "fleet", "archive", "installed", "jobs", "log"),
+        *("integrations", "grading", "redaction", "recall", "routing", "fleet", "archive", "installed", "jobs", "log", "scorers"),
     }
 )
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
 from grader_daemon.domain.feedback import Feedback, Said
+from grader_daemon.domain.quality import QualityCheck, QualityScorer
 from grader_daemon.domain.routing import Route, TaskRoute
 from grader_daemon.settings import Settings
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -105,3 +106,28 @@ class SharedCopies(Protocol):
     @staticmethod
     def follow(settings: Settings, stop: threading.Event) -> None:
         """Keep the copy of settings up to date until `stop`, whatever goes wrong; that is logged."""
+
+
+class Checker(Protocol):
+    """Draws sessions, has a scorer judge them, and keeps what it says."""
+
+    def judge(self, now: datetime, *, count: int, budgeted: bool) -> list[QualityCheck]:
+        """Have up to `count` finished sessions of the last four weeks judged of which the scorer has said nothing yet.
+
+        Raises:
+            ScorerUnavailableError: it cannot be asked now.
+        """
+
+
+class Scorers(Protocol):
+    """The scorer of quality that the settings name, and what keeps its answers."""
+
+    @staticmethod
+    def of(settings: Settings) -> QualityScorer | None:
+        """Return the scorer that is set, whether the daemon asks it or not; None without one."""
+
+    @staticmethod
+    def checker(
+        settings: Settings, store: SqliteStore, scorer: QualityScorer, *, clock: Callable[[], datetime]
+    ) -> Checker:
+        """Return everything between a grade and what a scorer says of it."""

@@ -15,20 +15,20 @@ from grader_daemon.api.context import GraderContext
 from grader_daemon.api.excerpts import excerpt, passage
 from grader_daemon.api.explanation import sentences_of
 from grader_daemon.api.grades import read_graded
-from grader_daemon.bootstrap import periodic
+from grader_daemon.api.parts import Scorers
 from grader_daemon.domain.analysis import FailureKind
 from grader_daemon.domain.calendar import start_of, week_of
 from grader_daemon.domain.feedback import Sampling
 from grader_daemon.domain.grade import Grade
-from grader_daemon.domain.quality import QualityCheck
+from grader_daemon.domain.quality import QualityCheck, QualityScorer, as_scorer
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import ASSISTANT, USER, Message, Session
 from grader_daemon.errors import InputError
-from grader_daemon.integrations.scorers import QualityScorer, as_scorer
 from grader_daemon.patterns.review import choose
 from grader_daemon.pipeline.labels import candidates, reviewed_since
 from grader_daemon.redaction import Redactor
 from grader_daemon.storage.records import StoredGrade
+from grader_daemon.wings import scorers
 
 _THRESHOLD: Final = 0.5
 """The model is least sure of a session with this probability."""
@@ -122,12 +122,12 @@ class Reviews:
             InputError: no scorer is given or set, or what is given is none.
             ScorerUnavailableError: the scorer cannot be asked now; what it said before is kept.
         """
-        asked = as_scorer(scorer) if scorer is not None else periodic.make_scorer(self._context.settings)
+        known: Scorers = scorers()
+        asked = as_scorer(scorer) if scorer is not None else known.of(self._context.settings)
         if asked is None:
             raise InputError("no scorer is given, and neither quality_command nor quality_judge_url is set")
-        checker = periodic.make_checker(self._context.settings, self._context.writable, asked, clock=self._context.now)
-        drawn = checker.draw(self._context.now(), count=n)
-        return [checker.check(one, budgeted=scorer is None) for one in drawn]
+        checker = known.checker(self._context.settings, self._context.writable, asked, clock=self._context.now)
+        return checker.judge(self._context.now(), count=n, budgeted=scorer is None)
 
     def _threshold(self) -> float:
         """Return the probability from which on the model in force says completed."""

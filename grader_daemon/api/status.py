@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from grader_daemon.api.context import GraderContext, watched_roots
+from grader_daemon.api.parts import Scorers
 from grader_daemon.api.sources import UngradedAgent, ungraded_agents
-from grader_daemon.bootstrap import periodic
 from grader_daemon.domain.calendar import day_of, end_of, start_of
 from grader_daemon.domain.calibration import GraderChange
 from grader_daemon.domain.ledger import FileState, LedgerEntry
-from grader_daemon.integrations.scorers import name_of
+from grader_daemon.domain.quality import name_of
 from grader_daemon.pipeline.grader_changes import grader_changes
 from grader_daemon.storage.disk import is_disk_full
 from grader_daemon.storage.lock import holder_pid, is_running
 from grader_daemon.storage.records import DaemonStatus
+from grader_daemon.wings import scorers
 
 if TYPE_CHECKING:
     from grader_daemon.storage.sqlite.store import SqliteStore
@@ -154,7 +155,8 @@ def _newest_by_agent(store: SqliteStore) -> dict[str, str]:
 def _quality(context: GraderContext, store: SqliteStore) -> QualityStatus | None:
     """Return how the scorer does that the daemon asks; None when it asks nobody."""
     settings = context.settings
-    scorer = periodic.make_scorer(settings) if settings.scorer_setting is not None else None
+    known: Scorers = scorers()
+    scorer = known.of(settings) if settings.scorer_setting is not None else None
     if scorer is None:
         return None
     name, day = name_of(scorer), day_of(context.now(), settings.zone)

@@ -8,10 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from grader_daemon.bootstrap import (
-    Clock,
     make_context,
     make_installed,
-    make_sources,
     open_store,
     read_prior,
     read_trust,
@@ -22,14 +20,12 @@ from grader_daemon.wings import given_by_all
 
 if TYPE_CHECKING:
     from grader_daemon.integrations.receivers import Receiver
-    from grader_daemon.integrations.scorers import QualityScorer
     from grader_daemon.jobs import Job
     from grader_daemon.jobs.calibration import Calibrator
-    from grader_daemon.jobs.quality import Checker
     from grader_daemon.jobs.weekly import WeeklyReports
     from grader_daemon.storage.sqlite.store import SqliteStore
 
-_GRADING_MARGIN = timedelta(minutes=2)
+GRADING_MARGIN = timedelta(minutes=2)
 """So long at most after it went idle is a session graded as cut short; the watch must not have passed it by then."""
 
 
@@ -62,7 +58,7 @@ def make_jobs(
         load_rules(settings.rules_file).alerts,
         channels=tuple(receivers),
         zone=settings.zone,
-        settled_after=timedelta(minutes=settings.idle_minutes) + _GRADING_MARGIN,
+        settled_after=timedelta(minutes=settings.idle_minutes) + GRADING_MARGIN,
         is_settled=is_settled,
         on_news=on_news,
     )
@@ -85,14 +81,8 @@ def make_jobs(
 
         delivering = open_store(settings)
         yield "delivery", delivering, [Delivery(delivering, receivers, clock=utc_now)]
-    scorer = None if settings.scorer_setting is None else make_scorer(settings)
-    if scorer is not None:
-        from grader_daemon.jobs.quality import QualityJob
-
-        checks = open_store(settings)
-        checker = make_checker(settings, checks, scorer)
-        calls = settings.quality_checks_per_day
-        yield "scorer", checks, [QualityJob(checks, checker, calls_per_day=calls, zone=settings.zone)]
+    for make in given_by_all("own_jobs"):
+        yield from make(settings)
 
 
 def make_reports(settings: Settings, store: SqliteStore) -> WeeklyReports:
@@ -112,40 +102,6 @@ def make_calibrator(settings: Settings, store: SqliteStore) -> Calibrator:
 
     context = make_context(settings, read_prior(settings))
     return Calibrator(store, context, discrepancy=settings.quality_discrepancy, zone=settings.zone)
-
-
-def make_scorer(settings: Settings) -> QualityScorer | None:
-    """Return the scorer of quality that is set, whether the daemon asks it or not; None without one."""
-    if settings.quality_judge_url is not None:
-        from grader_daemon.integrations.scorers.judge import JudgeScorer
-
-        key = settings.quality_judge_key
-        return JudgeScorer(
-            settings.quality_judge_url,
-            model=settings.quality_judge_model or "",
-            key=None if key is None else key.get_secret_value(),
-            timeout_seconds=settings.quality_timeout_seconds,
-            most_characters=settings.quality_judge_characters,
-        )
-    if settings.quality_command:
-        from grader_daemon.integrations.scorers.command import CommandScorer
-
-        return CommandScorer(settings.quality_command, timeout_seconds=settings.quality_timeout_seconds)
-    return None
-
-
-def make_checker(settings: Settings, store: SqliteStore, scorer: QualityScorer, *, clock: Clock = utc_now) -> Checker:
-    """Everything between a grade and what a scorer says of it."""
-    from grader_daemon.jobs.quality import LARGEST_BYTES, Checker
-
-    return Checker(
-        store,
-        scorer,
-        discrepancy=settings.quality_discrepancy,
-        sources=make_sources(settings, most_bytes=LARGEST_BYTES),
-        settled_after=timedelta(minutes=settings.idle_minutes) + _GRADING_MARGIN,
-        clock=clock,
-    )
 
 
 def make_receivers(settings: Settings) -> dict[str, Receiver]:

@@ -46,7 +46,6 @@ CHECKS: Mapping[str, Callable[[DoctorContext], Finding]] = MappingProxyType(
         "dead files": sessions.dead_files,
         "daemon": daemon.daemon,
         "service": daemon.service,
-        "quality scorer": daemon.scorer,
         **checks(),
     }
 )

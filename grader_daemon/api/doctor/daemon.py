@@ -10,19 +10,14 @@ from datetime import datetime, timedelta
 
 from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.api.doctor.words import span
-from grader_daemon.bootstrap import periodic
 from grader_daemon.domain.check import Finding, ok, problem, unknown, warning
-from grader_daemon.domain.quality import CheckOutcome
 from grader_daemon.integrations.machine import has_systemd, lingers, unit_file
-from grader_daemon.integrations.scorers import name_of
 from grader_daemon.reports.numbers import count
 from grader_daemon.storage.records import DaemonStatus
 
 _LONGEST_SILENCE = timedelta(hours=2)
 """The daemon says how it stands after every scan, which is at most an hour apart unless `scan_seconds` is more."""
 _INSTALL = "grader-daemon service install"
-_UNANSWERED = 5
-"""So many calls in a row without an answer are no accident."""
 
 
 def daemon(context: DoctorContext) -> Finding:
@@ -83,26 +78,3 @@ def service(context: DoctorContext) -> Finding:
     if not linger:
         return warning(f"installed ({unit}), but it stops when {user} logs out", f"sudo loginctl enable-linger {user}")
     return ok(f"installed ({unit}), and runs without a login")
-
-
-def scorer(context: DoctorContext) -> Finding:
-    """Did the scorer that is set answer, when it was asked last?"""
-    settings = context.settings
-    asked = periodic.make_scorer(settings)
-    if asked is None:
-        return ok("none is set: no session leaves this machine")
-    name = name_of(asked)
-    if settings.scorer_setting is None:
-        return ok(f"{name} is set, and never asked: quality_checks_per_day is 0")
-    last = context.store.quality.latest(name, _UNANSWERED) if context.has_database else []
-    if not last:
-        return ok(f"{name} was not asked yet")
-    ago = f"{span(context.now - last[0].checked_at)} ago"
-    if last[0].outcome is CheckOutcome.UNAVAILABLE:
-        return warning(
-            f"it could not be asked {ago}: {last[0].error}", f"start it, or correct {settings.scorer_setting}"
-        )
-    if len(last) == _UNANSWERED and all(check.quality is None for check in last):
-        fix = "look whether it answers with a number from 1 to 5, and nothing else"
-        return warning(f"the last {count(_UNANSWERED, 'call')} had no answer: {last[0].error}", fix)
-    return ok(f"{name} was asked {ago}")

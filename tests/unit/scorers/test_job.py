@@ -16,9 +16,9 @@ from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.quality import CheckOutcome
 from grader_daemon.domain.session import Session
 from grader_daemon.errors import ScorerBusyError, ScorerError, ScorerUnavailableError, StoreError
-from grader_daemon.integrations.scorers.judge import JudgeScorer
-from grader_daemon.jobs.quality import Checker, QualityJob
 from grader_daemon.pipeline.ingest import Ingest
+from grader_daemon.scorers.job import Checker, QualityJob
+from grader_daemon.scorers.judge import JudgeScorer
 from grader_daemon.storage.sqlite.quality_checks import QualityChecks
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import Clock, SessionWriter

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from grader_daemon.domain.text import escaped
-from grader_daemon.integrations.scorers.transcript import RedactedCall, RedactedTurn
+from grader_daemon.scorers.redacted_transcript import RedactedCall, RedactedTurn
 
 LEAST_CHARACTERS: Final = 10_000
 """Fewest characters, which hold the question, and what matters most of any session."""

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from grader_daemon.domain.quality import name_of
 from grader_daemon.errors import ScorerError, ScorerUnavailableError
-from grader_daemon.integrations.scorers import name_of
-from grader_daemon.integrations.scorers.command import CommandScorer
+from grader_daemon.scorers.command import CommandScorer
 from tests.programs import begin_time_when
 from tests.strategies import answer, failures, grade, rounds, session, user
 from tests.waiting import PATIENCE_SECONDS

@@ -17,7 +17,7 @@ from grader_daemon.domain.quality import LEAST, MOST
 from grader_daemon.domain.session import Session
 from grader_daemon.errors import CallError, ScorerError, ScorerUnavailableError
 from grader_daemon.integrations.programs import ask_program, environment_without_secrets
-from grader_daemon.integrations.scorers.transcript import redacted, transcript
+from grader_daemon.scorers.redacted_transcript import redacted, transcript
 
 _MOST_BYTES = 4096
 _GRADE_FIELDS = (

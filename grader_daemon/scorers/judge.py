@@ -13,8 +13,8 @@ from grader_daemon.domain.quality import LEAST, MOST
 from grader_daemon.domain.session import Session
 from grader_daemon.errors import CallError, ScorerBusyError, ScorerError, ScorerUnavailableError
 from grader_daemon.integrations.posting import Answer, Poster
-from grader_daemon.integrations.scorers.framing import question
-from grader_daemon.integrations.scorers.transcript import transcript
+from grader_daemon.scorers.framing import question
+from grader_daemon.scorers.redacted_transcript import transcript
 
 _MOST_BYTES = 1_000_000
 _MOST_TOKENS = 500

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from grader_daemon.errors import ScorerBusyError, ScorerError, ScorerUnavailableError
-from grader_daemon.integrations.scorers.judge import JudgeScorer
+from grader_daemon.scorers.judge import JudgeScorer
 from tests.scripted_model import (
     ScriptedModel,
     Step,

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.integrations.scorers.framing import LEAST_CHARACTERS, question
-from grader_daemon.integrations.scorers.transcript import RedactedCall, RedactedTurn
+from grader_daemon.scorers.framing import LEAST_CHARACTERS, question
+from grader_daemon.scorers.redacted_transcript import RedactedCall, RedactedTurn
 
 names = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=200) | st.integers(1, 4000).map(lambda n: "\x00" * n)

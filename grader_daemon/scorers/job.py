@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 import tenacity
 
 from grader_daemon.domain.calendar import day_of, end_of, start_of
-from grader_daemon.domain.quality import LEAST, MOST, CheckOutcome, QualityCheck
+from grader_daemon.domain.quality import LEAST, MOST, CheckOutcome, QualityCheck, QualityScorer, name_of
 from grader_daemon.domain.session import Session
 from grader_daemon.errors import (
     ParseError,
@@ -25,7 +25,6 @@ from grader_daemon.errors import (
     ScorerError,
     ScorerUnavailableError,
 )
-from grader_daemon.integrations.scorers import QualityScorer, name_of
 from grader_daemon.log import logger
 from grader_daemon.pipeline.rereading import read_again
 from grader_daemon.sources.protocol import Sources
@@ -115,6 +114,10 @@ class Checker:
             self._read(grades[session_id], digest) for session_id, digest in drawn.items() if session_id in grades
         )
         return list(islice((one for one in readable if one is not None), count))
+
+    def judge(self, now: datetime, *, count: int, budgeted: bool) -> list[QualityCheck]:
+        """Check so many sessions, as they are drawn; see `draw` and `check`."""
+        return [self.check(one, budgeted=budgeted) for one in self.draw(now, count=count)]
 
     def check(self, judged: ReadableGrade, *, tries: int = _TRIES, budgeted: bool = False) -> QualityCheck:
         """Ask the scorer about one session; one that has too much to do is asked up to `tries` times, each call noted.

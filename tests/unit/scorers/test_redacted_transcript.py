@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from grader_daemon.domain.session import FunctionCall, Message, Part, ToolCall
-from grader_daemon.integrations.scorers.transcript import RedactedCall, RedactedTurn, transcript
+from grader_daemon.scorers.redacted_transcript import RedactedCall, RedactedTurn, transcript
 from tests.strategies import answer, session, user
 
 SECRET = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
