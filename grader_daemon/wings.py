@@ -39,6 +39,10 @@ WINGS: Final = (
         },
     ),
     Wing(
+        "dashboard",
+        commands={"dashboard": ("commands:command", "The page: all of this in a browser on this machine, live.")},
+    ),
+    Wing(
         "recall",
         commands={"mcp": ("commands:command", "Answer agents that ask what earlier sessions did and what helped.")},
     ),

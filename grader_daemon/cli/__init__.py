@@ -56,7 +56,6 @@ _OF_THE_CORE = {
     "calibration": ("calibration", "Who decides whether a task was completed, and how far that can be trusted."),
     "push": ("push", "Hand scores to OpenTelemetry, Langfuse or Phoenix, grades to a fleet."),
     "sources": ("sources", "Whose sessions lie here, and having them graded or not."),
-    "dashboard": ("dashboard", "The page: all of this in a browser on this machine, live."),
     "service": ("service", "Have systemd run the daemon, and restart it when it must."),
     "config": ("config", "The settings: what they are, where they come from, and changing them."),
     "completion": ("completion", "Have bash, zsh or fish complete commands, options, ids and names."),
@@ -67,7 +66,7 @@ _OF_THE_CORE = {
 
 """Where each command is, `command` of that module unless it is named, and its line of help."""
 
-_BEHIND: Final = {"backfill": ("archive",), "patterns": ("route",), "push": ("fleet",), "dashboard": ("mcp",)}
+_BEHIND: Final = {"backfill": ("archive",), "patterns": ("route",), "push": ("fleet",), "sources": ("dashboard", "mcp")}
 """Behind which command of the core those of wings are listed; others stand at the end."""
 
 

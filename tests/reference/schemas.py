@@ -18,7 +18,6 @@ import msgspec
 from grader_daemon._version import SCHEMA_VERSION
 from grader_daemon.api.calibration import CalibrationState
 from grader_daemon.api.configuration import SettingValue, Written
-from grader_daemon.api.dashboard_service import DashboardInstallation, DashboardStatus
 from grader_daemon.api.doctor.repairs import Repair
 from grader_daemon.api.documents import GRADE_NAMES
 from grader_daemon.api.explanation import FeatureEffect
@@ -31,6 +30,7 @@ from grader_daemon.api.sources import FoundSource, Switched
 from grader_daemon.api.status import Status
 from grader_daemon.api.transcript import TranscriptMessage
 from grader_daemon.calibration.prior import Validity
+from grader_daemon.dashboard.systemd_unit import DashboardInstallation, DashboardStatus
 from grader_daemon.domain.alert import Alert, Stream
 from grader_daemon.domain.analysis import Category, Failure, FailureKind, Subcategory
 from grader_daemon.domain.calibration import Calibration

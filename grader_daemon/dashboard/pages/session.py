@@ -15,6 +15,7 @@ from grader_daemon.api.grades import StoredGrade
 from grader_daemon.api.outline import Outline, OutlinedMessage
 from grader_daemon.dashboard.addresses import PAGE_MESSAGES, message_address
 from grader_daemon.dashboard.conversation import MOST_CALLS, shown_message
+from grader_daemon.dashboard.minimap import MapMessage, has_times, marks_of, minimap
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.dashboard.words import moment_words
 from grader_daemon.domain.claims import Support
@@ -23,7 +24,6 @@ from grader_daemon.domain.similar import Similar
 from grader_daemon.domain.verdict import GradeVersion
 from grader_daemon.errors import InputError
 from grader_daemon.reports.early_words import early_words
-from grader_daemon.reports.minimap import MapMessage, has_times, marks_of, minimap
 from grader_daemon.reports.money import price_words, used_words
 from grader_daemon.reports.numbers import COMPLETION, UNKNOWN, estimate_words
 from grader_daemon.reports.other_sessions import asked_words, completed_words, likeness_words

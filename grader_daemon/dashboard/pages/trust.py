@@ -8,12 +8,12 @@ from typing import Final, NamedTuple
 
 from starlette.responses import Response
 
+from grader_daemon.dashboard.reliability_chart import reliability_chart
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.domain.calendar import day_of, week_name
 from grader_daemon.domain.calibration import LabelCounts
 from grader_daemon.domain.feedback import Label
 from grader_daemon.reports.reliability import UNSEEN, agreement_table, label_words, number_words, sentence
-from grader_daemon.reports.reliability_chart import reliability_chart
 
 _WEIGHTS_SHOWN: Final = 12
 _WEEKS_SHOWN: Final = 8

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grader_daemon.api.dashboard_service import DashboardService
+from grader_daemon.dashboard.systemd_unit import DashboardService
 from grader_daemon.integrations.unit_file import DASHBOARD, DASHBOARD_SOCKET
 from grader_daemon.settings import load_settings
 

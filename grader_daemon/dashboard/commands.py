@@ -24,8 +24,8 @@ from grader_daemon.wings import copies
 if TYPE_CHECKING:
     import socket
 
-    from grader_daemon.api.dashboard_service import DashboardStatus
     from grader_daemon.api.parts import SharedCopies
+    from grader_daemon.dashboard.systemd_unit import DashboardStatus
 
 _LARGEST_PORT = 65_535
 _NOT_LISTENING = 3
@@ -76,7 +76,7 @@ def command(ctx: click.Context, *, opens: bool, port: int | None, idle_exit: flo
 @json_option
 def install(*, opens: bool, force: bool, as_json: bool) -> None:
     """Have systemd hold the port of the page, and run it while somebody looks; again after a change of settings."""
-    from grader_daemon.api.dashboard_service import DashboardService
+    from grader_daemon.dashboard.systemd_unit import DashboardService
 
     settings = read_settings()
     done = DashboardService().install(settings, force=force)
@@ -99,7 +99,7 @@ def install(*, opens: bool, force: bool, as_json: bool) -> None:
 @json_option
 def uninstall(*, as_json: bool) -> None:
     """Close the port, end the process, and remove both units."""
-    from grader_daemon.api.dashboard_service import DashboardService
+    from grader_daemon.dashboard.systemd_unit import DashboardService
 
     removed = DashboardService().uninstall()
     words = "Stopped and removed." if removed else "Nothing to do: the page is not installed."
@@ -111,7 +111,7 @@ def uninstall(*, as_json: bool) -> None:
 @json_option
 def status(*, as_json: bool) -> int:
     """Show how the service of the page is, and its address. Exit code 3 if its port is not open."""
-    from grader_daemon.api.dashboard_service import DashboardService
+    from grader_daemon.dashboard.systemd_unit import DashboardService
 
     settings = read_settings()
     page = DashboardService().status(settings)
@@ -167,7 +167,7 @@ def _listening(settings: Settings, port: int | None) -> socket.socket | None:
 
 
 def _is_installed(settings: Settings) -> bool:
-    from grader_daemon.api.dashboard_service import DashboardService
+    from grader_daemon.dashboard.systemd_unit import DashboardService
     from grader_daemon.errors import ServiceError
 
     try:

@@ -7,9 +7,9 @@ from xml.etree.ElementTree import Element
 
 import pytest
 
+from grader_daemon.dashboard.minimap import MOST_BARS, MapMessage, has_times, marks_of, minimap
 from grader_daemon.domain.analysis import FailureKind
 from grader_daemon.domain.claims import Support
-from grader_daemon.reports.minimap import MOST_BARS, MapMessage, has_times, marks_of, minimap
 
 SAID = MapMessage("user", 10)
 

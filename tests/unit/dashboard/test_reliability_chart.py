@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from xml.etree.ElementTree import Element
 
+from grader_daemon.dashboard.reliability_chart import reliability_chart
 from grader_daemon.domain.calibration import ReliabilityBin
 from grader_daemon.domain.estimate import Estimate, proportion
-from grader_daemon.reports.reliability_chart import reliability_chart
 
 
 def drawn(*bins: ReliabilityBin) -> Element:
