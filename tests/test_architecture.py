@@ -195,19 +195,8 @@ _CLAUSES = frozenset(
 _WITHOUT_CLAUSES = frozenset(
     {
         *("domain", "analysis", "sources", "reports", "calibration", "patterns", "alerts", "pipeline", "daemon"),
-        *(
-            "integrations",
-            "grading",
-            "redaction",
-            "recall",
-            "routing",
-            "fleet",
-            "archive",
-            "installed",
-            "jobs",
-            "log",
-            "scorers",
-        ),
+        *("integrations", "grading", "redaction", "installed", "jobs", "log"),
+        *("archive", "fleet", "recall", "routing", "scorers"),
     }
 )
 
