@@ -10,7 +10,7 @@ _LEAST_FREE_BYTES = 65_536
 
 
 def is_disk_full(path: Path) -> bool:
-    """Has the disk of a database no room for a write?"""
+    """Return whether the disk of a database has no room for a write."""
     try:
         disk = os.statvfs(path.parent)
     except OSError:

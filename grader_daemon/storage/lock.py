@@ -97,7 +97,7 @@ def lock_path(db_path: Path) -> Path:
 
 
 def is_running(db_path: Path) -> bool:
-    """Is a daemon running on this database?"""
+    """Return whether a daemon runs on this database."""
     try:
         descriptor = os.open(lock_path(db_path), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:

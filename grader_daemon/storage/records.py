@@ -22,7 +22,7 @@ PageKey = tuple[float | str, ...]
 
 
 class SortKey(StrEnum):
-    """By what sessions can be sorted; equals by their end, in the same direction."""
+    """Keys that sessions can be sorted by; equals by their end, in the same direction."""
 
     ENDED = "ended"
     PROBABILITY = "probability"
@@ -34,7 +34,7 @@ class SortKey(StrEnum):
 
 
 class GradeFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which grades to list, and in which order.
+    """Filter and order of a list of grades.
 
     `since` and `until` (exclusive) are about the end of sessions. `tool` was used, `error` occurred, `claim` says
     that there is a claim of this support. `host` and `user` are of a fleet. `issue` is a whole fingerprint. `unsure`
@@ -99,7 +99,7 @@ class NewGrade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class FleetCopyState(msgspec.Struct, frozen=True, kw_only=True):
-    """Of which fleet a store is a copy, when it had all, None: never yet, and which version of its decisions it has.
+    """Fleet that a store is a copy of, when it had all, None: never yet, and which version of its decisions it has.
 
     `version` is that of the program that read it.
     `labels_at` is when the last label came in, by the clock of the fleet's database, that it has.
@@ -120,7 +120,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChangeKind(StrEnum):
-    """What changed: a grade is new or says something else, people said something of it, it was taken back; an alert."""
+    """Kind of change: a grade is new or says something else, people labelled it, it was taken back; an alert."""
 
     GRADE = "grade"
     LABEL = "label"
@@ -140,7 +140,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MonthMark(msgspec.Struct, frozen=True):
-    """How many `sessions` ended in a month, and the number of the last change of them: another one, if any changed.
+    """Mark of a month: `sessions` that ended in it, and the number of their last change: another one, if any changed.
 
     `seq` is 0 where none of the changes that were looked at is one of them.
     """
@@ -155,7 +155,7 @@ AWAITED: Final = "not there yet"
 
 
 class DaemonStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """What the daemon said of itself last. `watching` maps each folder to "watched", "not there yet", or why it is not.
+    """Status that the daemon noted last. `watching` maps each folder to "watched", "not there yet", or why it is not.
 
     `waiting_since` is since when the file waits that has waited longest to be graded, None when none did. `compared_at`
     is when it last had compared all folders with the database, and no source failed on anything there; None if never
@@ -180,7 +180,7 @@ class DaemonStatus(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def longest_wait(self) -> timedelta | None:
-        """How long the oldest file had waited when this was said, if that is longer than in a daemon that keeps up."""
+        """Wait of the oldest file when this was said, if it is longer than in a daemon that keeps up; else None."""
         waited = self.said_at - (self.waiting_since or self.said_at)
         return waited if waited >= BEHIND else None
 
@@ -207,7 +207,7 @@ class UngradedUnit(NamedTuple):
 
 
 class LastGrade(NamedTuple):
-    """When a file was graded, and how many seconds after it was written last."""
+    """Time at which a file was graded, and how many seconds that is after its last write."""
 
     session_id: str | None
     graded_at: datetime
@@ -215,7 +215,7 @@ class LastGrade(NamedTuple):
 
 
 class Position(msgspec.Struct, frozen=True):
-    """How far the watch has read: the session that it saw last."""
+    """Position of the watch: the session that it saw last."""
 
     ended_at: datetime
     session_id: str
@@ -235,7 +235,7 @@ class OutboxMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JobHistory(msgspec.Struct, frozen=True):
-    """How a job went last: `failures` in a row, and when it last ended. Times are None when it never ran."""
+    """History of a job: `failures` in a row, and when it last ended. Times are None when it never ran."""
 
     ended_at: datetime | None = None
     failures: int = 0

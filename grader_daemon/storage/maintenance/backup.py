@@ -152,7 +152,7 @@ def check_copy(copy: Path, *, of: Path) -> int:
 
 
 def _check_target(path: Path, target: Path) -> None:
-    """May `target` be written?"""
+    """Check that `target` may be written."""
     real = target.parent.resolve() / target.name
     reserved = {path.parent.resolve() / f"{path.name}{suffix}" for suffix in ("", *COMPANIONS, *_OF_THE_DAEMON)}
     if real in reserved or _is_same(target, path):
@@ -172,7 +172,7 @@ def _check_target(path: Path, target: Path) -> None:
 
 
 def _check_backup(backup: Path, path: Path) -> None:
-    """Can `backup` take the place of the database?"""
+    """Check that `backup` can take the place of the database."""
     if not backup.is_file():
         raise InputError(f"{backup}: no such file")
     if _is_same(backup, path):
@@ -203,7 +203,7 @@ def _mark_of(target: Path) -> int | None:
 
 
 def _is_same(one: Path, other: Path) -> bool:
-    """Are these one file, by whatever name? A link is none of the files that it leads to."""
+    """Return whether these are one file, by whatever name; a link is none of the files that it leads to."""
     try:
         return os.path.samestat(one.lstat(), other.lstat())
     except OSError:

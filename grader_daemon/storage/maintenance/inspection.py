@@ -121,7 +121,7 @@ def sqlite_version() -> str:
 
 
 def is_wal_reset_fixed(version: str) -> bool:
-    """Is this release free of the corruption of WAL databases that two connections write at the same moment?"""
+    """Return whether a release is free of the corruption of WAL databases by two writers at the same moment."""
     return tuple(int(part) for part in version.split(".")) >= _WAL_RESET_FIXED
 
 

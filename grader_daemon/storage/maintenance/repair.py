@@ -1,4 +1,4 @@
-"""What can be repaired in a database without a person's judgement; nothing here deletes a row."""
+"""Repairs of a database that need no person's judgement; nothing here deletes a row."""
 
 from __future__ import annotations
 

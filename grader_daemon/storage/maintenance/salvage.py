@@ -1,4 +1,4 @@
-"""What can still be read of a damaged database, row by row, into a new one.
+"""Salvage of a damaged database: what can still be read of it, row by row, into a new one.
 
 Each table is read from both of its ends up to the damage; what lies between two damaged places is asked for row by row.
 A row is taken only if it has the types, times and JSON that its columns ask for: damaged pages may read as rows that
@@ -70,7 +70,7 @@ _TYPES: Mapping[str, type | tuple[type, ...]] = {"INTEGER": int, "TEXT": str, "R
 
 
 class SavedTable(msgspec.Struct, frozen=True):
-    """How many rows of a table were saved, and how many not; None when nobody can tell."""
+    """Rows of a table: how many were saved, and how many not; None when nobody can tell."""
 
     name: str
     saved: int
@@ -128,7 +128,7 @@ def _open(path: Path) -> apsw.Connection | None:
 
 
 def _check_schema(source: apsw.Connection, damaged: Path) -> None:
-    """Is it ours, and not newer: with rows that this program would not know how to keep?"""
+    """Check that a schema is ours, and not newer: with rows that this program would not know how to keep."""
     if not any(has_table(source, name) for name in ("session_grades", "session_files")):
         raise StoreError(f"database {damaged}: of another program, and left as it is")
     if len(_versions(source)) > newest_version():
@@ -311,7 +311,7 @@ def _columns_of(source: apsw.Connection, table: str) -> set[Any]:
 
 
 def _fits(table: str, column: Sequence[Any], value: Any) -> bool:
-    """Can a column of ours hold this value? `column` is a row of ``PRAGMA table_info``."""
+    """Return whether a column of ours can hold this value. `column` is a row of ``PRAGMA table_info``."""
     _, name, declared, is_required, *_ = column
     if value is None:
         return not is_required
@@ -321,7 +321,7 @@ def _fits(table: str, column: Sequence[Any], value: Any) -> bool:
 
 
 def _reads(table: str, name: str, text: str) -> bool:
-    """Does a text say what it should: a time, a day, JSON, one of a few words?"""
+    """Return whether a text says what it should: a time, a day, JSON, one of a few words."""
     try:
         if (table, name) in _JSON:
             msgspec.json.decode(text)

@@ -52,7 +52,7 @@ INSERT INTO grade_changes (kind, subject) SELECT 'alert', id FROM alerts ORDER B
 
 
 class CarriedOver(msgspec.Struct, frozen=True, kw_only=True):
-    """How many rows of each table were carried over, and where the old database is kept."""
+    """Number of rows of each table that were carried over, and where the old database is kept."""
 
     rows: dict[str, int]
     kept: str

@@ -135,7 +135,7 @@ class Alerts:
         return Position(known_moment(rows[0][0]), rows[0][1]) if rows else None
 
     def watched_from(self) -> datetime | None:
-        """When the watch began; None before it began, and where that was not noted."""
+        """Return when the watch began; None before it began, and where that was not noted."""
         rows = self._database.rows("SELECT watched_from FROM alert_position")
         return to_moment(rows[0][0]) if rows else None
 

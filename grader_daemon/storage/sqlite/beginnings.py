@@ -1,4 +1,4 @@
-"""What begins like a word, for completion: a few rows at once, from a database that is only read.
+"""Values that begin like a word, for completion: a few rows at once, from a database that is only read.
 
 A connection of its own: `Store` takes as long to import as a person is willing to wait for a Tab.
 """

@@ -1,4 +1,4 @@
-"""What was learned from labels: a row for each calibration, and for each change of who decides."""
+"""Table of what was learned from labels: a row for each calibration, and for each change of who decides."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _decode_evidence = msgspec.json.Decoder(Evidence).decode
 
 
 class Calibrations:
-    """What was learned from labels: added, never changed.
+    """Calibrations learned from labels: added, never changed.
 
     A row that another version wrote, and this one cannot read, is passed over.
     """

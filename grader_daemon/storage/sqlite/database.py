@@ -112,7 +112,7 @@ class Database:
         self.part_from_log()
 
     def part_from_log(self) -> None:
-        """If another file was put in the database's place, remove the log of the one that is gone.
+        """Remove the log of the file that is gone, if another one was put in the database's place.
 
         SQLite cannot know that they do not belong together, and would replay the log into the other file.
         """
@@ -136,7 +136,7 @@ class Database:
 
     @property
     def in_place(self) -> bool:
-        """Are the file that was opened, and its log, still those at their paths? Else what is written may be lost."""
+        """True if the file that was opened, and its log, are still those at their paths; else writes may be lost."""
         return all(_identity_of(file) == identity for file, identity in self._files.items())
 
     def check_if_doubted(self) -> None:
@@ -293,7 +293,7 @@ def translated(path: Path) -> Iterator[None]:
 
 
 def _damaged(path: Path, what: str) -> StoreDamagedError:
-    """What is said of a damaged file, which is left as it is, or of one that a wrong setting names."""
+    """Return the error for a damaged file, which is left as it is, or for one that a wrong setting names."""
     if not is_ours(path):
         return StoreDamagedError(f"database {path}: no database, but another file; is db_path right?")
     return StoreDamagedError(
@@ -303,7 +303,7 @@ def _damaged(path: Path, what: str) -> StoreDamagedError:
 
 
 def is_ours(path: Path) -> bool:
-    """Does a file begin as SQLite's do, or if its beginning is lost, hold our tables? An empty one may become ours."""
+    """Return whether a file begins as SQLite's do, or holds our tables if not; an empty one may become ours."""
     try:
         with open(path, "rb") as file:
             return file.read(len(MAGIC)) in (b"", MAGIC) or _names_our_tables(file)
@@ -312,7 +312,7 @@ def is_ours(path: Path) -> bool:
 
 
 def holds_grades(path: Path) -> bool:
-    """Do a file or its log say that our tables are in it? Other programs keep databases of SQLite, too."""
+    """Return whether a file or its log names our tables; other programs keep databases of SQLite, too."""
     for each in (path, _log_files_of(path)[0]):
         with suppress(OSError), open(each, "rb") as file:
             if _names_our_tables(file):
@@ -321,7 +321,7 @@ def holds_grades(path: Path) -> bool:
 
 
 def _names_our_tables(file: BinaryIO) -> bool:
-    """Whether our tables are named in the rest of a file."""
+    """Return whether our tables are named in the rest of a file."""
     return any(_TRACE in chunk for chunk in iter(partial(file.read, _CHUNK), b""))
 
 
@@ -335,6 +335,6 @@ def _is_small(path: Path) -> bool:
 
 
 def _was_left_open(path: Path) -> bool:
-    """Whether there is a log with something in it: SQLite takes it away when the last connection closes."""
+    """Return whether there is a log with something in it: SQLite takes it away when the last connection closes."""
     log, _ = _log_files_of(path)
     return log.exists() and log.stat().st_size > 0

@@ -18,7 +18,7 @@ _BEHIND = "~"
 
 
 class ChangeFeed:
-    """What changed, in one order: a row for each thing, which moves to the end when it changes again."""
+    """Feed of changes, in one order: a row for each thing, which moves to the end when it changes again."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -1,4 +1,4 @@
-"""What people said of grades: rows that are added, never changed. What stands of them is for whoever reads them."""
+"""Feedback of people on grades: rows that are added, never changed. Whoever reads them decides what stands."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _JUDGED = (
 
 
 class Feedbacks:
-    """What people said of sessions: added, never changed."""
+    """Feedback of people on sessions: added, never changed."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -181,7 +181,7 @@ class Grades:
         return [found[child] for child in sorted(found)]
 
     def was_loop_told(self, session_id: str) -> bool:
-        """Whether the loop risk of this session was told to people."""
+        """Return whether the loop risk of this session was told to people."""
         return bool(
             self._database.rows("SELECT 1 FROM session_details WHERE session_id = ? AND loop_told", (session_id,))
         )

@@ -65,7 +65,7 @@ _UNGRADED = (
 
 
 class Ledger(Database):
-    """What became of every unit."""
+    """Ledger of units: what became of each of them."""
 
     live_since: datetime | None = None
     """Set by a daemon when it begins: files that are written from then on are graded live."""
@@ -115,7 +115,7 @@ class Ledger(Database):
         return [UngradedUnit(row[0], row[1], Unit(*row[2:5]), row[5], _graded_from(row[6:])) for row in rows]
 
     def units_of_sessions(self, session_ids: Sequence[str]) -> dict[str, Unit]:
-        """From which units those of the sessions are graded that are."""
+        """Return the unit that each of the sessions is graded from; those without one are left out."""
         rows = self.rows(
             f"SELECT g.session_id, {_GRADED_FROM} FROM session_grades AS g"
             f" LEFT JOIN session_details AS d ON d.session_id = g.session_id WHERE g.session_id IN {LISTED}",

@@ -1,4 +1,4 @@
-"""What the list of sessions is searched by: rows of `session_facets`, made from those of grades, and words of texts."""
+"""Search index of the list of sessions: rows of `session_facets`, made from those of grades, and words of texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What scorers outside said. A row is made before each call: a call that nobody saw the end of is counted too."""
+"""Answers of scorers outside. A row is made before each call: a call that nobody saw the end of is counted too."""
 
 from __future__ import annotations
 

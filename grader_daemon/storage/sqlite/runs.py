@@ -20,7 +20,7 @@ _MANY_ATTEMPTS = 8
 
 
 class DaemonState:
-    """What the daemon says of itself: one row, written over and over."""
+    """Status of the daemon, by itself: one row, written over and over."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

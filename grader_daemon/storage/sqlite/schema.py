@@ -163,7 +163,7 @@ def strange_entries(connection: apsw.Connection) -> list[str]:
 
 
 class _Entry(NamedTuple):
-    """What a schema says of a table, an index, a view or a trigger; `sql` in one spelling."""
+    """Entry of a schema: a table, an index, a view or a trigger, with its `sql` in one spelling."""
 
     type: str
     name: str
@@ -196,6 +196,6 @@ def _entries(connection: apsw.Connection) -> list[_Entry]:
 
 
 def has_table(connection: apsw.Connection, table: str) -> bool:
-    """Is there a table of this name?"""
+    """Return whether there is a table of this name."""
     row = connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (table,)).get
     return row is not None

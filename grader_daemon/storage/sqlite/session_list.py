@@ -330,7 +330,7 @@ class SessionList:
         return " ".join(whole), " ".join(f"{word} *" for word in whole)
 
     def _begins(self, *values: apsw.SQLiteValue) -> bool:
-        """Whether a task, the first value, has words that begin as all of those do that `_words` asks for."""
+        """Return whether a task, the first value, has words that begin as all of those do that `_words` asks for."""
         said = index_words(self._database.connection, str(values[0] or ""))
         return all(any(word.startswith(one) for word in said) for one in str(values[1]).split('"')[1::2])
 
@@ -362,14 +362,14 @@ def _conditions(which: GradeFilter) -> list[tuple[str, Sequence[Any]]]:
 
 
 def _is_by_cost_alone(which: GradeFilter) -> bool:
-    """Whether nothing else is asked for: then an index has them in order."""
+    """Return whether an order by cost is all that is asked for: an index has them in that order."""
     return which.sort is SortKey.COST and which == GradeFilter(
         sort=SortKey.COST, lowest_first=which.lowest_first, before=which.before, limit=which.limit
     )
 
 
 def _may_end_soon(which: GradeFilter, *, of_many: bool) -> bool:
-    """Whether the newest sessions may be all that is asked for, where to ask of all takes long."""
+    """Return whether the newest sessions may be all that is asked for, where asking for all takes long."""
     if which.limit is None or which.lowest_first:
         return False
     if which.sort is SortKey.ENDED:

@@ -64,7 +64,7 @@ class SqliteStore(Ledger):
             self.rollups.apply(changes)
 
     def _lacks_rollups(self) -> bool:
-        """Whether there are grades that an older version, or the original program, saved without counting them."""
+        """Return whether an older version, or the original program, saved grades without counting them."""
         return not self.rows("SELECT 1 FROM daily_rollups LIMIT 1") and bool(
             self.rows("SELECT 1 FROM session_grades LIMIT 1")
         )
