@@ -1,4 +1,4 @@
-"""How sure grades are: learning from labels, and what is known of it."""
+"""Calibration of grades: learning from labels, and what is known of how sure they are."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HISTORY = 20
 
 
 class Weight(msgspec.Struct, frozen=True, kw_only=True):
-    """What one standard deviation of a feature adds to the log-odds of completion, and what the feature is."""
+    """Weight of a feature: what one standard deviation adds to the log-odds of completion, and its meaning."""
 
     name: str
     weight: float
@@ -32,7 +32,7 @@ class Weight(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CalibrationState(msgspec.Struct, frozen=True, kw_only=True):
-    """Who gives automatic verdicts now, and what is known of how far they can be trusted.
+    """State of the calibration: who gives automatic verdicts now, and how far they can be trusted.
 
     `verdict_by` decides with the model `model`, which was learned from `prior` or is it; `why` says in words why it is
     they. `provenance` says what the prior was trained on, `validity` what it was worth where it was not. `look` is the

@@ -1,4 +1,4 @@
-"""What may be meant by a word that is begun: ids, names and weeks of the database. Nothing heavy is imported."""
+"""Completions of a word that is begun: ids, names and weeks of the database. Nothing heavy is imported."""
 
 from __future__ import annotations
 

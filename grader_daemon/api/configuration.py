@@ -44,7 +44,7 @@ class SettingValue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Written(msgspec.Struct, frozen=True, kw_only=True):
-    """What was written into the file of settings: the setting, and its value as it stands there; None: taken out.
+    """Entry written into the file of settings: the setting, and its value as it stands there; None: taken out.
 
     `was_set` says whether it stood there before. `covered_by` names what stands above it and still counts, `warnings`
     are those of `check_settings` about the new value, `daemon` is the process that goes on with what it read.

@@ -1,4 +1,4 @@
-"""What the parts of a grader share: settings, clock, and the database, which is opened when it is first asked for."""
+"""Context that the parts of a grader share: settings, clock, and the database, opened when it is first asked for."""
 
 from __future__ import annotations
 
@@ -79,12 +79,12 @@ class GraderContext:
 
     @property
     def has_database(self) -> bool:
-        """Whether there is a database to read."""
+        """True if there is a database to read."""
         return self._writing is not None or self.settings.db_path.exists()
 
     @property
     def is_in_place(self) -> bool:
-        """Whether what was opened, if anything was, still stands where it did."""
+        """True if what was opened, if anything was, still stands where it did."""
         with self.lock:
             return all(store is None or store.in_place for store in (self._reading, self._writing))
 
@@ -142,7 +142,7 @@ class GraderContext:
 
     @cached_property
     def fleet(self) -> SharedCopy | None:
-        """What keeps the database up to date if it is the copy of a fleet; None if it is this machine's own."""
+        """Updater of the database if that is the copy of a fleet; None if it is this machine's own."""
         if self.settings.fleet_read_url is None:
             return None
         known: SharedCopies = copies()
@@ -182,12 +182,12 @@ class GraderContext:
 
     @cached_property
     def sources(self) -> Sources:
-        """Where sessions lie, and how they are read."""
+        """Sources: where sessions lie, and how they are read."""
         return bootstrap.make_sources(self.settings)
 
     @cached_property
     def recent_sessions(self) -> RecentSessions:
-        """What reads the sessions behind grades."""
+        """Reader of the sessions behind grades."""
         from grader_daemon.pipeline.rereading import RecentSessions  # who only asks for grades need not wait for it
 
         return RecentSessions(self.sources)
@@ -204,7 +204,7 @@ class GraderContext:
 
     @cached_property
     def redactor(self) -> Redactor:
-        """What takes secrets out of texts, by those rules."""
+        """Redactor, which takes secrets out of texts by those rules."""
         from grader_daemon.redaction import redactor_of  # which loads all that secrets are known by
 
         return redactor_of(self.rules.redaction)

@@ -1,4 +1,4 @@
-"""Why a grade is what it is: its reasons, the messages that prove them, and what moved the probability."""
+"""Explanation of a grade: its reasons, the messages that prove them, and what moved the probability."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _OUTDATED: Final = MonthMark(0, 0)
 
 
 class ExportedMonths(msgspec.Struct, frozen=True, kw_only=True):
-    """Which months (UTC) were `written` or `removed`, how many grades were, and of how many months nothing changed."""
+    """Months (UTC) `written` or `removed`, the number of grades written, and of months in which nothing changed."""
 
     written: tuple[str, ...]
     removed: tuple[str, ...]
@@ -38,7 +38,7 @@ class ExportedMonths(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Index(msgspec.Struct, kw_only=True):
-    """What stands in a folder, and what the database was like.
+    """Index of a folder: what stands in it, and what the database was like.
 
     `seq`: of the changes up to this one nothing is missing in the folder.
     """

@@ -19,7 +19,7 @@ _SESSIONS = frozenset({SkipReason.COPY, SkipReason.SUPERSEDED, SkipReason.REVIEW
 
 
 class Fate(StrEnum):
-    """What forgetting a file came to."""
+    """Result of forgetting a file."""
 
     FORGOTTEN = "forgotten"
     UNKNOWN = "unknown"
@@ -73,7 +73,7 @@ def _is_below(file: str, sources: Sources) -> bool:
 
 
 def _is_session(entry: LedgerEntry) -> bool:
-    """Whether it was a session once, or is one that is graded from another file."""
+    """Return whether a file was a session once, or is one that is graded from another file."""
     if entry.state is FileState.SKIPPED:
         return entry.reason in _SESSIONS
     return entry.session_id is not None

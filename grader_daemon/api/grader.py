@@ -1,4 +1,4 @@
-"""What other programs call: `SelfGrader`."""
+"""`SelfGrader`, which other programs call."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class SelfGrader:
 
     @cached_property
     def grading(self) -> Grading:
-        """From session files to grades."""
+        """Grading: from session files to grades."""
         from grader_daemon.api.grading import Grading
 
         return Grading(self.context)
@@ -104,48 +104,48 @@ class SelfGrader:
 
     @cached_property
     def insight(self) -> Insight:
-        """What many grades say together: patterns, error issues, weekly reports, alerts."""
+        """Insight from many grades together: patterns, error issues, weekly reports, alerts."""
         from grader_daemon.api.insight import Insight
 
         return Insight(self.context)
 
     @cached_property
     def labels(self) -> Labels:
-        """What people say of grades."""
+        """Labels: what people say of grades."""
         from grader_daemon.api.labels import Labels
 
         return Labels(self.context)
 
     @cached_property
     def review(self) -> Reviews:
-        """What people, or a scorer, should judge next."""
+        """Reviews: what people, or a scorer, should judge next."""
         from grader_daemon.api.review import Reviews
 
         return Reviews(self.context)
 
     @cached_property
     def calibration(self) -> Calibrations:
-        """How far verdicts can be trusted, and learning from labels."""
+        """Calibration: how far verdicts can be trusted, and learning from labels."""
         from grader_daemon.api.calibration import Calibrations
 
         return Calibrations(self.context)
 
     @cached_property
     def routing(self) -> Routing:
-        """Which model to prefer for which type of task."""
+        """Routing: which model to prefer for which type of task."""
         routing: Routing = part("routing")(self.context)
         return routing
 
     @cached_property
     def setup(self) -> Setup:
-        """What changed in how agents are set up, whether it mattered, and which skills they have."""
+        """Set-up of agents: what changed in it, whether it mattered, and which skills they have."""
         from grader_daemon.api.setup import Setup
 
         return Setup(self.context)
 
     @property
     def is_in_place(self) -> bool:
-        """Whether the database that was opened, if any was, still stands at its path; else use a new `SelfGrader`."""
+        """True if the database that was opened, if any was, still stands at its path; else use a new `SelfGrader`."""
         return self.context.is_in_place
 
     # -- the whole -------------------------------------------------------------------------------------------------

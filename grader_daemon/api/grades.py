@@ -283,7 +283,7 @@ class Grades:
         return self._context.store.quality.of_session(session_id)
 
     def is_gone(self, grade: Grade) -> bool:
-        """Whether a session does not lie any more where it was graded; where that cannot be told, it does."""
+        """Return whether a session is gone from where it was graded; False where that cannot be told."""
         if grade.host is not None:
             return False
         try:

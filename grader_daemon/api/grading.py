@@ -47,7 +47,7 @@ _AT_ONCE = 200
 
 
 class GradingResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of grading some files: grades (`id` is None when nothing was stored), skipped and ungradable ones.
+    """Result of grading some files: grades (`id` is None when nothing was stored), skipped and ungradable ones.
 
     `trust` says how far the verdicts can be trusted.
     """
@@ -59,7 +59,7 @@ class GradingResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Grading:
-    """From session files to stored grades; safe beside a running daemon."""
+    """Grading of session files, with their grades stored; safe beside a running daemon."""
 
     def __init__(self, context: GraderContext) -> None:
         self._context = context
@@ -165,7 +165,7 @@ class Grading:
         return self._context.preview.graded_paths(since=since)
 
     def outdated_files(self, *, since: datetime | None = None) -> list[str]:
-        """Those of `graded_files` whose grade was made by other rules, another model, or under another verdict."""
+        """Return the `graded_files` whose grade is by other rules, another model, or under another verdict."""
         return self._context.writable.graded_paths(but_of=self._ingest.examiner.rules_version, since=since)
 
     def regrade_diff(
@@ -216,7 +216,7 @@ class Grading:
 
     @property
     def _ingest(self) -> Ingest:
-        """From path to row, by the policy that is in force now."""
+        """Ingest from path to row, by the policy that is in force now."""
         with self._context.lock:
             store = self._context.make_store()
             newest = store.calibrations.newest_number()
@@ -227,7 +227,7 @@ class Grading:
             return self._made
 
     def _make_ingest(self, *, processes: int, again: bool = False) -> Ingest:
-        """From path to row, where `processes` examine; a single one is this one."""
+        """Return an ingest from path to row, where `processes` examine; a single one is this one."""
         store = self._context.make_store()
         return bootstrap.make_ingest(
             self._settings,

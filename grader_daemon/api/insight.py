@@ -1,4 +1,4 @@
-"""What many grades say together: patterns, error issues, weekly reports, alerts."""
+"""Insight from many grades together: patterns, error issues, weekly reports, alerts."""
 
 from __future__ import annotations
 

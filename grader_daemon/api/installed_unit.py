@@ -16,7 +16,7 @@ _TOLD_EDITS = 4
 
 
 class InstalledUnit:
-    """Where a unit is, or will be."""
+    """Unit of systemd at its place, where it is or will be."""
 
     def __init__(self, manager: UserManager, unit: Unit) -> None:
         self._manager = manager
@@ -33,12 +33,12 @@ class InstalledUnit:
 
     @property
     def is_edited(self) -> bool:
-        """Whether somebody edited what is in place."""
+        """True if somebody edited what is in place."""
         there = self.read()
         return there is not None and is_edited(self._unit, there)
 
     def is_other_than(self, fitted: str) -> bool:
-        """Whether another unit is in place than a fitted one, or none; what somebody edited is theirs."""
+        """Return whether another unit is in place than a fitted one, or none; what somebody edited is theirs."""
         return not self.is_edited and self.read() != fitted
 
     def refuse_if_edited(self, fitted: str) -> None:

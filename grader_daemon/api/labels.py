@@ -1,4 +1,4 @@
-"""What people say of grades: it stands above every automatic verdict, and can be taken back."""
+"""Labels of sessions by people: they stand above every automatic verdict, and can be taken back."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LONGEST_NAME = 100
 
 
 class LabelledFile(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a file of labels: how many were added, and how many stood already.
+    """Result of reading a file of labels: how many were added, and how many stood already.
 
     `unknown` are the ids of sessions without a grade. If anything is `wrong`, nothing was added; each says "FILE, line
     N: what".
@@ -157,7 +157,7 @@ class Labels:
 
 
 def _stands(line: LabelLine, said: Standing, digest: str | None) -> bool:
-    """Whether all that a line says stands already, of the session as it is now."""
+    """Return whether all that a line says stands already, of the session as it is now."""
     completed, quality = said.completed, said.quality
     parts = [
         (line.completed, None if completed is None else (completed.completed, completed.digest)),

@@ -1,4 +1,4 @@
-"""What is known of all sessions as metrics; loads nothing that grading needs."""
+"""Metrics of all sessions; loads nothing that grading needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a session went at a glance: who spoke when, how much, and how long each message took."""
+"""Outline of a session, for a glance: who spoke when, how much, and how long each message took."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LONGEST_ANSWER = 6_000
 
 
 class OutlinedMessage(msgspec.Struct, frozen=True, gc=False):
-    """Who speaks, with how many characters (text and arguments of calls), and how long after the message before.
+    """Speaker of a message, its number of characters (text and arguments of calls), and how long after the one before.
 
     `seconds` is None where the agent does not note when messages were written.
     """

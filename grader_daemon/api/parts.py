@@ -1,4 +1,4 @@
-"""What wings give, as the core knows it: public methods, and no more of them."""
+"""Parts that wings provide, as the core knows them: public methods, and no more."""
 
 from __future__ import annotations
 

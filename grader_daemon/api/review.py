@@ -67,7 +67,7 @@ class ReviewItem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reviews:
-    """What people, or a scorer, should judge next, and how far they are."""
+    """Sessions that people, or a scorer, should judge next, and how far they are."""
 
     def __init__(self, context: GraderContext) -> None:
         self._context = context

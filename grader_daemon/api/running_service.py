@@ -31,7 +31,7 @@ _EXIT_CODES = {
 
 
 class Installation(msgspec.Struct, frozen=True, kw_only=True):
-    """What `RunningService.install` did, and how things stand then; `unit.Fit` says what `network` and `programs` mean.
+    """Result of `RunningService.install`, and the state then; `unit.Fit` says what `network` and `programs` mean.
 
     `kept` is the copy of an edited unit that was replaced.
     """
@@ -50,7 +50,7 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServiceStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """How the service is.
+    """Status of the service.
 
     `state` is systemd's word; `ended` says how the last process ended, while none runs. `lingers` is None where that
     is not known. `outdated` says that the unit is not what the settings, or this version, ask for.
@@ -182,7 +182,7 @@ class RunningService:
 
 
 def is_older(state: UnitState, files: Iterable[Path]) -> bool:
-    """Whether a process was started before one of these files was written, as far as they are there.
+    """Return whether a process was started before one of these files was written, as far as they are there.
 
     That of the unit is newer where an installation was interrupted.
     """
@@ -192,7 +192,7 @@ def is_older(state: UnitState, files: Iterable[Path]) -> bool:
 
 
 def _tells(entry: LogEntry) -> bool:
-    """Whether it says why: systemd only says that; an event of the daemon tells what it survived."""
+    """Return whether an entry says why: systemd only says that; an event of the daemon tells what it survived."""
     return entry.source != "systemd" and not entry.message.startswith("{")
 
 

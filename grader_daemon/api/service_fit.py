@@ -1,4 +1,4 @@
-"""What a service needs under given settings, and whether an installed one still has it."""
+"""Needs of a service under given settings, and whether an installed one still meets them."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _fit(settings: Settings, *words: str, runtime: Path, read: Iterable[Path]) -
 
 
 def serves_daemon(unit: str, settings: Settings) -> bool:
-    """Whether a unit is of this version, and its sandbox leaves open what these settings need."""
+    """Return whether a unit is of this version, and its sandbox leaves open what these settings need."""
     closed = directives(unit)
     return (
         f"version {__version__}." in unit.partition("\n")[0]
@@ -99,7 +99,7 @@ def serves_daemon(unit: str, settings: Settings) -> bool:
 
 
 def _lets_write(unit: Mapping[str, str], settings: Settings) -> bool:
-    """Whether the files for other programs can be replaced; they may have been set since."""
+    """Return whether the files for other programs can be replaced; they may have been set since."""
     if "ReadWritePaths" not in unit:
         return True
     left_open = [Path(path.removeprefix("-").replace("%h", str(_home()))) for path in words_of(unit["ReadWritePaths"])]
@@ -113,7 +113,7 @@ def _folders_for_others(settings: Settings) -> list[Path]:
 
 
 def hides_sessions(settings: Settings) -> bool:
-    """Whether a service is installed whose sandbox does not show it all folders with sessions that are to be graded."""
+    """Return whether a service is installed whose sandbox hides folders with sessions that are to be graded."""
     try:
         unit = unit_file(_home()).read_text("utf-8", "replace")
     except OSError:

@@ -1,4 +1,4 @@
-"""How agents are set up: what changed of it, whether that mattered, and which skills they have and could use."""
+"""Set-up of agents: what changed of it, whether that mattered, and which skills they have and could use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _USUAL: Final = timedelta(days=90)
 
 
 class Setup:
-    """How agents are set up, by what their sessions and their files show."""
+    """Set-up of agents, by what their sessions and their files show."""
 
     def __init__(self, context: GraderContext) -> None:
         self._context = context

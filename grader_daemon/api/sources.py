@@ -1,4 +1,4 @@
-"""Whose sessions lie on this machine, which of them are graded, and having them graded or not.
+"""Agents whose sessions lie on this machine, which of them are graded, and having them graded or not.
 
 A look counts what lies there and is bounded: nobody waits for a home with a million files to be told that it is there.
 """
@@ -49,7 +49,7 @@ _PAUSE_SECONDS = 0.05
 
 
 class SourceState(StrEnum):
-    """Whether the sessions of an agent are graded; of those that are declined nobody is told any more."""
+    """State of an agent: whether its sessions are graded; of a declined one nobody is told any more."""
 
     ENABLED = "enabled"
     NOT_ENABLED = "not_enabled"
@@ -57,7 +57,7 @@ class SourceState(StrEnum):
 
 
 class FoundSource(msgspec.Struct, frozen=True, kw_only=True):
-    """What lies on this machine of one agent.
+    """Sessions of one agent that lie on this machine.
 
     `name` is what it is called in settings. In `folders` its sessions are looked for, by the settings or where they lie
     by default. So many `sessions` were found; `is_more` says that the look ended before all were. `active` of them were
@@ -93,7 +93,7 @@ class UngradedAgent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Switched(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of having an agent graded or not: what was `written` into the file of settings, and what lies there.
+    """Result of having an agent graded or not: what was `written` into the file of settings, and what lies there.
 
     `daemon` is the process that worked on, `took_over` whether it works by these settings now. `is_hidden`: a service
     is installed, and its sandbox does not show it all folders of what is graded.
@@ -196,7 +196,7 @@ def disable_source(name: str, *, config: str | None = None) -> Switched:
 
 
 class Seen(NamedTuple):
-    """What a look came to: sessions, whether there are more, those that were active, the newest; what can't be read."""
+    """Result of a look: sessions, whether there are more, those that were active, the newest; what can't be read."""
 
     sessions: int
     is_more: bool

@@ -1,4 +1,4 @@
-"""Is the daemon up, and how far is it? Loads nothing that grading needs, so that it answers at once."""
+"""Status of the daemon: up or not, and how far. Loads nothing that grading needs, so that it answers at once."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Trouble(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QualityStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """How the scorer of quality does: `calls` today of `calls_per_day`; `error` says why the last call had no answer.
+    """Status of the scorer of quality: `calls` today of `calls_per_day`; `error` says why the last call had no answer.
 
     `disagreeing` counts the sessions for which people are asked to look.
     """
@@ -72,7 +72,7 @@ class QualityStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether the daemon is up, and how far it is. `files` counts the ledger by state.
+    """Status of the daemon: whether it is up, and how far it is. `files` counts the ledger by state.
 
     `lag_seconds` is how long after its last write that session was graded which was the last to be written, and then
     graded for the first time, while the daemon ran: history that is graded later, or again, says nothing of it.

@@ -31,7 +31,7 @@ _BEGINS_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 class TableForm(StrEnum):
-    """How a table is written; `ndjson` is a JSON document on each line."""
+    """Form in which a table is written; `ndjson` is a JSON document on each line."""
 
     CSV = "csv"
     NDJSON = "ndjson"

@@ -24,7 +24,7 @@ _SAYS = {Support.VERIFIED: "for", Support.CONTRADICTED: "against", Support.UNSUP
 
 
 class FindingKind(StrEnum):
-    """What was found in a message."""
+    """Kind of finding in a message."""
 
     FAILURE = "failure"
     CLAIM = "claim"
@@ -128,7 +128,7 @@ def transcript(
 
 
 class _Telling(NamedTuple):
-    """How a text is shown."""
+    """Form in which texts are shown: redacted, and cut if a longest is set."""
 
     redactor: Redactor
     longest: int | None

@@ -16,7 +16,7 @@ from grader_daemon.settings import Settings
 
 
 class DashboardInstallation(msgspec.Struct, frozen=True, kw_only=True):
-    """What `DashboardService.install` did.
+    """Result of `DashboardService.install`.
 
     Attributes:
         units: the unit files, of the process and of its port.
@@ -34,7 +34,7 @@ class DashboardInstallation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DashboardStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """How the page is as a service.
+    """Status of the page as a service.
 
     Attributes:
         installed: whether its port is known to systemd.
@@ -129,7 +129,7 @@ class DashboardService:
         return {self._service: fitted_unit(DASHBOARD, fit, version=__version__), self._socket: _fitted_socket(settings)}
 
     def _is_outdated(self, settings: Settings) -> bool:
-        """Whether a unit is another one than these settings ask for."""
+        """Return whether a unit is another one than these settings ask for."""
         try:
             wanted = self._wanted(settings)
         except ConfigurationError:  # `install` says what cannot be passed on

@@ -35,7 +35,7 @@ _UPGRADE = "update grader-daemon; what could not be read is graded again by itse
 
 
 def agents(context: DoctorContext) -> Finding:
-    """Are all agents that leave sessions here graded, or declined?"""
+    """Check that all agents that leave sessions here are graded, or declined."""
     ungraded = ungraded_agents(context.settings)
     if ungraded:
         told = [f"{each.title}, {count(each.sessions, 'session')} in {each.path}" for each in ungraded]
@@ -49,7 +49,7 @@ def agents(context: DoctorContext) -> Finding:
 
 
 def skills(context: DoctorContext) -> Finding:
-    """Can the folders be read that skills are looked for in?"""
+    """Check that the folders that skills are looked for in can be read."""
     installed = bootstrap.make_installed(context.settings)
     for folder, why in installed.unreadable().items():
         fix = "make it, or take it out of the setting skill_roots; or let yourself read it"
@@ -61,7 +61,7 @@ def skills(context: DoctorContext) -> Finding:
 
 
 def readable(context: DoctorContext) -> Finding:
-    """Can the databases be read in which agents keep their sessions?"""
+    """Check that the databases in which agents keep their sessions can be read."""
     databases = [path for survey in context.surveys.values() for path in survey.databases]
     for path in databases:
         finding = _of_database(path)
@@ -91,7 +91,7 @@ def _of_database(path: str) -> Finding | None:
 
 
 def versions(context: DoctorContext) -> Finding:
-    """Do agents write what this version can read?"""
+    """Check that agents write what this version can read."""
     skipped = context.store.skip_counts() if context.has_database else {}
     unreadable = skipped.get(SkipReason.UNREADABLE_VERSION, 0)
     if unreadable:
@@ -112,7 +112,7 @@ def versions(context: DoctorContext) -> Finding:
 
 
 def retention(context: DoctorContext) -> Finding:
-    """Do agents keep their sessions until these are graded?"""
+    """Check that agents keep their sessions until these are graded."""
     if _CLAUDE not in context.settings.sources:
         return ok("no agent that is graded deletes its sessions by itself")
     days = min(_kept_days(context), default=_DELETED_AFTER_DAYS)
@@ -123,7 +123,7 @@ def retention(context: DoctorContext) -> Finding:
 
 
 def growth(context: DoctorContext) -> Finding:
-    """Are the newest sessions of each agent graded soon, or at least looked at?"""
+    """Check that the newest sessions of each agent are graded soon, or at least looked at."""
     if not context.has_database or not context.is_running:
         return ok("not looked at: no daemon runs")
     limit = _LATE + timedelta(seconds=context.settings.max_wait_seconds)

@@ -1,4 +1,4 @@
-"""What the checks look at: settings, database and machine, each opened once and only when a check asks."""
+"""Context of the checks: settings, database and machine, each opened once and only when a check asks."""
 
 from __future__ import annotations
 
@@ -86,12 +86,12 @@ class DoctorContext:
 
     @property
     def database(self) -> Path:
-        """Where the database is or will be."""
+        """Path of the database, which may not be there yet."""
         return self.settings.db_path
 
     @property
     def has_database(self) -> bool:
-        """Whether there is a file that is not empty."""
+        """True if the database is a file that is not empty."""
         return self.database.is_file() and self.database.stat().st_size > 0
 
     @property
@@ -106,7 +106,7 @@ class DoctorContext:
 
     @cached_property
     def sampled_day(self) -> date | None:
-        """The one day of which a large database is checked, another one each time; None where all of it is.
+        """Day of which a large database is checked, another one each time; None where all of it is.
 
         Raises:
             GraderError: as `inspection`.
@@ -116,7 +116,7 @@ class DoctorContext:
 
     @cached_property
     def is_earlier(self) -> bool:
-        """Whether an earlier version of this program left the database.
+        """True if an earlier version of this program left the database.
 
         Raises:
             GraderError: as `inspection`.
@@ -155,12 +155,12 @@ class DoctorContext:
 
     @cached_property
     def status(self) -> DaemonStatus | None:
-        """What the daemon said of itself last; None when it never did, or that cannot be read."""
+        """Status that the daemon noted last; None when it never did, or that cannot be read."""
         return self.store.daemon.status() if self.has_database else None
 
     @cached_property
     def is_running(self) -> bool:
-        """Whether a daemon runs on this database."""
+        """True if a daemon runs on this database."""
         return is_running(self.database)
 
     @cached_property
@@ -187,12 +187,12 @@ class DoctorContext:
 
     @cached_property
     def folders(self) -> list[Path]:
-        """Those of them that can be entered."""
+        """Watched folders that can be entered."""
         return [root for root in self.roots if root.is_dir() and os.access(root, os.R_OK | os.X_OK)]
 
     @cached_property
     def surveys(self) -> dict[Path, Survey]:
-        """What lies below each folder that can be entered."""
+        """Survey of what lies below each folder that can be entered."""
         return {root: Survey(root) for root in self.folders}
 
     @cached_property

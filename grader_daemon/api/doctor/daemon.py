@@ -21,7 +21,7 @@ _INSTALL = "grader-daemon service install"
 
 
 def daemon(context: DoctorContext) -> Finding:
-    """Does a daemon run on this database, and did it say so lately?"""
+    """Check that a daemon runs on this database, and said so lately."""
     if not context.is_running:
         return warning("it does not run; sessions wait on disk until it does", f"{_INSTALL}, or grader-daemon run")
     said = f"it runs, pid {context.daemon_pid or 'unknown'}"
@@ -60,7 +60,7 @@ def _of_status(said: str, status: DaemonStatus, *, now: datetime, longest: timed
 
 
 def service(context: DoctorContext) -> Finding:
-    """Is the daemon a service that starts by itself?"""
+    """Check that the daemon is a service that starts by itself."""
     if not has_systemd():
         return ok("this machine was not booted with systemd; start the daemon in your own way")
     if context.home is None:

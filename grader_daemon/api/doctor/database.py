@@ -34,7 +34,7 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def database(context: DoctorContext) -> Finding:
-    """Is there a database that this program can use?"""
+    """Check that there is a database that this program can use."""
     path = context.database
     try:
         status = path.lstat()
@@ -59,7 +59,7 @@ def database(context: DoctorContext) -> Finding:
 
 
 def integrity(context: DoctorContext) -> Finding:
-    """Does SQLite find the file whole?"""
+    """Check that SQLite finds the file whole."""
     if not context.has_database:
         return ok(_NONE_YET)
     began = monotonic()
@@ -78,7 +78,7 @@ def integrity(context: DoctorContext) -> Finding:
 
 
 def privacy(context: DoctorContext) -> Finding:
-    """Can only its owner read the database?"""
+    """Check that only its owner can read the database."""
     path = context.database
     if not path.parent.is_dir():
         return ok(_NONE_YET)
@@ -97,7 +97,7 @@ def privacy(context: DoctorContext) -> Finding:
 
 
 def may_close(folder: Path, context: DoctorContext) -> bool:
-    """Whether only this program uses a folder, with a database of grades in it, so that its mode is ours to set."""
+    """Return whether only this program uses a folder, and keeps grades in it, so that its mode is ours to set."""
     status = folder.stat()
     shared = {Path("/"), *context.settings.watch_roots, *([context.home] if context.home else [])}
     holds_shared = any(each == folder or folder in each.parents for each in shared)
@@ -107,7 +107,7 @@ def may_close(folder: Path, context: DoctorContext) -> bool:
 
 
 def write_ahead_log(context: DoctorContext) -> Finding:
-    """Has the log been emptied now and then?"""
+    """Check that the log has been emptied now and then."""
     log = Path(f"{context.database}-wal")
     length = log.stat().st_size if log.exists() else 0
     if length <= _LARGE_LOG_BYTES:
@@ -119,7 +119,7 @@ def write_ahead_log(context: DoctorContext) -> Finding:
 
 
 def sums(context: DoctorContext) -> Finding:
-    """Do the sums by day and month, of which reports are made, agree with the grades?"""
+    """Check that the sums by day and month, which reports are made of, agree with the grades."""
     if not context.has_database:
         return ok(_NONE_YET)
     if context.is_earlier:
@@ -135,7 +135,7 @@ def sums(context: DoctorContext) -> Finding:
 
 
 def ledger(context: DoctorContext) -> Finding:
-    """Has every file that is called graded its grade?"""
+    """Check that every file that is called graded has its grade."""
     if not context.has_database:
         return ok(_NONE_YET)
     day = context.sampled_day
@@ -152,7 +152,7 @@ def ledger(context: DoctorContext) -> Finding:
 
 
 def grader(context: DoctorContext) -> Finding:
-    """Are the grades by the rules and the model that are in force?"""
+    """Check whether the grades are by the rules and the model that are in force."""
     if not context.has_database:
         return ok(_NONE_YET)
     rules = load_rules(context.settings.rules_file).version
@@ -167,7 +167,7 @@ def grader(context: DoctorContext) -> Finding:
 
 
 def other_programs(context: DoctorContext) -> Finding:
-    """Do others keep something in the database?"""
+    """Check whether other programs keep something in the database."""
     if not context.has_database:
         return ok(_NONE_YET)
     tables, rows = context.inspection.foreign_tables(), context.inspection.foreign_grades(context.sampled_day)
@@ -179,7 +179,7 @@ def other_programs(context: DoctorContext) -> Finding:
 
 
 def disk_space(context: DoctorContext) -> Finding:
-    """Is there room for more grades?"""
+    """Check that there is room for more grades."""
     room = space_at(context.database.parent)
     found = f"{size(room.free_bytes)} of {size(room.total_bytes)} free at {context.database.parent}"
     if room.is_read_only:
@@ -190,7 +190,7 @@ def disk_space(context: DoctorContext) -> Finding:
 
 
 def database_place(context: DoctorContext) -> Finding:
-    """Is the database on a disk of this machine, under one name?"""
+    """Check that the database is on a disk of this machine, under one name."""
     mount = mount_of(context.database, context.mounts)
     if mount is None:
         return unknown("the kernel does not tell its mounts")
@@ -209,7 +209,7 @@ def database_place(context: DoctorContext) -> Finding:
 
 
 def copies(context: DoctorContext) -> Finding:
-    """What do backups and repairs leave beside the database?"""
+    """Check what backups and repairs left beside the database."""
     if not context.database.parent.is_dir():
         return ok("none")
     kept, left = kept_copies(context.database), leftovers(context.database)

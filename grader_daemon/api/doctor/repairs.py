@@ -1,4 +1,4 @@
-"""What `doctor --repair` does: each repair looks whether it is needed, and says in one line what it did."""
+"""Repairs of `doctor --repair`: each looks whether it is needed, and says in one line what it did."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ABANDONED = timedelta(hours=1)
 
 
 class Repair(msgspec.Struct, frozen=True):
-    """What a repair did, or why it could not, in one line."""
+    """Result of a repair: what it did, or why it could not, in one line."""
 
     done: bool
     what: str

@@ -16,7 +16,7 @@ from grader_daemon.settings import Settings
 
 
 def folders(context: DoctorContext) -> Finding:
-    """Are the watched folders there, and may they be read?"""
+    """Check that the watched folders are there, and may be read."""
     missing = [root for root in context.roots if not root.is_dir()]
     expected = [root for root in missing if root in _named_folders(context.settings)]
     if expected:
@@ -34,7 +34,7 @@ def folders(context: DoctorContext) -> Finding:
 
 
 def file_systems(context: DoctorContext) -> Finding:
-    """Are the watched folders on disks of this machine, so that the kernel tells of every write?"""
+    """Check that the watched folders are on disks of this machine, so that the kernel tells of every write."""
     found = [(root, mount_of(root, context.mounts)) for root in context.roots]
     if any(mount is None for _, mount in found):
         return unknown("the kernel does not tell its mounts")
@@ -49,7 +49,7 @@ def file_systems(context: DoctorContext) -> Finding:
 
 
 def inotify(context: DoctorContext) -> Finding:
-    """Does the kernel allow to watch every folder?"""
+    """Check that the kernel allows every folder to be watched."""
     limits = inotify_limits()
     if limits is None:
         return unknown("the kernel does not tell its limits")
@@ -72,7 +72,7 @@ def inotify(context: DoctorContext) -> Finding:
 
 
 def dead_files(context: DoctorContext) -> Finding:
-    """Are there files that could not be graded?"""
+    """Check whether there are files that could not be graded."""
     if not context.has_database:
         return ok("none")
     dead = [path for path in context.inspection.dead() if os.path.lexists(path)]
@@ -89,7 +89,7 @@ def dead_files(context: DoctorContext) -> Finding:
 
 
 def last_session(context: DoctorContext) -> Finding:
-    """When did the last session end?"""
+    """Check when the last session ended."""
     ended = context.store.grades.last_ended_at() if context.has_database else None
     if ended is None:
         return ok("no session is graded yet")

@@ -22,7 +22,7 @@ _AHEAD = timedelta(days=1)
 
 
 def settings(context: DoctorContext) -> Finding:
-    """Can the settings be read?"""
+    """Check that the settings can be read."""
     try:
         given = context.settings
     except ConfigurationError as error:
@@ -41,7 +41,7 @@ def settings(context: DoctorContext) -> Finding:
 
 
 def rules(context: DoctorContext) -> Finding:
-    """Can the rules be read?"""
+    """Check that the rules can be read."""
     file = context.settings.rules_file
     try:
         version = load_rules(file).version
@@ -51,7 +51,7 @@ def rules(context: DoctorContext) -> Finding:
 
 
 def clock(context: DoctorContext) -> Finding:
-    """Is the clock set, and does it go forwards?"""
+    """Check that the clock is set, and goes forwards."""
     fix = "set the clock, for example: sudo timedatectl set-ntp true"
     if context.now.year < _FIRST_YEAR:
         return problem(f"it is said to be {context.now:%Y-%m-%d}, before any session", fix)
@@ -65,7 +65,7 @@ def clock(context: DoctorContext) -> Finding:
 
 
 def time_zone(context: DoctorContext) -> Finding:
-    """Is it known where the person lives?"""
+    """Check that the person's time zone is known."""
     zone = context.settings.zone
     offset = f"{local(context.now, zone):%H:%M} there now"
     if zone is not None:
@@ -76,7 +76,7 @@ def time_zone(context: DoctorContext) -> Finding:
 
 
 def sqlite(_: DoctorContext) -> Finding:
-    """Is this SQLite one that keeps a database whole which several programs write?"""
+    """Check that this SQLite keeps a database whole which several programs write."""
     version = sqlite_version()
     flaw = "the flaw of 3.7.0 to 3.51.2 that can damage a database which two programs write"
     if not is_wal_reset_fixed(version):
