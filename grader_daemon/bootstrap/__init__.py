@@ -49,7 +49,7 @@ def utc_now() -> datetime:
 
 
 def make_policy(settings: Settings, store: SqliteStore | None) -> CompletionPolicy:
-    """Who gives automatic verdicts now: by what was learned from labels in `store`, if there is one, else by the prior.
+    """Return the policy of verdicts: by what was learned from labels in `store`, if there is one, else by the prior.
 
     Raises:
         ConfigurationError: the prior cannot be read.

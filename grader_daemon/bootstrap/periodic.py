@@ -1,4 +1,4 @@
-"""What the daemon does beside grading, and who it asks and tells: put together from settings."""
+"""Periodic jobs of the daemon, and the scorers and receivers that it asks and tells: put together from settings."""
 
 from __future__ import annotations
 
@@ -86,14 +86,14 @@ def make_jobs(
 
 
 def make_reports(settings: Settings, store: SqliteStore) -> WeeklyReports:
-    """What makes weekly reports."""
+    """Return the maker of weekly reports."""
     from grader_daemon.jobs.weekly import WeeklyReports
 
     return WeeklyReports(store, zone=settings.zone, trust=partial(read_trust, settings, store))
 
 
 def make_calibrator(settings: Settings, store: SqliteStore) -> Calibrator:
-    """What learns from the labels in `store`.
+    """Return the calibrator, which learns from the labels in `store`.
 
     Raises:
         ConfigurationError: the prior cannot be read.
