@@ -1,4 +1,4 @@
-"""Who may look: whoever knows the token, under an address of ours, by a page of ours.
+"""Access control of the page: whoever knows the token, under an address of ours, by a page of ours.
 
 127.0.0.1 is open to every user of a machine, so reading needs the token too. It is in the address that is printed, and
 becomes a cookie that scripts cannot read and other sites cannot send.
@@ -74,7 +74,7 @@ class Access(msgspec.Struct, frozen=True):
 
     @property
     def form_token(self) -> str:
-        """What each form holds: another site cannot know it.
+        """Token that each form holds: another site cannot know it.
 
         It is another text each time: from the size of compressed pages that hold what a stranger wrote, too, one could
         find out a text that stays the same (https://www.breachattack.com).
@@ -84,7 +84,7 @@ class Access(msgspec.Struct, frozen=True):
 
     @property
     def cookie_value(self) -> str:
-        """What the cookie holds: not the token, which opens the page for good."""
+        """Value of the cookie: not the token, which opens the page for good."""
         return self._derived("cookie")
 
     @property
@@ -97,11 +97,11 @@ class Access(msgspec.Struct, frozen=True):
         return self._derived(f"text:{text}")
 
     def is_token(self, given: str) -> bool:
-        """Whether somebody knows the token."""
+        """Return whether somebody knows the token."""
         return hmac.compare_digest(given.encode(), self.token.encode())
 
     def is_form_token(self, given: str) -> bool:
-        """Whether a form is one of ours."""
+        """Return whether a form is one of ours."""
         try:
             held = bytes.fromhex(given)
         except ValueError:
@@ -110,19 +110,19 @@ class Access(msgspec.Struct, frozen=True):
         return len(held) == 2 * _DIGEST_BYTES and hmac.compare_digest(_masked(masked, pad), self._digest("form"))
 
     def is_program(self, headers: Mapping[str, str]) -> bool:
-        """Whether a request holds the token itself, as those of programs do and those of browsers do not."""
+        """Return whether a request holds the token itself, as those of programs do and those of browsers do not."""
         scheme, _, given = headers.get("authorization", "").partition(" ")
         return scheme.lower() == "bearer" and self.is_token(given)
 
     def knows(self, headers: Mapping[str, str]) -> bool:
-        """Whether a request comes from somebody who has shown the token: its cookie, or the token itself."""
+        """Return whether a request comes from somebody who has shown the token: its cookie, or the token itself."""
         if "authorization" in headers:
             return self.is_program(headers)
         held = cookie_parser(headers.get("cookie", "")).get(self.cookie, "")
         return hmac.compare_digest(held.encode(), self.cookie_value.encode())
 
     def is_own(self, headers: Mapping[str, str]) -> bool:
-        """Whether a request that changes something comes from a page of ours, or from no browser."""
+        """Return whether a request that changes something comes from a page of ours, or from no browser."""
         origin = headers.get("origin")
         if origin is None:
             return self.is_program(headers)

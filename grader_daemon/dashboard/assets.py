@@ -22,7 +22,7 @@ _ICON: Final = (
 
 
 class Assets:
-    """What a page loads beside itself."""
+    """Files that a page loads beside itself."""
 
     def __init__(self) -> None:
         """Read all parts, once."""

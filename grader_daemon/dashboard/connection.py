@@ -61,7 +61,7 @@ class Connection(H11Protocol):
 
     @property
     def _is_asked(self) -> bool:
-        """Whether a request has come whole, and is being answered."""
+        """True if a request has come whole, and is being answered."""
         return self.cycle is not None and not self.cycle.more_body and not self.cycle.response_complete
 
     def _drop_after(self, seconds: float) -> asyncio.TimerHandle:

@@ -1,4 +1,4 @@
-"""What takes seconds and is looked at on demand: the doctor's checks, the sources, the last warnings of the log.
+"""Examination on demand, which takes seconds: the doctor's checks, the sources, the last warnings of the log.
 
 It runs in a thread of its own, so that no page waits for it; what it has found so far can be shown meanwhile.
 """
@@ -31,7 +31,7 @@ class Warned(msgspec.Struct, frozen=True):
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found up to now; `ended_at` is None while it goes on; `no_log` and `failed`: why something lacks."""
+    """Findings up to now; `ended_at` is None while it goes on; `no_log` and `failed`: why something lacks."""
 
     began_at: datetime
     ended_at: datetime | None = None
@@ -54,7 +54,7 @@ class Examination:
 
     @property
     def found(self) -> Found | None:
-        """What it found; None before the first."""
+        """Findings of it; None before the first."""
         return self._found
 
     def begin(self) -> None:

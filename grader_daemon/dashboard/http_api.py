@@ -42,7 +42,7 @@ _Limit = Annotated[int, msgspec.Meta(ge=1, le=_MOST_LISTED, description="At most
 
 
 class _Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What an endpoint takes; of itself nothing."""
+    """Parameters of an endpoint; of itself none."""
 
 
 class _Week(_Question, frozen=True):
@@ -134,12 +134,12 @@ class Endpoint(NamedTuple):
 
     @property
     def about(self) -> str:
-        """What it does, in a line."""
+        """Description of what it does, in a line."""
         return (self.answer.__doc__ or "").partition("\n")[0]
 
     @property
     def writes(self) -> bool:
-        """Whether it changes something."""
+        """True if it changes something."""
         return self.method != "GET"
 
 

@@ -1,4 +1,4 @@
-"""Which sessions an address asks for: the options of `list`, by the same names."""
+"""Filter of the sessions that an address asks for: the options of `list`, by the same names."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LONGEST_SHOWN: Final = 60
 
 
 class Verdict(StrEnum):
-    """What the verdict may be asked for."""
+    """Verdicts that may be asked for."""
 
     COMPLETED = "completed"
     NOT_COMPLETED = "not_completed"

@@ -1,4 +1,4 @@
-"""What all visits share: the settings, the database, and how pages are drawn."""
+"""Site that all visits share: the settings, the database, and how pages are drawn."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ NAVIGATION: Final = (
 
 
 class Site:
-    """What visits share. They are answered one at a time by `in_turn`."""
+    """State that visits share. They are answered one at a time by `in_turn`."""
 
     def __init__(self, settings: Settings, access: Access, *, clock: bootstrap.Clock = bootstrap.utc_now) -> None:
         self.settings = settings
@@ -67,7 +67,7 @@ class Site:
 
     @property
     def access(self) -> Access:
-        """Who may look now: a renewed token ends what the one before let in."""
+        """Access as it is now: a renewed token ends what the one before let in."""
         newer = None if self._token_file is None else self._token_file.newer()
         if newer is not None:
             self._access = msgspec.structs.replace(self._access, token=newer)
@@ -75,7 +75,7 @@ class Site:
 
     @property
     def grader(self) -> SelfGrader:
-        """What answers about the database that stands at its path now."""
+        """Grader that answers about the database that stands at its path now."""
         if self._grader is not None and not self._grader.is_in_place:
             self._grader.close()
             self._grader = None

@@ -30,7 +30,7 @@ class Visit:
 
     @property
     def grader(self) -> SelfGrader:
-        """What answers about the database that is in place now."""
+        """Grader that answers about the database that is in place now."""
         return self.site.grader
 
     @property
@@ -40,12 +40,12 @@ class Visit:
 
     @cached_property
     def query(self) -> Mapping[str, str]:
-        """What stands behind the question mark; of a name that is given twice, the last; empty ones are left out."""
+        """Values behind the question mark; of a name that is given twice, the last; empty ones are left out."""
         return {name: value for name, value in self.request.query_params.items() if value}
 
     @cached_property
     def now(self) -> datetime:
-        """When it is answered."""
+        """Time at which it is answered."""
         return self.site.grader.context.now()
 
     def show(self, template: str, /, *, status: int = 200, **values: Any) -> Response:

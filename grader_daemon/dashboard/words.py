@@ -1,4 +1,4 @@
-"""How values read on a page: the filters of its templates. What words there are, `reports` knows."""
+"""Filters of the templates: how values read on a page. What words there are, `reports` knows."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def filters(zone: tzinfo | None) -> dict[str, Callable[..., Any]]:
         return None if when is None else moment_words(when, zone)
 
     def time(when: datetime | None) -> Markup | None:
-        """As `moment`, for people and machines."""
+        """Return a time as `moment` does, for people and machines."""
         if when is None:
             return None
         return Markup('<time datetime="{}">{}</time>').format(f"{when:%Y-%m-%dT%H:%M:%SZ}", moment(when))
@@ -138,7 +138,7 @@ def _multiline(text: str | Iterable[str]) -> Markup:
 
 
 def _scrolls(lines: Iterable[str]) -> bool:
-    """Whether code may be too high for its box, be it on a telephone, where long lines are broken."""
+    """Return whether code may be too high for its box, be it on a telephone, where long lines are broken."""
     return sum(1 + len(line) // _NARROW_COLUMNS for line in lines) > _LOW_LINES
 
 

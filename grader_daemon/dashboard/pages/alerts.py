@@ -38,7 +38,7 @@ _SILENCES: Final[Mapping[str, str]] = {"12h": "12 hours", "1d": "a day", "7d": "
 
 
 class Part(NamedTuple):
-    """How much of a change came in one way."""
+    """Share of a change that came in one way."""
 
     words: str
     amount: str

@@ -60,7 +60,7 @@ def judge(visit: Visit) -> Response:
 
 
 def _was_said(visit: Visit, session_id: str) -> bool:
-    """Whether this answer stands already, as after a form that was sent twice."""
+    """Return whether this answer stands already, as after a form that was sent twice."""
     last = visit.grader.labels.of(session_id).last
     said = (_COMPLETED[visit.form["completed"]], visit.form.get("quality", ""))
     return (

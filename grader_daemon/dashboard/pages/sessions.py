@@ -69,7 +69,7 @@ class Difference(NamedTuple):
 
     @property
     def differs(self) -> bool:
-        """Whether it is not the same in both."""
+        """True if it is not the same in both."""
         return len(set(self.values)) > 1
 
 
