@@ -1,4 +1,4 @@
-"""What goes wrong in us: every exception of this package, under one root.
+"""Exceptions of this package, all under one root: what goes wrong in us.
 
 What went wrong *inside a graded session* is data (`domain.analysis.Failure`) and never one of these.
 

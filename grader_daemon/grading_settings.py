@@ -38,7 +38,7 @@ def expanded(value: Any) -> Any:
 
 
 class GradingSettings(BaseSettings):
-    """What can be set of finding, reading, grading and keeping sessions."""
+    """Settings for finding, reading, grading and keeping sessions."""
 
     model_config = SettingsConfigDict(
         extra="forbid",
@@ -141,7 +141,7 @@ class GradingSettings(BaseSettings):
 
     @property
     def limits(self) -> Limits:
-        """How large a session file may be."""
+        """Limits on how large a session file may be."""
         return Limits(
             bytes=self.max_file_bytes,
             messages=self.max_messages,

@@ -1,4 +1,4 @@
-"""What tokens cost, by the price lists that come with the package `genai-prices`: no network, no key, no clock.
+"""Prices of tokens, by the lists that come with the package `genai-prices`: no network, no key, no clock.
 
 Those lists name hundreds of models, open ones too, which most people who use them run themselves. So only names that
 none but their makers serve are looked up; a price that nobody pays would be worse than none.
@@ -31,7 +31,7 @@ _PER: Final = 1000
 
 
 class Price(NamedTuple):
-    """What something costs in US dollars, and by which list: its name and version."""
+    """Price in US dollars, and the list that it is by: its name and version."""
 
     usd: float
     by: str
@@ -64,7 +64,7 @@ def price(usage: Iterable[Usage], *, at: datetime) -> Price | None:
 
 
 def _is_nothing(usage: Usage) -> bool:
-    """Whether no token was used, which costs nothing whatever the model: calls that failed are noted so."""
+    """Return whether no token was used, which costs nothing whatever the model: calls that failed are noted so."""
     return (usage.input_tokens, usage.output_tokens) == (0, 0) and not (
         usage.cache_read_tokens or usage.cache_write_tokens
     )

@@ -79,7 +79,7 @@ class Environment(EnvSettingsSource):
 
 
 def _is_plain(field: FieldInfo) -> bool:
-    """Whether a setting holds neither several values nor a secret, which may begin in any way."""
+    """Return whether a setting holds neither several values nor a secret, which may begin in any way."""
     return not isinstance(field.default, tuple) and not is_secret_type(field.annotation)
 
 

@@ -1,4 +1,4 @@
-"""Where settings come from, and how that is told: flags, environment (``GRADER_…``), TOML file.
+"""Sources of settings, and how they are told: flags, environment (``GRADER_…``), TOML file.
 
 `setting_layers` has the sources that are read. Nothing here knows what a setting means, and nothing heavy is imported:
 completion asks it on every Tab.
@@ -27,7 +27,7 @@ _OF_OURS = frozenset((CONFIG_VARIABLE, TRACEBACK_VARIABLE, "GRADER_DELIVERY"))
 
 
 class Source(StrEnum):
-    """What a value was given by."""
+    """Source that a value was given by."""
 
     FLAG = "flag"
     ENVIRONMENT = "environment"
@@ -37,7 +37,7 @@ class Source(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """By what each setting is given; `file` is where the TOML file is.
+    """Source that each setting is given by; `file` is where the TOML file is.
 
     `variables` names the environment variable of each setting that has one, also where a flag stands above it.
     `is_file_named` says that the file was asked for by flag or variable, not looked for at the usual place.
@@ -104,7 +104,7 @@ def database_path(flag: str | None, *, config: str | os.PathLike[str] | None) ->
 
 
 def config_file(named: str | os.PathLike[str] | None = None) -> Path:
-    """Where the TOML file is looked for: what is `named`, else the variable, else the usual place.
+    """Return where the TOML file is looked for: what is `named`, else the variable, else the usual place.
 
     Raises:
         ConfigurationError: the name is empty, or in a home folder that nobody knows.

@@ -121,7 +121,7 @@ def _host_name(value: str) -> str:
 
 
 def is_fleet_name(name: str) -> bool:
-    """Whether a machine, or a person, can be called so in a fleet: behind a beginning it is the name of their role."""
+    """Return whether a machine or a person can be called so in a fleet: behind a beginning it names their role."""
     return re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,39}", name) is not None
 
 
@@ -198,7 +198,7 @@ def page_address(value: str, beside: Mapping[str, Any]) -> str:
 
 
 def is_secret_type(annotation: Any) -> bool:
-    """Whether values of a type may not be shown, or could be secrets."""
+    """Return whether values of a type may not be shown, or could be secrets."""
     return annotation is SecretStr or any(map(is_secret_type, get_args(annotation)))
 
 

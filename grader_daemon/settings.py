@@ -278,7 +278,7 @@ class Settings(GradingSettings):
 
     @property
     def given(self) -> Given:
-        """What was given, by flag, environment and file.
+        """Record of what was given by flag, environment and file.
 
         Raises:
             ValueError: these settings were not read from there.
@@ -289,7 +289,7 @@ class Settings(GradingSettings):
 
     @property
     def warnings(self) -> list[str]:
-        """What is probably not meant, though it can be worked with; one line each."""
+        """Warnings of what is probably not meant, though it can be worked with; one line each."""
         programs = {name: getattr(self, name)[0] for name in _COMMANDS if getattr(self, name)}
         missing = [
             f"setting {name} ({self.given.said_by(name)}): there is no program {program!r} to run"
@@ -348,10 +348,10 @@ def _read(reading: Reading) -> Settings:
 
 
 def is_list(name: str) -> bool:
-    """Whether a setting holds several values."""
+    """Return whether a setting holds several values."""
     return isinstance(Settings.model_fields[name].default, tuple)
 
 
 def is_secret(name: str) -> bool:
-    """Whether the value of a setting may not be shown: a key, a token, an address with a password in it."""
+    """Return whether the value of a setting may not be shown: a key, a token, an address with a password in it."""
     return is_secret_type(Settings.model_fields[name].annotation)
