@@ -1,8 +1,10 @@
-"""Every unit test watches how SQLite goes about the statements that it brings about."""
+"""Every unit test watches how SQLite goes about the statements that it brings about; and a systemd that is a script."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -15,3 +17,21 @@ def statements_cost_the_same_after_years() -> Iterator[None]:
     with watched_statements() as found:
         yield
     assert found == []
+
+
+@pytest.fixture
+def install_systemd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Make a home of a person who set nothing, whose systemd is a script that is given."""
+
+    def install(script: str) -> None:
+        for name in [name for name in os.environ if name.startswith("GRADER_")]:
+            monkeypatch.delenv(name)
+        programs = tmp_path / "bin"
+        programs.mkdir()
+        for name in ("systemctl", "loginctl"):
+            (programs / name).write_text(script)
+            (programs / name).chmod(0o755)
+        monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+        monkeypatch.setenv("HOME", str(tmp_path))
+
+    return install

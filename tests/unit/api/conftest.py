@@ -37,21 +37,3 @@ def save(store: SqliteStore) -> Save:
             save_grades(store, [new_grade(made)])
 
     return saved
-
-
-@pytest.fixture
-def install_systemd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Make a home of a person who set nothing, whose systemd is a script that is given."""
-
-    def install(script: str) -> None:
-        for name in [name for name in os.environ if name.startswith("GRADER_")]:
-            monkeypatch.delenv(name)
-        programs = tmp_path / "bin"
-        programs.mkdir()
-        for name in ("systemctl", "loginctl"):
-            (programs / name).write_text(script)
-            (programs / name).chmod(0o755)
-        monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
-        monkeypatch.setenv("HOME", str(tmp_path))
-
-    return install
