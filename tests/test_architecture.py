@@ -149,10 +149,13 @@ _SPEAKING_ROOMS = frozenset({"storage", "sources"})
 _STATEMENT: Final = re.compile(r"""["'](?:SELECT \w|INSERT (?:OR|INTO)|UPDATE \w|DELETE FROM|PRAGMA \w|BEGIN\b)""")
 
 
+_WINGS: Final = frozenset(wing.name for wing in WINGS)
+
+
 def _may_speak_sql(path: Path) -> bool:
-    """Whether a module lies in a room of databases, or is the one of a wing that keeps its tables."""
+    """Return whether a module lies in a room of databases, or keeps tables of a wing, or asks its server."""
     room = path.relative_to(_PACKAGE).parts[0]
-    return room in _SPEAKING_ROOMS or (room in {wing.name for wing in WINGS} and path.name == "store.py")
+    return room in _SPEAKING_ROOMS or (room in _WINGS and (path.name == "store.py" or path.name.startswith("server")))
 
 
 def test_sql_stands_where_the_database_is_kept() -> None:
@@ -166,16 +169,20 @@ def test_sql_stands_where_the_database_is_kept() -> None:
 _MIRRORS = frozenset({"api", "cli", "dashboard", "storage"})
 """A command, its page, its use case and its table may bear the name of the one thing that all of them are about."""
 
-_TOLD_BY_FOLDER = frozenset({"calibration", "errors", "prior", "programs", "quality", "skills", "text"})
+_TOLD_BY_FOLDER = frozenset({"calibration", "errors", "prior", "programs", "skills", "text"})
 """Names of two modules elsewhere: `errors` are ours, and those in a session that are counted as features; `programs`
 are started by us, and by agents in shells; the others are a value in `domain` and what is done with it."""
+
+
+_LAYERS = frozenset({"__init__", "__main__", "commands", "doctor", "job", "store", "systemd_unit"})
+"""Modules by the name of a layer; the wing around them says of what."""
 
 
 def test_no_two_modules_share_a_name() -> None:
     names = Counter(
         path.stem
         for path in _modules()
-        if path.name not in {"__init__.py", "__main__.py"} and path.relative_to(_PACKAGE).parts[0] not in _MIRRORS
+        if path.stem not in _LAYERS and path.relative_to(_PACKAGE).parts[0] not in _MIRRORS
     )
     assert {name for name, count in names.items() if count > 1} == _TOLD_BY_FOLDER
 
