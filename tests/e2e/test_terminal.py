@@ -178,14 +178,17 @@ def test_a_table_fits_its_terminal(hostile_home: Path, columns: int) -> None:
 
 
 @pytest.mark.parametrize("columns", [40, 80, 250])
-def test_a_table_fits_a_terminal_and_cuts_no_id(home: Path, sessions: Path, columns: int) -> None:
+def test_a_table_fits_a_terminal_and_its_short_ids_are_enough(home: Path, sessions: Path, columns: int) -> None:
     name = "20261121_100000_abcdef"
     write(sessions, name, turns(2, task="Fix the parser"))
     assert run_command(home, "grade", sessions).returncode == 0
 
     shown = _STYLE.sub("", _on_a_terminal(home, ["list"], columns=columns))
 
-    assert {"session", "verdict", "task", name, "unsure"} <= set(shown.split())
+    words = shown.split()
+    (short,) = {word for word in words if len(word) > 1 and name.startswith(word)}
+    assert {"session", "verdict", "task", "unsure"} <= set(words)
+    assert run_command(home, "show", short).returncode == 0
     assert max(map(len, shown.splitlines())) <= columns
 
 
