@@ -155,10 +155,11 @@ def _newest_by_agent(store: SqliteStore) -> dict[str, str]:
 def _quality(context: GraderContext, store: SqliteStore) -> QualityStatus | None:
     """Return how the scorer does that the daemon asks; None when it asks nobody."""
     settings = context.settings
-    known: Scorers = scorers()
-    scorer = known.of(settings) if settings.scorer_setting is not None else None
-    if scorer is None:
+    if settings.scorer_setting is None:
         return None
+    known: Scorers = scorers()
+    scorer = known.of(settings)
+    assert scorer is not None
     name, day = name_of(scorer), day_of(context.now(), settings.zone)
     last = next(iter(store.quality.latest(name, 1)), None)
     return QualityStatus(

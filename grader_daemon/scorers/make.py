@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from grader_daemon.bootstrap import Clock, make_sources, open_store, utc_now
 from grader_daemon.bootstrap.periodic import GRADING_MARGIN
 from grader_daemon.domain.quality import QualityScorer
 from grader_daemon.jobs import Job
-from grader_daemon.scorers.job import LARGEST_BYTES, Checker, QualityJob
 from grader_daemon.settings import Settings
 from grader_daemon.storage.sqlite.store import SqliteStore
+
+if TYPE_CHECKING:
+    from grader_daemon.scorers.job import Checker
 
 
 class Scorers:
@@ -40,6 +43,8 @@ class Scorers:
     @staticmethod
     def checker(settings: Settings, store: SqliteStore, scorer: QualityScorer, *, clock: Clock) -> Checker:
         """Return everything between a grade and what a scorer says of it."""
+        from grader_daemon.scorers.job import LARGEST_BYTES, Checker
+
         return Checker(
             store,
             scorer,
@@ -55,6 +60,8 @@ def own_jobs(settings: Settings) -> Iterator[tuple[str, SqliteStore, list[Job]]]
     scorer = None if settings.scorer_setting is None else Scorers.of(settings)
     if scorer is None:
         return
+    from grader_daemon.scorers.job import QualityJob
+
     store = open_store(settings)
     checker = Scorers.checker(settings, store, scorer, clock=utc_now)
     yield (
