@@ -150,8 +150,10 @@ def _following(settings: Settings) -> Iterator[None]:
 
 
 def _is_of_fleet(settings: Settings) -> bool:
+    if settings.fleet_read_url is None:
+        return False
     known: SharedCopies = copies()
-    return settings.fleet_read_url is not None and known.is_of(settings)
+    return known.is_of(settings)
 
 
 def _listening(settings: Settings, port: int | None) -> socket.socket | None:
