@@ -83,8 +83,14 @@ class World:
         self.backlog.request_scan()
         done: dict[str, IngestOutcome] = {}
         while self.backlog.busy:
-            done |= self.take(self.backlog.take(3))
+            done |= self.take([*self.backlog.take(3), *self._outdated(3)])
         return done
+
+    def _outdated(self, limit: int) -> list[Unit]:
+        """Return units that other rules graded."""
+        found = self.backlog.outdated(limit)
+        self.backlog.pass_outdated(found)
+        return [each.unit for each in found]
 
     def take(self, units: list[Unit]) -> dict[str, IngestOutcome]:
         recorded, _ = self.ingest.ingest(units, within_seconds=60)

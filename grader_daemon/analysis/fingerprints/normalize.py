@@ -160,7 +160,7 @@ _TEMPLATES: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
         ("on endpoint", r"(on endpoint) \S+ \([^)]*\)", r"\1 <text>"),
         ("Error from server", r"(\((?:NotFound|Forbidden|AlreadyExists)\)): .*", r"\1"),
         ("ddress already", r"(\[Errno -?\d{1,4}\] ).*ddress already in use.*", r"\1Address already in use"),
-        ("nnection to server at", r"(onnection to server) at .*?, port \d{1,5} failed", r"\1 failed"),
+        ("nnection to server at", r"(onnection to server) at .{0,300}?, port \d{1,5} failed", r"\1 failed"),
         ("psql:", r"^psql:\S+:\d{1,6}: ", ""),
         (
             "o such ",

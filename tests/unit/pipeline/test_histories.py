@@ -121,7 +121,9 @@ class Grading:
         )
         backlog.request_scan()
         while backlog.busy:
-            self.read([Path(one.locator) for one in backlog.take(MANY)])
+            outdated = backlog.outdated(MANY)
+            backlog.pass_outdated(outdated)
+            self.read([Path(one.locator) for one in (*backlog.take(MANY), *(each.unit for each in outdated))])
         self._read_due()
 
     def files(self) -> list[Path]:
