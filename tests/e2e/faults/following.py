@@ -10,7 +10,7 @@ from types import TracebackType
 
 from tests.e2e.daemon_process import environment
 
-_HURRY = "from grader_daemon.cli import push\n\npush._PAUSES = (0.2, 0.5)\n"
+_HURRY = "from grader_daemon.cli import following\n\nfollowing._PAUSES = (0.2, 0.5)\n"
 """Read by Python when it starts: after a failure nobody waits for 5 s here."""
 
 
