@@ -23,6 +23,7 @@ COMMANDS = [
         "grade",
         "forget",
         "backfill",
+    "archive",
         "regrade",
         "status",
         "doctor",
