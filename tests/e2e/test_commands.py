@@ -23,7 +23,7 @@ COMMANDS = [
         "grade",
         "forget",
         "backfill",
-    "archive",
+        "archive",
         "regrade",
         "status",
         "doctor",

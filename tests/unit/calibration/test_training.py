@@ -293,6 +293,17 @@ def test_another_prior_is_recorded_and_nothing_is_carried_over() -> None:
     assert (record.model, record.labels, record.evidence.why) == (PRIOR.model, 0, "another prior: prior-1")
 
 
+def test_another_verdict_by_other_rules_is_recorded_as_theirs() -> None:
+    standing = policy_record(None, context(), NOW)
+    assert standing is not None
+    by_others = msgspec.structs.replace(standing.evidence, rules_version="of-others")
+    record = policy_record(
+        msgspec.structs.replace(standing, verdict_by=VerdictBy.MODEL, evidence=by_others), context(), LATER
+    )
+    assert record is not None
+    assert record.evidence.why == "other rules are in force"
+
+
 def test_another_verdict_of_the_same_prior_is_recorded() -> None:
     standing = policy_record(None, context(), NOW)
     assert standing is not None

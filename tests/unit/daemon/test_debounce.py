@@ -41,6 +41,13 @@ def test_what_does_not_fit_is_refused() -> None:
     assert [debouncer.touch("a", 0.0), debouncer.touch("b", 0.0), debouncer.touch("a", 1.0)] == [True, False, True]
 
 
+def test_what_does_not_fit_is_not_held_either() -> None:
+    debouncer = Debouncer[str](quiet=QUIET, max_wait=MAX_WAIT, capacity=1)
+
+    assert [debouncer.hold("a", 0.0, until=9.0), debouncer.hold("b", 0.0, until=9.0)] == [True, False]
+    assert (debouncer.pop_due(8.9), debouncer.pop_due(9.0)) == ({}, {"a": 0.0})
+
+
 def test_an_earlier_change_that_is_told_later_is_due_in_its_time() -> None:
     """What lies in a database is found a moment after it was written."""
     debouncer = Debouncer[str](quiet=QUIET, max_wait=MAX_WAIT, capacity=CAPACITY)

@@ -1,15 +1,25 @@
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
 from grader_daemon.domain.analysis import SessionState
-from grader_daemon.domain.calibration import Trust
+from grader_daemon.domain.calibration import GraderChange, Trust
 from grader_daemon.domain.estimate import Estimate
+from grader_daemon.domain.grade import Reason
 from grader_daemon.domain.verdict import VerdictBy, VerdictCounts
-from grader_daemon.reports.verdicts import brief_verdict, rate_words, shares_words, trust_words, verdict_words
+from grader_daemon.reports.verdicts import (
+    brief_verdict,
+    grader_words,
+    rate_words,
+    shares_words,
+    trust_words,
+    verdict_words,
+)
 from tests.reports_examples import TRUST
-from tests.strategies import grade
+from tests.strategies import NOW, grade
 
 MODEL = {"verdict_by": VerdictBy.MODEL, "rules_version": "r1+m1.model"}
 NOT_CALIBRATED = "not calibrated yet: label 50 sessions to improve this"
@@ -70,6 +80,23 @@ BY_RULES = Trust(version="m1.rules", by=VerdictBy.RULES, agreement=-0.02)
             {
                 **MODEL,
                 "task_completed": False,
+                "p_completed": 0.6,
+                "reasons": (Reason("task_completed", "completion.check_failed", -1.0),),
+            },
+            TRUST,
+            f"not done: the last check failed; {NOT_CALIBRATED}",
+            id="with-a-proof",
+        ),
+        pytest.param(
+            {**MODEL, "state": SessionState.OPEN, "p_completed": 0.6, "unsure": True},
+            TRUST,
+            f"unsure: it goes on; {NOT_CALIBRATED}",
+            id="a-session-that-goes-on",
+        ),
+        pytest.param(
+            {
+                **MODEL,
+                "task_completed": False,
                 "p_completed": 0.81,
                 "verdict_by": VerdictBy.PERSON,
                 "automatic_completed": True,
@@ -83,6 +110,20 @@ BY_RULES = Trust(version="m1.rules", by=VerdictBy.RULES, agreement=-0.02)
 )
 def test_a_verdict_says_all_in_one_sentence(changes: dict[str, object], trust: Trust, expected: str) -> None:
     assert verdict_words(grade(**changes), trust) == expected
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        pytest.param({"labels": 60}, "2026-11-21, by 60 labels: the 7 days before read 1 done", id="by-labels"),
+        pytest.param({}, "2026-11-21, by other rules are in force: the 7 days before read 1 done", id="by-rules"),
+        pytest.param({"now": VerdictCounts(done=3)}, "then, 3 done, 0 not done, 0 unsure now", id="seen-today"),
+    ],
+)
+def test_a_change_of_the_grader_is_told_with_what_it_changed(changed: dict[str, Any], words: str) -> None:
+    base = GraderChange(at=NOW, labels=0, why="other rules are in force", before=VerdictCounts(done=1, unsure=2))
+
+    assert words in grader_words(msgspec.structs.replace(base, **changed))
 
 
 def test_what_a_person_said_is_told_with_by_whom() -> None:
