@@ -49,8 +49,9 @@ def _sign(
     tool: str | None, command: str | None, category: Category, text: str, *, shared: str | None, redactor: Redactor
 ) -> ErrorSign:
     """Name a cause once: an agent that tries the same again is told the same again, and so is the next session."""
-    whole = text if text.isascii() else redactor.redact(text)  # before it loses characters that nobody sees
-    line = redactor.redact_name(cause_in(whole))
+    loses = not text.isascii() or "{" in text  # characters that nobody sees, or quotes
+    safe = redactor.redact(text) if loses else text
+    line = redactor.redact_name(cause_in(safe))
     signal = _cut(normalize(line), _LONGEST_SIGNAL) or NO_MESSAGE
     tool, shared, command = _printable(tool), _printable(shared), _printable(command)
     form = "\0".join((shared or "", command or "", category, shape_of(signal)))
