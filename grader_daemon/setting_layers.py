@@ -1,4 +1,4 @@
-"""The sources that pydantic-settings asks for the settings, and the record of which one gave what."""
+"""Settings sources for pydantic-settings: flags, environment, TOML file; and a record of which one gave what."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sources of settings, and how they are told: flags, environment (``GRADER_…``), TOML file.
+"""Names of the settings sources (flag, environment ``GRADER_…``, TOML file), and error messages that name them.
 
 `setting_layers` has the sources that are read. Nothing here knows what a setting means, and nothing heavy is imported:
 completion asks it on every Tab.
