@@ -17,8 +17,7 @@ class Wing(NamedTuple):
     `is_settled` (true while nothing waits to be graded), and returns the periodic jobs of the daemon, none where the
     settings ask for none; each of `own_jobs`, for jobs that may wait for others, is called with the settings, and
     yields a name, a store of their own and these jobs. `checks` are those of `doctor`, by their names, and come behind
-    those of the core. `parts` are attributes of `SelfGrader`, made with its context. `copies` knows of copies of
-    others' grades, `scorers` who is asked for the quality of answers: see `api.parts`.
+    those of the core. `parts` are what the core asks for by name, as `api.parts` has them.
     """
 
     name: str
@@ -27,8 +26,6 @@ class Wing(NamedTuple):
     own_jobs: tuple[str, ...] = ()
     checks: Mapping[str, str] = {}
     parts: Mapping[str, str] = {}
-    copies: str | None = None
-    scorers: str | None = None
 
 
 WINGS: Final = (
@@ -56,7 +53,7 @@ WINGS: Final = (
         "scorers",
         own_jobs=("make:own_jobs",),
         checks={"quality scorer": "doctor:scorer"},
-        scorers="make:Scorers",
+        parts={"scorers": "make:Scorers"},
     ),
     Wing(
         "fleet",
@@ -65,15 +62,20 @@ WINGS: Final = (
             "push fleet": ("push_command:command", "Send grades to the PostgreSQL of a team."),
         },
         checks={"fleet": "doctor:pusher", "fleet watch": "doctor:watched"},
-        copies="copies:Copies",
+        parts={"copies": "copies:Copies"},
     ),
 )
 
 
+def imported(place: str) -> Any:
+    """Import what is named as ``package.module:name``."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
+
+
 def given(wing: str, what: str) -> Any:
     """Import what a wing gives, as ``module:name``."""
-    module, _, name = what.partition(":")
-    return getattr(import_module(f"grader_daemon.{wing}.{module}"), name)
+    return imported(f"grader_daemon.{wing}.{what}")
 
 
 def given_by_all(what: str) -> Iterator[Any]:
@@ -83,18 +85,8 @@ def given_by_all(what: str) -> Iterator[Any]:
 
 
 def part(name: str) -> Any:
-    """Import the class of a part of `SelfGrader`."""
+    """Import what the core asks for by this name; see `api.parts`."""
     return next(given(wing.name, wing.parts[name]) for wing in WINGS if name in wing.parts)
-
-
-def copies() -> Any:
-    """Import what knows of copies of others' grades: `api.parts.SharedCopies`."""
-    return next(given(wing.name, wing.copies) for wing in WINGS if wing.copies is not None)
-
-
-def scorers() -> Any:
-    """Import what knows who is asked for the quality of answers: `api.parts.Scorers`."""
-    return next(given(wing.name, wing.scorers) for wing in WINGS if wing.scorers is not None)
 
 
 def checks() -> dict[str, Any]:

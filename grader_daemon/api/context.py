@@ -18,7 +18,7 @@ from grader_daemon.domain.rules import GENERAL
 from grader_daemon.domain.text import clean
 from grader_daemon.errors import InputError, NoDatabaseError, StoreOutdatedError, VanishedFileError
 from grader_daemon.settings import Settings
-from grader_daemon.wings import copies
+from grader_daemon.wings import part
 
 if TYPE_CHECKING:
     from grader_daemon.api.parts import SharedCopies, SharedCopy
@@ -145,7 +145,7 @@ class GraderContext:
         """Updater of the database if that is the copy of a fleet; None if it is this machine's own."""
         if self.settings.fleet_read_url is None:
             return None
-        known: SharedCopies = copies()
+        known: SharedCopies = part("copies")
         return known.open(self.settings, self.make_store()) if known.is_of(self.settings) else None
 
     def fleet_view(self) -> FleetView | None:

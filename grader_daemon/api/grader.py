@@ -14,7 +14,7 @@ from grader_daemon import bootstrap
 from grader_daemon.api.context import GraderContext, paths_of
 from grader_daemon.errors import InputError
 from grader_daemon.settings import Settings, load_settings
-from grader_daemon.wings import copies, part
+from grader_daemon.wings import part
 
 if TYPE_CHECKING:
     from grader_daemon.api.calibration import Calibrations
@@ -71,7 +71,7 @@ class SelfGrader:
             watch_roots=None if watch_roots is None else paths_of(watch_roots),
         )
         if fleet is not None:
-            self.settings = copies().settings_of(load_settings(fleet_read_url=fleet))
+            self.settings = part("copies").settings_of(load_settings(fleet_read_url=fleet))
         self.context = GraderContext(self.settings, clock=clock, store=store)
 
     def __enter__(self) -> Self:

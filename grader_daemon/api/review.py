@@ -28,7 +28,7 @@ from grader_daemon.patterns.review import choose
 from grader_daemon.pipeline.labels import candidates, reviewed_since
 from grader_daemon.redaction import Redactor
 from grader_daemon.storage.records import StoredGrade
-from grader_daemon.wings import scorers
+from grader_daemon.wings import part
 
 _THRESHOLD: Final = 0.5
 """The model is least sure of a session with this probability."""
@@ -122,7 +122,7 @@ class Reviews:
             InputError: no scorer is given or set, or what is given is none.
             ScorerUnavailableError: the scorer cannot be asked now; what it said before is kept.
         """
-        known: Scorers = scorers()
+        known: Scorers = part("scorers")
         asked = as_scorer(scorer) if scorer is not None else known.of(self._context.settings)
         if asked is None:
             raise InputError("no scorer is given, and neither quality_command nor quality_judge_url is set")

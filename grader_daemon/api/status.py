@@ -18,7 +18,7 @@ from grader_daemon.pipeline.grader_changes import grader_changes
 from grader_daemon.storage.disk import is_disk_full
 from grader_daemon.storage.lock import holder_pid, is_running
 from grader_daemon.storage.records import DaemonStatus
-from grader_daemon.wings import scorers
+from grader_daemon.wings import part
 
 if TYPE_CHECKING:
     from grader_daemon.storage.sqlite.store import SqliteStore
@@ -157,7 +157,7 @@ def _quality(context: GraderContext, store: SqliteStore) -> QualityStatus | None
     settings = context.settings
     if settings.scorer_setting is None:
         return None
-    known: Scorers = scorers()
+    known: Scorers = part("scorers")
     scorer = known.of(settings)
     assert scorer is not None
     name, day = name_of(scorer), day_of(context.now(), settings.zone)

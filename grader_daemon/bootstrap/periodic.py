@@ -65,12 +65,7 @@ def make_jobs(
     calibration = CalibrationJob(make_calibrator(settings, store), is_settled=is_settled, on_adopted=on_adopted)
     reports = ReportJob(make_reports(settings, store), is_settled=is_settled)
     versions = VersionsJob(store, make_installed(settings))
-    jobs: list[Job] = [
-        calibration,
-        watch,
-        reports,
-        versions,
-    ]
+    jobs: list[Job] = [calibration, watch, reports, versions]
     for make in given_by_all("jobs"):
         jobs += make(settings, store, is_settled=is_settled)
     if settings.metrics_file is not None:

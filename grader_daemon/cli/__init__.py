@@ -12,7 +12,6 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from importlib import import_module
 from typing import Final
 
 import click
@@ -22,7 +21,7 @@ from grader_daemon.cli import output
 from grader_daemon.cli.options import Group, fleet_option, loading, settings_options
 from grader_daemon.errors import ConfigurationError, GraderError, NoDatabaseError, OutputError
 from grader_daemon.setting_sources import TRACEBACK_VARIABLE, meant
-from grader_daemon.wings import WINGS
+from grader_daemon.wings import WINGS, imported
 
 _COMPLETION = "_GRADER_DAEMON_COMPLETE"
 """By this variable a shell asks what a Tab may mean."""
@@ -79,7 +78,8 @@ def _commands() -> Iterator[tuple[str, tuple[str, str]]]:
         if " " not in name
     }
     for name, (where, help_line) in _OF_THE_CORE.items():
-        yield name, (f"grader_daemon.cli.{where}", help_line)
+        place = where if ":" in where else f"{where}:command"
+        yield name, (f"grader_daemon.cli.{place}", help_line)
         yield from ((other, of_wings.pop(other)) for other in _BEHIND.get(name, ()))
     yield from of_wings.items()
 
@@ -96,9 +96,8 @@ class _Commands(Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in _COMMANDS:
             return None
-        module, _, name = _COMMANDS[cmd_name][0].partition(":")
         with loading():
-            command = getattr(import_module(module), name or "command")
+            command = imported(_COMMANDS[cmd_name][0])
         assert isinstance(command, click.Command)
         return command
 

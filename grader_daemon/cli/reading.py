@@ -14,7 +14,7 @@ from grader_daemon.cli import output
 from grader_daemon.errors import DeliveryError, StoreBusyError, StoreError
 from grader_daemon.setting_sources import Source
 from grader_daemon.settings import Settings
-from grader_daemon.wings import copies
+from grader_daemon.wings import part
 
 if TYPE_CHECKING:
     from grader_daemon.api.parts import SharedCopies, SharedCopy
@@ -32,7 +32,7 @@ def settings_to_read(settings: Settings) -> Settings:
     is_named = settings.given.sources.get("db_path") is Source.FLAG
     if settings.fleet_read_url is None or is_named:
         return settings
-    known: SharedCopies = copies()
+    known: SharedCopies = part("copies")
     return known.settings_of(settings)
 
 

@@ -19,7 +19,7 @@ from grader_daemon.cli.reading import settings_to_read
 from grader_daemon.domain.addresses import is_this_machine
 from grader_daemon.errors import ConfigurationError
 from grader_daemon.settings import Settings
-from grader_daemon.wings import copies
+from grader_daemon.wings import part
 
 if TYPE_CHECKING:
     import socket
@@ -138,7 +138,7 @@ def _following(settings: Settings) -> Iterator[None]:
     if not _is_of_fleet(settings):
         yield
         return
-    known: SharedCopies = copies()
+    known: SharedCopies = part("copies")
     stop = threading.Event()
     following = threading.Thread(target=known.follow, args=(settings, stop), name="fleet")
     following.start()
@@ -152,7 +152,7 @@ def _following(settings: Settings) -> Iterator[None]:
 def _is_of_fleet(settings: Settings) -> bool:
     if settings.fleet_read_url is None:
         return False
-    known: SharedCopies = copies()
+    known: SharedCopies = part("copies")
     return known.is_of(settings)
 
 

@@ -99,10 +99,10 @@ def _copy_table(name: str, there: Collection[str], fresh: apsw.Connection) -> in
     was = next((each for each in (name, _OLD_NAMES.get(name)) if each in there), None)
     if was is None:
         return 0
-    old = _columns(fresh, f"old.table_info({was})")
+    old = _columns(fresh, "old", was)
     taken = {
         column: column if column in old else _ELSEWHERE[name, column]
-        for column in _columns(fresh, f"main.table_info({name})")
+        for column in _columns(fresh, "main", name)
         if column in old or (name, column) in _ELSEWHERE
     }
     fresh.execute(f"INSERT INTO main.{name} ({', '.join(taken)}) SELECT {', '.join(taken.values())} FROM old.{was}")
@@ -112,6 +112,5 @@ def _copy_table(name: str, there: Collection[str], fresh: apsw.Connection) -> in
     return rows
 
 
-def _columns(connection: apsw.Connection, table: str) -> list[Any]:
-    database, _, called = table.partition(".")
-    return [row[1] for row in connection.execute(f"PRAGMA {database}.{called}")]
+def _columns(connection: apsw.Connection, database: str, table: str) -> list[Any]:
+    return [row[1] for row in connection.execute(f"PRAGMA {database}.table_info({table})")]
