@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final
 from grader_daemon import bootstrap
 from grader_daemon.api.context import GraderContext
 from grader_daemon.errors import ConfigurationError
-from grader_daemon.jobs.export import Exported, Recognized, ScoreExport
+from grader_daemon.jobs.export import Recognized, ScoreExport
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
 
     from grader_daemon.integrations.evaluations import ScoreSink
 
-__all__ = ["Exported", "Recognized", "ScoreExport", "langfuse_export", "otlp_export", "phoenix_export"]
+__all__ = ["Recognized", "ScoreExport", "langfuse_export", "otlp_export", "phoenix_export"]
 
 _AT_ONCE: Final = 200
 _AT_ONCE_ONE_BY_ONE: Final = 20

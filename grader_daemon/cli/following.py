@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from itertools import chain, repeat
 from typing import Final, Protocol
 
-from grader_daemon.api.push import Exported
 from grader_daemon.cli import output
+from grader_daemon.domain.exported import Exported
 from grader_daemon.errors import DeliveryError
 
 _PAUSES: Final = (5.0, 15.0, 60.0, 300.0)

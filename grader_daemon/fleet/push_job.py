@@ -12,11 +12,11 @@ import msgspec
 from msgspec.structs import replace
 
 from grader_daemon.domain.analysis import ErrorSign
+from grader_daemon.domain.exported import Exported
 from grader_daemon.domain.feedback import Feedback, FeedbackSource, FleetLabel
 from grader_daemon.domain.fleet_hosts import FEED_FOLLOWER
 from grader_daemon.domain.grade import Grade
 from grader_daemon.fleet.server_writes import HostRows
-from grader_daemon.jobs.export import Exported
 from grader_daemon.pipeline.labels import take_labels
 from grader_daemon.storage.records import ChangeKind, StoredGrade
 from grader_daemon.storage.sqlite.store import SqliteStore

@@ -12,6 +12,7 @@ import msgspec
 
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calibration import Trust
+from grader_daemon.domain.exported import PassedOver
 from grader_daemon.domain.grade import Grade
 from grader_daemon.grading import CATALOG
 from grader_daemon.reports.verdicts import verdict_words
@@ -32,13 +33,6 @@ class Evaluated(msgspec.Struct, frozen=True, kw_only=True):
     grade: Grade
     change: int
     evaluations: tuple[Evaluation, ...]
-
-
-class PassedOver(msgspec.Struct, frozen=True, kw_only=True):
-    """Scores that a receiver will never take: the number of `sessions`, as far as it says, and why, in `lines`."""
-
-    sessions: int = 0
-    lines: tuple[str, ...] = ()
 
 
 class ScoreSink(Protocol):

@@ -15,9 +15,10 @@ from urllib.parse import quote
 
 import msgspec
 
+from grader_daemon.domain.exported import PassedOver
 from grader_daemon.domain.text import clean
 from grader_daemon.errors import CallError
-from grader_daemon.integrations.evaluations import Evaluated, Evaluation, PassedOver, origin
+from grader_daemon.integrations.evaluations import Evaluated, Evaluation, origin
 from grader_daemon.integrations.posting import Answer
 from grader_daemon.integrations.score_server import ScoreServer
 

@@ -15,8 +15,9 @@ from typing import Any, Final
 import msgspec
 
 from grader_daemon._version import __version__
+from grader_daemon.domain.exported import PassedOver
 from grader_daemon.domain.text import clean
-from grader_daemon.integrations.evaluations import Evaluated, Evaluation, PassedOver, origin
+from grader_daemon.integrations.evaluations import Evaluated, Evaluation, origin
 from grader_daemon.integrations.posting import Answer
 from grader_daemon.integrations.score_server import ScoreServer
 

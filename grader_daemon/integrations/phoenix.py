@@ -13,8 +13,9 @@ from urllib.parse import quote
 
 import msgspec
 
+from grader_daemon.domain.exported import PassedOver
 from grader_daemon.errors import CallError
-from grader_daemon.integrations.evaluations import Evaluated, PassedOver, origin
+from grader_daemon.integrations.evaluations import Evaluated, origin
 from grader_daemon.integrations.posting import Answer
 from grader_daemon.integrations.score_server import ScoreServer
 

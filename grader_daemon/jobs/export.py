@@ -9,8 +9,9 @@ import msgspec
 import tenacity
 
 from grader_daemon.domain.calibration import Trust
+from grader_daemon.domain.exported import Exported, PassedOver
 from grader_daemon.errors import DeliveryError
-from grader_daemon.integrations.evaluations import Evaluated, PassedOver, ScoreSink, evaluations
+from grader_daemon.integrations.evaluations import Evaluated, ScoreSink, evaluations
 from grader_daemon.storage.records import Change, ChangeKind
 from grader_daemon.storage.sqlite.store import SqliteStore
 
@@ -19,17 +20,6 @@ _ASKED: Final = 10
 
 _TRIES: Final = 4
 _ABOUT_GRADES: Final = frozenset((ChangeKind.GRADE, ChangeKind.LABEL))
-
-
-class Exported(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of an export: `sessions` of which the other side took all, and what it took not, which is `passed_over`.
-
-    `more` says whether there was anything in the feed: then there may be more.
-    """
-
-    sessions: int = 0
-    passed_over: PassedOver = PassedOver()
-    more: bool = False
 
 
 class Recognized(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,10 +8,11 @@ from hypothesis import given
 
 from grader_daemon import __version__
 from grader_daemon.domain.calibration import Trust
+from grader_daemon.domain.exported import PassedOver
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import CallError, DeliveryError
-from grader_daemon.integrations.evaluations import Evaluated, PassedOver, evaluations
+from grader_daemon.integrations.evaluations import Evaluated, evaluations
 from grader_daemon.integrations.otlp import EVENT, OtlpLogs, request_of
 from tests.otlp_receiver import Receiver, attributes, parsed, receiving
 from tests.strategies import NOW, grade, grades

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 import pytest
 
 from grader_daemon.domain.calibration import Trust
+from grader_daemon.domain.exported import PassedOver
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import CallError, DeliveryError
-from grader_daemon.integrations.evaluations import Evaluated, PassedOver, evaluations
+from grader_daemon.integrations.evaluations import Evaluated, evaluations
 from grader_daemon.integrations.phoenix import Phoenix
 from tests import score_servers
 from tests.score_servers import Said, ScoreServerDouble

@@ -7,10 +7,11 @@ import pytest
 
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calibration import Trust
+from grader_daemon.domain.exported import Exported, PassedOver
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import CallError, DeliveryError
-from grader_daemon.integrations.evaluations import Evaluated, PassedOver
-from grader_daemon.jobs.export import Exported, Recognized, ScoreExport
+from grader_daemon.integrations.evaluations import Evaluated
+from grader_daemon.jobs.export import Recognized, ScoreExport
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import ChangeKind
 from grader_daemon.storage.sqlite.store import SqliteStore
