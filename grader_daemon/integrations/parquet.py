@@ -5,43 +5,30 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
-from enum import StrEnum
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
+from grader_daemon.domain.column import ColumnKind
 from grader_daemon.errors import ConfigurationError
 from grader_daemon.integrations.packages import EXTRAS, how_to_add
 
-
-class Kind(StrEnum):
-    """Type of a column; `time` is in UTC, `day` as in 2026-11-22, `json` the text of a list or an object."""
-
-    TEXT = "text"
-    INTEGER = "integer"
-    NUMBER = "number"
-    BOOLEAN = "boolean"
-    TIME = "time"
-    DAY = "day"
-    JSON = "json"
-
-
 _ROWS_AT_ONCE: Final = 5_000
-_TYPES: Final[Mapping[Kind, tuple[str, ...]]] = {
-    Kind.TEXT: ("string",),
-    Kind.INTEGER: ("int64",),
-    Kind.NUMBER: ("float64",),
-    Kind.BOOLEAN: ("bool_",),
-    Kind.TIME: ("timestamp", "us", "UTC"),
-    Kind.DAY: ("date32",),
-    Kind.JSON: ("string",),
+_TYPES: Final[Mapping[ColumnKind, tuple[str, ...]]] = {
+    ColumnKind.TEXT: ("string",),
+    ColumnKind.INTEGER: ("int64",),
+    ColumnKind.NUMBER: ("float64",),
+    ColumnKind.BOOLEAN: ("bool_",),
+    ColumnKind.TIME: ("timestamp", "us", "UTC"),
+    ColumnKind.DAY: ("date32",),
+    ColumnKind.JSON: ("string",),
 }
 """Makers of pyarrow's types, with their arguments."""
 
 
 def write_parquet(
-    path: Path, rows: Iterable[Sequence[Any]], columns: Mapping[str, Kind], *, metadata: Mapping[str, str]
+    path: Path, rows: Iterable[Sequence[Any]], columns: Mapping[str, ColumnKind], *, metadata: Mapping[str, str]
 ) -> int:
     """Write rows, their values in the order of `columns`, with `metadata` in the schema; returns how many there were.
 
@@ -80,7 +67,9 @@ def _day(value: str | None) -> date | None:
         return None
 
 
-_READ: Final[Mapping[Kind, Callable[[Any], Any]]] = defaultdict(lambda: _same, {Kind.TIME: _moment, Kind.DAY: _day})
+_READ: Final[Mapping[ColumnKind, Callable[[Any], Any]]] = defaultdict(
+    lambda: _same, {ColumnKind.TIME: _moment, ColumnKind.DAY: _day}
+)
 
 
 def _batches(rows: Iterable[Sequence[Any]]) -> Iterator[list[Sequence[Any]]]:

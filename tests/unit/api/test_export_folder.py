@@ -9,7 +9,8 @@ import pytest
 from grader_daemon.api import export_folder
 from grader_daemon.api.context import GraderContext
 from grader_daemon.api.export_folder import ExportedMonths, export_months
-from grader_daemon.api.tables import TableForm, write_table
+from grader_daemon.api.table_file import write_table
+from grader_daemon.api.tables import TableForm
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.errors import InputError
 from grader_daemon.pipeline.saving import retract

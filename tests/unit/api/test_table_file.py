@@ -14,10 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from grader_daemon.api.documents import grade_document
-from grader_daemon.api.tables import COLUMNS_VERSION, TableForm, columns, write_table
+from grader_daemon.api.table_file import COLUMNS_VERSION, write_table
+from grader_daemon.api.tables import TableForm, columns
+from grader_daemon.domain.column import ColumnKind
 from grader_daemon.domain.grade import Grade
 from grader_daemon.errors import ConfigurationError, InputError, StoreError
-from grader_daemon.integrations.parquet import Kind
 from grader_daemon.storage.records import StoredGrade
 from tests.reports_examples import TRUST
 from tests.strategies import grade, grades
@@ -53,9 +54,9 @@ def test_a_file_of_parquet_says_what_the_documents_say(tmp_path: Path, made: lis
     for row, document in zip(read, documents(stored(*made)), strict=True):
         assert list(row) == list(document)
         for name, value in document.items():
-            if kinds[name] is Kind.JSON:
+            if kinds[name] is ColumnKind.JSON:
                 assert json.loads(row[name] or "null") == json.loads(json.dumps(value)), name
-            elif kinds[name] is Kind.TIME:
+            elif kinds[name] is ColumnKind.TIME:
                 assert row[name] == (None if value is None else datetime.fromisoformat(value)), name
             else:
                 assert plain(row[name]) == value, name

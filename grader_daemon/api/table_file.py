@@ -1,0 +1,65 @@
+"""Many grades as a file: lines of CSV or JSON, or Apache Parquet; whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+from grader_daemon.api.documents import grade_document
+from grader_daemon.api.tables import TableForm, columns, encoded, table_lines
+from grader_daemon.domain.calibration import Trust
+from grader_daemon.domain.column import ColumnKind
+from grader_daemon.errors import InputError
+from grader_daemon.integrations.files import replaced
+from grader_daemon.integrations.parquet import write_parquet
+from grader_daemon.storage.records import StoredGrade
+
+COLUMNS_VERSION: Final = 1
+"""Of the columns of a table, as files of Parquet name it; new columns do not change it."""
+
+
+def write_table(path: Path, grades: Iterable[StoredGrade], form: TableForm, trust: Trust) -> int:
+    """Write a table into a file, whole or not at all; returns how many grades are in it.
+
+    Raises:
+        ConfigurationError: it is to be Parquet, and pyarrow is not installed.
+        InputError: it cannot be written there.
+    """
+    try:
+        with replaced(path) as beside:
+            write = _write_parquet if form is TableForm.PARQUET else _write_lines
+            count = write(beside, grades, form, trust)
+            with beside.open("rb") as written:
+                os.fsync(written.fileno())
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
+    return count
+
+
+def _write_lines(path: Path, grades: Iterable[StoredGrade], form: TableForm, trust: Trust) -> int:
+    count = -1 if form is TableForm.CSV else 0
+    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+        for line in table_lines(grades, form, trust):
+            file.write(f"{line}\n")
+            count += 1
+    return count
+
+
+def _write_parquet(path: Path, grades: Iterable[StoredGrade], _: TableForm, trust: Trust) -> int:
+    kinds = columns()
+    texts = [kind in (ColumnKind.TEXT, ColumnKind.JSON) for kind in kinds.values()]
+    rows = (
+        [
+            _text(value) if is_text else value
+            for value, is_text in zip(grade_document(stored.grade, stored.id, trust=trust).values(), texts, strict=True)
+        ]
+        for stored in grades
+    )
+    return write_parquet(path, rows, kinds, metadata={"grader_daemon.columns_version": str(COLUMNS_VERSION)})
+
+
+def _text(value: Any) -> str | None:
+    """Return a text as it is, a list or an object as JSON."""
+    return value if value is None or isinstance(value, str) else encoded(value)
