@@ -64,6 +64,16 @@ WINGS: Final = (
         checks={"fleet": "doctor:pusher", "fleet watch": "doctor:watched"},
         parts={"copies": "copies:Copies"},
     ),
+    Wing(
+        "push",
+        commands={
+            "push": ("commands:command", "Hand scores to OpenTelemetry, Langfuse or Phoenix, grades to a fleet."),
+            "export": ("export_command:command", "Write grades as CSV, JSON lines or Parquet, for other programs."),
+            "metrics": ("metrics_command:command", "How it stands as metrics, for Prometheus."),
+        },
+        jobs=("metrics_job:metrics_jobs",),
+        parts={"metrics": "metrics:preferred_text"},
+    ),
 )
 
 
@@ -95,7 +105,7 @@ def checks() -> dict[str, Any]:
 
 
 def commands_below(group: str) -> Iterator[tuple[str, Any]]:
-    """Yield the commands of wings that belong to a group of the core, by their names there."""
+    """Yield the commands of wings that belong to a group of another, by their names there."""
     for wing in WINGS:
         for name, (where, _) in wing.commands.items():
             above, _, below = name.rpartition(" ")

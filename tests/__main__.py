@@ -34,6 +34,7 @@ _CORE = ",".join(
         *("sources/decoding.py", "sources/hermes/sharegpt.py", "sources/hermes/snapshot.py"),
         *("daemon/debounce.py", "daemon/reconcile.py", "daemon/scan_plan.py"),
         *("routing/choice.py", "routing/model.py", "dashboard/minimap.py", "dashboard/reliability_chart.py"),
+        *("push/exposition.py", "push/session_metrics.py"),
     )
 )
 _CORES = len(os.sched_getaffinity(0))

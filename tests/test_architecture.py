@@ -129,7 +129,20 @@ def test_a_module_that_shows_messages_as_they_are_is_noticed(imports: str, slips
 
 @pytest.mark.parametrize(
     "room",
-    ["alerts", "calibration", "cli", "daemon", "log", "patterns", "recall", "reports", "routing", "rules", "storage"],
+    [
+        "alerts",
+        "calibration",
+        "cli",
+        "daemon",
+        "log",
+        "patterns",
+        "push",
+        "recall",
+        "reports",
+        "routing",
+        "rules",
+        "storage",
+    ],
 )
 def test_rooms_that_tell_of_sessions_never_hold_one(room: str) -> None:
     holding = [
@@ -203,7 +216,7 @@ _WITHOUT_CLAUSES = frozenset(
     {
         *("domain", "analysis", "sources", "reports", "calibration", "patterns", "alerts", "pipeline", "daemon"),
         *("integrations", "grading", "redaction", "installed", "jobs", "log"),
-        *("archive", "fleet", "recall", "routing", "scorers"),
+        *("archive", "fleet", "push", "recall", "routing", "scorers"),
         *("api", "bootstrap", "storage"),
     }
 )

@@ -46,7 +46,6 @@ def make_jobs(
     """
     from grader_daemon.jobs.calibration import CalibrationJob
     from grader_daemon.jobs.degradation import DegradationWatch
-    from grader_daemon.jobs.metrics import MetricsJob
     from grader_daemon.jobs.versions import VersionsJob
     from grader_daemon.jobs.weekly import ReportJob
     from grader_daemon.rules import load_rules
@@ -68,8 +67,6 @@ def make_jobs(
     jobs: list[Job] = [calibration, watch, reports, versions]
     for make in given_by_all("jobs"):
         jobs += make(settings, store, is_settled=is_settled)
-    if settings.metrics_file is not None:
-        jobs.append(MetricsJob(store, settings.metrics_file, zone=settings.zone, is_settled=is_settled))
     yield "scheduler", store, jobs
     if receivers:
         from grader_daemon.jobs.delivery import Delivery

@@ -37,7 +37,6 @@ _OF_THE_CORE = {
     "backup": ("backup", "Copy the database while the daemon goes on."),
     "restore": ("backup:restore_command", "Put a backup in the place of the database."),
     "list": ("listing", "List grades, the newest session first."),
-    "export": ("export:command", "Write grades as CSV, JSON lines or Parquet, for other programs."),
     "show": ("show", "Show one grade."),
     "why": ("why", "Show the reasons of a grade and the messages that prove them."),
     "similar": ("similar", "What became of the same request in other sessions."),
@@ -49,11 +48,9 @@ _OF_THE_CORE = {
     "skills": ("skills", "The skills that agents have, what they are used for, and which one could help."),
     "errors": ("errors", "Failures of one cause, and what helped."),
     "report": ("report", "The weekly report."),
-    "metrics": ("metrics", "How it stands as metrics, for Prometheus."),
     "alerts": ("alerts", "What degraded, since when, and why."),
     "calibrate": ("calibration:calibrate_command", "Learn from labels how sure grades are."),
     "calibration": ("calibration", "Who decides whether a task was completed, and how far that can be trusted."),
-    "push": ("push", "Hand scores to OpenTelemetry, Langfuse or Phoenix, grades to a fleet."),
     "sources": ("sources", "Whose sessions lie here, and having them graded or not."),
     "service": ("service", "Have systemd run the daemon, and restart it when it must."),
     "config": ("config", "The settings: what they are, where they come from, and changing them."),
@@ -65,7 +62,14 @@ _OF_THE_CORE = {
 
 """Where each command is, `command` of that module unless it is named, and its line of help."""
 
-_BEHIND: Final = {"backfill": ("archive",), "patterns": ("route",), "push": ("fleet",), "sources": ("dashboard", "mcp")}
+_BEHIND: Final = {
+    "backfill": ("archive",),
+    "list": ("export",),
+    "patterns": ("route",),
+    "report": ("metrics",),
+    "calibration": ("push", "fleet"),
+    "sources": ("dashboard", "mcp"),
+}
 """Behind which command of the core those of wings are listed; others stand at the end."""
 
 

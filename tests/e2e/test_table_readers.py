@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from grader_daemon.api.context import GraderContext
-from grader_daemon.api.export_folder import export_months
 from grader_daemon.api.tables import TableForm
+from grader_daemon.push.month_files import export_months
 from grader_daemon.settings import load_settings
 from tests import demo_home
 from tests.documents import page

@@ -19,7 +19,7 @@ from tests.e2e.daemon_process import DATABASE, environment
 
 _IMPORTED = {
     "run": ("cli.run", "pipeline.ingest", "rules", "jobs.degradation", "jobs.weekly"),
-    "push": ("cli.push", "cli.self_grader", "fleet.push_job", "api.tables", "settings"),
+    "push": ("push.commands", "cli.self_grader", "fleet.push_job", "api.tables", "settings"),
 }
 """By the first word of a command."""
 

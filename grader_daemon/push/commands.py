@@ -7,12 +7,13 @@ from typing import Final
 import click
 
 from grader_daemon.api.grader import SelfGrader
-from grader_daemon.api.push import Recognized, ScoreExport, langfuse_export, otlp_export, phoenix_export
 from grader_daemon.cli import output
 from grader_daemon.cli.following import follow as follow_feed
 from grader_daemon.cli.following import rounds, told
 from grader_daemon.cli.options import Group, asks, json_option
 from grader_daemon.errors import CallError
+from grader_daemon.push.score_export import Recognized, ScoreExport
+from grader_daemon.push.targets import langfuse_export, otlp_export, phoenix_export
 from grader_daemon.wings import commands_below
 
 _LOOKS_EVERY_SECONDS: Final = 2.0

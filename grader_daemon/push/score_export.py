@@ -11,7 +11,7 @@ import tenacity
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.exported import Exported, PassedOver
 from grader_daemon.errors import DeliveryError
-from grader_daemon.integrations.evaluations import Evaluated, ScoreSink, evaluations
+from grader_daemon.push.evaluations import Evaluated, ScoreSink, evaluations
 from grader_daemon.storage.records import Change, ChangeKind
 from grader_daemon.storage.sqlite.store import SqliteStore
 

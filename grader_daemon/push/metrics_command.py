@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 
 from grader_daemon.api.grader import SelfGrader
-from grader_daemon.api.metrics import read_metrics, write_metrics
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks
 from grader_daemon.domain.text import clean
-from grader_daemon.reports.metrics.exposition import prometheus_text
+from grader_daemon.push.exposition import prometheus_text
+from grader_daemon.push.metrics import read_metrics, write_metrics
 
 
 @click.command("metrics")

@@ -10,8 +10,8 @@ from grader_daemon.domain.exported import PassedOver
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import CallError, DeliveryError
-from grader_daemon.integrations.evaluations import Evaluated, evaluations
-from grader_daemon.integrations.langfuse import Langfuse
+from grader_daemon.push.evaluations import Evaluated, evaluations
+from grader_daemon.push.langfuse import Langfuse
 from tests import score_servers
 from tests.score_servers import KEYS, LANGFUSE_CLIENTS, Said, ScoreServerDouble
 from tests.strategies import grade

@@ -13,7 +13,7 @@ from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.column import ColumnKind
 from grader_daemon.errors import InputError
 from grader_daemon.integrations.files import replaced
-from grader_daemon.integrations.parquet import write_parquet
+from grader_daemon.push.parquet import write_parquet
 from grader_daemon.storage.records import StoredGrade
 
 COLUMNS_VERSION: Final = 1

@@ -13,12 +13,12 @@ from msgspec.structs import replace
 from grader_daemon.api.context import GraderContext
 from grader_daemon.api.grades import GradeFilter, Grades
 from grader_daemon.api.json_text import json_text
-from grader_daemon.api.table_file import write_table
 from grader_daemon.api.tables import TableForm, columns
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.column import ColumnKind
 from grader_daemon.errors import InputError
 from grader_daemon.integrations.files import replace_file
+from grader_daemon.push.table_file import write_table
 from grader_daemon.storage.records import MonthMark
 
 _INDEX: Final = "_grades.json"

@@ -15,9 +15,9 @@ import msgspec
 
 from grader_daemon.domain.exported import PassedOver
 from grader_daemon.errors import CallError
-from grader_daemon.integrations.evaluations import Evaluated, origin
 from grader_daemon.integrations.posting import Answer
-from grader_daemon.integrations.score_server import ScoreServer
+from grader_daemon.push.evaluations import Evaluated, origin
+from grader_daemon.push.score_server import ScoreServer
 
 _ANNOTATIONS: Final = "/v1/session_annotations?sync=true"
 """Path for annotations. With `sync` it answers when they are kept, else before it knows the sessions."""

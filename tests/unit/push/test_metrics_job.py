@@ -10,9 +10,10 @@ import pytest
 
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.errors import OutputError
-from grader_daemon.jobs.metrics import MetricsJob, read_facts
 from grader_daemon.pipeline.saving import save_alert, save_grades
-from grader_daemon.reports.metrics.session_metrics import metric_families
+from grader_daemon.push.metrics import read_facts
+from grader_daemon.push.metrics_job import MetricsJob
+from grader_daemon.push.session_metrics import metric_families
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.alert_examples import alert
 from tests.conftest import Clock

@@ -6,7 +6,7 @@ from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.grade import Reason
 from grader_daemon.domain.verdict import VerdictBy
-from grader_daemon.integrations.evaluations import evaluations
+from grader_daemon.push.evaluations import evaluations
 from tests.strategies import grade
 
 TRUST = Trust(version="r", by=VerdictBy.RULES)

@@ -10,9 +10,9 @@ from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.exported import Exported, PassedOver
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import CallError, DeliveryError
-from grader_daemon.integrations.evaluations import Evaluated
-from grader_daemon.jobs.export import Recognized, ScoreExport
 from grader_daemon.pipeline.saving import save_grades
+from grader_daemon.push.evaluations import Evaluated
+from grader_daemon.push.score_export import Recognized, ScoreExport
 from grader_daemon.storage.records import ChangeKind
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import grade, new_grade

@@ -11,8 +11,8 @@ from prometheus_client import Metric
 from grader_daemon.domain.alert import AlertLevel
 from grader_daemon.domain.ledger import LAG_BOUNDS, LagSpan, lag_span
 from grader_daemon.domain.rollup import Dimension, Sums
-from grader_daemon.reports.metrics.exposition import openmetrics_text, prometheus_text
-from grader_daemon.reports.metrics.session_metrics import MOST_VALUES, MetricFacts, metric_families
+from grader_daemon.push.exposition import openmetrics_text, prometheus_text
+from grader_daemon.push.session_metrics import MOST_VALUES, MetricFacts, metric_families
 from tests.metric_texts import complaints, read_classic, read_openmetrics, series, value
 from tests.needs import require_prometheus
 from tests.strategies import NOW

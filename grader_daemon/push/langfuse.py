@@ -18,9 +18,9 @@ import msgspec
 from grader_daemon.domain.exported import PassedOver
 from grader_daemon.domain.text import clean
 from grader_daemon.errors import CallError
-from grader_daemon.integrations.evaluations import Evaluated, Evaluation, origin
 from grader_daemon.integrations.posting import Answer
-from grader_daemon.integrations.score_server import ScoreServer
+from grader_daemon.push.evaluations import Evaluated, Evaluation, origin
+from grader_daemon.push.score_server import ScoreServer
 
 _IDS: Final = uuid.UUID("b2f9a0d4-1c53-4b8e-9d59-4f0b6c0c8a57")
 """Namespace of the ids of scores: any, but always the same."""

@@ -17,7 +17,7 @@ from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.ledger import LAG_BOUNDS, FileState, LagSpan
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.domain.text import clean
-from grader_daemon.reports.metrics.exposition import Exemplar, Family, Kind, Sample
+from grader_daemon.push.exposition import Exemplar, Family, Kind, Sample
 
 MOST_VALUES: Final = 50
 OTHER: Final = "other"

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Final
 from grader_daemon import bootstrap
 from grader_daemon.api.context import GraderContext
 from grader_daemon.errors import ConfigurationError
-from grader_daemon.jobs.export import Recognized, ScoreExport
+from grader_daemon.push.score_export import ScoreExport
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
 
-    from grader_daemon.integrations.evaluations import ScoreSink
-
-__all__ = ["Recognized", "ScoreExport", "langfuse_export", "otlp_export", "phoenix_export"]
+    from grader_daemon.push.evaluations import ScoreSink
 
 _AT_ONCE: Final = 200
 _AT_ONCE_ONE_BY_ONE: Final = 20
@@ -29,7 +27,7 @@ def otlp_export(context: GraderContext) -> ScoreExport:
         ConfigurationError: nobody said where to.
         NoDatabaseError: nothing was graded yet.
     """
-    from grader_daemon.integrations.otlp import OtlpLogs
+    from grader_daemon.push.otlp import OtlpLogs
 
     settings = context.settings
     sink = OtlpLogs(
@@ -45,7 +43,7 @@ def otlp_export(context: GraderContext) -> ScoreExport:
 
 def langfuse_export(context: GraderContext) -> ScoreExport:
     """Return what sends scores to Langfuse; raises as `otlp_export` does."""
-    from grader_daemon.integrations.langfuse import Langfuse
+    from grader_daemon.push.langfuse import Langfuse
 
     settings = context.settings
     sink = Langfuse(
@@ -59,7 +57,7 @@ def langfuse_export(context: GraderContext) -> ScoreExport:
 
 def phoenix_export(context: GraderContext) -> ScoreExport:
     """Return what sends scores to Phoenix; raises as `otlp_export` does."""
-    from grader_daemon.integrations.phoenix import Phoenix
+    from grader_daemon.push.phoenix import Phoenix
 
     settings = context.settings
     sink = Phoenix(

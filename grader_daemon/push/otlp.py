@@ -17,9 +17,9 @@ import msgspec
 from grader_daemon._version import __version__
 from grader_daemon.domain.exported import PassedOver
 from grader_daemon.domain.text import clean
-from grader_daemon.integrations.evaluations import Evaluated, Evaluation, origin
 from grader_daemon.integrations.posting import Answer
-from grader_daemon.integrations.score_server import ScoreServer
+from grader_daemon.push.evaluations import Evaluated, Evaluation, origin
+from grader_daemon.push.score_server import ScoreServer
 
 EVENT: Final = "gen_ai.evaluation.result"
 

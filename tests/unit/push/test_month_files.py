@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from grader_daemon.api import export_folder
 from grader_daemon.api.context import GraderContext
-from grader_daemon.api.export_folder import ExportedMonths, export_months
-from grader_daemon.api.table_file import write_table
 from grader_daemon.api.tables import TableForm
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.errors import InputError
 from grader_daemon.pipeline.saving import retract
+from grader_daemon.push import month_files
+from grader_daemon.push.month_files import ExportedMonths, export_months
+from grader_daemon.push.table_file import write_table
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.unit.api.conftest import Save
 
@@ -111,7 +111,7 @@ def test_an_export_that_is_interrupted_is_finished_by_the_next(
     save("a", ended_at=OCTOBER, response_quality=1)
     save("c", ended_at=NOVEMBER, response_quality=1)
     with monkeypatch.context() as broken:
-        broken.setattr("grader_daemon.api.export_folder._keep", lambda *_: 1 / 0)
+        broken.setattr("grader_daemon.push.month_files._keep", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             export(context, folder)
 
@@ -125,7 +125,7 @@ def test_a_month_that_changed_before_one_that_was_written_is_not_forgotten(
     save("a", ended_at=OCTOBER, response_quality=1)
     with monkeypatch.context() as broken:
         broken.setattr(
-            export_folder, "write_table", lambda file, *rest: write_table(file, *rest) if "10" in str(file) else 1 / 0
+            month_files, "write_table", lambda file, *rest: write_table(file, *rest) if "10" in str(file) else 1 / 0
         )
         with pytest.raises(ZeroDivisionError):
             export(context, folder)
@@ -147,7 +147,7 @@ def test_the_first_export_may_be_interrupted_too(
 ) -> None:
     save("a", ended_at=OCTOBER)
     with monkeypatch.context() as broken:
-        broken.setattr("grader_daemon.api.export_folder.write_table", lambda *_: 1 / 0)
+        broken.setattr("grader_daemon.push.month_files.write_table", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             export(context, tmp_path / "grades")
 

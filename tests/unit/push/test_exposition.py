@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.reports.metrics.exposition import (
+from grader_daemon.push.exposition import (
     Exemplar,
     Family,
     Kind,

@@ -12,8 +12,8 @@ from grader_daemon.domain.exported import PassedOver
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import CallError, DeliveryError
-from grader_daemon.integrations.evaluations import Evaluated, evaluations
-from grader_daemon.integrations.otlp import EVENT, OtlpLogs, request_of
+from grader_daemon.push.evaluations import Evaluated, evaluations
+from grader_daemon.push.otlp import EVENT, OtlpLogs, request_of
 from tests.otlp_receiver import Receiver, attributes, parsed, receiving
 from tests.strategies import NOW, grade, grades
 

@@ -7,12 +7,12 @@ import re
 
 import pytest
 
-from grader_daemon.reports.metrics.exposition import prometheus_text
-from grader_daemon.reports.metrics.session_metrics import metric_families
+from grader_daemon.push.exposition import prometheus_text
+from grader_daemon.push.session_metrics import metric_families
 from tests.documents import page
 from tests.grafana import DASHBOARD, QUERIES
 from tests.metric_texts import read_classic
-from tests.unit.reports.metrics.test_session_metrics import EVERYTHING
+from tests.unit.push.test_session_metrics import EVERYTHING
 
 _PANELS = DASHBOARD["panels"]
 _SAMPLES = [

@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from grader_daemon.api.documents import grade_document
-from grader_daemon.api.table_file import COLUMNS_VERSION, write_table
 from grader_daemon.api.tables import TableForm, columns
 from grader_daemon.domain.column import ColumnKind
 from grader_daemon.domain.grade import Grade
 from grader_daemon.errors import ConfigurationError, InputError, StoreError
+from grader_daemon.push.table_file import COLUMNS_VERSION, write_table
 from grader_daemon.storage.records import StoredGrade
 from tests.reports_examples import TRUST
 from tests.strategies import grade, grades

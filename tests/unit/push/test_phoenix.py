@@ -9,8 +9,8 @@ from grader_daemon.domain.exported import PassedOver
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import CallError, DeliveryError
-from grader_daemon.integrations.evaluations import Evaluated, evaluations
-from grader_daemon.integrations.phoenix import Phoenix
+from grader_daemon.push.evaluations import Evaluated, evaluations
+from grader_daemon.push.phoenix import Phoenix
 from tests import score_servers
 from tests.score_servers import Said, ScoreServerDouble
 from tests.strategies import grade

@@ -1,1 +1,0 @@
-"""Sums as metrics, in the two text formats that Prometheus reads."""
