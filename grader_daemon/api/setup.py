@@ -32,7 +32,7 @@ class Setup:
         """
         now = self._context.now()
         begin = beginning(since, now, self._context.settings.zone)
-        return setup_changes(self._context.store, since=begin, until=now)
+        return setup_changes(self._context.store, begin, now)
 
     def changes_alone(self, since: timedelta | datetime = _USUAL) -> list[SetupChange]:
         """Return what changed since then, in order, without how work went, which takes longer.

@@ -45,6 +45,7 @@ def make_jobs(
         StoreError: the database cannot be used.
     """
     from grader_daemon.jobs.calibration import CalibrationJob
+    from grader_daemon.jobs.change_effects import changes_between
     from grader_daemon.jobs.degradation import DegradationWatch
     from grader_daemon.jobs.versions import VersionsJob
     from grader_daemon.jobs.weekly import ReportJob
@@ -59,6 +60,7 @@ def make_jobs(
         zone=settings.zone,
         settled_after=timedelta(minutes=settings.idle_minutes) + GRADING_MARGIN,
         is_settled=is_settled,
+        changes=partial(changes_between, store),
         on_news=on_news,
     )
     calibration = CalibrationJob(make_calibrator(settings, store), is_settled=is_settled, on_adopted=on_adopted)
@@ -79,9 +81,15 @@ def make_jobs(
 
 def make_reports(settings: Settings, store: SqliteStore) -> WeeklyReports:
     """Return the maker of weekly reports."""
+    from grader_daemon.jobs.change_effects import setup_changes
     from grader_daemon.jobs.weekly import WeeklyReports
 
-    return WeeklyReports(store, zone=settings.zone, trust=partial(read_trust, settings, store))
+    return WeeklyReports(
+        store,
+        zone=settings.zone,
+        trust=partial(read_trust, settings, store),
+        changes=partial(setup_changes, store),
+    )
 
 
 def make_calibrator(settings: Settings, store: SqliteStore) -> Calibrator:

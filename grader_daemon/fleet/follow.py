@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from datetime import timedelta
+from functools import partial
 from itertools import chain, repeat
 from time import monotonic
 from typing import TYPE_CHECKING, Final
@@ -69,6 +70,7 @@ def watch_fleet(settings: Settings, stop: threading.Event) -> None:
 
 def _jobs(settings: Settings, store: SqliteStore) -> list[Job]:
     """Return what whoever watches does with the copy: alerts, their receivers, and weekly reports."""
+    from grader_daemon.jobs.change_effects import changes_between
     from grader_daemon.jobs.degradation import DegradationWatch
     from grader_daemon.jobs.delivery import Delivery
     from grader_daemon.jobs.weekly import ReportJob
@@ -81,6 +83,7 @@ def _jobs(settings: Settings, store: SqliteStore) -> list[Job]:
         zone=settings.zone,
         settled_after=_LAG,
         is_settled=lambda: True,
+        changes=partial(changes_between, store),
     )
     reports = ReportJob(periodic.make_reports(settings, store), is_settled=lambda: True)
     return [watch, Delivery(store, receivers, clock=bootstrap.utc_now), reports]

@@ -18,7 +18,7 @@ from grader_daemon.pipeline.labels import labels
 from grader_daemon.storage.sqlite.store import SqliteStore
 
 
-def setup_changes(store: SqliteStore, *, since: datetime, until: datetime) -> SetupChanges:
+def setup_changes(store: SqliteStore, since: datetime, until: datetime) -> SetupChanges:
     """Return all changes from `since` to `until`, the newest first, each with its effect.
 
     Runs that a schedule began are compared among themselves: they do other work than persons ask for.

@@ -25,7 +25,6 @@ from grader_daemon.domain.calendar import Span, day_of, last_days
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.domain.rules import AlertRules, ThresholdRule
 from grader_daemon.domain.setup_changes import SetupChange
-from grader_daemon.jobs.change_effects import changes_between
 from grader_daemon.pipeline.saving import save_alert
 from grader_daemon.reports.phrasing import alert_cause, alert_title
 from grader_daemon.reports.safe_text import plain
@@ -59,15 +58,20 @@ class DegradationWatch:
         zone: tzinfo | None,
         settled_after: timedelta,
         is_settled: Callable[[], bool],
+        changes: Callable[[datetime, datetime], Sequence[SetupChange]],
         on_news: Callable[[], None] = lambda: None,
     ) -> None:
-        """`channels` are those that are told of alerts beside the log; `on_news` is called when there is something."""
+        """`channels` are those that are told of alerts beside the log; `on_news` is called when there is something.
+
+        `changes` returns what changed in how agents are set up from one moment to another.
+        """
         self._store = store
         self._rules = rules
         self._channels = channels
         self._zone = zone
         self._settled_after = settled_after
         self._is_settled = is_settled
+        self._changes = changes
         self._on_news = on_news
         self._log = structlog.get_logger()
 
@@ -163,7 +167,7 @@ class DegradationWatch:
     def _setup_change(self, event: Alarmed) -> SetupChange | None:
         """Return what changed next to the beginning of a drop in how agents are set up."""
         began_at = event.alarm.began_at
-        found = changes_between(self._store, began_at - _NEXT_TO, min(began_at + _NEXT_TO, event.at + _MOMENT))
+        found = self._changes(began_at - _NEXT_TO, min(began_at + _NEXT_TO, event.at + _MOMENT))
         own = (change for change in found if change.is_of_files or change.scheduled == event.stream.is_scheduled)
         return min(own, key=lambda change: abs(change.at - began_at), default=None)
 

@@ -59,7 +59,7 @@ class SkillBook:
         if record is None:
             raise NotFoundError(f"no skill is called {name!r}; `grader-daemon skills` names all")
         versions = [each for each in observed if each.kind is InstalledKind.SKILL and each.name == name]
-        changes = setup_changes(self._store, since=now - _WINDOW, until=now)
+        changes = setup_changes(self._store, now - _WINDOW, now)
         return SkillDetail(
             skill=record,
             versions=tuple(reversed(versions)),

@@ -13,8 +13,7 @@ from grader_daemon.domain.calibration import GraderChange, Trust
 from grader_daemon.domain.insight import ErrorIssue, TrendPoint, WeeklyReport
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.domain.session import SessionKind
-from grader_daemon.domain.setup_changes import SetupChange, SetupEffect
-from grader_daemon.jobs.change_effects import setup_changes
+from grader_daemon.domain.setup_changes import SetupChange, SetupChanges, SetupEffect
 from grader_daemon.patterns import groups
 from grader_daemon.patterns.completion_estimate import estimate_completion
 from grader_daemon.patterns.issues import to_issue
@@ -66,11 +65,22 @@ class ReportJob:
 class WeeklyReports:
     """Makes weekly reports; a stored one stands until something changes in the days that it was made of."""
 
-    def __init__(self, store: SqliteStore, *, zone: tzinfo | None, trust: Callable[[], Trust]) -> None:
-        """`trust` says how far verdicts can be trusted now."""
+    def __init__(
+        self,
+        store: SqliteStore,
+        *,
+        zone: tzinfo | None,
+        trust: Callable[[], Trust],
+        changes: Callable[[datetime, datetime], SetupChanges],
+    ) -> None:
+        """`trust` says how far verdicts can be trusted now.
+
+        `changes` returns what changed in how agents are set up from one moment to another, and how work went.
+        """
         self._store = store
         self._zone = zone
         self._trust = trust
+        self._changes_between = changes
 
     def missing(self, now: datetime) -> list[Span]:
         """Return the weeks that are over and have no report, or one of other numbers, in order.
@@ -173,7 +183,7 @@ class WeeklyReports:
     def _changes(self, week: Span) -> tuple[SetupEffect, ...]:
         """Return what changed in the weeks of the trend, the newest first, as it stood at the end of the last."""
         since = start_of(week.first - timedelta(weeks=_TREND_WEEKS - 1), self._zone)
-        return setup_changes(self._store, since=since, until=end_of(week.last, self._zone)).effects
+        return self._changes_between(since, end_of(week.last, self._zone)).effects
 
     def _grader_changes(self, week: Span) -> list[GraderChange]:
         """Return when another grader came into force in the weeks of the trend, the newest first."""

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator, MutableMapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,6 +31,7 @@ from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.setup_changes import SetupKind
 from grader_daemon.errors import ConfigurationError, GraderError, StoreError
 from grader_daemon.jobs import degradation
+from grader_daemon.jobs.change_effects import changes_between
 from grader_daemon.jobs.degradation import DegradationWatch
 from grader_daemon.log.events import sentence
 from grader_daemon.pipeline.labels import add_feedback
@@ -105,6 +107,7 @@ class World:
             zone=UTC,
             settled_after=SETTLED_AFTER,
             is_settled=lambda: self.settled,
+            changes=partial(changes_between, self.store),
         )
 
     def run(self, now: datetime) -> bool:

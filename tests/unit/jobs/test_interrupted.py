@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.rollup import ESTIMATORS, Dimension, Sums
 from grader_daemon.domain.verdict import VerdictBy
+from grader_daemon.jobs.change_effects import setup_changes
 from grader_daemon.jobs.weekly import WeeklyReports
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.reports.numbers import REPORTED
@@ -104,7 +106,8 @@ def test_an_outage_raises_no_figure_of_the_weekly_report(facts: dict[str, Any], 
     for outage in ([], [stopped] * 30):
         with closing(SqliteStore(tmp_path / f"{len(outage)}.db")) as store:
             kept_in(store, [{"task_completed": number % 2 == 0} for number in range(20)] + outage)
-            reports.append(WeeklyReports(store, zone=UTC, trust=lambda: TRUST).report(WEEK, NOW))
+            made = WeeklyReports(store, zone=UTC, trust=lambda: TRUST, changes=partial(setup_changes, store))
+            reports.append(made.report(WEEK, NOW))
     then, now = (
         {measure.report: getattr(report, measure.report).now.value for measure in MORE_IS_BETTER} for report in reports
     )

@@ -6,6 +6,7 @@ import re
 import tempfile
 from collections.abc import Iterator, MutableMapping
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from functools import partial
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -28,6 +29,7 @@ from grader_daemon.domain.insight import Coverage, WeeklyReport
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.domain.verdict import VerdictBy
+from grader_daemon.jobs.change_effects import setup_changes
 from grader_daemon.jobs.weekly import ReportJob, WeeklyReports
 from grader_daemon.pipeline.labels import add_feedback
 from grader_daemon.pipeline.saving import retract, save_grades
@@ -87,7 +89,9 @@ class World:
     def move(self, zone: tzinfo | None) -> None:
         """The daemon starts again in another zone."""
         self.zone = zone
-        self.reports = WeeklyReports(self.store, zone=zone, trust=lambda: TRUST)
+        self.reports = WeeklyReports(
+            self.store, zone=zone, trust=lambda: TRUST, changes=partial(setup_changes, self.store)
+        )
         self.job = ReportJob(self.reports, is_settled=lambda: self.settled)
 
     def session(self, ended_at: datetime, *, session_id: str | None = None, **changes: Any) -> Grade:
