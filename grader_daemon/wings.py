@@ -17,7 +17,8 @@ class Wing(NamedTuple):
     `is_settled` (true while nothing waits to be graded), and returns the periodic jobs of the daemon, none where the
     settings ask for none; each of `own_jobs`, for jobs that may wait for others, is called with the settings, and
     yields a name, a store of their own and these jobs. `checks` are those of `doctor`, by their names, and come behind
-    those of the core. `parts` are what the core asks for by name, as `api.parts` has them.
+    those of the core, unless it gives them a place. Jobs and checks come in the order of the wings. `parts` are what
+    the core asks for by name, as `api.parts` has them.
     """
 
     name: str
@@ -42,6 +43,24 @@ WINGS: Final = (
     Wing(
         "recall",
         commands={"mcp": ("commands:command", "Answer agents that ask what earlier sessions did and what helped.")},
+    ),
+    Wing(
+        "skills",
+        commands={
+            "changes": ("changes_command:command", "What changed in how agents are set up, and whether it mattered."),
+            "skills": (
+                "commands:command",
+                "The skills that agents have, what they are used for, and which one could help.",
+            ),
+        },
+        jobs=("versions_job:versions_jobs",),
+        checks={"skills": "doctor:skills"},
+        parts={
+            "setup": "agent_setup:Setup",
+            "changes": "read_changes:changes_between",
+            "effects": "read_changes:setup_changes",
+            "installed": "places:Installed",
+        },
     ),
     Wing(
         "routing",

@@ -35,6 +35,7 @@ _CORE = ",".join(
         *("daemon/debounce.py", "daemon/reconcile.py", "daemon/scan_plan.py"),
         *("routing/choice.py", "routing/model.py", "dashboard/minimap.py", "dashboard/reliability_chart.py"),
         *("push/exposition.py", "push/session_metrics.py"),
+        *("skills/setup_effects.py", "skills/skill_records.py", "skills/skill_words.py", "skills/takeovers.py"),
     )
 )
 _CORES = len(os.sched_getaffinity(0))

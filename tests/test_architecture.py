@@ -130,18 +130,8 @@ def test_a_module_that_shows_messages_as_they_are_is_noticed(imports: str, slips
 @pytest.mark.parametrize(
     "room",
     [
-        "alerts",
-        "calibration",
-        "cli",
-        "daemon",
-        "log",
-        "patterns",
-        "push",
-        "recall",
-        "reports",
-        "routing",
-        "rules",
-        "storage",
+        *("alerts", "calibration", "cli", "daemon", "log", "patterns", "reports", "rules", "storage"),
+        *("push", "recall", "routing", "skills"),
     ],
 )
 def test_rooms_that_tell_of_sessions_never_hold_one(room: str) -> None:
@@ -215,8 +205,8 @@ _CLAUSES = frozenset(
 _WITHOUT_CLAUSES = frozenset(
     {
         *("domain", "analysis", "sources", "reports", "calibration", "patterns", "alerts", "pipeline", "daemon"),
-        *("integrations", "grading", "redaction", "installed", "jobs", "log"),
-        *("archive", "fleet", "push", "recall", "routing", "scorers"),
+        *("integrations", "grading", "redaction", "jobs", "log"),
+        *("archive", "fleet", "push", "recall", "routing", "scorers", "skills"),
         *("api", "bootstrap", "storage"),
     }
 )

@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from grader_daemon.api.insight import Insight
     from grader_daemon.api.labels import Labels
     from grader_daemon.api.overview import Overview
-    from grader_daemon.api.parts import Routing
+    from grader_daemon.api.parts import Routing, Setup
     from grader_daemon.api.review import Reviews
-    from grader_daemon.api.setup import Setup
     from grader_daemon.api.status import Status
     from grader_daemon.domain.calibration import Calibration
     from grader_daemon.domain.check import Check
@@ -139,9 +138,8 @@ class SelfGrader:
     @cached_property
     def setup(self) -> Setup:
         """Set-up of agents: what changed in it, whether it mattered, and which skills they have."""
-        from grader_daemon.api.setup import Setup
-
-        return Setup(self.context)
+        setup: Setup = part("setup")(self.context)
+        return setup
 
     @property
     def is_in_place(self) -> bool:

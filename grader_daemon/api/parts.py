@@ -6,12 +6,14 @@ import os
 import threading
 from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import AbstractContextManager
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from grader_daemon.domain.feedback import Feedback, Said
 from grader_daemon.domain.quality import QualityCheck, QualityScorer
 from grader_daemon.domain.routing import Route, TaskRoute
+from grader_daemon.domain.setup_changes import USUAL_SPAN, SetupChange, SetupChanges
+from grader_daemon.domain.skills import SkillAdvice, SkillDetail, Skills
 from grader_daemon.settings import Settings
 from grader_daemon.storage.sqlite.store import SqliteStore
 
@@ -48,6 +50,41 @@ class Routing(Protocol):
 
         Raises:
             OutputError: it cannot be written there.
+        """
+
+
+class Setup(Protocol):
+    """Set-up of agents, by what their sessions and their files show."""
+
+    def changes(self, since: timedelta | datetime = USUAL_SPAN) -> SetupChanges:
+        """Return what changed since then, the newest first, and how work went before and since.
+
+        Args:
+            since: a span back from now, or a moment; one without a zone is in that of the settings.
+        """
+
+    def changes_alone(self, since: timedelta | datetime = USUAL_SPAN) -> list[SetupChange]:
+        """Return what changed since then, in order, without how work went, which takes longer.
+
+        Args:
+            since: as of `changes`.
+        """
+
+    def skills(self) -> Skills:
+        """Return the skills that lie here, and those that tasks of the last 90 days used, the most used first."""
+
+    def skill(self, name: str) -> SkillDetail:
+        """Return one skill with its versions, the newest first, and how work went before and since each.
+
+        Raises:
+            NotFoundError: none of this name lies here or was used.
+        """
+
+    def suggest_skill(self, task_type: str) -> SkillAdvice:
+        """Return what could help with a type of task, if its tasks are surely completed less often than all others.
+
+        Raises:
+            InputError: no session is of this type, and no rule gives it.
         """
 
 

@@ -9,7 +9,7 @@ import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
@@ -19,6 +19,7 @@ from grader_daemon.settings import Settings
 from grader_daemon.sources.default_roots import default_roots
 from grader_daemon.storage.sqlite.database import IN_MEMORY
 from grader_daemon.storage.sqlite.store import SqliteStore
+from grader_daemon.wings import part
 
 if TYPE_CHECKING:
     from grader_daemon.calibration.prior import ShippedPrior
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from grader_daemon.domain.limits import Limits
     from grader_daemon.domain.unit import Unit
     from grader_daemon.domain.verdict import CompletionPolicy
-    from grader_daemon.installed.places import Installed
     from grader_daemon.pipeline.crash_marks import CrashMarks
     from grader_daemon.pipeline.examine import Examiner
     from grader_daemon.pipeline.ingest import Ingest, OnUnknown
@@ -38,6 +38,15 @@ if TYPE_CHECKING:
 
 Clock = Callable[[], datetime]
 """What returns the time, aware, in UTC."""
+
+
+class Installed(Protocol):
+    """Skills and configuration files of agents, as the sandbox of a service knows them."""
+
+    @property
+    def looked_at(self) -> list[str]:
+        """The folders and files that are looked at, whether they are there or not."""
+
 
 OnUpgrade = Callable[["Upgrade"], None]
 """Is told that a database was upgraded."""
@@ -169,10 +178,8 @@ def roots_of(settings: Settings, source: str) -> tuple[str, ...]:
 
 def make_installed(settings: Settings) -> Installed:
     """Return what the agents whose sessions are graded have installed, and are set up with."""
-    from grader_daemon.installed.places import Installed
-
-    roots = {str(name): roots_of(settings, name) for name in settings.sources}
-    return Installed(roots, skill_roots=[str(root) for root in settings.skill_roots])
+    installed: Installed = part("installed").of(settings)
+    return installed
 
 
 def _make_hermes(settings: Settings, limits: Limits) -> Source:

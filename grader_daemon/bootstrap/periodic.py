@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 
 from grader_daemon.bootstrap import (
     make_context,
-    make_installed,
     open_store,
     read_prior,
     read_trust,
     utc_now,
 )
 from grader_daemon.settings import Settings
-from grader_daemon.wings import given_by_all
+from grader_daemon.wings import given_by_all, part
 
 if TYPE_CHECKING:
     from grader_daemon.integrations.receivers import Receiver
@@ -45,9 +44,7 @@ def make_jobs(
         StoreError: the database cannot be used.
     """
     from grader_daemon.jobs.calibration import CalibrationJob
-    from grader_daemon.jobs.change_effects import changes_between
     from grader_daemon.jobs.degradation import DegradationWatch
-    from grader_daemon.jobs.versions import VersionsJob
     from grader_daemon.jobs.weekly import ReportJob
     from grader_daemon.rules import load_rules
 
@@ -60,13 +57,12 @@ def make_jobs(
         zone=settings.zone,
         settled_after=timedelta(minutes=settings.idle_minutes) + GRADING_MARGIN,
         is_settled=is_settled,
-        changes=partial(changes_between, store),
+        changes=partial(part("changes"), store),
         on_news=on_news,
     )
     calibration = CalibrationJob(make_calibrator(settings, store), is_settled=is_settled, on_adopted=on_adopted)
     reports = ReportJob(make_reports(settings, store), is_settled=is_settled)
-    versions = VersionsJob(store, make_installed(settings))
-    jobs: list[Job] = [calibration, watch, reports, versions]
+    jobs: list[Job] = [calibration, watch, reports]
     for make in given_by_all("jobs"):
         jobs += make(settings, store, is_settled=is_settled)
     yield "scheduler", store, jobs
@@ -81,14 +77,13 @@ def make_jobs(
 
 def make_reports(settings: Settings, store: SqliteStore) -> WeeklyReports:
     """Return the maker of weekly reports."""
-    from grader_daemon.jobs.change_effects import setup_changes
     from grader_daemon.jobs.weekly import WeeklyReports
 
     return WeeklyReports(
         store,
         zone=settings.zone,
         trust=partial(read_trust, settings, store),
-        changes=partial(setup_changes, store),
+        changes=partial(part("effects"), store),
     )
 
 

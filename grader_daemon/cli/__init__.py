@@ -44,8 +44,6 @@ _OF_THE_CORE = {
     "review": ("review", "Judge the sessions that teach most; five a week are enough."),
     "summary": ("summary", "How it stands, on one screen: the same as no command."),
     "patterns": ("patterns", "Task types, tools, models and errors of the last days."),
-    "changes": ("changes", "What changed in how agents are set up, and whether it mattered."),
-    "skills": ("skills", "The skills that agents have, what they are used for, and which one could help."),
     "errors": ("errors", "Failures of one cause, and what helped."),
     "report": ("report", "The weekly report."),
     "alerts": ("alerts", "What degraded, since when, and why."),
@@ -65,7 +63,7 @@ _OF_THE_CORE = {
 _BEHIND: Final = {
     "backfill": ("archive",),
     "list": ("export",),
-    "patterns": ("route",),
+    "patterns": ("route", "changes", "skills"),
     "report": ("metrics",),
     "calibration": ("push", "fleet"),
     "sources": ("dashboard", "mcp"),

@@ -16,6 +16,9 @@ WINDOW: Final = timedelta(days=28)
 FEWEST_SESSIONS: Final = 30
 """Fewest sessions before a change and after it, at work that was done on both sides."""
 
+USUAL_SPAN: Final = timedelta(days=90)
+"""Span back from now whose changes are told unless another is asked for."""
+
 APART_SESSIONS: Final = 20
 """Changes with fewer sessions between them cannot be told apart."""
 

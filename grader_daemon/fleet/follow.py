@@ -22,6 +22,7 @@ from grader_daemon.jobs import Job
 from grader_daemon.rules import load_rules
 from grader_daemon.settings import Settings
 from grader_daemon.storage.sqlite.store import SqliteStore
+from grader_daemon.wings import part
 
 if TYPE_CHECKING:
     from grader_daemon.fleet.copy_job import FleetCopy
@@ -70,7 +71,6 @@ def watch_fleet(settings: Settings, stop: threading.Event) -> None:
 
 def _jobs(settings: Settings, store: SqliteStore) -> list[Job]:
     """Return what whoever watches does with the copy: alerts, their receivers, and weekly reports."""
-    from grader_daemon.jobs.change_effects import changes_between
     from grader_daemon.jobs.degradation import DegradationWatch
     from grader_daemon.jobs.delivery import Delivery
     from grader_daemon.jobs.weekly import ReportJob
@@ -83,7 +83,7 @@ def _jobs(settings: Settings, store: SqliteStore) -> list[Job]:
         zone=settings.zone,
         settled_after=_LAG,
         is_settled=lambda: True,
-        changes=partial(changes_between, store),
+        changes=partial(part("changes"), store),
     )
     reports = ReportJob(periodic.make_reports(settings, store), is_settled=lambda: True)
     return [watch, Delivery(store, receivers, clock=bootstrap.utc_now), reports]

@@ -26,9 +26,9 @@ import msgspec
 
 from grader_daemon.domain.routing import FinishedSession
 from grader_daemon.domain.setup_changes import SetupEffect, SetupKind
-from grader_daemon.patterns.setup_effects import effects
-from grader_daemon.patterns.takeovers import shown_changes
 from grader_daemon.patterns.votes import comparable_value
+from grader_daemon.skills.setup_effects import effects
+from grader_daemon.skills.takeovers import shown_changes
 from tests.benchmarks import machine
 from tests.benchmarks.machine import Figure
 from tests.benchmarks.routing import Done, world

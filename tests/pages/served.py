@@ -19,6 +19,7 @@ from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.installed import InstalledKind, ObservedVersion
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.settings import load_settings
+from grader_daemon.skills.store import ObservedVersions
 from grader_daemon.storage.records import GradeFilter
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.alert_examples import OVERALL, alert
@@ -74,7 +75,7 @@ def keep_an_edit_of_a_skill(home: Path) -> None:
     """Note a skill and that it was edited, as a daemon that ran all the time would have."""
     seen = [_version("5f", AT - timedelta(weeks=8), AT - timedelta(days=2)), _version("4e", _EDITED_AT, AT)]
     with closing(SqliteStore(home / DATABASE)) as store, store.transaction():
-        store.observed.save(seen)
+        ObservedVersions(store).save(seen)
 
 
 def _version(digest: str, first_seen: datetime, last_seen: datetime) -> ObservedVersion:

@@ -38,7 +38,7 @@ def parts() -> Iterator[tuple[str, Any]]:
 
 def _class_named(name: str) -> Any:
     """Find a class that is imported for types only."""
-    module = re.search(rf"from (\S+) import {name}\b", inspect.getsource(api_grader))
+    module = re.search(rf"from (\S+) import (?:\w+, )*{name}\b", inspect.getsource(api_grader))
     assert module is not None
     return getattr(import_module(module[1]), name)
 

@@ -48,18 +48,6 @@ def agents(context: DoctorContext) -> Finding:
     return ok(f"{some(graded)} graded{f'; {some(declined)} declined' if declined else ''}")
 
 
-def skills(context: DoctorContext) -> Finding:
-    """Check that the folders that skills are looked for in can be read."""
-    installed = bootstrap.make_installed(context.settings)
-    for folder, why in installed.unreadable().items():
-        fix = "make it, or take it out of the setting skill_roots; or let yourself read it"
-        return warning(f"{folder}: no skills can be read there: {why}", fix)
-    found = installed.skills()
-    unsound = sum(skill.problem is not None for skill in found)
-    told = f", {unsound:,} of them not sound: grader-daemon skills" if unsound else ""
-    return ok(f"{count(len(found), 'skill')}{told}")
-
-
 def readable(context: DoctorContext) -> Finding:
     """Check that the databases in which agents keep their sessions can be read."""
     databases = [path for survey in context.surveys.values() for path in survey.databases]

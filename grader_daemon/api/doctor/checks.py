@@ -15,6 +15,8 @@ from grader_daemon.errors import ConfigurationError, GraderError, StoreError, St
 from grader_daemon.settings import Settings
 from grader_daemon.wings import checks
 
+_OF_WINGS = checks()
+
 CHECKS: Mapping[str, Callable[[DoctorContext], Finding]] = MappingProxyType(
     {
         "settings": setup.settings,
@@ -41,12 +43,12 @@ CHECKS: Mapping[str, Callable[[DoctorContext], Finding]] = MappingProxyType(
         "agent versions": agents.versions,
         "retention": agents.retention,
         "newest sessions": agents.growth,
-        "skills": agents.skills,
+        "skills": _OF_WINGS["skills"],
         "last session": sessions.last_session,
         "dead files": sessions.dead_files,
         "daemon": daemon.daemon,
         "service": daemon.service,
-        **checks(),
+        **_OF_WINGS,
     }
 )
 """What is checked, by name; names are part of the JSON document."""

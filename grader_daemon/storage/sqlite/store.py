@@ -22,7 +22,6 @@ from grader_daemon.storage.sqlite.rollups import Rollups
 from grader_daemon.storage.sqlite.runs import DaemonState, JobRuns, Outbox
 from grader_daemon.storage.sqlite.session_list import SessionList
 from grader_daemon.storage.sqlite.sessions import Repeats, Rivals
-from grader_daemon.storage.sqlite.versions import ObservedVersions
 
 
 class SqliteStore(Ledger):
@@ -46,7 +45,6 @@ class SqliteStore(Ledger):
         self.rivals = Rivals(self)
         self.daemon = DaemonState(self)
         self.changes = ChangeFeed(self)
-        self.observed = ObservedVersions(self)
         self.fleet = Hosts(self)
         if not read_only and self._lacks_rollups():
             with self.transaction():

@@ -11,6 +11,7 @@ from grader_daemon.domain.feedback import FeedbackSource, Said
 from grader_daemon.domain.installed import InstalledKind, ObservedVersion
 from grader_daemon.pipeline.labels import add_feedback
 from grader_daemon.pipeline.saving import save_grades
+from grader_daemon.skills.store import ObservedVersions
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import NOW, grade, new_grade
 from tests.unit.cli.conftest import Run
@@ -43,7 +44,7 @@ def home(tmp_path: Path) -> Path:
     ]
     with closing(SqliteStore(tmp_path / DATABASE)) as store, store.transaction():
         save_grades(store, [new_grade(one) for one in made])
-        store.observed.save(seen)
+        ObservedVersions(store).save(seen)
     return tmp_path
 
 

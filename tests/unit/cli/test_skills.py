@@ -13,8 +13,9 @@ import pytest
 from grader_daemon.domain.analysis import Category, ErrorSign, Failure, FailureKind, Step
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.installed import InstalledKind, ObservedVersion, SkillHow, SkillUse
-from grader_daemon.installed.front_matter import read_front_matter
 from grader_daemon.pipeline.saving import save_grades
+from grader_daemon.skills.front_matter import read_front_matter
+from grader_daemon.skills.store import ObservedVersions
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import grade, new_grade
 from tests.unit.cli.conftest import Run
@@ -51,7 +52,7 @@ def home(tmp_path: Path) -> Path:
     made = [task(number, at=now - (100 - number) * HOUR) for number in range(100)]
     with closing(SqliteStore(tmp_path / DATABASE)) as store, store.transaction():
         save_grades(store, [msgspec.structs.replace(new_grade(each), signs=(SIGN,)) for each in made])
-        store.observed.save(
+        ObservedVersions(store).save(
             [version(tmp_path, "a" * 32, now - 90 * HOUR), version(tmp_path, "b" * 32, now - 50 * HOUR)]
         )
     return tmp_path

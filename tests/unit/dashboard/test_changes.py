@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from grader_daemon.api.setup import Setup
 from grader_daemon.domain.installed import InstalledKind, ObservedVersion
 from grader_daemon.domain.setup_changes import SetupChanges
 from grader_daemon.pipeline.saving import save_grades
+from grader_daemon.skills.agent_setup import Setup
+from grader_daemon.skills.store import ObservedVersions
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import Clock
 from tests.strategies import NOW, grade, new_grade
@@ -60,7 +61,7 @@ def edited(tmp_path: Path) -> Edited:
             _version(f"{number:032}", agent, NOW - ago * HOUR) for number, ago in enumerate((_FIRST_LOOK, *hours_ago))
         ]
         with closing(SqliteStore(tmp_path / "grades.db")) as store, store.transaction():
-            store.observed.save(seen)
+            ObservedVersions(store).save(seen)
 
     return noted
 

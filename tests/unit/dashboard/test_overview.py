@@ -17,6 +17,7 @@ from grader_daemon.domain.insight import IssueRow
 from grader_daemon.domain.installed import InstalledKind, ObservedVersion
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.pipeline.saving import save_grades
+from grader_daemon.skills.store import ObservedVersions
 from grader_daemon.storage.lock import DaemonLock
 from grader_daemon.storage.sqlite.issues import Issues
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -145,7 +146,7 @@ def _edit_files_and_open_alerts(tmp_path: Path, *, edited: Sequence[int], opened
         for days in (60, *edited)
     ]
     with closing(SqliteStore(tmp_path / "grades.db")) as store, store.transaction():
-        store.observed.save(seen)
+        ObservedVersions(store).save(seen)
         for days in opened:
             store.alerts.add(alert(began_at=NOW - timedelta(days=days), opened_at=NOW - timedelta(days=days)))
 

@@ -31,7 +31,6 @@ from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.setup_changes import SetupKind
 from grader_daemon.errors import ConfigurationError, GraderError, StoreError
 from grader_daemon.jobs import degradation
-from grader_daemon.jobs.change_effects import changes_between
 from grader_daemon.jobs.degradation import DegradationWatch
 from grader_daemon.log.events import sentence
 from grader_daemon.pipeline.labels import add_feedback
@@ -39,6 +38,7 @@ from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.reports.phrasing import alert_cause, alert_lines, alert_title
 from grader_daemon.reports.safe_text import plain
 from grader_daemon.rules import load_rules
+from grader_daemon.skills.read_changes import changes_between
 from grader_daemon.storage.records import Position
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.examples import about

@@ -17,11 +17,11 @@ from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.rollup import ESTIMATORS, Dimension, Sums
 from grader_daemon.domain.verdict import VerdictBy
-from grader_daemon.jobs.change_effects import setup_changes
 from grader_daemon.jobs.weekly import WeeklyReports
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.reports.numbers import REPORTED
 from grader_daemon.routing.choice import Router
+from grader_daemon.skills.read_changes import setup_changes
 from grader_daemon.storage.sqlite.database import IN_MEMORY
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import grade, new_grade

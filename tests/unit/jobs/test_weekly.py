@@ -29,11 +29,11 @@ from grader_daemon.domain.insight import Coverage, WeeklyReport
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.domain.verdict import VerdictBy
-from grader_daemon.jobs.change_effects import setup_changes
 from grader_daemon.jobs.weekly import ReportJob, WeeklyReports
 from grader_daemon.pipeline.labels import add_feedback
 from grader_daemon.pipeline.saving import retract, save_grades
 from grader_daemon.reports.document import read_report
+from grader_daemon.skills.read_changes import setup_changes
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.examples import about, steps
 from tests.feedback_examples import said

@@ -21,7 +21,7 @@ from grader_daemon.domain.claims import Support
 from grader_daemon.domain.early import EarlyCount
 from grader_daemon.domain.feedback import FeedbackSource, Said
 from grader_daemon.domain.grade import Grade
-from grader_daemon.domain.installed import InstalledKind, ObservedVersion, SkillHow, SkillUse
+from grader_daemon.domain.installed import SkillHow, SkillUse
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.routing import FinishedSession
@@ -97,7 +97,6 @@ def seen(store: SqliteStore) -> object:
         [store.last_grade(live=live) for live in (False, True)],
         store.live_lags(),
         [(change.kind, change.subject) for change in store.changes.after(0, 99)],
-        store.observed.versions(),
     )
 
 
@@ -543,78 +542,6 @@ def test_children_are_found_by_their_parent(store: SqliteStore) -> None:
     assert [one.grade.session_id for one in store.grades.children("parent", 9)] == ["a", "b"]
     assert len(store.grades.children("parent", 1)) == 1
     assert store.grades.children("a", 9) == []
-
-
-# -- versions of skills and configuration files ------------------------------------------------------------------------
-
-
-def version(path: str = "/skills/a", digest: str = "d", *, at: datetime = NOW) -> ObservedVersion:
-    return ObservedVersion(
-        kind=InstalledKind.SKILL,
-        name="a",
-        agent=None,
-        path=path,
-        digest=digest,
-        bytes=3,
-        written_at=NOW - HOUR,
-        first_seen=at,
-        last_seen=at,
-    )
-
-
-def keep(store: SqliteStore, *versions: ObservedVersion) -> None:
-    with store.transaction():
-        store.observed.save(versions)
-
-
-def test_versions_come_back_in_the_order_in_which_they_came(store: SqliteStore) -> None:
-    made = [version("/b", at=NOW + HOUR), version("/c"), version("/a")]
-    keep(store, *made)
-    assert store.observed.versions() == [made[2], made[1], made[0]]
-
-
-def test_a_version_that_is_kept_is_only_seen_again(store: SqliteStore) -> None:
-    keep(store, version(digest="first"))
-    keep(store, replace(version(digest="other"), last_seen=NOW + HOUR))
-    assert store.observed.versions() == [replace(version(digest="first"), last_seen=NOW + HOUR)]
-
-
-def test_a_version_that_is_gone_is_kept_as_such(store: SqliteStore) -> None:
-    gone = replace(version(), gone_at=NOW + HOUR)
-    keep(store, version())
-    keep(store, gone)
-    assert store.observed.versions() == [gone]
-    keep(store, version(at=NOW + 2 * HOUR))
-    assert store.observed.versions() == [gone, version(at=NOW + 2 * HOUR)]
-
-
-def test_versions_since_a_moment_are_those_that_were_there_then(store: SqliteStore) -> None:
-    over, there = version("/over"), replace(version("/there"), last_seen=NOW + HOUR)
-    keep(store, over, there)
-    assert store.observed.versions(NOW + HOUR) == [there]
-
-
-def test_of_one_path_the_newest_versions_stay(store: SqliteStore) -> None:
-    keep(store, *[version("/a", at=NOW + hours * HOUR) for hours in range(3)], version("/b"))
-    with store.transaction():
-        store.observed.forget("/a", keep=2)
-        store.observed.forget("/b", keep=2)
-    assert [(each.path, each.first_seen) for each in store.observed.versions()] == [
-        ("/b", NOW),
-        ("/a", NOW + HOUR),
-        ("/a", NOW + 2 * HOUR),
-    ]
-
-
-def test_versions_of_a_unit_of_work_that_fails_are_not_kept(store: SqliteStore) -> None:
-    def fail() -> None:
-        with store.transaction():
-            store.observed.save([version()])
-            raise StoreError("no")
-
-    with pytest.raises(StoreError):
-        fail()
-    assert store.observed.versions() == []
 
 
 # -- the same request in other sessions ------------------------------------------------------------------------------

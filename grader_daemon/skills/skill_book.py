@@ -17,12 +17,13 @@ from grader_daemon.domain.routing import MOST_SESSIONS, WINDOW_DAYS, FinishedSes
 from grader_daemon.domain.setup_changes import SetupKind
 from grader_daemon.domain.skills import Lesson, SkillAdvice, SkillDetail, SkillReason, Skills
 from grader_daemon.errors import NotFoundError
-from grader_daemon.installed.places import Installed
-from grader_daemon.jobs.change_effects import setup_changes
 from grader_daemon.patterns.issues import steps_of
-from grader_daemon.patterns.skill_records import compared_with_others, fitting_skills, lesson_step, skill_records
 from grader_daemon.patterns.votes import comparable_value, fairly_judged
 from grader_daemon.pipeline.labels import labels
+from grader_daemon.skills.places import Installed
+from grader_daemon.skills.read_changes import setup_changes
+from grader_daemon.skills.skill_records import compared_with_others, fitting_skills, lesson_step, skill_records
+from grader_daemon.skills.store import ObservedVersions
 from grader_daemon.storage.sqlite.store import SqliteStore
 
 _MOST_ISSUES: Final = 50
@@ -38,13 +39,14 @@ class SkillBook:
 
     def __init__(self, store: SqliteStore, installed: Installed, task_types: TaskTypes) -> None:
         self._store = store
+        self._observed = ObservedVersions(store)
         self._installed = installed
         self._task_types = task_types
 
     def skills(self, now: datetime) -> Skills:
         """Return all skills, the most used first."""
         tasks = self._tasks(now)
-        records = skill_records(self._installed.skills(), self._store.observed.versions(), tasks)
+        records = skill_records(self._installed.skills(), self._observed.versions(), tasks)
         return Skills(tasks=len(tasks), skills=tuple(records))
 
     def skill(self, name: str, now: datetime) -> SkillDetail:
@@ -53,7 +55,7 @@ class SkillBook:
         Raises:
             NotFoundError: none of this name lies there or was used.
         """
-        observed = self._store.observed.versions()
+        observed = self._observed.versions()
         records = skill_records(self._installed.skills(), observed, self._tasks(now))
         record = next((each for each in records if each.name == name), None)
         if record is None:

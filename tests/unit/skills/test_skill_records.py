@@ -11,7 +11,7 @@ from grader_daemon.domain.insight import StepCount
 from grader_daemon.domain.installed import InstalledKind, InstalledSkill, ObservedVersion, SkillHow, SkillUse
 from grader_daemon.domain.routing import FinishedSession
 from grader_daemon.domain.skills import FittingSkill, SkillRecord
-from grader_daemon.patterns.skill_records import compared_with_others, fitting_skills, lesson_step, skill_records
+from grader_daemon.skills.skill_records import compared_with_others, fitting_skills, lesson_step, skill_records
 from tests.routed import finished, several
 from tests.strategies import NOW
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from grader_daemon.domain.installed import MOST_VERSIONS, InstalledKind, ObservedVersion
 from grader_daemon.domain.routing import FinishedSession
 from grader_daemon.domain.setup_changes import SetupKind, Unsteady
-from grader_daemon.patterns.takeovers import file_changes, shown_changes, takeovers, unsteady
+from grader_daemon.skills.takeovers import file_changes, shown_changes, takeovers, unsteady
 from tests.routed import finished
 from tests.strategies import NOW
 

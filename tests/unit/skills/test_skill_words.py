@@ -12,7 +12,7 @@ from grader_daemon.domain.insight import StepCount
 from grader_daemon.domain.installed import InstalledSkill
 from grader_daemon.domain.skills import FittingSkill, Lesson, SkillAdvice, SkillReason
 from grader_daemon.reports.safe_text import plain
-from grader_daemon.reports.skill_words import advice_lines, need_words, skill_draft
+from grader_daemon.skills.skill_words import advice_lines, need_words, skill_draft
 
 
 def lesson(tool: str | None = "terminal", command: str | None = "pytest", *, step: str = "pip install") -> Lesson:

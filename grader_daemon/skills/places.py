@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
+from grader_daemon.bootstrap import roots_of
 from grader_daemon.domain.installed import InstalledKind, InstalledSkill
 from grader_daemon.domain.unit import shown_path
-from grader_daemon.installed.content import MADE_BY_RUNNING, read_beginning
-from grader_daemon.installed.front_matter import MOST_BYTES, FrontMatter, read_front_matter
+from grader_daemon.settings import Settings
+from grader_daemon.skills.content import MADE_BY_RUNNING, read_beginning
+from grader_daemon.skills.front_matter import MOST_BYTES, FrontMatter, read_front_matter
 
 SKILL_FILE: Final = "SKILL.md"
 _CONFIGURATION: Final[Mapping[str, tuple[str, ...]]] = {
@@ -49,6 +51,12 @@ class Installed:
         below_homes = {os.path.join(home, "skills"): agent for agent, home in self._homes}
         self._skill_roots: dict[str, str | None] = {**dict.fromkeys(skill_roots), **below_homes}
         self._asked_for = frozenset(skill_roots)
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """Return what the agents whose sessions are graded have installed, and are set up with."""
+        roots = {str(name): roots_of(settings, name) for name in settings.sources}
+        return cls(roots, skill_roots=[str(root) for root in settings.skill_roots])
 
     def places(self) -> Iterator[Place]:
         """Yield every skill and configuration file that is there; what cannot be entered is passed over."""

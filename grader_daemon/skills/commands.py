@@ -14,7 +14,7 @@ from grader_daemon.errors import InputError
 from grader_daemon.reports.effect_words import effect_lines, effect_title
 from grader_daemon.reports.numbers import COMPLETION, count, estimate_words
 from grader_daemon.reports.safe_text import plain
-from grader_daemon.reports.skill_words import advice_lines, need_words, skill_draft
+from grader_daemon.skills.skill_words import advice_lines, need_words, skill_draft
 
 _SHORT_DIGEST = 8
 

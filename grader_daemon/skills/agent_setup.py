@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Final
 
-from grader_daemon import bootstrap
 from grader_daemon.analysis.user_messages.task_types import TaskTypes
 from grader_daemon.api.context import GraderContext
 from grader_daemon.domain.calendar import beginning, last_days
 from grader_daemon.domain.routing import WINDOW_DAYS
-from grader_daemon.domain.setup_changes import SetupChange, SetupChanges
+from grader_daemon.domain.setup_changes import USUAL_SPAN, SetupChange, SetupChanges
 from grader_daemon.domain.skills import SkillAdvice, SkillDetail, Skills
-from grader_daemon.jobs.change_effects import changes_between, setup_changes
-from grader_daemon.jobs.skill_book import SkillBook
-
-_USUAL: Final = timedelta(days=90)
+from grader_daemon.skills.places import Installed
+from grader_daemon.skills.read_changes import changes_between, setup_changes
+from grader_daemon.skills.skill_book import SkillBook
 
 
 class Setup:
@@ -24,7 +21,7 @@ class Setup:
     def __init__(self, context: GraderContext) -> None:
         self._context = context
 
-    def changes(self, since: timedelta | datetime = _USUAL) -> SetupChanges:
+    def changes(self, since: timedelta | datetime = USUAL_SPAN) -> SetupChanges:
         """Return what changed since then, the newest first, and how work went before and since.
 
         Args:
@@ -34,7 +31,7 @@ class Setup:
         begin = beginning(since, now, self._context.settings.zone)
         return setup_changes(self._context.store, begin, now)
 
-    def changes_alone(self, since: timedelta | datetime = _USUAL) -> list[SetupChange]:
+    def changes_alone(self, since: timedelta | datetime = USUAL_SPAN) -> list[SetupChange]:
         """Return what changed since then, in order, without how work went, which takes longer.
 
         Args:
@@ -67,5 +64,5 @@ class Setup:
 
     @property
     def _book(self) -> SkillBook:
-        installed = bootstrap.make_installed(self._context.settings)
+        installed = Installed.of(self._context.settings)
         return SkillBook(self._context.store, installed, TaskTypes(self._context.rules.task_types))

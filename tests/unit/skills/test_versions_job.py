@@ -9,10 +9,11 @@ from msgspec.structs import replace
 
 from grader_daemon.domain.installed import InstalledKind, ObservedVersion
 from grader_daemon.errors import StoreError
-from grader_daemon.installed import content
-from grader_daemon.installed.places import Installed
-from grader_daemon.jobs.versions import VersionsJob
-from grader_daemon.patterns.takeovers import file_changes
+from grader_daemon.skills import content
+from grader_daemon.skills.places import Installed
+from grader_daemon.skills.store import ObservedVersions
+from grader_daemon.skills.takeovers import file_changes
+from grader_daemon.skills.versions_job import VersionsJob
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import NOW
 
@@ -46,13 +47,13 @@ def job(store: SqliteStore, home: Path) -> VersionsJob:
 
 
 def spans(store: SqliteStore) -> list[tuple[datetime, datetime]]:
-    return [(each.first_seen, each.last_seen) for each in store.observed.versions()]
+    return [(each.first_seen, each.last_seen) for each in ObservedVersions(store).versions()]
 
 
 def test_the_first_look_notes_what_is_there(job: VersionsJob, store: SqliteStore, home: Path) -> None:
     (home / "config.yaml").write_text("model: x")
     assert job.run(NOW)
-    config, skill = store.observed.versions()
+    config, skill = ObservedVersions(store).versions()
     assert (config.kind, config.name, config.bytes) == (InstalledKind.CONFIGURATION, "config.yaml", 8)
     assert (skill.kind, skill.name, skill.agent) == (InstalledKind.SKILL, "deploy", "hermes")
     assert skill.path == str(home / "skills" / "deploy")
@@ -62,7 +63,7 @@ def test_an_edit_is_a_version_of_its_own(job: VersionsJob, store: SqliteStore, h
     job.run(NOW)
     write(skill_file(home), "two")
     assert job.run(NOW + MINUTE)
-    before, after = store.observed.versions()
+    before, after = ObservedVersions(store).versions()
     assert before.digest != after.digest
     assert (before.first_seen, after.first_seen) == (NOW, NOW + MINUTE)
 
@@ -78,7 +79,7 @@ def test_a_version_that_returns_is_a_row_of_its_own(job: VersionsJob, store: Sql
     for minute, text in enumerate(("one", "two", "one")):
         write(skill_file(home), text)
         job.run(NOW + minute * MINUTE)
-    first, _, third = store.observed.versions()
+    first, _, third = ObservedVersions(store).versions()
     assert first.digest == third.digest
 
 
@@ -92,7 +93,7 @@ def test_what_is_removed_and_comes_back_the_same_leaves_both(
     assert not job.run(NOW + 3 * MINUTE)
     aside.rename(home / "skills" / "deploy")
     assert job.run(NOW + 9 * MINUTE)
-    before, after = store.observed.versions()
+    before, after = ObservedVersions(store).versions()
     assert (before.gone_at, before.last_seen, after.gone_at) == (NOW + MINUTE, NOW, None)
     assert (before.digest, after.first_seen) == (after.digest, NOW + 9 * MINUTE)
     removed, added = file_changes([before, after])
@@ -159,7 +160,7 @@ def test_what_could_not_be_kept_is_noted_the_next_time(job: VersionsJob, store: 
     with store.transaction(), pytest.raises(StoreError):
         job.run(NOW + MINUTE)  # inside another unit of work, where it may not begin one
     assert job.run(NOW + MINUTE)
-    assert [each.first_seen for each in store.observed.versions()] == [NOW, NOW + MINUTE]
+    assert [each.first_seen for each in ObservedVersions(store).versions()] == [NOW, NOW + MINUTE]
 
 
 def test_a_file_that_is_rewritten_all_the_time_does_not_fill_the_database(
@@ -167,10 +168,10 @@ def test_a_file_that_is_rewritten_all_the_time_does_not_fill_the_database(
 ) -> None:
     made = _first(job, store)
     with store.transaction():
-        store.observed.save([_again(made, minute) for minute in range(1, 300)])
+        ObservedVersions(store).save([_again(made, minute) for minute in range(1, 300)])
     write(skill_file(home), "two")
     job.run(NOW + HOUR * 10)
-    kept = store.observed.versions()
+    kept = ObservedVersions(store).versions()
     assert len(kept) == 200
     changes = file_changes([replace(kept[0], path="/other", first_seen=NOW - HOUR), *kept])
     assert len(changes) == 199
@@ -179,7 +180,7 @@ def test_a_file_that_is_rewritten_all_the_time_does_not_fill_the_database(
 
 def _first(job: VersionsJob, store: SqliteStore) -> ObservedVersion:
     job.run(NOW)
-    [made] = store.observed.versions()
+    [made] = ObservedVersions(store).versions()
     return made
 
 
@@ -195,5 +196,5 @@ def _again(version: ObservedVersion, minute: int) -> ObservedVersion:
 def test_a_time_that_no_calendar_has_is_told_as_now(job: VersionsJob, store: SqliteStore, home: Path) -> None:
     os.utime(skill_file(home), ns=(0, -(2**62)))
     assert job.run(NOW)
-    [version] = store.observed.versions()
+    [version] = ObservedVersions(store).versions()
     assert version.written_at <= NOW

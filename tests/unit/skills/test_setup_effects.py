@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from grader_daemon.domain.routing import FinishedSession
 from grader_daemon.domain.setup_changes import SetupChange, SetupEffect, SetupKind
-from grader_daemon.patterns.setup_effects import compared, effects
+from grader_daemon.skills.setup_effects import compared, effects
 from tests.routed import finished, several
 from tests.strategies import NOW
 

@@ -11,10 +11,11 @@ from grader_daemon.domain.calendar import beginning
 from grader_daemon.domain.routing import MOST_SESSIONS, FinishedSession
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.setup_changes import WINDOW, SetupChange, SetupChanges, SetupEffect
-from grader_daemon.patterns.setup_effects import effects
-from grader_daemon.patterns.takeovers import SHOWN, file_changes, shown_changes, unsteady
 from grader_daemon.patterns.votes import comparable_value, fairly_judged, nearly_all_judged
 from grader_daemon.pipeline.labels import labels
+from grader_daemon.skills.setup_effects import effects
+from grader_daemon.skills.store import ObservedVersions
+from grader_daemon.skills.takeovers import SHOWN, file_changes, shown_changes, unsteady
 from grader_daemon.storage.sqlite.store import SqliteStore
 
 
@@ -56,7 +57,7 @@ def _sessions(store: SqliteStore, since: datetime, until: datetime, kind: Sessio
 
 
 def _of_tasks(store: SqliteStore, sessions: list[FinishedSession]) -> list[SetupChange]:
-    return [*shown_changes(sessions), *file_changes(store.observed.versions())]
+    return [*shown_changes(sessions), *file_changes(ObservedVersions(store).versions())]
 
 
 def _of_runs(runs: list[FinishedSession]) -> list[SetupChange]:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from grader_daemon.domain.installed import InstalledKind, InstalledSkill
-from grader_daemon.installed.places import Installed, is_gone, name_of
+from grader_daemon.skills.places import Installed, is_gone, name_of
 
 
 def write_skill(folder: Path, name: str, description: str = "Does it.") -> Path:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from grader_daemon.installed.content import MOST_FILE_BYTES, MOST_FILES, digest_of, parts_of, read_beginning
+from grader_daemon.skills.content import MOST_FILE_BYTES, MOST_FILES, digest_of, parts_of, read_beginning
 
 
 def digest(path: Path) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -11,8 +11,11 @@ from msgspec.structs import replace
 
 from grader_daemon.domain.installed import MOST_VERSIONS, ObservedVersion
 from grader_daemon.domain.unit import shown_path
-from grader_daemon.installed.content import Part, digest_of, parts_of
-from grader_daemon.installed.places import Installed, Place, is_gone, name_of
+from grader_daemon.jobs import Job
+from grader_daemon.settings import Settings
+from grader_daemon.skills.content import Part, digest_of, parts_of
+from grader_daemon.skills.places import Installed, Place, is_gone, name_of
+from grader_daemon.skills.store import ObservedVersions
 from grader_daemon.storage.sqlite.store import SqliteStore
 
 _AT_MOST_EVERY: Final = timedelta(minutes=1)
@@ -28,6 +31,7 @@ class VersionsJob:
 
     def __init__(self, store: SqliteStore, installed: Installed) -> None:
         self._store = store
+        self._observed = ObservedVersions(store)
         self._installed = installed
         self._digests: dict[str, tuple[tuple[Part, ...], str]] = {}
         self._newest: dict[str, ObservedVersion] | None = None
@@ -53,7 +57,7 @@ class VersionsJob:
 
     def _news(self, now: datetime) -> Iterator[ObservedVersion]:
         if self._newest is None:
-            self._newest = {version.path: version for version in self._store.observed.versions()}
+            self._newest = {version.path: version for version in self._observed.versions()}
         seen: set[str] = set()
         for place in self._installed.places():
             shown = shown_path(place.path)
@@ -94,10 +98,20 @@ class VersionsJob:
 
     def _keep(self, noted: list[ObservedVersion]) -> None:
         with self._store.transaction():
-            self._store.observed.save(noted)
+            self._observed.save(noted)
             for version in noted:
-                self._store.observed.forget(version.path, keep=MOST_VERSIONS)
+                self._observed.forget(version.path, keep=MOST_VERSIONS)
         self._newest = {**(self._newest or {}), **{version.path: version for version in noted}}
+
+
+def versions_jobs(
+    settings: Settings,
+    store: SqliteStore,
+    *,
+    is_settled: Callable[[], bool],  # noqa: ARG001  as jobs of all wings are made
+) -> list[Job]:
+    """Return the job, which waits for nothing."""
+    return [VersionsJob(store, Installed.of(settings))]
 
 
 def _version(place: Place, parts: tuple[Part, ...], *, digest: str, now: datetime) -> ObservedVersion:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.installed.front_matter import FrontMatter, read_front_matter
+from grader_daemon.skills.front_matter import FrontMatter, read_front_matter
 
 
 def matter(*lines: str) -> FrontMatter:
