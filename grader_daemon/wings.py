@@ -5,7 +5,8 @@ The core imports no wing, and no wing another. What a wing is asked for stands h
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
@@ -118,9 +119,13 @@ def part(name: str) -> Any:
     return next(given(wing.name, wing.parts[name]) for wing in WINGS if name in wing.parts)
 
 
-def checks() -> dict[str, Any]:
-    """Import the checks of `doctor` that wings give, by their names."""
-    return {name: given(wing.name, where) for wing in WINGS for name, where in wing.checks.items()}
+def checks() -> dict[str, Callable[[Any], Any]]:
+    """Return the checks of `doctor` that wings give, by their names; each is imported when it is made."""
+    return {name: partial(_made, wing.name, where) for wing in WINGS for name, where in wing.checks.items()}
+
+
+def _made(wing: str, check: str, context: Any) -> Any:
+    return given(wing, check)(context)
 
 
 def commands_below(group: str) -> Iterator[tuple[str, Any]]:
