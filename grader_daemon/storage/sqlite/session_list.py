@@ -64,7 +64,10 @@ _VALUES = {
     "request": "d.request",
     **{
         name: f"d.{name}"
-        for name in ("agent_version", "system_prompt_digest", "tools_digest", "skills", "early_errors")
+        for name in (
+            *("agent_version", "system_prompt_digest", "tools_digest", "skills", "early_errors"),
+            *("ending", "standing"),
+        )
     },
     **{support.value: _claims(support) for support in Support},
 }
@@ -89,7 +92,7 @@ _SORTED_BY: Final = {
 }
 _EQUAL: Final = (
     *("state", "task_type", "agent", "model", "platform", "project", "kind", "host"),
-    *("completed", "unsure", "verdict_by"),
+    *("completed", "unsure", "verdict_by", "ending", "standing"),
 )
 _INDEXED: Final = {
     ("state", SessionState.OPEN): "l.state = 'open'",
