@@ -16,11 +16,11 @@ from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.reports.money import tokens_words, usd_words
 from grader_daemon.reports.numbers import count
-from grader_daemon.reports.sessions import agent_words, borne_out
+from grader_daemon.reports.sessions import agent_words, borne_out, standing_words
 from grader_daemon.reports.verdicts import brief_verdict
 
 MAY_DROP: Final = (
-    *("tokens", "project", "claims", "cost", "model", "quality", "efficiency", "failures", "task type"),
+    *("tokens", "project", "claims", "cost", "model", "quality", "efficiency", "failures", "task type", "result"),
     "p(done)",
 )
 """Columns that a narrow terminal does without, the first one first; before all, those that are alike in all rows, also
@@ -47,6 +47,7 @@ def grade_table(grades: Iterable[Grade], *, short_id: Callable[[str], str] = str
         ("session", lambda grade: shown_id(grade.session_id)),
         ("ended", lambda grade: grade.ended_at),
         ("verdict", brief_verdict),
+        ("result", standing_words),
         ("state", lambda grade: grade.state),
         ("p(done)", lambda grade: grade.p_completed),
         ("task type", lambda grade: grade.task_type),
