@@ -18,6 +18,7 @@ from grader_daemon.reports.money import tokens_words, usd_words
 from grader_daemon.reports.numbers import count
 from grader_daemon.reports.sessions import agent_words, borne_out, standing_words
 from grader_daemon.reports.verdicts import brief_verdict
+from grader_daemon.reports.worries import worry_words
 
 MAY_DROP: Final = (
     *("tokens", "project", "claims", "cost", "model", "quality", "efficiency", "failures", "task type", "result"),
@@ -35,8 +36,8 @@ _KINDS = {
 _SHOWN_SIGNALS = 8
 
 
-def grade_table(grades: Iterable[Grade], *, short_id: Callable[[str], str] = str) -> None:
-    """Print grades, one a line; verdicts that a person gave are marked.
+def grade_table(grades: Iterable[Grade], *, short_id: Callable[[str], str] = str, with_worry: bool = False) -> None:
+    """Print grades, one a line; verdicts that a person gave are marked; `with_worry`, why each is worth a look.
 
     A terminal is shown what `short_id` makes of ids; what is piped has them whole.
     """
@@ -48,6 +49,7 @@ def grade_table(grades: Iterable[Grade], *, short_id: Callable[[str], str] = str
         ("ended", lambda grade: grade.ended_at),
         ("verdict", brief_verdict),
         ("result", standing_words),
+        *([("why", worry_words)] if with_worry else []),
         ("state", lambda grade: grade.state),
         ("p(done)", lambda grade: grade.p_completed),
         ("task type", lambda grade: grade.task_type),

@@ -23,7 +23,10 @@ PageKey = tuple[float | str, ...]
 
 
 class SortKey(StrEnum):
-    """Keys that sessions can be sorted by; equals by their end, in the same direction."""
+    """Keys that sessions can be sorted by; equals by their end, in the same direction.
+
+    `WORST`: what was not done by proof, then what is the least likely done; last what a person or a reward judged.
+    """
 
     ENDED = "ended"
     PROBABILITY = "probability"
@@ -32,6 +35,7 @@ class SortKey(StrEnum):
     ERRORS = "errors"
     CALLS = "calls"
     COST = "cost"
+    WORST = "worst"
 
 
 class GradeFilter(msgspec.Struct, frozen=True, kw_only=True):

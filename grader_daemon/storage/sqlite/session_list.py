@@ -89,6 +89,10 @@ _SORTED_BY: Final = {
     SortKey.ERRORS: "l.errors",
     SortKey.CALLS: "l.calls",
     SortKey.COST: "l.cost_usd",
+    SortKey.WORST: (
+        "CASE WHEN l.verdict_by IN ('person', 'reward') THEN NULL"
+        " WHEN NOT l.completed AND NOT l.unsure THEN 2.0 ELSE 1.0 - l.p_completed END"
+    ),
 }
 _EQUAL: Final = (
     *("state", "task_type", "agent", "model", "platform", "project", "kind", "host"),
