@@ -204,7 +204,7 @@ def test_an_older_program_says_that_it_must_be_updated(
         connection.execute("INSERT INTO grader.schema_versions (version) VALUES (99)")
     refused = run(host, *command)
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert refused.stderr.endswith("its schema 99 is newer than this program's 4; update grader-daemon\n")
+    assert refused.stderr.endswith("its schema 99 is newer than this program's 5; update grader-daemon\n")
 
 
 def test_a_fleet_of_the_first_schema_is_brought_to_this_one_and_sent_again(
@@ -219,7 +219,7 @@ def test_a_fleet_of_the_first_schema_is_brought_to_this_one_and_sent_again(
         connection.execute("INSERT INTO grader.hosts (host, last_seq, newest_seq) VALUES ('old', 9, 9)")
         connection.execute("INSERT INTO grader.grades (host, session_id, changed_seq) VALUES ('old', 'a', 9)")
     assert "schema 1 is older" in run(home, "fleet", "status", "--url", server.url()).stderr
-    assert run(home, "fleet", "init", "--url", server.url()).stdout.startswith("The fleet's database has schema 4.")
+    assert run(home, "fleet", "init", "--url", server.url()).stdout.startswith("The fleet's database has schema 5.")
     [old] = _hosts(home, run, server).values()
     assert (old["behind"], _counted(server)) == (9, 1)
 
