@@ -13,12 +13,11 @@ import msgspec
 
 from grader_daemon.api.edits import edits_apart
 from grader_daemon.domain.claims import Claim, Support
-from grader_daemon.domain.evidence import ResultStanding
+from grader_daemon.domain.evidence import EVIDENCE_SENTENCES, ResultStanding
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import TOOL, Session, ToolCall, with_tools
 from grader_daemon.domain.text import clean, storable
 from grader_daemon.errors import NotFoundError
-from grader_daemon.grading import CATALOG
 from grader_daemon.redaction import Redactor
 from grader_daemon.storage.records import StoredGrade
 
@@ -223,7 +222,7 @@ def _findings(grade: Grade, redactor: Redactor) -> dict[int, list[Finding]]:
         found[signal.index].append(Finding(FindingKind.PERSON, signal.kind.replace("_", " ")))
     for reason in grade.reasons:
         if reason.score == _STANDING and reason.messages and grade.standing in _BY_CHECK:
-            found[reason.messages[-1]].append(Finding(FindingKind.CHECK, CATALOG[reason.rule]))
+            found[reason.messages[-1]].append(Finding(FindingKind.CHECK, EVIDENCE_SENTENCES[reason.rule]))
     return found
 
 

@@ -75,6 +75,7 @@ def _telling_nothing(grades: Sequence[Grade]) -> list[str]:
     """Return the columns of which all cells are alike for these grades."""
     told = {
         "state": lambda grade: grade.state,
+        "result": standing_words,
         "tokens": tokens_of,
         "cost": lambda grade: grade.cost_usd,
         "agent": agent_words,

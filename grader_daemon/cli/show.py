@@ -5,13 +5,13 @@ from __future__ import annotations
 import click
 
 from grader_daemon.api.documents import session_document, transcript_document
-from grader_daemon.api.explanation import sentences_of
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.api.grades import Child
 from grader_daemon.cli import output
 from grader_daemon.cli.grades import children_words, people_words
 from grader_daemon.cli.options import Whole, json_option, reads
 from grader_daemon.domain.early import EarlyErrors
+from grader_daemon.domain.evidence import EVIDENCE_SENTENCES
 from grader_daemon.domain.feedback import Standing
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.quality import QualityCheck
@@ -135,12 +135,12 @@ def _print(
 
 def _standing(grade: Grade) -> str | None:
     """Return how the result stands, what says so, and in which messages."""
-    name, sentences = standing_words(grade), sentences_of(grade.reasons)
+    name = standing_words(grade)
     said = next((reason for reason in grade.reasons if reason.score == "standing"), None)
     if name is None or said is None:
         return name
     where = "" if not said.messages else f" [{', '.join(map(str, said.messages[-_MOST_MESSAGES:]))}]"
-    return f"{name}: {sentences[said.rule]}{where}"
+    return f"{name}: {EVIDENCE_SENTENCES[said.rule]}{where}"
 
 
 def _cost(grade: Grade, children: list[Child]) -> str:

@@ -7,41 +7,8 @@ from typing import Final
 
 from grader_daemon.domain.analysis import Analysis
 from grader_daemon.domain.claims import Support
-from grader_daemon.domain.evidence import Check, CheckKind, CheckResult, EndingKind, ResultStanding
+from grader_daemon.domain.evidence import Check, CheckResult, EndingKind, ResultStanding
 from grader_daemon.domain.grade import Reason
-
-_ENDINGS: Final = {
-    EndingKind.ANSWERED: "the agent answered",
-    EndingKind.ASKED: "its last message asks the person, who did not answer",
-    EndingKind.HANDED_OVER: "the person was handed over to a human",
-    EndingKind.GAVE_UP: "the answer says that the task could not be done",
-    EndingKind.LIMIT: "a limit cut it short: of output, turns or money",
-    EndingKind.ERROR: "an error cut it short",
-    EndingKind.PERSON: "a person stopped it",
-    EndingKind.PROCESS: "its process ended",
-    EndingKind.LEFT: "it stops in the middle, and nothing says why",
-    EndingKind.NO_ANSWER: "it ended without an answer",
-}
-_STANDINGS: Final = {
-    ResultStanding.CONTRADICTED: "the record shows that something which the answer says was done was not",
-    ResultStanding.CHECK_FAILED: "the last check failed, and nothing was changed after it",
-    ResultStanding.ADMITTED: "the answer says that it is not done, or only in part",
-    ResultStanding.CLAIMED: "the answer says that it is done, and nothing shows it",
-    ResultStanding.NO_CLAIM: "no claim that it is done is recognised in the answer",
-}
-_CHECKS: Final = {
-    CheckKind.TESTS: "tests passed after the last change",
-    CheckKind.BUILD: "a build, a type check or a linter passed after the last change",
-    CheckKind.RUN: "a program that was written ran to its end after the last change",
-    CheckKind.READ_BACK: "what was written last was read again",
-    CheckKind.CONFIRMED: "a service answered that the last change was made",
-}
-SENTENCES: Final = {
-    **{f"ending.{kind}": text for kind, text in _ENDINGS.items()},
-    **{f"standing.{standing}": text for standing, text in _STANDINGS.items()},
-    **{f"standing.checked.{kind}": text for kind, text in _CHECKS.items()},
-}
-"""Meaning of each rule of the ending and the standing."""
 
 _SAYS_DONE: Final = "completion.phrase"
 
