@@ -26,6 +26,7 @@ from grader_daemon.domain.analysis import (
 from grader_daemon.domain.calibration import Calibration, Evidence
 from grader_daemon.domain.claims import Claim, ClaimKind, Support
 from grader_daemon.domain.completion_model import CompletionModel
+from grader_daemon.domain.evidence import EndingKind, ResultStanding
 from grader_daemon.domain.feedback import FeedbackSource, Label
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.identity import Identity
@@ -468,6 +469,8 @@ def grades(draw: st.DrawFn) -> Grade:
         answer_beginning=draw(st.none() | texts),
         last_check=draw(st.none() | texts),
         edited_paths=draw(st.none() | texts),
+        ending=draw(st.none() | st.sampled_from(EndingKind)),
+        standing=draw(st.none() | st.sampled_from(ResultStanding)),
     )
 
 

@@ -7,12 +7,14 @@ from typing import Final
 
 import msgspec
 
+from grader_daemon.analysis.checks import last_check
 from grader_daemon.analysis.claims import Note, verify_claims
+from grader_daemon.analysis.endings import EndingReader
 from grader_daemon.analysis.features import features_of
 from grader_daemon.analysis.features.session_window import window_of
 from grader_daemon.analysis.session_state import is_answer, last_word, read_state
 from grader_daemon.analysis.skills import skills_used
-from grader_daemon.analysis.tool_calls import Purpose, shared_name
+from grader_daemon.analysis.tool_calls import shared_name
 from grader_daemon.analysis.tool_calls.outcomes import OutcomeReader
 from grader_daemon.analysis.user_messages import (
     SignalReader,
@@ -25,7 +27,7 @@ from grader_daemon.analysis.user_messages import (
 )
 from grader_daemon.analysis.walk import MessageWalk
 from grader_daemon.analysis.work_done import work_done
-from grader_daemon.domain.analysis import Analysis, Failure, FailureKind, SessionState, Subcategory
+from grader_daemon.domain.analysis import Analysis, Failure, SessionState
 from grader_daemon.domain.early import EARLY_CALLS
 from grader_daemon.domain.limits import LONGEST_NAME
 from grader_daemon.domain.people import MOST_SIGNALS, PersonSignal, SignalKind
@@ -46,6 +48,7 @@ class Analyzer:
         self._outcomes = OutcomeReader(rules.failures)
         self._task_types = TaskTypes(rules.task_types)
         self._signals = SignalReader(rules.people)
+        self._endings = EndingReader(rules.evidence, rules.people.question_endings)
 
     def without_secrets(self, session: Session) -> Session:
         """Return the session with names that can be kept: of models, programs and folders, and the id of its parent."""
@@ -75,12 +78,17 @@ class Analyzer:
         claims = verify_claims(session, walk.notes, final_index=final_index, redactor=self._redactor)
         signals = _with_undone(self._signals.read(users), session)
         failures = tuple(walk.trail.failures)
-        features = NO_FEATURES
+        features, ending, check, admitted = NO_FEATURES, None, None, False
         if end.state is not SessionState.OPEN:
             word = last_word(session.messages, rules.tail, last_status=walk.last_status, ending=session.ending)
-            features = features_of(
-                window_of(walk.recent, word, request=walk.request, failures=failures, claims=claims, signals=signals)
+            window = window_of(
+                walk.recent, word, request=walk.request, failures=failures, claims=claims, signals=signals
             )
+            features = features_of(window)
+            said = final_answer or window.answer
+            ending = self._endings.read(end, window, walk.notes, said)
+            admitted = self._endings.is_admitted(said)
+            check = last_check(walk.notes, session.messages, failures, reported=session.reported)
         return Analysis(
             state=end.state,
             state_reason=end.reason,
@@ -115,7 +123,9 @@ class Analyzer:
             early_errors=_early_errors(walk.notes, failures),
             cut_short=end.cut_short,
             error_last=bool(failures) and failures[-1].is_error and failures[-1].index == len(session.messages) - 1,
-            check_failed=_check_failed(walk.notes, failures),
+            ending=ending,
+            check=check,
+            admitted=admitted,
             done=work_done(session, walk.notes, request=walk.request, answer=final_answer, redactor=self._redactor),
         )
 
@@ -148,18 +158,6 @@ def _early_errors(notes: Sequence[Note], failures: Sequence[Failure]) -> int | N
         return None
     last = notes[EARLY_CALLS - 1][0]
     return sum(failure.is_error and failure.index <= last for failure in failures)
-
-
-def _check_failed(notes: Sequence[Note], failures: Sequence[Failure]) -> int | None:
-    """Return the message of the last check that failed and was not green later, if nothing was written after it."""
-    failed = [failure.index for failure in failures if _is_failed_check(failure)]
-    if not failed or any(index > failed[-1] and call.effect is Purpose.WRITE for index, call, _ in notes):
-        return None
-    return failed[-1]
-
-
-def _is_failed_check(failure: Failure) -> bool:
-    return failure.kind is FailureKind.HARMFUL and failure.subcategory is Subcategory.CHECK_FAILED
 
 
 def _with_undone(said: tuple[PersonSignal, ...], session: Session) -> tuple[PersonSignal, ...]:

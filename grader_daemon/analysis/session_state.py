@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from grader_daemon.domain.analysis import CallStatus, SessionState
+from grader_daemon.domain.evidence import EndingKind
 from grader_daemon.domain.rules import TailRules
 from grader_daemon.domain.session import ASSISTANT, TOOL, USER, Ending, Message
 
+_FILTERED: Final = "content_filter"
+_STOPPED: Final = "stopped by the agent's machinery"
+
 
 class SessionEnd(NamedTuple):
-    """The state, what decided it, and whether an error, a limit or the end of its process cut the session short."""
+    """The state, what decided it, and whether an error, a limit or the end of its process cut the session short.
+
+    `kind` is how it ended, as far as its last message or the agent's own note says so.
+    """
 
     state: SessionState
     reason: str
+    kind: EndingKind = EndingKind.LEFT
     cut_short: bool = False
 
 
@@ -50,19 +58,20 @@ def read_state(
     """
     told, noted = (ending.state, f" ({ending.reason})") if ending is not None else (None, "")
     if ending is not None and told is SessionState.INTERRUPTED:
-        return SessionEnd(told, ending.reason, cut_short=not ending.by_person)
+        return SessionEnd(told, ending.reason, ending.kind, cut_short=ending.kind is not EndingKind.PERSON)
     if messages and told is not SessionState.OPEN:
         last = messages[-1]
         if last.role == ASSISTANT and not last.tool_calls:
-            cause = _why_cut_short(messages, rules)
-            if cause is None:
-                return SessionEnd(SessionState.COMPLETE, "answered" + noted)
-            stopped = is_stopped(last, rules)
-            return SessionEnd(SessionState.INTERRUPTED, cause + noted, cut_short=not stopped)
+            cut = _cut_of(messages, rules)
+            if cut is None:
+                return SessionEnd(SessionState.COMPLETE, "answered" + noted, EndingKind.ANSWERED)
+            kind, cause = cut
+            by_person = kind is EndingKind.PERSON
+            return SessionEnd(SessionState.INTERRUPTED, cause + noted, kind, cut_short=not by_person)
         if last.role == TOOL and last_status is CallStatus.INTERRUPTED:
-            return SessionEnd(SessionState.INTERRUPTED, "tool call interrupted")
+            return SessionEnd(SessionState.INTERRUPTED, "tool call interrupted", EndingKind.PERSON)
     if told is SessionState.COMPLETE:
-        return SessionEnd(SessionState.INTERRUPTED, "ended without an answer" + noted)
+        return SessionEnd(SessionState.INTERRUPTED, "ended without an answer" + noted, EndingKind.NO_ANSWER)
     if idle:
         return SessionEnd(SessionState.INTERRUPTED, "open and idle" + noted)
     return SessionEnd(SessionState.OPEN, "open" + noted)
@@ -70,7 +79,7 @@ def read_state(
 
 def is_answer(last: Message, rules: TailRules) -> bool:
     """Return whether the last message of an agent holds an answer of its own, be it cut short."""
-    return _why_no_answer(last, rules) is None
+    return _no_answer(last, rules) is None
 
 
 def last_word(
@@ -92,7 +101,7 @@ def last_word(
     if last.tool_calls:
         return LastWord.CALL
     if not is_empty(last, rules):
-        return LastWord.ANSWER if _why_cut_short(messages, rules) is None else LastWord.CUT_SHORT
+        return LastWord.ANSWER if _cut_of(messages, rules) is None else LastWord.CUT_SHORT
     return LastWord.NOTHING
 
 
@@ -106,25 +115,27 @@ def is_stopped(last: Message, rules: TailRules) -> bool:
     return last.finish_reason is None and last.text.strip().startswith(rules.stopped_answers)
 
 
-def _why_cut_short(messages: tuple[Message, ...], rules: TailRules) -> str | None:
+def _cut_of(messages: tuple[Message, ...], rules: TailRules) -> tuple[EndingKind, str] | None:
+    """Return how a session that ends in the agent's message was cut short, and what says so; None if it answered."""
     last = messages[-1]
     if last.finish_reason in rules.interrupted_finish_reasons:
-        return f"finish_reason={last.finish_reason}"
-    no_answer = _why_no_answer(last, rules)
+        kind = EndingKind.ERROR if last.finish_reason == _FILTERED else EndingKind.LIMIT
+        return kind, f"finish_reason={last.finish_reason}"
+    no_answer = _no_answer(last, rules)
     if no_answer is not None:
         return no_answer
     if len(messages) > 1:
         before = messages[-2]
         if before.role == USER and before.text.startswith(rules.iteration_limit_prompts):
-            return "iteration limit"
+            return EndingKind.LIMIT, "iteration limit"
     return None
 
 
-def _why_no_answer(last: Message, rules: TailRules) -> str | None:
+def _no_answer(last: Message, rules: TailRules) -> tuple[EndingKind, str] | None:
     if is_empty(last, rules):
-        return "empty answer"
-    if is_stopped(last, rules) or (
-        last.finish_reason is None and last.text.strip().startswith(rules.interrupted_answers)
-    ):
-        return "stopped by the agent's machinery"
+        return EndingKind.NO_ANSWER, "empty answer"
+    if is_stopped(last, rules):
+        return EndingKind.PERSON, _STOPPED
+    if last.finish_reason is None and last.text.strip().startswith(rules.interrupted_answers):
+        return EndingKind.ERROR, _STOPPED
     return None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 import msgspec
 
 from grader_daemon.api.context import GraderContext
-from grader_daemon.api.grades import GradeFilter, Grades
+from grader_daemon.api.grades import GradeFilter, Grades, SortKey
 from grader_daemon.api.insight import Insight
 from grader_daemon.api.status import Status, read_status
 from grader_daemon.domain.alert import Alert
@@ -17,12 +18,15 @@ from grader_daemon.domain.calibration import GraderChange, Trust
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.fleet_hosts import FleetView
 from grader_daemon.domain.insight import ErrorIssue, IssueState, Patterns
-from grader_daemon.domain.verdict import VerdictCounts
+from grader_daemon.domain.session import SessionKind
+from grader_daemon.domain.verdict import Outcome, VerdictCounts
 from grader_daemon.integrations.machine import has_systemd
 from grader_daemon.pipeline.grader_changes import grader_changes
+from grader_daemon.reports.worries import worry_words
 
 _NEWS: Final = frozenset((IssueState.NEW, IssueState.REGRESSED))
 _OPEN_SHOWN: Final = 200
+_MOST_LOOKS: Final = 3
 _MARKED_DAYS: Final = 28
 
 
@@ -37,15 +41,25 @@ class OpenSessions(msgspec.Struct, frozen=True, kw_only=True):
     in_circles: tuple[str, ...]
 
 
+class Look(msgspec.Struct, frozen=True, kw_only=True):
+    """A session that is worth a look: `why` is the gravest fact about it, in a few words; see `worry_words`."""
+
+    session_id: str
+    task_summary: str | None
+    outcome: Outcome
+    why: str
+
+
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
     """The first look, over the last days up to and with today; None where there is no database yet.
 
     `patterns.overall` has the figures beside the days before, `trust` says how far their verdicts can be trusted, and
     `checked` is the completion rate put right by sessions that people judged; `verdicts` counts the sessions by their
-    verdict, and `unsure_completed` of the unsure are done by the best guess. `grader_changes` says when another
-    grader came into force in these days. `alerts` are those that are open, `worst_error` is the error issue that is
-    new, or back, and has most failures. `has_systemd` says whether a service could run the daemon here, `at` when all
-    of this was so. `fleet` is whose grades these are, if not this machine's.
+    verdict, and `unsure_completed` of the unsure are done by the best guess. `grader_changes` says when another grader
+    came into force in these days. `alerts` are those that are open, `worst_error` is the error issue that is new, or
+    back, and has most failures, `looks` are the finished tasks that most likely failed. `has_systemd` says whether a
+    service could run the daemon here, `at` when all of this was so. `fleet` is whose grades these are, if not this
+    machine's.
     """
 
     status: Status
@@ -58,6 +72,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     alerts: tuple[Alert, ...] = ()
     worst_error: ErrorIssue | None = None
     open_sessions: OpenSessions | None = None
+    looks: tuple[Look, ...] = ()
     has_systemd: bool
     at: datetime
     fleet: FleetView | None = None
@@ -77,6 +92,7 @@ def overview(context: GraderContext, *, days: int = 7) -> Overview:
         seen,
         worst_error=next(iter(insight.error_issues(days=days, states=_NEWS, limit=1)), None),
         open_sessions=_open_sessions(Grades(context), days),
+        looks=tuple(_looks(Grades(context), days)),
     )
 
 
@@ -116,6 +132,17 @@ def main_figures(context: GraderContext, *, days: int = 7) -> Overview:
 def _grader_changes(context: GraderContext, days: int) -> tuple[GraderChange, ...]:
     since = context.now() - timedelta(days=min(days, _MARKED_DAYS))
     return grader_changes(context.store, since=since, zone=context.settings.zone)
+
+
+def _looks(stored: Grades, days: int) -> Iterator[Look]:
+    """Yield the tasks of people that most likely failed, none that was judged or goes on."""
+    which = GradeFilter(sort=SortKey.WORST, kind=SessionKind.MAIN, since=stored.begin_of(days), limit=_MOST_LOOKS)
+    for each in stored.page(which).grades:
+        grade, why = each.grade, worry_words(each.grade)
+        if why is None or grade.state is SessionState.OPEN or not grade.verdict_by.is_automatic:
+            continue
+        if grade.outcome in (Outcome.NOT_DONE, Outcome.UNSURE):
+            yield Look(session_id=grade.session_id, task_summary=grade.task_summary, outcome=grade.outcome, why=why)
 
 
 def _open_sessions(stored: Grades, days: int) -> OpenSessions:

@@ -13,6 +13,7 @@ import msgspec
 
 from grader_daemon.api.edits import edits_apart
 from grader_daemon.domain.claims import Claim, Support
+from grader_daemon.domain.evidence import EVIDENCE_SENTENCES, ResultStanding
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import TOOL, Session, ToolCall, with_tools
 from grader_daemon.domain.text import clean, storable
@@ -20,6 +21,8 @@ from grader_daemon.errors import NotFoundError
 from grader_daemon.redaction import Redactor
 from grader_daemon.storage.records import StoredGrade
 
+_STANDING = "standing"
+_BY_CHECK = frozenset({ResultStanding.CHECKED, ResultStanding.CHECK_FAILED})
 _SAYS = {Support.VERIFIED: "for", Support.CONTRADICTED: "against", Support.UNSUPPORTED: "nothing of"}
 
 
@@ -30,6 +33,7 @@ class FindingKind(StrEnum):
     CLAIM = "claim"
     EVIDENCE = "evidence"
     PERSON = "person"
+    CHECK = "check"
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -216,6 +220,9 @@ def _findings(grade: Grade, redactor: Redactor) -> dict[int, list[Finding]]:
             )
     for signal in grade.signals_from_people:
         found[signal.index].append(Finding(FindingKind.PERSON, signal.kind.replace("_", " ")))
+    for reason in grade.reasons:
+        if reason.score == _STANDING and reason.messages and grade.standing in _BY_CHECK:
+            found[reason.messages[-1]].append(Finding(FindingKind.CHECK, EVIDENCE_SENTENCES[reason.rule]))
     return found
 
 

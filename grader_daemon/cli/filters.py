@@ -64,6 +64,12 @@ _OPTIONS = (
         show_default=True,
         help="By what to sort, the highest first.",
     ),
+    click.option(
+        "--worst",
+        "sort",
+        flag_value=SortKey.WORST.value,
+        help="Those first that most likely failed, each with why; the same as --sort worst.",
+    ),
     click.option("--reverse", is_flag=True, help="The lowest first."),
 )
 

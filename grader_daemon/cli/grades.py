@@ -16,11 +16,12 @@ from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.reports.money import tokens_words, usd_words
 from grader_daemon.reports.numbers import count
-from grader_daemon.reports.sessions import agent_words, borne_out
+from grader_daemon.reports.sessions import agent_words, borne_out, standing_words
 from grader_daemon.reports.verdicts import brief_verdict
+from grader_daemon.reports.worries import worry_words
 
 MAY_DROP: Final = (
-    *("tokens", "project", "claims", "cost", "model", "quality", "efficiency", "failures", "task type"),
+    *("tokens", "project", "claims", "cost", "model", "quality", "efficiency", "failures", "task type", "result"),
     "p(done)",
 )
 """Columns that a narrow terminal does without, the first one first; before all, those that are alike in all rows, also
@@ -35,8 +36,8 @@ _KINDS = {
 _SHOWN_SIGNALS = 8
 
 
-def grade_table(grades: Iterable[Grade], *, short_id: Callable[[str], str] = str) -> None:
-    """Print grades, one a line; verdicts that a person gave are marked.
+def grade_table(grades: Iterable[Grade], *, short_id: Callable[[str], str] = str, with_worry: bool = False) -> None:
+    """Print grades, one a line; verdicts that a person gave are marked; `with_worry`, why each is worth a look.
 
     A terminal is shown what `short_id` makes of ids; what is piped has them whole.
     """
@@ -47,6 +48,8 @@ def grade_table(grades: Iterable[Grade], *, short_id: Callable[[str], str] = str
         ("session", lambda grade: shown_id(grade.session_id)),
         ("ended", lambda grade: grade.ended_at),
         ("verdict", brief_verdict),
+        ("result", standing_words),
+        *([("why", worry_words)] if with_worry else []),
         ("state", lambda grade: grade.state),
         ("p(done)", lambda grade: grade.p_completed),
         ("task type", lambda grade: grade.task_type),
@@ -72,6 +75,7 @@ def _telling_nothing(grades: Sequence[Grade]) -> list[str]:
     """Return the columns of which all cells are alike for these grades."""
     told = {
         "state": lambda grade: grade.state,
+        "result": standing_words,
         "tokens": tokens_of,
         "cost": lambda grade: grade.cost_usd,
         "agent": agent_words,

@@ -7,7 +7,7 @@ import msgspec
 
 from grader_daemon.api.documents import grade_document
 from grader_daemon.api.grader import SelfGrader
-from grader_daemon.api.grades import GradeFilter
+from grader_daemon.api.grades import GradeFilter, SortKey
 from grader_daemon.api.tables import TableForm
 from grader_daemon.cli import output
 from grader_daemon.cli.filters import filter_options
@@ -45,7 +45,8 @@ def command(*, grader: SelfGrader, limit: int, which: GradeFilter, form: str, as
     elif form != "table":
         write_grades(grades, TableForm(form), trust)
     elif grades:
-        grade_table((stored.grade for stored in grades), short_id=grader.grades.short_id)
+        is_by_worst = which.sort is SortKey.WORST
+        grade_table((stored.grade for stored in grades), short_id=grader.grades.short_id, with_worry=is_by_worst)
         if page.next is not None:
             output.line(f"{len(grades):,} shown, there are more: -n.")
     elif which == GradeFilter():

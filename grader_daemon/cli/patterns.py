@@ -26,13 +26,19 @@ from grader_daemon.reports.numbers import (
     scheduled_words,
 )
 
-_WORK = (*(Dimension.TASK_TYPE, Dimension.MODEL, Dimension.PLATFORM, Dimension.PROJECT), Dimension.KIND)
+_WORK = (
+    *(Dimension.ENDING, Dimension.STANDING, Dimension.TASK_TYPE, Dimension.MODEL, Dimension.PLATFORM),
+    *(Dimension.PROJECT, Dimension.KIND),
+)
+_OF_RECORD = frozenset({Dimension.ENDING, Dimension.STANDING})
 _OF_A_FLEET = (Dimension.USER, Dimension.HOST)
 _ONLY_IF_SEVERAL = {Dimension.PROJECT, Dimension.KIND}
 _SHOWN: Final = 5
 _FAILING = (Dimension.TOOL, Dimension.CATEGORY)
 _TITLES = {
     Dimension.AGENT: "agent",
+    Dimension.ENDING: "ending",
+    Dimension.STANDING: "result",
     Dimension.PROJECT: "project",
     Dimension.KIND: "kind",
     Dimension.HOST: "machine",
@@ -123,7 +129,7 @@ def _work_table(dimension: Dimension, groups: tuple[Group, ...], most: int | Non
     _table(
         groups,
         most,
-        (_TITLES[dimension], lambda group: group.name),
+        (_TITLES[dimension], lambda group: group.name if dimension not in _OF_RECORD else group.name.replace("_", " ")),
         ("sessions", lambda group: group.sessions),
         ("before", lambda group: group.sessions_before),
         ("done", lambda group: estimate_words(group.completion.now, COMPLETION)),
@@ -171,7 +177,7 @@ def _failure_table(dimension: Dimension, groups: tuple[Group, ...], most: int | 
     _table(
         groups,
         most,
-        (_TITLES[dimension], lambda group: group.name),
+        (_TITLES[dimension], lambda group: group.name if dimension not in _OF_RECORD else group.name.replace("_", " ")),
         ("sessions", lambda group: group.sessions),
         ("calls", lambda group: group.calls),
         ("failures", lambda group: group.failures),

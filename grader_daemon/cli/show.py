@@ -11,6 +11,7 @@ from grader_daemon.cli import output
 from grader_daemon.cli.grades import children_words, people_words
 from grader_daemon.cli.options import Whole, json_option, reads
 from grader_daemon.domain.early import EarlyErrors
+from grader_daemon.domain.evidence import EVIDENCE_SENTENCES
 from grader_daemon.domain.feedback import Standing
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.quality import QualityCheck
@@ -23,11 +24,15 @@ from grader_daemon.reports.sessions import (
     after_the_last,
     agent_words,
     checked_words,
+    ending_words,
     flag_words,
     gone_words,
     of_five,
     skill_words,
+    standing_words,
 )
+
+_MOST_MESSAGES = 6
 
 
 @click.command("show")
@@ -89,7 +94,9 @@ def _print(
             ("session", grade.session_id),
             ("task", grade.task_summary),
             ("task type", grade.task_type),
-            ("state", f"{grade.state} ({grade.state_reason})"),
+            *([("state", f"{grade.state} ({grade.state_reason})")] if grade.ending is None else []),
+            ("ending", ending_words(grade)),
+            ("result", _standing(grade)),
             ("verdict", output.plain_verdict(grade, said, digest=digest)),
             ("tool efficiency", of_five(grade.efficiency)),
             ("response quality", _quality(grade, said, digest)),
@@ -124,6 +131,16 @@ def _print(
     if grade.failures:
         output.line()
         output.failures(grade)
+
+
+def _standing(grade: Grade) -> str | None:
+    """Return how the result stands, what says so, and in which messages."""
+    name = standing_words(grade)
+    said = next((reason for reason in grade.reasons if reason.score == "standing"), None)
+    if name is None or said is None:
+        return name
+    where = "" if not said.messages else f" [{', '.join(map(str, said.messages[-_MOST_MESSAGES:]))}]"
+    return f"{name}: {EVIDENCE_SENTENCES[said.rule]}{where}"
 
 
 def _cost(grade: Grade, children: list[Child]) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
+from textwrap import shorten
 
 import click
 
 from grader_daemon.api.grader import SelfGrader
-from grader_daemon.api.overview import OpenSessions, Overview, overview, summary_document
+from grader_daemon.api.overview import Look, OpenSessions, Overview, overview, summary_document
 from grader_daemon.api.status import Status
 from grader_daemon.cli import output
 from grader_daemon.cli.options import days_option, is_database_named, json_option, reads
@@ -25,6 +26,7 @@ from grader_daemon.reports.verdicts import grader_words, rate_words, shares_word
 
 _SHOWN_ALERTS = 3
 _SHOWN_SESSIONS = 3
+_TASK_CHARACTERS = 80
 
 
 @click.command("summary")
@@ -62,6 +64,8 @@ def _facts(seen: Overview) -> Iterator[tuple[str, str | None]]:
         yield "alert", plain(alert_title(alert))
     if len(seen.alerts) > _SHOWN_ALERTS:
         yield "", f"and {len(seen.alerts) - _SHOWN_ALERTS} more"
+    for at, look in enumerate(seen.looks):
+        yield "" if at else "look first", _look(look)
     yield "new error", "none" if seen.worst_error is None else _error(seen.worst_error)
     if seen.open_sessions is not None and seen.open_sessions.sessions:
         yield "open", _open(seen.open_sessions)
@@ -135,6 +139,11 @@ def _verdicts(seen: Overview) -> Iterator[tuple[str, str]]:
         yield "  grader changed", grader_words(change)
     if seen.trust is not None:
         yield "  trust", f"verdicts by the {seen.trust.by}: {trust_words(seen.trust)}"
+
+
+def _look(look: Look) -> str:
+    asked = clean(look.task_summary or "no request")
+    return f"{clean(look.session_id)}: {look.why}; {shorten(asked, _TASK_CHARACTERS, placeholder='…')}"
 
 
 def _error(issue: ErrorIssue) -> str:

@@ -15,6 +15,7 @@ _COLOURS = {
     FindingKind.CLAIM: "cyan",
     FindingKind.EVIDENCE: "cyan",
     FindingKind.PERSON: "yellow",
+    FindingKind.CHECK: "cyan",
 }
 
 

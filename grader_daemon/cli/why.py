@@ -19,6 +19,7 @@ from grader_daemon.domain.text import clean
 from grader_daemon.reports.sessions import effect_words, feature_words
 
 _TASK = "task_completed"
+_OF_RECORD = frozenset({"ending", "standing"})
 _SHOWN_INDEXES = 6
 
 
@@ -39,7 +40,11 @@ def command(*, session_id: str, grader: SelfGrader, as_json: bool) -> None:
 def _print(explanation: Explanation, said: Standing, trust: Trust) -> None:
     grade = explanation.stored.grade
     output.paragraph(f"{output.cell(grade.session_id)}: ", output.cell(grade.task_summary))
-    told = [reason for reason in grade.reasons if grade.has_scores or (grade.scored and reason.score == _TASK)]
+    told = [
+        reason
+        for reason in grade.reasons
+        if grade.has_scores or reason.score in _OF_RECORD or (grade.scored and reason.score == _TASK)
+    ]
     _print_unexplained(explanation, said, trust, explained={reason.score for reason in told})
     for score, reasons in groupby(told, key=lambda reason: reason.score):
         output.line()
@@ -108,6 +113,8 @@ def _value(explanation: Explanation, said: Standing, trust: Trust, score: str) -
             return output.verdict(grade, trust, said, digest=digest)
         case "response_quality":
             return output.word(grade.response_quality, said.quality, otherwise=grade.automatic_quality, digest=digest)
+        case "ending" | "standing":
+            return output.cell(getattr(grade, score)).replace("_", " ")
         case _:
             return output.cell(getattr(grade, score))
 

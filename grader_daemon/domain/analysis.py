@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from grader_daemon.domain.claims import Claim
+from grader_daemon.domain.evidence import Check, EndingKind
 from grader_daemon.domain.installed import SkillUse
 from grader_daemon.domain.people import PersonSignal
 from grader_daemon.domain.session_features import NO_FEATURES, Features
@@ -170,8 +171,9 @@ class Analysis(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     worded (see `domain.wording`), what timers ask for, too; `features` are what a `CompletionModel` reads; `skills` are
     those that it used, None where sessions of its source do not tell; `early_errors` counts errors among the results of
     its first ten tool calls, None where it made fewer. `cut_short` says that an error, a limit or the end of its
-    process interrupted it, `error_last` that it ends in a tool call that failed; `check_failed` is the message of a
-    check that failed after the last write, None without one. `done` is what another session is told of it.
+    process interrupted it, `error_last` that it ends in a tool call that failed; `check` is the check that says most of
+    the work as it was left, `admitted` says that the answer tells of work that is not done; `ending` is None, and these
+    say nothing, while it is open. `done` is what another session is told of it.
     """
 
     state: SessionState
@@ -205,7 +207,9 @@ class Analysis(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     early_errors: int | None = None
     cut_short: bool = False
     error_last: bool = False
-    check_failed: int | None = None
+    ending: EndingKind | None = None
+    check: Check | None = None
+    admitted: bool = False
     done: WorkDone = WorkDone()
     errors: tuple[Failure, ...] = ()
     """The failures that count as errors, all but probes: picked out here, once for all who ask."""

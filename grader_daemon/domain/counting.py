@@ -92,6 +92,8 @@ class _Work(NamedTuple):
     agent: str
     project: str
     kind: SessionKind
+    ending: str
+    standing: str
     host: str | None
 
     def groups(self) -> tuple[tuple[Dimension, str], ...]:
@@ -104,6 +106,8 @@ class _Work(NamedTuple):
             (Dimension.MODEL, self.model),
             (Dimension.PLATFORM, self.platform),
             (Dimension.AGENT, self.agent),
+            (Dimension.ENDING, self.ending),
+            (Dimension.STANDING, self.standing),
             (Dimension.PROJECT, self.project[-NAME_CHARACTERS:]),  # folders differ at their ends
             (Dimension.TASK_MODEL, task_model(self.task_type, self.model)),
         )
@@ -173,6 +177,8 @@ class Changes:
             grade.agent or UNKNOWN,
             grade.project or UNKNOWN,
             kind,
+            grade.ending or UNKNOWN,
+            grade.standing or UNKNOWN,
             grade.host,
         )
         _add(self._work, work, [*shared, *_call_sums(grade.tool_calls, grade.total_errors), *_spent_sums(grade)], sign)

@@ -9,6 +9,7 @@ import msgspec
 
 from grader_daemon.domain.analysis import Failure, SessionState, ToolUse, errors_of
 from grader_daemon.domain.claims import Claim
+from grader_daemon.domain.evidence import EndingKind, ResultStanding
 from grader_daemon.domain.installed import SkillUse
 from grader_daemon.domain.people import PersonSignal
 from grader_daemon.domain.session import PERSONS, SessionKind
@@ -116,6 +117,8 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         answer_beginning: the first 200 characters of the final answer, one redacted line.
         last_check: the command of the last test run that passed, one redacted line of at most 200 characters.
         edited_paths: up to eight files that editors wrote, a line each, redacted, the last one first.
+        ending: how it ended; None while it is open, and in grades of earlier versions, as is the next.
+        standing: how its result stands by the record.
     """
 
     session_id: str
@@ -188,6 +191,8 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     answer_beginning: str | None = None
     last_check: str | None = None
     edited_paths: str | None = None
+    ending: EndingKind | None = None
+    standing: ResultStanding | None = None
 
     @property
     def unit(self) -> Unit:

@@ -30,6 +30,8 @@ class Dimension(StrEnum):
     PLATFORM = "platform"
     CATEGORY = "category"
     AGENT = "agent"
+    ENDING = "ending"
+    STANDING = "standing"
     PROJECT = "project"
     KIND = "kind"
     HOST = "host"

@@ -156,6 +156,14 @@ class CompletionRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     contradicted_claim_effect: Effect
 
 
+class EvidenceRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Words by which a final answer says that the task is not done, and questions that only end a talk."""
+
+    gave_up_phrases: tuple[str, ...]
+    admitted_phrases: tuple[str, ...]
+    farewell_questions: tuple[str, ...]
+
+
 class ThresholdRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A plain limit for a metric over the last days, on the metric's own scale.
 
@@ -248,4 +256,5 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     efficiency: EfficiencyRules
     quality: QualityRules
     completion: CompletionRules
+    evidence: EvidenceRules
     alerts: AlertRules

@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from grader_daemon.domain.analysis import CallStatus, SessionState
+from grader_daemon.domain.evidence import EndingKind
 from grader_daemon.domain.unit import Unit
 
 USER: Final = "user"
@@ -172,12 +173,12 @@ class Ending(msgspec.Struct, frozen=True, gc=False):
     state: complete: its last turn has ended in order, and what its last messages say decides; interrupted: it ended
         otherwise; open: it goes on, or was killed, which shows when nothing is written for long.
     reason: what says so, as in ``task_complete``.
-    by_person: a person stopped it; else an error, a limit or the end of its process did.
+    kind: how it was interrupted, where it was.
     """
 
     state: SessionState
     reason: str
-    by_person: bool = False
+    kind: EndingKind = EndingKind.ERROR
 
 
 class Session(msgspec.Struct, frozen=True, gc=False, kw_only=True):

@@ -2,10 +2,11 @@
 
 from types import MappingProxyType
 
+from grader_daemon.domain.evidence import EVIDENCE_SENTENCES
 from grader_daemon.grading import completion, scores
 from grader_daemon.grading.grader import Grader
 
 __all__ = ["CATALOG", "Grader"]
 
-CATALOG = MappingProxyType(completion.SENTENCES | scores.SENTENCES)
+CATALOG = MappingProxyType(completion.SENTENCES | scores.SENTENCES | EVIDENCE_SENTENCES)
 """Meaning of each rule id, in a sentence."""

@@ -8,6 +8,7 @@ from typing import Final
 
 from grader_daemon.domain.analysis import Analysis, SessionState
 from grader_daemon.domain.claims import Claim, ClaimKind, Support
+from grader_daemon.domain.evidence import CheckResult, EndingKind
 from grader_daemon.domain.grade import Reason
 from grader_daemon.domain.people import ACCEPTING, OBJECTING, PersonSignal
 from grader_daemon.domain.phrases import Phrases, uncontracted
@@ -27,7 +28,8 @@ SENTENCES: Final = {
     "completion.complaint": "the last that a person let know is a complaint, a correction, giving up or taking back",
     "completion.cut_short": "an error, a limit or the end of its process cut the session short: not done",
     "completion.error_last": "the session ends in a tool call that failed: not done",
-    "completion.check_failed": "the last check failed, and nothing was written after it: not done",
+    "completion.check_failed": "no test of the last run passed, and nothing was written after it: not done",
+    "completion.gave_up": "the final answer says that the task could not be done: not done",
     "completion.interrupted": "an earlier version saw that the session was interrupted, and not by what",
     "completion.left": "a person stopped the session, or it was left in the middle: nobody can know",
     "completion.model": "the model decides, by how likely it finds that the task was completed",
@@ -41,8 +43,10 @@ _TELLING: Final = frozenset({ClaimKind.TESTS_PASSED, ClaimKind.BUG_FIXED})
 27 and 14 % of all of their sources are; of a written file 49 where 41 are.
 """
 
-_PROOFS: Final = frozenset({"completion.cut_short", "completion.error_last", "completion.check_failed", _CONTRADICTED})
-"""Rules that prove by the record that a task was not done: of sessions of known outcome, 97 in 100 were not."""
+_PROOFS: Final = frozenset(
+    {"completion.cut_short", "completion.error_last", "completion.check_failed", "completion.gave_up", _CONTRADICTED}
+)
+"""Rules that prove by the record that a task was not done; how many were not is in `docs/validity.md`."""
 
 _LEFT: Final = frozenset({"completion.left", "completion.interrupted"})
 """The second is of grades of earlier versions, which did not tell who interrupted a session."""
@@ -132,8 +136,11 @@ def shown_by(reasons: Iterable[Reason]) -> Shown:
 def _of_record(analysis: Analysis) -> Iterator[Reason]:
     """Yield what proves that the task was not done, and what leaves it open for ever."""
     is_interrupted = analysis.state is SessionState.INTERRUPTED
-    if analysis.check_failed is not None:
-        yield Reason(_SCORE, "completion.check_failed", None, (analysis.check_failed,))
+    check = analysis.check
+    if check is not None and check.result is CheckResult.ALL_FAILED:
+        yield Reason(_SCORE, "completion.check_failed", None, (check.index,))
+    if analysis.ending is EndingKind.GAVE_UP:
+        yield Reason(_SCORE, "completion.gave_up", None, analysis.answer_indexes)
     if analysis.cut_short:
         yield Reason(_SCORE, "completion.cut_short", None, analysis.answer_indexes)
     elif is_interrupted and analysis.error_last:

@@ -19,13 +19,14 @@ from grader_daemon.domain.session_features import NO_FEATURES
 from grader_daemon.domain.verdict import CompletionPolicy, Decision, VerdictBy, redecided_version
 from grader_daemon.grading.completion import RuleClassifier, shown_by
 from grader_daemon.grading.scores import grade_efficiency, grade_quality, grade_recovery
+from grader_daemon.grading.standing import evidence_of
 
 _BY_MODEL = Reason("task_completed", "completion.model", None)
 _OPEN: Final = SessionState.OPEN
-_JUDGED: Final = frozenset({"errors_recovered", "features"})
-"""Facts that an analysis and a grade both have, and grading decides."""
+_JUDGED: Final = frozenset({"ending", "errors_recovered", "features"})
+"""Names that a grade shares with an analysis or a session, and that grading fills."""
 
-_OF_SESSION: Final = tuple(name for name in Grade.__struct_fields__ if hasattr(Session, name))
+_OF_SESSION: Final = tuple(name for name in Grade.__struct_fields__ if hasattr(Session, name) and name not in _JUDGED)
 _OF_ANALYSIS: Final = tuple(name for name in Grade.__struct_fields__ if hasattr(Analysis, name) and name not in _JUDGED)
 """Facts that a grade takes over as they are, by their names: who adds a fact to both need not touch this room."""
 
@@ -62,6 +63,7 @@ class Grader:
         efficiency, efficiency_reason = grade_efficiency(analysis, self._rules.efficiency)
         quality, quality_reasons = grade_quality(analysis, self._rules.quality)
         recovered, recovery_reason = grade_recovery(analysis)
+        ending, standing, evidence = evidence_of(analysis, completion_reasons, messages=len(session.messages))
         errors = analysis.errors
         ended_at = session.updated_at or written_at
         carried = (*_of_session(session), *_of_analysis(analysis), *_of_usage(total_usage(session.usage)))
@@ -78,7 +80,16 @@ class Grader:
             tools_with_errors=tuple(dict.fromkeys([error.tool for error in errors if error.tool])),
             ended_at=ended_at,
             ended_on=day_of(ended_at, self._zone).isoformat(),
-            reasons=(*completion_reasons, *_of_model(decision), efficiency_reason, *quality_reasons, recovery_reason),
+            reasons=(
+                *completion_reasons,
+                *_of_model(decision),
+                efficiency_reason,
+                *quality_reasons,
+                recovery_reason,
+                *evidence,
+            ),
+            ending=ending,
+            standing=standing,
             rules_version=self.version,
             p_completed=_likely(decision, analysis.state),
             verdict_by=decision.by,

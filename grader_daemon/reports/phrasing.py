@@ -58,6 +58,8 @@ _GROUP_OF = {
     Dimension.PLATFORM: "platform ",
     Dimension.CATEGORY: "error ",
     Dimension.AGENT: "agent ",
+    Dimension.ENDING: "ending ",
+    Dimension.STANDING: "result ",
     Dimension.PROJECT: "project ",
     Dimension.KIND: "sessions of the kind ",
     Dimension.HOST: "machine ",

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from grader_daemon.domain.analysis import FailureKind
+from grader_daemon.domain.analysis import FailureKind, SessionState
 from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.feedback import Feedback
 from grader_daemon.domain.grade import Grade, Reason
@@ -33,6 +33,19 @@ def agent_words(grade: Grade) -> str | None:
 def of_five(score: int | None) -> str | None:
     """Return a score as it is said; None where there is none."""
     return None if score is None else f"{score} of 5"
+
+
+def ending_words(grade: Grade) -> str | None:
+    """Return how a session ended, with why: "answered", "cut by limit: finish_reason=length"; None while it is open."""
+    if grade.ending is None:
+        return None
+    kind = grade.ending.replace("_", " ")
+    return kind if grade.state is SessionState.COMPLETE else f"{kind}: {clean(grade.state_reason)}"
+
+
+def standing_words(grade: Grade) -> str | None:
+    """Return how the result of a session stands, as it is said in a table: "check failed"; None while it is open."""
+    return None if grade.standing is None else grade.standing.replace("_", " ")
 
 
 def after_the_last(grade: Grade) -> str:

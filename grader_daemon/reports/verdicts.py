@@ -24,6 +24,7 @@ _PROVEN: Final = {
     "completion.cut_short": "an error, a limit or the end of its process cut it short",
     "completion.error_last": "it ends in a tool call that failed",
     "completion.check_failed": "the last check failed",
+    "completion.gave_up": "its answer says that it could not be done",
     "completion.contradicted_claim": "the record contradicts what the answer claims",
 }
 """Proofs that a task was not done, by the rule that says so."""

@@ -10,6 +10,7 @@ import msgspec
 
 from grader_daemon.domain.analysis import Category, ErrorSign
 from grader_daemon.domain.claims import Support
+from grader_daemon.domain.evidence import EndingKind, ResultStanding
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.identity import Identity
 from grader_daemon.domain.ledger import BEHIND
@@ -22,7 +23,10 @@ PageKey = tuple[float | str, ...]
 
 
 class SortKey(StrEnum):
-    """Keys that sessions can be sorted by; equals by their end, in the same direction."""
+    """Keys that sessions can be sorted by; equals by their end, in the same direction.
+
+    `WORST`: what was not done by proof, then what is the least likely done; last what a person or a reward judged.
+    """
 
     ENDED = "ended"
     PROBABILITY = "probability"
@@ -31,13 +35,15 @@ class SortKey(StrEnum):
     ERRORS = "errors"
     CALLS = "calls"
     COST = "cost"
+    WORST = "worst"
 
 
 class GradeFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Filter and order of a list of grades.
 
     `since` and `until` (exclusive) are about the end of sessions. `tool` was used, `error` occurred, `claim` says
-    that there is a claim of this support. `host` and `user` are of a fleet. `issue` is a whole fingerprint. `unsure`
+    that there is a claim of this support, `ending` and `standing` how it ended and how its result stands. `host` and
+    `user` are of a fleet. `issue` is a whole fingerprint. `unsure`
     are the sessions of this outcome, `verdict` those of any (see `Outcome`). `text` are words, or beginnings of
     words, of what was asked for; all of them must be there. What is not known, a filter never finds, and sorting puts
     it last; but of the `kind` main are those too whose file does not say. `lowest_first` turns the order about.
@@ -60,6 +66,8 @@ class GradeFilter(msgspec.Struct, frozen=True, kw_only=True):
     unsure: bool | None = None
     verdict: Outcome | None = None
     claim: Support | None = None
+    ending: EndingKind | None = None
+    standing: ResultStanding | None = None
     tool: str | None = None
     error: Category | None = None
     issue: str | None = None

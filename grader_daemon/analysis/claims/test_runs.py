@@ -72,6 +72,11 @@ _ONLY_ASKS = re.compile(
     r"[^;&|\n]{0,200}?\s--(?:collect-only|co|version|help|fixtures|markers|no-run|listTests|list-tests|list|dry-run)\b"
 )
 _MASKED = re.compile(r"\||;")
+_RAN = re.compile(r"\bran (\d{1,6}) tests? in ")
+_RED_OF_RAN = re.compile(
+    r"^failed \((?:(?:failures|errors)=(\d{1,6}))(?:, (?:failures|errors)=(\d{1,6}))?", re.MULTILINE
+)
+"""The two lines that end a run of `unittest`, which counts all tests, and those that failed."""
 
 
 class TestsResult(Enum):
@@ -80,6 +85,13 @@ class TestsResult(Enum):
     PASSED = "passed"
     SOME_FAILED = "some failed"
     NONE_PASSED = "none passed"
+
+
+def _more_ran(low: str) -> bool:
+    """Return whether `unittest` ran more tests than failed."""
+    ran = _RAN.search(low)
+    red = _RED_OF_RAN.search(low) if ran is not None else None
+    return ran is not None and red is not None and int(ran[1]) > sum(int(count or 0) for count in red.groups())
 
 
 def is_test_run(run: ToolRun) -> bool:
@@ -116,7 +128,7 @@ def passed(run: ToolRun) -> TestsResult | None:
     if holds_any(low, _NOT_RUN):
         return None
     lines = low.split("\n")
-    some_passed = any(_GREEN.search(line) for line in lines if holds_any(line, _GREEN_SIGNS))
+    some_passed = any(_GREEN.search(line) for line in lines if holds_any(line, _GREEN_SIGNS)) or _more_ran(low)
     is_red = any(_RED.search(line) for line in lines if holds_any(line, _RED_SIGNS))
     if is_red or (run.worked is False and "assertionerror" in low):
         return TestsResult.NONE_PASSED if (is_red or run.is_code) and not some_passed else TestsResult.SOME_FAILED

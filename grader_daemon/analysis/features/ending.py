@@ -57,12 +57,12 @@ def measure(window: SessionWindow) -> tuple[float, ...]:
     """Return the features of this group, in order."""
     end = window.end
     tail = _tail(window)
-    closed = any(map(_hands_in, window.calls[-3:], window.effects[-3:]))
+    closed = hands_in(window)
     unmade = holds_any(window.answer, _UNMADE)
     at_limit = not _LIMIT_WORDS.isdisjoint(window.answer_words) and holds_any(window.answer_plain, _LIMITS)
     in_work = end in (LastWord.CALL, LastWord.RESULT)
     nothing, cut, by_person = end is LastWord.NOTHING, end is LastWord.CUT_SHORT or at_limit, end is LastWord.PERSON
-    handed_over = _is_handed_over(window, tail)
+    handed_over = is_handed_over(window)
     unanswered = by_person and not handed_over and not is_content(window)
     failed = end is LastWord.RESULT and bool(window.results) and window.results[-1].status is CallStatus.FAILURE
     return (
@@ -89,15 +89,20 @@ def _tail(window: SessionWindow) -> list[bytes]:
     return window.answer_plain[-_LAST_SENTENCES:].split()
 
 
+def hands_in(window: SessionWindow) -> bool:
+    """Return whether one of the last calls hands the work in."""
+    return any(map(_hands_in, window.calls[-3:], window.effects[-3:]))
+
+
 def _hands_in(call: CallView, effect: Purpose) -> bool:
     if effect is Purpose.HAND_IN:
         return True
     return effect is Purpose.RUN and len(call.text) < _SHORT_CALL and holds_any(call.text, _SUBMITS)
 
 
-def _is_handed_over(window: SessionWindow, tail: list[bytes]) -> bool:
+def is_handed_over(window: SessionWindow) -> bool:
     """Return whether the last words, or the last call, hand over to people."""
     if window.tools and holds_any(window.tools[-1].lower(), _TO_HUMANS):
         return True
-    said = window.people_words[-1] if window.end is LastWord.PERSON and window.people_words else tail
+    said = window.people_words[-1] if window.end is LastWord.PERSON and window.people_words else _tail(window)
     return not _HUMANS.isdisjoint(said) and not _HANDING.isdisjoint(said)

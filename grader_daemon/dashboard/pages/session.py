@@ -33,11 +33,13 @@ from grader_daemon.reports.sessions import (
     checked_words,
     claim_words,
     effect_words,
+    ending_words,
     feature_words,
     flag_words,
     gone_words,
     of_five,
     said_words,
+    standing_words,
 )
 from grader_daemon.reports.verdicts import verdict_words
 
@@ -168,6 +170,8 @@ def _words(visit: Visit, stored: StoredGrade) -> dict[str, Any]:
     return {
         "verdict": verdict_words(grade, visit.grader.grades.trust(), said=by_person["completed"]),
         "agent": " ".join(filter(None, (agent_words(grade), grade.agent_version))),
+        "ending": ending_words(grade),
+        "standing": standing_words(grade),
         "efficiency": of_five(grade.efficiency),
         "quality": quality,
         "checked": None if check is None else checked_words(check, when=moment(check.checked_at)),

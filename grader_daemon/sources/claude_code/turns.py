@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 
 from grader_daemon.domain.analysis import SessionState
+from grader_daemon.domain.evidence import EndingKind
 from grader_daemon.domain.session import (
     ASSISTANT,
     TOKEN_NAMES,
@@ -52,6 +53,7 @@ _COMMAND = "<command-message>"
 _COMMAND_NAME = re.compile(r"<command-name>([^<]{1,200})</command-name>")
 _COMMAND_ARGUMENTS = re.compile(r"<command-args>([^<]*+)</command-args>")
 _IN_ORDER = frozenset({"end_turn", "stop_sequence"})
+_AT_LIMIT = frozenset({"max_tokens", "model_context_window_exceeded"})
 _CALLS: Final = "tool_use"
 _WORD = re.compile(r"[a-z_]{1,40}")
 _MOST_TOKENS = 1 << 40
@@ -121,10 +123,12 @@ class Turns:
         if last.role == ASSISTANT and not last.tool_calls and last.finish_reason not in (None, _CALLS):
             in_order = last.finish_reason in _IN_ORDER
             state = SessionState.COMPLETE if in_order else SessionState.INTERRUPTED
-            return Ending(state, f"stop_reason={_word(last.finish_reason)}")
+            kind = EndingKind.LIMIT if last.finish_reason in _AT_LIMIT else EndingKind.ERROR
+            return Ending(state, f"stop_reason={_word(last.finish_reason)}", kind)
         if self._process_ended:
             answered = last.role == ASSISTANT and last.finish_reason is None and not last.tool_calls
-            return Ending(SessionState.COMPLETE if answered else SessionState.INTERRUPTED, "its process ended")
+            state = SessionState.COMPLETE if answered else SessionState.INTERRUPTED
+            return Ending(state, "its process ended", EndingKind.PROCESS)
         if last.role == ASSISTANT and last.finish_reason == _CALLS:
             return Ending(SessionState.OPEN, f"stop_reason={_CALLS}")
         return None
@@ -152,7 +156,7 @@ class Turns:
             self._process_ended = True
             self._cost = None if note.has_unknown_model_cost else note.total_cost_usd
         elif attachment is not None and attachment.type == "max_turns_reached":
-            self._ending = Ending(SessionState.INTERRUPTED, attachment.type)
+            self._ending = Ending(SessionState.INTERRUPTED, attachment.type, EndingKind.LIMIT)
         elif attachment is not None:
             text = _text(attachment.prompt)
             if attachment.command_mode == "prompt":
@@ -207,7 +211,7 @@ class Turns:
                 texts.append(block.text)
         text = "\n".join(texts)
         if texts and texts[-1].startswith(INTERRUPTED):
-            self._ending = Ending(SessionState.INTERRUPTED, "interrupted by a person", by_person=True)
+            self._ending = Ending(SessionState.INTERRUPTED, "interrupted by a person", EndingKind.PERSON)
         elif texts or not any(block.type == "tool_result" for block in blocks):
             self._add_prompt(entry, text, time)
 

@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from grader_daemon.domain.analysis import CallStatus, SessionState
+from grader_daemon.domain.evidence import EndingKind
 from grader_daemon.domain.limits import LONGEST_NAME, Limits
 from grader_daemon.domain.session import (
     ASSISTANT,
@@ -352,10 +353,10 @@ def _ending(turn: shapes.Started | shapes.Completed | shapes.Aborted, *, is_comp
         case shapes.Started():
             return Ending(SessionState.OPEN, "task_started")
         case shapes.Aborted():
-            return Ending(SessionState.INTERRUPTED, "turn_aborted", by_person=True)
+            return Ending(SessionState.INTERRUPTED, "turn_aborted", EndingKind.PERSON)
         case shapes.Completed(error=None, last_agent_message=None) if not is_compacting:
             # All that 0.110 says of a failed call; of a turn that only compacts it is right.
-            return Ending(SessionState.INTERRUPTED, "task_complete without an answer")
+            return Ending(SessionState.INTERRUPTED, "task_complete without an answer", EndingKind.NO_ANSWER)
         case shapes.Completed(error=None):
             return Ending(SessionState.COMPLETE, "task_complete")
         case _:

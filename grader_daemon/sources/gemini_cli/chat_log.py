@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from grader_daemon.domain.analysis import SessionState
+from grader_daemon.domain.evidence import EndingKind
 from grader_daemon.domain.limits import LONGEST_NAME, Limits
 from grader_daemon.domain.session import (
     ASSISTANT,
@@ -115,7 +116,7 @@ class Log:
             messages=tuple(told.messages),
             message_times=tuple(told.times),
             reported=told.reported,
-            ending=Ending(SessionState.INTERRUPTED, "loop detected") if self._looped else None,
+            ending=Ending(SessionState.INTERRUPTED, "loop detected", EndingKind.LIMIT) if self._looped else None,
             taken_back=tuple(told.taken_back),
             model=next((record.model for record in reversed(self._records.values()) if record.model), None),
             project=_name((head.directories or (told.project,))[0]),

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from grader_daemon.domain.analysis import CallStatus, SessionState
+from grader_daemon.domain.evidence import EndingKind
 from grader_daemon.domain.session import (
     TOOL,
     USER,
@@ -230,7 +231,7 @@ def _ending(stored: Stored, messages: Sequence[Message]) -> Ending | None:
         worked = not messages and any(count_of(value) for value in (row.api_call_count, row.input_tokens))
         return Ending(SessionState.OPEN, _NO_MESSAGES) if worked else None
     if not messages:
-        return Ending(SessionState.INTERRUPTED, _NO_MESSAGES)
+        return Ending(SessionState.INTERRUPTED, _NO_MESSAGES, EndingKind.NO_ANSWER)
     reason = name_of(row.end_reason)
     return None if reason is None or reason in AUTOMATIC_ENDS else Ending(SessionState.COMPLETE, reason)
 

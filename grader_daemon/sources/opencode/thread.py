@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from grader_daemon.domain.analysis import SessionState
+from grader_daemon.domain.evidence import EndingKind
 from grader_daemon.domain.session import (
     ASSISTANT,
     TOOL,
@@ -36,6 +37,7 @@ _GOES_ON = frozenset(("tool-calls", "unknown"))
 """Reasons to finish after which OpenCode asks the model again."""
 
 _ABORTED = "MessageAbortedError"
+_TOO_LONG = "MessageOutputLengthError"
 _QUOTE = '"'
 
 
@@ -144,8 +146,9 @@ def _ending(heads: Sequence[Head]) -> Ending | None:
     last = heads[-1]
     if last.error is not None:
         if last.error.name == _ABORTED:
-            return Ending(SessionState.INTERRUPTED, "aborted", by_person=True)
-        return Ending(SessionState.INTERRUPTED, last.error.name or "error")
+            return Ending(SessionState.INTERRUPTED, "aborted", EndingKind.PERSON)
+        kind = EndingKind.LIMIT if last.error.name == _TOO_LONG else EndingKind.ERROR
+        return Ending(SessionState.INTERRUPTED, last.error.name or "error", kind)
     if last.time.completed is None:
         return Ending(SessionState.OPEN, "not completed")
     if last.finish is None or last.finish in _GOES_ON or last.summary is True:

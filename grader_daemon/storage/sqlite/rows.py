@@ -12,6 +12,7 @@ import msgspec
 
 from grader_daemon.domain.analysis import Category, Failure, FailureKind, SessionState, Step, Subcategory, ToolUse
 from grader_daemon.domain.claims import Claim
+from grader_daemon.domain.evidence import EndingKind, ResultStanding
 from grader_daemon.domain.grade import UNKNOWN_FORMAT, Grade, Reason
 from grader_daemon.domain.identity import Identity
 from grader_daemon.domain.installed import SkillUse
@@ -231,6 +232,8 @@ _DETAILS: Final = _Columns(
     Column("answer_beginning"),
     Column("last_check"),
     Column("edited_paths"),
+    Column("ending", None, lambda text: None if text is None else EndingKind(text)),
+    Column("standing", None, lambda text: None if text is None else ResultStanding(text)),
 )
 """What `session_details` holds of a grade."""
 

@@ -64,7 +64,10 @@ _VALUES = {
     "request": "d.request",
     **{
         name: f"d.{name}"
-        for name in ("agent_version", "system_prompt_digest", "tools_digest", "skills", "early_errors")
+        for name in (
+            *("agent_version", "system_prompt_digest", "tools_digest", "skills", "early_errors"),
+            *("ending", "standing"),
+        )
     },
     **{support.value: _claims(support) for support in Support},
 }
@@ -86,10 +89,14 @@ _SORTED_BY: Final = {
     SortKey.ERRORS: "l.errors",
     SortKey.CALLS: "l.calls",
     SortKey.COST: "l.cost_usd",
+    SortKey.WORST: (
+        "CASE WHEN l.verdict_by IN ('person', 'reward') THEN NULL"
+        " WHEN NOT l.completed AND NOT l.unsure THEN 2.0 ELSE 1.0 - l.p_completed END"
+    ),
 }
 _EQUAL: Final = (
     *("state", "task_type", "agent", "model", "platform", "project", "kind", "host"),
-    *("completed", "unsure", "verdict_by"),
+    *("completed", "unsure", "verdict_by", "ending", "standing"),
 )
 _INDEXED: Final = {
     ("state", SessionState.OPEN): "l.state = 'open'",

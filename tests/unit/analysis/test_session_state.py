@@ -5,6 +5,7 @@ import pytest
 
 from grader_daemon.analysis.session_state import LastWord, SessionEnd, last_word, read_state
 from grader_daemon.domain.analysis import CallStatus, SessionState
+from grader_daemon.domain.evidence import EndingKind
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import Ending, Message
 from tests.strategies import WORKED, answer, call, result, rounds, user
@@ -69,7 +70,7 @@ def test_the_last_messages_tell_the_state(messages: tuple[Message, ...], state: 
 def test_an_interrupted_tool_call_at_the_end_interrupts_the_session(rules: Rules) -> None:
     messages = (REQUEST, call("terminal"), result("[Command interrupted]"))
     end = read_state(messages, rules.tail, last_status=CallStatus.INTERRUPTED, idle=False)
-    assert end == SessionEnd(INTERRUPTED, "tool call interrupted")
+    assert end == SessionEnd(INTERRUPTED, "tool call interrupted", EndingKind.PERSON)
 
 
 def test_a_request_after_an_interrupted_call_is_open_again(rules: Rules) -> None:
@@ -97,7 +98,8 @@ def test_the_reason_names_the_finish_reason(rules: Rules) -> None:
 
 
 def test_an_answer_alone_is_complete(rules: Rules) -> None:
-    assert read_state((answer("Hello."),), rules.tail, last_status=None, idle=False) == SessionEnd(COMPLETE, "answered")
+    end = read_state((answer("Hello."),), rules.tail, last_status=None, idle=False)
+    assert end == SessionEnd(COMPLETE, "answered", EndingKind.ANSWERED)
 
 
 @pytest.mark.parametrize(
@@ -140,27 +142,31 @@ NOTED = {state: Ending(state, "task_complete") for state in SessionState}
     ("messages", "noted", "idle", "expected"),
     [
         pytest.param(
-            (REQUEST, answer("It is 4.")), COMPLETE, False, SessionEnd(COMPLETE, "answered (task_complete)"), id="done"
+            (REQUEST, answer("It is 4.")),
+            COMPLETE,
+            False,
+            SessionEnd(COMPLETE, "answered (task_complete)", EndingKind.ANSWERED),
+            id="done",
         ),
         pytest.param(
             (REQUEST, answer("")),
             COMPLETE,
             False,
-            SessionEnd(INTERRUPTED, "empty answer (task_complete)", cut_short=True),
+            SessionEnd(INTERRUPTED, "empty answer (task_complete)", EndingKind.NO_ANSWER, cut_short=True),
             id="empty-answer",
         ),
         pytest.param(
             (REQUEST, *rounds(WORKED)),
             COMPLETE,
             False,
-            SessionEnd(INTERRUPTED, "ended without an answer (task_complete)"),
+            SessionEnd(INTERRUPTED, "ended without an answer (task_complete)", EndingKind.NO_ANSWER),
             id="no-answer",
         ),
         pytest.param(
             (REQUEST, answer("It is 4.")),
             INTERRUPTED,
             False,
-            SessionEnd(INTERRUPTED, "task_complete", cut_short=True),
+            SessionEnd(INTERRUPTED, "task_complete", EndingKind.ERROR, cut_short=True),
             id="aborted",
         ),
         pytest.param(
@@ -174,7 +180,11 @@ NOTED = {state: Ending(state, "task_complete") for state in SessionState}
             id="killed",
         ),
         pytest.param(
-            (), COMPLETE, False, SessionEnd(INTERRUPTED, "ended without an answer (task_complete)"), id="nothing"
+            (),
+            COMPLETE,
+            False,
+            SessionEnd(INTERRUPTED, "ended without an answer (task_complete)", EndingKind.NO_ANSWER),
+            id="nothing",
         ),
     ],
 )
@@ -188,7 +198,7 @@ def test_what_the_agent_notes_of_the_end_decides(
 def test_a_call_interrupted_by_a_person_is_the_reason_although_the_turn_ended(rules: Rules) -> None:
     messages = (REQUEST, call("terminal"), result("aborted by user"))
     state = read_state(messages, rules.tail, last_status=CallStatus.INTERRUPTED, idle=False, ending=NOTED[COMPLETE])
-    assert state == SessionEnd(INTERRUPTED, "tool call interrupted")
+    assert state == SessionEnd(INTERRUPTED, "tool call interrupted", EndingKind.PERSON)
 
 
 @pytest.mark.parametrize(
@@ -201,7 +211,9 @@ def test_a_call_interrupted_by_a_person_is_the_reason_although_the_turn_ended(ru
         pytest.param((REQUEST, *rounds(WORKED)), None, False, id="left-in-the-middle"),
         pytest.param((REQUEST, call("terminal")), None, False, id="left-with-an-open-call"),
         pytest.param((REQUEST, *rounds(WORKED)), Ending(INTERRUPTED, "API error"), True, id="api-error"),
-        pytest.param((REQUEST, *rounds(WORKED)), Ending(INTERRUPTED, "stopped", by_person=True), False, id="stopped"),
+        pytest.param(
+            (REQUEST, *rounds(WORKED)), Ending(INTERRUPTED, "stopped", kind=EndingKind.PERSON), False, id="stopped"
+        ),
     ],
 )
 def test_an_error_or_a_limit_cuts_a_session_short_and_a_person_does_not(

@@ -176,7 +176,7 @@ def test_verdicts_are_told_in_words(capsys: pytest.CaptureFixture[str]) -> None:
 
     heads, *rows, note = capsys.readouterr().out.splitlines()
     place = heads.index("verdict")
-    told = [row[place : heads.index("state")].strip() for row in rows]
+    told = [row[place : heads.index("result")].strip() for row in rows]
     assert told == ["done", "unsure", "unsure", "no answer", "not done*"]
     assert note == "* said by a person"
 
@@ -186,7 +186,9 @@ def test_verdicts_are_told_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     [
         pytest.param(160, [], id="all"),
         pytest.param(
-            100, ["state", "tokens", "cost", "agent", "project", "claims", "model", "quality", "efficiency"], id="some"
+            100,
+            ["state", "result", "tokens", "cost", "agent", "project", "claims", "model", "quality", "efficiency"],
+            id="some",
         ),
     ],
 )

@@ -160,6 +160,17 @@ def test_the_first_look_as_json(home: Path, run: Run) -> None:
     assert document["open_sessions"] == {"sessions": 0, "since": None, "in_circles": []}
 
 
+def test_the_sessions_that_most_likely_failed_are_named_with_why(home: Path, run: Run) -> None:
+    run(home, "label", "failed1", "--completed", "no")
+
+    shown = run(home).stdout
+    looks = json.loads(run(home, "summary", "--json").stdout)["looks"]
+
+    assert [look["session_id"] for look in looks][:2] == ["failed0", "failed2"]
+    assert {look["why"] for look in looks[:2]} <= {"says what is not done", "was asked for again"}
+    assert "failed0: says what is not done; Fix the date parser" in shown
+
+
 @pytest.mark.parametrize("command", [[], ["summary"], ["summary", "--json"]], ids=["alone", "summary", "json"])
 def test_a_database_that_is_named_must_be_there(tmp_path: Path, run: Run, command: list[str]) -> None:
     missing = tmp_path / "no" / "such.db"

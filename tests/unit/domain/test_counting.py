@@ -120,6 +120,8 @@ def test_what_is_not_known_is_a_group_so_that_groups_add_up(
         (Dimension.OVERALL, ""),
         (Dimension.TASK_TYPE, "general"),
         (Dimension.AGENT, "unknown"),
+        (Dimension.ENDING, "unknown"),
+        (Dimension.STANDING, "unknown"),
         (Dimension.PROJECT, "unknown"),
         (Dimension.KIND, "main"),
         (Dimension.TASK_MODEL, f"general × {model or 'unknown'}"),

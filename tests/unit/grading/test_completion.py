@@ -8,6 +8,7 @@ from hypothesis import given
 
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.claims import Claim, ClaimKind, Support
+from grader_daemon.domain.evidence import Check, CheckKind, CheckResult, EndingKind
 from grader_daemon.domain.grade import Reason
 from grader_daemon.domain.people import PersonSignal, SignalKind
 from grader_daemon.domain.rules import Rules
@@ -163,9 +164,24 @@ def test_an_interrupted_session_is_never_completed(
 
 
 def test_a_failed_check_at_the_end_is_proof_whatever_the_answer_says(classifier: RuleClassifier) -> None:
-    completed, reasons = classifier.classify(analysis(final_answer="Done and saved to a.txt", check_failed=4))
+    completed, reasons = classifier.classify(
+        analysis(final_answer="Done and saved to a.txt", check=Check(CheckKind.TESTS, CheckResult.ALL_FAILED, 4))
+    )
     assert not completed
     assert (reasons[-1].rule, reasons[-1].messages) == ("completion.check_failed", (4,))
+    assert shown_by(reasons) is Shown.NOT_DONE
+
+
+def test_a_check_that_failed_in_part_proves_nothing(classifier: RuleClassifier) -> None:
+    found = analysis(final_answer="Done and saved to a.txt", check=Check(CheckKind.TESTS, CheckResult.SOME_FAILED, 4))
+    assert shown_by(classifier.classify(found)[1]) is Shown.UNDECIDED
+
+
+def test_an_answer_that_gives_up_is_proof(classifier: RuleClassifier) -> None:
+    found = analysis(final_answer="I was unable to do it.", ending=EndingKind.GAVE_UP, final_index=7)
+    completed, reasons = classifier.classify(found)
+    assert not completed
+    assert (reasons[-1].rule, reasons[-1].messages) == ("completion.gave_up", (7,))
     assert shown_by(reasons) is Shown.NOT_DONE
 
 

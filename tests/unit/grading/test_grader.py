@@ -11,6 +11,7 @@ from hypothesis import given
 
 from grader_daemon.analysis import Analyzer
 from grader_daemon.domain.analysis import Analysis, Category, SessionState
+from grader_daemon.domain.evidence import EndingKind
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.session import Ending, FunctionCall, Message, Session, ToolCall
 from grader_daemon.domain.session_features import NO_FEATURES
@@ -156,7 +157,9 @@ SURE_OF_ALL = CompletionPolicy(by=VerdictBy.MODEL, model=any_model(intercept=3.0
         pytest.param(rounds(WORKED, BROKE), None, Outcome.NOT_DONE, id="left-at-an-error"),
         pytest.param(rounds(WORKED), None, Outcome.UNSURE, id="left-in-the-middle"),
         pytest.param((*rounds(WORKED), call("terminal")), None, Outcome.UNSURE, id="left-at-an-open-call"),
-        pytest.param(rounds(WORKED), Ending(INTERRUPTED, "aborted", by_person=True), Outcome.UNSURE, id="stopped"),
+        pytest.param(
+            rounds(WORKED), Ending(INTERRUPTED, "aborted", kind=EndingKind.PERSON), Outcome.UNSURE, id="stopped"
+        ),
         pytest.param((), Ending(INTERRUPTED, "API error"), Outcome.NO_ANSWER, id="without-an-answer-or-a-call"),
     ],
 )
@@ -203,7 +206,7 @@ def _called(tool: str, said: str, **arguments: str) -> tuple[Message, Message]:
 
 
 def test_a_check_that_failed_after_the_last_write_is_not_done() -> None:
-    red = '{"output": "1 failed, 3 passed in 0.2s", "exit_code": 1, "error": null}'
+    red = '{"output": "4 failed in 0.2s", "exit_code": 1, "error": null}'
     write = _called("write_file", '{"bytes_written": 5}', path="a.py", content="x = 1")
     failed = (*write, *_called("terminal", red, command="pytest -q"))
     bench = Bench(SURE_OF_ALL)
@@ -276,6 +279,8 @@ def test_every_score_has_a_reason(bench: Bench) -> None:
         "tool_calls_efficient",
         "response_quality",
         "errors_recovered",
+        "ending",
+        "standing",
     }
 
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from grader_daemon.domain.analysis import SessionState
+from grader_daemon.domain.evidence import EndingKind
 from grader_daemon.domain.session import Ending, Usage
 from tests.transcripts import Transcript, call
 
@@ -184,7 +185,7 @@ def test_an_interruption_by_a_person_is_no_message(words: str) -> None:
     transcript.prompt([{"type": "text", "text": words}])
     session = transcript.session()
     assert len(session.messages) == 2
-    assert session.ending == Ending(INTERRUPTED, "interrupted by a person", by_person=True)
+    assert session.ending == Ending(INTERRUPTED, "interrupted by a person", kind=EndingKind.PERSON)
 
 
 def test_after_an_interruption_a_session_goes_on() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from grader_daemon.domain.analysis import CallStatus, SessionState
+from grader_daemon.domain.evidence import EndingKind
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Ending, ReportedOutcome, Session, SessionKind, Usage
 from grader_daemon.errors import ParseError
@@ -325,7 +326,7 @@ def test_the_result_that_the_model_saw_outranks_a_note() -> None:
         ),
         pytest.param(
             [event("turn_aborted", reason="interrupted")],
-            Ending(SessionState.INTERRUPTED, "turn_aborted", by_person=True),
+            Ending(SessionState.INTERRUPTED, "turn_aborted", kind=EndingKind.PERSON),
             id="aborted",
         ),
         pytest.param([event("turn_aborted"), said("user", "Again")], None, id="asked-again"),

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from grader_daemon.domain.analysis import CallStatus, SessionState
+from grader_daemon.domain.evidence import EndingKind
 from grader_daemon.domain.session import (
     ASSISTANT,
     TOOL,
@@ -154,7 +155,10 @@ def test_what_a_person_reverted_is_gone_but_for_its_place() -> None:
     ("head", "ending"),
     [
         ({"time": {"created": 1}, "finish": None}, Ending(SessionState.OPEN, "not completed")),
-        ({"error": {"name": "MessageAbortedError"}}, Ending(SessionState.INTERRUPTED, "aborted", by_person=True)),
+        (
+            {"error": {"name": "MessageAbortedError"}},
+            Ending(SessionState.INTERRUPTED, "aborted", kind=EndingKind.PERSON),
+        ),
         ({"error": {"name": "APIError", "data": {}}}, Ending(SessionState.INTERRUPTED, "APIError")),
         ({"finish": "tool-calls"}, None),
         ({"finish": "length"}, Ending(SessionState.COMPLETE, "finish=length")),

@@ -14,6 +14,7 @@ from hypothesis import given
 
 from grader_daemon.domain.analysis import Category, Failure, FailureKind, SessionState, ToolUse
 from grader_daemon.domain.claims import Claim, ClaimKind, Support
+from grader_daemon.domain.evidence import EndingKind, ResultStanding
 from grader_daemon.domain.feedback import FeedbackSource, Said
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import SkipReason
@@ -456,3 +457,31 @@ def test_a_session_of_the_future_stands_an_hour_behind_when_it_was_graded(store:
             save_grades(store, [new_grade(grade(session_id=name, session_file=name, graded_at=at, ended_at=ended))])
     page = store.grades.page(GradeFilter())
     assert [each.grade.session_id for each in page.grades] == ["newest", "future", "ahead"]
+
+
+def test_the_worst_are_proven_then_the_least_likely_and_those_judged_come_last(store: SqliteStore) -> None:
+    save(
+        store,
+        grade(session_id="likely", p_completed=0.9, unsure=True),
+        grade(session_id="unlikely", p_completed=0.1, unsure=True),
+        grade(session_id="unknown", p_completed=None, unsure=True),
+        grade(session_id="proven", p_completed=None, task_completed=False),
+        grade(session_id="judged", p_completed=0.0, task_completed=False, verdict_by=VerdictBy.REWARD),
+    )
+
+    found = ids(store, GradeFilter(sort=SortKey.WORST))
+
+    assert found[:3] == ["proven", "unlikely", "likely"]
+    assert set(found[3:]) == {"unknown", "judged"}
+
+
+def test_sessions_are_found_by_how_they_ended_and_how_their_result_stands(store: SqliteStore) -> None:
+    save(
+        store,
+        grade(session_id="left", ending=EndingKind.LEFT, standing=ResultStanding.NO_CLAIM),
+        grade(session_id="red", ending=EndingKind.ANSWERED, standing=ResultStanding.CHECK_FAILED),
+        grade(session_id="old"),
+    )
+
+    assert ids(store, GradeFilter(ending=EndingKind.LEFT)) == ["left"]
+    assert ids(store, GradeFilter(standing=ResultStanding.CHECK_FAILED)) == ["red"]

@@ -118,6 +118,8 @@ def test_a_session_is_counted_in_each_of_its_groups(store: SqliteStore) -> None:
         (Dimension.TOOL, "read_file"),
         (Dimension.CATEGORY, "timeout"),
         (Dimension.AGENT, "unknown"),
+        (Dimension.ENDING, "unknown"),
+        (Dimension.STANDING, "unknown"),
         (Dimension.PROJECT, "unknown"),
         (Dimension.KIND, "main"),
         (Dimension.TASK_MODEL, "testing × m"),

@@ -101,12 +101,12 @@ def test_a_later_migration_keeps_rows_and_counts_sums_anew(tmp_path: Path, monke
         with store.transaction():
             save_grades(store, [new_grade(grade(session_id="a"))])
         before = store.rollups.group(Dimension.OVERALL, "", ALWAYS)
-    add_migration(monkeypatch)
+    version = add_migration(monkeypatch)
 
     with closing(SqliteStore(path)) as store:
         assert store.rollups.group(Dimension.OVERALL, "", ALWAYS) == before
         assert list(store.grades.stored(["a"])) == ["a"]
-        assert store.rows("SELECT version, name FROM schema_migrations") == [(1, "base"), (2, "later")]
+        assert store.rows("SELECT version, name FROM schema_migrations")[-1] == (version + 1, "later")
 
 
 def test_a_newer_schema_is_refused_and_left_alone(tmp_path: Path) -> None:

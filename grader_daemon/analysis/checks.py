@@ -1,0 +1,142 @@
+"""Checks of the work: what tried it out after the last change that worked, and how that went.
+
+A test run; a build, a type check or a linter; a run of a program that the session wrote; a file that was read again;
+the answer of a service that the change was made. Only what came to its end in sight counts: no run without a test, none
+in the background, none whose exit code is masked (``|| true``, ``| tail``) where its own words do not say how it went.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterator, Sequence
+from itertools import islice
+from typing import Final
+
+from grader_daemon.analysis.claims import Note, TestsResult, ToolRun, is_test_run, passed
+from grader_daemon.analysis.claims.subjects import basename
+from grader_daemon.analysis.tool_calls import CHANGING, CallView, Purpose
+from grader_daemon.domain.analysis import CallStatus, Failure, Subcategory
+from grader_daemon.domain.evidence import Check, CheckKind, CheckResult
+from grader_daemon.domain.phrases import holds_any
+from grader_daemon.domain.session import Message
+
+_MOST_CALLS: Final = 200
+"""Number of last calls among which the last change is looked for."""
+
+_WITHOUT_CHANGE: Final = 3
+"""Number of last calls that are looked at where a session changed nothing: what runs code there is its work."""
+
+_MOST_FILES: Final = 40
+_BUILDS: Final = frozenset(
+    {"mypy", "pyright", "flake8", "ruff", "ruff check", "pylint", "eslint", "tsc", "golangci-lint", "rubocop"}
+    | {"shellcheck", "yamllint", "stylelint", "pre-commit", "terraform validate", "docker build"}
+    | {"make", "cmake", "ninja", "gcc", "g++", "clang", "clang++", "javac", "rustc"}
+    | {"cargo build", "cargo check", "cargo clippy", "go build", "go vet", "dotnet build", "swift build", "zig build"}
+    | {"mvn compile", "mvn package", "mvn verify", "gradle build", "gradlew build", "gradlew check", "mix compile"}
+    | {"npm run build", "npm run lint", "npm run typecheck", "npm run check", "yarn build", "yarn lint"}
+    | {"pnpm build", "pnpm lint", "bun build"}
+)
+"""Programs, as `CallView.family` names them, that end well if what they read is in order."""
+
+_MASKED: Final = re.compile(r"\||;\s*(?:true|echo|exit|:)")
+_BACKGROUND: Final = ('"run_in_background": true', '"run_in_background":true')
+_RUNS_A_FILE: Final = re.compile(
+    r"(?:^|[;&|\s])(?:(?:python3?(?:\.\d{1,2})?|node|deno run|bun|ruby|php|perl|bash|sh|go run|npx tsx|Rscript)"
+    r"(?: -[a-zA-Z]{1,2}){0,3} |\./)[\w./~-]{1,200}"
+)
+_STRENGTHS: Final = tuple(CheckKind)
+
+
+def last_check(
+    notes: Sequence[Note], messages: Sequence[Message], failures: Sequence[Failure], *, reported: Container[int] = ()
+) -> Check | None:
+    """Return the check that says most of the work as it was left; None without any.
+
+    A check that failed says more than those that passed, tests more than a build, and so on.
+
+    Args:
+        notes: the calls of the session.
+        messages: of the whole session.
+        failures: those of the calls that failed.
+        reported: the places of the results of which the agent itself notes how they went.
+    """
+    change, after = _since_the_last_change(notes)
+    if not after:
+        return None
+    place = None if change is None else change[0]
+    findings = {failure.index for failure in failures if failure.subcategory is Subcategory.CHECK_FAILED}
+    found: dict[CheckKind, Check] = {}
+    for note in reversed(after):
+        run = ToolRun(note, messages[note[0]], is_reported=note[0] in reported)
+        seen = _check_in(run, note, notes, found_red=note[0] in findings)
+        if seen is not None:
+            found.setdefault(seen[0], Check(*seen, note[0], place))
+    if found:
+        failed = {kind: check for kind, check in found.items() if check.result is not CheckResult.PASSED}
+        among = failed or found
+        return among[min(among, key=_STRENGTHS.index)]
+    return None if change is None else _seen_to_hold(change, after)
+
+
+def _since_the_last_change(notes: Sequence[Note]) -> tuple[Note | None, Sequence[Note]]:
+    """Return the last change that worked, and the calls from it on; where nothing was changed, the last few calls."""
+    for back, note in enumerate(islice(reversed(notes), _MOST_CALLS), start=1):
+        if note[2] is CallStatus.SUCCESS and note[1].effect in CHANGING:
+            return note, notes[-back:]
+    return None, notes[-_WITHOUT_CHANGE:] if len(notes) <= _MOST_CALLS else ()
+
+
+def _check_in(
+    run: ToolRun, note: Note, notes: Sequence[Note], *, found_red: bool
+) -> tuple[CheckKind, CheckResult] | None:
+    """Return which check a call is, and how it went; None where it is none, or nothing shows how it went."""
+    _, call, status = note
+    command = run.command
+    if not command or _is_in_background(call, command):
+        return None
+    if is_test_run(run):
+        result = passed(run)
+        return None if result is None else (CheckKind.TESTS, _result_of_tests(result, run))
+    if run.is_code:
+        return None
+    has_passed = status is CallStatus.SUCCESS and not _MASKED.search(command)
+    if call.family in _BUILDS and (found_red or has_passed):
+        return CheckKind.BUILD, CheckResult.SOME_FAILED if found_red else CheckResult.PASSED
+    return (CheckKind.RUN, CheckResult.PASSED) if has_passed and _runs_written(command, notes) else None
+
+
+def _result_of_tests(result: TestsResult, run: ToolRun) -> CheckResult:
+    """Return how tests went. That none passed takes a run that ended so; a script may print such words."""
+    if result is TestsResult.PASSED:
+        return CheckResult.PASSED
+    is_sure = result is TestsResult.NONE_PASSED and run.worked is False
+    return CheckResult.ALL_FAILED if is_sure else CheckResult.SOME_FAILED
+
+
+def _runs_written(command: str, notes: Sequence[Note]) -> bool:
+    """Return whether a command runs a file that the session wrote."""
+    if not _RUNS_A_FILE.search(command):
+        return False
+    return any(name in command for name in islice(_written(notes), _MOST_FILES))
+
+
+def _is_in_background(call: CallView, command: str) -> bool:
+    return command.rstrip().endswith("&") or holds_any(call.text, _BACKGROUND)
+
+
+def _written(notes: Sequence[Note]) -> Iterator[str]:
+    """Yield the names of the files that were written, the last one first."""
+    for _, call, status in reversed(notes):
+        if status is CallStatus.SUCCESS and call.effect is Purpose.WRITE:
+            yield from filter(None, map(basename, call.paths))
+
+
+def _seen_to_hold(change: Note, after: Sequence[Note]) -> Check | None:
+    """Return that what was written was read again, or that a service answered that it did what it was told."""
+    place, call, _ = change
+    names = [name for name in map(basename, call.paths) if name]
+    for index, later, status in after[1:]:
+        if status is CallStatus.SUCCESS and any(name in later.text for name in names):
+            return Check(CheckKind.READ_BACK, CheckResult.PASSED, index, place)
+    is_of_service = call.effect is Purpose.CHANGE and not names
+    return Check(CheckKind.CONFIRMED, CheckResult.PASSED, place, place) if is_of_service else None

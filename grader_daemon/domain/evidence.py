@@ -1,0 +1,112 @@
+"""Evidence on a finished session: how it ended, and how its result stands. Facts of the record, no judgement."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+
+class EndingKind(StrEnum):
+    """End of a finished session.
+
+    `ANSWERED`: the agent answered, handed its work in, or a person's thanks came last. `ASKED`: its last message asks
+    the person, and nothing was changed since that person wrote. `HANDED_OVER`: the person was handed over to a human.
+    `GAVE_UP`: the answer says that the task could not be done. `LIMIT` to `PROCESS`: cut short by a limit (of output,
+    turns, money), an error, a person, the end of its process. `LEFT`: it stops in the middle, and nothing says why.
+    `NO_ANSWER`: it ended in order, without an answer.
+    """
+
+    ANSWERED = "answered"
+    ASKED = "asked"
+    HANDED_OVER = "handed_over"
+    GAVE_UP = "gave_up"
+    LIMIT = "cut_by_limit"
+    ERROR = "cut_by_error"
+    PERSON = "cut_by_person"
+    PROCESS = "cut_by_process"
+    LEFT = "left"
+    NO_ANSWER = "no_answer"
+
+
+class ResultStanding(StrEnum):
+    """Standing of the result of a finished session; of several the first that holds, in this order.
+
+    `CONTRADICTED`: the record shows that something which the answer says was done was not. `CHECK_FAILED`: the last
+    check failed, and nothing was changed after it. `ADMITTED`: the answer says that it is not done, or only in part.
+    `CHECKED`: a check passed after the last change that worked. `CLAIMED`: the answer says that it is done, and nothing
+    shows it. `NO_CLAIM`: nothing of the kind is recognised in it.
+    """
+
+    CONTRADICTED = "contradicted"
+    CHECK_FAILED = "check_failed"
+    ADMITTED = "admitted"
+    CHECKED = "checked"
+    CLAIMED = "claimed"
+    NO_CLAIM = "no_claim"
+
+
+class CheckKind(StrEnum):
+    """Kind of a check of the work, the one that says most first."""
+
+    TESTS = "tests"
+    BUILD = "build"
+    RUN = "run"
+    READ_BACK = "read_back"
+    CONFIRMED = "confirmed"
+
+
+class CheckResult(StrEnum):
+    """Result of a check. Of tests that failed beside others that passed, some may have failed before, too."""
+
+    PASSED = "passed"
+    SOME_FAILED = "some_failed"
+    ALL_FAILED = "all_failed"
+
+
+class Check(msgspec.Struct, frozen=True, gc=False):
+    """A check that came to its end after the last change that worked.
+
+    `index` is the message of its result, `change` that of the change's, None where the session changed nothing; both
+    are positions in `Session.messages`.
+    """
+
+    kind: CheckKind
+    result: CheckResult
+    index: int
+    change: int | None = None
+
+
+_ENDINGS: Final = {
+    EndingKind.ANSWERED: "the agent answered",
+    EndingKind.ASKED: "its last message asks the person, who did not answer",
+    EndingKind.HANDED_OVER: "the person was handed over to a human",
+    EndingKind.GAVE_UP: "the answer says that the task could not be done",
+    EndingKind.LIMIT: "a limit cut it short: of output, turns or money",
+    EndingKind.ERROR: "an error cut it short",
+    EndingKind.PERSON: "a person stopped it",
+    EndingKind.PROCESS: "its process ended",
+    EndingKind.LEFT: "it stops in the middle, and nothing says why",
+    EndingKind.NO_ANSWER: "it ended without an answer",
+}
+_STANDINGS: Final = {
+    ResultStanding.CONTRADICTED: "the record shows that something which the answer says was done was not",
+    ResultStanding.CHECK_FAILED: "the last check failed, and nothing was changed after it",
+    ResultStanding.ADMITTED: "the answer says that it is not done, or only in part",
+    ResultStanding.CLAIMED: "the answer says that it is done, and nothing shows it",
+    ResultStanding.NO_CLAIM: "no claim that it is done is recognised in the answer",
+}
+_CHECKS: Final = {
+    CheckKind.TESTS: "tests passed after the last change",
+    CheckKind.BUILD: "a build, a type check or a linter passed after the last change",
+    CheckKind.RUN: "a program that was written ran to its end after the last change",
+    CheckKind.READ_BACK: "what was written last was read again",
+    CheckKind.CONFIRMED: "a service answered that the last change was made",
+}
+EVIDENCE_SENTENCES: Final = {
+    **{f"ending.{kind}": text for kind, text in _ENDINGS.items()},
+    **{f"standing.{standing}": text for standing, text in _STANDINGS.items()},
+    **{f"standing.checked.{kind}": text for kind, text in _CHECKS.items()},
+}
+"""Meaning of each rule of ending and standing, by the id of the rule."""

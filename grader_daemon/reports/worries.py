@@ -1,0 +1,43 @@
+"""Why a session is worth a look, in about five words: the gravest fact that its record shows."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from grader_daemon.domain.analysis import FailureKind
+from grader_daemon.domain.evidence import EndingKind, ResultStanding
+from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.people import OBJECTING
+from grader_daemon.reports.numbers import count
+
+_BY_STANDING: Final = {
+    ResultStanding.CONTRADICTED: "said done, and was not",
+    ResultStanding.CHECK_FAILED: "its last check failed",
+}
+_BY_ENDING: Final = {
+    EndingKind.GAVE_UP: "says that it could not",
+    EndingKind.LIMIT: "cut short by a limit",
+    EndingKind.ERROR: "cut short by an error",
+    EndingKind.PROCESS: "its process ended",
+    EndingKind.NO_ANSWER: "ended without an answer",
+    EndingKind.LEFT: "stops in the middle",
+    EndingKind.PERSON: "a person stopped it",
+}
+
+
+def worry_words(grade: Grade) -> str | None:
+    """Return the gravest fact about a session; how likely it was done where there is none, None if that is unknown."""
+    if grade.standing in _BY_STANDING:
+        return _BY_STANDING[grade.standing]
+    if grade.ending in _BY_ENDING:
+        return _BY_ENDING[grade.ending]
+    if grade.signals_from_people and grade.signals_from_people[-1].kind in OBJECTING:
+        return "the person was not content"
+    if grade.asked_again is not None:
+        return "was asked for again"
+    if grade.standing is ResultStanding.ADMITTED:
+        return "says what is not done"
+    errors = sum(failure.kind is FailureKind.HARMFUL for failure in grade.failures)
+    if errors:
+        return f"{count(errors, 'error')} not recovered"
+    return None if grade.p_completed is None else f"like others that failed ({grade.p_completed:.2f})"
