@@ -204,7 +204,7 @@ _WITHOUT_CLAUSES = frozenset(
         *("domain", "analysis", "sources", "reports", "calibration", "patterns", "alerts", "pipeline", "daemon"),
         *("integrations", "grading", "redaction", "installed", "jobs", "log"),
         *("archive", "fleet", "recall", "routing", "scorers"),
-        *("api", "bootstrap", "storage"),
+        *("api", "bootstrap", "service", "storage"),
     }
 )
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from grader_daemon import bootstrap
-from grader_daemon.api.service import UserService, read_daemon_log
 from grader_daemon.cli import output
 from grader_daemon.cli.options import Group, Whole, json_option, read_settings, settings_options
-from grader_daemon.cli.service_words import Service, print_installation, status_facts
+from grader_daemon.cli.unit_commands import Service, print_installation, status_facts
+from grader_daemon.service.daemon_unit import UserService, read_daemon_log
 
 _NOT_RUNNING = 3
 _DAEMON = Service(

@@ -14,10 +14,10 @@ import msgspec
 from grader_daemon import bootstrap
 from grader_daemon.api.doctor import CHECKS, examine_each
 from grader_daemon.api.grader import SelfGrader
-from grader_daemon.api.service import read_daemon_log
 from grader_daemon.api.sources import FoundSource, found_sources
 from grader_daemon.domain.check import Check
 from grader_daemon.errors import GraderError
+from grader_daemon.service.daemon_unit import read_daemon_log
 from grader_daemon.settings import Settings
 
 _LOG_LINES: Final = 30

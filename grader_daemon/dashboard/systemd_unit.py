@@ -7,11 +7,11 @@ from pathlib import Path
 import msgspec
 
 from grader_daemon._version import __version__
-from grader_daemon.api.installed_unit import InstalledUnit, make_folders, remove_units
-from grader_daemon.api.service_fit import dashboard_fit
 from grader_daemon.errors import ConfigurationError, ServiceError
-from grader_daemon.integrations.systemd import UserManager
-from grader_daemon.integrations.unit_file import DASHBOARD, DASHBOARD_SOCKET, directives, fitted_socket, fitted_unit
+from grader_daemon.service.demands import dashboard_fit
+from grader_daemon.service.installed_unit import InstalledUnit, make_folders, remove_units
+from grader_daemon.service.systemd import UserManager
+from grader_daemon.service.unit_file import DASHBOARD, DASHBOARD_SOCKET, directives, fitted_socket, fitted_unit
 from grader_daemon.settings import Settings
 
 

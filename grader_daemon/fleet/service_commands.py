@@ -8,7 +8,7 @@ import click
 
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, json_option, read_settings, settings_options
-from grader_daemon.cli.service_words import Service, print_installation, status_facts
+from grader_daemon.cli.unit_commands import Service, print_installation, status_facts
 
 if TYPE_CHECKING:
     from grader_daemon.api.grader import SelfGrader

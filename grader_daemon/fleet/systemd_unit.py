@@ -9,13 +9,13 @@ import msgspec
 
 from grader_daemon import bootstrap
 from grader_daemon._version import __version__
-from grader_daemon.api.running_service import Installation, RunningService, ServiceStatus, is_older
-from grader_daemon.api.service_fit import pusher_fit
 from grader_daemon.domain.fleet_hosts import FEED_FOLLOWER
 from grader_daemon.errors import ConfigurationError, ServiceError
 from grader_daemon.fleet.admin import fleet_files
-from grader_daemon.integrations.systemd import LogEntry, read_log
-from grader_daemon.integrations.unit_file import PUSHER, fitted_unit
+from grader_daemon.service.demands import pusher_fit
+from grader_daemon.service.install import Installation, RunningService, ServiceStatus, is_older
+from grader_daemon.service.systemd import LogEntry, read_log
+from grader_daemon.service.unit_file import PUSHER, fitted_unit
 from grader_daemon.settings import Settings
 from grader_daemon.storage.sqlite.store import SqliteStore
 

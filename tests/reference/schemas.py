@@ -25,7 +25,6 @@ from grader_daemon.api.forget import Forgotten
 from grader_daemon.api.grades import Child
 from grader_daemon.api.labels import LabelledFile
 from grader_daemon.api.overview import Overview
-from grader_daemon.api.running_service import Installation, ServiceStatus
 from grader_daemon.api.sources import FoundSource, Switched
 from grader_daemon.api.status import Status
 from grader_daemon.api.transcript import TranscriptMessage
@@ -53,6 +52,7 @@ from grader_daemon.domain.verdict import Outcome
 from grader_daemon.fleet.server_admin import FleetHost, FleetMade
 from grader_daemon.fleet.systemd_unit import PusherStatus
 from grader_daemon.reports.document import report_schema
+from grader_daemon.service.install import Installation, ServiceStatus
 from grader_daemon.storage.maintenance.backup import Backup, Restored
 from grader_daemon.storage.records import Change
 from tests.reference.blocks import table

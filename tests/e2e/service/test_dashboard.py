@@ -8,7 +8,7 @@ import socket
 
 import pytest
 
-from grader_daemon.integrations.unit_file import DASHBOARD, DASHBOARD_SOCKET, shipped_unit
+from grader_daemon.service.unit_file import DASHBOARD, DASHBOARD_SOCKET, shipped_unit
 from tests.e2e.service.box import CONFIG, DATABASE, HOME, PAGE, PAGE_SOCKET, PROGRAM, SESSIONS, UNIT_FILE, Box
 from tests.e2e.session_files import content, path_of
 from tests.reference.pages import SCHEMAS

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from grader_daemon.integrations.unit_file import PUSHER as UNIT
-from grader_daemon.integrations.unit_file import shipped_unit
+from grader_daemon.service.unit_file import PUSHER as UNIT
+from grader_daemon.service.unit_file import shipped_unit
 from tests.e2e.service.box import CONFIG, DATABASE, HOME, PROGRAM, PUSHER, SESSIONS, UNIT_FILE, Box
 from tests.e2e.session_files import content, path_of
 from tests.postgres import Server, serving

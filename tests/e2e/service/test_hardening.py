@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from grader_daemon.integrations.unit_file import DAEMON, PUSHER, Fit, fitted_unit, shipped_unit
+from grader_daemon.service.unit_file import DAEMON, PUSHER, Fit, fitted_unit, shipped_unit
 from tests.e2e.service.box import DATABASE, HOME, SESSIONS, UNIT, UNIT_FILE, Box, Ended
 from tests.e2e.service.conftest import Installed
 from tests.e2e.service.probe import ATTEMPTS, KEY

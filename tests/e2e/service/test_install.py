@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from grader_daemon.integrations.unit_file import DAEMON, shipped_unit
+from grader_daemon.service.unit_file import DAEMON, shipped_unit
 from tests.e2e.service.box import CONFIG, DATABASE, HOME, PROGRAM, SESSIONS, UNIT, UNIT_FILE, Box
 from tests.e2e.service.conftest import Installed
 from tests.e2e.session_files import content, path_of, turns

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader_daemon.dashboard.systemd_unit import DashboardService
-from grader_daemon.integrations.unit_file import DASHBOARD, DASHBOARD_SOCKET
+from grader_daemon.service.unit_file import DASHBOARD, DASHBOARD_SOCKET
 from grader_daemon.settings import load_settings
 
 _MANAGER = """#!/bin/sh

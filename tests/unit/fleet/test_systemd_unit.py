@@ -18,7 +18,7 @@ from grader_daemon.domain.check import CheckState
 from grader_daemon.errors import ConfigurationError
 from grader_daemon.fleet.doctor import pusher
 from grader_daemon.fleet.systemd_unit import PusherService, unsent
-from grader_daemon.integrations.unit_file import PUSHER, directives
+from grader_daemon.service.unit_file import PUSHER, directives
 from grader_daemon.settings import Settings, load_settings
 from tests.damage import make_database
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from grader_daemon import bootstrap
-from grader_daemon.api.running_service import Installation, RunningService, ServiceStatus
-from grader_daemon.api.service_fit import daemon_fit, serves_daemon
 from grader_daemon.errors import AlreadyRunningError
-from grader_daemon.integrations.systemd import LogEntry, read_log
-from grader_daemon.integrations.unit_file import DAEMON
+from grader_daemon.service.demands import daemon_fit, serves_daemon
+from grader_daemon.service.install import Installation, RunningService, ServiceStatus
+from grader_daemon.service.systemd import LogEntry, read_log
+from grader_daemon.service.unit_file import DAEMON
 from grader_daemon.settings import Settings
 from grader_daemon.storage.lock import holder_pid, is_running
 

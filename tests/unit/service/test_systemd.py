@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from grader_daemon.errors import ServiceError
-from grader_daemon.integrations.systemd import UserManager, read_log
+from grader_daemon.service.systemd import UserManager, read_log
 
 SHOWN = """LoadState=loaded
 ActiveState=failed

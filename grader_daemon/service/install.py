@@ -15,10 +15,10 @@ import msgspec
 
 from grader_daemon import bootstrap
 from grader_daemon._version import __version__
-from grader_daemon.api.installed_unit import InstalledUnit, make_folders, remove_units
 from grader_daemon.errors import ServiceError
-from grader_daemon.integrations.systemd import LogEntry, UnitState, UserManager, read_log
-from grader_daemon.integrations.unit_file import Fit, Unit, directives, fitted_unit
+from grader_daemon.service.installed_unit import InstalledUnit, make_folders, remove_units
+from grader_daemon.service.systemd import LogEntry, UnitState, UserManager, read_log
+from grader_daemon.service.unit_file import Fit, Unit, directives, fitted_unit
 from grader_daemon.settings import Settings
 
 _EXIT_CODES = {

@@ -12,13 +12,11 @@ from typing import Final
 
 from pydantic import SecretStr
 
-import grader_daemon
 from grader_daemon._version import __version__
-from grader_daemon.api.context import watched_roots
-from grader_daemon.bootstrap import make_installed
+from grader_daemon.bootstrap import make_installed, watched_roots
 from grader_daemon.errors import ConfigurationError
 from grader_daemon.integrations.machine import unit_file
-from grader_daemon.integrations.unit_file import TEMPORARY, Fit, directives, words_of
+from grader_daemon.service.unit_file import TEMPORARY, Fit, directives, words_of
 from grader_daemon.setting_sources import CONFIG_VARIABLE, ENVIRONMENT_PREFIX, Source
 from grader_daemon.settings import Settings
 
@@ -65,7 +63,7 @@ def _fit(settings: Settings, *words: str, runtime: Path, read: Iterable[Path]) -
         command += [part for root in settings.watch_roots for part in ("--watch-root", str(root))]
     if "db_path" in by_flag:
         command += ["--db-path", str(settings.db_path)]
-    program = map(Path, (sys.executable, sys.prefix, sys.base_prefix, os.path.dirname(grader_daemon.__file__)))
+    program = map(Path, (sys.executable, sys.prefix, sys.base_prefix, str(Path(__file__).parents[1])))
     home, configuration = _home(), settings.given.file
     given = [
         configuration if configuration.parent == home else configuration.parent,  # files that are replaced are lost

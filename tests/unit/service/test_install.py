@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from grader_daemon import bootstrap
-from grader_daemon.api.service import UserService
-from grader_daemon.api.service_fit import serves_daemon
 from grader_daemon.errors import ServiceError
-from grader_daemon.integrations.unit_file import DAEMON, directives
+from grader_daemon.service.daemon_unit import UserService
+from grader_daemon.service.demands import serves_daemon
+from grader_daemon.service.unit_file import DAEMON, directives
 from grader_daemon.settings import Settings, load_settings
 
 _MANAGER = """#!/bin/sh

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader_daemon.errors import ConfigurationError
-from grader_daemon.integrations.unit_file import (
+from grader_daemon.service.unit_file import (
     DAEMON,
     DASHBOARD,
     DASHBOARD_SOCKET,
@@ -54,7 +54,7 @@ def values(**needs: object) -> dict[str, str]:
 @pytest.mark.parametrize("unit", [DAEMON, DASHBOARD, DASHBOARD_SOCKET, PUSHER])
 def test_units_of_the_package_are_those_of_the_repository(unit: Unit) -> None:
     root = Path(__file__).parents[3]
-    assert (root / "grader_daemon/integrations" / unit.name).samefile(root / "systemd" / unit.name)
+    assert (root / "grader_daemon/service" / unit.name).samefile(root / "systemd" / unit.name)
     assert shipped_unit(unit) == (root / "systemd" / unit.name).read_text()
 
 

@@ -86,7 +86,7 @@ class Fit:
 
 def shipped_unit(unit: Unit) -> str:
     """Return a unit as it is in the repository."""
-    return files("grader_daemon.integrations").joinpath(unit.name).read_text("utf-8")
+    return files("grader_daemon.service").joinpath(unit.name).read_text("utf-8")
 
 
 def fitted_unit(unit: Unit, fit: Fit, *, version: str) -> str:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from grader_daemon.errors import ServiceError
 from grader_daemon.integrations.files import replace_file
-from grader_daemon.integrations.systemd import UserManager
-from grader_daemon.integrations.unit_file import Unit, edits, is_edited
+from grader_daemon.service.systemd import UserManager
+from grader_daemon.service.unit_file import Unit, edits, is_edited
 
 _TOLD_EDITS = 4
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from grader_daemon.cli import output
 
 if TYPE_CHECKING:
-    from grader_daemon.api.running_service import Installation, ServiceStatus
+    from grader_daemon.service.install import Installation, ServiceStatus
 
 
 class Service(NamedTuple):
