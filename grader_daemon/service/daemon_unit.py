@@ -1,72 +1,71 @@
-"""The daemon as a service of this user: put it in place, ask how it is, take it away."""
+"""The daemon as a service: what it needs, and what may not be when it is installed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from grader_daemon import bootstrap
 from grader_daemon.errors import AlreadyRunningError
-from grader_daemon.service.demands import daemon_fit, serves_daemon
-from grader_daemon.service.install import Installation, RunningService, ServiceStatus
-from grader_daemon.service.systemd import LogEntry, read_log
-from grader_daemon.service.unit_file import DAEMON
+from grader_daemon.integrations.machine import unit_file
+from grader_daemon.service.demands import demands, home
+from grader_daemon.service.unit_file import shows
+from grader_daemon.service.unit_value import Fit, Unit
 from grader_daemon.settings import Settings
 from grader_daemon.storage.lock import holder_pid, is_running
 
 
-class UserService:
-    """The service, in the hands of the user's own systemd."""
-
-    def __init__(self, *, clock: bootstrap.Clock) -> None:
-        """Find systemd.
-
-        Raises:
-            ServiceError: there is none for this user.
-        """
-        self._service = RunningService(DAEMON, clock=clock)
-
-    def install(self, settings: Settings, *, force: bool = False) -> Installation:
-        """Write the unit, enable it, and have it run as written; wait until the daemon is ready.
-
-        What flags and environment say of `settings` is passed on to the daemon. `force` replaces a unit that somebody
-        edited, and keeps a copy.
-
-        Raises:
-            ConfigurationError: a rule is wrong; nothing was changed.
-            AlreadyRunningError: a daemon that is no service works on the database; nothing was changed.
-            ServiceError: somebody edited the unit and nothing was changed, systemd did not do it, or the daemon did
-                not get ready.
-        """
-        bootstrap.make_examiner(settings, bootstrap.make_policy(settings, None))
-        fit = daemon_fit(settings, runtime=self._service.runtime)
-        _refuse_another_daemon(settings.db_path, but=self._service.state().pid)
-        return self._service.install(settings, fit, force=force)
-
-    def uninstall(self) -> str | None:
-        """Stop the daemon, and remove the unit; return the folders that it wrote in, which stay. None: there was none.
-
-        Raises:
-            ServiceError: systemd did not do it.
-        """
-        return self._service.uninstall()
-
-    def status(self, settings: Settings) -> ServiceStatus:
-        """Return how the service is, and whether it fits these settings."""
-        unit = self._service.unit.read()
-        return self._service.status(outdated=unit is not None and not serves_daemon(unit, settings))
+def hides_sessions(settings: Settings) -> bool:
+    """Return whether a service is installed whose sandbox hides folders with sessions that are to be graded."""
+    try:
+        unit = unit_file(home()).read_text("utf-8", "replace")
+    except OSError:
+        return False
+    return not shows(unit, _watched(settings), home=home())
 
 
-def read_daemon_log(*, lines: int, priority: str | None = None, follow: bool = False) -> Iterator[LogEntry]:
-    """Return the last entries of the daemon's log, and what systemd said of it; `follow` goes on without end.
+def _fit(settings: Settings) -> Fit:
+    roots = _watched(settings)
+    programs = [Path(word) for word in (*settings.alert_command, *settings.quality_command) if os.path.isabs(word)]
+    installed = map(Path, bootstrap.make_installed(settings).looked_at)
+    fit = demands(settings, "run", read=[*roots, *programs, *installed])
+    writable = tuple(dict.fromkeys((*fit.writable, *_folders_for_others(settings))))
+    awaited = not all(root.is_dir() or any(each.is_relative_to(root) for each in writable) for root in roots)
+    return replace(fit, awaited=awaited, writable=writable, network=settings.callers, programs=settings.runners)
+
+
+def _check(settings: Settings, pid: int | None) -> None:
+    """Check that the rules can be used, and that no other daemon than the process `pid` works on the database.
 
     Raises:
-        ServiceError: the journal cannot be read.
+        ConfigurationError: a rule is wrong.
+        AlreadyRunningError: there is another one.
     """
-    return read_log(DAEMON.name, lines=lines, priority=priority, follow=follow)
+    bootstrap.make_examiner(settings, bootstrap.make_policy(settings, None))
+    holder = holder_pid(settings.db_path) if is_running(settings.db_path) else None
+    if holder is not None and holder != pid:
+        place = settings.db_path
+        raise AlreadyRunningError(f"a grader-daemon that is no service (pid {holder}) runs on {place}: end it first")
 
 
-def _refuse_another_daemon(db_path: Path, *, but: int | None) -> None:
-    pid = holder_pid(db_path) if is_running(db_path) else None
-    if pid is not None and pid != but:
-        raise AlreadyRunningError(f"a grader-daemon that is no service (pid {pid}) runs on {db_path}: end it first")
+def _folders_for_others(settings: Settings) -> list[Path]:
+    """Return where the files of metrics and for routers are written, by either name of each folder."""
+    files = (settings.metrics_file, settings.route_file)
+    return [folder for file in files if file is not None for folder in (file.parent, file.parent.resolve())]
+
+
+def _watched(settings: Settings) -> list[Path]:
+    return [Path(root) for root in bootstrap.watched_roots(settings)]
+
+
+DAEMON: Final = Unit(
+    name="grader-daemon",
+    install="grader-daemon service install",
+    foreground="grader-daemon run",
+    troubles="grader-daemon service logs -p warning",
+    fit=_fit,
+    check=_check,
+    started="Started: it is ready",
+)

@@ -1,62 +1,28 @@
-"""Needs of a service under given settings, and whether an installed one still meets them."""
+"""Needs of any service under given settings: its command, its environment, and what it reads and writes."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Final
 
 from pydantic import SecretStr
 
-from grader_daemon._version import __version__
-from grader_daemon.bootstrap import make_installed, watched_roots
 from grader_daemon.errors import ConfigurationError
-from grader_daemon.integrations.machine import unit_file
-from grader_daemon.service.unit_file import TEMPORARY, Fit, directives, words_of
+from grader_daemon.service.systemd import runtime_folder
+from grader_daemon.service.unit_value import Fit
 from grader_daemon.setting_sources import CONFIG_VARIABLE, ENVIRONMENT_PREFIX, Source
 from grader_daemon.settings import Settings
 
-_IDLE_EXIT_SECONDS: Final = 600
-_OF_SYSTEMD: Final = (Path("/run/log/journal"), Path("/run/systemd/system"))
-"""The log of the daemon, and the sign that systemd runs (sd_booted(3))."""
 
+def demands(settings: Settings, *words: str, read: Iterable[Path]) -> Fit:
+    """Return what a command needs that is to `read` this; of what was given by flag, the environment has no say.
 
-def daemon_fit(settings: Settings, *, runtime: Path) -> Fit:
-    """Return what the daemon needs under these settings."""
-    roots = [Path(root) for root in watched_roots(settings)]
-    programs = [Path(word) for word in (*settings.alert_command, *settings.quality_command) if os.path.isabs(word)]
-    installed = map(Path, make_installed(settings).looked_at)
-    fit = _fit(settings, "run", runtime=runtime, read=[*roots, *programs, *installed])
-    writable = tuple(dict.fromkeys((*fit.writable, *_folders_for_others(settings))))
-    awaited = not all(root.is_dir() or any(each.is_relative_to(root) for each in writable) for root in roots)
-    return replace(fit, awaited=awaited, writable=writable, network=settings.callers, programs=settings.runners)
-
-
-def dashboard_fit(settings: Settings, *, runtime: Path) -> Fit:
-    """Return what the page needs under these settings: it shows sessions wherever they lay when they were graded."""
-    files = filter(None, (settings.dashboard_certificate_file, settings.dashboard_key_file))
-    words = ("dashboard", "--idle-exit", str(_IDLE_EXIT_SECONDS))
-    fit = _fit(settings, *words, runtime=runtime, read=[_home(), *TEMPORARY, *files])
-    return replace(fit, shown=_OF_SYSTEMD)
-
-
-def pusher_fit(settings: Settings, *, runtime: Path, files: Iterable[Path]) -> Fit:
-    """Return what sending to the fleet needs: the network, and `files` of libpq; it reads no session.
-
-    The fleet knows a machine by where its database really is. A sandbox has no links to that place, so it is told.
+    Raises:
+        ConfigurationError: a secret cannot be passed on.
     """
-    fit = _fit(settings, "push", "fleet", "--follow", runtime=runtime, read=files)
-    place = settings.db_path.resolve()
-    command = fit.command if place == settings.db_path else (*fit.command, "--db-path", str(place))
-    return replace(fit, command=command, network=("fleet_url",), max_file_bytes=0)
-
-
-def _fit(settings: Settings, *words: str, runtime: Path, read: Iterable[Path]) -> Fit:
-    """Return what a command needs; of what was given by flag, the environment has no say."""
     command = [sys.executable, "-P", "-m", "grader_daemon", *words]
     by_flag = [name for name in ("watch_roots", "db_path") if settings.given.sources.get(name) is Source.FLAG]
     if "watch_roots" in by_flag:
@@ -64,9 +30,9 @@ def _fit(settings: Settings, *words: str, runtime: Path, read: Iterable[Path]) -
     if "db_path" in by_flag:
         command += ["--db-path", str(settings.db_path)]
     program = map(Path, (sys.executable, sys.prefix, sys.base_prefix, str(Path(__file__).parents[1])))
-    home, configuration = _home(), settings.given.file
+    configuration = settings.given.file
     given = [
-        configuration if configuration.parent == home else configuration.parent,  # files that are replaced are lost
+        configuration if configuration.parent == home() else configuration.parent,  # files that are replaced are lost
         settings.rules_file,
         settings.calibration_prior,
     ]
@@ -74,63 +40,15 @@ def _fit(settings: Settings, *words: str, runtime: Path, read: Iterable[Path]) -
         command=tuple(command),
         environment=environment_for_others(settings, but=by_flag),
         needed=tuple(place for path in [*program, *read, *filter(None, given)] for place in (path, path.resolve())),
-        home=home,
-        awaited=False,
         writable=tuple(dict.fromkeys((settings.db_path.parent, settings.db_path.resolve().parent))),
-        runtime=runtime,
+        home=home(),
+        runtime=runtime_folder(),
         max_file_bytes=settings.max_file_bytes,
-        network=(),
-        programs=(),
     )
 
 
-def serves_daemon(unit: str, settings: Settings) -> bool:
-    """Return whether a unit is of this version, and its sandbox leaves open what these settings need."""
-    closed = directives(unit)
-    return (
-        f"version {__version__}." in unit.partition("\n")[0]
-        and _shows_sessions(closed, settings)
-        and _lets_write(closed, settings)
-        and not ((settings.callers or settings.runners) and closed.get("PrivateNetwork") == "yes")
-        and not (settings.runners and closed.get("MemoryDenyWriteExecute") == "yes")
-    )
-
-
-def _lets_write(unit: Mapping[str, str], settings: Settings) -> bool:
-    """Return whether the files for other programs can be replaced; they may have been set since."""
-    if "ReadWritePaths" not in unit:
-        return True
-    left_open = [Path(path.removeprefix("-").replace("%h", str(_home()))) for path in words_of(unit["ReadWritePaths"])]
-    return all(any(folder.is_relative_to(path) for path in left_open) for folder in _folders_for_others(settings))
-
-
-def _folders_for_others(settings: Settings) -> list[Path]:
-    """Return where the files of metrics and for routers are written, by either name of each folder."""
-    files = (settings.metrics_file, settings.route_file)
-    return [folder for file in files if file is not None for folder in (file.parent, file.parent.resolve())]
-
-
-def hides_sessions(settings: Settings) -> bool:
-    """Return whether a service is installed whose sandbox hides folders with sessions that are to be graded."""
-    try:
-        unit = unit_file(_home()).read_text("utf-8", "replace")
-    except OSError:
-        return False
-    return not _shows_sessions(directives(unit), settings)
-
-
-def _shows_sessions(unit: Mapping[str, str], settings: Settings) -> bool:
-    if "%h:ro" not in unit.get("TemporaryFileSystem", "").split():
-        return True
-    home = _home()
-    shown = [
-        Path(path.removeprefix("-").replace("%h", str(home))) for path in words_of(unit.get("BindReadOnlyPaths", ""))
-    ]
-    roots = [Path(root) for root in watched_roots(settings)]
-    return all(any(root.is_relative_to(path) for path in shown) for root in roots if root.is_relative_to(home))
-
-
-def _home() -> Path:
+def home() -> Path:
+    """Return the home folder of this user."""
     return Path(os.path.expanduser("~"))
 
 
