@@ -66,6 +66,7 @@ def print_uninstalled(kept: str | None, *, stays: str = "", as_json: bool, **fie
 
 def status_facts(status: ServiceStatus, unit: Unit) -> list[tuple[str, Any]]:
     """Return how a service is that runs all the time, as names and values."""
+    troubles = unit.troubles or f"journalctl --user -u {unit.name}"
     return [
         ("service", _state(status)),
         ("installed", status.unit if status.installed else f"no: {unit.install}"),
@@ -73,7 +74,7 @@ def status_facts(status: ServiceStatus, unit: Unit) -> list[tuple[str, Any]]:
         ("starts with your session", status.enabled),
         ("goes on after logout", f"no: {_linger(status.user)}" if status.lingers is False else status.lingers),
         *([("says", status.says)] if status.says else []),
-        *([("restarts", f"{status.restarts}: {unit.troubles}")] if status.restarts else []),
+        *([("restarts", f"{status.restarts}: {troubles}")] if status.restarts else []),
         *([("last exit", f"{output.cell(status.ended_at)}, {status.ended}")] if status.ended else []),
     ]
 

@@ -78,7 +78,6 @@ PAGE: Final = Unit(
     name="grader-dashboard",
     install="grader-daemon dashboard install",
     foreground="dashboard",
-    troubles="journalctl --user -u grader-dashboard",
     fit=_fit,
     waits=True,
     enabled="its port opens with your session. It runs while somebody looks, and ten minutes more",

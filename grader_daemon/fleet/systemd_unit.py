@@ -92,7 +92,6 @@ PUSHER: Final = Unit(
     name="grader-push",
     install="grader-daemon fleet install",
     foreground="push fleet --follow",
-    troubles="journalctl --user -u grader-push",
     fit=_fit,
     started="Started",
 )

@@ -17,6 +17,7 @@ import msgspec
 from grader_daemon import bootstrap
 from grader_daemon._version import __version__
 from grader_daemon.errors import ConfigurationError, ServiceError
+from grader_daemon.integrations.machine import lingers
 from grader_daemon.service import named
 from grader_daemon.service.installed_file import InstalledFile, make_folders
 from grader_daemon.service.systemd import LogEntry, UnitState, UserManager, read_log
@@ -152,7 +153,7 @@ class UserService:
             network=fit.network,
             programs=fit.programs,
             user=self._manager.user,
-            lingers=self._manager.lingers(),
+            lingers=lingers(self._manager.user),
         )
 
     def uninstall(self) -> str | None:
@@ -191,7 +192,7 @@ class UserService:
             outdated=self._is_outdated(settings, state),
             unit=held.path or str(self._files[self._held].path),
             user=self._manager.user,
-            lingers=self._manager.lingers(),
+            lingers=lingers(self._manager.user),
         )
 
     def _fitted(self, fit: Fit) -> dict[InstalledFile, str]:

@@ -1,4 +1,4 @@
-"""systemd's user manager, as far as services of the user need it: systemctl, loginctl and journalctl."""
+"""systemd's user manager, as far as services of the user need it: systemctl and journalctl."""
 
 from __future__ import annotations
 
@@ -139,13 +139,6 @@ class UserManager:
         """Forget that a unit failed, and how often."""
         with suppress(_RefusedError):  # there may be nothing to forget
             self._systemctl("reset-failed", unit)
-
-    def lingers(self) -> bool | None:
-        """Return whether the manager goes on when the user has logged out; None if that is not known."""
-        try:
-            return _run("loginctl", "show-user", "--property=Linger", "--value", self.user).strip() == "yes"
-        except ServiceError:
-            return None
 
     def _systemctl(self, *arguments: str) -> str:
         return _run("systemctl", "--user", *arguments, runtime=self.runtime)

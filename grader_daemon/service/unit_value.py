@@ -56,9 +56,9 @@ class Unit:
         name: of its files, which are shipped in `systemd/` and fitted to a machine and its settings.
         install: the command that does that.
         foreground: the command that does the same work without a service manager.
-        troubles: the command that shows what it complained of.
         fit: returns its demands; raises a ConfigurationError where the settings ask for what cannot be.
         check: raises a GraderError where it may not be installed; is given the process that runs, if one does.
+        troubles: the command that shows what it complained of, if it is one of ours.
         waits: whether it is started by a visit: systemd holds its port then, at the address of its demands.
         enabled: sentence on when it runs.
         started: sentence on a start; none where it waits for a visit.
@@ -68,9 +68,9 @@ class Unit:
     name: str
     install: str
     foreground: str
-    troubles: str
     fit: Callable[[Settings], Fit]
     check: Callable[[Settings, int | None], None] | None = None
+    troubles: str | None = None
     waits: bool = False
     enabled: str = "it starts with your session"
     started: str | None = None
