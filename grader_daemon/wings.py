@@ -17,15 +17,17 @@ class Wing(NamedTuple):
     `commands` are given with their lines of help. Each of `jobs` is called with the settings, the store and
     `is_settled` (true while nothing waits to be graded), and returns the periodic jobs of the daemon, none where the
     settings ask for none; each of `own_jobs`, for jobs that may wait for others, is called with the settings, and
-    yields a name, a store of their own and these jobs. `checks` are those of `doctor`, by their names, and come behind
-    those of the core, unless it gives them a place. Jobs and checks come in the order of the wings. `parts` are what
-    the core asks for by name, as `api.parts` has them.
+    yields a name, a store of their own and these jobs. `units` are services beside the daemon, each a value by the
+    name in `service.UNITS`. `checks` are those of `doctor`, by their names, and come behind those of the core, unless
+    it gives them a place. Jobs and checks come in the order of the wings. `parts` are what the core asks for by name,
+    as `api.parts` has them.
     """
 
     name: str
     commands: Mapping[str, tuple[str, str]] = {}
     jobs: tuple[str, ...] = ()
     own_jobs: tuple[str, ...] = ()
+    units: Mapping[str, str] = {}
     checks: Mapping[str, str] = {}
     parts: Mapping[str, str] = {}
 
@@ -40,6 +42,7 @@ WINGS: Final = (
     Wing(
         "dashboard",
         commands={"dashboard": ("commands:command", "The page: all of this in a browser on this machine, live.")},
+        units={"page": "systemd_unit:PAGE"},
     ),
     Wing(
         "recall",
@@ -81,6 +84,7 @@ WINGS: Final = (
             "fleet": ("commands:command", "One PostgreSQL for the grades of many machines."),
             "push fleet": ("push_command:command", "Send grades to the PostgreSQL of a team."),
         },
+        units={"pusher": "systemd_unit:PUSHER"},
         checks={"fleet": "doctor:pusher", "fleet watch": "doctor:watched"},
         parts={"copies": "copies:Copies"},
     ),
@@ -117,6 +121,11 @@ def given_by_all(what: str) -> Iterator[Any]:
 def part(name: str) -> Any:
     """Import what the core asks for by this name; see `api.parts`."""
     return next(given(wing.name, wing.parts[name]) for wing in WINGS if name in wing.parts)
+
+
+def units() -> dict[str, str]:
+    """Return the places of units that wings give, by their names."""
+    return {name: f"grader_daemon.{wing.name}.{where}" for wing in WINGS for name, where in wing.units.items()}
 
 
 def checks() -> dict[str, Callable[[Any], Any]]:

@@ -207,7 +207,7 @@ _WITHOUT_CLAUSES = frozenset(
         *("domain", "analysis", "sources", "reports", "calibration", "patterns", "alerts", "pipeline", "daemon"),
         *("integrations", "grading", "redaction", "jobs", "log"),
         *("archive", "fleet", "push", "recall", "routing", "scorers", "skills"),
-        *("api", "bootstrap", "storage"),
+        *("api", "bootstrap", "service", "storage"),
     }
 )
 

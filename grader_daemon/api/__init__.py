@@ -2,5 +2,5 @@
 
 `grader.SelfGrader` is put together of parts, each of which is given settings, clock and database by `context`:
 `grading` and `grades`, `insight`, `labels`, `review`, `calibration`. `doctor` checks and repairs the set-up, `backups`
-makes and restores backups, `service` has systemd run the daemon.
+makes and restores backups.
 """

@@ -226,12 +226,6 @@ class GraderContext:
             raise InputError("this SelfGrader is closed; make another one")
 
 
-def watched_roots(settings: Settings) -> list[str]:
-    """Return the folders of all sources whose sessions are graded, each once."""
-    enabled = [name for name in bootstrap.SOURCES if name in settings.sources]
-    return list(dict.fromkeys(root for name in enabled for root in bootstrap.roots_of(settings, name)))
-
-
 def paths_of(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
     """Return several paths; a single text is one of them, never its characters."""
     return tuple(os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths))

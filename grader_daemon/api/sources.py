@@ -327,7 +327,7 @@ def _from_home(path: str) -> str:
 
 
 def _switched(name: str, written: Sequence[Written], config: str | None) -> Switched:
-    from grader_daemon.api.service_fit import hides_sessions  # which asks for all that speaks with systemd
+    from grader_daemon.service.daemon_unit import hides_sessions  # which asks for all that speaks with systemd
 
     settings = load_settings(config=config)
     source = _known(name, settings)

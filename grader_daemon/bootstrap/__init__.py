@@ -176,6 +176,12 @@ def roots_of(settings: Settings, source: str) -> tuple[str, ...]:
     return tuple(str(root) for root in getattr(settings, ROOTS[source])) or default_roots(source)
 
 
+def watched_roots(settings: Settings) -> list[str]:
+    """Return the folders of all sources whose sessions are graded, each once."""
+    enabled = [name for name in SOURCES if name in settings.sources]
+    return list(dict.fromkeys(root for name in enabled for root in roots_of(settings, name)))
+
+
 def make_installed(settings: Settings) -> Installed:
     """Return what the agents whose sessions are graded have installed, and are set up with."""
     installed: Installed = part("installed").of(settings)

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import click
 
-from grader_daemon import bootstrap
-from grader_daemon.api.service import UserService, read_daemon_log
 from grader_daemon.cli import output
 from grader_daemon.cli.options import Group, Whole, json_option, read_settings, settings_options
-from grader_daemon.cli.service_words import Service, print_installation, status_facts
+from grader_daemon.cli.unit_commands import NOT_RUNNING, force_option, install_service, print_uninstalled, status_facts
+from grader_daemon.service.daemon_unit import DAEMON
+from grader_daemon.service.install import UserService
+from grader_daemon.service.systemd import read_log
 
-_NOT_RUNNING = 3
-_DAEMON = Service(
-    install="grader-daemon service install",
-    edit="systemctl --user edit grader-daemon",
-    troubles="grader-daemon service logs -p warning",
-    started="Started: it is ready",
-)
 _PRIORITIES = ("emerg", "alert", "crit", "err", "warning", "notice", "info", "debug")
 
 
@@ -27,25 +21,22 @@ def command() -> None:
 
 @command.command("install")
 @settings_options
-@click.option("--force", is_flag=True, help="Replace a unit that was edited by hand; a copy of it is kept.")
+@force_option
 @json_option
 def install(*, force: bool, as_json: bool) -> None:
     """Write the unit, enable it, and start the daemon; run it again after a change of settings or an upgrade.
 
     Settings that are given here, and GRADER_… variables, are passed on to the daemon.
     """
-    done = UserService(clock=bootstrap.utc_now).install(read_settings(), force=force)
-    print_installation(done, _DAEMON, as_json=as_json)
+    install_service("daemon", force=force, as_json=as_json)
 
 
 @command.command("uninstall")
 @json_option
 def uninstall(*, as_json: bool) -> None:
     """Stop the daemon and remove the unit; grades and settings stay."""
-    kept = UserService(clock=bootstrap.utc_now).uninstall()
-    done = f"Stopped and removed. Your grades stay in {kept}."
-    words = "Nothing to do: no service is installed." if kept is None else done
-    output.result(words, as_json=as_json, removed=kept is not None, writable=kept)
+    kept = UserService("daemon").uninstall()
+    print_uninstalled(kept, stays=f"Your grades stay in {kept}.", as_json=as_json, writable=kept)
 
 
 @command.command("status")
@@ -53,12 +44,9 @@ def uninstall(*, as_json: bool) -> None:
 @json_option
 def status(*, as_json: bool) -> int:
     """Show how the service is. Exit code 3 if it does not run."""
-    service = UserService(clock=bootstrap.utc_now).status(read_settings())
-    if as_json:
-        output.document(service)
-    else:
-        output.facts(status_facts(service, _DAEMON))
-    return 0 if service.running else _NOT_RUNNING
+    service = UserService("daemon").status(read_settings())
+    output.document(service) if as_json else output.facts(status_facts(service, DAEMON))
+    return 0 if service.running else NOT_RUNNING
 
 
 @command.command("logs")
@@ -69,6 +57,6 @@ def status(*, as_json: bool) -> int:
 def logs(*, follow: bool, lines: int, priority: str | None) -> None:
     """Show the service's log: `-p warning` is the alerts and the troubles."""
     read_settings()  # for the zone of its times
-    for entry in read_daemon_log(lines=lines, priority=priority, follow=follow):
+    for entry in read_log(DAEMON.service, lines=lines, priority=priority, follow=follow):
         output.log_line(entry.at, _PRIORITIES[entry.priority], entry.message)
         output.flush()

@@ -16,6 +16,7 @@ from grader_daemon import log
 from grader_daemon.cli import output
 from grader_daemon.cli.options import Group, Whole, fleet_option, json_option, read_settings, settings_options
 from grader_daemon.cli.reading import settings_to_read
+from grader_daemon.cli.unit_commands import NOT_RUNNING, file_facts, force_option, print_installation, print_uninstalled
 from grader_daemon.domain.addresses import is_this_machine
 from grader_daemon.errors import ConfigurationError
 from grader_daemon.settings import Settings
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from grader_daemon.dashboard.systemd_unit import DashboardStatus
 
 _LARGEST_PORT = 65_535
-_NOT_LISTENING = 3
-_INSTALL = "grader-daemon dashboard install"
 
 
 @click.group("dashboard", cls=Group, invoke_without_command=True)
@@ -72,26 +71,19 @@ def command(ctx: click.Context, *, opens: bool, port: int | None, idle_exit: flo
 @command.command("install")
 @settings_options
 @click.option("--open", "opens", is_flag=True, help="Open it in a browser.")
-@click.option("--force", is_flag=True, help="Replace units that were edited by hand; copies of them are kept.")
+@force_option
 @json_option
 def install(*, opens: bool, force: bool, as_json: bool) -> None:
     """Have systemd hold the port of the page, and run it while somebody looks; again after a change of settings."""
-    from grader_daemon.dashboard.systemd_unit import DashboardService
+    from grader_daemon.service.install import UserService
 
-    settings = read_settings()
-    done = DashboardService().install(settings, force=force)
+    settings, service = read_settings(), UserService("page")
+    done = service.install(settings, force=force)
     if as_json:
-        output.document(done)
+        is_open = service.state().active == "active"
+        output.document(units=done.units, written=done.written, kept=done.kept, enabled=done.enabled, listening=is_open)
         return
-    for kept in done.kept:
-        output.line(f"Kept the edited unit as {kept}.")
-    if done.written:
-        output.line(f"Wrote {' and '.join(map(str, done.units))}.")
-        output.line(f"It can write in {settings.db_path.parent} and nowhere else; it has no network but its port.")
-    elif not done.enabled:
-        output.line("Nothing to do: it is installed as your settings ask for.")
-    if done.enabled:
-        output.line("Enabled: its port opens with your session. It runs while somebody looks, and ten minutes more.")
+    print_installation(done, service.unit)
     _tell(_entrance(settings), settings, opens=opens)
 
 
@@ -99,11 +91,9 @@ def install(*, opens: bool, force: bool, as_json: bool) -> None:
 @json_option
 def uninstall(*, as_json: bool) -> None:
     """Close the port, end the process, and remove both units."""
-    from grader_daemon.dashboard.systemd_unit import DashboardService
+    from grader_daemon.service.install import UserService
 
-    removed = DashboardService().uninstall()
-    words = "Stopped and removed." if removed else "Nothing to do: the page is not installed."
-    output.result(words, as_json=as_json, removed=removed)
+    print_uninstalled(UserService("page").uninstall(), as_json=as_json)
 
 
 @command.command("status")
@@ -111,15 +101,12 @@ def uninstall(*, as_json: bool) -> None:
 @json_option
 def status(*, as_json: bool) -> int:
     """Show how the service of the page is, and its address. Exit code 3 if its port is not open."""
-    from grader_daemon.dashboard.systemd_unit import DashboardService
+    from grader_daemon.dashboard.systemd_unit import page_status
 
     settings = read_settings()
-    page = DashboardService().status(settings)
-    if as_json:
-        output.document(page)
-    else:
-        _print_status(page, settings)
-    return 0 if page.listening else _NOT_LISTENING
+    page = page_status(settings)
+    output.document(page) if as_json else _print_status(page, settings)
+    return 0 if page.listening else NOT_RUNNING
 
 
 @command.command("new-token")
@@ -169,11 +156,11 @@ def _listening(settings: Settings, port: int | None) -> socket.socket | None:
 
 
 def _is_installed(settings: Settings) -> bool:
-    from grader_daemon.dashboard.systemd_unit import DashboardService
+    from grader_daemon.dashboard.systemd_unit import page_status
     from grader_daemon.errors import ServiceError
 
     try:
-        return DashboardService().status(settings).is_here
+        return page_status(settings).is_here
     except ServiceError:
         return False
 
@@ -202,18 +189,14 @@ def _own_place(settings: Settings) -> Path:
 
 
 def _print_status(page: DashboardStatus, settings: Settings) -> None:
+    from grader_daemon.dashboard.systemd_unit import PAGE
+
+    closed = "closed" if page.installed else f"not installed: {PAGE.install}"
     output.facts(
         [
-            ("port", _port(page)),
+            ("port", "open" if page.listening else closed),
             ("process", f"runs, pid {page.pid}" if page.running else "starts when somebody looks"),
-            *([("edited", "by hand: lines of your own belong into a drop-in")] if page.edited else []),
-            *([("outdated", f"other settings or another version since: {_INSTALL}")] if page.outdated else []),
+            *file_facts(PAGE, edited=page.edited, outdated=page.outdated),
             *([("open", _entrance(settings))] if page.is_here else []),
         ]
     )
-
-
-def _port(page: DashboardStatus) -> str:
-    if page.listening:
-        return "open"
-    return "closed" if page.installed else f"not installed: {_INSTALL}"

@@ -14,10 +14,11 @@ import msgspec
 from grader_daemon import bootstrap
 from grader_daemon.api.doctor import CHECKS, examine_each
 from grader_daemon.api.grader import SelfGrader
-from grader_daemon.api.service import read_daemon_log
 from grader_daemon.api.sources import FoundSource, found_sources
 from grader_daemon.domain.check import Check
 from grader_daemon.errors import GraderError
+from grader_daemon.service.daemon_unit import DAEMON
+from grader_daemon.service.systemd import read_log
 from grader_daemon.settings import Settings
 
 _LOG_LINES: Final = 30
@@ -82,7 +83,7 @@ class Examination:
         try:
             warnings = tuple(
                 Warned(entry.at, _sentence(entry.message))
-                for entry in read_daemon_log(lines=_LOG_LINES, priority="warning")
+                for entry in read_log(DAEMON.service, lines=_LOG_LINES, priority="warning")
             )
             found = self._found = msgspec.structs.replace(found, warnings=warnings[::-1])
         except GraderError as error:

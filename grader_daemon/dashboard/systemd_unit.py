@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
-from grader_daemon._version import __version__
-from grader_daemon.api.installed_unit import InstalledUnit, make_folders, remove_units
-from grader_daemon.api.service_fit import dashboard_fit
-from grader_daemon.errors import ConfigurationError, ServiceError
-from grader_daemon.integrations.systemd import UserManager
-from grader_daemon.integrations.unit_file import DASHBOARD, DASHBOARD_SOCKET, directives, fitted_socket, fitted_unit
+from grader_daemon.service.demands import demands, home
+from grader_daemon.service.install import UserService
+from grader_daemon.service.unit_file import TEMPORARY
+from grader_daemon.service.unit_value import Fit, Unit
 from grader_daemon.settings import Settings
 
-
-class DashboardInstallation(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of `DashboardService.install`.
-
-    Attributes:
-        units: the unit files, of the process and of its port.
-        written: whether one of them was written.
-        kept: copies of edited units that were replaced.
-        enabled: whether the port is now opened with each session of the user, and was not before.
-        listening: whether the port is open.
-    """
-
-    units: tuple[Path, ...]
-    written: bool
-    kept: tuple[Path, ...]
-    enabled: bool
-    listening: bool
+_IDLE_EXIT_SECONDS: Final = 600
+_OF_SYSTEMD: Final = (Path("/run/log/journal"), Path("/run/systemd/system"))
+"""The log of the daemon, and the sign that systemd runs (sd_booted(3))."""
 
 
 class DashboardStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,102 +41,45 @@ class DashboardStatus(msgspec.Struct, frozen=True, kw_only=True):
     outdated: bool
 
 
-class DashboardService:
-    """The page in the hands of the user's own systemd."""
+def page_status(settings: Settings) -> DashboardStatus:
+    """Return how the page is, and whether its units fit these settings.
 
-    def __init__(self) -> None:
-        """Find systemd.
-
-        Raises:
-            ServiceError: there is none for this user.
-        """
-        self._manager = UserManager()
-        self._service = InstalledUnit(self._manager, DASHBOARD)
-        self._socket = InstalledUnit(self._manager, DASHBOARD_SOCKET)
-
-    def install(self, settings: Settings, *, force: bool = False) -> DashboardInstallation:
-        """Write both units, and have systemd open the port now and with each session of the user.
-
-        `force` replaces units that somebody edited, and keeps copies.
-
-        Raises:
-            ConfigurationError: a setting cannot be passed on.
-            ServiceError: somebody edited a unit and nothing was changed, or systemd did not do it, as where another
-                program holds the port.
-        """
-        wanted = self._wanted(settings)
-        if not force:
-            for unit, fitted in wanted.items():
-                unit.refuse_if_edited(fitted)
-        kept = [unit.keep_if_edited(fitted) for unit, fitted in wanted.items()]
-        make_folders([settings.db_path.parent, settings.given.file.parent])
-        written = [unit.write(fitted) for unit, fitted in wanted.items()]
-        state = self._manager.state(DASHBOARD_SOCKET.name)
-        if any(written) or state.is_outdated:
-            self._manager.reload()
-        enabled = self._socket.enable()
-        if any(written) or state.active != "active":
-            self._open()
-        return DashboardInstallation(
-            units=tuple(unit.path for unit in wanted),
-            written=any(written),
-            kept=tuple(filter(None, kept)),
-            enabled=enabled,
-            listening=self._manager.state(DASHBOARD_SOCKET.name).active == "active",
-        )
-
-    def uninstall(self) -> bool:
-        """Close the port, end the process, and remove both units; False: there were none.
-
-        Raises:
-            ServiceError: systemd did not do it.
-        """
-        there = [unit for unit in (self._socket, self._service) if unit.read() is not None]
-        if there:
-            remove_units(self._manager, there)
-        return bool(there)
-
-    def status(self, settings: Settings) -> DashboardStatus:
-        """Return how the page is, and whether its units fit these settings."""
-        port, process = self._manager.state(DASHBOARD_SOCKET.name), self._manager.state(DASHBOARD.name)
-        units = (self._socket, self._service)
-        return DashboardStatus(
-            installed=port.load == "loaded",
-            listening=port.active == "active",
-            is_here=port.active == "active" and self._holds_port(settings),
-            running=process.active == "active",
-            pid=process.pid if process.active == "active" else None,
-            edited=any(unit.is_edited for unit in units),
-            outdated=port.load == "loaded" and self._is_outdated(settings),
-        )
-
-    def _wanted(self, settings: Settings) -> dict[InstalledUnit, str]:
-        fit = dashboard_fit(settings, runtime=self._manager.runtime)
-        return {self._service: fitted_unit(DASHBOARD, fit, version=__version__), self._socket: _fitted_socket(settings)}
-
-    def _is_outdated(self, settings: Settings) -> bool:
-        """Return whether a unit is another one than these settings ask for."""
-        try:
-            wanted = self._wanted(settings)
-        except ConfigurationError:  # `install` says what cannot be passed on
-            return True
-        return any(unit.is_other_than(fitted) for unit, fitted in wanted.items())
-
-    def _holds_port(self, settings: Settings) -> bool:
-        there, wanted = directives(self._socket.read() or ""), directives(_fitted_socket(settings))
-        return there.get("ListenStream") == wanted["ListenStream"]
-
-    def _open(self) -> None:
-        """Open the port anew; a process that served the one before ends."""
-        try:
-            self._manager.stop(DASHBOARD.name)
-            self._manager.restart(DASHBOARD_SOCKET.name)
-        except ServiceError as error:
-            raise ServiceError(
-                f"{DASHBOARD_SOCKET.name} could not open its port, which another program may hold: choose another by"
-                f" dashboard_port ({error})"
-            ) from error
+    Raises:
+        ServiceError: systemd does not answer.
+    """
+    service = UserService("page")
+    status, port = service.status(settings), service.state()
+    is_listening = port.active == "active"
+    return DashboardStatus(
+        installed=status.installed,
+        listening=is_listening,
+        is_here=is_listening and service.directive("ListenStream") == _address(settings),
+        running=status.running,
+        pid=status.pid if status.running else None,
+        edited=status.edited,
+        outdated=status.outdated,
+    )
 
 
-def _fitted_socket(settings: Settings) -> str:
-    return fitted_socket(settings.dashboard_address, settings.dashboard_port, version=__version__)
+def _address(settings: Settings) -> str:
+    address = settings.dashboard_address
+    return f"{f'[{address}]' if ':' in address else address}:{settings.dashboard_port}"
+
+
+def _fit(settings: Settings) -> Fit:
+    """Return what the page needs: it shows sessions wherever they lay when they were graded."""
+    files = filter(None, (settings.dashboard_certificate_file, settings.dashboard_key_file))
+    words = ("dashboard", "--idle-exit", str(_IDLE_EXIT_SECONDS))
+    fit = demands(settings, *words, read=[home(), *TEMPORARY, *files])
+    return replace(fit, shown=_OF_SYSTEMD, address=_address(settings))
+
+
+PAGE: Final = Unit(
+    name="grader-dashboard",
+    install="grader-daemon dashboard install",
+    foreground="dashboard",
+    fit=_fit,
+    waits=True,
+    enabled="its port opens with your session. It runs while somebody looks, and ten minutes more",
+    failed="could not open its port, which another program may hold: choose another by dashboard_port",
+)

@@ -11,26 +11,63 @@ import click
 from grader_daemon import log
 from grader_daemon.bootstrap import utc_now
 from grader_daemon.cli import output
-from grader_daemon.cli.options import Group, fleet_option, json_option, read_settings, settings_options
+from grader_daemon.cli.options import Group, asks, fleet_option, json_option, read_settings, settings_options
+from grader_daemon.cli.unit_commands import NOT_RUNNING, force_option, install_service, print_uninstalled, status_facts
 from grader_daemon.domain.fleet_hosts import is_unwatched
 from grader_daemon.domain.text import clean, duration_words
 from grader_daemon.errors import ConfigurationError
-from grader_daemon.fleet import service_commands as fleet_service
 from grader_daemon.fleet.admin import checked_name, configuration_line, fleet_database, fleet_url
 from grader_daemon.fleet.copy_settings import settings_of_copy
 from grader_daemon.fleet.follow import watch_fleet
 
 if TYPE_CHECKING:
+    from grader_daemon.api.grader import SelfGrader
     from grader_daemon.fleet.server_admin import FleetDatabase, FleetHost
+    from grader_daemon.fleet.systemd_unit import PusherStatus
 
 _CLOCKS_DIFFER_SECONDS: Final = 60.0
 _DAYS_FROM: Final = 2
 _url_option = click.option("--url", metavar="URL", help="The fleet's database, as its administrator.")
 
 
-@click.group("fleet", cls=Group, commands=fleet_service.COMMANDS)
+@click.group("fleet", cls=Group)
 def command() -> None:
     """One PostgreSQL for the grades of many machines: make it, let machines in and out, see how they are."""
+
+
+@command.command("install")
+@settings_options
+@force_option
+@json_option
+def install(*, force: bool, as_json: bool) -> None:
+    """Have systemd run `push fleet --follow` on this machine; again after a change of settings or an upgrade.
+
+    Where to stands in the settings file, as fleet_url; settings that are given here, and other GRADER_… variables, are
+    passed on.
+    """
+    install_service("pusher", force=force, as_json=as_json)
+
+
+@command.command("uninstall")
+@json_option
+def uninstall(*, as_json: bool) -> None:
+    """Stop sending from this machine and remove the unit; what was sent stays."""
+    from grader_daemon.service.install import UserService
+
+    print_uninstalled(UserService("pusher").uninstall(), stays="What was sent stays.", as_json=as_json)
+
+
+@command.command("service-status")
+@asks
+@json_option
+def service_status(*, grader: SelfGrader, as_json: bool) -> int:
+    """Show how that service is, and how far it is behind. Exit code 3 if it does not run."""
+    from grader_daemon.fleet.systemd_unit import PUSHER, pusher_status, unsent
+
+    context = grader.context
+    status = pusher_status(context.settings, behind=unsent(context.store) if context.has_database else None)
+    output.document(status) if as_json else output.facts([*status_facts(status, PUSHER), *_more(status)])
+    return 0 if status.running else NOT_RUNNING
 
 
 @command.command("init")
@@ -172,3 +209,9 @@ def _fleet(url: str | None) -> FleetDatabase:
     if url is None:
         raise click.UsageError("give --url: the fleet's database, as its administrator")
     return fleet_database(url)
+
+
+def _more(status: PusherStatus) -> list[tuple[str, str]]:
+    behind = "nothing is graded yet" if status.behind is None else f"{status.behind:,} changes"
+    trouble = [("last trouble", f"{output.cell(status.trouble_at)}, {status.trouble}")] if status.trouble else []
+    return [("behind by", behind), *trouble]

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from grader_daemon import bootstrap
 from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.domain.check import Finding, ok, unknown, warning
 from grader_daemon.domain.fleet_hosts import is_unwatched
 from grader_daemon.errors import ConfigurationError, ServiceError
 from grader_daemon.fleet.admin import fleet_database, fleet_files
-from grader_daemon.fleet.systemd_unit import PusherService, PusherStatus, unsent
+from grader_daemon.fleet.systemd_unit import PUSHER, PusherStatus, pusher_status, unsent
 from grader_daemon.reports.numbers import count
 
-_INSTALL = "grader-daemon fleet install"
 _BY_HAND = "grader-daemon push fleet"
 _NEW_TROUBLE = timedelta(minutes=6)
 """A server that is away is tried every 5 minutes, so what was said before is over."""
@@ -30,7 +28,7 @@ def pusher(context: DoctorContext) -> Finding:
     behind = unsent(context.store) if context.has_database else 0
     left = f"{count(behind, 'change')} not sent yet" if behind else "nothing waits to be sent"
     try:
-        status = PusherService(clock=bootstrap.utc_now).status(context.settings, behind=behind)
+        status = pusher_status(context.settings, behind=behind)
     except ServiceError:
         said = f"{left}; whether anything sends by itself cannot be told without systemd"
         return unknown(said, _BY_HAND) if behind else ok(said)
@@ -61,14 +59,14 @@ def _running(status: PusherStatus, left: str, context: DoctorContext) -> Finding
             f"{said}: {status.trouble}", "mend what it says; systemctl --user restart grader-push does not wait"
         )
     if status.outdated:
-        return warning(f"{said}; by other settings or another version", _INSTALL)
+        return warning(f"{said}; by other settings or another version", PUSHER.install)
     return ok(said)
 
 
 def _not_running(status: PusherStatus, left: str) -> Finding:
     if status.installed:
         why = f": {status.trouble}" if status.trouble else ""
-        return warning(f"its service does not run ({status.ended or status.state}), {left}{why}", _INSTALL)
+        return warning(f"its service does not run ({status.ended or status.state}), {left}{why}", PUSHER.install)
     if status.behind:
-        return warning(f"{left}, and no service sends", f"{_INSTALL}; once by hand: {_BY_HAND}")
+        return warning(f"{left}, and no service sends", f"{PUSHER.install}; once by hand: {_BY_HAND}")
     return ok(f"{left}; no service is installed")

@@ -1,25 +1,25 @@
-"""The pusher as a service of this user: put it in place, ask how it is, take it away."""
+"""The pusher as a service of this user: what it needs, and how far it is."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from grader_daemon import bootstrap
-from grader_daemon._version import __version__
-from grader_daemon.api.running_service import Installation, RunningService, ServiceStatus, is_older
-from grader_daemon.api.service_fit import pusher_fit
 from grader_daemon.domain.fleet_hosts import FEED_FOLLOWER
-from grader_daemon.errors import ConfigurationError, ServiceError
+from grader_daemon.errors import ServiceError
 from grader_daemon.fleet.admin import fleet_files
-from grader_daemon.integrations.systemd import LogEntry, read_log
-from grader_daemon.integrations.unit_file import PUSHER, fitted_unit
+from grader_daemon.service.demands import demands
+from grader_daemon.service.install import ServiceStatus, UserService
+from grader_daemon.service.systemd import LogEntry, read_log
+from grader_daemon.service.unit_value import Fit, Unit
 from grader_daemon.settings import Settings
-from grader_daemon.storage.sqlite.store import SqliteStore
 
-_SOURCE: Final = "grader-push"
+if TYPE_CHECKING:
+    from grader_daemon.storage.sqlite.store import SqliteStore
+
 _LOOKED_THROUGH: Final = 20
 """Entries of the journal; between two complaints systemd may say a few things of a process that ends."""
 
@@ -41,64 +41,20 @@ class PusherStatus(ServiceStatus, frozen=True, kw_only=True):
     trouble_at: datetime | None
 
 
-class PusherService:
-    """`push fleet --follow` in the hands of the user's own systemd."""
+def pusher_status(settings: Settings, *, behind: int | None) -> PusherStatus:
+    """Return how the pusher is, when it is known how far it is `behind`.
 
-    def __init__(self, *, clock: bootstrap.Clock) -> None:
-        """Find systemd.
-
-        Raises:
-            ServiceError: there is none for this user.
-        """
-        self._service = RunningService(PUSHER, clock=clock)
-
-    def install(self, settings: Settings, *, force: bool = False) -> Installation:
-        """Write the unit, enable it, and have it run by these settings. `force` replaces an edited unit, keeps a copy.
-
-        Raises:
-            ConfigurationError: nobody said where the fleet is, psycopg is not installed, or a setting cannot be passed
-                on; nothing was changed.
-            ServiceError: somebody edited the unit and nothing was changed, or systemd did not do it.
-        """
-        files = fleet_files(settings)
-        fit = pusher_fit(settings, runtime=self._service.runtime, files=files)
-        return self._service.install(settings, fit, force=force, reads=(settings.given.file, *files))
-
-    def uninstall(self) -> bool:
-        """Stop it, and remove the unit; False: there was none.
-
-        Raises:
-            ServiceError: systemd did not do it.
-        """
-        return self._service.uninstall() is not None
-
-    def status(self, settings: Settings, *, behind: int | None) -> PusherStatus:
-        """Return how it is, when it is known how far it is `behind`.
-
-        Raises:
-            ServiceError: systemd does not answer.
-        """
-        status = self._service.status(outdated=self._is_outdated(settings))
-        trouble = _last_trouble(since=status.since)
-        return PusherStatus(
-            **msgspec.structs.asdict(status),
-            behind=behind,
-            trouble=None if trouble is None else trouble.message.removeprefix(_OURS).removeprefix(_WARNING),
-            trouble_at=None if trouble is None else trouble.at,
-        )
-
-    def _is_outdated(self, settings: Settings) -> bool:
-        if self._service.unit.read() is None:
-            return False
-        try:
-            files = fleet_files(settings)
-            fit = pusher_fit(settings, runtime=self._service.runtime, files=files)
-            fitted = fitted_unit(PUSHER, fit, version=__version__)
-        except ConfigurationError:  # `install` says what is missing, or cannot be passed on
-            return True
-        return self._service.unit.is_other_than(fitted) or is_older(
-            self._service.state(), (settings.given.file, *files)
-        )
+    Raises:
+        ServiceError: systemd does not answer.
+    """
+    status = UserService("pusher").status(settings)
+    trouble = _last_trouble(since=status.since)
+    return PusherStatus(
+        **msgspec.structs.asdict(status),
+        behind=behind,
+        trouble=None if trouble is None else trouble.message.removeprefix(_OURS).removeprefix(_WARNING),
+        trouble_at=None if trouble is None else trouble.at,
+    )
 
 
 def unsent(store: SqliteStore) -> int:
@@ -109,8 +65,33 @@ def unsent(store: SqliteStore) -> int:
 def _last_trouble(*, since: datetime | None) -> LogEntry | None:
     """Return the last complaint of its own, if there is one since a moment; what systemd says of it is none."""
     try:
-        entries = list(read_log(PUSHER.name, lines=_LOOKED_THROUGH, priority="warning"))
+        entries = list(read_log(PUSHER.service, lines=_LOOKED_THROUGH, priority="warning"))
     except ServiceError:  # a machine may keep no journal
         return None
-    own = [each for each in entries if each.source == _SOURCE and (since is None or each.at >= since)]
+    own = [each for each in entries if each.source == PUSHER.name and (since is None or each.at >= since)]
     return own[-1] if own else None
+
+
+def _fit(settings: Settings) -> Fit:
+    """Return what sending to the fleet needs: the network, and files of libpq; it reads no session.
+
+    The fleet knows a machine by where its database really is. A sandbox has no links to that place, so it is told.
+
+    Raises:
+        ConfigurationError: nobody said where the fleet is, or psycopg is not installed.
+    """
+    files = fleet_files(settings)
+    fit = demands(settings, "push", "fleet", "--follow", read=files)
+    place = settings.db_path.resolve()
+    command = fit.command if place == settings.db_path else (*fit.command, "--db-path", str(place))
+    read_once = (settings.given.file, *files)
+    return replace(fit, command=command, network=("fleet_url",), max_file_bytes=0, read_once=read_once)
+
+
+PUSHER: Final = Unit(
+    name="grader-push",
+    install="grader-daemon fleet install",
+    foreground="push fleet --follow",
+    fit=_fit,
+    started="Started",
+)

@@ -1,1 +1,1 @@
-"""Integrations with other programs, and with the service manager."""
+"""Integrations with other programs."""

@@ -25,12 +25,11 @@ from grader_daemon.api.forget import Forgotten
 from grader_daemon.api.grades import Child
 from grader_daemon.api.labels import LabelledFile
 from grader_daemon.api.overview import Overview
-from grader_daemon.api.running_service import Installation, ServiceStatus
 from grader_daemon.api.sources import FoundSource, Switched
 from grader_daemon.api.status import Status
 from grader_daemon.api.transcript import TranscriptMessage
 from grader_daemon.calibration.prior import Validity
-from grader_daemon.dashboard.systemd_unit import DashboardInstallation, DashboardStatus
+from grader_daemon.dashboard.systemd_unit import DashboardStatus
 from grader_daemon.domain.alert import Alert, Stream
 from grader_daemon.domain.analysis import Category, Failure, FailureKind, Subcategory
 from grader_daemon.domain.calibration import Calibration
@@ -53,6 +52,7 @@ from grader_daemon.domain.verdict import Outcome
 from grader_daemon.fleet.server_admin import FleetHost, FleetMade
 from grader_daemon.fleet.systemd_unit import PusherStatus
 from grader_daemon.reports.document import report_schema
+from grader_daemon.service.install import Installation, ServiceStatus
 from grader_daemon.storage.maintenance.backup import Backup, Restored
 from grader_daemon.storage.records import Change
 from tests.reference.blocks import table
@@ -129,6 +129,7 @@ _GradeOfFile = _shape(
 _ReasonOfGrade = _shape("ReasonOfGrade", Reason, meaning=str)
 _AlertListed = _shape("AlertListed", Alert, silent_until=datetime | None)
 _Calibration = _shape("CalibrationMade", Calibration, model=str)
+_InstalledUnit = _shape("InstalledUnit", _shape("OneUnit", unit=Path), Installation, but=("units",), kept=Path | None)
 _LabelListed = _shape("LabelListed", Label, but=("features", "request"))
 
 DOCUMENTS = (
@@ -259,14 +260,21 @@ DOCUMENTS = (
     _document("fleet-remove-member", "`fleet remove-member`", member=str),
     _document("fleet-remove-host", "`fleet remove-host`", host=str, grades=int),
     _document("fleet-status", "`fleet status`", hosts=list[FleetHost], watch=FleetWatch | None),
-    _document("fleet-install", "`fleet install`", Installation),
+    _document("fleet-install", "`fleet install`", _InstalledUnit),
     _document("fleet-uninstall", "`fleet uninstall`", removed=bool),
     _document("fleet-service-status", "`fleet service-status`", PusherStatus),
     _document("sources-switch", "`sources enable`, `sources disable`", Switched),
-    _document("service-install", "`service install`", Installation),
+    _document("service-install", "`service install`", _InstalledUnit),
     _document("service-uninstall", "`service uninstall`", removed=bool, writable=str | None),
     _document("service-status", "`service status`", ServiceStatus),
-    _document("dashboard-install", "`dashboard install`", DashboardInstallation),
+    _document(
+        "dashboard-install",
+        "`dashboard install`",
+        Installation,
+        but=("started", "pid", "writable", "network", "programs", "user", "lingers"),
+        about="\n        listening: whether its port is open.\n",
+        listening=bool,
+    ),
     _document("dashboard-uninstall", "`dashboard uninstall`", removed=bool),
     _document("dashboard-status", "`dashboard status`", DashboardStatus),
     _document("config-show", "`config show`", settings=list[SettingValue]),

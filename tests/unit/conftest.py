@@ -28,9 +28,8 @@ def install_systemd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable
             monkeypatch.delenv(name)
         programs = tmp_path / "bin"
         programs.mkdir()
-        for name in ("systemctl", "loginctl"):
-            (programs / name).write_text(script)
-            (programs / name).chmod(0o755)
+        (programs / "systemctl").write_text(script)
+        (programs / "systemctl").chmod(0o755)
         monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
         monkeypatch.setenv("HOME", str(tmp_path))
 

@@ -10,8 +10,8 @@ from unittest.mock import Mock
 
 import pytest
 
-from grader_daemon.api.service_fit import environment_for_others
 from grader_daemon.errors import ConfigurationError
+from grader_daemon.service.demands import environment_for_others
 from grader_daemon.settings import Settings, load_settings, settings_in, settings_of
 
 

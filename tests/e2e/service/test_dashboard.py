@@ -8,7 +8,8 @@ import socket
 
 import pytest
 
-from grader_daemon.integrations.unit_file import DASHBOARD, DASHBOARD_SOCKET, shipped_unit
+from grader_daemon.dashboard.systemd_unit import PAGE as UNIT
+from grader_daemon.service.unit_file import shipped
 from tests.e2e.service.box import CONFIG, DATABASE, HOME, PAGE, PAGE_SOCKET, PROGRAM, SESSIONS, UNIT_FILE, Box
 from tests.e2e.session_files import content, path_of
 from tests.reference.pages import SCHEMAS
@@ -104,7 +105,7 @@ def test_installing_again_changes_nothing_and_the_command_tells_the_address(box:
     assert entrance is not None
 
     again = box.grader("dashboard install")
-    assert again.startswith("Nothing to do: it is installed as your settings ask for.\n")
+    assert again.startswith("Nothing to do: the service is installed as your settings ask for.\n")
     for said in (again, box.grader("dashboard"), box.grader("dashboard status")):
         assert entrance[0].removeprefix("Open ") in said
     assert _is_as_its_schema_says(box.grader("dashboard install --json"), "dashboard-install")
@@ -161,14 +162,14 @@ def test_uninstalling_closes_the_port(box: Box) -> None:
             "LoadState": "not-found",
             "ActiveState": "inactive",
         }
-    assert box.grader("dashboard uninstall") == "Nothing to do: the page is not installed.\n"
+    assert box.grader("dashboard uninstall") == "Nothing to do: no service is installed.\n"
     nothing = box.run_grader("dashboard status")
     assert (nothing.code, "not installed: grader-daemon dashboard install" in nothing.said) == (3, True)
 
 
 def test_the_units_of_the_repository_can_be_used_by_hand(box: Box, port: int) -> None:
-    for unit in (DASHBOARD, DASHBOARD_SOCKET):
-        box.put(_UNITS / unit.name, shipped_unit(unit).replace(":7654", f":{port}").encode())
+    for file in UNIT.files:
+        box.put(_UNITS / file, shipped(file).replace(":7654", f":{port}").encode())
     box.sh(f"mkdir -p -m 700 {DATABASE.parent} && mkdir -p .local/bin && ln -s {PROGRAM} {HOME}/.local/bin/")
     box.sh(f"systemctl --user daemon-reload && systemctl --user enable --now {PAGE_SOCKET}")
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from grader_daemon.integrations.unit_file import PUSHER as UNIT
-from grader_daemon.integrations.unit_file import shipped_unit
+from grader_daemon.fleet.systemd_unit import PUSHER as UNIT
+from grader_daemon.service.unit_file import shipped
 from tests.e2e.service.box import CONFIG, DATABASE, HOME, PROGRAM, PUSHER, SESSIONS, UNIT_FILE, Box
 from tests.e2e.session_files import content, path_of
 from tests.postgres import Server, serving
@@ -163,7 +163,7 @@ def test_a_database_behind_a_link_is_the_same_machine(box: Box, server: Server, 
 
 def test_the_unit_of_the_repository_can_be_used_by_hand(box: Box, server: Server) -> None:
     """The program lies elsewhere than pipx puts it: a drop-in shows that place."""
-    box.put(_UNIT_FILE, shipped_unit(UNIT).encode())
+    box.put(_UNIT_FILE, shipped(UNIT.service).encode())
     box.put(_UNIT_FILE.with_name(f"{PUSHER}.d") / "place.conf", b"[Service]\nBindReadOnlyPaths=%h/venv\n")
     box.sh(f"mkdir -p .local/bin && ln -s {PROGRAM} .local/bin/")
     box.sh(f"systemctl --user daemon-reload && systemctl --user enable --now {PUSHER}")

@@ -11,7 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from grader_daemon.integrations.unit_file import DAEMON, PUSHER, Fit, fitted_unit, shipped_unit
+from grader_daemon.fleet.systemd_unit import PUSHER
+from grader_daemon.service.daemon_unit import DAEMON
+from grader_daemon.service.unit_file import fitted_files, shipped
+from grader_daemon.service.unit_value import Fit, Unit
 from tests.e2e.service.box import DATABASE, HOME, SESSIONS, UNIT, UNIT_FILE, Box, Ended
 from tests.e2e.service.conftest import Installed
 from tests.e2e.service.probe import ATTEMPTS, KEY
@@ -88,11 +91,8 @@ _FIT = Fit(
     needed=(SESSIONS,),
     writable=(DATABASE.parent,),
     home=HOME,
-    awaited=False,
     runtime=Path("/run/user/1000"),
     max_file_bytes=1,
-    network=(),
-    programs=(),
 )
 
 Told = Mapping[str, str | None]
@@ -104,12 +104,13 @@ def _restrictions(unit: str) -> list[str]:
     return re.findall(r"^\w+=.*$", unit[unit.index("Nice=") : unit.index("[Install]")], re.MULTILINE)
 
 
-def _fitted(**needs: tuple[str, ...]) -> list[str]:
-    return _restrictions(fitted_unit(DAEMON, replace(_FIT, **needs), version="0"))  # type: ignore[arg-type]
+def _fitted(unit: Unit = DAEMON, **needs: tuple[str, ...]) -> list[str]:
+    fitted = fitted_files(unit, replace(_FIT, **needs), version="0")  # type: ignore[arg-type]
+    return _restrictions(fitted[unit.service])
 
 
 def _lines_of(*names: str) -> list[str]:
-    return [line for line in _restrictions(shipped_unit(DAEMON)) if line.partition("=")[0] in names]
+    return [line for line in _restrictions(shipped(DAEMON.service)) if line.partition("=")[0] in names]
 
 
 class Prober:
@@ -167,17 +168,17 @@ def told(prober: Prober) -> dict[str, Told]:
         {
             "nothing": ([], tuple(ATTEMPTS)),
             "users": ([_PRIVATE_USERS], tuple(ATTEMPTS)),
-            "everything": (_restrictions(shipped_unit(DAEMON)), tuple(ATTEMPTS)),
+            "everything": (_restrictions(shipped(DAEMON.service)), tuple(ATTEMPTS)),
             "webhook": (
-                _restrictions(fitted_unit(DAEMON, replace(_FIT, network=("a",)), version="0")),
+                _fitted(network=("a",)),
                 tuple(ATTEMPTS),
             ),
             "pusher": (
-                _restrictions(fitted_unit(PUSHER, replace(_FIT, needed=(), network=("a",)), version="0")),
+                _fitted(PUSHER, needed=(), network=("a",)),
                 tuple(ATTEMPTS),
             ),
             "command": (
-                _restrictions(fitted_unit(DAEMON, replace(_FIT, programs=("a",)), version="0")),
+                _fitted(programs=("a",)),
                 tuple(ATTEMPTS),
             ),
             **each,
@@ -186,7 +187,7 @@ def told(prober: Prober) -> dict[str, Told]:
 
 
 def test_every_restriction_of_the_unit_is_tried() -> None:
-    named = {line.partition("=")[0] for line in _restrictions(shipped_unit(DAEMON))}
+    named = {line.partition("=")[0] for line in _restrictions(shipped(DAEMON.service))}
     assert named == {*_REFUSED_BY, *_NEEDS.values(), *_GIVES_OR_LIMITS}
 
 

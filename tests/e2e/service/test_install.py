@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from grader_daemon.integrations.unit_file import DAEMON, shipped_unit
+from grader_daemon.service.daemon_unit import DAEMON
+from grader_daemon.service.unit_file import shipped
 from tests.e2e.service.box import CONFIG, DATABASE, HOME, PROGRAM, SESSIONS, UNIT, UNIT_FILE, Box
 from tests.e2e.service.conftest import Installed
 from tests.e2e.session_files import content, path_of, turns
@@ -210,7 +211,7 @@ def test_uninstalling_leaves_the_grades(box: Box) -> None:
 
 def test_the_unit_of_the_repository_can_be_used_by_hand(box: Box) -> None:
     """The program lies elsewhere than pipx puts it: a drop-in shows that place."""
-    box.put(UNIT_FILE, shipped_unit(DAEMON).encode())
+    box.put(UNIT_FILE, shipped(DAEMON.service).encode())
     box.put(UNIT_FILE.parent / f"{UNIT}.d" / "place.conf", b"[Service]\nBindReadOnlyPaths=%h/venv\n")
     box.sh(f"mkdir -p -m 700 {DATABASE.parent} && mkdir -p .local/bin && ln -s {PROGRAM} .local/bin/")
     box.sh(f"systemctl --user daemon-reload && systemctl --user enable --now {UNIT}")

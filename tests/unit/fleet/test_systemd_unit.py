@@ -17,8 +17,9 @@ from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.domain.check import CheckState
 from grader_daemon.errors import ConfigurationError
 from grader_daemon.fleet.doctor import pusher
-from grader_daemon.fleet.systemd_unit import PusherService, unsent
-from grader_daemon.integrations.unit_file import PUSHER, directives
+from grader_daemon.fleet.systemd_unit import PUSHER, pusher_status, unsent
+from grader_daemon.service.install import UserService
+from grader_daemon.service.unit_file import directives
 from grader_daemon.settings import Settings, load_settings
 from tests.damage import make_database
 
@@ -74,12 +75,12 @@ def _date(file: Path, when: datetime) -> None:
     os.utime(file, (when.timestamp(), when.timestamp()))
 
 
-def _service() -> PusherService:
-    return PusherService(clock=bootstrap.utc_now)
+def _service() -> UserService:
+    return UserService("pusher")
 
 
 def _unit(home: Path) -> Path:
-    return home / ".config/systemd/user" / PUSHER.name
+    return home / ".config/systemd/user" / PUSHER.service
 
 
 # -- installing --------------------------------------------------------------------------------------------------------
@@ -151,26 +152,26 @@ def test_what_it_reads_at_its_start_and_changed_since_makes_it_outdated(
     tmp_path: Path, settings_file: Path, name: str
 ) -> None:
     _service().install(load_settings())
-    assert not _service().status(load_settings(), behind=0).outdated
+    assert not pusher_status(load_settings(), behind=0).outdated
 
     (tmp_path / name).write_bytes(settings_file.read_bytes())
     _date(tmp_path / name, _STARTED + timedelta(hours=1))
 
-    assert _service().status(load_settings(), behind=0).outdated
+    assert pusher_status(load_settings(), behind=0).outdated
 
 
 def test_another_database_makes_it_outdated(tmp_path: Path, settings_file: Path) -> None:
     del settings_file
     _service().install(load_settings())
 
-    assert _service().status(load_settings(db_path=tmp_path / "other/grades.db"), behind=0).outdated
+    assert pusher_status(load_settings(db_path=tmp_path / "other/grades.db"), behind=0).outdated
 
 
 def test_a_fleet_that_is_gone_from_the_settings_makes_it_outdated(settings_file: Path) -> None:
     _service().install(load_settings())
     settings_file.write_text("")
 
-    assert _service().status(load_settings(), behind=0).outdated
+    assert pusher_status(load_settings(), behind=0).outdated
 
 
 def test_its_last_complaint_is_told_and_neither_those_before_its_start_nor_those_of_systemd(
@@ -182,13 +183,13 @@ def test_its_last_complaint_is_told_and_neither_those_before_its_start_nor_those
         ("systemd", "Failed with result 'exit-code'", timedelta(minutes=2)),
     )
 
-    told = _service().status(load_settings(), behind=3)
+    told = pusher_status(load_settings(), behind=3)
 
     assert (told.behind, told.trouble) == (3, "PostgreSQL: away; tried again in 5 s")
     assert told.trouble_at == _STARTED + timedelta(minutes=1)
 
     complain(("grader-push", "grader-daemon: warning: before", timedelta(minutes=-1)))
-    assert _service().status(load_settings(), behind=3).trouble is None
+    assert pusher_status(load_settings(), behind=3).trouble is None
 
 
 def test_how_much_is_unsent_is_what_changed_since_the_last_push(tmp_path: Path) -> None:

@@ -6,23 +6,22 @@ from pathlib import Path
 
 import pytest
 
+from grader_daemon.dashboard.systemd_unit import PAGE
 from grader_daemon.errors import ConfigurationError
-from grader_daemon.integrations.unit_file import (
-    DAEMON,
-    DASHBOARD,
-    DASHBOARD_SOCKET,
-    PUSHER,
+from grader_daemon.fleet.systemd_unit import PUSHER
+from grader_daemon.service import UNITS, named
+from grader_daemon.service.daemon_unit import DAEMON
+from grader_daemon.service.unit_file import (
     TEMPORARY,
-    Fit,
-    Unit,
     directives,
     edits,
-    fitted_socket,
-    fitted_unit,
+    fitted_files,
     is_edited,
-    shipped_unit,
-    words_of,
+    shipped,
+    shows,
+    still_fits,
 )
+from grader_daemon.service.unit_value import Fit, Unit
 
 HOME = Path("/home/somebody")
 FIT = Fit(
@@ -31,41 +30,46 @@ FIT = Fit(
     needed=(HOME / ".timmy", Path("/opt/python")),
     writable=(HOME / ".timmy/uniwizard",),
     home=HOME,
-    awaited=False,
     runtime=Path("/run/user/1000"),
     max_file_bytes=256 << 20,
-    network=(),
-    programs=(),
 )
+
+
+def fitted_unit(unit: Unit, fit: Fit, *, version: str = "1.2.3") -> str:
+    """Give the file of a fitted unit that says what runs."""
+    return fitted_files(unit, fit, version=version)[unit.service]
 
 
 def changes(**needs: object) -> tuple[set[str], set[str]]:
     """Give the lines that a fitted unit lacks and has beside those of the shipped one."""
-    shipped = shipped_unit(DAEMON).splitlines()
-    fitted = fitted_unit(DAEMON, replace(FIT, **needs), version="1.2.3").splitlines()  # type: ignore[arg-type]
-    return set(shipped) - set(fitted), set(fitted) - set(shipped)
+    bare = shipped(DAEMON.service).splitlines()
+    fitted = fitted_unit(DAEMON, replace(FIT, **needs)).splitlines()  # type: ignore[arg-type]
+    return set(bare) - set(fitted), set(fitted) - set(bare)
 
 
 def values(**needs: object) -> dict[str, str]:
     """Give the directives of a fitted unit."""
-    return directives(fitted_unit(DAEMON, replace(FIT, **needs), version="1.2.3"))  # type: ignore[arg-type]
+    return directives(fitted_unit(DAEMON, replace(FIT, **needs)))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("unit", [DAEMON, DASHBOARD, DASHBOARD_SOCKET, PUSHER])
-def test_units_of_the_package_are_those_of_the_repository(unit: Unit) -> None:
+def test_units_of_the_table_are_those_of_the_repository() -> None:
     root = Path(__file__).parents[3]
-    assert (root / "grader_daemon/integrations" / unit.name).samefile(root / "systemd" / unit.name)
-    assert shipped_unit(unit) == (root / "systemd" / unit.name).read_text()
+    files = [file for name in UNITS for file in named(name).files]
+
+    assert {file.name for file in (root / "systemd").iterdir()} == set(files)
+    for file in files:
+        assert (root / "grader_daemon/service" / file).samefile(root / "systemd" / file)
+        assert shipped(file) == (root / "systemd" / file).read_text()
 
 
 def _sandbox(unit: Unit) -> set[str]:
     """Return the directives of a unit from its files on; one line each."""
-    _, _, rest = shipped_unit(unit).partition("# -- Files")
+    _, _, rest = shipped(unit.service).partition("# -- Files")
     return {line for line in rest.partition("[Install]")[0].splitlines() if re.match(r"\w+=", line)}
 
 
 def test_the_page_is_as_restricted_as_the_daemon_but_sees_home_and_temporary_files() -> None:
-    daemon, page = _sandbox(DAEMON), _sandbox(DASHBOARD)
+    daemon, page = _sandbox(DAEMON), _sandbox(PAGE)
 
     assert len(daemon) > 30
     assert {line.partition("=")[0] for line in daemon - page} == {
@@ -80,9 +84,7 @@ def test_the_page_is_as_restricted_as_the_daemon_but_sees_home_and_temporary_fil
 
 
 def test_the_page_sees_no_usual_place_of_keys_and_of_what_browsers_keep() -> None:
-    hidden = {
-        word for line in _sandbox(DASHBOARD) if line.startswith("InaccessiblePaths=") for word in line[18:].split()
-    }
+    hidden = {word for line in _sandbox(PAGE) if line.startswith("InaccessiblePaths=") for word in line[18:].split()}
 
     for place in (
         ".aws",
@@ -102,7 +104,7 @@ def test_the_page_is_fitted_like_the_daemon() -> None:
     fit = replace(FIT, command=("/opt/python", "-m", "grader_daemon", "dashboard"), needed=(HOME, *TEMPORARY))
     fit = replace(fit, shown=(Path("/run/log/journal"),))
 
-    fitted = directives(fitted_unit(DASHBOARD, fit, version="1.2.3"))
+    fitted = directives(fitted_unit(PAGE, fit))
 
     assert fitted["ExecStart"] == "/opt/python -m grader_daemon dashboard"
     assert fitted["ReadWritePaths"] == "/home/somebody/.timmy/uniwizard"
@@ -111,7 +113,7 @@ def test_the_page_is_fitted_like_the_daemon() -> None:
     assert fitted["BindReadOnlyPaths"] == "-/run/log/journal"
     assert fitted["NoExecPaths"] == "/home/somebody/.timmy/uniwizard"
     assert not {"PrivateTmp", "BindPaths"} & fitted.keys()
-    assert not is_edited(DASHBOARD, fitted_unit(DASHBOARD, fit, version="1.2.3"))
+    assert not is_edited(fitted_unit(PAGE, fit))
 
 
 def test_what_sends_to_the_fleet_is_as_restricted_as_the_daemon_but_for_the_network() -> None:
@@ -132,7 +134,7 @@ def test_what_sends_to_the_fleet_is_fitted_like_the_daemon() -> None:
     """It says nothing to systemd, so it needs no socket of the session; no session that it reads takes memory."""
     fit = replace(FIT, needed=(HOME / ".pgpass",), network=("fleet_url",), max_file_bytes=0)
 
-    unit = fitted_unit(PUSHER, fit, version="1.2.3")
+    unit = fitted_unit(PUSHER, fit)
 
     fitted = directives(unit)
     assert fitted["BindReadOnlyPaths"] == "-/home/somebody/.pgpass"
@@ -142,14 +144,15 @@ def test_what_sends_to_the_fleet_is_fitted_like_the_daemon() -> None:
     assert "ready and alive" not in unit
 
 
-@pytest.mark.parametrize(("address", "place"), [("127.0.0.1", "127.0.0.1:80"), ("::1", "[::1]:80")])
-def test_the_port_of_the_page_is_that_of_the_settings(address: str, place: str) -> None:
-    fitted = fitted_socket(address, 80, version="1.2.3")
+@pytest.mark.parametrize("place", ["127.0.0.1:80", "[::1]:80"])
+def test_the_socket_of_the_page_listens_at_its_address(place: str) -> None:
+    unit, socket = fitted_files(PAGE, replace(FIT, address=place), version="1.2.3").values()
 
-    assert directives(fitted)["ListenStream"] == place
-    assert fitted.startswith("# Written by `grader-daemon dashboard install`, version 1.2.3.")
-    assert not is_edited(DASHBOARD_SOCKET, fitted)
-    assert is_edited(DASHBOARD_SOCKET, fitted.replace(":80", ":81"))
+    assert directives(socket)["ListenStream"] == place
+    assert "ListenStream" not in directives(unit)
+    assert socket.startswith("# Written by `grader-daemon dashboard install`, version 1.2.3.")
+    assert not is_edited(socket)
+    assert is_edited(socket.replace(":80", ":81"))
 
 
 def test_only_paths_and_the_version_differ_when_nothing_is_needed() -> None:
@@ -261,7 +264,6 @@ def test_of_the_home_only_what_is_needed_is_seen() -> None:
     unit = values(needed=(HOME / "b b", HOME / "a/100%", HOME / "a", HOME / "a/inner", Path("/srv/sessions")))
     assert unit["TemporaryFileSystem"] == "/run:ro %h:ro"
     assert unit["BindReadOnlyPaths"] == '%t/systemd/notify -/home/somebody/a "-/home/somebody/b b"'
-    assert words_of(unit["BindReadOnlyPaths"])[1:] == ["-/home/somebody/a", "-/home/somebody/b b"]
     assert unit["BindPaths"] == "/home/somebody/.timmy/uniwizard"
 
 
@@ -296,7 +298,7 @@ def test_memory_grows_with_the_largest_file(max_file_bytes: int, high: str, most
     assert (unit["MemoryHigh"], unit["MemoryMax"]) == (high, most)
 
 
-FITTED = fitted_unit(DAEMON, FIT, version="1.2.3")
+FITTED = fitted_unit(DAEMON, FIT)
 
 
 @pytest.mark.parametrize(
@@ -307,16 +309,64 @@ FITTED = fitted_unit(DAEMON, FIT, version="1.2.3")
         pytest.param(f"{FITTED}Environment=A=1\n", True, id="a-line-more"),
         pytest.param(FITTED.replace("PrivateTmp=yes", "PrivateTmp=no"), True, id="another-value"),
         pytest.param(FITTED.replace("PrivateTmp=yes\n", ""), True, id="a-line-less"),
-        pytest.param(shipped_unit(DAEMON), True, id="a-unit-that-was-put-there-by-hand"),
+        pytest.param(shipped(DAEMON.service), True, id="a-unit-that-was-put-there-by-hand"),
         pytest.param(re.sub("\n.*Sum of.*", "", FITTED), False, id="of-a-version-that-left-no-sum"),
         pytest.param("", True, id="empty"),
     ],
 )
 def test_a_unit_that_somebody_edited_is_known(unit: str, edited: bool) -> None:
-    assert is_edited(DAEMON, unit) is edited
+    assert is_edited(unit) is edited
 
 
 def test_it_is_said_what_somebody_edited() -> None:
     edited = FITTED.replace("PrivateTmp=yes", "PrivateTmp=no") + "# mine\nEnvironment=A=1\n"
 
     assert edits(edited, FITTED) == ["-PrivateTmp=yes", "+PrivateTmp=no", "+Environment=A=1"]
+
+
+@pytest.mark.parametrize(
+    ("needs", "fits"),
+    [
+        pytest.param({}, True, id="as-written"),
+        pytest.param({"needed": (HOME / ".timmy/hermes", Path("/srv/x"))}, True, id="less-in-the-home"),
+        pytest.param({"needed": (HOME / ".claude",)}, False, id="a-folder-that-is-hidden"),
+        pytest.param({"writable": (HOME / "elsewhere",)}, False, id="a-folder-that-cannot-be-written"),
+        pytest.param({"network": ("alert_webhook_url",)}, False, id="a-network"),
+        pytest.param({"programs": ("alert_command",)}, False, id="a-program"),
+        pytest.param({"max_file_bytes": 1 << 30}, False, id="more-memory"),
+        pytest.param({"max_file_bytes": 1}, True, id="less-memory"),
+    ],
+)
+def test_a_unit_fits_as_long_as_it_leaves_open_what_is_needed(needs: dict[str, object], fits: bool) -> None:
+    now = replace(FIT, **needs)  # type: ignore[arg-type]
+
+    assert still_fits(FITTED, now, version="1.2.3") is fits
+    assert still_fits(fitted_unit(DAEMON, now), now, version="1.2.3")
+
+
+def test_a_unit_of_another_version_does_not_fit_and_one_that_was_put_there_by_hand_has_none() -> None:
+    by_hand = FITTED.partition("\n#\n")[2]
+
+    assert not still_fits(FITTED, FIT, version="1.2.4")
+    assert still_fits(by_hand, FIT, version="1.2.4")
+
+
+def test_limits_of_memory_that_a_person_set_are_theirs() -> None:
+    for limit in ("infinity", "2G", "50%"):
+        mine = FITTED.replace("MemoryHigh=1024M", f"MemoryHigh={limit}")
+        assert still_fits(mine, replace(FIT, max_file_bytes=1 << 30), version="1.2.3"), limit
+
+
+def test_a_socket_fits_at_its_address() -> None:
+    _, socket = fitted_files(PAGE, replace(FIT, address="127.0.0.1:80"), version="1.2.3").values()
+
+    for address, fits in (("127.0.0.1:80", True), ("127.0.0.1:81", False)):
+        assert still_fits(socket, replace(FIT, address=address), version="1.2.3") is fits
+
+
+def test_what_a_unit_shows_is_read_as_it_was_written() -> None:
+    odd = (HOME / "a b", HOME / "100%", HOME / "100%%h", HOME / 'it\'s "$x"')
+    unit = fitted_unit(DAEMON, replace(FIT, needed=odd))
+
+    assert shows(unit, [path / "inner" for path in odd], home=HOME)
+    assert not shows(unit, [HOME / "a"], home=HOME)

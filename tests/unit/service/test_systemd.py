@@ -1,4 +1,4 @@
-"""What is made of the words of systemctl, loginctl and journalctl; the real ones are tried in tests/e2e/service."""
+"""What is made of the words of systemctl and journalctl; the real ones are tried in tests/e2e/service."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from grader_daemon.errors import ServiceError
-from grader_daemon.integrations.systemd import UserManager, read_log
+from grader_daemon.service.systemd import UserManager, read_log
 
 SHOWN = """LoadState=loaded
 ActiveState=failed
@@ -105,13 +105,6 @@ def test_what_systemctl_refuses_is_told_in_one_line(says: Callable[..., None]) -
     says("systemctl", code=4)
     with pytest.raises(ServiceError, match="systemctl ended with 4"):
         manager.restart("x.service")
-
-
-@pytest.mark.parametrize(("said", "code", "lingers"), [("yes\n", 0, True), ("no\n", 0, False), ("", 1, None)])
-def test_linger_may_be_unknown(says: Callable[..., None], said: str, code: int, lingers: bool | None) -> None:
-    says("systemctl")
-    says("loginctl", said, code=code)
-    assert UserManager().lingers() is lingers
 
 
 def test_entries_of_the_journal_are_read(says: Callable[..., None]) -> None:

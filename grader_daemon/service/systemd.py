@@ -1,4 +1,4 @@
-"""systemd's user manager, as far as one service of the user needs it: systemctl, loginctl and journalctl."""
+"""systemd's user manager, as far as services of the user need it: systemctl and journalctl."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ from pathlib import Path
 import msgspec
 
 from grader_daemon.errors import ServiceError
+from grader_daemon.service import without_systemd
 
-_INSTEAD = (
-    "run `grader-daemon run`, `dashboard` or `push fleet --follow` in the foreground or under a supervisor of your own"
-)
 _PROPERTIES = (
     "LoadState",
     "ActiveState",
@@ -83,12 +81,12 @@ class UserManager:
         account = pwd.getpwuid(os.getuid())
         self.user = account.pw_name
         self.units = Path("~/.config/systemd/user").expanduser()
-        self.runtime = Path(os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{account.pw_uid}")
+        self.runtime = runtime_folder()
         try:
             self._systemctl("show-environment")
         except _RefusedError as error:
             why = f"systemd's user manager does not answer ({error})"
-            raise ServiceError(f"{why}: log in as this user, not by su or sudo, or {_INSTEAD}") from error
+            raise ServiceError(f"{why}: log in as this user, not by su or sudo, or {without_systemd()}") from error
 
     def state(self, unit: str) -> UnitState:
         """Return how a unit is; one that does not exist has the `load` state ``not-found``."""
@@ -142,15 +140,13 @@ class UserManager:
         with suppress(_RefusedError):  # there may be nothing to forget
             self._systemctl("reset-failed", unit)
 
-    def lingers(self) -> bool | None:
-        """Return whether the manager goes on when the user has logged out; None if that is not known."""
-        try:
-            return _run("loginctl", "show-user", "--property=Linger", "--value", self.user).strip() == "yes"
-        except ServiceError:
-            return None
-
     def _systemctl(self, *arguments: str) -> str:
         return _run("systemctl", "--user", *arguments, runtime=self.runtime)
+
+
+def runtime_folder() -> Path:
+    """Return the folder below /run of this user alone, in which the manager's sockets are."""
+    return Path(os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}")
 
 
 def read_log(unit: str, *, lines: int, priority: str | None = None, follow: bool = False) -> Iterator[LogEntry]:
@@ -201,7 +197,9 @@ def _start(program: str, *arguments: str, runtime: Path | None = None) -> subpro
             errors="replace",
         )
     except OSError as error:
-        raise ServiceError(f"{program} cannot be run ({error.strerror}): without systemd, {_INSTEAD}") from error
+        raise ServiceError(
+            f"{program} cannot be run ({error.strerror}): without systemd, {without_systemd()}"
+        ) from error
 
 
 def _first_line(said: str) -> str:

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from grader_daemon import bootstrap
-from grader_daemon.api.service import UserService
-from grader_daemon.api.service_fit import serves_daemon
 from grader_daemon.errors import ServiceError
-from grader_daemon.integrations.unit_file import DAEMON, directives
+from grader_daemon.service.daemon_unit import DAEMON
+from grader_daemon.service.install import UserService
+from grader_daemon.service.unit_file import directives
 from grader_daemon.settings import Settings, load_settings
 
 _MANAGER = """#!/bin/sh
@@ -34,9 +33,9 @@ def settings(install_systemd: Callable[[str], None]) -> Settings:
 @pytest.fixture
 def unit(tmp_path: Path, settings: Settings) -> Path:
     """The unit as it was installed."""
-    done = UserService(clock=bootstrap.utc_now).install(settings)
-    assert (done.written, done.kept) == (True, None)
-    return tmp_path / ".config" / "systemd" / "user" / DAEMON.name
+    done = UserService("daemon").install(settings)
+    assert (done.written, done.kept) == (True, ())
+    return tmp_path / ".config" / "systemd" / "user" / DAEMON.service
 
 
 def test_an_edited_unit_is_left_alone_and_it_is_said_what_differs(unit: Path, settings: Settings) -> None:
@@ -44,7 +43,7 @@ def test_an_edited_unit_is_left_alone_and_it_is_said_what_differs(unit: Path, se
     unit.write_text(edited)
 
     with pytest.raises(ServiceError) as refused:
-        UserService(clock=bootstrap.utc_now).install(settings)
+        UserService("daemon").install(settings)
 
     assert all(told in str(refused.value) for told in (str(unit), "+Restart=no", "+Environment=HTTP_PROXY", "--force"))
     assert "\n" not in str(refused.value)
@@ -56,11 +55,14 @@ def test_force_replaces_an_edited_unit_and_keeps_each(unit: Path, settings: Sett
     kept = []
     for edit in ("# one\n", "# two\n"):
         unit.write_text(written + edit)
-        done = UserService(clock=bootstrap.utc_now).install(settings, force=True)
-        assert done.kept is not None
-        kept.append((done.kept.name, done.kept.read_text()))
+        done = UserService("daemon").install(settings, force=True)
+        (copy,) = done.kept
+        kept.append((copy.name, copy.read_text()))
 
-    assert kept == [(f"{DAEMON.name}.edited1", f"{written}# one\n"), (f"{DAEMON.name}.edited2", f"{written}# two\n")]
+    assert kept == [
+        (f"{DAEMON.service}.edited1", f"{written}# one\n"),
+        (f"{DAEMON.service}.edited2", f"{written}# two\n"),
+    ]
     assert unit.read_text() == written
 
 
@@ -70,7 +72,7 @@ def test_force_replaces_an_edited_unit_and_keeps_each(unit: Path, settings: Sett
 def test_status_tells_an_edited_unit(unit: Path, settings: Settings, edit: str, edited: bool) -> None:
     unit.write_text(unit.read_text() + edit)
 
-    status = UserService(clock=bootstrap.utc_now).status(settings)
+    status = UserService("daemon").status(settings)
 
     assert (status.edited, status.outdated) == (edited, False)
 
@@ -80,14 +82,52 @@ def test_what_another_version_wrote_is_replaced_without_a_word(unit: Path, setti
     first, rest = written.split("\n", 1)
     unit.write_text(f"{first.partition(', version')[0]}, version 0.0.9.\n{rest}")
 
-    done = UserService(clock=bootstrap.utc_now).install(settings)
+    done = UserService("daemon").install(settings)
 
-    assert (done.written, done.kept, unit.read_text()) == (True, None, written)
+    assert (done.written, done.kept, unit.read_text()) == (True, (), written)
+
+
+def test_sessions_that_take_more_memory_than_it_may_have_make_it_outdated(unit: Path) -> None:
+    asked = load_settings(max_file_bytes=1 << 30)
+    service = UserService("daemon")
+    assert service.status(asked).outdated
+
+    assert service.install(asked).written
+
+    assert directives(unit.read_text())["MemoryHigh"] == "3712M"
+    assert not service.status(asked).outdated
+
+
+def test_a_secret_that_cannot_be_passed_on_makes_it_outdated(
+    unit: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert unit.exists()
+    monkeypatch.setenv("GRADER_ALERT_WEBHOOK_SECRET", "s" * 20)
+
+    assert UserService("daemon").status(load_settings()).outdated
+    assert not UserService("daemon").status(settings).outdated
+
+
+def test_a_masked_unit_is_refused_with_what_ends_that(tmp_path: Path, settings: Settings) -> None:
+    systemctl = tmp_path / "bin/systemctl"
+    systemctl.write_text(systemctl.read_text().replace("LoadState=loaded", "LoadState=masked"))
+
+    with pytest.raises(ServiceError, match=rf"{DAEMON.service} is masked: systemctl --user unmask {DAEMON.service}"):
+        UserService("daemon").install(settings)
+
+    assert not (tmp_path / ".config/systemd").exists()
+
+
+def test_what_is_not_installed_is_neither_edited_nor_outdated(settings: Settings) -> None:
+    status = UserService("daemon").status(settings)
+
+    assert (status.edited, status.outdated) == (False, False)
+    assert UserService("daemon").uninstall() is None
 
 
 def test_the_folder_of_metrics_can_be_written_once_installed_again(unit: Path, settings: Settings) -> None:
     asked = load_settings(metrics_file=str(unit.parents[3] / "collector" / "grader.prom"))
-    service = UserService(clock=bootstrap.utc_now)
+    service = UserService("daemon")
     assert (service.status(settings).outdated, service.status(asked).outdated) == (False, True)
 
     done = service.install(asked)
@@ -98,12 +138,13 @@ def test_the_folder_of_metrics_can_be_written_once_installed_again(unit: Path, s
 
 def test_the_daemon_may_write_where_routers_look(tmp_path: Path, unit: Path) -> None:
     elsewhere = load_settings(route_file=tmp_path / "router" / "route.json")
-    assert not serves_daemon(unit.read_text(), elsewhere)
+    service = UserService("daemon")
+    assert service.status(elsewhere).outdated
 
-    UserService(clock=bootstrap.utc_now).install(elsewhere)
+    service.install(elsewhere)
 
     assert str(tmp_path / "router") in directives(unit.read_text())["ReadWritePaths"].split()
-    assert serves_daemon(unit.read_text(), elsewhere)
+    assert not service.status(elsewhere).outdated
     assert (tmp_path / "router").is_dir()
 
 
@@ -113,7 +154,7 @@ def test_the_daemon_sees_skills_and_what_sets_agents_up(tmp_path: Path, unit: Pa
         sources=("claude-code",), claude_code_roots=(tmp_path / "projects",), skill_roots=(tmp_path / "shared-skills",)
     )
 
-    UserService(clock=bootstrap.utc_now).install(asked)
+    UserService("daemon").install(asked)
 
     seen = directives(unit.read_text())["BindReadOnlyPaths"].split()
     for name in ("shared-skills", "skills", "settings.json", "CLAUDE.md", "projects"):

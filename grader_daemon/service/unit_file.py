@@ -11,25 +11,12 @@ import hashlib
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import NamedTuple
 
 from grader_daemon.errors import ConfigurationError
+from grader_daemon.service.unit_value import Fit, Unit
 
-
-class Unit(NamedTuple):
-    """A unit that we write: the name of its file, and the command that does."""
-
-    name: str
-    command: str
-
-
-DAEMON = Unit("grader-daemon.service", "service install")
-DASHBOARD = Unit("grader-dashboard.service", "dashboard install")
-DASHBOARD_SOCKET = Unit("grader-dashboard.socket", "dashboard install")
-PUSHER = Unit("grader-push.service", "fleet install")
 TEMPORARY = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108  their names; nothing is written there
 
 _MEBIBYTE = 1 << 20
@@ -43,77 +30,67 @@ _UNSEEN = (Path("/dev"), Path("/proc"), Path("/sys"))
 _DIRECTIVE = re.compile(r"(\w+)=(.*)")
 
 _END_OF_HEAD = "\n#\n"
+_WRITTEN = "# Written by `"
+_SUM_OF = "Sum of what follows:"
+_SUMMED = re.compile(rf" {_SUM_OF} (\w+)\.?$", re.MULTILINE)
 
 _Lines = Mapping[str, Sequence[str]]
 """The lines that take the place of a directive; none takes it out."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fit:
-    """Demands of the service: what it runs, and what its sandbox has to leave open for that.
-
-    It reads `needed` and writes in the folders `writable`; `runtime` is the user's own folder below /run, of which it
-    sees nothing but the places `shown`, where they are there. Of what lies in `home` it sees nothing else, unless it
-    runs a program of the user's own, of which nothing is known, or folders with sessions are `awaited`: those that are
-    not there yet it sees only where their place was left open. `network` names the settings by which it calls a server,
-    `programs` those by which it runs such a program.
-    """
-
-    command: tuple[str, ...]
-    environment: Mapping[str, str]
-    needed: tuple[Path, ...]
-    writable: tuple[Path, ...]
-    home: Path
-    awaited: bool
-    runtime: Path
-    max_file_bytes: int
-    network: tuple[str, ...]
-    programs: tuple[str, ...]
-    shown: tuple[Path, ...] = ()
-
-    def needs(self, *folders: Path) -> bool:
-        """Return whether it needs anything in these folders."""
-        return any(path.is_relative_to(folder) for path in (*self.needed, *self.writable) for folder in folders)
-
-    @property
-    def seen_in_home(self) -> list[Path] | None:
-        """Paths that it reads in the home folder, without what lies below another such path; None: anything."""
-        read = sorted(path for path in set(self.needed) if path.is_relative_to(self.home))
-        if self.programs or self.awaited or self.home in (*read, *self.writable):
-            return None
-        return [path for path in read if not any(other in path.parents for other in read)]
+def shipped(file: str) -> str:
+    """Return a unit file as it is in the repository."""
+    return files("grader_daemon.service").joinpath(file).read_text("utf-8")
 
 
-def shipped_unit(unit: Unit) -> str:
-    """Return a unit as it is in the repository."""
-    return files("grader_daemon.integrations").joinpath(unit.name).read_text("utf-8")
-
-
-def fitted_unit(unit: Unit, fit: Fit, *, version: str) -> str:
-    """Return a service with absolute paths and all that the settings need.
+def fitted_files(unit: Unit, fit: Fit, *, version: str) -> dict[str, str]:
+    """Return the files of a unit, by their names, with absolute paths and all that the settings need.
 
     Raises:
         ConfigurationError: a path cannot be seen by a service, or not be written down in a unit.
     """
     if fit.needs(*_UNSEEN):
         raise ConfigurationError("a service can use no folders below /dev, /proc and /sys; choose others")
-    shipped = shipped_unit(unit)
-    changes = {**_command(fit), **_memory(fit, shipped), **_folders(fit), **_sockets(fit, shipped), **_calls(fit)}
-    return _headed(unit, _replace(shipped, changes), version)
+    bare = shipped(unit.service)
+    changes = {
+        **_command(fit),
+        **_memory(fit, bare),
+        **_folders(fit),
+        **_sockets(fit, bare),
+        **_calls(fit),
+        "ListenStream": [f"ListenStream={fit.address}"],
+    }
+    return {file: _headed(file, _replace(shipped(file), changes), unit=unit, version=version) for file in unit.files}
 
 
-def fitted_socket(address: str, port: int, *, version: str) -> str:
-    """Return the socket of the dashboard for an address."""
-    place = f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
-    changes = {"ListenStream": [f"ListenStream={place}"]}
-    return _headed(DASHBOARD_SOCKET, _replace(shipped_unit(DASHBOARD_SOCKET), changes), version)
-
-
-def is_edited(unit: Unit, text: str) -> bool:
-    """Return whether somebody changed a unit after it was written, or wrote it. Without a sum, as of old: not known."""
+def is_edited(text: str) -> bool:
+    """Return whether somebody changed a file after it was written, or wrote it. Without a sum, as of old: not known."""
     head, _, rest = text.partition(_END_OF_HEAD)
-    summed = re.search(rf"^{re.escape(_advice(unit))} (\w+)$", head.removesuffix("."), re.MULTILINE)
-    return not head.startswith(_written(unit)) or (summed is not None and summed[1] != _sum(rest))
+    summed = _SUMMED.search(head)
+    return not head.startswith(_WRITTEN) or (summed is not None and summed[1] != _sum(rest))
+
+
+def still_fits(text: str, fit: Fit, *, version: str) -> bool:
+    """Return whether a file is of this version, if it was written by us, and leaves open what is needed now."""
+    said = directives(text)
+    is_ours = not text.startswith(_WRITTEN) or f"version {version}." in text.partition("\n")[0]
+    return (
+        is_ours
+        and said.get("ListenStream") in (None, fit.address)
+        and shows(text, fit.needed, home=fit.home)
+        and ("ReadWritePaths" not in said or _are_below(_places(said, "ReadWritePaths", fit.home), fit.writable))
+        and not ((fit.network or fit.programs) and said.get("PrivateNetwork") == "yes")
+        and not (fit.programs and said.get("MemoryDenyWriteExecute") == "yes")
+        and not _memory(fit, text)
+    )
+
+
+def shows(text: str, paths: Iterable[Path], *, home: Path) -> bool:
+    """Return whether a service with this file sees paths, as far as they are in the home folder."""
+    said = directives(text)
+    needed = [path for path in paths if path.is_relative_to(home)]
+    hides = "%h:ro" in said.get("TemporaryFileSystem", "").split()
+    return not hides or _are_below(_places(said, "BindReadOnlyPaths", home), needed)
 
 
 def edits(unit: str, fitted: str) -> list[str]:
@@ -127,21 +104,22 @@ def directives(unit: str) -> dict[str, str]:
     return {found[1]: found[2] for line in unit.splitlines() if (found := _DIRECTIVE.fullmatch(line))}
 
 
-def words_of(value: str) -> list[str]:
-    """Return the words of a list of paths in a unit, unquoted; specifiers other than %% stay."""
-    return [word.replace("%%", "%") for word in shlex.split(value)]
+def _places(said: Mapping[str, str], name: str, home: Path) -> list[Path]:
+    """Return the paths that a directive lists; of specifiers, that of the home folder is known."""
+    meanings = {"%%": "%", "%h": str(home)}
+    words = (word.removeprefix("-") for word in shlex.split(said.get(name, "")))
+    return [Path(re.sub("%[%h]", lambda found: meanings[found[0]], word)) for word in words]
 
 
-def _headed(unit: Unit, fitted: str, version: str) -> str:
-    return f"{_written(unit)}, version {version}.\n{_advice(unit)} {_sum(fitted)}.{_END_OF_HEAD}{fitted}"
+def _are_below(places: Sequence[Path], paths: Iterable[Path]) -> bool:
+    return all(any(path.is_relative_to(place) for place in places) for path in paths)
 
 
-def _written(unit: Unit) -> str:
-    return f"# Written by `grader-daemon {unit.command}`"
-
-
-def _advice(unit: Unit) -> str:
-    return f"# Lines of your own belong into a drop-in: systemctl --user edit {unit.name}. Sum of what follows:"
+def _headed(file: str, fitted: str, *, unit: Unit, version: str) -> str:
+    return (
+        f"{_WRITTEN}{unit.install}`, version {version}.\n# Lines of your own belong into a drop-in: systemctl --user"
+        f" edit {file}. {_SUM_OF} {_sum(fitted)}.{_END_OF_HEAD}{fitted}"
+    )
 
 
 def _sum(text: str) -> str:
@@ -167,9 +145,11 @@ def _command(fit: Fit) -> _Lines:
     }
 
 
-def _memory(fit: Fit, shipped: str) -> _Lines:
+def _memory(fit: Fit, text: str) -> _Lines:
+    """Return the lines of more memory than a file allows, if it is needed; limits of a person's own are left alone."""
     high = _OTHER_MEMORY_MEBIBYTES + _MEMORY_FACTOR * fit.max_file_bytes / _MEBIBYTE
-    if high <= int(directives(shipped)["MemoryHigh"].removesuffix("M")):
+    allowed = re.fullmatch(r"(\d+)M", directives(text).get("MemoryHigh", ""))
+    if allowed is None or high <= int(allowed[1]):
         return {}
     return {"MemoryHigh": [f"MemoryHigh={high:.0f}M"], "MemoryMax": [f"MemoryMax={_MEMORY_MARGIN * high:.0f}M"]}
 
