@@ -8,7 +8,7 @@ from datetime import UTC, tzinfo
 
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.unit import Unit
-from grader_daemon.sources.hermes.snapshot_files import HermesSnapshots
+from grader_daemon.sources.hermes.hermes_source import HermesSnapshots
 from grader_daemon.sources.protocol import Sources
 
 

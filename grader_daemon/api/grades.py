@@ -12,6 +12,7 @@ import msgspec
 from grader_daemon import bootstrap
 from grader_daemon.api.change_watch import mark_of
 from grader_daemon.api.context import GraderContext
+from grader_daemon.api.session_filter import NAMED
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calendar import beginning, last_days, start_of
 from grader_daemon.domain.calibration import Trust
@@ -42,16 +43,6 @@ _MOST_CHILDREN = 1000
 _SHORT = 8
 _MOST_ALIKE = 500
 """So many of the newest sessions of a request are looked at: 10 ms."""
-_NAMED = (
-    ("agent", Dimension.AGENT),
-    ("model", Dimension.MODEL),
-    ("task_type", Dimension.TASK_TYPE),
-    ("platform", Dimension.PLATFORM),
-    ("tool", Dimension.TOOL),
-    ("host", Dimension.HOST),
-    ("user", Dimension.USER),
-)
-"""Fields of a filter that name what sessions are grouped by."""
 
 _CHANGED = "the file changed since it was graded; numbers of messages may mean others now"
 
@@ -363,12 +354,12 @@ class Grades:
 
     def _check_names(self, which: GradeFilter) -> None:
         """Refuse a filter that nothing can meet: it names what no finished session has, probably by mistake."""
-        for field, dimension in _NAMED:
-            given = getattr(which, field)
+        for dimension in NAMED:
+            given = getattr(which, dimension)
             known = [] if given is None else self.names(dimension)
             if known and given not in known:
                 more = f" and {len(known) - _TOLD_NAMES} more" if len(known) > _TOLD_NAMES else ""
-                words = field.replace("_", " ")
+                words = dimension.replace("_", " ")
                 raise InputError(f"no session has the {words} {given!r}; known: {', '.join(known[:_TOLD_NAMES])}{more}")
 
 

@@ -23,8 +23,9 @@ from grader_daemon.api.documents import (
 )
 from grader_daemon.api.json_text import json_text
 from grader_daemon.api.overview import summary_document
+from grader_daemon.api.session_filter import ADDRESSED
 from grader_daemon.dashboard.addresses import read_alert_number
-from grader_daemon.dashboard.session_filter import FIELD_TYPES, read_filter, written_place
+from grader_daemon.dashboard.session_filter import read_filter, written_place
 from grader_daemon.dashboard.visit import Visit
 from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.calendar import read_span
@@ -114,7 +115,7 @@ class _Span(_Question, frozen=True, rename={"span": "for"}):
 _Sessions = msgspec.defstruct(
     "_Sessions",
     [
-        *((name, kind | None, None) for name, kind in FIELD_TYPES.items()),
+        *((each.name, (each.takes if isinstance(each.takes, type) else str) | None, None) for each in ADDRESSED),
         ("before", Annotated[str | None, msgspec.Meta(description="The `next` of the page before.")], None),
         ("limit", _Limit, 50),
     ],

@@ -15,7 +15,7 @@ from typing import Any
 
 STAGES: Mapping[str, tuple[str, ...]] = {
     "ledger lookup": ("grader_daemon.storage.sqlite.store:SqliteStore.ledger_entries",),
-    "read": ("grader_daemon.sources.hermes.snapshot_files:HermesSnapshots.read",),
+    "read": ("grader_daemon.sources.hermes.hermes_source:HermesSnapshots.read",),
     "  open, read": ("grader_daemon.sources.session_files:read_file",),
     "  parse": ("grader_daemon.sources.hermes.snapshot:parse",),
     "hide secrets": ("grader_daemon.analysis.analyzer:Analyzer.without_secrets",),

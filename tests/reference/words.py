@@ -11,21 +11,22 @@ from typing import Any
 
 import click
 
+from grader_daemon.api.session_filter import FILTERS
 from grader_daemon.cli import program
+from grader_daemon.domain.rollup import Dimension
+
+_ELSEWHERE = (Dimension.PROJECT, Dimension.HOST, Dimension.USER)
+"""Names that the database of this machine does not have, or that are no words for a shell."""
 
 _KINDS = {
     "session_id": "sessions",
     "issue_id": "issues",
     "number": "alerts",
     "week": "weeks",
-    "agent": "agent",
-    "model": "model",
-    "task_type": "task_type",
-    "tool": "tool",
-    "platform": "platform",
     "error": "issues",
     "timezone": "zones",
     "names": "commands",
+    **{each.name: each.takes for each in FILTERS if isinstance(each.takes, Dimension) and each.takes not in _ELSEWHERE},
 }
 """What is meant by a parameter, by its name."""
 

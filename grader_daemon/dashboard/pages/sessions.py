@@ -8,7 +8,9 @@ from typing import Final, NamedTuple
 from starlette.responses import Response
 
 from grader_daemon.api.grades import Page as GradePage
-from grader_daemon.dashboard.session_filter import FIELDS, address, fields, read_filter, written_place
+from grader_daemon.api.grades import SortKey
+from grader_daemon.api.session_filter import ADDRESSED, Filter
+from grader_daemon.dashboard.session_filter import NAMES, address, fields, read_filter, written_place
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.domain.analysis import FailureKind
 from grader_daemon.domain.grade import Grade
@@ -24,10 +26,8 @@ from grader_daemon.reports.told_apart import told_apart
 from grader_daemon.reports.verdicts import outcome_words
 
 _PAGE: Final = 50
-_ALWAYS: Final = 2
-"""Filters that are shown beside the search; the others are folded."""
-
-_FOLDED: Final = frozenset(FIELDS) - {"text", "verdict", "state", "days", "sort", "reverse"}
+_FOLDED: Final = frozenset(NAMES) - {"text", "verdict", "state", "days", "sort", "reverse"}
+"""Filters that do not stand beside the search."""
 
 _VIEWS: Final[tuple[tuple[str, dict[str, str]], ...]] = (
     ("All", {}),
@@ -39,7 +39,6 @@ _VIEWS: Final[tuple[tuple[str, dict[str, str]], ...]] = (
     ("Most expensive", {"sort": "cost"}),
     ("Judged by you", {"person": "1"}),
 )
-_SORTS: Final = ("ended", "probability", "efficiency", "quality", "errors", "calls", "cost")
 _COMPARED: Final = 2
 _LAST_MESSAGES: Final = 20
 _LONGEST_ANSWER: Final = 10_000
@@ -84,7 +83,7 @@ def sessions(visit: Visit) -> Response:
     except InputError as error:
         wrong = str(error)
     grades = [stored.grade for stored in page.grades]
-    offered = list(fields(visit.grader))
+    offered = fields(visit.grader)
     return visit.show(
         "sessions.html",
         status=200 if wrong is None else 400,
@@ -92,11 +91,11 @@ def sessions(visit: Visit) -> Response:
         asked=told_apart([grade.task_summary or grade.session_id for grade in grades]),
         wrong=wrong,
         views=[View(words, address(given), _asked(query) == given) for words, given in _VIEWS],
-        chosen=[(name, query[name], address(query, **{name: None})) for name in FIELDS if name in query],
-        always=offered[:_ALWAYS],
-        folded=[field for field in offered[_ALWAYS:] if field.values],
+        chosen=[(_words(each, query), address(query, **{each.name: None})) for each in ADDRESSED if each.name in query],
+        always=[field for field in offered if field.asks.name not in _FOLDED],
+        folded=[field for field in offered if field.asks.name in _FOLDED],
         opened=any(name in query for name in _FOLDED),
-        sorts=_SORTS,
+        sorts=tuple(SortKey),
         with_agents=len({agent_words(grade) for grade in grades}) > 1,
         with_hosts=any(grade.host is not None for grade in grades),
         with_cost=any(grade.cost_usd is not None for grade in grades),
@@ -116,7 +115,13 @@ def compare(visit: Visit) -> Response:
 
 
 def _asked(query: Mapping[str, str]) -> dict[str, str]:
-    return {name: query[name] for name in FIELDS if name in query}
+    return {name: query[name] for name in NAMES if name in query}
+
+
+def _words(asked: Filter, query: Mapping[str, str]) -> str:
+    """Return a filter as an address has it, in words."""
+    name = asked.name.replace("_", " ")
+    return name if asked.is_flag else f"{name}: {query[asked.name]}"
 
 
 def _next_page(query: Mapping[str, str], page: GradePage) -> str | None:

@@ -20,11 +20,11 @@ from grader_daemon.errors import ChangingFileError, ParseError, ReadError, Unfin
 from grader_daemon.sources.database_memory import Entry
 from grader_daemon.sources.discovery import Walk
 from grader_daemon.sources.hermes import snapshot
-from grader_daemon.sources.hermes.snapshot_files import HermesSnapshots
 from grader_daemon.sources.hermes.state_memory import StateDatabase
 from grader_daemon.sources.hermes.state_rows import joined, to_session
 from grader_daemon.sources.protocol import Read, as_shown
 from grader_daemon.sources.reading import stamp_of
+from grader_daemon.sources.session_files import Parsed, SessionFiles
 from grader_daemon.sources.sqlite_files import database_stamp
 
 _DATABASE = "state.db"
@@ -33,6 +33,35 @@ _RETIRED = "/state.db."
 """Part of the paths of copies that Hermes makes of a database: ``state.db.retired-wal-…/``."""
 
 _BYTES_A_MESSAGE = 2_000
+
+
+class HermesSnapshots(SessionFiles):
+    """``session_<id>.json`` below the roots, and the files beside it that are not sessions."""
+
+    name = snapshot.NAME
+    title = "Hermes"
+    unknown = snapshot.UNKNOWN
+
+    def __init__(self, roots: Sequence[str] = (), *, zone: tzinfo | None, limits: Limits) -> None:
+        """Set up; for `zone` see `snapshot.parse`."""
+        super().__init__(roots, limits=limits)
+        self._zone = zone
+
+    def claims(self, path: str) -> bool:
+        """See `Source.claims`."""
+        return snapshot.claims(path)
+
+    def recognizes(self, path: str, beginning: bytes) -> bool:
+        """See `Source.recognizes`."""
+        return snapshot.claims(path)
+
+    def skipped_by_name(self, path: str) -> SkipReason | None:
+        """See `SessionFiles.skipped_by_name`."""
+        return snapshot.companion(path)
+
+    def parse(self, content: bytes, unit: Unit) -> Parsed:
+        """See `SessionFiles.parse`."""
+        return Parsed(snapshot.parse(content, unit.locator, zone=self._zone, limits=self.limits))
 
 
 class Hermes(HermesSnapshots):

@@ -12,6 +12,7 @@ from urllib.parse import quote
 import pytest
 from starlette.testclient import TestClient
 
+from grader_daemon.api.session_filter import ADDRESSED
 from grader_daemon.domain.analysis import Category, Failure, FailureKind
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -107,6 +108,13 @@ def test_what_cannot_be_asked_for_is_said_beside_the_form(client: TestClient, qu
     assert answer.status_code == 400
     assert said in answer.text
     assert '<form class="panel filters"' in answer.text
+
+
+def test_form_has_a_field_for_every_filter(client: TestClient) -> None:
+    form = client.get("/sessions").text.partition('<form class="panel filters"')[2].partition("</form>")[0]
+
+    of_a_fleet = {"host", "user"}
+    assert {*re.findall(r' name="(\w+)"', form)} == {each.name for each in ADDRESSED} - of_a_fleet
 
 
 def test_filter_is_taken_away_by_its_own_link(client: TestClient) -> None:

@@ -11,7 +11,7 @@ from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Skipped, SkipReason
 from grader_daemon.domain.unit import Unit
 from grader_daemon.errors import ParseError, VanishedFileError
-from grader_daemon.sources.hermes.snapshot_files import HermesSnapshots
+from grader_daemon.sources.hermes.hermes_source import HermesSnapshots
 from grader_daemon.sources.protocol import Read
 from tests.strategies import document, json_answer, json_user
 from tests.units import hermes, unit

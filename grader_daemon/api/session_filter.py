@@ -1,0 +1,199 @@
+"""Filters of sessions: one table, of which options, the form of the page and the parameters of its API are made.
+
+A new filter is one line of `FILTERS`, for all three of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
+from enum import Enum, StrEnum, auto
+from typing import Any, Final, NamedTuple
+
+from grader_daemon.domain.analysis import Category, SessionState
+from grader_daemon.domain.calendar import read_since
+from grader_daemon.domain.claims import Support
+from grader_daemon.domain.evidence import EndingKind, ResultStanding
+from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.session import SessionKind
+from grader_daemon.domain.verdict import Outcome, VerdictBy
+from grader_daemon.errors import InputError
+from grader_daemon.storage.records import GradeFilter, SortKey
+
+_MOST_DAYS: Final = 100_000
+_LONGEST_SHOWN: Final = 60
+_BY_GUESS: Final = "Only those whose task is {} by the best guess, unsure ones too."
+_BY_PERSON: Final = "Only those on which a person's word stands."
+
+
+class Text(Enum):
+    """Kind of text that a filter takes."""
+
+    PLAIN = auto()
+    DAYS = auto()
+    MOMENT = auto()
+    ISSUE = auto()
+
+
+class Verdict(StrEnum):
+    """Verdicts that an address may ask for; of a guess, too, unless it is `unsure` that is asked for."""
+
+    COMPLETED = "completed"
+    NOT_COMPLETED = "not_completed"
+    UNSURE = "unsure"
+
+    @property
+    def fields(self) -> Mapping[str, bool]:
+        """The fields of `GradeFilter` that it stands for."""
+        return {"unsure": True} if self is Verdict.UNSURE else {"completed": self is Verdict.COMPLETED}
+
+
+class Filter(NamedTuple):
+    """A filter of sessions: its name, which is also that of its field of `GradeFilter`, and what it takes.
+
+    That is one of some values, a name of a dimension, or a text; for a flag, the fields that it sets stand there.
+    `help` is of the prompt's option, which has the same name unless `option` says another; without it the prompt has
+    none. `title` stands in the page's form; without it neither addresses nor the API know the filter. `example` is
+    shown in a field that is empty. Where it is `dashed`, the prompt has dashes for the underscores of the values.
+    """
+
+    name: str
+    takes: type[StrEnum] | Dimension | Text | Mapping[str, Any]
+    help: str
+    title: str
+    option: str = ""
+    example: str = ""
+    dashed: bool = False
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """Values to choose from."""
+        return tuple(each.value for each in self.takes) if isinstance(self.takes, type) else ()
+
+    @property
+    def is_flag(self) -> bool:
+        """True if it is given or not, and says no more."""
+        return isinstance(self.takes, Mapping)
+
+
+FILTERS: Final = (
+    Filter("days", Text.DAYS, "", "last days"),  # the prompt has -d and --since, as commands on other things have
+    Filter("since", Text.MOMENT, "", "since", example="12h, 2026-11-01"),
+    Filter("until", Text.MOMENT, "Only before: 12h, 7d, 2w or 2026-11-01.", "until", example="7d, 2026-11-08"),
+    Filter("state", SessionState, "In this state only.", "state"),
+    Filter("task_type", Dimension.TASK_TYPE, "Of this task type only.", "task type"),
+    Filter("agent", Dimension.AGENT, "Of this agent only, as in claude-code.", "agent"),
+    Filter("model", Dimension.MODEL, "By this model only.", "model"),
+    Filter("platform", Dimension.PLATFORM, "On this platform only.", "platform"),
+    Filter("project", Dimension.PROJECT, "Only of agents that worked in this folder.", "project"),
+    Filter("kind", SessionKind, "Only those that were begun so; main: by a person.", "begun as"),
+    Filter("host", Dimension.HOST, "Of a fleet: on this machine only.", "host"),
+    Filter("user", Dimension.USER, "Of a fleet: on machines of this user only.", "user"),
+    Filter("tool", Dimension.TOOL, "Only those in which this tool was called.", "tool"),
+    Filter("error", Category, "Only those with such a failure.", "failure"),
+    Filter("issue", Text.ISSUE, "Only those with this error issue; the beginning of its id is enough.", "error issue"),
+    Filter("claim", Support, "Only those with a claim that is this.", "claim"),
+    Filter("verdict", Outcome, "Only those of this verdict.", "", dashed=True),
+    Filter("ending", EndingKind, "Only those that ended so.", "ending", dashed=True),
+    Filter("standing", ResultStanding, "Only those whose result stands so by the record.", "result", dashed=True),
+    Filter("verdict", Verdict, "", "verdict"),
+    Filter("completed", {"completed": True}, _BY_GUESS.format("done"), ""),
+    Filter("not_completed", {"completed": False}, _BY_GUESS.format("not done"), ""),
+    Filter("unsure", {"unsure": True}, "Only those of which the grader is not sure.", ""),
+    Filter("person", {"verdict_by": VerdictBy.PERSON}, _BY_PERSON, "a person's word stands"),
+    Filter(
+        "text", Text.PLAIN, "Only those that were asked for something with these words.", "asked for", option="search"
+    ),
+)
+"""All filters, in the order of the prompt's help."""
+
+ORDER: Final = (
+    Filter("sort", SortKey, "By what to sort, the highest first.", "sorted by"),
+    Filter("reverse", {"lowest_first": True}, "The lowest first.", "lowest first"),
+)
+"""Filters that leave nothing out: they say what stands first."""
+
+
+_WORST: Final = Filter(
+    "worst", {"sort": SortKey.WORST}, "Those first that most likely failed, each with why; as --sort worst.", ""
+)
+
+
+def _place(asked: Filter) -> int:
+    """Return where a filter stands in an address, whose parameters have an order that programs may know."""
+    match asked.takes:
+        case Text.ISSUE:
+            return 4
+        case dict():
+            return 3
+        case Text.DAYS | Text.MOMENT:
+            return 2
+        case type():
+            return 3 if asked.takes is Verdict else 1
+    return 0
+
+
+PROMPTED: Final = (*(each for each in FILTERS if each.help), *ORDER, _WORST)
+"""What the prompt has an option for."""
+
+ADDRESSED: Final = (*sorted((each for each in FILTERS if each.title), key=_place), *ORDER)
+"""What an address, or a question to the API, may say of sessions."""
+
+NAMED: Final = tuple(each.takes for each in FILTERS if isinstance(each.takes, Dimension) and each.name != "project")
+"""Dimensions of which a filter takes a name that sessions must have."""
+
+
+class Home(NamedTuple):
+    """Answers of a home on what a filter says: when a span begins, and which issue has an id that begins so."""
+
+    begin_of: Callable[[float | timedelta | datetime], datetime]
+    find_issue: Callable[[str], str]
+
+
+def filter_of(filters: Iterable[Filter], given: Mapping[str, str], home: Home) -> GradeFilter:
+    """Return the filter that is given, by the names of `filters`; what is none of them is passed over.
+
+    Raises:
+        InputError: something in it cannot be asked for; the text says what can.
+    """
+    fields: dict[str, Any] = {}
+    for each in filters:
+        if each.name in given:
+            fields |= _fields(each, given[each.name], home)
+    return GradeFilter(**fields)
+
+
+def _fields(asked: Filter, given: str, home: Home) -> Mapping[str, Any]:
+    match asked.takes:
+        case dict(fields):
+            return fields
+        case type() as kind:
+            value = _one_of(kind, asked.name, given)
+            return value.fields if isinstance(value, Verdict) else {asked.name: value}
+        case Text.DAYS:
+            return {"since": home.begin_of(_days(asked.name, given))}
+        case Text.MOMENT:
+            return {asked.name: home.begin_of(_moment(asked.name, given))}
+        case Text.ISSUE:
+            return {asked.name: home.find_issue(given)}
+    return {asked.name: given}
+
+
+def _one_of(kind: type[StrEnum], name: str, given: str) -> StrEnum:
+    try:
+        return kind(given)
+    except ValueError as error:
+        raise InputError(f"{name} is one of {', '.join(kind)}, not {given[:_LONGEST_SHOWN]!r}") from error
+
+
+def _days(name: str, given: str) -> int:
+    if not (given.isascii() and given.isdigit() and 0 < int(given[:9]) <= _MOST_DAYS):
+        raise InputError(f"{name} is a number above 0, not {given[:_LONGEST_SHOWN]!r}")
+    return int(given)
+
+
+def _moment(name: str, given: str) -> timedelta | datetime:
+    try:
+        return read_since(given)
+    except ValueError as error:
+        raise InputError(f"{name}: {error}") from error
