@@ -26,7 +26,6 @@ from grader_daemon.domain.analysis import (
 from grader_daemon.domain.calibration import Calibration, Evidence
 from grader_daemon.domain.claims import Claim, ClaimKind, Support
 from grader_daemon.domain.completion_model import CompletionModel
-from grader_daemon.domain.evidence import EndingKind, ResultStanding
 from grader_daemon.domain.feedback import FeedbackSource, Label
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.identity import Identity
@@ -43,6 +42,7 @@ from grader_daemon.domain.session import (
     ToolCall,
 )
 from grader_daemon.domain.session_features import Features
+from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.domain.unit import Unit
 from grader_daemon.domain.verdict import VerdictBy, VerdictSetting
 from grader_daemon.storage.records import NewGrade

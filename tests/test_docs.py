@@ -181,7 +181,7 @@ def test_rules_in_the_code_are_the_rules_in_the_catalog() -> None:
 
     used = set(re.findall(r'"((?:completion|efficiency|quality|recovery)\.\w+)"(?!: ")', grading))
 
-    assert used == set(CATALOG)
+    assert used == {rule for rule in CATALOG if not rule.startswith(("ending.", "standing."))}
 
 
 def test_ci_runs_the_test_command_of_the_readme() -> None:

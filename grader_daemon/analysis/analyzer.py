@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -11,8 +11,8 @@ from grader_daemon.analysis.checks import last_check
 from grader_daemon.analysis.claims import Note, verify_claims
 from grader_daemon.analysis.endings import EndingReader
 from grader_daemon.analysis.features import features_of
-from grader_daemon.analysis.features.session_window import window_of
-from grader_daemon.analysis.session_state import is_answer, last_word, read_state
+from grader_daemon.analysis.features.session_window import SessionWindow, window_of
+from grader_daemon.analysis.session_state import SessionEnd, is_answer, last_word, read_state
 from grader_daemon.analysis.skills import skills_used
 from grader_daemon.analysis.tool_calls import shared_name
 from grader_daemon.analysis.tool_calls.outcomes import OutcomeReader
@@ -33,10 +33,23 @@ from grader_daemon.domain.limits import LONGEST_NAME
 from grader_daemon.domain.people import MOST_SIGNALS, PersonSignal, SignalKind
 from grader_daemon.domain.rules import PeopleRules, Rules
 from grader_daemon.domain.session import ASSISTANT, USER, Message, Session, SessionKind
-from grader_daemon.domain.session_features import NO_FEATURES
+from grader_daemon.domain.session_features import NO_FEATURES, Features
+from grader_daemon.domain.session_result import Check, EndingKind
 from grader_daemon.redaction import public_id, redactor_of
 
 _NAMES: Final = ("model", "platform", "agent", "agent_version")
+
+
+class _Finished(NamedTuple):
+    """Facts that only a finished session shows; see the fields of `Analysis` of these names."""
+
+    features: Features = NO_FEATURES
+    ending: EndingKind | None = None
+    check: Check | None = None
+    admitted: bool = False
+
+
+_OPEN: Final = _Finished()
 
 
 class Analyzer:
@@ -78,17 +91,13 @@ class Analyzer:
         claims = verify_claims(session, walk.notes, final_index=final_index, redactor=self._redactor)
         signals = _with_undone(self._signals.read(users), session)
         failures = tuple(walk.trail.failures)
-        features, ending, check, admitted = NO_FEATURES, None, None, False
+        finished = _OPEN
         if end.state is not SessionState.OPEN:
             word = last_word(session.messages, rules.tail, last_status=walk.last_status, ending=session.ending)
             window = window_of(
                 walk.recent, word, request=walk.request, failures=failures, claims=claims, signals=signals
             )
-            features = features_of(window)
-            said = final_answer or window.answer
-            ending = self._endings.read(end, window, walk.notes, said)
-            admitted = self._endings.is_admitted(said)
-            check = last_check(walk.notes, session.messages, failures, reported=session.reported)
+            finished = self._finished(session, walk, end, window)
         return Analysis(
             state=end.state,
             state_reason=end.reason,
@@ -118,15 +127,26 @@ class Analyzer:
             signals_from_people=signals,
             request=self._request(session, users[0] if users else None),
             wording=None if walk.request is None else wording_of_request(walk.request, rules.people),
-            features=features,
+            features=finished.features,
             skills=skills_used(walk.notes, users, source=session.format, redactor=self._redactor),
             early_errors=_early_errors(walk.notes, failures),
             cut_short=end.cut_short,
             error_last=bool(failures) and failures[-1].is_error and failures[-1].index == len(session.messages) - 1,
-            ending=ending,
-            check=check,
-            admitted=admitted,
+            ending=finished.ending,
+            check=finished.check,
+            admitted=finished.admitted,
             done=work_done(session, walk.notes, request=walk.request, answer=final_answer, redactor=self._redactor),
+        )
+
+    def _finished(self, session: Session, walk: MessageWalk, end: SessionEnd, window: SessionWindow) -> _Finished:
+        """Read what only a finished session shows."""
+        final_index = _final_index(session.messages)
+        answer = window.answer if final_index is None else session.messages[final_index].text.strip() or window.answer
+        return _Finished(
+            features_of(window),
+            self._endings.read(end, window, walk.notes, answer),
+            last_check(walk.notes, session.messages, walk.trail.failures, reported=session.reported),
+            self._endings.is_admitted(answer),
         )
 
     def _request(self, session: Session, first: UserMessage | None) -> int | None:

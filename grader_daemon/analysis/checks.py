@@ -16,9 +16,9 @@ from grader_daemon.analysis.claims import Note, TestsResult, ToolRun, is_test_ru
 from grader_daemon.analysis.claims.subjects import basename
 from grader_daemon.analysis.tool_calls import CHANGING, CallView, Purpose
 from grader_daemon.domain.analysis import CallStatus, Failure, Subcategory
-from grader_daemon.domain.evidence import Check, CheckKind, CheckResult
 from grader_daemon.domain.phrases import holds_any
 from grader_daemon.domain.session import Message
+from grader_daemon.domain.session_result import Check, CheckKind, CheckResult
 
 _MOST_CALLS: Final = 200
 """Number of last calls among which the last change is looked for."""

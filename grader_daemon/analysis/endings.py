@@ -12,9 +12,9 @@ from grader_daemon.analysis.features.session_window import SessionWindow
 from grader_daemon.analysis.session_state import LastWord, SessionEnd
 from grader_daemon.analysis.tool_calls import CHANGING
 from grader_daemon.domain.analysis import CallStatus
-from grader_daemon.domain.evidence import EndingKind
 from grader_daemon.domain.phrases import Phrases, uncontracted
 from grader_daemon.domain.rules import EvidenceRules
+from grader_daemon.domain.session_result import EndingKind
 
 _BEGINNING: Final = 400
 """Characters at the beginning of an answer in which it says that it gives up; further on that may be about a part."""

@@ -6,9 +6,9 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from grader_daemon.domain.analysis import CallStatus, SessionState
-from grader_daemon.domain.evidence import EndingKind
 from grader_daemon.domain.rules import TailRules
 from grader_daemon.domain.session import ASSISTANT, TOOL, USER, Ending, Message
+from grader_daemon.domain.session_result import EndingKind
 
 _FILTERED: Final = "content_filter"
 _STOPPED: Final = "stopped by the agent's machinery"

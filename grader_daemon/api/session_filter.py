@@ -13,9 +13,9 @@ from typing import Any, Final, NamedTuple
 from grader_daemon.domain.analysis import Category, SessionState
 from grader_daemon.domain.calendar import read_since
 from grader_daemon.domain.claims import Support
-from grader_daemon.domain.evidence import EndingKind, ResultStanding
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.session import SessionKind
+from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.domain.verdict import Outcome, VerdictBy
 from grader_daemon.errors import InputError
 from grader_daemon.storage.records import GradeFilter, SortKey

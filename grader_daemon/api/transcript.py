@@ -13,9 +13,9 @@ import msgspec
 
 from grader_daemon.api.edits import edits_apart
 from grader_daemon.domain.claims import Claim, Support
-from grader_daemon.domain.evidence import EVIDENCE_SENTENCES, ResultStanding
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import TOOL, Session, ToolCall, with_tools
+from grader_daemon.domain.session_result import EVIDENCE_SENTENCES, ResultStanding
 from grader_daemon.domain.text import clean, storable
 from grader_daemon.errors import NotFoundError
 from grader_daemon.redaction import Redactor

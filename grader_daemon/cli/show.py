@@ -11,11 +11,11 @@ from grader_daemon.cli import output
 from grader_daemon.cli.grades import children_words, people_words
 from grader_daemon.cli.options import Whole, json_option, reads
 from grader_daemon.domain.early import EarlyErrors
-from grader_daemon.domain.evidence import EVIDENCE_SENTENCES
 from grader_daemon.domain.feedback import Standing
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.quality import QualityCheck
 from grader_daemon.domain.session import SessionKind
+from grader_daemon.domain.session_result import EVIDENCE_SENTENCES
 from grader_daemon.domain.verdict import GradeVersion
 from grader_daemon.reports.early_words import early_words
 from grader_daemon.reports.money import price_words, usd_words, used_words

@@ -8,10 +8,10 @@ from typing import Final, NamedTuple
 import msgspec
 
 from grader_daemon.domain.claims import Claim
-from grader_daemon.domain.evidence import Check, EndingKind
 from grader_daemon.domain.installed import SkillUse
 from grader_daemon.domain.people import PersonSignal
 from grader_daemon.domain.session_features import NO_FEATURES, Features
+from grader_daemon.domain.session_result import Check, EndingKind
 
 
 class SessionState(StrEnum):

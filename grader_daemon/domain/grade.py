@@ -9,11 +9,11 @@ import msgspec
 
 from grader_daemon.domain.analysis import Failure, SessionState, ToolUse, errors_of
 from grader_daemon.domain.claims import Claim
-from grader_daemon.domain.evidence import EndingKind, ResultStanding
 from grader_daemon.domain.installed import SkillUse
 from grader_daemon.domain.people import PersonSignal
 from grader_daemon.domain.session import PERSONS, SessionKind
 from grader_daemon.domain.session_features import NO_FEATURES, Features
+from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.domain.unit import FIRST_SOURCE, Unit
 from grader_daemon.domain.verdict import Outcome, VerdictBy
 

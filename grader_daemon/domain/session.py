@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from grader_daemon.domain.analysis import CallStatus, SessionState
-from grader_daemon.domain.evidence import EndingKind
+from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.domain.unit import Unit
 
 USER: Final = "user"

@@ -8,11 +8,11 @@ from typing import Final
 
 from grader_daemon.domain.analysis import Analysis, SessionState
 from grader_daemon.domain.claims import Claim, ClaimKind, Support
-from grader_daemon.domain.evidence import CheckResult, EndingKind
 from grader_daemon.domain.grade import Reason
 from grader_daemon.domain.people import ACCEPTING, OBJECTING, PersonSignal
 from grader_daemon.domain.phrases import Phrases, uncontracted
 from grader_daemon.domain.rules import CompletionRules
+from grader_daemon.domain.session_result import CheckResult, EndingKind
 from grader_daemon.domain.verdict import Shown
 
 SENTENCES: Final = {

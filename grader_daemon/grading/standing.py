@@ -7,8 +7,8 @@ from typing import Final
 
 from grader_daemon.domain.analysis import Analysis
 from grader_daemon.domain.claims import Support
-from grader_daemon.domain.evidence import Check, CheckResult, EndingKind, ResultStanding
 from grader_daemon.domain.grade import Reason
+from grader_daemon.domain.session_result import Check, CheckResult, EndingKind, ResultStanding
 
 _SAYS_DONE: Final = "completion.phrase"
 

@@ -1,13 +1,13 @@
-"""Why a session is worth a look, in about five words: the gravest fact that its record shows."""
+"""The gravest fact about a session, in about five words: what makes it worth a look."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from grader_daemon.domain.analysis import FailureKind
-from grader_daemon.domain.evidence import EndingKind, ResultStanding
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.people import OBJECTING
+from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.reports.numbers import count
 
 _BY_STANDING: Final = {

@@ -10,11 +10,11 @@ import msgspec
 
 from grader_daemon.domain.analysis import Category, ErrorSign
 from grader_daemon.domain.claims import Support
-from grader_daemon.domain.evidence import EndingKind, ResultStanding
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.identity import Identity
 from grader_daemon.domain.ledger import BEHIND
 from grader_daemon.domain.session import SessionKind
+from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.domain.unit import Unit
 from grader_daemon.domain.verdict import Outcome, VerdictBy
 

@@ -15,7 +15,6 @@ from typing import Final
 import msgspec
 
 from grader_daemon.domain.analysis import SessionState
-from grader_daemon.domain.evidence import EndingKind
 from grader_daemon.domain.session import (
     ASSISTANT,
     TOKEN_NAMES,
@@ -31,6 +30,7 @@ from grader_daemon.domain.session import (
     Usage,
     total_usage,
 )
+from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.sources.claude_code import entries
 from grader_daemon.sources.claude_code.entries import ApiUsage, Block, Entry, Line, Note
 from grader_daemon.sources.claude_code.tool_outcomes import INTERRUPTED, is_decided, notification_in, outcome_of

@@ -14,7 +14,6 @@ from typing import Final
 import msgspec
 
 from grader_daemon.domain.analysis import CallStatus, SessionState
-from grader_daemon.domain.evidence import EndingKind
 from grader_daemon.domain.limits import LONGEST_NAME, Limits
 from grader_daemon.domain.session import (
     ASSISTANT,
@@ -29,6 +28,7 @@ from grader_daemon.domain.session import (
     Session,
     ToolCall,
 )
+from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.errors import ParseError
 from grader_daemon.sources.codex import code_mode
 from grader_daemon.sources.codex import rollout_lines as shapes

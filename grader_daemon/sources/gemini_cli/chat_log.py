@@ -10,7 +10,6 @@ from typing import Final
 import msgspec
 
 from grader_daemon.domain.analysis import SessionState
-from grader_daemon.domain.evidence import EndingKind
 from grader_daemon.domain.limits import LONGEST_NAME, Limits
 from grader_daemon.domain.session import (
     ASSISTANT,
@@ -26,6 +25,7 @@ from grader_daemon.domain.session import (
     Usage,
     total_usage,
 )
+from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.errors import ParseError
 from grader_daemon.sources.decoding import utc
 from grader_daemon.sources.gemini_cli.chat_records import Call, Entry, Head, Parts, Record, Rewind, Set, Tokens

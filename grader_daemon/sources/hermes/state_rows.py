@@ -14,7 +14,6 @@ from typing import NamedTuple
 import msgspec
 
 from grader_daemon.domain.analysis import CallStatus, SessionState
-from grader_daemon.domain.evidence import EndingKind
 from grader_daemon.domain.session import (
     TOOL,
     USER,
@@ -27,6 +26,7 @@ from grader_daemon.domain.session import (
     SessionKind,
     ToolCall,
 )
+from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.errors import ParseError
 from grader_daemon.sources.hermes import snapshot
 from grader_daemon.sources.hermes.state_records import (

@@ -9,7 +9,6 @@ from typing import Final
 import msgspec
 
 from grader_daemon.domain.analysis import SessionState
-from grader_daemon.domain.evidence import EndingKind
 from grader_daemon.domain.session import (
     ASSISTANT,
     TOOL,
@@ -24,6 +23,7 @@ from grader_daemon.domain.session import (
     Usage,
     total_usage,
 )
+from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.sources.opencode.call_states import read_state, tool_of
 from grader_daemon.sources.opencode.session_parts import Head, Part, Stored, Tokens, moment
 

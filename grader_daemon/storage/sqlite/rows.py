@@ -12,12 +12,12 @@ import msgspec
 
 from grader_daemon.domain.analysis import Category, Failure, FailureKind, SessionState, Step, Subcategory, ToolUse
 from grader_daemon.domain.claims import Claim
-from grader_daemon.domain.evidence import EndingKind, ResultStanding
 from grader_daemon.domain.grade import UNKNOWN_FORMAT, Grade, Reason
 from grader_daemon.domain.identity import Identity
 from grader_daemon.domain.installed import SkillUse
 from grader_daemon.domain.people import PersonSignal
 from grader_daemon.domain.session import SessionKind
+from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.domain.unit import Unit
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.storage.records import NewGrade, StoredGrade

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from grader_daemon.analysis import Analyzer
-from grader_daemon.domain.evidence import Check, CheckKind, CheckResult
 from grader_daemon.domain.session import FunctionCall, Message, ToolCall
+from grader_daemon.domain.session_result import Check, CheckKind, CheckResult
 from grader_daemon.rules import load_rules
 from tests.strategies import answer, session, user
 

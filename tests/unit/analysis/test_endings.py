@@ -8,8 +8,8 @@ import pytest
 
 from grader_daemon.analysis import Analyzer
 from grader_daemon.domain.analysis import SessionState
-from grader_daemon.domain.evidence import EndingKind
 from grader_daemon.domain.session import Ending, FunctionCall, Message, ToolCall
+from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.rules import load_rules
 from tests.strategies import WORKED, answer, call, result, rounds, session, user
 

@@ -5,9 +5,9 @@ import pytest
 
 from grader_daemon.analysis.session_state import LastWord, SessionEnd, last_word, read_state
 from grader_daemon.domain.analysis import CallStatus, SessionState
-from grader_daemon.domain.evidence import EndingKind
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import Ending, Message
+from grader_daemon.domain.session_result import EndingKind
 from tests.strategies import WORKED, answer, call, result, rounds, user
 
 COMPLETE = SessionState.COMPLETE

@@ -8,10 +8,10 @@ from hypothesis import given
 
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.claims import Claim, ClaimKind, Support
-from grader_daemon.domain.evidence import Check, CheckKind, CheckResult, EndingKind
 from grader_daemon.domain.grade import Reason
 from grader_daemon.domain.people import PersonSignal, SignalKind
 from grader_daemon.domain.rules import Rules
+from grader_daemon.domain.session_result import Check, CheckKind, CheckResult, EndingKind
 from grader_daemon.domain.verdict import Shown
 from grader_daemon.grading.completion import RuleClassifier, shown_by
 from grader_daemon.rules import load_rules

@@ -11,10 +11,10 @@ from hypothesis import given
 
 from grader_daemon.analysis import Analyzer
 from grader_daemon.domain.analysis import Analysis, Category, SessionState
-from grader_daemon.domain.evidence import EndingKind
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.session import Ending, FunctionCall, Message, Session, ToolCall
 from grader_daemon.domain.session_features import NO_FEATURES
+from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.domain.verdict import CompletionPolicy, Outcome, VerdictBy
 from grader_daemon.grading import Grader
 from grader_daemon.grading.grader import _OF_ANALYSIS, _OF_SESSION

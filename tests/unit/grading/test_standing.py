@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from grader_daemon.domain.claims import Claim, ClaimKind, Support
-from grader_daemon.domain.evidence import Check, CheckKind, CheckResult, EndingKind, ResultStanding
 from grader_daemon.domain.grade import Reason
+from grader_daemon.domain.session_result import Check, CheckKind, CheckResult, EndingKind, ResultStanding
 from grader_daemon.grading import CATALOG
 from grader_daemon.grading.standing import evidence_of
 from tests.strategies import analysis

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from grader_daemon.domain.analysis import Category, Failure, FailureKind
-from grader_daemon.domain.evidence import EndingKind, ResultStanding
 from grader_daemon.domain.people import PersonSignal, SignalKind
+from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.reports.worries import worry_words
 from tests.strategies import grade
 

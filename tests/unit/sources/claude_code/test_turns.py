@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from grader_daemon.domain.analysis import SessionState
-from grader_daemon.domain.evidence import EndingKind
 from grader_daemon.domain.session import Ending, Usage
+from grader_daemon.domain.session_result import EndingKind
 from tests.transcripts import Transcript, call
 
 COMPLETE = SessionState.COMPLETE

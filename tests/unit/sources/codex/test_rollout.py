@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from grader_daemon.domain.analysis import CallStatus, SessionState
-from grader_daemon.domain.evidence import EndingKind
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Ending, ReportedOutcome, Session, SessionKind, Usage
+from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.errors import ParseError
 from grader_daemon.sources.codex.rollout import to_session
 from grader_daemon.sources.codex.rollout_lines import KINDS, kind_of

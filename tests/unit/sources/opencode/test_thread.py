@@ -7,7 +7,6 @@ import msgspec
 import pytest
 
 from grader_daemon.domain.analysis import CallStatus, SessionState
-from grader_daemon.domain.evidence import EndingKind
 from grader_daemon.domain.session import (
     ASSISTANT,
     TOOL,
@@ -18,6 +17,7 @@ from grader_daemon.domain.session import (
     SessionKind,
     Usage,
 )
+from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.sources.opencode.session_parts import Stored
 from grader_daemon.sources.opencode.thread import to_session
 

@@ -14,10 +14,10 @@ from hypothesis import given
 
 from grader_daemon.domain.analysis import Category, Failure, FailureKind, SessionState, ToolUse
 from grader_daemon.domain.claims import Claim, ClaimKind, Support
-from grader_daemon.domain.evidence import EndingKind, ResultStanding
 from grader_daemon.domain.feedback import FeedbackSource, Said
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import SkipReason
+from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import InputError
 from grader_daemon.pipeline.labels import add_feedback
