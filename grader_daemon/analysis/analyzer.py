@@ -23,6 +23,7 @@ from grader_daemon.analysis.user_messages import (
     digest_of,
     is_sentinel,
     summarize,
+    without_secrets,
     wording_of_request,
 )
 from grader_daemon.analysis.walk import MessageWalk
@@ -91,6 +92,7 @@ class Analyzer:
         claims = verify_claims(session, walk.notes, final_index=final_index, redactor=self._redactor)
         signals = _with_undone(self._signals.read(users), session)
         failures = tuple(walk.trail.failures)
+        shown = without_secrets(walk.request, self._redactor)
         finished = _OPEN
         if end.state is not SessionState.OPEN:
             word = last_word(session.messages, rules.tail, last_status=walk.last_status, ending=session.ending)
@@ -102,7 +104,7 @@ class Analyzer:
             state=end.state,
             state_reason=end.reason,
             task_type=self._task_types.of(walk.request),
-            task_summary=summarize(walk.request, rules.people, self._redactor),
+            task_summary=summarize(shown, rules.people),
             final_answer=final_answer,
             answered=answered,
             spoke=answered or any(is_answer(said, rules.tail) for said in walk.recent.answers),
@@ -135,7 +137,7 @@ class Analyzer:
             ending=finished.ending,
             check=finished.check,
             admitted=finished.admitted,
-            done=work_done(session, walk.notes, request=walk.request, answer=final_answer, redactor=self._redactor),
+            done=work_done(session, walk.notes, shown=shown, answer=final_answer, redactor=self._redactor),
         )
 
     def _finished(self, session: Session, walk: MessageWalk, end: SessionEnd, window: SessionWindow) -> _Finished:

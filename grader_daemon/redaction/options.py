@@ -19,14 +19,16 @@ _WORD = r"(?:\s\S{1,80}+)"
 
 
 class _Taker(NamedTuple):
-    """An option with what follows it, and the programs behind whose names, on the same line, that is a secret."""
+    """An option, alone and with what follows it, and the programs behind whose names on its line that is a secret."""
 
+    name: str
     option: re.Pattern[str]
     programs: re.Pattern[str]
 
 
 def _taker(option: str, value: str, programs: str) -> _Taker:
-    return _Taker(re.compile(rf"\s?(?:{option})[ =]?{value}"), re.compile(rf"\b(?:{programs})\b[^\n|;&]*\Z"))
+    behind = re.compile(rf"\s?(?:{option})[ =]?{value}")
+    return _Taker(option, behind, re.compile(rf"\b(?:{programs})\b[^\n|;&]*\Z"))
 
 
 class _Options(NamedTuple):
@@ -34,14 +36,20 @@ class _Options(NamedTuple):
 
     sign: bytes
     takers: tuple[_Taker, ...]
+    any_option: re.Pattern[str]
+    """The options of all takers: nearly every dash is none of them."""
 
     def look(self, text: str, position: int) -> Span | None:
         """See `Finder.look`."""
-        for option, programs in self.takers:
+        for _, option, programs in self.takers if self.any_option.match(text, position) else ():
             found = option.match(text, position)
             if found and programs.search(text, max(0, position - _REACH), position):
                 return found.span(found.lastindex or 0)
         return None
+
+
+def _options(sign: bytes, *takers: _Taker) -> _Options:
+    return _Options(sign, takers, re.compile(rf"\s?(?:{'|'.join(taker.name for taker in takers)})"))
 
 
 _READERS = (
@@ -52,37 +60,33 @@ _READERS = (
 )
 """Programs that read a password where others read a file."""
 
-_SHORT = _Options(
+_SHORT = _options(
     b" -",
-    (
-        _taker(
-            "-[pP]",
-            _VALUE,
-            r"sshpass|mysql\w*|mariadb\w*|mongo\w*|(?:docker|podman|az|helm registry) login|7z[ar]?|unzip|zip|sqlcmd"
-            r"|bcp|mosquitto_\w+|ftp|ipmitool|evil-winrm|twine|usermod|useradd|rdesktop|crackmapexec|netexec|nxc|smbmap"
-            r"|ssh-keygen|winexe|psexec",
-        ),
-        _taker(
-            "-u|-U|--user|--proxy-user", _USER, r"curl|wget|lftp|smbclient|ab|siege|rpcclient|https?|winexe|snmp\w+"
-        ),
-        _taker("-b|--cookie", rf"(?=(?:{_QUOTE})?[\w.$-]{{1,64}}=){_VALUE}", r"curl"),
-        _taker("-b|--body", _VALUE, r"gh secret set"),
-        _taker("-a", _VALUE, r"redis-cli|https?"),
-        _taker("-w", _VALUE, r"ldap\w+"),
-        _taker("-k", _VALUE, r"openssl"),
-        _taker("-N", _VALUE, r"ssh-keygen"),
-        _taker("-[AX]", _VALUE, r"snmp\w+"),
-        _taker("-t", _VALUE, r"doctl auth init"),
-        _taker("-n[a-zA-Z]{0,2}b|-b[a-zA-Z]{0,2}n", r"\s\S{1,64}\s{1,3}([^\s\"'\\]{3,}+)", r"htpasswd"),
-        _taker(
-            "-b[cmB]{0,2}",
-            r"(?:\s-[a-zA-Z]{1,3}){0,3}\s[^\s-]\S{0,80}\s{1,3}\S{1,64}\s{1,3}([^\s\"'\\]{3,}+)",
-            r"htpasswd",
-        ),
+    _taker(
+        "-[pP]",
+        _VALUE,
+        r"sshpass|mysql\w*|mariadb\w*|mongo\w*|(?:docker|podman|az|helm registry) login|7z[ar]?|unzip|zip|sqlcmd"
+        r"|bcp|mosquitto_\w+|ftp|ipmitool|evil-winrm|twine|usermod|useradd|rdesktop|crackmapexec|netexec|nxc|smbmap"
+        r"|ssh-keygen|winexe|psexec",
+    ),
+    _taker("-u|-U|--user|--proxy-user", _USER, r"curl|wget|lftp|smbclient|ab|siege|rpcclient|https?|winexe|snmp\w+"),
+    _taker("-b|--cookie", rf"(?=(?:{_QUOTE})?[\w.$-]{{1,64}}=){_VALUE}", r"curl"),
+    _taker("-b|--body", _VALUE, r"gh secret set"),
+    _taker("-a", _VALUE, r"redis-cli|https?"),
+    _taker("-w", _VALUE, r"ldap\w+"),
+    _taker("-k", _VALUE, r"openssl"),
+    _taker("-N", _VALUE, r"ssh-keygen"),
+    _taker("-[AX]", _VALUE, r"snmp\w+"),
+    _taker("-t", _VALUE, r"doctl auth init"),
+    _taker("-n[a-zA-Z]{0,2}b|-b[a-zA-Z]{0,2}n", r"\s\S{1,64}\s{1,3}([^\s\"'\\]{3,}+)", r"htpasswd"),
+    _taker(
+        "-b[cmB]{0,2}",
+        r"(?:\s-[a-zA-Z]{1,3}){0,3}\s[^\s-]\S{0,80}\s{1,3}\S{1,64}\s{1,3}([^\s\"'\\]{3,}+)",
+        r"htpasswd",
     ),
 )
 _OF_WINDOWS = Form(b"freerdp", re.compile(rf"freerdp\s[^\n|;&]{{0,200}}?\s/p:{_VALUE}"))
-_HERE_STRING = _Options(b"<<<", (_taker("<<<", rf"(?:{_QUOTE})?(?:[\w.-]{{1,32}}:)?{_VALUE}", _READERS),))
+_HERE_STRING = _options(b"<<<", _taker("<<<", rf"(?:{_QUOTE})?(?:[\w.-]{{1,32}}:)?{_VALUE}", _READERS))
 
 # -- through a pipe ----------------------------------------------------------------------------------------------------
 

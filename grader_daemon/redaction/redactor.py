@@ -61,8 +61,8 @@ class Redactor:
                 spans += _behind_signs(finder, text, sign, lowered)
         if "\n" in text and not HEADING_SIGNS.isdisjoint(signs):
             spans += in_columns(text, lowered, signs)
-        for word, others in () if text.isascii() else self._of_letters.items():
-            for finder in others:
+        for word in () if text.isascii() else [word for word in self._of_letters if word in text]:
+            for finder in self._of_letters[word]:
                 spans += _behind_signs(finder, text, word, text)
         blurred = image.translate(_BLURRED) + b" "
         if LONG_WORD in blurred:

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Final
 
 from grader_daemon.analysis.claims.subjects import basename
-from grader_daemon.analysis.tool_calls import CHANGING, HARMLESS, CallView, Purpose
+from grader_daemon.analysis.tool_calls import CHANGING, HARMLESS, CallView, Purpose, tool_of
 from grader_daemon.domain.analysis import CallStatus
 from grader_daemon.domain.phrases import holds_any
 from grader_daemon.domain.session import Message
@@ -98,8 +98,7 @@ class ToolRun:
     @cached_property
     def command(self) -> str:
         """Text that a shell or interpreter was given."""
-        is_for_editor = self.changes_nothing or (self.purpose is Purpose.WRITE and self.paths)
-        return "" if is_for_editor else self._call.command[:_EXAMINED_COMMAND]
+        return command_of(self._call)
 
     @property
     def is_code(self) -> bool:
@@ -164,6 +163,18 @@ class ClaimEvidence:
         return not self.is_whole or any(
             name in call.text or name in self._messages[index].text for index, call, _ in self._notes
         )
+
+
+def command_of(call: CallView) -> str:
+    """Return the beginning of what a call gave to a shell or an interpreter; "" if its tool only looks, or edits."""
+    named = tool_of(call.tool or "").purpose
+    is_for_editor = named in HARMLESS or (named in CHANGING and call.paths)
+    return "" if is_for_editor else call.command[:_EXAMINED_COMMAND]
+
+
+def went_wrong(status: CallStatus) -> bool:
+    """Return whether a call of this status did not do what it is there for."""
+    return _WORKED.get(status) is False
 
 
 def may_have_written(run: ToolRun) -> bool:

@@ -6,12 +6,15 @@ The exit code alone does not say it: agents cut the output with `| tail`, so the
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from enum import Enum
+from functools import lru_cache
 from itertools import islice
 from typing import Final
 
-from grader_daemon.analysis.claims.evidence import ToolRun
+from grader_daemon.analysis.claims.evidence import Note, ToolRun, command_of, went_wrong
 from grader_daemon.domain.phrases import holds_any
+from grader_daemon.domain.session import Message
 
 _READ_CHARACTERS = 2_000
 _MOST_RUNS = 20
@@ -21,6 +24,11 @@ _START = (
 )
 _HINTS: Final = ("test", "spec", "jest", "mocha", "nox", "tox", "nose", "phpunit", "check")
 """One of these stands in every command that runs tests."""
+
+_ASSERTION: Final = "assert"
+_SIGNS: Final = (*_HINTS, _ASSERTION)
+_MOST_CALLS: Final = 200
+"""Number of last calls that are looked through for tests that passed."""
 
 _RUNNER = (
     r"(?:[\w./-]{0,80}/)?(?:timeout \S{1,8} |[A-Z_]{1,40}=\S{0,80} ){0,3}"
@@ -99,10 +107,16 @@ def is_test_run(run: ToolRun) -> bool:
     if not run.command:
         return "tests" in run.words or {"run", "test"} <= run.words
     if run.is_code:
-        return "assert" in run.command
-    if not holds_any(run.command, _HINTS) or _LOOKING.match(run.command):
+        return _ASSERTION in run.command
+    return holds_any(run.command, _HINTS) and _runs_tests(run.command)
+
+
+@lru_cache(maxsize=256)
+def _runs_tests(command: str) -> bool:
+    """Return whether a command line runs tests; the same one comes again after each edit."""
+    if _LOOKING.match(command):
         return False
-    command = _HERE_DOCUMENT.sub("", run.command) if "<<" in run.command else run.command
+    command = _HERE_DOCUMENT.sub("", command) if "<<" in command else command
     runs = islice(_TEST_RUN.finditer(command), _MOST_RUNS)
     is_run = any(not _ONLY_ASKS.match(command, found.end()) for found in runs)
     return is_run or bool(_TEST_SCRIPT.search(command)) or _runs_elsewhere(command)
@@ -125,13 +139,41 @@ def passed(run: ToolRun) -> TestsResult | None:
     which without the runner's count (output that was cut) does not say that no other test passed.
     """
     low = run.ending(_READ_CHARACTERS).lower()
-    if holds_any(low, _NOT_RUN):
+    told = _told(low)
+    if told is None:
         return None
-    lines = low.split("\n")
-    some_passed = any(_GREEN.search(line) for line in lines if holds_any(line, _GREEN_SIGNS)) or _more_ran(low)
-    is_red = any(_RED.search(line) for line in lines if holds_any(line, _RED_SIGNS))
+    some_passed, is_red = told
     if is_red or (run.worked is False and "assertionerror" in low):
         return TestsResult.NONE_PASSED if (is_red or run.is_code) and not some_passed else TestsResult.SOME_FAILED
     if run.worked is False or (not some_passed and holds_any(low, _NONE_RUN)):
         return None
     return TestsResult.PASSED if some_passed or (run.worked and not _MASKED.search(run.command)) else None
+
+
+@lru_cache(maxsize=64)
+def _told(low: str) -> tuple[bool, bool] | None:
+    """Return whether output says that tests passed, and that some failed; None where none were run.
+
+    Claims and what was done ask it of the same output.
+    """
+    if holds_any(low, _NOT_RUN):
+        return None
+    return _is_in_a_line(low, _GREEN, _GREEN_SIGNS), _is_in_a_line(low, _RED, _RED_SIGNS)
+
+
+def _is_in_a_line(low: str, pattern: re.Pattern[str], signs: tuple[str, ...]) -> bool:
+    """Return whether a line matches; one of the signs stands in each that does."""
+    here = tuple(sign for sign in signs if sign in low)
+    return any(pattern.search(line) for line in low.split("\n") if holds_any(line, here)) if here else False
+
+
+def last_passed(notes: Sequence[Note], messages: Sequence[Message]) -> str | None:
+    """Return the command of the last test run that passed; None without any among the last `_MOST_CALLS` calls."""
+    for note in islice(reversed(notes), _MOST_CALLS):
+        index, call, status = note
+        if went_wrong(status) or not holds_any(command_of(call), _SIGNS):
+            continue
+        run = ToolRun(note, messages[index], is_reported=False)
+        if is_test_run(run) and passed(run) is TestsResult.PASSED:
+            return run.command
+    return None

@@ -16,13 +16,17 @@ from grader_daemon.analysis.fingerprints.named import named
 from grader_daemon.analysis.fingerprints.normalize import normalize, shape_of
 from grader_daemon.domain.analysis import Category, ErrorSign
 from grader_daemon.domain.text import clean
-from grader_daemon.redaction import SECRETS, Redactor
+from grader_daemon.redaction import MARGIN, SECRETS, Redactor
 
 FINGERPRINT_VERSION: Final = 2
 """Raised by one whenever the same failures would be grouped differently."""
 
 NO_MESSAGE: Final = "(no message)"
 
+_AROUND = 600
+"""Characters before a line that are searched for a secret that it is part of; only keys have more lines."""
+
+_KEY = "PRIVATE KEY"
 _LONGEST_SIGNAL = 200
 _LONGEST_EXAMPLE = 300
 _DIGITS = 12
@@ -49,9 +53,7 @@ def _sign(
     tool: str | None, command: str | None, category: Category, text: str, *, shared: str | None, redactor: Redactor
 ) -> ErrorSign:
     """Name a cause once: an agent that tries the same again is told the same again, and so is the next session."""
-    loses = not text.isascii() or "{" in text  # characters that nobody sees, or quotes
-    safe = redactor.redact(text) if loses else text
-    line = redactor.redact_name(cause_in(safe))
+    line = redactor.redact_name(_cause_in(text, redactor))
     signal = _cut(normalize(line), _LONGEST_SIGNAL) or NO_MESSAGE
     tool, shared, command = _printable(tool), _printable(shared), _printable(command)
     form = "\0".join((shared or "", command or "", category, shape_of(signal)))
@@ -63,6 +65,22 @@ def _sign(
         signal=signal,
         example=_cut(line, _LONGEST_EXAMPLE),
     )
+
+
+def _cause_in(text: str, redactor: Redactor) -> str:
+    """Return the line that names the cause; no secret in it has lost quotes, or what nobody sees."""
+    line = cause_in(text)
+    loses = not text.isascii() or "{" in text
+    return cause_in(redactor.redact(text)) if loses and not _is_kept(line, text, redactor) else line
+
+
+def _is_kept(line: str, text: str, redactor: Redactor) -> bool:
+    """Return whether a line stands in a text, once and as it is, and no secret around it reaches into it."""
+    if text.count(line) != 1 or _KEY in text:
+        return False
+    start = text.index(line)
+    before = text.rfind("\n", 0, max(0, start - _AROUND)) + 1
+    return line in redactor.redact(text[before : start + len(line) + MARGIN])
 
 
 def _printable(name: str | None) -> str | None:

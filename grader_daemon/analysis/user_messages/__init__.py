@@ -6,6 +6,7 @@ from grader_daemon.analysis.user_messages.requests import (
     is_sentinel,
     one_line,
     summarize,
+    without_secrets,
     wording_of_request,
     written_by_person,
 )
@@ -22,6 +23,7 @@ __all__ = [
     "is_sentinel",
     "one_line",
     "summarize",
+    "without_secrets",
     "wording_of_request",
     "written_by_person",
 ]

@@ -57,16 +57,28 @@ _NORMALISED = 4_000
 """Number of characters of a request that are normalised; the rest has to be the same to the letter."""
 
 
-def summarize(request: str | None, rules: PeopleRules, redactor: Redactor) -> str | None:
-    """Return the request as one redacted line without control characters, cut to the length in the rules."""
-    if request is None:
-        return None
-    return one_line(request, rules.summary_characters, redactor)
+LONGEST_REQUEST = 8_000
+"""Characters of a request that are redacted, and shown or searched for: a prompt may hold a whole file."""
+
+
+def without_secrets(request: str | None, redactor: Redactor) -> str | None:
+    """Return the beginning of a request without secrets and white space before it."""
+    return None if request is None else redactor.redact_beginning(request.lstrip(), LONGEST_REQUEST)
+
+
+def summarize(shown: str | None, rules: PeopleRules) -> str | None:
+    """Return a request `without_secrets` as one line without control characters, cut to the length in the rules."""
+    limit = rules.summary_characters
+    return None if shown is None else _in_one_line(shown[: 3 * limit], limit)
 
 
 def one_line(text: str, limit: int, redactor: Redactor) -> str:
     """Return a text as one redacted line without control characters, of so many characters at most."""
-    line = " ".join(redactor.redact_beginning(text.lstrip(), 3 * limit).split())
+    return _in_one_line(redactor.redact_beginning(text.lstrip(), 3 * limit), limit)
+
+
+def _in_one_line(text: str, limit: int) -> str:
+    line = " ".join(text.split())
     if not line.isprintable():
         line = "".join(character if character.isprintable() else " " for character in line)
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"

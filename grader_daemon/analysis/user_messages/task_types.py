@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 
@@ -46,22 +45,26 @@ class TaskTypes:
         """Return the task type with most hits; of equals, the one that stands first in the rules."""
         if not request:
             return GENERAL
-        hits = Counter(task_type for task_type, _ in self._hits(request))
+        hits: dict[str, int] = {}
+        for task_type, _ in self._hits(request):
+            hits[task_type] = hits.get(task_type, 0) + 1
         if not hits:
             return GENERAL
         return min(hits, key=lambda task_type: (-hits[task_type], self._order[task_type]))
 
     def said(self, text: str, task_type: str) -> frozenset[str]:
         """Return the words of a text by which it is of a task type: "fail", "stack trace"."""
-        return frozenset(keyword for of, keyword in self._hits(text) if of == task_type)
+        return frozenset(" ".join(keyword) for of, keyword in self._hits(text) if of == task_type)
 
-    def _hits(self, text: str) -> Iterator[tuple[str, str]]:
+    def _hits(self, text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Yield the task type of each keyword that stands in a text, and the words that it has there."""
-        words = words_of(text[: self._rules.examined_characters].lower())
+        words, openings = words_of(text[: self._rules.examined_characters].lower()), self._openings
         for position, word in enumerate(words):
-            for rest, task_type in self._openings.get(word, ()):
+            if word not in openings:  # nearly all
+                continue
+            for rest, task_type in openings[word]:
                 if not rest or tuple(islice(self._words_that_count(words, position + 1), len(rest))) == rest:
-                    yield task_type, " ".join((word, *rest))
+                    yield task_type, (word, *rest)
 
     def _words_that_count(self, words: list[str], start: int) -> Iterator[str]:
         return (word for word in words[start : start + _PHRASE_REACH] if word not in self._rules.ignored_words)

@@ -454,6 +454,26 @@ def test_characters_that_nobody_sees_hide_no_secret(unseen: str) -> None:
     assert sign("terminal", None, Category.UNKNOWN, said).example == "Error: no access with [redacted]"
 
 
+@pytest.mark.parametrize(
+    ("said", "example"),
+    [
+        pytest.param("✗ run\nError: no key\n{}", "Error: no key", id="as-it-stands"),
+        pytest.param(
+            "✓ -----BEGIN EC PRIVATE KEY-----\n" + "bTymLqsn5Ns2f4ti" * 4 + "\nLE2nLsDxt failed",
+            "[redacted] failed",
+            id="end-of-a-key",
+        ),
+        pytest.param(
+            '{"error": "2026-11-21 22:00:00,123 INFO worker [7] - name: DB_PASSWORD\\n  value: xKAwLJ5O4hDL0Od2"}',
+            "value: [redacted]",
+            id="named-before",
+        ),
+    ],
+)
+def test_what_stands_around_the_line_of_a_cause_hides_no_secret(said: str, example: str) -> None:
+    assert sign("terminal", None, Category.UNKNOWN, said).example == example
+
+
 def test_example_is_the_line_as_it_was_without_secrets() -> None:
     seen = sign("t", None, FAILED, "x\nError:  token=abcdef123456  for 'kim' at /w/a.py\n")
 

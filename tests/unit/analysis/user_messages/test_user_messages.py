@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.analysis.user_messages import TaskTypes, digest_of, summarize, written_by_person
+from grader_daemon.analysis.user_messages import TaskTypes, digest_of, summarize, without_secrets, written_by_person
 from grader_daemon.domain.rules import Rules
 from grader_daemon.redaction import SECRETS
 from grader_daemon.rules import load_rules
@@ -242,31 +242,31 @@ def test_a_digest_fits_into_a_column(text: str) -> None:
     ],
 )
 def test_summary_is_one_short_printable_line(request_text: str | None, summary: str | None, rules: Rules) -> None:
-    assert summarize(request_text, rules.people, SECRETS) == summary
+    assert summarize(without_secrets(request_text, SECRETS), rules.people) == summary
 
 
 def test_a_secret_longer_than_a_summary_is_redacted(rules: Rules) -> None:
     token = "eyJ" + "h" * 30 + "." + "p" * 1900 + "." + "s" * 40
-    summary = summarize(f"Why is {token} refused?", rules.people, SECRETS)
+    summary = summarize(without_secrets(f"Why is {token} refused?", SECRETS), rules.people)
     assert summary is not None
     assert "ppp" not in summary
 
 
 @pytest.mark.parametrize("blanks", range(560, 600, 3))
 def test_a_secret_that_the_reach_of_a_summary_cuts_is_not_shown(rules: Rules, blanks: int) -> None:
-    summary = summarize(f"Look{' ' * blanks}mysql://app:Zugvogel17@db/shop", rules.people, SECRETS)
+    summary = summarize(without_secrets(f"Look{' ' * blanks}mysql://app:Zugvogel17@db/shop", SECRETS), rules.people)
 
     assert summary is not None
     assert "Zug" not in summary
 
 
 def test_a_request_after_much_white_space_is_still_seen(rules: Rules) -> None:
-    assert summarize(" \n" * 2_000 + "Fix the tests", rules.people, SECRETS) == "Fix the tests"
+    assert summarize(without_secrets(" \n" * 2_000 + "Fix the tests", SECRETS), rules.people) == "Fix the tests"
 
 
 @given(request_text=st.text())
 def test_any_request_gives_a_short_printable_summary(request_text: str, rules: Rules) -> None:
-    summary = summarize(request_text, rules.people, SECRETS)
+    summary = summarize(without_secrets(request_text, SECRETS), rules.people)
     assert summary is not None
     assert len(summary) <= 200
     assert not any(ord(character) < 32 or 127 <= ord(character) < 160 for character in summary)
