@@ -10,7 +10,6 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from glob import glob
 from pathlib import Path
 from time import monotonic
 
@@ -54,9 +53,9 @@ def _alive() -> Leftovers:
 def _children() -> Leftovers:
     """Return the processes that any thread of this one started and nobody has waited for."""
     found = {}
-    for path in glob("/proc/self/task/*/children"):
-        with suppress(OSError):  # the thread ended
-            for pid in Path(path).read_text().split():
+    for task in os.listdir("/proc/self/task"):
+        with suppress(OSError), open(f"/proc/self/task/{task}/children") as children:  # the thread ended
+            for pid in children.read().split():
                 found[f"process {pid}"] = f"process {_command_of(pid)}"
     return found
 

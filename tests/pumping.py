@@ -10,6 +10,7 @@ import re
 import re._constants as sre  # type: ignore[import-not-found]
 import re._parser  # type: ignore[import-not-found]
 import string
+from collections.abc import Sequence
 from random import Random
 from typing import Any, NamedTuple
 
@@ -25,8 +26,11 @@ _ANY = 'a0 .-/"\n'
 _MORE = 2
 """Repetitions beyond those that must be."""
 
-_TAILS = ("", "\n", "\0")
-"""What may stand after the pumped text: nothing (the text was cut), another line, what no pattern expects."""
+TAILS = ("\0", "", "\n")
+"""What may stand after the pumped text: what no pattern expects, nothing (the text was cut), another line.
+
+The first finds nearly all that the three find: another text is worth more than another end.
+"""
 
 
 class Pump(NamedTuple):
@@ -41,7 +45,7 @@ class Pump(NamedTuple):
         return self.head + self.piece * (size // len(self.piece)) + self.tail
 
 
-def pumps(pattern: re.Pattern[Any], *, samples: int, chance: Random) -> list[Pump]:
+def pumps(pattern: re.Pattern[Any], *, samples: int, chance: Random, tails: Sequence[str] = TAILS) -> list[Pump]:
     """Give texts that begin like some of what the pattern matches."""
     tree = re._parser.parse(pattern.pattern, pattern.flags & ~re.DEBUG)
     found: set[tuple[str, str]] = set()
@@ -52,7 +56,7 @@ def pumps(pattern: re.Pattern[Any], *, samples: int, chance: Random) -> list[Pum
             found.add(("", text[:end]))
             found.add((text[: end - 1], text[end - 1]))
             found.add((text[:begin], text[begin:end]))
-    return [Pump(head, piece, tail) for head, piece in sorted(found) for tail in _TAILS]
+    return [Pump(head, piece, tail) for head, piece in sorted(found) for tail in tails]
 
 
 def _text_for(tree: Any, chance: Random) -> str:

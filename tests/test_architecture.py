@@ -57,26 +57,33 @@ def test_contracts_hold() -> None:
     assert _lint(_ROOT) == 0
 
 
-def test_copy_without_a_violation_passes(tmp_path: Path) -> None:
-    _copy_to(tmp_path)
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the package, as which each test leaves it."""
+    folder = tmp_path_factory.mktemp("copy")
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(_ROOT / "grader_daemon", folder / "grader_daemon", ignore=ignored)
+    shutil.copy(_ROOT / "pyproject.toml", folder)
+    return folder
 
-    assert _lint(tmp_path) == 0
+
+def test_copy_without_a_violation_passes(package: Path) -> None:
+    assert _lint(package) == 0
 
 
 @pytest.mark.parametrize(("file", "line"), _VIOLATIONS)
-def test_planted_violation_is_caught(tmp_path: Path, file: str, line: str) -> None:
-    _copy_to(tmp_path)
-    target = tmp_path / "grader_daemon" / file
-    before = target.read_text("utf-8") if target.exists() else ""
+def test_planted_violation_is_caught(package: Path, file: str, line: str) -> None:
+    target = package / "grader_daemon" / file
+    before = target.read_text("utf-8") if target.exists() else None
 
-    target.write_text(f"{before}\n{line}\n", "utf-8")
+    target.write_text(f"{before or ''}\n{line}\n", "utf-8")
+    broken = _lint(package)
 
-    assert _lint(tmp_path) == 1
-
-
-def _copy_to(folder: Path) -> None:
-    shutil.copytree(_ROOT / "grader_daemon", folder / "grader_daemon", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(_ROOT / "pyproject.toml", folder)
+    if before is None:
+        target.unlink()
+    else:
+        target.write_text(before, "utf-8")
+    assert broken == 1
 
 
 def _lint(folder: Path) -> int:

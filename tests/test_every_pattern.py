@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import groupby
 from random import Random
@@ -14,7 +14,8 @@ import pytest
 
 from grader_daemon.redaction import SECRETS_AND_ADDRESSES
 from tests.every_pattern import FOLDER, Found, every_pattern
-from tests.pumping import Pump, pumps
+from tests.examples import repeats
+from tests.pumping import TAILS, Pump, pumps
 from tests.timing import cpu_seconds
 
 _REDACTION = "redaction/"
@@ -23,6 +24,8 @@ _REDACTION = "redaction/"
 _SIZE = 2_500
 _QUICK_SECONDS = 0.005
 """What is faster than that at this size is looked at no closer: one step for each pair of characters takes longer."""
+
+_TRIED = TAILS[: repeats(1, thorough=len(TAILS))]
 
 ROOMS = sorted(path.name for path in FOLDER.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists())
 """Folders and files of the package."""
@@ -50,13 +53,18 @@ def test_every_pattern_takes_linear_time(room: str) -> None:
     assert [told for place, patterns in chosen.items() for told in _slow(patterns, Random(place))] == []
 
 
-def _slow(patterns: Sequence[Found], chance: Random) -> list[str]:
-    return [
+@pytest.mark.parametrize("careless", [r"\s+$", r"<[^>]*>", r"/\*.*?\*/", r"\d+(?:\.\d+)+%", r"key\s*\n\s*value"])
+def test_a_careless_pattern_is_caught(careless: str) -> None:
+    assert next(_slow([Found("here", re.compile(careless))], Random("here")), None)
+
+
+def _slow(patterns: Sequence[Found], chance: Random) -> Iterator[str]:
+    return (
         f"{found.place}: {found.pattern.pattern!r:.80} on {pump}"
         for found in patterns
-        for pump in pumps(found.pattern, samples=2, chance=chance)
+        for pump in pumps(found.pattern, samples=3, chance=chance, tails=_TRIED)
         if not _is_linear(found, pump)
-    ]
+    )
 
 
 def test_a_pattern_that_is_not_linear_is_caught() -> None:

@@ -15,16 +15,19 @@ Found = TypeVar("Found")
 
 PATIENCE_SECONDS = 150.0
 _POLL_SECONDS = 0.01
+_SELDOM_SECONDS = 0.05
+"""What is looked at opens a database as often as not: on a busy machine that would slow down what is waited for."""
 
 
 def wait_until(condition: Callable[[], Found | None], what: str, *, within: float = PATIENCE_SECONDS) -> Found:
     """Give what `condition` finds as soon as it finds something."""
     pause = threading.Event()
-    deadline = monotonic() + within
+    began = monotonic()
     while True:
-        is_last = monotonic() > deadline
+        waited = monotonic() - began
+        is_last = waited > within
         if found := condition():
             return found
         if is_last:
             raise AssertionError(f"waited {within:g} s in vain for {what}")
-        pause.wait(_POLL_SECONDS)
+        pause.wait(min(max(_POLL_SECONDS, waited / 20), _SELDOM_SECONDS))

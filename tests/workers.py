@@ -15,15 +15,18 @@ _APART: Final = ("tests/e2e/",)
 _TOGETHER: Final = (
     "tests/pages/",
     "tests/e2e/service/",
+    "tests/e2e/faults/test_fleet.py",
     "tests/e2e/test_archive.py",
     "tests/e2e/test_bad_files.py",
+    "tests/e2e/test_documents.py",
+    "tests/e2e/test_fleet_certificates.py",
     "tests/e2e/test_hostile_sessions.py",
     "tests/e2e/test_prometheus.py",
     "tests/e2e/test_replays.py",
     "tests/e2e/test_table_readers.py",
     "tests/e2e/test_terminal.py",
 )
-"""A browser and a home; a box with systemd; processes of Dask, which want cores; a daemon or a home of many."""
+"""A browser and a home; a box with systemd; a PostgreSQL; processes of Dask, which want cores; a daemon or a home."""
 
 
 class Groups(LoadScopeScheduling):  # type: ignore[misc]  # without types

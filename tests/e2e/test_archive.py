@@ -274,7 +274,7 @@ def test_a_tar_file_is_kept_slice_by_slice_and_the_next_run_goes_on_behind_them(
     archive: Path, grader: SelfGrader, tmp_path: Path
 ) -> None:
     (tmp_path / "packed").mkdir()
-    (tmp_path / "packed/all.tar.gz").write_bytes(many_times(archive, 40))
+    (tmp_path / "packed/all.tar.gz").write_bytes(many_times(archive, 20))
     with cluster(workers=1) as client:
         running = backfill_archive(grader.context, Archive(str(tmp_path / "packed")), client)
         first = next(running)
@@ -285,9 +285,9 @@ def test_a_tar_file_is_kept_slice_by_slice_and_the_next_run_goes_on_behind_them(
         again = told(grader, tmp_path / "packed", client)
 
     left = sum(len(part.recorded) for part in rest)
-    assert 40 * SESSIONS - 1200 <= left <= 40 * SESSIONS - 1000
+    assert 20 * SESSIONS - 1200 <= left <= 20 * SESSIONS - 1000
     assert max(len(part.recorded) for part in rest) <= 1000
-    assert len(graded(tmp_path / "grades.db")) == 40 * SESSIONS
+    assert len(graded(tmp_path / "grades.db")) == 20 * SESSIONS
     assert again == []
 
 

@@ -70,7 +70,7 @@ def test_a_folder_renamed_and_renamed_back_is_where_its_grades_point_to(
     root = home / ".timmy"
     files = [write(root / "sessions", f"s{number}", age=60) for number in range(3)]
     broken = replace(path_of(root / "sessions", "broken"), content("broken")[:200], age=60)
-    daemon = start_daemon(root)
+    daemon = start_daemon(root, scan_seconds=2 if healed_by == "daemon" else 60)
     _wait_until_watched(daemon, root)
     daemon.wait_for_count(3)
     daemon.wait_for_ledger(broken, "retry", "dead")

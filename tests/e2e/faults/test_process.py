@@ -26,7 +26,7 @@ from tests.e2e.session_files import path_of, turns, write, write_many
 from tests.examples import repeats
 from tests.waiting import wait_until
 
-ROUNDS = repeats(60, thorough=201)
+ROUNDS = repeats(30, thorough=201)
 MOST_ROUNDS = 3 * ROUNDS
 IN_TRANSACTIONS = ROUNDS // 5
 IN_COMMITS = repeats(0, thorough=1)
@@ -36,6 +36,9 @@ LONGEST_LIFE = 1.5
 """Of a daemon, by the time that it takes to its first transaction."""
 
 BACKLOG = 1000
+FEWER = repeats(400, thorough=BACKLOG)
+"""Where nothing has to be caught before it ends."""
+
 _CLOSE_SECONDS = 0.00005
 
 
@@ -151,10 +154,10 @@ def _troubles(log: Path) -> list[str]:
 
 def test_helpers_that_are_killed_lose_nothing(start_daemon: StartDaemon, sessions: Path) -> None:
     """Nor does the file that each of them read: it is tried again."""
-    versions = dict.fromkeys((path_of(sessions, session_id) for session_id in write_many(sessions, 4 * BACKLOG)), 1)
+    versions = dict.fromkeys((path_of(sessions, session_id) for session_id in write_many(sessions, 4 * FEWER)), 1)
     daemon = start_daemon(retry_seconds=[0.2] * 9)
     killed = 0
-    while daemon.grade_count() < BACKLOG:
+    while daemon.grade_count() < FEWER:
         for helper in daemon.children():
             with suppress(ProcessLookupError):
                 os.kill(helper, signal.SIGKILL)
@@ -213,7 +216,7 @@ def _assert_ends_in_time(daemon: DaemonProcess) -> None:
 
 def test_a_daemon_that_is_halted_goes_on_where_it_was(start_daemon: StartDaemon, home: Path, sessions: Path) -> None:
     """As when the machine sleeps; nobody takes its place meanwhile."""
-    write_many(sessions / "backlog", BACKLOG)
+    write_many(sessions / "backlog", FEWER)
     daemon = start_daemon()
     daemon.wait_for_event("service.started")
     with harmless(daemon, sessions) as load:

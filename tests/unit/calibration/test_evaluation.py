@@ -47,6 +47,7 @@ def test_a_level_of_its_own_turns_no_verdict() -> None:
     assert sum(predict(taught, each)[0] for each in asked) < sum(predict(untaught, each)[0] for each in asked)
 
 
+@pytest.mark.slow
 def test_labels_without_meaning_teach_no_weights_though_the_prior_is_wrong() -> None:
     names = []
     for seed in range(10):

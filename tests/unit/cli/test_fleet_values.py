@@ -191,6 +191,7 @@ def _random(kind: str, chance: random.Random) -> Any:
             return f"{chance.randrange(1, 9_999):04}-0{chance.randrange(1, 10)}-01"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_no_value_of_a_host_or_a_member_stops_a_command_of_a_member(
     homes: dict[str, Path], running: Server, run: Run, seed: int, monkeypatch: pytest.MonkeyPatch

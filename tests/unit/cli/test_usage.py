@@ -111,6 +111,14 @@ def test_a_group_alone_shows_its_help(home: Path, run: Run, group: str) -> None:
     assert run(home, group) == run(home, group, "--help")
 
 
+def test_every_command_has_help(home: Path, run: Run) -> None:
+    for words in COMMANDS:
+        ended = run(home, *words, "--help")
+        assert (ended.returncode, ended.stderr) == (0, ""), words
+        assert ended.stdout.startswith(" ".join(("Usage: grader-daemon", *words)))
+    assert list(home.iterdir()) == []
+
+
 @for_each("words", COMMANDS, ids=" ".join)
 def test_help_has_words_for_people(words: Words) -> None:
     """Not the names of types of a library."""

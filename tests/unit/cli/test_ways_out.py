@@ -104,14 +104,11 @@ def _daemon(home: Path, **settings: object) -> DaemonProcess:
 
 def _end(daemon: DaemonProcess) -> str:
     """Wait until it graded all, asked its scorer and told of alerts; give all that it wrote."""
-    try:
-        daemon.wait_for_count(len(FOUND) + len(CARRIERS), within=100)
-        daemon.wait_for_rows(f"SELECT * FROM quality_checks WHERE outcome = 'answered' LIMIT 1 OFFSET {CHECKS}")
-        daemon.wait_for_rows("SELECT * FROM outbox WHERE delivered_at IS NOT NULL LIMIT 1 OFFSET 3")
-        daemon.stop()
-        return repr(daemon.events()) + repr(daemon.strange_lines())
-    finally:
-        daemon.end()
+    daemon.wait_for_count(len(FOUND) + len(CARRIERS))
+    daemon.wait_for_rows(f"SELECT * FROM quality_checks WHERE outcome = 'answered' LIMIT 1 OFFSET {CHECKS}")
+    daemon.wait_for_rows("SELECT * FROM outbox WHERE delivered_at IS NOT NULL LIMIT 1 OFFSET 3")
+    daemon.stop()
+    return repr(daemon.events()) + repr(daemon.strange_lines())
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +127,11 @@ def ways(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
             quality_command=[sys.executable, str(telling / "judge.py"), str(program)],
             alert_command=[sys.executable, str(telling / "judge.py"), str(command)],
         )
-        logs = _end(by_url), _end(by_program)
+        try:
+            logs = _end(by_url), _end(by_program)
+        finally:
+            by_url.end()
+            by_program.end()
         yield {
             "home": str(telling),
             "log": "".join(logs),

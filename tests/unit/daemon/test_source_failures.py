@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from grader_daemon.settings import Settings, load_settings
 from grader_daemon.sources.hermes.state_db import HermesQueries
 from grader_daemon.sources.opencode.opencode_db import OpenCodeQueries
 from grader_daemon.storage.records import GradeFilter
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.unit.sources.contract.kept_by import KEEPERS, HermesFile, Keeper
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
@@ -75,16 +76,12 @@ def running(settings: Settings) -> Iterator[Service]:
         assert not thread.is_alive()
 
 
-def graded(settings: Settings) -> dict[str, int]:
+def graded(store: SqliteStore) -> dict[str, int]:
     """Return how many messages of the model were graded in the session of each source."""
-    store = read_store(settings)
-    try:
-        rows = store.grades.page(GradeFilter(limit=100)).grades
-    finally:
-        store.close()
-    return {each.grade.format: each.grade.total_api_calls for each in rows}
+    return {each.grade.format: each.grade.total_api_calls for each in store.grades.page(GradeFilter(limit=100)).grades}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{case[2]}")
 def test_all_others_are_graded(
     case: tuple[str, type | None, str], keepers: list[Keeper], settings: Settings, monkeypatch: pytest.MonkeyPatch
@@ -93,12 +90,12 @@ def test_all_others_are_graded(
     broken = next(keeper for keeper in keepers if keeper.name == name)
     others = {keeper.source().name for keeper in keepers} - {broken.source().name}
     break_in(kind or type(broken.source()), method, monkeypatch)
-    with capture_logs() as logs, running(settings) as service:
-        wait_until(lambda: service._scans and others <= graded(settings).keys(), "the first comparison")
-        first = graded(settings)
+    with capture_logs() as logs, running(settings) as service, closing(read_store(settings)) as store:
+        wait_until(lambda: service._scans and others <= graded(store).keys(), "the first comparison")
+        first = graded(store)
         for keeper in keepers:
             keeper.write(2)
-        wait_until(lambda: all(graded(settings)[each] > first[each] for each in others), "what came later")
+        wait_until(lambda: all(graded(store)[each] > first[each] for each in others), "what came later")
 
     told = [line for line in logs if line["event"] == "source.failed"]
     assert [line["source"] for line in told] in ([], [broken.source().name])
@@ -115,7 +112,8 @@ def test_a_failure_is_told_once_and_counted_and_what_was_missed_is_graded_when_i
             wait_until(lambda: service._troubles.failures.get("opencode", 0) > 2, "some failures")
             status = wait_until(lambda: saved(service), "the status")
         wait_until(lambda: [line for line in logs if line["event"] == "source.recovered"], "the end of it")
-        wait_until(lambda: "opencode" in graded(settings), "what was missed")
+        with closing(read_store(settings)) as store:
+            wait_until(lambda: "opencode" in graded(store), "what was missed")
 
     [told] = [line for line in logs if line["event"] == "source.failed"]
     assert (told["source"], told["error"]) == ("opencode", "ValueError: not enough values to unpack")

@@ -75,6 +75,7 @@ BLIND = Grader(0.34, 0.85, 0.73)
 SHARP = Grader(0.5, 0.95, 0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("grader", "sessions", "drawn", "of_week"),
     [

@@ -122,16 +122,19 @@ def test_many_long_and_deep_things_take_linear_time() -> None:
     assert _worse_than_linear(STRUCTURES, 30_000) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", [group for group in GROUPS if group != "structures"])
 def test_texts_against_patterns_take_linear_time(group: str) -> None:
     assert _worse_than_linear(GROUPS[group], 4_000) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", CUT_AT)
 def test_files_cut_short_take_linear_time(place: str) -> None:
     assert _worse_than_linear(dict(cuts(place)), 8_000) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_file_that_the_daemon_reads_itself_takes_seconds_at_most(group: str) -> None:
     """In proportion: time grows with the size, as the tests above show."""
