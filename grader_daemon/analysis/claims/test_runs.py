@@ -158,7 +158,7 @@ def _told(low: str) -> tuple[bool, bool] | None:
     """
     if holds_any(low, _NOT_RUN):
         return None
-    return _is_in_a_line(low, _GREEN, _GREEN_SIGNS), _is_in_a_line(low, _RED, _RED_SIGNS)
+    return _is_in_a_line(low, _GREEN, _GREEN_SIGNS) or _more_ran(low), _is_in_a_line(low, _RED, _RED_SIGNS)
 
 
 def _is_in_a_line(low: str, pattern: re.Pattern[str], signs: tuple[str, ...]) -> bool:
