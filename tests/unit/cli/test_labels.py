@@ -15,7 +15,7 @@ import pytest
 
 from grader_daemon import SelfGrader
 from grader_daemon.domain.claims import Claim, ClaimKind, Support
-from grader_daemon.domain.feedback import Candidate, Sampling
+from grader_daemon.domain.feedback import Candidate, FeedbackSource, Sampling
 from grader_daemon.domain.people import PersonSignal, SignalKind
 from grader_daemon.errors import InputError
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -350,6 +350,7 @@ def test_a_session_on_which_a_scorer_disagrees_is_asked_for(grader: SelfGrader) 
         checks.answered(number, 1.0)
         database_of(grader).connection.execute("UPDATE session_details SET p_completed = NULL")
 
+    grader.labels.add(FINE, completed=True, source=FeedbackSource.REVIEW, sampled=Sampling.RANDOM)
     items = [grader.review.next_item(seed=seed) for seed in range(20)]
 
     uncertain = {item.stored.grade.session_id for item in items if item and item.sampled is Sampling.UNCERTAIN}
