@@ -15,9 +15,6 @@ from grader_daemon.domain.verdict import VerdictBy
 FEWEST_DRAWN: Final = 20
 """Fewest judged random draws for which a rate of completion is told."""
 
-FEWEST_OWN: Final = 5
-"""Fewest of them that are of the span itself: those of earlier weeks alone would hide a change."""
-
 FEWEST_REVIEWS: Final = 10
 """Fewest judged random draws that correct anything."""
 

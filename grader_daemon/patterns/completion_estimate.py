@@ -12,7 +12,7 @@ from typing import Final
 
 from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.estimate import Estimate, Figure, figure
-from grader_daemon.domain.feedback import FEWEST_DRAWN, FEWEST_OWN, Label
+from grader_daemon.domain.feedback import FEWEST_DRAWN, Label
 from grader_daemon.domain.rollup import Sums
 from grader_daemon.domain.verdict import prediction
 from grader_daemon.patterns.corrected_rate import Drawn, Labels, Level, Sessions, corrected_rate, unevenness_of
@@ -27,22 +27,22 @@ _WEEK: Final = 7
 
 
 def estimate_completion(
-    sums: Sums, labels: Sequence[Label], span: Span, *, guess: Level | None = None, began: date | None = None
+    sums: Sums, labels: Sequence[Label], span: Span, *, guess: float | None = None, began: date | None = None
 ) -> Estimate:
     """Estimate the share of the judged sessions of `span` that people would call completed, 0 to 1.
 
     `sums` are of all sessions of the span or of a group, `labels` of any of them, whenever. Sessions that a person
     judged, or that were cut short, count as judged; those that were stopped or left in the middle not at all; the
     others by their predictions and by sessions drawn by chance in the `WINDOW_DAYS` up to its end, or in the span, if
-    that is longer. `sample` is how many those are; no value below `FEWEST_DRAWN`, or with fewer than `FEWEST_OWN` of
-    the span itself. Where they are too few, a person's `guess` stands in. `began` is the day of the first session ever,
-    if that is later than the span begins.
+    that is longer. `sample` is how many those are. Below `FEWEST_DRAWN` there is no value, or that of a person's
+    `guess` of the rate and these few. `began` is the day of the first session ever, if that is later than the span
+    begins.
     """
     drawn = _drawn(labels, span, began)
-    if len(drawn.all) >= FEWEST_DRAWN and len(drawn.own) >= FEWEST_OWN:
+    if len(drawn.all) >= FEWEST_DRAWN:
         return corrected_rate(drawn, _sessions(sums, labels, span))
     if guess is not None:
-        return corrected_rate(drawn, _sessions(sums, labels, span), guess=guess)
+        return corrected_rate(drawn, _sessions(sums, labels, span), guess=Level(guess, GUESS_WORTH))
     return Estimate(sample=len(drawn.all))
 
 

@@ -2,11 +2,12 @@
 
 A prediction can be wrong in one direction, however many there are; what was judged by chance tells how far. The labels
 of a span say most of it. Those of the weeks before help, but work changes: each week costs them some of their worth,
-they never count for more than the labels of the span do, and what both disagree on is taken for a change. Sources:
-Angelopoulos, Bates, Fannjiang, Jordan and Zrnic, Science 382 (2023), for prediction-powered inference; Angelopoulos,
-Duchi and Zrnic, arXiv:2311.01453 (2023), for the weight that makes the variance least; Harvey, Forecasting, Structural
-Time Series Models and the Kalman Filter (1989), for a level that drifts; Korn and Graubard, Survey Methodology 24
-(1998), for Wilson's interval at an effective sample size.
+they never count for more than the labels of the span do (or a few), and what both disagree on is taken for a change.
+
+Sources: Angelopoulos, Bates, Fannjiang, Jordan and Zrnic, Science 382 (2023), for prediction-powered inference;
+Angelopoulos, Duchi and Zrnic, arXiv:2311.01453 (2023), for the weight that makes the variance least; Harvey,
+Forecasting, Structural Time Series Models and the Kalman Filter (1989), for a level that drifts; Korn and Graubard,
+Survey Methodology 24 (1998), for Wilson's interval at an effective sample size.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ _DRIFT: Final = 0.01
 
 So however many labels of last week there are, they are worth no more than 100 of this one.
 """
+_CARRIED: Final = 5.0
+"""What labels of earlier weeks are worth together at most, where the span has fewer of its own."""
+
 _TOGETHER: Final = 10
 """Fewest labels of earlier weeks that are compared with those before them; fewer join those of the week before."""
 
@@ -159,12 +163,10 @@ def _level(labels: Labels, weighing: _Weighing, level: Level | None) -> Level | 
         weeks_ago = weeks
     older = _aged(level, weeks_ago)
     if not labels.own:
-        return older
+        return _at_most(older, _CARRIED)
     own = _measured(labels.own, weighing)
     own = Level(own.mean, 1 / (1 / own.worth + _DRIFT * labels.unevenness))
-    if older is not None:
-        older = Level(older.mean, min(older.worth, own.worth))
-    return _joined(older, own, weighing.variance)
+    return _joined(_at_most(older, max(own.worth, _CARRIED)), own, weighing.variance)
 
 
 def _groups(older: Sequence[Sequence[Drawn]]) -> list[tuple[int, list[Drawn]]]:
@@ -185,6 +187,10 @@ def _measured(drawn: Sequence[Drawn], weighing: _Weighing) -> Level:
 def _aged(level: Level | None, weeks: int) -> Level | None:
     """Return a level so many weeks later."""
     return None if level is None else Level(level.mean, level.worth / (1 + _DRIFT * weeks * level.worth))
+
+
+def _at_most(level: Level | None, worth: float) -> Level | None:
+    return None if level is None else Level(level.mean, min(level.worth, worth))
 
 
 def _joined(older: Level | None, newer: Level, variance: float) -> Level:

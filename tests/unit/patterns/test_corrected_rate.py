@@ -140,7 +140,7 @@ def test_a_style_that_is_new_does_not_move_the_rate() -> None:
 
 
 def test_labels_of_long_ago_are_worth_less() -> None:
-    own, old = [DONE, FAILED] * 10, [DONE, FAILED] * 10
+    own, old = [DONE, FAILED] * 10, [DONE, FAILED] * 8
 
     recent, late, none = (
         corrected_rate(Labels(own, older), Sessions(300, 150.0)) for older in ([old], [[], [], [], [], [], [], old], [])
