@@ -12,8 +12,9 @@ from collections.abc import Container, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from grader_daemon.analysis.claims import Note, TestsResult, ToolRun, is_test_run, passed
+from grader_daemon.analysis.claims.evidence import Note, ToolRun
 from grader_daemon.analysis.claims.subjects import basename
+from grader_daemon.analysis.claims.test_runs import TestsResult, is_test_run, passed
 from grader_daemon.analysis.tool_calls import CHANGING, CallView, Purpose
 from grader_daemon.domain.analysis import CallStatus, Failure, Subcategory
 from grader_daemon.domain.phrases import holds_any

@@ -12,11 +12,12 @@ from grader_daemon.api.context import GraderContext
 from grader_daemon.bootstrap import periodic
 from grader_daemon.calibration.early_errors import early_worth
 from grader_daemon.calibration.prior import Provenance, Validity, is_free
-from grader_daemon.domain.calibration import Calibration, GraderChange
+from grader_daemon.domain.calibration import Calibration, GraderChange, LevelGuess
 from grader_daemon.domain.completion_model import CompletionModel
 from grader_daemon.domain.early import EarlyWorth
 from grader_daemon.domain.routing import MOST_SESSIONS, WINDOW_DAYS
 from grader_daemon.domain.verdict import VerdictBy, VerdictSetting
+from grader_daemon.errors import InputError
 from grader_daemon.pipeline.grader_changes import grader_changes
 from grader_daemon.reports.reliability import because_words
 
@@ -97,6 +98,28 @@ class Calibrations:
             while_running=early_worth(self._context.store.grades.early_counts(since=since, limit=MOST_SESSIONS)),
             history=tuple(calibrations.latest(_HISTORY)),
         )
+
+    def level(self) -> LevelGuess | None:
+        """Return the person's guess of how many tasks get done; None without one."""
+        return self._context.store.level_guesses.last()
+
+    def guess_level(self, rate: float) -> None:
+        """Keep a guess of the share of tasks that get done, 0 to 1, in place of an earlier one.
+
+        It stands in for the completion rate until there are labels, and changes no verdict.
+
+        Raises:
+            InputError: it is not between 0 and 1.
+        """
+        if not 0 <= rate <= 1:
+            raise InputError(f"a level is a share of 0 to 1, not {rate:g}")
+        with self._context.writable.transaction():
+            self._context.writable.level_guesses.add(rate, self._context.now())
+
+    def forget_level(self) -> None:
+        """Withdraw the guess of the level, if there is one."""
+        with self._context.writable.transaction():
+            self._context.writable.level_guesses.add(None, self._context.now())
 
     def changes(self, *, days: float = 28) -> tuple[GraderChange, ...]:
         """Return when another grader came into force in the last `days` days, the newest first."""

@@ -17,6 +17,7 @@ from grader_daemon.bootstrap import periodic
 from grader_daemon.domain.alert import Alert, Stream
 from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.calendar import ALWAYS, Span, day_of, last_days, read_week, week_of
+from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.insight import (
     DayFigures,
     ErrorIssue,
@@ -47,6 +48,8 @@ from grader_daemon.pipeline.labels import labels
 from grader_daemon.pipeline.saving import save_alert
 from grader_daemon.reports.week import FIRST_WEEK
 
+_LONGEST_EVEN_DAYS = 56
+"""In a longer span it tells when the first session ended."""
 _LONGEST_SILENCE = timedelta(days=366)
 _BEFORE_ALERT, _AFTER_ALERT = timedelta(days=14), timedelta(days=7)
 _AROUND_ALERT = timedelta(days=55)
@@ -81,9 +84,22 @@ class Insight:
             not_done=verdicts.not_done,
             unsure=verdicts.unsure,
             no_answer=verdicts.no_answer,
-            checked=estimate_completion(sums, labels(self._context.store), span),
+            checked=self._completion(sums, span),
             agents={name: of_agent.sessions for (_, name), of_agent in found.items() if of_agent.sessions},
             spending=spending(sums),
+        )
+
+    def _completion(self, sums: Sums, span: Span) -> Estimate:
+        """Estimate the rate of completion of a span by labels, or by the person's guess where these are too few."""
+        store = self._context.store
+        guess = store.level_guesses.last()
+        ended = store.rollups.days_with_sessions() if span.days > _LONGEST_EVEN_DAYS else []
+        return estimate_completion(
+            sums,
+            labels(store),
+            span,
+            guess=None if guess is None else guess.rate,
+            began=ended[0] if ended else None,
         )
 
     def verdicts(self, *, days: float | None = 7) -> VerdictCounts:

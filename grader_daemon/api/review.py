@@ -25,7 +25,7 @@ from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import ASSISTANT, USER, Message, Session
 from grader_daemon.errors import InputError
 from grader_daemon.patterns.review import choose
-from grader_daemon.pipeline.labels import candidates, reviewed_since
+from grader_daemon.pipeline.labels import candidates, is_turn_of_chance, reviewed_since
 from grader_daemon.redaction import Redactor
 from grader_daemon.storage.records import StoredGrade
 from grader_daemon.wings import part
@@ -75,18 +75,20 @@ class Reviews:
     def next_item(self, *, seed: int | None = None, passed: Collection[str] = ()) -> ReviewItem | None:
         """Return the session that a person should judge next, with its evidence; None when there is none.
 
-        Seven of ten are those that teach most, the others are drawn by chance from the finished sessions of the last
-        days that nobody judged: hand `sampled` back to `Labels.add`. `passed` are sessions to leave out. The same
-        `seed` gives the same session while nothing changes.
+        By turns it is one drawn by chance from the finished sessions of the last days that nobody judged, and the one
+        that teaches most: hand `sampled` back to `Labels.add`. `passed` are sessions to leave out. The same `seed`
+        gives the same session while nothing changes.
         """
         chance, now = Random(seed), self._context.now()  # noqa: S311  a draw, no secret
         store = self._context.store
         disputed = frozenset(store.quality.disagreeing(by=self._context.settings.quality_discrepancy))
         threshold, known_requests = self._threshold(), store.feedback.judged_requests()
+        by_chance = is_turn_of_chance(store)
         for days in _SPANS_DAYS:
             found = candidates(store, since=None if days is None else now - timedelta(days=days))
             chosen = choose(
                 [candidate for candidate in found if candidate.session_id not in passed],
+                by_chance=by_chance,
                 threshold=threshold,
                 disputed=disputed,
                 known_requests=known_requests,

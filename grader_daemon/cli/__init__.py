@@ -41,7 +41,7 @@ _OF_THE_CORE = {
     "why": ("why", "Show the reasons of a grade and the messages that prove them."),
     "similar": ("similar", "What became of the same request in other sessions."),
     "label": ("label", "Say whether a session completed its task, or take that back."),
-    "review": ("review", "Judge the sessions that teach most; five a week are enough."),
+    "review": ("review", "Judge sessions, half by chance, half those that teach most."),
     "summary": ("summary", "How it stands, on one screen: the same as no command."),
     "patterns": ("patterns", "Task types, tools, models and errors of the last days."),
     "errors": ("errors", "Failures of one cause, and what helped."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -124,6 +125,44 @@ def _matthews(validity: Validity) -> str:
     both = (("model", validity.model_matthews), ("rules", validity.rules_matthews))
     known = [f"{name} {value:.2f}" for name, value in both if value is not None]
     return f"Matthews correlation: {', '.join(known) or 'not known'}".replace("-", MINUS)
+
+
+@command.command("level")
+@asks
+@click.argument("share", required=False)
+@click.option("--forget", is_flag=True, help="Take the guess back.")
+@json_option
+def level(*, grader: SelfGrader, share: str | None, forget: bool, as_json: bool) -> None:
+    """Keep your guess of how many tasks get done, as in 70%; without SHARE, show it.
+
+    Stands in for the completion rate until 20 random labels tell it, and is shown as your guess. Changes no verdict.
+    """
+    if forget and share is not None:
+        raise click.UsageError("--forget takes no SHARE")
+    if forget or share is not None:
+        grader.migrate()
+    if share is not None:
+        grader.calibration.guess_level(_share(share))
+    if forget:
+        grader.calibration.forget_level()
+    guess = grader.calibration.level()
+    if as_json:
+        output.document({"level": None if guess is None else msgspec.to_builtins(guess)})
+    elif guess is None:
+        output.line("No level is known. About how many of ten tasks get done? grader-daemon calibration level 70%")
+    else:
+        output.line(f"Your guess: {guess.rate:.0%} of tasks get done. To replace it by labels: grader-daemon review")
+
+
+def _share(text: str) -> float:
+    """Read a share as 70% or 0.7."""
+    try:
+        rate = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        rate = math.nan
+    if not 0 <= rate <= 1:
+        raise click.UsageError(f"SHARE: {clean(text)!r} is no share of tasks; write 70% or 0.7")
+    return rate
 
 
 @command.command("train")

@@ -27,7 +27,7 @@ _QUALITIES = frozenset("12345")
 @reads
 @click.option("-n", "--limit", type=Whole(min=1), default=5, show_default=True, help="At most so many.")
 def command(*, grader: SelfGrader, limit: int) -> None:
-    """Judge the sessions that teach most, and some drawn by chance; one key each.
+    """Judge sessions, half drawn by chance, half those that teach most; one key each.
 
     Without a terminal, keys are read from the lines of the standard input.
     """

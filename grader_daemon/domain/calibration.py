@@ -37,6 +37,13 @@ class ReliabilityBin(msgspec.Struct, frozen=True):
     completed: Estimate
 
 
+class LevelGuess(msgspec.Struct, frozen=True, kw_only=True):
+    """A person's guess of the share of tasks that get done, 0 to 1, and when it was given."""
+
+    rate: float
+    given_at: datetime
+
+
 class Trust(msgspec.Struct, frozen=True, kw_only=True):
     """Reliability of the verdicts of the policy `version`, now in force; `by` is who decides under it.
 

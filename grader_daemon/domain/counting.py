@@ -9,8 +9,9 @@ from typing import Final, NamedTuple, TypeVar
 
 from grader_daemon.domain.analysis import Failure, FailureKind, SessionState
 from grader_daemon.domain.grade import Grade
-from grader_daemon.domain.rollup import SUM_NAMES, Dimension
+from grader_daemon.domain.rollup import MILLIONTHS, SUM_NAMES, Dimension
 from grader_daemon.domain.session import PERSONS, SessionKind
+from grader_daemon.domain.verdict import Outcome, prediction
 
 _Key = TypeVar("_Key")
 _Periodic = TypeVar("_Periodic", "GroupKey", "ToolStepKey")
@@ -28,8 +29,6 @@ _OPEN_SESSION: Final = tuple(int(name == "open_sessions") for name in SUM_NAMES)
 _SIDE: Final = SUM_NAMES.index("side")
 _SPENT: Final = SUM_NAMES[_SIDE:]
 _NOTHING_SPENT: Final = (0,) * len(_SPENT)
-_MILLIONTHS: Final = 1_000_000
-"""Millionths in a dollar: tokens cost less than a cent, and sums must be exact."""
 
 
 class GroupKey(NamedTuple):
@@ -225,7 +224,7 @@ def is_counted_alike(one: Grade, other: Grade) -> bool:
 
 def _verdict_of(grade: Grade) -> tuple[object, ...]:
     done = (grade.task_completed, grade.completed, grade.outcome, grade.verdict_by)
-    return (*done, grade.response_quality, grade.has_scores)
+    return (*done, grade.response_quality, grade.has_scores, _predicted_millionths(grade))
 
 
 def by_month(rows: dict[_Periodic, list[int]]) -> dict[_Periodic, list[int]]:
@@ -253,13 +252,26 @@ def _shared_sums(grade: Grade) -> list[int]:
         quality,
         quality * quality,
         (efficiency + quality + 1 + 4 * completed) ** 2,
+        _predicted_millionths(grade),
+        *_verdict_counts(grade).values(),
     ]
+
+
+def _predicted_millionths(grade: Grade) -> int:
+    bare = grade.task_completed if grade.automatic_completed is None else grade.automatic_completed
+    return round(prediction(grade.p_completed, completed=bare) * MILLIONTHS) if grade.has_scores else 0
+
+
+def _verdict_counts(grade: Grade) -> dict[str, int]:
+    outcome = grade.outcome
+    return {"done": int(outcome is Outcome.DONE), "not_done": int(outcome is Outcome.NOT_DONE)}
 
 
 def _unscored_sums(grade: Grade) -> list[int]:
     """Return the sums of a session in which nothing was finished: it counts, and its verdict if there is one."""
     completed = int(bool(grade.completed))
     counted = {"completed": completed, "unscored_completed": completed}
+    counted |= _verdict_counts(grade)
     counted |= {"sessions": 1, "interrupted": 1} if grade.scored else {"unanswered": 1}
     counted["interrupted_judged" if grade.scored else "unanswered_judged"] = int(grade.completed is not None)
     return [counted.get(name, 0) for name in _SHARED]
@@ -279,7 +291,7 @@ def _spent_sums(grade: Grade) -> tuple[int, ...]:
         grade.cache_write_tokens or 0,
         grade.output_tokens or 0,
         int(grade.input_tokens is not None and grade.output_tokens is not None),
-        round((grade.cost_usd or 0.0) * _MILLIONTHS),
+        round((grade.cost_usd or 0.0) * MILLIONTHS),
         int(priced),
         0,
         int(priced and bool(grade.completed)),

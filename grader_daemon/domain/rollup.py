@@ -13,6 +13,9 @@ import msgspec
 
 from grader_daemon.domain.estimate import Estimate, mean, proportion, rate_per_call
 
+MILLIONTHS: Final = 1_000_000
+"""Parts in a dollar, and in a probability: sums must be exact."""
+
 
 class Dimension(StrEnum):
     """Dimension to group sessions by. A session is in several groups of `TOOL` and `CATEGORY`.
@@ -64,6 +67,8 @@ class Sums(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     `calls` and `failures` are the tool calls of the sessions and those that failed: in a group of `Dimension.TOOL`
     those of the tool, in one of `Dimension.CATEGORY` the failures of the category. Names that end in ``_squares`` are
     sums of squares per session, `calls_failures` of products. `score_squares` is of three times the session score.
+    `predicted_millionths` are millionths of predictions (see `verdict.prediction`), of sessions with scores. `done` and
+    `not_done` are those with such a verdict, see `verdict.Outcome`.
 
     What follows is of the finished sessions of every kind, but 0 in groups of `Dimension.TOOL` and `CATEGORY`. `side`
     are those that are no task of a person, which nothing above counts; in groups of `Dimension.KIND` all count above.
@@ -87,6 +92,9 @@ class Sums(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     quality: int = 0
     quality_squares: int = 0
     score_squares: int = 0
+    predicted_millionths: int = 0
+    done: int = 0
+    not_done: int = 0
     calls: int = 0
     calls_squares: int = 0
     failures: int = 0
@@ -122,6 +130,16 @@ class Sums(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     def scored(self) -> int:
         """Sessions that have scores: those with an answer or a call that were not interrupted."""
         return self.sessions - self.interrupted
+
+    @property
+    def unsure(self) -> int:
+        """Sessions whose verdict is neither done nor not done."""
+        return self.sessions + self.unanswered_judged - self.done - self.not_done
+
+    @property
+    def predicted(self) -> float:
+        """Number of sessions with scores that are completed, by the sum of their predictions."""
+        return self.predicted_millionths / MILLIONTHS
 
     def plus(self, other: Self) -> Self:
         """Return the sums over the sessions of both, which have none in common."""

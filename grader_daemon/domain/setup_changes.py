@@ -67,6 +67,7 @@ class SetupEffect(msgspec.Struct, frozen=True, kw_only=True):
     meanwhile: other changes in the time that is looked at.
     sessions_before, sessions_after: how many are compared, those at work that was done on both sides.
     missing_before, missing_after: so many more are needed to tell.
+    labels_missing_before, labels_missing_after: so many more labels by chance are needed, where sessions are enough.
     completion: rates, 0 to 1, each at the mix of work since; without values where too few.
     is_sure: the difference is told: it is none that chance alone makes, as many changes as are looked at.
     by_words: compared are words of people and rewards; else probabilities. None in reports that do not say.
@@ -83,6 +84,8 @@ class SetupEffect(msgspec.Struct, frozen=True, kw_only=True):
     completion: Figure
     is_sure: bool = False
     by_words: bool | None = None
+    labels_missing_before: int = 0
+    labels_missing_after: int = 0
 
 
 class Unsteady(msgspec.Struct, frozen=True, kw_only=True):

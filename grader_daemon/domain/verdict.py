@@ -95,6 +95,11 @@ class Decision(msgspec.Struct, frozen=True, gc=False):
     unsure: bool = False
 
 
+def prediction(likely: float | None, *, completed: bool) -> float:
+    """Return what is predicted of a task, 0 to 1: its probability, or the automatic verdict where there is none."""
+    return float(completed) if likely is None else likely
+
+
 class CompletionPolicy(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Policy of automatic verdicts: `by` is `RULES` or `MODEL`. Without a model nothing is estimated.
 

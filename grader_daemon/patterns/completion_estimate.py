@@ -1,104 +1,116 @@
-"""The completion rate as people would give it: all automatic verdicts, put right by a few sessions drawn at random.
+"""The completion rate of a span as people would give it, by labels on sessions that `review` drew by chance.
 
-A verdict by rule or model can be wrong in one direction, however many there are. A session that `review` drew by chance
-and a person judged tells how far off it is. Together they give a rate without that error, and a narrower interval than
-the few labels alone. Sources: Angelopoulos, Bates, Fannjiang, Jordan and Zrnic, Science 382 (2023), for
-prediction-powered inference; Angelopoulos, Duchi and Zrnic, arXiv:2311.01453 (2023), for the weight of the automatic
-verdicts; Korn and Graubard, Survey Methodology 24 (1998), for Wilson's interval at an effective sample size.
+Without enough of them it is not known: a mean of predictions follows the style of answers more than their success. See
+`corrected_rate` for how labels put predictions right.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from typing import Final
 
 from grader_daemon.domain.calendar import Span
-from grader_daemon.domain.estimate import Estimate, effective_proportion
-from grader_daemon.domain.feedback import FEWEST_DRAWN, FEWEST_REVIEWS, Label
+from grader_daemon.domain.estimate import Estimate, Figure, figure
+from grader_daemon.domain.feedback import FEWEST_DRAWN, Label
 from grader_daemon.domain.rollup import Sums
+from grader_daemon.domain.verdict import prediction
+from grader_daemon.patterns.corrected_rate import Drawn, Labels, Level, Sessions, corrected_rate, unevenness_of
 
 WINDOW_DAYS: Final = 56
-"""The labels of so many days, up to the end of a span, say how far off the automatic verdicts are."""
-_PRIOR: Final = 1.0
-"""Sessions' worth of doubt that the automatic verdicts tell anything, and that they are never wrong."""
+"""The labels of so many days, up to the end of a span, say how far off its predictions are."""
 
-_FITTED: Final = 2
-"""Numbers that are taken from the sessions drawn: their rate, and the weight."""
+GUESS_WORTH: Final = 8.0
+"""A person's guess of the level counts as so many labels: it is off by 15 points or more one time in three."""
 
-Pair = tuple[bool, bool]
-"""A person's label on a session, and the automatic verdict on it."""
+_WEEK: Final = 7
 
 
-def estimate_completion(sums: Sums, labels: Sequence[Label], span: Span) -> Estimate:
+def estimate_completion(
+    sums: Sums, labels: Sequence[Label], span: Span, *, guess: float | None = None, began: date | None = None
+) -> Estimate:
     """Estimate the share of the judged sessions of `span` that people would call completed, 0 to 1.
 
-    `sums` are of all sessions of the span, `labels` of any. Sessions that a person judged, or that were cut short,
-    count as judged; those that were stopped or left in the middle not at all; the others by what the sessions drawn
-    at random in the `WINDOW_DAYS` up to its end (or in the span, if that is longer) say of the automatic verdicts: it
-    is taken that these err alike all that time. `sample` is how many those are; no value below `FEWEST_DRAWN`.
+    `sums` are of all sessions of the span or of a group, `labels` of any of them, whenever. Sessions that a person
+    judged, or that were cut short, count as judged; those that were stopped or left in the middle not at all; the
+    others by their predictions and by sessions drawn by chance in the `WINDOW_DAYS` up to its end, or in the span, if
+    that is longer. `sample` is how many those are. Below `FEWEST_DRAWN` there is no value, or that of a person's
+    `guess` of the rate and these few. `began` is the day of the first session ever, if that is later than the span
+    begins.
     """
+    drawn = _drawn(labels, span, began)
+    if len(drawn.all) >= FEWEST_DRAWN:
+        return corrected_rate(drawn, _sessions(sums, labels, span))
+    if guess is not None:
+        return corrected_rate(drawn, _sessions(sums, labels, span), guess=Level(guess, GUESS_WORTH))
+    return Estimate(sample=len(drawn.all))
+
+
+def completion_change(now: tuple[Sums, Span], before: tuple[Sums, Span], labels: Sequence[Label]) -> Figure:
+    """Estimate the completion rate of two spans and its change, each by the labels of its own sessions alone.
+
+    Labels of the span before would draw the rate now towards that before, and hide a change.
+    """
+    return figure(_by_own(*now, labels), _by_own(*before, labels))
+
+
+def _by_own(sums: Sums, span: Span, labels: Sequence[Label]) -> Estimate:
+    drawn = Labels(_drawn(labels, span, None).own)
+    if len(drawn.own) < FEWEST_DRAWN:
+        return Estimate(sample=len(drawn.own))
+    return corrected_rate(drawn, _sessions(sums, labels, span))
+
+
+def _sessions(sums: Sums, labels: Sequence[Label], span: Span) -> Sessions:
+    """Return how many sessions are certain, and what is predicted of the rest; sums may be older than labels."""
     judged = [label for label in _within(labels, span) if label.completed is not None]
     completed = sum(bool(label.completed) for label in judged)
-    window = Span(min(span.first, _days_before(span.last, WINDOW_DAYS - 1)), span.last)
-    drawn = [
-        (label.completed, label.automatic_completed)
-        for label in _within(labels, window)
-        if label.completed is not None and label.drawn_at_random and label.has_scores and not label.went_on
-    ]
-    if len(drawn) < FEWEST_DRAWN:
-        return Estimate(sample=len(drawn))
-    rest = max(0, sums.scored - sum(label.has_scores for label in judged))
-    said = min(rest, max(0, sums.completed - completed))
-    return bias_corrected(drawn, rest=rest, said=said, judged=max(len(judged), sums.judged - rest), completed=completed)
-
-
-def bias_corrected(drawn: Sequence[Pair], *, rest: int, said: int, judged: int, completed: int) -> Estimate:
-    """Estimate the rate among `judged` sessions, of which `completed` were, and `rest` that nobody judged.
-
-    Of the rest, `said` are completed by their automatic verdict. The interval covers the rate of just these sessions:
-    what is judged is certain, and the more of them are, the narrower it is.
-    """
-    sample, sessions = len(drawn), rest + judged
-    if sample < FEWEST_REVIEWS or not sessions:
-        return Estimate(sample=sample)
-    truth = sum(told for told, _ in drawn) / sample
-    verdicts = sum(verdict for _, verdict in drawn) / sample
-    weight, gain = _worth(drawn, truth, verdicts)
-    of_rest = min(1.0, max(0.0, truth + weight * (said / rest - verdicts))) if rest else 0.0
-    rate = (completed + rest * of_rest) / sessions
-    if not rest:
-        return Estimate(value=rate, low=rate, high=rate, sample=sample)
-    worth = (sample - _FITTED) * gain
-    # The rest is a sample too: its own mean lies off that of all sessions alike, by a variance of 1 / rest.
-    low, high = effective_proportion(of_rest, worth * rest / (worth + rest))
-    return Estimate(
-        value=rate,
-        low=(completed + rest * low) / sessions,
-        high=(completed + rest * high) / sessions,
-        sample=sample,
+    scored = [label for label in judged if label.has_scores]
+    rest = max(0, sums.scored - len(scored))
+    predicted = sums.predicted - sum(_prediction(label) for label in scored)
+    return Sessions(
+        rest=rest,
+        predicted=min(float(rest), max(0.0, predicted)),
+        judged=max(len(judged), sums.judged - rest),
+        completed=completed,
     )
 
 
-def _worth(drawn: Sequence[Pair], truth: float, verdicts: float) -> tuple[float, float]:
-    """Return the weight of the automatic verdicts, 0 to 1, and how many labels one label is worth thanks to them.
+def _drawn(labels: Sequence[Label], span: Span, began: date | None) -> Labels:
+    """Return the labels that tell how far predictions are off: of the span, and of the weeks of the window before."""
+    first = span.first if began is None else min(max(span.first, began), span.last)
+    fair = [label for label in labels if label.completed is not None and _is_fair(label)]
+    own = list(_within(fair, span))
+    days = [(date.fromisoformat(label.ended_on) - first).days for label in own]
+    return Labels(
+        own=[Drawn(bool(label.completed), _prediction(label)) for label in own],
+        older=[[Drawn(bool(label.completed), _prediction(label)) for label in week] for week in _weeks(fair, span)],
+        unevenness=unevenness_of(days, (span.last - first).days + 1),
+    )
 
-    The weight is what makes the variance least, drawn towards 0: then the labels speak alone.
-    """
-    sample = len(drawn)
-    of_verdicts = sample * verdicts * (1 - verdicts)
-    of_truth = sample * truth * (1 - truth)
-    together = sum(told and verdict for told, verdict in drawn) - sample * truth * verdicts
-    weight = max(0.0, together / (of_verdicts + _PRIOR))
-    left = of_truth - 2 * weight * together + weight * weight * of_verdicts
-    return weight, (of_truth + _PRIOR) / (left + _PRIOR)
+
+def _is_fair(label: Label) -> bool:
+    return label.drawn_at_random and label.has_scores and not label.went_on
 
 
-def _within(labels: Iterable[Label], span: Span) -> list[Label]:
-    """Return those of finished sessions that ended then; side sessions are in no sums either."""
+def _weeks(labels: Sequence[Label], span: Span) -> Iterator[list[Label]]:
+    """Yield those of each week of the window before the span, the last week first."""
+    first, end = _days_before(span.last, WINDOW_DAYS - 1), span.first
+    while end > first:
+        start = max(first, _days_before(end, _WEEK))
+        yield list(_within(labels, Span(start, _days_before(end, 1))))
+        end = start
+
+
+def _within(labels: Iterable[Label], span: Span) -> Iterator[Label]:
+    """Yield those of finished sessions that ended then; side sessions are in no sums either."""
     first, last = span.first.isoformat(), span.last.isoformat()
     finished = (label for label in labels if label.is_finished and label.is_persons)
-    return [label for label in finished if first <= label.ended_on <= last]
+    return (label for label in finished if first <= label.ended_on <= last)
+
+
+def _prediction(label: Label) -> float:
+    return prediction(label.p_completed, completed=label.automatic_completed)
 
 
 def _days_before(day: date, days: int) -> date:

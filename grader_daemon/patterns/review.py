@@ -1,8 +1,8 @@
-"""Select the session to ask a person about next: mostly the one that teaches most, sometimes any.
+"""Select the session to ask a person about next: by turns any, and the one that teaches most.
 
 Sessions of which the model is unsure, or on which judges disagree, are worth most to learn from (uncertainty sampling:
-Lewis and Gale, SIGIR 1994). They say nothing of how good the verdicts are in general; for that, every third or so is
-drawn by chance from all, and marked as such.
+Lewis and Gale, SIGIR 1994). They say nothing of how good the verdicts are in general, nor of how many tasks get done;
+for that, every other one is drawn by chance from all, and marked as such.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ from typing import Final
 
 from grader_daemon.domain.feedback import Candidate, Sampling
 
-RANDOM_SHARE: Final = 0.3
-"""The part of reviews that is drawn by chance."""
 _DISAGREEMENT: Final = 0.5
 """Addition for two judges that disagree; 1 is a probability right at the threshold."""
 
@@ -22,6 +20,7 @@ _DISAGREEMENT: Final = 0.5
 def choose(
     candidates: Sequence[Candidate],
     *,
+    by_chance: bool,
     threshold: float,
     disputed: Collection[str],
     known_requests: Collection[int],
@@ -29,13 +28,13 @@ def choose(
 ) -> tuple[Candidate, Sampling] | None:
     """Return the session to ask about, and whether it was drawn by chance; None without candidates.
 
-    `threshold` is the probability from which on the model says "completed", `disputed` are sessions on whose quality a
-    scorer disagrees. An uncertain session is not asked about when its request is one of `known_requests`. Where no
-    session teaches more than another, chance decides.
+    `by_chance` says that it is the turn of chance. `threshold` is the probability from which on the model says
+    "completed", `disputed` are sessions on whose quality a scorer disagrees. An uncertain session is not asked about
+    when its request is one of `known_requests`. Where no session teaches more than another, chance decides.
     """
     if not candidates:
         return None
-    if chance.random() >= RANDOM_SHARE:
+    if not by_chance:
         fresh = [each for each in candidates if each.request is None or each.request not in known_requests]
         weighed = [(_teaches(each, threshold, disputed), chance.random(), each) for each in fresh]
         best = max(weighed, key=lambda each: each[:2], default=None)

@@ -16,6 +16,7 @@ from grader_daemon.domain.feedback import (
     FleetLabel,
     Label,
     Said,
+    Sampling,
     Standing,
     apply_override,
     feedback_on,
@@ -148,6 +149,13 @@ def reviewed_since(store: SqliteStore, moment: datetime) -> int:
     said = standing_by_session(store.feedback.said_of_reviewed(moment))
     lasts = [each.last for each in said.values() if each.last is not None]
     return sum(last.source is FeedbackSource.REVIEW and last.given_at >= moment for last in lasts)
+
+
+def is_turn_of_chance(store: SqliteStore) -> bool:
+    """Return whether the next question should be drawn by chance: half of those that were answered are."""
+    given = [each.last for each in standing_by_session(store.feedback.said()).values() if each.last is not None]
+    drawn = [last.sampled is Sampling.RANDOM for last in given if last.source is FeedbackSource.REVIEW]
+    return 2 * sum(drawn) <= len(drawn)
 
 
 def candidates(store: SqliteStore, *, since: datetime | None) -> list[Candidate]:

@@ -6,11 +6,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, tzinfo
 from typing import Final
 
+from grader_daemon.domain.feedback import FEWEST_DRAWN
 from grader_daemon.domain.setup_changes import FEWEST_SESSIONS, SetupChange, SetupEffect, Unsteady
 from grader_daemon.reports.change_words import SUBJECTS, change_words
 from grader_daemon.reports.numbers import COMPLETION, count, estimate_words, points_words
 from grader_daemon.reports.phrasing import moment
 from grader_daemon.reports.safe_text import Words, joined, name
+
+ENOUGH_LABELS: Final = 50
+"""Labels on each side with which 20 points are told in three of four cases (tests.benchmarks.estimates)."""
 
 _MOST_NAMED: Final = 5
 """Most changes that a sentence names."""
@@ -25,12 +29,16 @@ def effect_lines(effect: SetupEffect, zone: tzinfo | None = UTC) -> Iterator[Wor
     """Yield when it was, what the difference rests on, and what else changed; times are in `zone`."""
     figure = effect.completion
     sessions = f"{count(effect.sessions_before, 'session')} before, {effect.sessions_after:,} since"
-    if figure.change.value is None:
+    if _lacks_labels(effect):
+        yield (f"{moment(effect.changes[0].at, zone)}; {sessions}, at work that was done on both sides.",)
+        needed = f"About {ENOUGH_LABELS} random labels a side tell, {FEWEST_DRAWN} at least"
+        yield (f"{needed}: {_missing_labels(effect)}. Next: grader-daemon review.",)
+    elif figure.change.value is None:
         yield (f"{moment(effect.changes[0].at, zone)}; {sessions}, at work that was done on both sides.",)
         yield (f"{FEWEST_SESSIONS} requests are needed on each side: {_missing(effect)}.",)
     else:
         rates = f"{estimate_words(figure.before, COMPLETION)} before, {estimate_words(figure.now, COMPLETION)} since"
-        yield (f"{moment(effect.changes[0].at, zone)}; {sessions}; completion {rates}, mix corrected.",)
+        yield (f"{moment(effect.changes[0].at, zone)}; {sessions}; completion {rates}{_by(effect)}.",)
     if effect.changes[1:]:
         yield ("It cannot be told apart from: ", *_named(effect.changes[1:]), ".")
     if effect.meanwhile:
@@ -56,10 +64,29 @@ def unsteady_words(unsteady: Unsteady) -> Words:
 
 
 def _difference(effect: SetupEffect) -> Words:
+    if _lacks_labels(effect):
+        return ("Completion cannot be compared yet ",)
     if effect.completion.change.value is None:
         return ("Too few sessions to tell ",)
     points = points_words(effect.completion, COMPLETION)
     return (f"{points} ",) if effect.is_sure else (f"No sure difference, {points}, ",)
+
+
+def _by(effect: SetupEffect) -> str:
+    """Return what rates rest on; of labels drawn by chance they count these."""
+    figure = effect.completion
+    if effect.by_words and effect.sessions_before > figure.before.sample:
+        return f", by {figure.before.sample} and {figure.now.sample} random labels"
+    return ", mix corrected"
+
+
+def _lacks_labels(effect: SetupEffect) -> bool:
+    return bool(effect.labels_missing_before or effect.labels_missing_after)
+
+
+def _missing_labels(effect: SetupEffect) -> str:
+    missing = ((effect.labels_missing_before, "before"), (effect.labels_missing_after, "since"))
+    return ", ".join(f"{number} more {side}" for number, side in missing if number)
 
 
 def _missing(effect: SetupEffect) -> str:

@@ -19,7 +19,7 @@ NOTHING_TO_JUDGE: Final = "no answer: there is neither an answer nor a tool call
 _DEGREES: Final = ((0.8, "very well"), (0.6, "well"), (0.4, "fairly well"), (0.2, "little"))
 """Words for correlations, each with its least value: the steps of Landis and Koch (1977) for agreement."""
 
-NO_RATE: Final = "not known: {drawn} of {needed} random labels given; next: grader-daemon review"
+NO_RATE: Final = "not known: {drawn} of {needed} random labels given; next: grader-daemon review (4 minutes)"
 _PROVEN: Final = {
     "completion.cut_short": "an error, a limit or the end of its process cut it short",
     "completion.error_last": "it ends in a tool call that failed",
@@ -49,7 +49,11 @@ def rate_words(checked: Estimate) -> str:
     """Return the rate of completion put right by labels, or what it takes to know one."""
     if checked.value is None:
         return NO_RATE.format(drawn=checked.sample, needed=FEWEST_DRAWN)
-    return f"{estimate_words(checked, COMPLETION)} done, put right by {count(checked.sample, 'random review')}"
+    told = f"{estimate_words(checked, COMPLETION)} done"
+    if checked.sample >= FEWEST_DRAWN:
+        return f"{told}, by {count(checked.sample, 'random label')}"
+    by = f" and {count(checked.sample, 'random label')}" if checked.sample else ""
+    return f"{told}, your guess{by}; next: grader-daemon review"
 
 
 def verdict_words(grade: Grade, trust: Trust, *, said: str | None = None) -> str:

@@ -13,7 +13,7 @@ from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.setup_changes import WINDOW, SetupChange, SetupChanges, SetupEffect
 from grader_daemon.patterns.votes import comparable_value, fairly_judged, nearly_all_judged
 from grader_daemon.pipeline.labels import labels
-from grader_daemon.skills.setup_effects import effects
+from grader_daemon.skills.setup_effects import by_labels, effects
 from grader_daemon.skills.store import ObservedVersions
 from grader_daemon.skills.takeovers import SHOWN, file_changes, shown_changes, unsteady
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -28,9 +28,10 @@ def setup_changes(store: SqliteStore, since: datetime, until: datetime) -> Setup
     fair = fairly_judged(labels(store))
 
     def told(changes: Iterable[SetupChange], of: list[FinishedSession]) -> list[SetupEffect]:
-        by_words = nearly_all_judged(of, fair)
         found = effects(_ended(changes, until), of, comparable_value(of, fair), since=since)
-        return [replace(effect, by_words=by_words) for effect in found]
+        if nearly_all_judged(of, fair):
+            return [replace(effect, by_words=True) for effect in found]
+        return by_labels(found, of, fair)
 
     found = [*told(_of_tasks(store, sessions), sessions), *told(_of_runs(runs), runs)]
     return SetupChanges(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from statistics import fmean
 from typing import Final
@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from grader_daemon.domain.calendar import beginning
 from grader_daemon.domain.estimate import Estimate, Figure, figure, standardised
+from grader_daemon.domain.feedback import FEWEST_DRAWN
 from grader_daemon.domain.routing import FinishedSession
 from grader_daemon.domain.setup_changes import (
     APART_SESSIONS,
@@ -26,11 +27,14 @@ from grader_daemon.domain.setup_changes import (
     SetupChange,
     SetupEffect,
 )
+from grader_daemon.domain.verdict import prediction
+from grader_daemon.patterns.corrected_rate import Drawn, Labels, Sessions, corrected_rate
 from grader_daemon.patterns.votes import by_request
 
 _FALSE_SHARE: Final = 0.05
 """Largest share of chance expected among the differences that are told."""
 
+_NO_IDEA: Final = 0.5
 _Z: Final = 1.959963984540054
 """The 97.5 % quantile of the normal distribution."""
 
@@ -52,6 +56,63 @@ def effects(
     """
     groups = [group for group in _groups(changes, sessions) if group[-1].at >= since]
     return _with_sure([_effect(group, changes, sessions, value) for group in groups])
+
+
+def by_labels(
+    found: Sequence[SetupEffect], sessions: Sequence[FinishedSession], judged_fairly: Collection[str]
+) -> list[SetupEffect]:
+    """Return effects as labels that nobody chose to give tell them, without a value where these are too few.
+
+    Probabilities alone follow the style of a model: one that only sounds surer would seem to gain.
+    """
+    return _with_sure([_by_labels(effect, sessions, judged_fairly) for effect in found])
+
+
+def _by_labels(effect: SetupEffect, sessions: Sequence[FinishedSession], judged_fairly: Collection[str]) -> SetupEffect:
+    if effect.completion.change.value is None:
+        return replace(effect, by_words=False)
+    scope = _of(effect.changes[0].agent, sessions)
+    sides = [
+        [session for session in scope if begin <= session.ended_at < end]
+        for begin, end in ((effect.since, effect.changes[0].at), (effect.changes[-1].at, effect.until))
+    ]
+    shared = {_stratum(session) for session in sides[0]} & {_stratum(session) for session in sides[1]}
+    before, now = [
+        _estimated([session for session in side if _stratum(session) in shared], judged_fairly) for side in sides
+    ]
+    completion = figure(now, before)
+    return replace(
+        effect,
+        completion=completion,
+        by_words=completion.change.value is not None,
+        labels_missing_before=max(0, FEWEST_DRAWN - before.sample),
+        labels_missing_after=max(0, FEWEST_DRAWN - now.sample),
+    )
+
+
+def _estimated(sessions: Sequence[FinishedSession], judged_fairly: Collection[str]) -> Estimate:
+    """Estimate completion by labels and the probabilities of the others; `sample` counts labels."""
+    fair = [session for session in sessions if session.judged and session.session_id in judged_fairly]
+    if len(fair) < FEWEST_DRAWN:
+        return Estimate(sample=len(fair))
+    judged = [session for session in sessions if session.judged]
+    rest = [session for session in sessions if not session.judged]
+    return corrected_rate(
+        Labels([Drawn(session.completed, _predicted(session)) for session in fair]),
+        Sessions(
+            rest=len(rest),
+            predicted=math.fsum(map(_predicted, rest)),
+            judged=len(judged),
+            completed=sum(session.completed for session in judged),
+        ),
+    )
+
+
+def _predicted(session: FinishedSession) -> float:
+    """Return what is predicted of a session; a word is no prediction."""
+    if session.p_completed is None and session.judged:
+        return _NO_IDEA
+    return prediction(session.p_completed, completed=session.completed)
 
 
 def compared(before: Iterable[FinishedSession], after: Iterable[FinishedSession], value: _Value) -> Figure:

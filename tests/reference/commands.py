@@ -65,7 +65,11 @@ EXAMPLES = MappingProxyType(
             "alerts test",
         ),
         "calibrate": ("calibrate --dry-run", "calibrate"),
-        "calibration": ("calibration show", "calibration train sessions --labels labels.csv --out prior.json"),
+        "calibration": (
+            "calibration show",
+            "calibration level 70%",
+            "calibration train sessions --labels labels.csv --out prior.json",
+        ),
         "push": ("push otlp", "push otlp --from-now --follow", "push langfuse", "push phoenix", "push fleet --follow"),
         "fleet": (
             "fleet init --url postgresql://admin@db.example.org/grader",

@@ -49,6 +49,7 @@ TABLES = {
     "outbox": "messages to receivers; a row goes out at least once",
     "quality_checks": "each call of a scorer of quality, and its answer",
     "calibrations": "what was learned from labels, adopted or not",
+    "level_guesses": "what a person guessed of how many tasks get done",
     "job_runs": "when each periodic job ran, and how it ended",
     "daemon_status": "what the daemon said of itself last",
     "schema_migrations": "which migrations were applied",

@@ -32,7 +32,7 @@ from grader_daemon.calibration.prior import Validity
 from grader_daemon.dashboard.systemd_unit import DashboardStatus
 from grader_daemon.domain.alert import Alert, Stream
 from grader_daemon.domain.analysis import Category, Failure, FailureKind, Subcategory
-from grader_daemon.domain.calibration import Calibration
+from grader_daemon.domain.calibration import Calibration, LevelGuess
 from grader_daemon.domain.check import Check
 from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.difference import RegradeDiff
@@ -243,6 +243,7 @@ DOCUMENTS = (
         look=_Calibration | None,
         history=list[_Calibration],  # type: ignore[valid-type]
     ),
+    _document("calibration-level", "`calibration level`", level=LevelGuess | None),
     _document(
         "calibration-train",
         "`calibration train`",

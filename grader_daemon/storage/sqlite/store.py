@@ -16,6 +16,7 @@ from grader_daemon.storage.sqlite.grades import Grades
 from grader_daemon.storage.sqlite.hosts import Hosts
 from grader_daemon.storage.sqlite.issues import Issues
 from grader_daemon.storage.sqlite.ledger import Ledger
+from grader_daemon.storage.sqlite.level_guesses import LevelGuesses
 from grader_daemon.storage.sqlite.quality_checks import QualityChecks
 from grader_daemon.storage.sqlite.reports import Reports
 from grader_daemon.storage.sqlite.rollups import Rollups
@@ -41,6 +42,7 @@ class SqliteStore(Ledger):
         self.job_runs = JobRuns(self)
         self.calibrations = Calibrations(self)
         self.repeats = Repeats(self)
+        self.level_guesses = LevelGuesses(self)
         self.quality = QualityChecks(self)
         self.rivals = Rivals(self)
         self.daemon = DaemonState(self)

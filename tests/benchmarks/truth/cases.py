@@ -12,7 +12,9 @@ from grader_daemon.calibration.samples import Sample
 from grader_daemon.domain.claims import Support
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Session
+from grader_daemon.domain.verdict import Shown
 from grader_daemon.errors import GraderError
+from grader_daemon.grading.completion import RuleClassifier, shown_by
 from grader_daemon.pipeline.labelled import LabelRow, Sampler, read_labels
 from grader_daemon.rules import load_rules
 from grader_daemon.sources.hermes.snapshot import parse
@@ -30,7 +32,10 @@ _FILES_AT_ONCE = 200
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
-    """A labelled session; `request` is shared by sessions that were asked for the same, as far as a home can tell."""
+    """A labelled session; `request` is shared by sessions that were asked for the same, as far as a home can tell.
+
+    `shown` is what its record proves by itself.
+    """
 
     session_id: str
     sample: Sample
@@ -38,6 +43,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     claims: tuple[Support, ...]
     model: str | None = None
     task_type: str = "general"
+    shown: Shown = Shown.UNDECIDED
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -70,12 +76,13 @@ def parts_of(folder: Path) -> Iterator[Part]:
 
 
 def _cases(labels: dict[Path, dict[str, LabelRow]], part: Part) -> list[Case]:
-    sampler = Sampler(load_rules())
+    rules = load_rules()
+    sampler, classifier = Sampler(rules), RuleClassifier(rules.completion)
     found = []
     for session in sessions_of(part):
         label = labels[part.folder].get(session.session_id)
         if label is not None:
-            found.append(_case(session, _with_family(label), sampler))
+            found.append(_case(session, _with_family(label), sampler, classifier))
     return found
 
 
@@ -83,7 +90,7 @@ def _with_family(label: LabelRow) -> LabelRow:
     return msgspec.structs.replace(label, family=label.family or _FAMILIES.get(label.source, label.source))
 
 
-def _case(session: Session, label: LabelRow, sampler: Sampler) -> Case:
+def _case(session: Session, label: LabelRow, sampler: Sampler, classifier: RuleClassifier) -> Case:
     analysis = sampler.analyze(session)
     return Case(
         session_id=session.session_id,
@@ -92,6 +99,7 @@ def _case(session: Session, label: LabelRow, sampler: Sampler) -> Case:
         claims=tuple([claim.support for claim in analysis.claims]),
         model=session.model,
         task_type=analysis.task_type,
+        shown=shown_by(classifier.classify(analysis)[1]),
     )
 
 

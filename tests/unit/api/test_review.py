@@ -10,7 +10,7 @@ import pytest
 from grader_daemon.api.context import GraderContext
 from grader_daemon.api.labels import Labels
 from grader_daemon.api.review import Reviews
-from grader_daemon.domain.feedback import FeedbackSource
+from grader_daemon.domain.feedback import FeedbackSource, Sampling
 from tests.conftest import Clock
 from tests.strategies import NOW
 from tests.unit.api.conftest import Save
@@ -45,6 +45,33 @@ def test_the_same_seed_asks_for_the_same_session(reviews: Reviews, save: Save) -
 
     assert len({next_id(reviews, seed=7) for _ in range(5)}) == 1
     assert len({next_id(reviews, seed=seed) for seed in range(40)}) > 1
+
+
+def test_half_of_the_questions_are_drawn_by_chance(reviews: Reviews, context: GraderContext, save: Save) -> None:
+    for number in range(20):
+        save(f"s{number}", ended_at=NOW - timedelta(hours=number + 1), p_completed=0.5)
+    asked: list[Sampling] = []
+    for seed in range(20):
+        item = reviews.next_item(seed=seed)
+        assert item is not None
+        asked.append(item.sampled)
+        session_id = item.stored.grade.session_id
+        Labels(context).add(session_id, completed=True, source=FeedbackSource.REVIEW, sampled=item.sampled)
+
+    assert asked == [Sampling.RANDOM, Sampling.UNCERTAIN] * 10
+
+
+def test_a_label_that_is_taken_back_gives_its_turn_back(reviews: Reviews, context: GraderContext, save: Save) -> None:
+    for number in range(3):
+        save(f"s{number}", ended_at=NOW - timedelta(hours=number + 1), p_completed=0.5)
+    labels = Labels(context)
+    labels.add("s0", completed=True, source=FeedbackSource.REVIEW, sampled=Sampling.RANDOM)
+    labels.undo("s0", source=FeedbackSource.REVIEW)
+
+    item = reviews.next_item()
+
+    assert item is not None
+    assert item.sampled is Sampling.RANDOM
 
 
 def test_what_was_judged_is_not_asked_for_again(reviews: Reviews, context: GraderContext, save: Save) -> None:

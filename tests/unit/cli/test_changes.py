@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grader_daemon.domain.feedback import FeedbackSource, Said
+from grader_daemon.domain.feedback import FeedbackSource, Said, Sampling
 from grader_daemon.domain.installed import InstalledKind, ObservedVersion
 from grader_daemon.pipeline.labels import add_feedback
 from grader_daemon.pipeline.saving import save_grades
@@ -62,7 +62,25 @@ def _version(digest: str, at: datetime) -> ObservedVersion:
     )
 
 
+def judge(home: Path, source: FeedbackSource, numbers: range) -> None:
+    """Say of sessions what became of them: as rewards, or as a person whom a review asked by chance."""
+    sampled = Sampling.RANDOM if source is FeedbackSource.REVIEW else None
+    said = [
+        Said(
+            session_id=f"session-{number}",
+            by="run",
+            source=source,
+            completed=number % 10 < (8 if number < 100 else 4),
+            sampled=sampled,
+        )
+        for number in numbers
+    ]
+    with closing(SqliteStore(home / DATABASE)) as store, store.transaction():
+        add_feedback(store, said, now=NOW)
+
+
 def test_changes_are_told_newest_first_with_what_came_since(home: Path, run: Run) -> None:
+    judge(home, FeedbackSource.REWARD, range(200))
     ended = run(home, "changes")
 
     lines = ended.stdout.splitlines()
@@ -78,28 +96,22 @@ def test_changes_are_told_newest_first_with_what_came_since(home: Path, run: Run
     assert "because" not in ended.stdout
 
 
-def test_what_rests_on_probabilities_says_what_that_is_worth(home: Path, run: Run) -> None:
-    basis = "Compared by probabilities, not by words of people: an effect is told far too small, and a model that only"
+def test_without_labels_completion_is_not_compared(home: Path, run: Run) -> None:
+    lines = run(home, "changes").stdout.splitlines()
+    assert lines[7].startswith("Completion cannot be compared yet since the model of hermes changed")
+    assert lines[9] == (
+        "  About 50 random labels a side tell, 20 at least: 20 more before, 20 more since. Next: grader-daemon review."
+    )
+    effects = json.loads(run(home, "changes", "--json").stdout)["effects"]
+    assert {each["by_words"] for each in effects} == {False}
+    assert not any(each["is_sure"] for each in effects)
 
-    assert basis in " ".join(run(home, "changes").stdout.split())
-    assert {each["by_words"] for each in json.loads(run(home, "changes", "--json").stdout)["effects"]} == {False}
 
-    with closing(SqliteStore(home / DATABASE)) as store, store.transaction():
-        add_feedback(
-            store,
-            [
-                Said(
-                    session_id=f"session-{number}",
-                    by="run",
-                    source=FeedbackSource.REWARD,
-                    completed=number % 10 < (8 if number < 100 else 4),
-                )
-                for number in range(200)
-            ],
-            now=NOW,
-        )
-    assert basis not in " ".join(run(home, "changes").stdout.split())
-    assert {each["by_words"] for each in json.loads(run(home, "changes", "--json").stdout)["effects"]} == {True}
+def test_random_labels_on_both_sides_tell_a_difference(home: Path, run: Run) -> None:
+    judge(home, FeedbackSource.REVIEW, range(40, 160))
+    told = run(home, "changes").stdout
+    assert "−40 points (" in told
+    assert ", by 60 and 60 random labels." in told
 
 
 def test_without_a_difference_nothing_is_said_of_its_worth(home: Path, run: Run) -> None:

@@ -56,6 +56,7 @@ PRINTED = {
     "alerts-test": ["alerts", "test", "--json"],
     "calibrate": ["calibrate", "--dry-run", "--json"],
     "calibration-show": ["calibration", "show", "--json"],
+    "calibration-level": ["calibration", "level", "70%", "--json"],
     "config-show": ["config", "show", "--json"],
     "config-get": ["config", "get", "db_path", "--json"],
     "config-path": ["config", "path", "--json"],

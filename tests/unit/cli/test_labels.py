@@ -15,7 +15,7 @@ import pytest
 
 from grader_daemon import SelfGrader
 from grader_daemon.domain.claims import Claim, ClaimKind, Support
-from grader_daemon.domain.feedback import Candidate, Sampling
+from grader_daemon.domain.feedback import Candidate, FeedbackSource, Sampling
 from grader_daemon.domain.people import PersonSignal, SignalKind
 from grader_daemon.errors import InputError
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -278,9 +278,31 @@ def test_random_reviews_check_the_rate_of_the_summary(run: Run, home: Path, grad
     checked = document(run(home, "summary", "--json"))["summary"]["checked"]
 
     assert "\n  completion rate " in text
-    assert " done, put right by 20 random reviews\n" in text
+    assert " done, by 20 random labels\n" in text
     assert checked["sample"] == 20
     assert 0.4 < checked["value"] < 0.8
+
+
+def test_a_guess_of_the_level_stands_in_for_the_rate_until_there_are_labels(
+    run: Run, home: Path, grader: SelfGrader
+) -> None:
+    assert "No level is known." in run(home, "calibration", "level").stdout
+    assert run(home, "calibration", "level", "70%").stdout.startswith("Your guess: 70% of tasks get done.")
+    assert document(run(home, "calibration", "level", "--json"))["level"]["rate"] == 0.7
+    told = run(home, "summary").stdout
+    assert " done, your guess; next: grader-daemon review\n" in told
+    grader.labels.add(FINE, completed=True, sampled=Sampling.RANDOM)
+    assert " done, your guess and 1 random label; next: " in run(home, "summary").stdout
+    assert "No level is known." in run(home, "calibration", "level", "--forget").stdout
+    assert "not known: 1 of 20 random labels given" in run(home, "summary").stdout
+
+
+@pytest.mark.parametrize("wrong", [["most"], ["130%"], ["nan"], ["--", "-3"], ["0.5", "--forget"]])
+def test_a_level_that_is_no_share_is_refused(run: Run, home: Path, grader: SelfGrader, wrong: list[str]) -> None:
+    assert run(home, "calibration", "level", *wrong).returncode == 2
+    assert grader.calibration.level() is None
+    with pytest.raises(InputError, match="a share of 0 to 1"):
+        grader.calibration.guess_level(1.5)
 
 
 def test_without_reviews_the_summary_is_as_it_was(run: Run, home: Path, grader: SelfGrader) -> None:
@@ -350,6 +372,7 @@ def test_a_session_on_which_a_scorer_disagrees_is_asked_for(grader: SelfGrader) 
         checks.answered(number, 1.0)
         database_of(grader).connection.execute("UPDATE session_details SET p_completed = NULL")
 
+    grader.labels.add(FINE, completed=True, source=FeedbackSource.REVIEW, sampled=Sampling.RANDOM)
     items = [grader.review.next_item(seed=seed) for seed in range(20)]
 
     uncertain = {item.stored.grade.session_id for item in items if item and item.sampled is Sampling.UNCERTAIN}

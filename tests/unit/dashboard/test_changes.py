@@ -12,8 +12,11 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from grader_daemon.domain.feedback import FeedbackSource, Said
+from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.installed import InstalledKind, ObservedVersion
 from grader_daemon.domain.setup_changes import SetupChanges
+from grader_daemon.pipeline.labels import add_feedback
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.skills.agent_setup import Setup
 from grader_daemon.skills.store import ObservedVersions
@@ -48,8 +51,13 @@ def sessions(tmp_path: Path) -> Sessions:
         ]
         with closing(SqliteStore(tmp_path / "grades.db")) as store, store.transaction():
             save_grades(store, [new_grade(one) for one in made])
+            add_feedback(store, [_rewarded(one) for one in made], now=NOW)
 
     return kept
+
+
+def _rewarded(made: Grade) -> Said:
+    return Said(session_id=made.session_id, by="run", source=FeedbackSource.REWARD, completed=made.task_completed)
 
 
 @pytest.fixture

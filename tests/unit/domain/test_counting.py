@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections import Counter
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -21,7 +23,7 @@ from grader_daemon.domain.counting import (
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.rollup import ESTIMATORS, SUM_NAMES, Dimension, Sums
 from grader_daemon.domain.session import SessionKind
-from grader_daemon.domain.verdict import VerdictBy
+from grader_daemon.domain.verdict import Outcome, VerdictBy
 from tests.strategies import grade, grades
 
 DAY = "2026-11-21"
@@ -76,6 +78,8 @@ def test_a_session_adds_its_numbers_and_their_squares() -> None:
         quality=3,
         quality_squares=9,
         score_squares=144,
+        predicted_millionths=1_000_000,
+        done=1,
         calls=6,
         calls_squares=36,
         failures=2,
@@ -148,12 +152,12 @@ def test_every_group_of_a_session_counts_it_once(made: Grade) -> None:
         pytest.param({}, Sums(unanswered=1), id="nobody-judged-it"),
         pytest.param(
             {"verdict_by": VerdictBy.PERSON, "task_completed": False},
-            Sums(unanswered=1, unanswered_judged=1),
+            Sums(unanswered=1, unanswered_judged=1, not_done=1),
             id="not-completed-as-a-person-says",
         ),
         pytest.param(
             {"verdict_by": VerdictBy.PERSON, "task_completed": True},
-            Sums(unanswered=1, unanswered_judged=1, completed=1, unscored_completed=1),
+            Sums(unanswered=1, unanswered_judged=1, completed=1, unscored_completed=1, done=1),
             id="completed-as-a-person-says",
         ),
     ],
@@ -166,12 +170,14 @@ def test_a_session_without_an_answer_has_no_scores(changes: dict[str, object], e
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        pytest.param({"task_completed": False}, Sums(sessions=1, interrupted=1, interrupted_judged=1), id="cut-short"),
+        pytest.param(
+            {"task_completed": False}, Sums(sessions=1, interrupted=1, interrupted_judged=1, not_done=1), id="cut-short"
+        ),
         pytest.param({"task_completed": False, "unsure": True}, Sums(sessions=1, interrupted=1), id="stopped"),
         pytest.param({"task_completed": True}, Sums(sessions=1, interrupted=1), id="done-by-an-earlier-version"),
         pytest.param(
             {"task_completed": True, "verdict_by": VerdictBy.PERSON},
-            Sums(sessions=1, interrupted=1, interrupted_judged=1, completed=1, unscored_completed=1),
+            Sums(sessions=1, interrupted=1, interrupted_judged=1, completed=1, unscored_completed=1, done=1),
             id="done-as-a-person-says",
         ),
     ],
@@ -196,6 +202,36 @@ def test_interrupted_sessions_never_raise_a_rate_or_a_mean(before: list[Grade], 
         for name in ("completion", "score", "efficiency", "quality", "recovery"):
             was, is_now = (ESTIMATORS[name](each).value for each in (earlier, now[key]))
             assert was is None or (is_now is not None and is_now <= was)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        pytest.param({"p_completed": 0.25, "task_completed": True}, 0.25, id="its-probability"),
+        pytest.param({"task_completed": True}, 1.0, id="the-verdict-without-one"),
+        pytest.param(
+            {"task_completed": True, "verdict_by": VerdictBy.PERSON, "automatic_completed": False},
+            0.0,
+            id="never-the-word-of-a-person",
+        ),
+        pytest.param(
+            {"p_completed": 0.25, "state": SessionState.INTERRUPTED}, 0.0, id="none-of-an-interrupted-session"
+        ),
+    ],
+)
+def test_a_session_adds_what_is_predicted_of_it(changes: dict[str, object], expected: float) -> None:
+    assert sums(changes_of(grade(ended_on=DAY, **changes)))[OVERALL].predicted == expected
+
+
+@given(st.lists(grades(), max_size=8))
+def test_every_answered_session_is_done_or_not_done_or_unsure(made: list[Grade]) -> None:
+    finished = [msgspec.structs.replace(each, ended_on=DAY, kind=SessionKind.MAIN) for each in made]
+    counted = sums(changes_of(*finished)).get(OVERALL, Sums())
+    outcomes = Counter(each.outcome for each in finished if each.state is not SessionState.OPEN)
+
+    assert counted.done == outcomes[Outcome.DONE]
+    assert counted.not_done == outcomes[Outcome.NOT_DONE]
+    assert counted.unsure == outcomes[Outcome.UNSURE]
 
 
 # -- what was spent ------------------------------------------------------------------------------------------------
@@ -425,4 +461,4 @@ def test_what_is_counted_alike_adds_the_same(one: Grade, judged: Grade) -> None:
     added, instead = changes_of(one), changes_of(other)
 
     assert not is_counted_alike(one, other) or vars(added) == vars(instead)
-    assert is_counted_alike(one, msgspec.structs.replace(one, p_completed=0.25, reasons=()))
+    assert is_counted_alike(one, msgspec.structs.replace(one, reasons=()))

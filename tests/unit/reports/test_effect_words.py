@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from grader_daemon.domain.estimate import Estimate, Figure
+from grader_daemon.domain.estimate import Estimate, Figure, figure
 from grader_daemon.domain.setup_changes import SetupChange, SetupKind, Unsteady
 from grader_daemon.reports.change_words import change_words, mark_words
 from grader_daemon.reports.effect_words import effect_lines, effect_title, unsteady_words
@@ -95,6 +95,24 @@ def test_too_few_say_how_many_more_are_needed() -> None:
 
     assert plain(effect_title(effect)).startswith("Too few sessions to tell since the model")
     assert "30 requests are needed on each side: 1 more before, 18 more since." in map(plain, effect_lines(effect))
+
+
+def test_without_labels_it_says_how_many_are_needed() -> None:
+    nothing = Figure(now=Estimate(), before=Estimate(sample=6), change=Estimate())
+    effect = example_effect(completion=nothing, labels_missing_before=14, labels_missing_after=20, is_sure=False)
+
+    assert plain(effect_title(effect)).startswith("Completion cannot be compared yet since the model")
+    assert (
+        "About 50 random labels a side tell, 20 at least: 14 more before, 20 more since. Next: grader-daemon review."
+        in map(plain, effect_lines(effect))
+    )
+
+
+def test_rates_by_labels_say_how_many_they_are() -> None:
+    rates = [Estimate(value=value, low=value - 0.1, high=value + 0.1, sample=30) for value in (0.4, 0.7)]
+    effect = example_effect(completion=figure(*rates), by_words=True)
+
+    assert plain(next(effect_lines(effect))).endswith(", by 30 and 30 random labels.")
 
 
 def test_what_differs_all_the_time_is_named_as_a_sentence() -> None:

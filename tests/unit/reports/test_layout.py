@@ -65,7 +65,7 @@ def test_summary_begins_with_the_three_shares() -> None:
         "93 finished sessions, 5 more than the week before: 7 done, 42 not done, 44 unsure.",
         "3 sessions ended without an answer and are not counted.",
         "Verdicts are by the model: not calibrated yet: label 50 sessions to improve this.",
-        "Completion rate: not known: 0 of 20 random labels given; next: grader-daemon review.",
+        "Completion rate: not known: 0 of 20 random labels given; next: grader-daemon review (4 minutes).",
         "Clearly worse than the week before: tool efficiency, failures per tool call.",
     ]
 
@@ -89,12 +89,12 @@ def test_a_report_of_a_version_that_did_not_count_verdicts_has_none() -> None:
     [
         pytest.param(
             Estimate(value=0.58, low=0.49, high=0.67, sample=23),
-            "Completion rate: 58 % (49–67 %) done, put right by 23 random reviews.",
+            "Completion rate: 58 % (49–67 %) done, by 23 random labels.",
             id="checked",
         ),
         pytest.param(
             Estimate(sample=3),
-            "Completion rate: not known: 3 of 20 random labels given; next: grader-daemon review.",
+            "Completion rate: not known: 3 of 20 random labels given; next: grader-daemon review (4 minutes).",
             id="too-few",
         ),
     ],

@@ -145,13 +145,23 @@ def test_the_three_shares_come_before_any_rate() -> None:
     [
         pytest.param(
             Estimate(value=0.58, low=0.49, high=0.67, sample=23),
-            "58 % (49–67 %) done, put right by 23 random reviews",
+            "58 % (49–67 %) done, by 23 random labels",
             id="put-right",
         ),
         pytest.param(
             Estimate(sample=19),
-            "not known: 19 of 20 random labels given; next: grader-daemon review",
+            "not known: 19 of 20 random labels given; next: grader-daemon review (4 minutes)",
             id="too-few-labels",
+        ),
+        pytest.param(
+            Estimate(value=0.7, low=0.31, high=0.92),
+            "70 % (31–92 %) done, your guess; next: grader-daemon review",
+            id="a-guess",
+        ),
+        pytest.param(
+            Estimate(value=0.6, low=0.4, high=0.77, sample=7),
+            "60 % (40–77 %) done, your guess and 7 random labels; next: grader-daemon review",
+            id="a-guess-and-a-few-labels",
         ),
     ],
 )

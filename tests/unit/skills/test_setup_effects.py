@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from grader_daemon.domain.routing import FinishedSession
 from grader_daemon.domain.setup_changes import SetupChange, SetupEffect, SetupKind
-from grader_daemon.skills.setup_effects import compared, effects
+from grader_daemon.skills.setup_effects import by_labels, compared, effects
 from tests.routed import finished, several
 from tests.strategies import NOW
 
@@ -53,6 +53,51 @@ def test_a_fall_is_told_with_its_interval_and_both_rates() -> None:
     assert figure.change.low is not None
     assert figure.change.high is not None
     assert figure.change.low < -0.4 < figure.change.high < 0
+
+
+def labelled(sessions: list[FinishedSession], step: int) -> tuple[list[FinishedSession], set[str]]:
+    """Judge one session in so many."""
+    named = [session._replace(session_id=f"s{number}") for number, session in enumerate(sessions)]
+    fair = {session.session_id for session in named[::step]}
+    return [session._replace(judged=session.session_id in fair) for session in named], fair
+
+
+def test_labels_drawn_by_chance_on_both_sides_tell_a_difference() -> None:
+    sessions, fair = labelled(stream(0.9, 0.3), step=2)
+
+    [effect] = by_labels(told([change(60)], sessions), sessions, fair)
+
+    assert (effect.completion.before.sample, effect.completion.now.sample) == (30, 30)
+    assert (effect.is_sure, effect.by_words) == (True, True)
+    assert effect.completion.change.value == pytest.approx(-0.6, abs=0.1)
+
+
+def test_a_style_that_is_new_is_no_difference() -> None:
+    sessions, fair = labelled(stream(0.5, 0.5), step=2)
+    surer = [session._replace(p_completed=0.3 if session.ended_at < NOW + 60 * HOUR else 0.9) for session in sessions]
+
+    [effect] = by_labels(told([change(60)], surer), surer, fair)
+
+    assert not effect.is_sure
+    assert effect.completion.change.value == pytest.approx(0.0, abs=0.1)
+
+
+def test_a_few_labels_say_how_many_are_missing() -> None:
+    sessions, fair = labelled(stream(0.9, 0.3), step=10)
+
+    [effect] = by_labels(told([change(60)], sessions), sessions, fair)
+
+    assert (effect.labels_missing_before, effect.labels_missing_after) == (14, 14)
+    assert (effect.is_sure, effect.by_words, effect.completion.change.value) == (False, False, None)
+    assert (effect.missing_before, effect.missing_after) == (0, 0)
+
+
+def test_where_sessions_are_too_few_no_label_is_missing() -> None:
+    sessions, fair = labelled(stream(0.9, 0.3, each=20), step=10)
+
+    [effect] = by_labels(told([change(20)], sessions), sessions, fair)
+
+    assert (effect.missing_before, effect.labels_missing_before) == (10, 0)
 
 
 def test_other_work_alone_makes_no_difference() -> None:

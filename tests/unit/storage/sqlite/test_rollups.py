@@ -139,6 +139,8 @@ def test_a_session_is_counted_in_each_of_its_groups(store: SqliteStore) -> None:
         quality=3,
         quality_squares=9,
         score_squares=169,
+        predicted_millionths=1_000_000,
+        done=1,
         calls=5,
         calls_squares=25,
         failures=2,
