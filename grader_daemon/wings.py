@@ -17,7 +17,8 @@ class Wing(NamedTuple):
     `is_settled` (true while nothing waits to be graded), and returns the periodic jobs of the daemon, none where the
     settings ask for none; each of `own_jobs`, for jobs that may wait for others, is called with the settings, and
     yields a name, a store of their own and these jobs. `checks` are those of `doctor`, by their names, and come behind
-    those of the core. `parts` are what the core asks for by name, as `api.parts` has them.
+    those of the core. `lines` are called with the store and a grade, and yield what is told of a session beside its
+    grade, each with what it is about. `parts` are what the core asks for by name, as `api.parts` has them.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Wing(NamedTuple):
     jobs: tuple[str, ...] = ()
     own_jobs: tuple[str, ...] = ()
     checks: Mapping[str, str] = {}
+    lines: tuple[str, ...] = ()
     parts: Mapping[str, str] = {}
 
 
@@ -48,6 +50,13 @@ WINGS: Final = (
         commands={"route": ("commands:command", "Which model to prefer for which type of task.")},
         jobs=("job:route_jobs",),
         parts={"routing": "advice:Advice"},
+    ),
+    Wing(
+        "outcomes",
+        commands={"outcomes": ("commands:command", "What became of sessions' work, in git and on disk.")},
+        jobs=("job:outcome_jobs",),
+        checks={"outcomes": "doctor:outcomes"},
+        lines=("words:lines_of",),
     ),
     Wing(
         "scorers",

@@ -32,7 +32,7 @@ def daemon_fit(settings: Settings, *, runtime: Path) -> Fit:
     roots = [Path(root) for root in watched_roots(settings)]
     programs = [Path(word) for word in (*settings.alert_command, *settings.quality_command) if os.path.isabs(word)]
     installed = map(Path, make_installed(settings).looked_at)
-    fit = _fit(settings, "run", runtime=runtime, read=[*roots, *programs, *installed])
+    fit = _fit(settings, "run", runtime=runtime, read=[*roots, *programs, *installed, *settings.outcomes_roots])
     writable = tuple(dict.fromkeys((*fit.writable, *_folders_for_others(settings))))
     awaited = not all(root.is_dir() or any(each.is_relative_to(root) for each in writable) for root in roots)
     return replace(fit, awaited=awaited, writable=writable, network=settings.callers, programs=settings.runners)
@@ -91,7 +91,7 @@ def serves_daemon(unit: str, settings: Settings) -> bool:
     closed = directives(unit)
     return (
         f"version {__version__}." in unit.partition("\n")[0]
-        and _shows_sessions(closed, settings)
+        and _shows(closed, [*watched_roots(settings), *settings.outcomes_roots])
         and _lets_write(closed, settings)
         and not ((settings.callers or settings.runners) and closed.get("PrivateNetwork") == "yes")
         and not (settings.runners and closed.get("MemoryDenyWriteExecute") == "yes")
@@ -118,18 +118,18 @@ def hides_sessions(settings: Settings) -> bool:
         unit = unit_file(_home()).read_text("utf-8", "replace")
     except OSError:
         return False
-    return not _shows_sessions(directives(unit), settings)
+    return not _shows(directives(unit), watched_roots(settings))
 
 
-def _shows_sessions(unit: Mapping[str, str], settings: Settings) -> bool:
+def _shows(unit: Mapping[str, str], folders: Iterable[str | Path]) -> bool:
     if "%h:ro" not in unit.get("TemporaryFileSystem", "").split():
         return True
     home = _home()
     shown = [
         Path(path.removeprefix("-").replace("%h", str(home))) for path in words_of(unit.get("BindReadOnlyPaths", ""))
     ]
-    roots = [Path(root) for root in watched_roots(settings)]
-    return all(any(root.is_relative_to(path) for path in shown) for root in roots if root.is_relative_to(home))
+    below = [folder for folder in map(Path, folders) if folder.is_relative_to(home)]
+    return all(any(folder.is_relative_to(path) for path in shown) for folder in below)
 
 
 def _home() -> Path:

@@ -65,7 +65,12 @@ _OF_THE_CORE = {
 
 """Where each command is, `command` of that module unless it is named, and its line of help."""
 
-_BEHIND: Final = {"backfill": ("archive",), "patterns": ("route",), "push": ("fleet",), "sources": ("dashboard", "mcp")}
+_BEHIND: Final = {
+    "backfill": ("archive",),
+    "patterns": ("route", "outcomes"),
+    "push": ("fleet",),
+    "sources": ("dashboard", "mcp"),
+}
 """Behind which command of the core those of wings are listed; others stand at the end."""
 
 

@@ -107,6 +107,16 @@ def test_the_daemon_may_write_where_routers_look(tmp_path: Path, unit: Path) -> 
     assert (tmp_path / "router").is_dir()
 
 
+def test_the_daemon_sees_the_folders_of_projects_that_are_named(tmp_path: Path, unit: Path) -> None:
+    asked = load_settings(outcomes_roots=(tmp_path / "src",))
+    assert not serves_daemon(unit.read_text(), asked)
+
+    UserService(clock=bootstrap.utc_now).install(asked)
+
+    assert f"-{tmp_path / 'src'}" in directives(unit.read_text())["BindReadOnlyPaths"].split()
+    assert serves_daemon(unit.read_text(), asked)
+
+
 def test_the_daemon_sees_skills_and_what_sets_agents_up(tmp_path: Path, unit: Path) -> None:
     (tmp_path / "projects").mkdir()
     asked = load_settings(
