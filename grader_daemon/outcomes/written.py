@@ -28,8 +28,8 @@ _WHOLE: Final = ("content", "file_text", "contents", "new_source", "text")
 _NEW: Final = ("new_string", "new_str", "newString", "new_text", "insert_text", "replace")
 _OLD: Final = ("old_string", "old_str", "oldString", "old_text", "search")
 _COMMITTING: Final = re.compile(r"\bgit\b[^\n|;&]{0,200}\s(?:commit|cherry-pick|merge|revert|am)\b")
-_COMMITTED: Final = re.compile(r"^\[[^\]\n]{1,250} ([0-9a-f]{7,40})\] ", re.MULTILINE)
-"""Result of `git commit`: ``[main 1a2b3c4] Subject``, also ``[main (root-commit) 1a2b3c4]``."""
+_COMMITTED: Final = re.compile(r"\[[^\[\]\n]{1,250} ([0-9a-f]{7,40})\] ")
+"""Result of `git commit`: ``[main 1a2b3c4] Subject``, also ``[main (root-commit) 1a2b3c4]``; Hermes has it in JSON."""
 _HEREDOC: Final = re.compile(
     r"(?:>{1,2} ?(?P<to>[^\s<>|;&'\"]{1,500}) ?)?<<-? ?(?P<quote>['\"]?)(?P<end>\w{1,40})(?P=quote)"
     r"(?: ?>{1,2} ?(?P<into>[^\s<>|;&'\"]{1,500}))?[^\n]{0,100}\n"

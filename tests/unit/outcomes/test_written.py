@@ -129,6 +129,12 @@ def test_a_file_whose_place_is_not_known_is_not_followed(path: str, project: str
         pytest.param(
             "git add . && git -C /src commit -qam x", "[main (root-commit) 1a2b3c4] x", ("1a2b3c4",), id="first"
         ),
+        pytest.param(
+            "git commit -m x",
+            json.dumps({"output": "ok\n[main 1a2b3c4] Fix", "exit_code": 0}),
+            ("1a2b3c4",),
+            id="hermes",
+        ),
         pytest.param("git cherry-pick abc", "[detached HEAD 1a2b3c4] Fix", ("1a2b3c4",), id="picked"),
         pytest.param("git log --oneline", "[main 1a2b3c4] Fix", (), id="no-commit"),
         pytest.param("git commit -m x", "nothing to commit, working tree clean", (), id="nothing-committed"),
