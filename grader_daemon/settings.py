@@ -215,6 +215,14 @@ class Settings(GradingSettings):
     dashboard_address: IpAddress = Field(
         "127.0.0.1", description="Where it answers; one that others reach needs a token, a certificate and its key."
     )
+    outcomes_git: bool = Field(
+        default=True, description="Look what became of sessions' work, in git and on disk: docs/outcomes.md."
+    )
+    outcomes_roots: Paths = Field(
+        (), examples=[["~/src"]], description="Only in these folders; the service's sandbox shows it no others."
+    )
+    outcomes_days: int = Field(30, ge=1, le=365, description="A session's work is followed for so many days.")
+    outcomes_seconds: Seconds = Field(2.0, gt=0, le=10, description="Most processor time of one look at a repository.")
     skill_roots: Paths = Field((), description="Folders with skills, beside those of the agents: docs/skills.md.")
     route_file: File | None = Field(
         None, examples=["~/.timmy/uniwizard/route.json"], description="Which model to prefer: docs/routing.md."
@@ -232,7 +240,7 @@ class Settings(GradingSettings):
         "auto", description="How log lines look: auto is console on a terminal and json elsewhere."
     )
 
-    @field_validator("skill_roots", *_FILES)
+    @field_validator("skill_roots", "outcomes_roots", *_FILES)
     @classmethod
     def _from_the_root(cls, value: Any) -> Any:
         return expanded(value)

@@ -19,8 +19,9 @@ class Wing(NamedTuple):
     settings ask for none; each of `own_jobs`, for jobs that may wait for others, is called with the settings, and
     yields a name, a store of their own and these jobs. `units` are services beside the daemon, each a value by the
     name in `service.UNITS`. `checks` are those of `doctor`, by their names, and come behind those of the core, unless
-    it gives them a place. Jobs and checks come in the order of the wings. `parts` are what the core asks for by name,
-    as `api.parts` has them.
+    it gives them a place. Jobs and checks come in the order of the wings. `lines` are called
+    with the store and a grade, and yield what is told of a session beside its grade, each with what it is about.
+    `parts` are what the core asks for by name, as `api.parts` has them.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Wing(NamedTuple):
     own_jobs: tuple[str, ...] = ()
     units: Mapping[str, str] = {}
     checks: Mapping[str, str] = {}
+    lines: tuple[str, ...] = ()
     parts: Mapping[str, str] = {}
 
 
@@ -71,6 +73,13 @@ WINGS: Final = (
         commands={"route": ("commands:command", "Which model to prefer for which type of task.")},
         jobs=("job:route_jobs",),
         parts={"routing": "advice:Advice"},
+    ),
+    Wing(
+        "outcomes",
+        commands={"outcomes": ("commands:command", "What became of sessions' work, in git and on disk.")},
+        jobs=("job:outcome_jobs",),
+        checks={"outcomes": "doctor:outcomes"},
+        lines=("words:lines_of",),
     ),
     Wing(
         "scorers",

@@ -184,7 +184,7 @@ _TOLD_BY_FOLDER = frozenset({"calibration", "errors", "prior", "programs", "skil
 are started by us, and by agents in shells; the others are a value in `domain` and what is done with it."""
 
 
-_LAYERS = frozenset({"__init__", "__main__", "commands", "doctor", "job", "store", "systemd_unit"})
+_LAYERS = frozenset({"__init__", "__main__", "commands", "doctor", "job", "model", "store", "systemd_unit"})
 """Modules by the name of a layer; the wing around them says of what."""
 
 

@@ -155,7 +155,7 @@ def train(
             before=before.version,
             seen=seen,
             sessions=len(history),
-            counts=_counts(fit, left_out=sum(label.completed is not None for label in labels) - len(fit)),
+            counts=_counts(fit, left_out=sum(map(_teaches, labels)) - len(fit)),
             gain=evaluation.gain,
             shift=shift,
             turned=turned,
@@ -189,12 +189,20 @@ def is_due(
     return is_news and not 0 <= age_days < pause
 
 
+def _teaches(label: Label) -> bool:
+    """Return whether a label says something of completion that can be learned from, in some session.
+
+    A revert only ever says that a task was not done: who learns from those takes all that look alike for failed.
+    """
+    return label.completed is not None and label.source is not FeedbackSource.REVERT
+
+
 def _is_fit(label: Label, prior: Prior) -> bool:
     """Return whether it can be learned from: not if its session went on since, nor without the prior's features.
 
     What is no task of a person is in no rates either.
     """
-    known = label.completed is not None and label.is_finished and label.is_persons and not label.went_on
+    known = _teaches(label) and label.is_finished and label.is_persons and not label.went_on
     return known and len(label.features) == len(prior.names)
 
 

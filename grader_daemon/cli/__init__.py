@@ -63,7 +63,7 @@ _OF_THE_CORE = {
 _BEHIND: Final = {
     "backfill": ("archive",),
     "list": ("export",),
-    "patterns": ("route", "changes", "skills"),
+    "patterns": ("route", "outcomes", "changes", "skills"),
     "report": ("metrics",),
     "calibration": ("push", "fleet"),
     "sources": ("dashboard", "mcp"),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
+from grader_daemon.api.beside import told_beside
 from grader_daemon.api.documents import session_document, transcript_document
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.api.grades import Child
@@ -53,6 +56,7 @@ def command(*, session_id: str, grader: SelfGrader, transcript: bool, around: in
     check = grader.grades.quality_check(stored.grade.session_id)
     is_gone = grader.grades.is_gone(stored.grade)
     children = grader.grades.children(stored.grade.session_id)
+    beside = told_beside(grader.context, stored.grade)
     said, early = grader.labels.of(stored.grade.session_id), grader.grades.early(stored.grade)
     _print(
         stored.grade,
@@ -61,6 +65,7 @@ def command(*, session_id: str, grader: SelfGrader, transcript: bool, around: in
         check=check,
         children=children,
         early=early,
+        beside=beside,
     )
     if is_gone:
         output.line()
@@ -88,6 +93,7 @@ def _print(
     check: QualityCheck | None,
     children: list[Child],
     early: EarlyErrors | None,
+    beside: Sequence[tuple[str, str]],
 ) -> None:
     output.facts(
         [
@@ -107,6 +113,7 @@ def _print(
             ("failures", f"{grade.total_errors} ({grade.error_rate:.2f} per assistant message)"),
             *([("after the last one", after_the_last(grade))] if grade.total_errors else []),
             *([("began with", early_words(early))] if early is not None else []),
+            *beside,
             ("note", None if said.last is None else said.last.note),
             ("flags", ", ".join(flag_words(grade))),
             ("people", ", ".join(people_words(grade))),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import groupby
 
 import click
 
+from grader_daemon.api.beside import told_beside
 from grader_daemon.api.documents import explanation_document
 from grader_daemon.api.explanation import Explanation
 from grader_daemon.api.grader import SelfGrader
@@ -35,6 +37,7 @@ def command(*, session_id: str, grader: SelfGrader, as_json: bool) -> None:
     else:
         grade = explanation.stored.grade
         _print(explanation, grader.labels.of(grade.session_id), grader.grades.trust())
+        _print_beside(told_beside(grader.context, grade))
 
 
 def _print(explanation: Explanation, said: Standing, trust: Trust) -> None:
@@ -97,6 +100,13 @@ def _print_evidence(explanation: Explanation) -> None:
             output.paragraph(f"[{index}] ", text)
         told = output.cell(explanation.stored.grade.session_id)
         output.line(f"More of message N: grader-daemon show {told} --around N")
+
+
+def _print_beside(beside: Sequence[tuple[str, str]]) -> None:
+    if beside:
+        output.line()
+        for about, told in beside:
+            output.paragraph(f"{about}: ", clean(told))
 
 
 def _print_state(grade: Grade) -> None:

@@ -20,14 +20,19 @@ FEWEST_REVIEWS: Final = 10
 
 
 class FeedbackSource(StrEnum):
-    """Origin of feedback: a person here or elsewhere in a fleet, or the reward that a verifier gave a run."""
+    """Origin of feedback: a person here or elsewhere in a fleet, a run's verifier, or a revert in the repository."""
 
     LABEL = "label"
     CSV = "csv"
     REVIEW = "review"
     API = "api"
     REWARD = "reward"
+    REVERT = "revert"
     FLEET = "fleet"
+
+
+NOBODYS_WORD: Final = {FeedbackSource.REWARD: VerdictBy.REWARD, FeedbackSource.REVERT: VerdictBy.REVERT}
+"""Origins of feedback that no person gave, and whose verdict it is then."""
 
 
 class Sampling(StrEnum):
@@ -38,7 +43,7 @@ class Sampling(StrEnum):
 
 
 class Feedback(msgspec.Struct, frozen=True, kw_only=True):
-    """Feedback of one person on one session, or of the verifier of a run, and what stood before.
+    """Feedback of one person on one session, of the verifier of a run, or of a repository, and what stood before.
 
     `completed` and `quality` (1 to 5) are None when nothing was said of them. `digest` is that of the file that was
     judged: a session that went on since is another one to learn from. `withdraws` is the id of the feedback that this
@@ -218,9 +223,9 @@ def to_label(said: Standing, last: Feedback, session: JudgedSession) -> Label:
 def standing(said: Iterable[Feedback]) -> Standing:
     """Return what stands of all feedback on one session, in whatever order it comes: for each part the last word.
 
-    That of a person stands above any reward. Feedback that was taken back counts for nothing, unless what took it back
-    was taken back itself. What came from elsewhere in a fleet is as old as it says, by whatever clock; else words are
-    in the order in which they were kept, however clocks jump.
+    That of a person stands above any reward or revert. Feedback that was taken back counts for nothing, unless what
+    took it back was taken back itself. What came from elsewhere in a fleet is as old as it says, by whatever clock;
+    else words are in the order in which they were kept, however clocks jump.
     """
     newest_first = sorted(said, key=lambda feedback: feedback.id, reverse=True)
     if any(feedback.source is FeedbackSource.FLEET for feedback in newest_first):
@@ -234,7 +239,7 @@ def standing(said: Iterable[Feedback]) -> Standing:
             withdrawn.add(feedback.withdraws)
         else:
             words.append(feedback)
-    words.sort(key=lambda word: word.source is FeedbackSource.REWARD)
+    words.sort(key=lambda word: word.source in NOBODYS_WORD)
     return Standing(
         completed=next((word for word in words if word.completed is not None), None),
         quality=next((word for word in words if word.quality is not None), None),
@@ -293,7 +298,7 @@ def _above(bare: Grade, said: Standing) -> Grade:
         bare = msgspec.structs.replace(
             bare,
             task_completed=completed.completed,
-            verdict_by=VerdictBy.REWARD if completed.source is FeedbackSource.REWARD else VerdictBy.PERSON,
+            verdict_by=NOBODYS_WORD.get(completed.source, VerdictBy.PERSON),
             automatic_completed=bare.task_completed,
             automatic_by=bare.verdict_by,
         )

@@ -80,7 +80,7 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         reasons: the rules that spoke.
         rules_version: names the rules, the model and who decided.
         p_completed: the model's probability of completion, 0 to 1; None of a session that goes on.
-        verdict_by: who says whether the task was completed: rules, model, a person, or the reward of the run.
+        verdict_by: who says whether the task was completed: rules, model, a person, a run's reward, or a revert in git.
         rules_completed: what the rules say of that, whoever decides.
         automatic_completed: what would stand without a person's word on completion; None where there is none.
         automatic_by: whose verdict that would be.

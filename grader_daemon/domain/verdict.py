@@ -13,12 +13,16 @@ _NO_MODEL = "none"
 
 
 class VerdictBy(StrEnum):
-    """Origin of `task_completed`. A reward is the word of whoever checked the work from outside, a test as a rule."""
+    """Origin of `task_completed`.
+
+    A reward is the word of whoever checked the work from outside, a test as a rule; a revert took the work back in git.
+    """
 
     RULES = "rules"
     MODEL = "model"
     PERSON = "person"
     REWARD = "reward"
+    REVERT = "revert"
 
     @property
     def is_automatic(self) -> bool:

@@ -22,7 +22,7 @@ from grader_daemon.storage.records import ChangeKind, StoredGrade
 from grader_daemon.storage.sqlite.store import SqliteStore
 
 _AT_ONCE: Final = 500
-_NOT_SAID_HERE: Final = frozenset({FeedbackSource.FLEET, FeedbackSource.REWARD})
+_NOT_SAID_HERE: Final = frozenset({FeedbackSource.FLEET, FeedbackSource.REWARD, FeedbackSource.REVERT})
 _GREETS_EVERY_SECONDS: Final = 60.0
 _NUL: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 """NUL in JSON, whose backslash is no escaped one."""

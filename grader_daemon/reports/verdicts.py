@@ -28,6 +28,7 @@ _PROVEN: Final = {
     "completion.contradicted_claim": "the record contradicts what the answer claims",
 }
 """Proofs that a task was not done, by the rule that says so."""
+_SAID_BY: Final = {VerdictBy.REWARD: "by the reward of its run", VerdictBy.REVERT: "reverted in git"}
 
 
 def outcome_words(outcome: Outcome) -> str:
@@ -63,11 +64,11 @@ def verdict_words(grade: Grade, trust: Trust, *, said: str | None = None) -> str
 
 
 def plain_verdict(grade: Grade, *, said: str | None = None) -> str:
-    """Return the verdict as a sentence; `said` tells of a person's word or a reward: by whom and when."""
+    """Return the verdict as a sentence; `said` tells of a person's word, a reward or a revert: by whom and when."""
     if grade.verdict_by.is_automatic:
         return _automatically(grade)
     if said is None:
-        said = "said by a person" if grade.verdict_by is VerdictBy.PERSON else "by the reward of its run"
+        said = _SAID_BY.get(grade.verdict_by, "said by a person")
     return f"{outcome_words(grade.outcome)}, {said}; automatically: {_automatically(automatic(grade))}"
 
 

@@ -23,7 +23,17 @@ NAMES = [
     *("settings", "rules", "clock", "time zone", "sqlite", "database", "database place", "integrity", "privacy"),
     *("write-ahead log", "sums", "ledger", "grader", "other programs", "former copies", "disk space", "folders"),
     *("file systems", "inotify", "agents", "agent databases", "agent versions", "retention", "newest sessions"),
-    *("skills", "last session", "dead files", "daemon", "service", "quality scorer", "fleet", "fleet watch"),
+    *(
+        "skills",
+        "last session",
+        "dead files",
+        "daemon",
+        "service",
+        "outcomes",
+        "quality scorer",
+        "fleet",
+        "fleet watch",
+    ),
 ]
 _DAMAGED = "session_grades.db.damaged-*"
 
@@ -86,7 +96,7 @@ def test_a_pipe_gets_each_check_and_each_fix_on_a_line_of_its_own(home: Path) ->
     folders = next(number for number, line in enumerate(lines) if line.startswith("folders"))
     assert lines[folders].split()[1] == "problem"
     assert lines[folders + 1].split()[:3] == ["fix", "mkdir", "-p"]
-    assert re.fullmatch(r"32 checks: \d+ ok, \d warnings?, 1 problem\.", lines[-1])
+    assert re.fullmatch(r"33 checks: \d+ ok, \d warnings?, 1 problem\.", lines[-1])
     assert list(home.iterdir()) == []
 
 

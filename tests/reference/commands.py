@@ -44,6 +44,7 @@ EXAMPLES = MappingProxyType(
         "summary": ("", "summary -d 30", "summary --json"),
         "patterns": ("patterns", "patterns -d 30 --json"),
         "route": ("route", "route --task-type debugging --max-cost 0.50", "route --out route.json"),
+        "outcomes": ("outcomes", "outcomes 20261122_000625 --json"),
         "changes": ("changes", "changes --since 2026-11-01 --json"),
         "skills": ("skills", "skills show deploy", "skills suggest debugging", "skills suggest debugging --draft"),
         "errors": (

@@ -48,6 +48,7 @@ TABLES = {
     "observed_versions": "versions of skills and configuration files as they were seen on disk",
     "outbox": "messages to receivers; a row goes out at least once",
     "quality_checks": "each call of a scorer of quality, and its answer",
+    "session_outcomes": "what became of the work of sessions, in git and on disk",
     "calibrations": "what was learned from labels, adopted or not",
     "level_guesses": "what a person guessed of how many tasks get done",
     "job_runs": "when each periodic job ran, and how it ended",

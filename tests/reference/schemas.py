@@ -51,6 +51,7 @@ from grader_daemon.domain.summary import Summary
 from grader_daemon.domain.verdict import Outcome
 from grader_daemon.fleet.server_admin import FleetHost, FleetMade
 from grader_daemon.fleet.systemd_unit import PusherStatus
+from grader_daemon.outcomes.commands import SessionOutcome
 from grader_daemon.reports.document import report_schema
 from grader_daemon.service.install import Installation, ServiceStatus
 from grader_daemon.storage.maintenance.backup import Backup, Restored
@@ -194,6 +195,7 @@ DOCUMENTS = (
     _document("patterns", "`patterns`", Patterns),
     _document("similar", "`similar`", Similar),
     _document("route", "`route`; the file of the setting `route_file`", Route),
+    _document("outcomes", "`outcomes`", sessions=list[SessionOutcome]),
     _document("setup-changes", "`changes`", SetupChanges),
     _document("skills-list", "`skills list`", Skills),
     _document("skills-show", "`skills show`", SkillDetail),

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
+from grader_daemon.api.beside import told_beside
 from grader_daemon.api.explanation import sentences_of
 from grader_daemon.api.grades import StoredGrade
 from grader_daemon.api.outline import Outline, OutlinedMessage
@@ -92,6 +93,7 @@ def session(visit: Visit) -> Response:
         has_times=has_times(mapped),
         children=grades.children(grade.session_id),
         **_similar(grades.similar_to(grade, limit=_FEW_SIMILAR)),
+        beside=told_beside(visit.grader.context, grade),
         is_gone=grades.is_gone(grade),
         sentences=sentences_of(grade.reasons),
         effects=grades.effects(grade),

@@ -32,7 +32,7 @@ ANSWERED: Final = "coalesce(d.scored, g.total_api_calls > 0)"
 HAS_SCORES: Final = f"({ANSWERED} AND coalesce(d.state, 'complete') <> 'interrupted')"
 """See `Grade.has_scores`."""
 
-BY_LABEL: Final = "coalesce(d.verdict_by IN ('person', 'reward'), 0)"
+BY_LABEL: Final = "coalesce(d.verdict_by IN ('person', 'reward', 'revert'), 0)"
 """See `VerdictBy.is_automatic`."""
 
 COMPLETED: Final = (

@@ -188,6 +188,12 @@ def test_labels_are_counted_by_how_they_came() -> None:
     assert look(given).evidence.counts == LabelCounts(random=3, uncertain=2, given=1, left_out=1)
 
 
+def test_reverts_teach_nothing_as_they_only_ever_say_not_done() -> None:
+    found = look([*labels(3), *labels(60, source=FeedbackSource.REVERT)])
+
+    assert (found.labels, found.evidence.counts) == (3, look(labels(3)).evidence.counts)
+
+
 def test_what_the_rules_say_of_an_old_grade_is_its_automatic_verdict() -> None:
     old = [
         label(

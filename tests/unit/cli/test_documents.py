@@ -39,6 +39,7 @@ PRINTED = {
     "summary": ["summary", "--json"],
     "patterns": ["patterns", "-d", "30", "--json"],
     "route": ["route", "--json"],
+    "outcomes": ["outcomes", "--json"],
     "similar": ["similar", "demo_again", "--json"],
     "setup-changes": ["changes", "--json"],
     "skills-list": ["skills", "--json"],

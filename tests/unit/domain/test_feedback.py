@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from grader_daemon.domain.feedback import (
     NOTHING_SAID,
     Feedback,
+    FeedbackSource,
     Sampling,
     Standing,
     apply_override,
@@ -42,6 +43,16 @@ def test_the_last_word_that_was_not_taken_back_stands(
     said: list[Feedback], completed: Feedback | None, quality: Feedback | None, last: Feedback | None
 ) -> None:
     assert standing(said) == Standing(completed=completed, quality=quality, last=last)
+
+
+@pytest.mark.parametrize(
+    ("source", "by"), [(FeedbackSource.REWARD, VerdictBy.REWARD), (FeedbackSource.REVERT, VerdictBy.REVERT)]
+)
+def test_what_nobody_said_stands_below_any_persons_word(source: FeedbackSource, by: VerdictBy) -> None:
+    ours = feedback(9, completed=False, source=source)
+
+    assert standing([YES, ours]).completed == YES
+    assert apply_override(grade(), standing([ours])).verdict_by is by
 
 
 def test_a_session_once_drawn_at_random_stays_one() -> None:

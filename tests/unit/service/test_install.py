@@ -148,6 +148,17 @@ def test_the_daemon_may_write_where_routers_look(tmp_path: Path, unit: Path) -> 
     assert (tmp_path / "router").is_dir()
 
 
+def test_the_daemon_sees_the_folders_of_projects_that_are_named(tmp_path: Path, unit: Path) -> None:
+    asked = load_settings(outcomes_roots=(tmp_path / "src",))
+    service = UserService("daemon")
+    assert service.status(asked).outdated
+
+    service.install(asked)
+
+    assert f"-{tmp_path / 'src'}" in directives(unit.read_text())["BindReadOnlyPaths"].split()
+    assert not service.status(asked).outdated
+
+
 def test_the_daemon_sees_skills_and_what_sets_agents_up(tmp_path: Path, unit: Path) -> None:
     (tmp_path / "projects").mkdir()
     asked = load_settings(

@@ -1,0 +1,79 @@
+"""``outcomes``: what became of the work of sessions."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import click
+import msgspec
+
+from grader_daemon.api.grader import SelfGrader
+from grader_daemon.cli import output
+from grader_daemon.cli.options import json_option, reads
+from grader_daemon.domain.text import clean
+from grader_daemon.errors import InputError
+from grader_daemon.outcomes.model import Fate
+from grader_daemon.outcomes.store import Followed, OutcomesTable
+from grader_daemon.outcomes.words import told_words
+
+_MOST: int = 100
+
+
+class SessionOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """Work of a session and what became of it.
+
+    session_id: that of the session.
+    ended_at: when it ended.
+    repository: the folder of the work tree that it worked in; None where that is in no git.
+    wrote: lines that it wrote by tools that edit files, as far as they can be known again.
+    followed: those of them that are followed: at most 400, and none that stood there before.
+    is_reverted: most of the lines in its commits were taken back, and not done again.
+    fate: what was seen of it.
+    """
+
+    session_id: str
+    ended_at: datetime
+    repository: str | None
+    wrote: int
+    followed: int
+    is_reverted: bool
+    fate: Fate
+
+
+@click.command("outcomes")
+@reads
+@click.argument("session_id", required=False)
+@json_option
+def command(*, session_id: str | None, grader: SelfGrader, as_json: bool) -> None:
+    """Show what became of sessions' work, in git and on disk; of one, or of the last 100 that left any."""
+    table = OutcomesTable(grader.context.store)
+    found = table.every(_MOST) if session_id is None else [_of(grader, table, session_id)]
+    if as_json:
+        output.document(sessions=[_outcome(each) for each in found])
+    elif not found:
+        output.line("Of no session is anything known yet: the daemon looks an hour after it has ended.")
+    for each in () if as_json else found:
+        lines = told_words(each)
+        output.line(f"{output.cell(each.session_id)}{'' if lines else ': nothing to follow was found'}")
+        for about, told in lines:
+            output.paragraph(f"  {about}: ", clean(told))
+
+
+def _of(grader: SelfGrader, table: OutcomesTable, session_id: str) -> Followed:
+    known = grader.grades.find(session_id).grade.session_id
+    found = table.of_session(known)
+    if found is None:
+        raise InputError(f"session {known!r}: what became of it was not looked at yet")
+    return found
+
+
+def _outcome(each: Followed) -> SessionOutcome:
+    return SessionOutcome(
+        session_id=each.session_id,
+        ended_at=each.work.ended,
+        repository=each.repository,
+        wrote=each.work.wrote,
+        followed=sum(len(file.lines) for file in each.work.files),
+        is_reverted=each.fate.is_reverted,
+        fate=each.fate,
+    )

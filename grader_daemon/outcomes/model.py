@@ -1,0 +1,178 @@
+"""Work of a session and what became of it, as values."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+AGES: Final = (1, 7, 30)
+"""Days after which it is looked whether lines are still there."""
+MOST_LINES: Final = 400
+"""Lines of a session that are followed, drawn by their digests where it wrote more: a share of them is known to 5 %."""
+MOST_FILES: Final = 40
+HIDDEN: Final = ": it is not there, or hidden from the service"
+"""Trouble with a folder that cannot be seen: the sandbox of the service may hide it."""
+
+
+class WrittenFile(msgspec.Struct, frozen=True, gc=False):
+    """A file that a session wrote, and the digests of lines that were its own; `path` is absolute."""
+
+    path: str
+    lines: tuple[int, ...]
+
+
+class Work(msgspec.Struct, frozen=True, kw_only=True):
+    """What a session left: files with lines of its own, and the commits that it made, as its results name them.
+
+    `wrote` is the number of lines of which `files` hold a draw. `is_settled`: lines that stood there before are left
+    out of them, which only a look at the repository tells.
+    """
+
+    began: datetime
+    ended: datetime
+    commits: tuple[str, ...] = ()
+    files: tuple[WrittenFile, ...] = ()
+    wrote: int = 0
+    is_settled: bool = False
+
+    @property
+    def is_nothing(self) -> bool:
+        """True if there is nothing whose fate could be looked at."""
+        return not self.commits and not self.files
+
+
+class MadeCommit(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """A commit with work of a session: named in its results, or holding `lines` of its own."""
+
+    commit: str
+    at: datetime
+    named: bool
+    lines: int
+
+
+class RevertKind(StrEnum):
+    """The sign of a revert: its message names the commit, or its change is the other's, backwards."""
+
+    MESSAGE = "message"
+    INVERSE = "inverse"
+
+
+class Reverted(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """A commit of a session that another one took back, `by` and `at`."""
+
+    commit: str
+    by: str
+    at: datetime
+    kind: RevertKind
+
+
+class Survival(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """Lines that are still there after a number of days: `kept` of `lines`, at a look when `age_days` had passed."""
+
+    days: int
+    age_days: int
+    kept: int
+    lines: int
+
+
+class Rewritten(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """A commit of somebody else within the hour that took away `lines` of a session."""
+
+    commit: str
+    at: datetime
+    lines: int
+
+
+class FileState(StrEnum):
+    """State of a file outside of git, against how it was when it was first seen."""
+
+    THERE = "there"
+    CHANGED = "changed"
+    GONE = "gone"
+
+
+class OutsideFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file outside of git as it was first seen: a digest of its content, and the inode of its folder."""
+
+    path: str
+    digest: str
+    folder: int
+    state: FileState = FileState.THERE
+
+
+class OwnCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """The last check that the agent noted in a ledger of its own: its `kind`, as in "test", and `scope`, "full" or not.
+
+    `is_stale`: files were edited behind it.
+    """
+
+    kind: str
+    scope: str
+    passed: bool
+    is_stale: bool
+
+
+class Fate(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of the work of a session, at the last look.
+
+    commits: those with its work, the first one first.
+    reverted: those of them that were taken back, and were not put back since.
+    dropped: those that no branch, tag or work tree reaches any more, and whose lines are gone: reset, or thrown away.
+    replaced: those that no ref reaches either, but whose lines are there: rebased, amended or squashed.
+    survival: what was counted after 1, 7 and 30 days, as far as it was looked in time.
+    rewritten: the first commit of somebody else within the hour that took lines of it away.
+    outside: files outside of git.
+    refs: the same while no branch, tag or work tree of the repository moves; None where it was not seen whole.
+    own_check: what the agent itself noted last of a test, a build or a linter.
+    trouble: why nothing, or not all, could be seen at the last look; None where all was.
+    """
+
+    looked_at: datetime
+    commits: tuple[MadeCommit, ...] = ()
+    reverted: tuple[Reverted, ...] = ()
+    dropped: tuple[str, ...] = ()
+    replaced: tuple[str, ...] = ()
+    survival: tuple[Survival, ...] = ()
+    rewritten: Rewritten | None = None
+    outside: tuple[OutsideFile, ...] = ()
+    refs: str | None = None
+    own_check: OwnCheck | None = None
+    trouble: str | None = None
+
+    @property
+    def is_reverted(self) -> bool:
+        """True if the work was taken back: most of the lines in its commits, or all commits without any.
+
+        Work that was taken back and done again stands in a later commit, which holds as many lines.
+        """
+        taken_back = {each.commit for each in self.reverted}
+        standing = [each for each in self.commits if each.commit not in {*self.dropped, *self.replaced}]
+        lines = sum(each.lines for each in standing)
+        back = [each for each in standing if each.commit in taken_back]
+        if not back:
+            return False
+        if not lines:
+            return len(back) == len(standing)
+        return 2 * sum(each.lines for each in back) > lines
+
+
+def due_ages(ended: datetime, now: datetime, taken: tuple[Survival, ...]) -> int | None:
+    """Return the days after which lines are to be counted now: the most that have passed, unless that was done."""
+    passed = [days for days in AGES if now - ended >= timedelta(days=days)]
+    if not passed or any(each.days >= passed[-1] for each in taken):
+        return None
+    return passed[-1]
+
+
+_SOON: Final = (timedelta(hours=1), timedelta(hours=6))
+
+
+def next_look(ended: datetime, now: datetime, *, last_days: int) -> datetime | None:
+    """Return when a session is to be looked at again: after an hour and six, then each day; None when it is over."""
+    for pause in (*_SOON, *(timedelta(days=day) for day in range(1, last_days + 1))):
+        if ended + pause > now:
+            return ended + pause
+    return None

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from grader_daemon.outcomes.model import Fate, MadeCommit, Reverted, RevertKind, Survival, Work, due_ages, next_look
+from tests.strategies import NOW
+
+DAY = timedelta(days=1)
+
+
+def fate(lines: dict[str, int], *, reverted: str = "", dropped: str = "", replaced: str = "") -> Fate:
+    commits = tuple(MadeCommit(commit=name, at=NOW, named=True, lines=count) for name, count in lines.items())
+    back = tuple(Reverted(commit=name, by="x", at=NOW, kind=RevertKind.MESSAGE) for name in reverted)
+    return Fate(looked_at=NOW, commits=commits, reverted=back, dropped=tuple(dropped), replaced=tuple(replaced))
+
+
+@pytest.mark.parametrize(
+    ("what", "is_reverted"),
+    [
+        pytest.param(fate({"a": 5}), False, id="nothing-taken-back"),
+        pytest.param(fate({"a": 5}, reverted="a"), True, id="all"),
+        pytest.param(fate({"a": 6, "b": 5}, reverted="a"), True, id="most-lines"),
+        pytest.param(fate({"a": 5, "b": 5}, reverted="a"), False, id="half-or-done-again"),
+        pytest.param(fate({"a": 0, "b": 0}, reverted="a"), False, id="one-of-two-without-lines"),
+        pytest.param(fate({"a": 0, "b": 0}, reverted="ab"), True, id="both-without-lines"),
+        pytest.param(fate({"a": 5, "b": 5}, reverted="b", replaced="a"), True, id="what-replaced-it"),
+        pytest.param(fate({"a": 5}, reverted="a", dropped="a"), False, id="of-what-stands-nowhere"),
+    ],
+)
+def test_work_is_reverted_when_most_of_it_is(what: Fate, is_reverted: bool) -> None:
+    assert what.is_reverted is is_reverted
+
+
+@pytest.mark.parametrize(
+    ("days", "taken", "due"),
+    [
+        pytest.param(0.9, (), None, id="too-early"),
+        pytest.param(1, (), 1, id="a-day"),
+        pytest.param(6, (1,), None, id="done"),
+        pytest.param(7, (1,), 7, id="a-week"),
+        pytest.param(12, (), 7, id="the-daemon-was-down"),
+        pytest.param(40, (7,), 30, id="a-month"),
+        pytest.param(40, (30,), None, id="all-done"),
+    ],
+)
+def test_lines_are_counted_once_for_each_age(days: float, taken: tuple[int, ...], due: int | None) -> None:
+    counted = tuple(Survival(days=each, age_days=each, kept=1, lines=1) for each in taken)
+
+    assert due_ages(NOW, NOW + days * DAY, counted) == due
+
+
+@pytest.mark.parametrize(
+    ("passed", "due"),
+    [
+        pytest.param(timedelta(0), timedelta(hours=1), id="an-hour"),
+        pytest.param(timedelta(hours=1), timedelta(hours=6), id="six-hours"),
+        pytest.param(timedelta(hours=9), DAY, id="a-day"),
+        pytest.param(5.5 * DAY, 6 * DAY, id="each-day"),
+        pytest.param(30 * DAY, None, id="over"),
+    ],
+)
+def test_looks_become_rarer_and_end(passed: timedelta, due: timedelta | None) -> None:
+    assert next_look(NOW, NOW + passed, last_days=30) == (None if due is None else NOW + due)
+
+
+def test_a_session_without_files_and_commits_left_nothing() -> None:
+    assert Work(began=NOW, ended=NOW).is_nothing
+    assert not Work(began=NOW, ended=NOW, commits=("1a2b3c4",)).is_nothing

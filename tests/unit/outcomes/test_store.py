@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from msgspec.structs import replace
+
+from grader_daemon.domain.analysis import SessionState
+from grader_daemon.outcomes.model import Fate, MadeCommit, Work, WrittenFile
+from grader_daemon.outcomes.store import Followed, OutcomesTable
+from grader_daemon.pipeline.saving import save_grades
+from grader_daemon.storage.sqlite.store import SqliteStore
+from tests.strategies import NOW, grade, new_grade
+
+DAY = timedelta(days=1)
+WORK = Work(began=NOW, ended=NOW, commits=("1a2b3c4",), files=(WrittenFile("/src/a.py", (1, 2)),), wrote=2)
+FATE = Fate(looked_at=NOW, commits=(MadeCommit(commit="a" * 40, at=NOW, named=True, lines=2),))
+
+
+def graded(store: SqliteStore, name: str, **changes: object) -> str | None:
+    made = new_grade(grade(session_id=name, session_file=f"/{name}", ended_at=NOW, **changes))
+    with store.transaction():
+        save_grades(store, [made])
+    return store.grades.stored([name])[name].digest
+
+
+def save(store: SqliteStore, name: str, digest: str | None, due: timedelta | None, **changes: object) -> Followed:
+    followed = Followed(name, digest, "/src", WORK, replace(FATE, **changes))
+    with store.transaction():
+        OutcomesTable(store).save(followed, due_at=None if due is None else NOW + due)
+    return followed
+
+
+def test_what_is_kept_comes_back(store: SqliteStore) -> None:
+    kept = save(store, "a", "digest", DAY)
+
+    assert OutcomesTable(store).of_session("a") == kept
+    assert OutcomesTable(store).of_session("b") is None
+
+
+@pytest.mark.parametrize(
+    ("due", "digest", "is_due"),
+    [
+        pytest.param(DAY, None, False, id="its-time-has-not-come"),
+        pytest.param(timedelta(0), None, True, id="its-time-has-come"),
+        pytest.param(None, None, False, id="it-is-over"),
+        pytest.param(None, "another", True, id="it-went-on"),
+    ],
+)
+def test_sessions_are_looked_at_when_their_time_comes(
+    store: SqliteStore, due: timedelta | None, digest: str | None, is_due: bool
+) -> None:
+    save(store, "a", digest or graded(store, "a"), due)
+    graded(store, "a")
+
+    assert OutcomesTable(store).due(NOW, since=NOW - DAY, limit=9) == (["a"] if is_due else [])
+
+
+def test_never_looked_at_are_those_that_are_finished_here_and_not_too_old(store: SqliteStore) -> None:
+    graded(store, "new")
+    graded(store, "open", state=SessionState.OPEN)
+
+    assert OutcomesTable(store).due(NOW, since=NOW - DAY, limit=9) == ["new"]
+    assert OutcomesTable(store).due(NOW, since=NOW + DAY, limit=9) == []
+
+
+def test_commits_of_other_sessions_of_a_repository_are_known(store: SqliteStore) -> None:
+    save(store, "a", None, None)
+    save(store, "b", None, None, commits=(MadeCommit(commit="b" * 40, at=NOW, named=False, lines=2),))
+
+    table = OutcomesTable(store)
+
+    assert table.commits_beside("/src", "b") == {"a" * 40}
+    assert table.commits_beside("/src", "a") == table.commits_beside("/other", "b") == frozenset()
+
+
+def test_all_that_left_anything_are_listed(store: SqliteStore) -> None:
+    graded(store, "a")
+    kept = save(store, "a", None, None)
+    graded(store, "nothing")
+
+    assert OutcomesTable(store).every(9) == [kept]
+
+
+def test_without_a_grade_nothing_is_kept(store: SqliteStore) -> None:
+    save(store, "a", None, None)
+
+    with store.transaction():
+        OutcomesTable(store).forget_gone()
+
+    assert OutcomesTable(store).of_session("a") is None
