@@ -17,8 +17,11 @@ from urllib.parse import urlencode
 from urllib.request import urlopen
 
 import pytest
+from msgspec.structs import replace
 
+from grader_daemon.domain.feedback import FeedbackSource, Said, Sampling
 from grader_daemon.domain.ledger import FileState, LedgerEntry
+from grader_daemon.pipeline.labels import add_feedback, candidates
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import DaemonStatus
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -103,12 +106,22 @@ def _grade_live(database: Path, number: int) -> None:
         store.daemon.save(DaemonStatus(pid=1, started_at=ended, said_at=ended, backlog=0, watching={}))
 
 
+def _label(database: Path) -> None:
+    """Judge twenty sessions as a person whom a review asked by chance."""
+    with closing(SqliteStore(database)) as store, store.transaction():
+        drawn = candidates(store, since=None)[:20]
+        asked = Said(session_id="", by="t", source=FeedbackSource.REVIEW, sampled=Sampling.RANDOM)
+        said = [replace(asked, session_id=each.session_id, completed=each.completed) for each in drawn]
+        add_feedback(store, said, now=now())
+
+
 @pytest.fixture(scope="module")
 def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Prometheus]:
     """A Prometheus that has scraped a page before and after sessions were graded."""
     program = require_prometheus()
     home = tmp_path_factory.mktemp("home")
     database = demo_home.make(home)
+    _label(database)
     with ExitStack() as stack:
         page = stack.enter_context(
             _process(
