@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from grader_daemon.domain.feedback import FeedbackSource, Said, Sampling
 from grader_daemon.domain.ledger import FileState, LedgerEntry
-from grader_daemon.pipeline.labels import add_feedback, candidates
+from grader_daemon.pipeline.labels import add_feedback
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import DaemonStatus
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -107,12 +107,17 @@ def _grade_live(database: Path, number: int) -> None:
 
 
 def _label(database: Path) -> None:
-    """Judge twenty sessions as a person whom a review asked by chance."""
+    """Add twenty sessions, judged as by a person whom a review asked by chance."""
+    ended = now() - timedelta(hours=1)
+    asked = Said(session_id="", by="t", source=FeedbackSource.REVIEW, sampled=Sampling.RANDOM, completed=True)
+    names = [f"judged_{number}" for number in range(20)]
+    made = [
+        grade(session_id=name, session_file=f"/{name}", ended_at=ended, ended_on=ended.date().isoformat())
+        for name in names
+    ]
     with closing(SqliteStore(database)) as store, store.transaction():
-        drawn = candidates(store, since=None)[:20]
-        asked = Said(session_id="", by="t", source=FeedbackSource.REVIEW, sampled=Sampling.RANDOM)
-        said = [replace(asked, session_id=each.session_id, completed=each.completed) for each in drawn]
-        add_feedback(store, said, now=now())
+        save_grades(store, [new_grade(one) for one in made])
+        add_feedback(store, [replace(asked, session_id=name) for name in names], now=ended)
 
 
 @pytest.fixture(scope="module")
