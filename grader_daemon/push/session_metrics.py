@@ -26,6 +26,7 @@ OTHER: Final = "other"
 WINDOW_DAYS: Final = 7
 """Days over which rates and means are estimated, up to and with today."""
 
+_WINDOW: Final = f"{WINDOW_DAYS}d"
 _MILLIONTHS: Final = 1_000_000
 COUNTED: Final = (
     Dimension.TASK_TYPE,
@@ -43,7 +44,7 @@ class MetricFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Facts that metrics are made of.
 
     `rules` and `model` are the versions by which the last grade was made. `sums` are of all time, `window` is of the
-    last `WINDOW_DAYS`. `labels` counts what people ever said.
+    last `WINDOW_DAYS`, and `completion` the rate of these by random labels. `labels` counts what people ever said.
     """
 
     running: bool
@@ -52,6 +53,7 @@ class MetricFacts(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
     sums: Mapping[tuple[Dimension, str], Sums] = {}
     window: Sums = Sums()
+    completion: Estimate = Estimate()
     alerts: Mapping[AlertLevel, int] = {}
     files: Mapping[str, int] = {}
     backlog: int | None = None
@@ -62,7 +64,7 @@ class MetricFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 def metric_families(facts: MetricFacts) -> list[Family]:
     """Return what can be told; families of which nothing is known have no samples and are left out."""
-    made = (*_about_daemon(facts), *_about_sessions(facts), *_about_window(facts.window), *_about_people(facts))
+    made = (*_about_daemon(facts), *_about_sessions(facts), *_about_window(facts), *_about_people(facts))
     return [family for family in made if family.samples]
 
 
@@ -128,9 +130,16 @@ def _about_sessions(facts: MetricFacts) -> Iterator[Family]:
     )
 
 
-def _about_window(window: Sums) -> Iterator[Family]:
+def _about_window(facts: MetricFacts) -> Iterator[Family]:
+    window = facts.window
+    verdicts = {"done": window.done, "not_done": window.not_done, "unsure": window.unsure}
+    yield Family(
+        name="grader_verdicts",
+        help=f"Finished sessions of the last {WINDOW_DAYS} days by verdict.",
+        samples=tuple(Sample(count, {"verdict": key, "window": _WINDOW}) for key, count in verdicts.items()),
+    )
     for name, what, estimate in (
-        ("grader_completion_ratio", "The share of completed sessions", window.completion_rate()),
+        ("grader_completion_ratio", "The share of completed sessions, by random labels", facts.completion),
         ("grader_failure_ratio", "The share of tool calls that failed", window.failure_rate()),
         ("grader_efficiency_score", "The mean tool efficiency, 1 to 5", window.mean_efficiency()),
         ("grader_quality_score", "The mean response quality, 1 to 5", window.mean_quality()),
@@ -230,11 +239,10 @@ def _add(known: dict[str, dict[str, float]], name: str, values: Mapping[str, flo
 
 
 def _bounds(estimate: Estimate) -> Iterator[Sample]:
-    window = f"{WINDOW_DAYS}d"
     for bound in ("value", "low", "high"):
         value = getattr(estimate, bound)
         if value is not None:
-            yield Sample(float(value), {"bound": bound, "window": window})
+            yield Sample(float(value), {"bound": bound, "window": _WINDOW})
 
 
 def _lag_samples(lags: tuple[LagSpan, ...]) -> Iterator[Sample]:

@@ -17,8 +17,11 @@ from urllib.parse import urlencode
 from urllib.request import urlopen
 
 import pytest
+from msgspec.structs import replace
 
+from grader_daemon.domain.feedback import FeedbackSource, Said, Sampling
 from grader_daemon.domain.ledger import FileState, LedgerEntry
+from grader_daemon.pipeline.labels import add_feedback
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import DaemonStatus
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -103,12 +106,27 @@ def _grade_live(database: Path, number: int) -> None:
         store.daemon.save(DaemonStatus(pid=1, started_at=ended, said_at=ended, backlog=0, watching={}))
 
 
+def _label(database: Path) -> None:
+    """Add twenty sessions, judged as by a person whom a review asked by chance."""
+    ended = now() - timedelta(hours=1)
+    asked = Said(session_id="", by="t", source=FeedbackSource.REVIEW, sampled=Sampling.RANDOM, completed=True)
+    names = [f"judged_{number}" for number in range(20)]
+    made = [
+        grade(session_id=name, session_file=f"/{name}", ended_at=ended, ended_on=ended.date().isoformat())
+        for name in names
+    ]
+    with closing(SqliteStore(database)) as store, store.transaction():
+        save_grades(store, [new_grade(one) for one in made])
+        add_feedback(store, [replace(asked, session_id=name) for name in names], now=ended)
+
+
 @pytest.fixture(scope="module")
 def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Prometheus]:
     """A Prometheus that has scraped a page before and after sessions were graded."""
     program = require_prometheus()
     home = tmp_path_factory.mktemp("home")
     database = demo_home.make(home)
+    _label(database)
     with ExitStack() as stack:
         page = stack.enter_context(
             _process(

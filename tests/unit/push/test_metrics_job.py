@@ -8,8 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from grader_daemon.domain.feedback import FeedbackSource, Said, Sampling
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.errors import OutputError
+<<<<<<< HEAD:tests/unit/push/test_metrics_job.py
+=======
+from grader_daemon.jobs.metrics import MetricsJob, read_facts
+from grader_daemon.pipeline.labels import add_feedback
+>>>>>>> w-estimates:tests/unit/jobs/test_metrics.py
 from grader_daemon.pipeline.saving import save_alert, save_grades
 from grader_daemon.push.metrics import read_facts
 from grader_daemon.push.metrics_job import MetricsJob
@@ -108,9 +114,32 @@ def test_an_alert_that_the_same_thread_opened_is_told(job: MetricsJob, store: Sq
 def test_a_new_day_is_told(job: MetricsJob, store: SqliteStore, path: Path) -> None:
     save(store, "a", ended_on="2026-11-21")
     job.run(datetime(2026, 11, 27, 23, 59, tzinfo=UTC))
-    assert told(path, "grader_completion_ratio", bound="value", window="7d") == 1
+    assert told(path, "grader_efficiency_score", bound="value", window="7d") is not None
     assert job.run(datetime(2026, 11, 28, 0, 0, 30, tzinfo=UTC) + MINUTE)
+    assert told(path, "grader_efficiency_score", bound="value", window="7d") is None
+
+
+def test_a_rate_of_completion_is_told_from_twenty_random_labels_on(
+    job: MetricsJob, store: SqliteStore, path: Path
+) -> None:
+    for number in range(20):
+        save(store, f"s{number}", ended_on=NOW.date().isoformat())
+    job.run(NOW)
     assert told(path, "grader_completion_ratio", bound="value", window="7d") is None
+    said = [
+        Said(
+            session_id=f"s{number}",
+            by="t",
+            source=FeedbackSource.REVIEW,
+            completed=number < 15,
+            sampled=Sampling.RANDOM,
+        )
+        for number in range(20)
+    ]
+    with store.transaction():
+        add_feedback(store, said, now=NOW)
+    assert job.run(NOW + MINUTE)
+    assert told(path, "grader_completion_ratio", bound="value", window="7d") == 0.75
 
 
 def test_a_file_that_cannot_be_written_is_told_and_tried_again(store: SqliteStore, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from prometheus_client import Metric
 
 from grader_daemon.domain.alert import AlertLevel
+from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.ledger import LAG_BOUNDS, LagSpan, lag_span
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.push.exposition import openmetrics_text, prometheus_text
@@ -55,7 +56,18 @@ EVERYTHING = facts(
         (Dimension.PLATFORM, "cli"): sums(5),
         (Dimension.AGENT, "hermes"): sums(5),
     },
-    window=sums(8, completed=6, calls=20, calls_squares=60, failures=5, failures_squares=9, calls_failures=20),
+    completion=Estimate(value=0.75, low=0.5, high=0.875, sample=23),
+    window=sums(
+        8,
+        completed=6,
+        done=2,
+        not_done=1,
+        calls=20,
+        calls_squares=60,
+        failures=5,
+        failures_squares=9,
+        calls_failures=20,
+    ),
     alerts={AlertLevel.CRITICAL: 1},
     files={"graded": 9, "dead": 1},
     backlog=3,
@@ -82,6 +94,9 @@ EVERYTHING = facts(
         pytest.param("grader_model_cost_dollars", {"model": "large"}, 1.5, id="cost"),
         pytest.param("grader_model_cost_dollars", {"model": "small"}, None, id="cost-that-nobody-knows"),
         pytest.param("grader_completion_ratio", {"bound": "value", "window": "7d"}, 0.75, id="rate"),
+        pytest.param("grader_verdicts", {"verdict": "done", "window": "7d"}, 2, id="done"),
+        pytest.param("grader_verdicts", {"verdict": "not_done", "window": "7d"}, 1, id="not-done"),
+        pytest.param("grader_verdicts", {"verdict": "unsure", "window": "7d"}, 5, id="unsure"),
         pytest.param("grader_failure_ratio", {"bound": "value", "window": "7d"}, 0.25, id="failure-rate"),
         pytest.param("grader_alerts_open", {"level": "critical"}, 1, id="alerts"),
         pytest.param("grader_alerts_open", {"level": "warning"}, 0, id="no-alert-of-a-level"),
@@ -106,8 +121,13 @@ def test_what_is_known_is_told(name: str, labels: dict[str, str], expected: floa
 def test_the_interval_is_told_beside_the_rate() -> None:
     told = read_classic(prometheus_text(metric_families(EVERYTHING)))
     low, high = (value(told, "grader_completion_ratio", bound=bound, window="7d") for bound in ("low", "high"))
-    estimate = EVERYTHING.window.completion_rate()
-    assert (low, high) == (estimate.low, estimate.high)
+    assert (low, high) == (0.5, 0.875)
+
+
+def test_without_labels_there_is_no_rate() -> None:
+    told = read(window=sums(8, completed=6))
+    assert value(told, "grader_completion_ratio", bound="value", window="7d") is None
+    assert value(told, "grader_verdicts", verdict="unsure", window="7d") == 8
 
 
 def test_both_formats_say_the_same() -> None:
@@ -143,6 +163,7 @@ def test_of_nothing_nothing_is_told_but_zeros() -> None:
         "grader_build_info",
         "grader_files",
         "grader_alerts_open",
+        "grader_verdicts",
         "grader_labels_total",
         "grader_grade_lag_seconds_bucket",
         "grader_grade_lag_seconds_sum",
