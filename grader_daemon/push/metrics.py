@@ -14,6 +14,8 @@ from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.verdict import GradeVersion
 from grader_daemon.errors import OutputError
 from grader_daemon.integrations.files import replace_file
+from grader_daemon.patterns.completion_estimate import estimate_completion
+from grader_daemon.pipeline.labels import labels
 from grader_daemon.push.exposition import (
     OPENMETRICS_TYPE,
     PROMETHEUS_TYPE,
@@ -60,13 +62,16 @@ def read_facts(store: SqliteStore, now: datetime, *, running: bool, zone: tzinfo
     stored = {} if last is None else store.grades.stored([last.session_id or ""])
     version = next((each.grade.rules_version for each in stored.values()), None)
     made_by = GradeVersion.read(version or "")
+    span = last_days(WINDOW_DAYS, day_of(now, zone))
+    window = store.rollups.group(Dimension.OVERALL, "", span)
     return MetricFacts(
         running=running,
         version=__version__,
         rules=made_by.rules,
         model=made_by.model or "",
         sums=store.rollups.groups(ALWAYS, COUNTED),
-        window=store.rollups.group(Dimension.OVERALL, "", last_days(WINDOW_DAYS, day_of(now, zone))),
+        window=window,
+        completion=estimate_completion(window, labels(store), span),
         alerts=Counter(alert.level for alert in store.alerts.open()),
         files=store.file_counts(),
         backlog=None if daemon is None else daemon.backlog,

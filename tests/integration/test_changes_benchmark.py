@@ -11,6 +11,8 @@ from tests.benchmarks.changes import Run, Swap, World, pools_of, tell
 from tests.benchmarks.routing import Done
 from tests.routed import finished
 
+pytestmark = pytest.mark.no_cover  # tracing would cost more than the tests
+
 RATES = {"strong": (0.9, 0.6, 0.4), "weak": (0.6, 0.3, 0.1)}
 """Of three kinds of work; the weak model completes 30 points less of each."""
 

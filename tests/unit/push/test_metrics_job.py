@@ -11,11 +11,7 @@ import pytest
 from grader_daemon.domain.feedback import FeedbackSource, Said, Sampling
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.errors import OutputError
-<<<<<<< HEAD:tests/unit/push/test_metrics_job.py
-=======
-from grader_daemon.jobs.metrics import MetricsJob, read_facts
 from grader_daemon.pipeline.labels import add_feedback
->>>>>>> w-estimates:tests/unit/jobs/test_metrics.py
 from grader_daemon.pipeline.saving import save_alert, save_grades
 from grader_daemon.push.metrics import read_facts
 from grader_daemon.push.metrics_job import MetricsJob
