@@ -91,11 +91,14 @@ VALIDITY = {
     "worse": 0.05,
     "misled": 0.05,
     "contradicted": 0.95,
+    "order_auc": 0.66,
+    "order_worst": 1.35,
 }
 """Means over places: by number of labels in places that the prior has not seen, and on new tasks of `known` ones.
 
 `worse` is the share of adopted judges that lose more than .02 of the correlation, `misled` how often weights or rules
-are adopted from shuffled labels, `contradicted` how often a session with a contradicted claim failed.
+are adopted from shuffled labels, `contradicted` how often a session with a contradicted claim failed, `order_worst`
+how many of the ten of a hundred that rank lowest failed, over how many of all did.
 """
 
 ESTIMATES = {

@@ -10,7 +10,8 @@ outcomes, is judged by a prior that was trained without its family, the sources 
 that share tasks; whatever constants a prior needs are chosen when it is trained, without that family. Labels are given
 for sessions of half of the tasks (more where half is too few) and tested on those of the other half. `constant` is
 always saying one probability: without labels the share of other places, else that of the labels. With ``--aside`` the
-prior that ships with the package is tested on sessions that it was never trained on.
+prior that ships with the package is tested on sessions that it was never trained on. `--order` asks only how well
+sessions are put in order without labels, place by place: in minutes.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from grader_daemon.calibration.prior import Prior
 from grader_daemon.calibration.training import TrainingContext
 from grader_daemon.domain.verdict import VerdictSetting
 from grader_daemon.rules.prior import load_prior
 from tests.benchmarks import machine
 from tests.benchmarks.machine import Figure
 from tests.benchmarks.truth.cases import Case, read_cases
+from tests.benchmarks.truth.order import order_of, print_order, prior_without
 from tests.benchmarks.truth.processes import in_processes
 from tests.benchmarks.truth.simulated import simulate, triples
 from tests.benchmarks.truth.tables import (
@@ -67,13 +70,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         cases = read_cases([options.aside], jobs=options.jobs)
         places = places_of(cases)
         print_sources(places, cases)
-        figures = _in_places(World(places=places, priors=dict.fromkeys(places, _shipped())), options)
-        figures += print_claims(cases)
+        figures = _in_order(dict.fromkeys(_families(places), load_prior().prior), places)
+        if not options.order:
+            figures += _in_places(World(places=places, priors=dict.fromkeys(places, _shipped())), options)
+            figures += print_claims(cases)
+    elif options.order:
+        cases = read_cases(options.folders or _recorded(), jobs=options.jobs)
+        figures = _put_in_order(cases, places_of(cases), options.jobs)
     else:
         cases = read_cases(options.folders or _recorded(), jobs=options.jobs)
         places = places_of(cases)
         print_sources(places, cases)
-        figures = _in_places(World(places=places, priors=_priors(cases, places, options.jobs)), options)
+        figures = _put_in_order(cases, places, options.jobs)
+        figures += _in_places(World(places=places, priors=_priors(cases, places, options.jobs)), options)
         figures += _on_new_tasks(cases, places, options)
         _in_simulated_homes(cases, places, options)
         figures += print_claims(cases)
@@ -88,6 +97,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--aside", type=Path, metavar="FOLDER", help="test the prior of the package on these sessions")
     parser.add_argument("--seeds", type=int, help=f"splits of the tasks of a place (default: {_SEEDS}, quick: 1)")
     parser.add_argument("--quick", action="store_true", help="few splits, parts and homes: in minutes, and less sure")
+    parser.add_argument("--order", action="store_true", help="only how well sessions are put in order")
     parser.add_argument("--jobs", type=int, default=2, help="processes (default: %(default)s)")
     options = parser.parse_args(arguments)
     options.seeds = options.seeds or (1 if options.quick else _SEEDS)
@@ -95,7 +105,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _recorded() -> list[Path]:
-    return [folder for name in ("truth", "truth2") if (folder := _DATA / name).is_dir()]
+    return [folder for name in ("truth", "truth2", "truth3") if (folder := _DATA / name).is_dir()]
 
 
 def _shipped() -> TrainingContext:
@@ -104,9 +114,24 @@ def _shipped() -> TrainingContext:
 
 
 def _priors(cases: Sequence[Case], places: dict[str, Place], jobs: int) -> dict[str, TrainingContext]:
-    names = sorted({place.family for place in places.values()})
+    names = _families(places)
     made = dict(zip(names, in_processes(without_family, cases, names, jobs=jobs), strict=True))
     return {place.name: made[place.family] for place in places.values()}
+
+
+def _families(places: dict[str, Place]) -> list[str]:
+    return sorted({place.family for place in places.values()})
+
+
+def _put_in_order(cases: Sequence[Case], places: dict[str, Place], jobs: int) -> list[Figure]:
+    """Put the sessions of each place in order by a prior that was trained without its family."""
+    names = _families(places)
+    made = in_processes(prior_without, cases, names, jobs=jobs)
+    return _in_order(dict(zip(names, made, strict=True)), places)
+
+
+def _in_order(priors: dict[str, Prior], places: dict[str, Place]) -> list[Figure]:
+    return print_order([order_of(priors, place) for place in places.values()])
 
 
 def _in_places(world: World, options: argparse.Namespace) -> list[Figure]:

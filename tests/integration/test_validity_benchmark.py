@@ -12,6 +12,7 @@ import pytest
 
 from tests.benchmarks.truth.cases import read_cases
 from tests.benchmarks.truth.homes import Taught, learn, look, new_home, split
+from tests.benchmarks.truth.order import share_of_lowest
 from tests.benchmarks.truth.trials import LabelKey, Truth, World, places_of, trial_keys, with_labels, without_family
 from tests.benchmarks.truth.worth import Judged, over_places, worth
 from tests.benchmarks.validity import main
@@ -62,6 +63,7 @@ def test_all_tables_are_printed_for_a_folder_of_labelled_sessions(
     printed = capsys.readouterr().out
     assert "432 sessions of 4 sources; 4 have both outcomes" in printed
     assert [line for line in printed.splitlines() if line.startswith("## ")] == [
+        "## The order, by a prior that has not seen the family of the place",
         "## No labels, by a prior that has not seen the family of the place",
         "## Labels, through the gate",
         "## Labels that teach nothing",
@@ -85,6 +87,34 @@ def test_sessions_kept_aside_are_judged_by_the_prior_of_the_package(
     assert re.search(r"\| all own sessions +\| 1 +\| 0\.\d{3} +\|", printed)
     assert "20 labels, new tasks" in printed
     assert "New tasks of known places" not in printed
+
+
+def test_the_order_alone_is_told_place_by_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_places(tmp_path, ("a", "b", "c"))
+    main(["--order", str(folder), "--jobs", "1"])
+    printed = capsys.readouterr().out
+    assert [line for line in printed.splitlines() if line.startswith("## ")] == [
+        "## The order, by a prior that has not seen the family of the place",
+        "## Targets",
+    ]
+    assert re.search(r"^place_b +– +\d+% +0\.[678]\d\d +1\.\d{3} +1\.\d{3}$", printed, re.MULTILINE)
+    assert re.search(r"^mean of 3 +all +\d+% +0\.\d{3} \(", printed, re.MULTILINE)
+
+
+def test_the_order_of_sessions_kept_aside_is_that_of_the_prior_of_the_package(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_places(tmp_path, ("a",))
+    main(["--aside", str(folder), "--order", "--jobs", "1"])
+    printed = capsys.readouterr().out
+    assert "order: worst ten over all" in printed
+    assert "20 labels" not in printed
+
+
+def test_equal_ones_at_the_border_of_the_worst_ten_count_by_their_mean() -> None:
+    completed = [False, *[True, False] * 2, *[True] * 15]
+    assert share_of_lowest([0.1, *[0.2] * 4, *[0.9] * 15], completed) == pytest.approx(0.25)
+    assert share_of_lowest([0.1, 0.2, *[0.9] * 18], completed) == pytest.approx(0.5)
 
 
 def test_a_place_is_judged_by_a_prior_that_has_not_seen_its_family(tmp_path: Path) -> None:

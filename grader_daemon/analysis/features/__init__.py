@@ -29,7 +29,7 @@ from grader_daemon.domain.session_features import Features
 
 __all__ = ["DIRECTIONS", "FEATURES", "FEATURES_VERSION", "HIGHEST_VALUES", "WORDS", "features_of"]
 
-FEATURES_VERSION: Final = 4
+FEATURES_VERSION: Final = 5
 """Raised by one whenever a feature comes, goes or changes its meaning."""
 
 _GROUPS: Final = (

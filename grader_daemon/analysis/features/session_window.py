@@ -86,19 +86,26 @@ class RecentMessages:
     people: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_PEOPLE))
     steps: deque[Step] = field(default_factory=lambda: deque(maxlen=_MOST_STEPS))
     count_answers: int = 0
+    count_results: int = 0
     count_people: int = 0
+    said_length: int = 0
+    shown_length: int = 0
     person_index: int = -1
 
     def note_answer(self, message: Message, calls: Sequence[CallView] = ()) -> None:
         """Note a message of the agent, with its calls."""
         self.count_answers += 1
+        self.said_length += len(message.text)
         self.answers.append(message)
         if calls:
             self.calls.extend(calls[-_MOST_CALLS:])
 
     def note_result(self, message: Message, status: CallStatus, call: CallView) -> None:
         """Note a tool result, and the call that it answers."""
-        self.steps.append(Step(call, message.text, status))
+        text = message.text
+        self.count_results += 1
+        self.shown_length += len(text)
+        self.steps.append(Step(call, text, status))
 
     def note_person(self, said: str, index: int = -1) -> None:
         """Note what a person said in the message of this index."""
@@ -125,6 +132,14 @@ class RecentResult(msgspec.Struct, frozen=True, gc=False):
     status: CallStatus
 
 
+class Lengths(NamedTuple):
+    """Characters of what was asked for at first, of all that the agent said, and of all results."""
+
+    asked: int
+    said: int
+    shown: int
+
+
 class SessionWindow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """The part of a session that features look at.
 
@@ -132,7 +147,8 @@ class SessionWindow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     the place `said_at`. Of `calls` are `tools` ("" where the file does not say), the ends of the `arguments` as JSON,
     and `effects`, what they do. `called` holds the words of the last calls' arguments: how they begin, of the last call
     how they end, too. `about_files`: the request speaks of files, folders or machines, or files were written. `task` is
-    the beginning of the request, `steps` are the last calls that have a result, `step_effects` what these do.
+    the beginning of the request, `steps` are the last calls that have a result, `step_effects` what these do. Whole
+    sessions are counted in `turns` of the agent, `count_results`, `count_people` and `lengths`.
     """
 
     end: LastWord
@@ -162,7 +178,9 @@ class SessionWindow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     signals: tuple[PersonSignal, ...]
     about_files: bool
     turns: int
+    count_results: int
     count_people: int
+    lengths: Lengths
 
 
 def window_of(
@@ -221,7 +239,9 @@ def window_of(
         signals=signals,
         about_files=_is_about_files(asked, request_words, effects),
         turns=recent.count_answers,
+        count_results=recent.count_results,
         count_people=recent.count_people,
+        lengths=Lengths(len(request or ""), recent.said_length, recent.shown_length),
     )
 
 

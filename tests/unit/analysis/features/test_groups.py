@@ -130,6 +130,17 @@ ACTIVITY = [
     case("nothing_done", 0, ASK, answer("It."), because="only-a-question"),
     case("turns_for_answer", 0.693, ASK, answer("a"), because="a-question"),
     case("turns_for_answer", 0, WORK, answer("a"), because="files"),
+    case("asked_length", 2.485, ASK, because="eleven-characters"),
+    case("asked_length", 0, because="no-request"),
+    case("said_length", 1.946, ASK, answer("One."), call("t"), answer("It"), because="six-characters-in-two-texts"),
+    case("shown_length", 1.609, ASK, *rounds("abc", "d"), because="four-characters-in-two-results"),
+    case("shown_length", 12, ASK, *rounds("x" * 200_000), because="no-more-than-the-highest"),
+    case("exchanges", 1.946, ASK, *rounds("a", "b"), answer("It."), because="six-messages"),
+    case("exchanges", 5.1, ASK, *rounds(*["a"] * 80), answer("It."), user("Thanks"), because="the-whole-session"),
+    case("answered_calls", 1.099, ASK, *rounds("a", "b"), call("t"), because="two-of-three"),
+    case("mishaps", 1.099, ASK, *rounds(FAILED, FAILED), because="nothing-was-made-good"),
+    case("mishaps", 0, ASK, *rounds(FAILED, WORKED), because="made-good"),
+    case("mishaps", 0, ASK, *PROBED, because="a-look-at-what-may-not-be-there"),
 ]
 
 
