@@ -55,11 +55,10 @@ def ids(store: SqliteStore, which: GradeFilter) -> list[str]:
 # -- the file ----------------------------------------------------------------------------------------------------
 
 
-def _damage(database: Path) -> None:
-    """Overwrite a page in the middle, of one of the tables."""
+def _damage(database: Path, page: int) -> None:
+    """Overwrite a page; they are counted from 1 on."""
     content = bytearray(database.read_bytes())
-    middle = len(content) // 2 // 4096 * 4096
-    content[middle : middle + 4096] = b"\xff" * 4096
+    content[(page - 1) * 4096 : page * 4096] = b"\xff" * 4096
     database.write_bytes(content)
 
 
@@ -71,11 +70,12 @@ def test_a_large_database_is_only_read_through_after_an_unclean_end(
     SqliteStore(ended).close()
     writer = SqliteStore(ended)
     save_entry(writer)
+    [(page,)] = writer.rows("SELECT rootpage FROM sqlite_schema WHERE name = 'feedback'")
     shutil.copy(ended, killed)
     shutil.copy(f"{ended}-wal", f"{killed}-wal")
     writer.close()
-    _damage(ended)
-    _damage(killed)
+    _damage(ended, page)
+    _damage(killed, page)
 
     with closing(SqliteStore(ended)) as store:
         store.check_if_doubted()
