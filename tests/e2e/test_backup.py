@@ -35,7 +35,7 @@ def test_a_backup_beside_a_busy_daemon_is_one_moment_of_it(
 ) -> None:
     write_many(sessions, 500)
     daemon = start_daemon()
-    with Load(sessions, pause_seconds=0.01):
+    with Load(sessions):
         daemon.wait_for_count(500)
         for number in range(3):
             made = run_command(home, "backup", tmp_path / f"{number}.db")
