@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from grader_daemon.domain.analysis import SessionState as SessionState
     from grader_daemon.domain.calibration import Calibration as Calibration
     from grader_daemon.domain.calibration import GraderChange as GraderChange
+    from grader_daemon.domain.calibration import LevelGuess as LevelGuess
     from grader_daemon.domain.calibration import Trust as Trust
     from grader_daemon.domain.check import Check as Check
     from grader_daemon.domain.check import CheckState as CheckState
@@ -124,7 +125,7 @@ _HOMES = {
     "api.transcript": "Transcript",
     "domain.alert": "Alert Stream",
     "domain.analysis": "Category Failure SessionState",
-    "domain.calibration": "Calibration GraderChange Trust",
+    "domain.calibration": "Calibration GraderChange LevelGuess Trust",
     "domain.check": "Check CheckState",
     "domain.completion_model": "CompletionModel",
     "domain.difference": "RegradeDiff",
