@@ -106,5 +106,5 @@ def test_a_change_of_scheduled_runs_is_compared_among_themselves(home: Path, run
     assert [(each["before"], each["after"], each["scheduled"]) for each in effect["changes"]] == [
         ("strong", "weak", True)
     ]
-    assert (effect["sessions_before"], effect["sessions_after"], effect["is_sure"]) == (60, 60, True)
+    assert (effect["sessions_before"], effect["sessions_after"], effect["is_sure"]) == (60, 60, False)
     assert "since the model of hermes in scheduled runs changed from strong to weak" in shown

@@ -140,7 +140,7 @@ def test_a_number_of_tokens_that_can_be_none_is_unknown(number: object) -> None:
     ("stop", "ending"),
     [
         pytest.param("end_turn", Ending(COMPLETE, "stop_reason=end_turn"), id="in-order"),
-        pytest.param("max_tokens", Ending(INTERRUPTED, "stop_reason=max_tokens"), id="cut-off"),
+        pytest.param("max_tokens", Ending(INTERRUPTED, "stop_reason=max_tokens", EndingKind.LIMIT), id="cut-off"),
         pytest.param("refusal", Ending(INTERRUPTED, "stop_reason=refusal"), id="refused-by-the-model"),
         pytest.param("tool_use", Ending(SessionState.OPEN, "stop_reason=tool_use"), id="its-call-comes-next"),
         pytest.param(None, None, id="old-versions-say-nothing"),
@@ -201,14 +201,14 @@ def test_too_many_turns_are_an_interruption() -> None:
     transcript.answer(call("a"), stop="tool_use")
     transcript.result("a", "x")
     transcript.add(attachment={"type": "max_turns_reached", "maxTurns": 3}, type="attachment")
-    assert transcript.session().ending == Ending(INTERRUPTED, "max_turns_reached")
+    assert transcript.session().ending == Ending(INTERRUPTED, "max_turns_reached", EndingKind.LIMIT)
 
 
 def test_a_process_that_ended_before_an_answer_was_interrupted() -> None:
     transcript = Transcript()
     transcript.prompt("hello")
     transcript.note(type="cost-state", sessionId="s", totalCostUSD=0.0, hasUnknownModelCost=False)
-    assert transcript.session().ending == Ending(INTERRUPTED, "its process ended")
+    assert transcript.session().ending == Ending(INTERRUPTED, "its process ended", EndingKind.PROCESS)
 
 
 # -- money -------------------------------------------------------------------------------------------------------------

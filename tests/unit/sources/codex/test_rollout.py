@@ -307,7 +307,7 @@ def test_the_result_that_the_model_saw_outranks_a_note() -> None:
         ),
         pytest.param(
             [event("task_complete", last_agent_message=None)],
-            Ending(SessionState.INTERRUPTED, "task_complete without an answer"),
+            Ending(SessionState.INTERRUPTED, "task_complete without an answer", EndingKind.NO_ANSWER),
             id="no-answer",
         ),
         pytest.param(

@@ -21,6 +21,7 @@ from grader_daemon.domain.session import (
     ToolCall,
     Usage,
 )
+from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.domain.unit import Unit
 from grader_daemon.errors import ParseError
 from grader_daemon.sources.gemini_cli.chat_files import GeminiChats
@@ -134,7 +135,7 @@ def test_a_run_that_a_detected_loop_ended_was_cut_short() -> None:
     loop = user("System: Potential loop detected. Details: Repeated tool call", "l")
 
     assert session(user("Do it"), answer("", "1", toolCalls=[call()]), loop).ending == Ending(
-        SessionState.INTERRUPTED, "loop detected"
+        SessionState.INTERRUPTED, "loop detected", EndingKind.LIMIT
     )
     assert session(user("Do it"), loop, answer("Better now.", "2")).ending is None
 

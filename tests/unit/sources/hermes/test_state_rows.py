@@ -9,6 +9,7 @@ import pytest
 
 from grader_daemon.domain.analysis import CallStatus, SessionState
 from grader_daemon.domain.session import Ending, ReportedOutcome, Session, SessionKind, Usage
+from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.sources.hermes.state_records import Delegation, MessageRow, SessionRow, Stored, UsageRow, Value
 from grader_daemon.sources.hermes.state_rows import joined, tell, to_session
 
@@ -161,7 +162,7 @@ ANSWERED = (message(1, "user"), message(2, "assistant", "done", finish_reason="s
         ),
         pytest.param(
             Stored(row=row(ended_at=START + 9, end_reason="cli_close")),
-            Ending(SessionState.INTERRUPTED, "no message was kept"),
+            Ending(SessionState.INTERRUPTED, "no message was kept", EndingKind.NO_ANSWER),
             id="ended-without-messages",
         ),
         pytest.param(Stored(row=row()), None, id="nothing-at-all"),
