@@ -100,6 +100,7 @@ class StateHome:
     def run(self, *statements: tuple[str, Sequence[object]]) -> None:
         """Run statements, each in a transaction of its own."""
         with closing(apsw.Connection(str(self.path))) as connection:
+            connection.set_busy_timeout(5_000)  # as the agent does
             for statement, values in statements:
                 connection.execute(statement, values).fetchall()
 
