@@ -78,6 +78,8 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     of the tool; of `Dimension.CATEGORY`: failures of the category per call of any session). `recovery` is over the
     sessions that had failures. `unanswered` are finished sessions without an answer or a tool call: they have no
     scores, and count in nothing else. `spending` is None by tool and error, and in reports of versions without it.
+    `done`, `not_done` and `unsure` count the sessions by their verdict, 0 in reports of versions without them; the rate
+    `completion` is of best guesses.
     """
 
     name: str
@@ -94,6 +96,9 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     failures_before: int
     failure_rate: Figure
     spending: Spending | None = None
+    done: int = 0
+    not_done: int = 0
+    unsure: int = 0
 
 
 class StepCount(msgspec.Struct, frozen=True, kw_only=True):

@@ -63,6 +63,9 @@ def group(now: GroupSums, before: GroupSums, dimension: Dimension, name: str) ->
         failures_before=earlier.failures,
         **figures,
         spending=None if dimension in _WITHOUT_MONEY else spending(sums, dimension),
+        done=sums.done,
+        not_done=sums.not_done,
+        unsure=sums.unsure,
     )
 
 
