@@ -50,7 +50,7 @@ from grader_daemon.reports.verdicts import rate_words, shares_words
 _WEEK: Final = 7
 _MONTH: Final = 28
 _ERRORS_SHOWN: Final = 4
-_GRADED_SHOWN: Final = 6
+_GRADED_SHOWN: Final = 5
 _RUNNING_SHOWN: Final = 3
 _ALERTS_SHOWN: Final = 3
 _TYPES_SHOWN: Final = 6
