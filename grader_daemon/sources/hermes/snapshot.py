@@ -49,13 +49,13 @@ _WORKING_FOLDER_LINE = re.compile(
 _CHANGES_BY_ITSELF = re.compile(
     rb"\\n(?:"
     rb"\\n(?:\xe2\x95\x90|\\u2550)+\\n(?:MEMORY|USER PROFILE) .*?"
-    rb'(?=\\n\\n(?:## Skills|# Project Context|Conversation started: )|"$)'
-    rb'|(?:User home directory|Conversation started): .*?(?=\\n\\n|"$)'
+    rb'(?=\\n\\n(?:## Skills|# Project Context|Conversation started: )|"?\Z)'
+    rb'|(?:User home directory|Conversation started): .*?(?=\\n\\n|"?\Z)'
     rb")",
     re.DOTALL,
 )
 """Parts of a prompt that no person edits: what the agent remembers, the folders, and the paragraph of date, session and
-model."""
+model. Each has an end in any text, so that none is looked for over and over."""
 _SESSIONS_FOLDER = "sessions"
 _STEM_LIMIT = 96
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -208,10 +208,7 @@ def working_folder(system_prompt: str | None) -> str | None:
 
 
 def prompt_digest(system_prompt: msgspec.Raw | bytes) -> str | None:
-    """Return the digest of a system prompt, in JSON, without digits and what `_CHANGES_BY_ITSELF`.
-
-    What is no text has no end that the pattern would look for, over and over.
-    """
+    """Return the digest of a system prompt, in JSON; of a text without digits and what `_CHANGES_BY_ITSELF`."""
     prompt = bytes(system_prompt)
     if prompt.startswith(b'"'):
         prompt = _CHANGES_BY_ITSELF.sub(b"", prompt).translate(None, b"0123456789")
