@@ -33,7 +33,7 @@ COMMANDS = [
         "export",
         "show",
     ),
-    *("why", "similar", "label", "review", "summary", "patterns", "route", "changes", "skills"),
+    *("why", "similar", "label", "review", "summary", "patterns", "route", "outcomes", "changes", "skills"),
     *("errors", "report", "metrics"),
     *("alerts", "calibrate", "calibration", "push", "fleet"),
     *("sources", "dashboard", "mcp", "service", "config", "completion", "help", "version", "demo"),
