@@ -294,7 +294,7 @@ def test_a_restart_changes_nothing(start_daemon: StartDaemon, sessions: Path) ->
 def test_once_ends_with_the_verdicts_of_the_judge_that_its_sessions_taught(
     start_daemon: StartDaemon, sessions: Path
 ) -> None:
-    write_many(sessions, 30)
+    write_many(sessions, 30, messages=turns(30))  # far longer than they ordinarily are elsewhere
     daemon = start_daemon(arguments=["--once"])
     assert daemon.wait_for_end() == 0
 

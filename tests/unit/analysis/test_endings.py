@@ -48,6 +48,7 @@ def analyzer() -> Analyzer:
         pytest.param((REQUEST, *HAND_IN), EndingKind.ANSWERED, id="handed-in"),
         pytest.param((REQUEST, answer("Booked."), user("Thank you, bye!")), EndingKind.ANSWERED, id="thanks-came-last"),
         pytest.param((REQUEST, answer("Which of the two?")), EndingKind.ASKED, id="question"),
+        pytest.param((REQUEST, *rounds(WORKED), answer("Which one?")), EndingKind.ASKED, id="question-after-a-look"),
         pytest.param((REQUEST, answer("No. Anything else I can do?")), EndingKind.ANSWERED, id="only-ends-the-talk"),
         pytest.param(
             (REQUEST, *BOOKS, answer("Booked. Is that right?")), EndingKind.ANSWERED, id="asks-after-the-deed"

@@ -49,6 +49,12 @@ BY_RULES = Trust(version="m1.rules", by=VerdictBy.RULES, agreement=-0.02)
             id="unsure-and-not-done-calibrated",
         ),
         pytest.param(
+            {**MODEL, "state": SessionState.INTERRUPTED, "p_completed": 0.6, "unsure": True},
+            TRUST,
+            f"unsure: it was stopped, or left in the middle; {NOT_CALIBRATED}",
+            id="left-in-the-middle",
+        ),
+        pytest.param(
             {"unsure": True, "rules_version": "r1+m1.model"},
             TRUST,
             "unsure: the grader has no probability for it",
