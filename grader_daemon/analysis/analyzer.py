@@ -62,7 +62,7 @@ class Analyzer:
         self._outcomes = OutcomeReader(rules.failures)
         self._task_types = TaskTypes(rules.task_types)
         self._signals = SignalReader(rules.people)
-        self._endings = EndingReader(rules.evidence, rules.people.question_endings)
+        self._endings = EndingReader(rules.evidence, rules.people)
 
     def without_secrets(self, session: Session) -> Session:
         """Return the session with names that can be kept: of models, programs and folders, and the id of its parent."""
@@ -99,7 +99,7 @@ class Analyzer:
             window = window_of(
                 walk.recent, word, request=walk.request, failures=failures, claims=claims, signals=signals
             )
-            finished = self._finished(session, walk, end, window)
+            finished = self._finished(session, walk, end, window, answer=final_answer or window.answer)
         return Analysis(
             state=end.state,
             state_reason=end.reason,
@@ -140,10 +140,10 @@ class Analyzer:
             done=work_done(session, walk.notes, shown=shown, answer=final_answer, redactor=self._redactor),
         )
 
-    def _finished(self, session: Session, walk: MessageWalk, end: SessionEnd, window: SessionWindow) -> _Finished:
-        """Read what only a finished session shows."""
-        final_index = _final_index(session.messages)
-        answer = window.answer if final_index is None else session.messages[final_index].text.strip() or window.answer
+    def _finished(
+        self, session: Session, walk: MessageWalk, end: SessionEnd, window: SessionWindow, *, answer: str
+    ) -> _Finished:
+        """Read what only a finished session shows; `answer` is the last text of the agent."""
         return _Finished(
             features_of(window),
             self._endings.read(end, window, walk.notes, answer),

@@ -8,11 +8,11 @@ in the background, none whose exit code is masked (``|| true``, ``| tail``) wher
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Sequence
 from itertools import islice
 from typing import Final
 
-from grader_daemon.analysis.claims.evidence import Note, ToolRun
+from grader_daemon.analysis.claims.evidence import Note, ToolRun, written_paths
 from grader_daemon.analysis.claims.subjects import basename
 from grader_daemon.analysis.claims.test_runs import TestsResult, is_test_run, passed
 from grader_daemon.analysis.tool_calls import CHANGING, CallView, Purpose
@@ -45,7 +45,6 @@ _RUNS_A_FILE: Final = re.compile(
     r"(?:^|[;&|\s])(?:(?:python3?(?:\.\d{1,2})?|node|deno run|bun|ruby|php|perl|bash|sh|go run|npx tsx|Rscript)"
     r"(?: -[a-zA-Z]{1,2}){0,3} |\./)[\w./~-]{1,200}"
 )
-_STRENGTHS: Final = tuple(CheckKind)
 
 
 def last_check(
@@ -75,7 +74,7 @@ def last_check(
     if found:
         failed = {kind: check for kind, check in found.items() if check.result is not CheckResult.PASSED}
         among = failed or found
-        return among[min(among, key=_STRENGTHS.index)]
+        return next(among[kind] for kind in CheckKind if kind in among)
     return None if change is None else _seen_to_hold(change, after)
 
 
@@ -118,18 +117,11 @@ def _runs_written(command: str, notes: Sequence[Note]) -> bool:
     """Return whether a command runs a file that the session wrote."""
     if not _RUNS_A_FILE.search(command):
         return False
-    return any(name in command for name in islice(_written(notes), _MOST_FILES))
+    return any(name in command for name in islice(filter(None, map(basename, written_paths(notes))), _MOST_FILES))
 
 
 def _is_in_background(call: CallView, command: str) -> bool:
     return command.rstrip().endswith("&") or holds_any(call.text, _BACKGROUND)
-
-
-def _written(notes: Sequence[Note]) -> Iterator[str]:
-    """Yield the names of the files that were written, the last one first."""
-    for _, call, status in reversed(notes):
-        if status is CallStatus.SUCCESS and call.effect is Purpose.WRITE:
-            yield from filter(None, map(basename, call.paths))
 
 
 def _seen_to_hold(change: Note, after: Sequence[Note]) -> Check | None:

@@ -11,9 +11,10 @@ from grader_daemon.analysis.features.ending import hands_in, is_handed_over
 from grader_daemon.analysis.features.session_window import SessionWindow
 from grader_daemon.analysis.session_state import LastWord, SessionEnd
 from grader_daemon.analysis.tool_calls import CHANGING
+from grader_daemon.analysis.walk import ends_in_question
 from grader_daemon.domain.analysis import CallStatus
 from grader_daemon.domain.phrases import Phrases, uncontracted
-from grader_daemon.domain.rules import EvidenceRules
+from grader_daemon.domain.rules import EvidenceRules, PeopleRules
 from grader_daemon.domain.session_result import EndingKind
 
 _BEGINNING: Final = 400
@@ -24,18 +25,15 @@ _END: Final = 400
 _SUMMARY: Final = 1_500
 """Characters at the end of an answer in which it says what is not done."""
 
-_CLOSERS: Final = " \t\r\n*_`\"')]”’"
-_QUESTION_TAIL: Final = 40
-
 
 class EndingReader:
     """Reads how sessions ended, under one set of rules; safe to share among threads."""
 
-    def __init__(self, rules: EvidenceRules, question_endings: tuple[str, ...]) -> None:
+    def __init__(self, rules: EvidenceRules, people: PeopleRules) -> None:
         self._gives_up = Phrases((phrase, None) for phrase in rules.gave_up_phrases)
         self._admits = Phrases((phrase, None) for phrase in rules.admitted_phrases)
         self._farewells = rules.farewell_questions
-        self._question_endings = question_endings
+        self._people = people
 
     def read(self, end: SessionEnd, window: SessionWindow, notes: Sequence[Note], answer: str) -> EndingKind:
         """Return the kind of an end.
@@ -65,9 +63,9 @@ class EndingReader:
         return bool(answer) and _says(self._admits, uncontracted(answer[-_SUMMARY:].lower()))
 
     def _asks(self, answer: str) -> bool:
-        if not answer[-_QUESTION_TAIL:].rstrip(_CLOSERS).endswith(self._question_endings):
-            return False
-        return not any(said in answer[-_END:].lower() for said in self._farewells)
+        return ends_in_question(answer, self._people) and not any(
+            said in answer[-_END:].lower() for said in self._farewells
+        )
 
 
 def _says(phrases: Phrases[None], low: str) -> bool:

@@ -124,7 +124,7 @@ class UserSide:
         if said is None:
             return None
         question, self.question = self.question, None
-        asked = question is not None and not question.tool_calls and self._ends_in_question(question.text)
+        asked = question is not None and not question.tool_calls and ends_in_question(question.text, self._rules)
         self.was_asked = self.was_asked or asked
         self.messages.append(
             UserMessage(
@@ -138,8 +138,10 @@ class UserSide:
         )
         return said
 
-    def _ends_in_question(self, text: str) -> bool:
-        return text[-_QUESTION_TAIL:].rstrip(_CLOSERS).endswith(self._rules.question_endings)
+
+def ends_in_question(text: str, rules: PeopleRules) -> bool:
+    """Return whether a text of the agent ends in a question, whatever closes it."""
+    return text[-_QUESTION_TAIL:].rstrip(_CLOSERS).endswith(rules.question_endings)
 
 
 class MessageWalk:

@@ -7,9 +7,9 @@ from itertools import islice
 from typing import Final
 
 from grader_daemon.analysis.claims import Note, last_passed
-from grader_daemon.analysis.tool_calls import Purpose
+from grader_daemon.analysis.claims.evidence import written_paths
 from grader_daemon.analysis.user_messages import one_line
-from grader_daemon.domain.analysis import CallStatus, WorkDone
+from grader_daemon.domain.analysis import WorkDone
 from grader_daemon.domain.phrases import words_of
 from grader_daemon.domain.session import Session
 from grader_daemon.redaction import Redactor
@@ -45,9 +45,7 @@ def _words(text: str) -> str:
 def _edited(notes: Sequence[Note], redactor: Redactor) -> Iterator[str]:
     """Yield the files that were written, each once, the last one first."""
     seen = set()
-    for _, call, status in reversed(notes):
-        if status is CallStatus.SUCCESS and call.effect is Purpose.WRITE:
-            for path in call.paths:
-                if path not in seen:
-                    seen.add(path)
-                    yield one_line(path, _LONGEST_PATH, redactor)
+    for path in written_paths(notes):
+        if path not in seen:
+            seen.add(path)
+            yield one_line(path, _LONGEST_PATH, redactor)

@@ -7,7 +7,7 @@ is not known what it is for may have done anything, so that nothing is told from
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -175,6 +175,13 @@ def command_of(call: CallView) -> str:
 def went_wrong(status: CallStatus) -> bool:
     """Return whether a call of this status did not do what it is there for."""
     return _WORKED.get(status) is False
+
+
+def written_paths(notes: Sequence[Note]) -> Iterator[str]:
+    """Yield the files that editors wrote, as often as they did, the last one first."""
+    for _, call, status in reversed(notes):
+        if status is CallStatus.SUCCESS and call.effect is Purpose.WRITE:
+            yield from call.paths
 
 
 def may_have_written(run: ToolRun) -> bool:
