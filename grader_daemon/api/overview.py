@@ -87,12 +87,12 @@ def overview(context: GraderContext, *, days: int = 7) -> Overview:
     seen = main_figures(context, days=days)
     if seen.patterns is None:
         return seen
-    insight = Insight(context)
+    insight, grades = Insight(context), Grades(context)
     return msgspec.structs.replace(
         seen,
         worst_error=next(iter(insight.error_issues(days=days, states=_NEWS, limit=1)), None),
-        open_sessions=_open_sessions(Grades(context), days),
-        looks=tuple(_looks(Grades(context), days)),
+        open_sessions=_open_sessions(grades, days),
+        looks=tuple(_looks(grades, days)),
     )
 
 

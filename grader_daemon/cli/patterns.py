@@ -51,6 +51,11 @@ _TITLES = {
 }
 
 _Row = TypeVar("_Row")
+_VERDICTS: Final[tuple[tuple[str, Callable[[Group], int]], ...]] = (
+    ("done", lambda group: group.done),
+    ("not done", lambda group: group.not_done),
+    ("unsure", lambda group: group.unsure),
+)
 
 
 @click.command("patterns")
@@ -132,9 +137,7 @@ def _work_table(dimension: Dimension, groups: tuple[Group, ...], most: int | Non
         (_TITLES[dimension], lambda group: group.name if dimension not in _OF_RECORD else group.name.replace("_", " ")),
         ("sessions", lambda group: group.sessions),
         ("before", lambda group: group.sessions_before),
-        ("done", lambda group: group.done),
-        ("not done", lambda group: group.not_done),
-        ("unsure", lambda group: group.unsure),
+        *_VERDICTS,
         ("score", lambda group: estimate_words(group.score.now, SCORE)),
         ("change", lambda group: change_words(group.score, SCORE)),
         ("failures per call", lambda group: estimate_words(group.failure_rate.now, FAILURES)),
@@ -178,14 +181,12 @@ def _failure_table(dimension: Dimension, groups: tuple[Group, ...], most: int | 
     _table(
         groups,
         most,
-        (_TITLES[dimension], lambda group: group.name if dimension not in _OF_RECORD else group.name.replace("_", " ")),
+        (_TITLES[dimension], lambda group: group.name),
         ("sessions", lambda group: group.sessions),
         ("calls", lambda group: group.calls),
         ("failures", lambda group: group.failures),
         ("before", lambda group: group.failures_before),
         ("failures per call", lambda group: estimate_words(group.failure_rate.now, FAILURES)),
         ("change", lambda group: change_words(group.failure_rate, FAILURES)),
-        ("done", lambda group: group.done),
-        ("not done", lambda group: group.not_done),
-        ("unsure", lambda group: group.unsure),
+        *_VERDICTS,
     )
