@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Final
 
 from msgspec.structs import replace
@@ -166,7 +167,8 @@ class OutcomesJob:
         return tree
 
     def _may_read(self, path: str) -> bool:
-        return not self._roots or is_below(os.path.realpath(path), self._roots)
+        real = Path(os.path.realpath(path))
+        return not self._roots or any(map(real.is_relative_to, self._roots))
 
 
 class WorkReader:
@@ -196,11 +198,6 @@ class WorkReader:
 def _own_check(grade: Grade) -> OwnCheck | None:
     noted = noted_check(grade.session_file, grade.session_id) if grade.format == _LEDGER_OF else None
     return None if noted is None else OwnCheck(**noted._asdict())
-
-
-def is_below(path: str, roots: Collection[str]) -> bool:
-    """Return whether a path is one of some folders, or below one."""
-    return any(path == root or path.startswith(os.path.join(root, "")) for root in roots)
 
 
 def outcome_jobs(settings: Settings, store: SqliteStore, *, is_settled: Callable[[], bool]) -> list[OutcomesJob]:

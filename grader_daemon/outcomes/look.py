@@ -11,7 +11,6 @@ from typing import Final, NamedTuple, Self
 
 from msgspec.structs import replace
 
-from grader_daemon.errors import ReadError
 from grader_daemon.outcomes.budget import Budget
 from grader_daemon.outcomes.commits import Commit, History, Walk
 from grader_daemon.outcomes.fate import SeenHistory, ancestors, moment, reverts_of
@@ -163,7 +162,7 @@ class RepositoryLook:
 
     def _change(self, commit: Commit, files: Sequence[tuple[WrittenFile, str]]) -> Change:
         """Return how many lines of a session a commit brought and took away."""
-        parent = self._history.commit(commit.parents[0]) if commit.parents else None
+        parent = self._parent(commit)
         brought = taken = 0
         for file, path in files:
             new, old = self._blob(commit, path), self._blob(parent, path)
@@ -192,7 +191,7 @@ class RepositoryLook:
 
     def _is_inverse(self, later: Commit, commit: Commit, paths: Collection[str]) -> bool:
         first = min(paths)
-        if self._blob(later, first) == self._blob(self._history.commit(later.parents[0]), first):
+        if self._blob(later, first) == self._blob(self._parent(later), first):
             return False  # which is known without a comparison of all files
         if self._changed(later) != paths:
             return False
@@ -200,7 +199,7 @@ class RepositoryLook:
 
     def _step(self, commit: Commit, path: str) -> tuple[frozenset[int], frozenset[int]]:
         """Return the lines that a commit took from a file, and those that it brought."""
-        parent = self._history.commit(commit.parents[0]) if commit.parents else None
+        parent = self._parent(commit)
         new, old = self._lines_of(self._blob(commit, path)), self._lines_of(self._blob(parent, path))
         return old - new, new - old
 
@@ -208,7 +207,7 @@ class RepositoryLook:
         """Return the files that a commit changes; None where they are many, or it is a merge."""
         if commit.is_merge:
             return None
-        parent = self._history.commit(commit.parents[0]) if commit.parents else None
+        parent = self._parent(commit)
         tree = None if parent is None else parent.tree
         if commit.name not in self._changed_paths:
             found = self._history.changed_paths(tree, commit.tree, most=_MOST_INVERSE_PATHS)
@@ -222,7 +221,7 @@ class RepositoryLook:
         for _ in range(_MOST_STEPS):
             if commit is None or commit.committed < since:
                 return commit
-            commit = self._history.commit(commit.parents[0]) if commit.parents else None
+            commit = self._parent(commit)
         return None
 
     # -- what stands in files --------------------------------------------------------------------------------------
@@ -254,7 +253,7 @@ class RepositoryLook:
 
     def _moved_by(self, commit: Commit, path: str, file: WrittenFile) -> str | None:
         """Return where a commit moved a file; None where it did not."""
-        parent = None if commit.is_merge or not commit.parents else self._history.commit(commit.parents[0])
+        parent = None if commit.is_merge else self._parent(commit)
         if parent is None or self._blob(commit, path) is not None or self._blob(parent, path) is None:
             return None
         new = [each for each in self._changed(commit) or () if self._blob(parent, each) is None]
@@ -290,6 +289,10 @@ class RepositoryLook:
             found = self._lines[blob] = digests(self._history.text(blob))
             self._kept_lines += len(found)
         return found
+
+    def _parent(self, commit: Commit) -> Commit | None:
+        """Return the first parent of a commit; None without, or where it cannot be read any more."""
+        return self._history.commit(commit.parents[0]) if commit.parents else None
 
     def _blob(self, commit: Commit | None, path: str) -> str | None:
         return None if commit is None else self._history.blob_at(commit.tree, path)
@@ -342,6 +345,3 @@ def _rewritten(
         return None
     by = min(found, key=lambda commit: (commit.committed, commit.name))
     return Rewritten(commit=by.name, at=moment(by.committed), lines=changes[by.name].taken)
-
-
-__all__ = ["Change", "ReadError", "RepositoryLook", "file_content", "path_in"]

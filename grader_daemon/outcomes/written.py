@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from grader_daemon.analysis.claims import Note
-from grader_daemon.analysis.tool_calls import CallView, Purpose
+from grader_daemon.analysis.tool_calls import CHANGING, CallView
 from grader_daemon.domain.analysis import CallStatus
 from grader_daemon.domain.session import Session
 from grader_daemon.domain.text import storable
@@ -63,7 +63,7 @@ def work_of(session: Session, notes: list[Note], *, ended: datetime, redactor: R
     for index, call, status in notes:
         if status is not CallStatus.SUCCESS:
             continue
-        if call.effect in (Purpose.WRITE, Purpose.CHANGE) or call.writes_in_shell or _PATCH in call.text:
+        if call.effect in CHANGING or call.writes_in_shell or _PATCH in call.text:
             for change in _changes(call):
                 _apply(files, change, session.project)
         if _COMMITTING.search((call.shell or "")[:_LONGEST_COMMAND]):

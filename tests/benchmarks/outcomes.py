@@ -111,11 +111,16 @@ def amended(made: Made) -> Expected:
     return Expected(replaced=True)
 
 
+def _branch_off(made: Made) -> None:
+    """Put the work on a branch of its own, beside which others went on."""
+    made.repository.git("branch", "work", at=_LATER)
+    made.repository.git("reset", "--hard", f"HEAD~{len(made.commits)}", at=_LATER)
+    others(made, 2)
+
+
 def rebased(made: Made) -> Expected:
     git = made.repository.git
-    git("branch", "work", at=_LATER)
-    git("reset", "--hard", f"HEAD~{len(made.commits)}", at=_LATER)
-    others(made, 2)
+    _branch_off(made)
     git("rebase", "--quiet", "main", "work", at=_LATER)
     git("checkout", "--quiet", "main", at=_LATER)
     git("merge", "--quiet", "--ff-only", "work", at=_LATER)
@@ -125,9 +130,7 @@ def rebased(made: Made) -> Expected:
 
 def _squashed(made: Made) -> str:
     git = made.repository.git
-    git("branch", "work", at=_LATER)
-    git("reset", "--hard", f"HEAD~{len(made.commits)}", at=_LATER)
-    others(made, 2)
+    _branch_off(made)
     git("merge", "--quiet", "--squash", "work", at=_LATER)
     git("commit", "-m", "Count words (#1)", at=_LATER)
     git("branch", "-D", "work", at=_LATER)
@@ -146,9 +149,7 @@ def squashed_and_reverted(made: Made) -> Expected:
 
 def merge_reverted(made: Made) -> Expected:
     git = made.repository.git
-    git("branch", "work", at=_LATER)
-    git("reset", "--hard", f"HEAD~{len(made.commits)}", at=_LATER)
-    others(made, 2)
+    _branch_off(made)
     git("merge", "--quiet", "--no-ff", "work", at=_LATER)
     others(made, 1, at=timedelta(hours=3))
     made.repository.revert("HEAD~1", at=_LATER + HOUR, more=("-m", "1"))
