@@ -11,7 +11,7 @@ from datetime import date
 from typing import Final
 
 from grader_daemon.domain.calendar import Span
-from grader_daemon.domain.estimate import Estimate, Figure, figure
+from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.feedback import FEWEST_DRAWN, Label
 from grader_daemon.domain.rollup import Sums
 from grader_daemon.domain.verdict import prediction
@@ -44,21 +44,6 @@ def estimate_completion(
     if guess is not None:
         return corrected_rate(drawn, _sessions(sums, labels, span), guess=Level(guess, GUESS_WORTH))
     return Estimate(sample=len(drawn.all))
-
-
-def completion_change(now: tuple[Sums, Span], before: tuple[Sums, Span], labels: Sequence[Label]) -> Figure:
-    """Estimate the completion rate of two spans and its change, each by the labels of its own sessions alone.
-
-    Labels of the span before would draw the rate now towards that before, and hide a change.
-    """
-    return figure(_by_own(*now, labels), _by_own(*before, labels))
-
-
-def _by_own(sums: Sums, span: Span, labels: Sequence[Label]) -> Estimate:
-    drawn = Labels(_drawn(labels, span, None).own)
-    if len(drawn.own) < FEWEST_DRAWN:
-        return Estimate(sample=len(drawn.own))
-    return corrected_rate(drawn, _sessions(sums, labels, span))
 
 
 def _sessions(sums: Sums, labels: Sequence[Label], span: Span) -> Sessions:

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.estimate import Estimate
-from grader_daemon.domain.feedback import FEWEST_DRAWN, Label
+from grader_daemon.domain.feedback import FEWEST_DRAWN
 from grader_daemon.domain.rollup import MILLIONTHS, Sums
-from grader_daemon.patterns.completion_estimate import WINDOW_DAYS, completion_change, estimate_completion
+from grader_daemon.patterns.completion_estimate import WINDOW_DAYS, estimate_completion
 from tests.feedback_examples import reviewed
 
 WEEK = Span(date(2026, 11, 16), date(2026, 11, 22))
@@ -119,19 +119,6 @@ def test_a_guess_stands_in_until_there_are_enough_labels() -> None:
     assert rates[2] == estimate_completion(sums(400, 300), told, WEEK).value
     assert rates[1] is not None
     assert 0.0 < rates[1] < 0.5
-
-
-def test_a_change_is_of_the_labels_of_either_side() -> None:
-    before = [reviewed(ended_on="2026-11-10")] * 19 + [reviewed(completed=False, ended_on="2026-11-10")]
-    now: list[Label] = [reviewed(completed=number % 2 == 0) for number in range(20)]
-    sides = (sums(400, 300), WEEK), (sums(400, 300), Span(date(2026, 11, 9), date(2026, 11, 15)))
-
-    found, few = completion_change(*sides, before + now), completion_change(*sides, before + now[:19])
-
-    assert found.change.value == pytest.approx(-0.45, abs=0.05)
-    assert found.change.high is not None
-    assert found.change.high < 0
-    assert few.change == Estimate(sample=19)
 
 
 def width(found: Estimate) -> float:
