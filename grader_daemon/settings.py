@@ -223,6 +223,12 @@ class Settings(GradingSettings):
     )
     outcomes_days: int = Field(30, ge=1, le=365, description="A session's work is followed for so many days.")
     outcomes_seconds: Seconds = Field(2.0, gt=0, le=10, description="Most processor time of one look at a repository.")
+    hook_milliseconds: int = Field(
+        80,
+        ge=10,
+        le=60_000,
+        description="An agent with a hook waits at most so long for an answer when it wants to stop: docs/hooks.md.",
+    )
     skill_roots: Paths = Field((), description="Folders with skills, beside those of the agents: docs/skills.md.")
     route_file: File | None = Field(
         None, examples=["~/.timmy/uniwizard/route.json"], description="Which model to prefer: docs/routing.md."

@@ -17,17 +17,19 @@ class Wing(NamedTuple):
     `commands` are given with their lines of help. Each of `jobs` is called with the settings, the store and
     `is_settled` (true while nothing waits to be graded), and returns the periodic jobs of the daemon, none where the
     settings ask for none; each of `own_jobs`, for jobs that may wait for others, is called with the settings, and
-    yields a name, a store of their own and these jobs. `units` are services beside the daemon, each a value by the
-    name in `service.UNITS`. `checks` are those of `doctor`, by their names, and come behind those of the core, unless
-    it gives them a place. Jobs and checks come in the order of the wings. `lines` are called
-    with the store and a grade, and yield what is told of a session beside its grade, each with what it is about.
-    `parts` are what the core asks for by name, as `api.parts` has them.
+    yields a name, a store of their own and these jobs; each of `listeners` is called with the settings, and yields
+    threads that answer other programs, as `daemon.listening` has them. `units` are services beside the daemon, each a
+    value by the name in `service.UNITS`. `checks` are those of `doctor`, by their names, and come behind those of the
+    core, unless it gives them a place. Jobs and checks come in the order of the wings. `lines` are called with the
+    store and a grade, and yield what is told of a session beside its grade, each with what it is about. `parts` are
+    what the core asks for by name, as `api.parts` has them.
     """
 
     name: str
     commands: Mapping[str, tuple[str, str]] = {}
     jobs: tuple[str, ...] = ()
     own_jobs: tuple[str, ...] = ()
+    listeners: tuple[str, ...] = ()
     units: Mapping[str, str] = {}
     checks: Mapping[str, str] = {}
     lines: tuple[str, ...] = ()
@@ -80,6 +82,12 @@ WINGS: Final = (
         jobs=("job:outcome_jobs",),
         checks={"outcomes": "doctor:outcomes"},
         lines=("words:lines_of",),
+    ),
+    Wing(
+        "hook",
+        commands={"hook": ("commands:command", "Ask the record before an agent stops: is what it says true?")},
+        listeners=("listener:listeners",),
+        checks={"hooks": "doctor:hooks"},
     ),
     Wing(
         "scorers",

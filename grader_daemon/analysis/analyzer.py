@@ -29,6 +29,7 @@ from grader_daemon.analysis.user_messages import (
 from grader_daemon.analysis.walk import MessageWalk
 from grader_daemon.analysis.work_done import work_done
 from grader_daemon.domain.analysis import Analysis, Failure, SessionState
+from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.early import EARLY_CALLS
 from grader_daemon.domain.limits import LONGEST_NAME
 from grader_daemon.domain.people import MOST_SIGNALS, PersonSignal, SignalKind
@@ -83,7 +84,7 @@ class Analyzer:
         """Count and name what happened. `idle`: nothing was written to the file for `idle_minutes`."""
         rules = self._rules
         session = _without_sentinel(session, rules.people)
-        walk = MessageWalk(session, rules, redactor=self._redactor, outcomes=self._outcomes).to_the_end()
+        walk = self._walk(session)
         users = walk.users.messages
         end = read_state(session.messages, rules.tail, last_status=walk.last_status, idle=idle, ending=session.ending)
         final_index = _final_index(session.messages)
@@ -139,6 +140,15 @@ class Analyzer:
             admitted=finished.admitted,
             done=work_done(session, walk.notes, shown=shown, answer=final_answer, redactor=self._redactor),
         )
+
+    def claims(self, session: Session) -> tuple[Claim, ...]:
+        """Return the claims of the last answer, held against the record; it costs a part of `analyze`."""
+        session = _without_sentinel(session, self._rules.people)
+        final_index = _final_index(session.messages)
+        return verify_claims(session, self._walk(session).notes, final_index=final_index, redactor=self._redactor)
+
+    def _walk(self, session: Session) -> MessageWalk:
+        return MessageWalk(session, self._rules, redactor=self._redactor, outcomes=self._outcomes).to_the_end()
 
     def _finished(
         self, session: Session, walk: MessageWalk, end: SessionEnd, window: SessionWindow, *, answer: str

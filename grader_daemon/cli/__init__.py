@@ -66,7 +66,7 @@ _BEHIND: Final = {
     "patterns": ("route", "outcomes", "changes", "skills"),
     "report": ("metrics",),
     "calibration": ("push", "fleet"),
-    "sources": ("dashboard", "mcp"),
+    "sources": ("dashboard", "mcp", "hook"),
 }
 """Behind which command of the core those of wings are listed; others stand at the end."""
 

@@ -20,6 +20,7 @@ from grader_daemon.bootstrap import periodic
 from grader_daemon.daemon.backlog import Backlog
 from grader_daemon.daemon.health import Health
 from grader_daemon.daemon.intake import TOO_MANY, Intake
+from grader_daemon.daemon.listening import Listeners
 from grader_daemon.daemon.model_reload import ModelReload
 from grader_daemon.daemon.notify import Notifier
 from grader_daemon.daemon.queue import WorkQueue
@@ -77,7 +78,6 @@ class Service:
         self._noticed = threading.Condition()
         self._intake = self._make_intake()
         self._backlog = self._make_backlog()
-        self._worker_pulse = self._health.add_pulse("worker")
         self._worker = self._make_worker(ingest)
         self._schedulers = [
             self._make_scheduler(*parts)
@@ -85,6 +85,7 @@ class Service:
                 settings, is_settled=self._is_settled, on_adopted=self._worker.take_up_policy, on_news=self._wake_jobs
             )
         ]
+        self._listeners = Listeners(settings, self._health)
         self._watchers = Watchers(
             self._sources.watches,
             expected=[str(root) for root in settings.named_roots],
@@ -151,6 +152,7 @@ class Service:
                 else:
                     for scheduler in self._schedulers:
                         scheduler.start()
+                    self._listeners.start()
                     self._loop(once=False)
         finally:
             self._shut_down()
@@ -210,7 +212,7 @@ class Service:
             ingest=ingest,
             batch_sessions=self._settings.batch_sessions,
             batch_seconds=self._settings.batch_milliseconds / 1000,
-            pulse=self._worker_pulse,
+            pulse=self._health.add_pulse("worker"),
             model_reload=ModelReload(
                 store=self._store,
                 ingest=ingest,
@@ -388,8 +390,8 @@ class Service:
         for scheduler in self._schedulers:
             scheduler.request_stop()
         finished = self._worker.stop(max(0.1, _STOP_SECONDS - (monotonic() - began)))
-        for scheduler in self._schedulers:
-            scheduler.stop(max(0.1, _STOP_SECONDS - (monotonic() - began)))
+        for stop in (*(scheduler.stop for scheduler in self._schedulers), self._listeners.stop):
+            stop(max(0.1, _STOP_SECONDS - (monotonic() - began)))
         self._marks.close()
         if finished:
             self._store.close()

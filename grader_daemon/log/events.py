@@ -91,6 +91,32 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
         "fleet.watching": Event(
             "info", "", "this `fleet watch` raises the alerts of the fleet from now on", "watching the fleet".format_map
         ),
+        "hook.crashed": Event(
+            "error",
+            "",
+            "an agent that wanted to stop could not be answered by a bug of ours; its traceback follows",
+            f"an agent that wanted to stop was not answered: {OUR_BUG}".format_map,
+        ),
+        "hook.found": Event(
+            "notice",
+            "session_id agent mode is_told claim",
+            "when an agent wanted to stop, the record spoke against what it said; told, unless the mode, a trial or the"
+            " time forbade it",
+            "{session_id}: {claim}; told: {is_told}".format_map,
+        ),
+        "hook.silent": Event(
+            "error",
+            "path error",
+            "nobody can be answered: the socket cannot be made",
+            "agents with a hook are not answered: {path}: {error}".format_map,
+        ),
+        "hook.unanswered": Event(
+            "warning",
+            "error",
+            "an agent that wanted to stop, or another program, sent something else than known, or its session could"
+            " not be read",
+            "an agent that wanted to stop was not answered: {error}".format_map,
+        ),
         "intake.behind": Event(
             "warning",
             "waiting oldest_seconds",

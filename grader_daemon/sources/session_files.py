@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import msgspec
 import xxhash
 
 from grader_daemon.domain.limits import Limits
@@ -108,6 +109,24 @@ class SessionFiles(ABC):
             return Read(digest, Skipped(SkipReason.NOT_A_SESSION))  # not yet: its first line is still to come
         session, inside, unknown = self.parse(content, unit)
         return Read(digest, as_shown(session), inside, unknown)
+
+    def read_end(self, unit: Unit, *, most_bytes: int) -> Session | Skipped:
+        """Read the first line and about the last `most_bytes` of a file that only grows: who asks cannot wait.
+
+        A session that is not read whole counts as compacted: nothing may be told from what it does not hold.
+
+        Raises:
+            GraderError: see `Source.read`.
+        """
+        found = self.look(unit)
+        content = read_file(found, look_at(unit.locator), limits=self.limits, roots=self.roots, grows=True)
+        is_whole = len(content) <= most_bytes
+        if not is_whole:
+            first, _, _ = content.partition(b"\n")
+            content = first + content[content.find(b"\n", len(content) - most_bytes) :]
+        session = as_shown(self.parse(content, unit).session)
+        is_cut = isinstance(session, Session) and not is_whole
+        return msgspec.structs.replace(session, compacted=True) if is_cut else session
 
     def _units_of(self, path: str, status: os.stat_result) -> tuple[Found]:
         return (found_file(Unit(self.name, path), status),)

@@ -84,6 +84,13 @@ EXAMPLES = MappingProxyType(
         "sources": ("sources", "sources enable claude-code", "sources disable codex"),
         "dashboard": ("dashboard --open", "dashboard --port 8080"),
         "mcp": ("mcp", "mcp --db-path /srv/grades.db"),
+        "hook": (
+            "hook install claude-code",
+            "hook install codex --mode block",
+            "hook status",
+            "hook trial start",
+            "hook uninstall claude-code",
+        ),
         "service": ("service install", "service status", "service logs -f -p warning", "service uninstall"),
         "config": (
             "config show",

@@ -50,6 +50,8 @@ TABLES = {
     "quality_checks": "each call of a scorer of quality, and its answer",
     "session_outcomes": "what became of the work of sessions, in git and on disk",
     "calibrations": "what was learned from labels, adopted or not",
+    "hook_findings": "claims that the record spoke against when an agent wanted to stop",
+    "hook_trials": "trials of telling: one session of two is told nothing",
     "level_guesses": "what a person guessed of how many tasks get done",
     "job_runs": "when each periodic job ran, and how it ended",
     "daemon_status": "what the daemon said of itself last",

@@ -41,6 +41,8 @@ KEYS = {
     "graded": "sessions graded",
     "happened": "`unchanged` or `vanished`",
     "help": "where to read more",
+    "claim": "what was said, and what speaks against it",
+    "is_told": "whether the person or the agent was told",
     "is_more": "whether there are more than that",
     "job": "which report or check",
     "kept": "the copy of the database of before",

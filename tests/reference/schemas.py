@@ -51,6 +51,8 @@ from grader_daemon.domain.summary import Summary
 from grader_daemon.domain.verdict import Outcome
 from grader_daemon.fleet.server_admin import FleetHost, FleetMade
 from grader_daemon.fleet.systemd_unit import PusherStatus
+from grader_daemon.hook.agents import Mode
+from grader_daemon.hook.hook_state import HookState
 from grader_daemon.outcomes.commands import SessionOutcome
 from grader_daemon.reports.document import report_schema
 from grader_daemon.service.install import Installation, ServiceStatus
@@ -196,6 +198,10 @@ DOCUMENTS = (
     _document("similar", "`similar`", Similar),
     _document("route", "`route`; the file of the setting `route_file`", Route),
     _document("outcomes", "`outcomes`", sessions=list[SessionOutcome]),
+    _document("hook-status", "`hook status`", HookState),
+    _document("hook-install", "`hook install`", agent=str, mode=Mode, file=str),
+    _document("hook-uninstall", "`hook uninstall`", agent=str, file=str),
+    _document("hook-trial", "`hook trial`", running=bool),
     _document("setup-changes", "`changes`", SetupChanges),
     _document("skills-list", "`skills list`", Skills),
     _document("skills-show", "`skills show`", SkillDetail),

@@ -40,6 +40,10 @@ PRINTED = {
     "patterns": ["patterns", "-d", "30", "--json"],
     "route": ["route", "--json"],
     "outcomes": ["outcomes", "--json"],
+    "hook-status": ["hook", "status", "--json"],
+    "hook-install": ["hook", "install", "codex", "--yes", "--json"],
+    "hook-uninstall": ["hook", "uninstall", "codex", "--yes", "--json"],
+    "hook-trial": ["hook", "trial", "start", "--json"],
     "similar": ["similar", "demo_again", "--json"],
     "setup-changes": ["changes", "--json"],
     "skills-list": ["skills", "--json"],
@@ -121,6 +125,10 @@ def test_document_is_as_its_schema_says(name: str, made: Path, home: Path, run: 
     arguments = PRINTED[name]
     if name == "restore":
         run(home, "backup", "copy.bak")
+    if name.startswith("hook-"):
+        (home / ".codex").mkdir()
+    if name == "hook-uninstall":
+        run(home, "hook", "install", "codex", "--yes")
     if "ISSUE" in arguments:
         issues = json.loads(run(home, "errors", "list", "-d", "30", "--json").stdout)["issues"]
         arguments = [issues[0]["fingerprint"] if each == "ISSUE" else each for each in arguments]

@@ -1,0 +1,167 @@
+"""``hook``: have an agent ask, when it wants to stop, whether the record bears out what it says."""
+
+from __future__ import annotations
+
+import difflib
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+import click
+
+from grader_daemon.api.grader import SelfGrader
+from grader_daemon.cli import output
+from grader_daemon.cli.options import Group, asks, json_option
+from grader_daemon.domain.text import clean
+from grader_daemon.errors import InputError
+from grader_daemon.hook.agents import AGENTS, Agent, Mode
+from grader_daemon.hook.hook_state import HookState, hook_state
+from grader_daemon.hook.installation import Change, Hooks
+from grader_daemon.hook.store import HookTable
+from grader_daemon.hook.trial import Effect
+from grader_daemon.reports.numbers import count
+
+_DAYS: Final = 30
+_MODES: Final = {
+    Mode.TELL: "tells you",
+    Mode.BLOCK: "asks the agent to check, once a stop",
+    Mode.LOG: "writes it into the log",
+}
+
+_agent = click.argument("agent", type=click.Choice(list(AGENTS)))
+_UNASKED: Final = "--json needs --yes: nobody can be asked"
+_yes = click.option("--yes", is_flag=True, help="Write the file without asking.")
+
+
+@click.group("hook", cls=Group)
+def command() -> None:
+    """Ask the record before an agent stops: is what it says true?
+
+    The agent runs a small program when it wants to stop. The daemon compares the last answer with the tool calls of the
+    session; where these speak against a claim, you are told at once, or the agent is asked to check.
+    """
+
+
+@command.command("install")
+@asks
+@_agent
+@click.option(
+    "--mode", type=click.Choice([mode.value for mode in Mode]), help="Tell you, have the agent check, or only log."
+)
+@click.option(
+    "--file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The agent's file of settings, if it is not the usual one.",
+)
+@_yes
+@json_option
+def install(*, grader: SelfGrader, agent: str, mode: str | None, file: Path | None, yes: bool, as_json: bool) -> None:
+    """Have an agent ask: its settings get a hook, after you saw the change; a copy of the file is kept."""
+    if as_json and not yes:
+        raise click.UsageError(_UNASKED)
+    chosen = AGENTS[agent]
+    hooks = Hooks(grader.context.settings)
+    hook, change = hooks.planned(chosen, _mode(chosen, mode), file=file)
+    if not _agreed(change, yes=yes):
+        return
+    hooks.install(hook, change)
+    words = f"{chosen.title} asks from its next session on; the daemon {_MODES[hook.mode]}. {chosen.note}".rstrip()
+    output.result(words, as_json=as_json, agent=agent, mode=hook.mode, file=hook.file)
+
+
+@command.command("uninstall")
+@asks
+@_agent
+@_yes
+@json_option
+def uninstall(*, grader: SelfGrader, agent: str, yes: bool, as_json: bool) -> None:
+    """Have an agent ask no more: exactly what was put into its settings is taken out."""
+    if as_json and not yes:
+        raise click.UsageError(_UNASKED)
+    hooks = Hooks(grader.context.settings)
+    hook, change = hooks.unplanned(AGENTS[agent])
+    if not _agreed(change, yes=yes):
+        return
+    hooks.uninstall(hook, change)
+    output.result(f"{AGENTS[agent].title} asks no more.", as_json=as_json, agent=agent, file=hook.file)
+
+
+@command.command("status")
+@asks
+@json_option
+def status(*, grader: SelfGrader, as_json: bool) -> None:
+    """Show which agents ask, what was found in the last 30 days, and whether telling helps."""
+    context = grader.context
+    store = context.store if context.has_database else None
+    state = hook_state(store, Hooks(context.settings), since=context.now() - timedelta(days=_DAYS))
+    if as_json:
+        output.document(state)
+    else:
+        _print(state)
+
+
+@command.command("trial")
+@asks
+@click.argument("what", type=click.Choice(["start", "stop"]))
+@json_option
+def trial(*, grader: SelfGrader, what: str, as_json: bool) -> None:
+    """Find out whether telling helps: while a trial runs, one session of two is told nothing, by chance."""
+    context = grader.context
+    store = context.writable
+    table = HookTable(store)
+    running = table.running()
+    if (what == "start") == (running is not None):
+        raise InputError("a trial runs already" if running else "no trial runs")
+    with store.transaction():
+        if what == "start":
+            table.begin_trial(context.now())
+        else:
+            table.end_trial(context.now())
+    words = "A trial runs: hook status tells what it shows." if what == "start" else "The trial is over: hook status."
+    output.result(words, as_json=as_json, running=what == "start")
+
+
+def _mode(agent: Agent, given: str | None) -> Mode:
+    mode = agent.modes[0] if given is None else Mode(given)
+    if mode not in agent.modes:
+        raise InputError(f"{agent.title} shows a person nothing of a hook: --mode {' or '.join(agent.modes)}")
+    return mode
+
+
+def _agreed(change: Change, *, yes: bool) -> bool:
+    """Show a change, and ask whether to make it."""
+    if yes:
+        return True
+    before, after = (text.splitlines() if text else [] for text in (change.before, change.after))
+    for line in difflib.unified_diff(before, after, str(change.file), str(change.file), lineterm="", n=2):
+        output.line(clean(line))
+    return click.confirm("Write this?")
+
+
+def _print(state: HookState) -> None:
+    if not state.hooks:
+        output.line(f"No agent asks: grader-daemon hook install {'|'.join(AGENTS)}")
+    for hook in state.hooks:
+        gone = "" if hook.stands else "; its line is gone from there"
+        output.line(f"{AGENTS[hook.agent].title}: the daemon {_MODES[hook.mode]} ({clean(hook.file)}){gone}")
+    if state.found:
+        sessions = count(state.sessions, "session")
+        output.line(
+            f"{count(state.found, 'claim')} against the record in {sessions} of {_DAYS} days, {state.told} told."
+        )
+    elif state.hooks:
+        output.line(f"No claim against the record in {_DAYS} days.")
+    if state.effect is not None:
+        output.paragraph("Trial: ", _effect_words(state.effect, running=state.trial_runs))
+
+
+def _effect_words(effect: Effect, *, running: bool) -> str:
+    sides = f"{count(effect.told, 'session')} told, {effect.untold} not"
+    change = effect.against.change
+    if change.value is None or change.low is None or change.high is None:
+        return f"{sides}: too few to tell{'; it runs' if running else ''}."
+    now, before = effect.against.now.value or 0.0, effect.against.before.value or 0.0
+    return (
+        f"{sides}. Ended with such a claim: {now:.0%} of those told, {before:.0%} of the others;"
+        f" difference {100 * change.value:+.0f} points ({100 * change.low:+.0f} to {100 * change.high:+.0f})."
+    )

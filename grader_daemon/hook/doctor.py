@@ -1,0 +1,42 @@
+"""The check of hooks: does what stands in the settings of agents still lead to a daemon?"""
+
+from __future__ import annotations
+
+import socket
+from contextlib import suppress
+
+from grader_daemon.api.doctor.context import DoctorContext
+from grader_daemon.api.doctor.words import some
+from grader_daemon.domain.check import Finding, ok, warning
+from grader_daemon.hook.agents import AGENTS
+from grader_daemon.hook.installation import Hook, Hooks, socket_of
+from grader_daemon.reports.numbers import count
+
+_SECONDS = 1.0
+
+
+def hooks(context: DoctorContext) -> Finding:
+    """Check that hooks stand where they were put, lead to a program that is there, and that the daemon answers."""
+    installed = Hooks(context.settings)
+    all_hooks = installed.installed()
+    if not all_hooks:
+        return ok("no agent asks before it stops")
+    astray = [each for each in all_hooks if not installed.stands(each) or not installed.leads(each)]
+    if astray:
+        names = some([AGENTS[each.agent].title for each in astray])
+        return warning(f"the hook of {names} leads nowhere", f"{_again(astray[0])}")
+    if not _answers(context):
+        return warning("no daemon answers agents that ask", "grader-daemon status")
+    return ok(f"{count(len(all_hooks), 'agent')} asks before it stops")
+
+
+def _again(hook: Hook) -> str:
+    return f"grader-daemon hook uninstall {hook.agent}, then: grader-daemon hook install {hook.agent}"
+
+
+def _answers(context: DoctorContext) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as daemon, suppress(OSError):
+        daemon.settimeout(_SECONDS)
+        daemon.connect(str(socket_of(context.settings.db_path)))
+        return True
+    return False

@@ -1,0 +1,190 @@
+"""The thread of the daemon that agents ask when they want to stop: a Unix socket beside the database.
+
+Only programs of the same user are answered. What is read of them is bounded, in bytes and in time.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+import structlog
+
+from grader_daemon.bootstrap import make_sources, open_store, utc_now
+from grader_daemon.errors import GraderError
+from grader_daemon.hook.installation import Hooks, socket_of
+from grader_daemon.integrations.files import OWNER_ONLY
+from grader_daemon.rules import load_rules
+from grader_daemon.settings import Settings
+
+if TYPE_CHECKING:
+    from grader_daemon.hook.answering import Answering
+
+_MOST_BYTES: Final = 2_097_152
+_REQUEST_SECONDS: Final = 0.5
+_LOOKS_EVERY_SECONDS: Final = 1.0
+_WAITING: Final = 16
+_PEER: Final = struct.Struct("3i")
+_LONGEST_PATH: Final = 100
+"""Bytes of a path that every system takes for a socket; a longer one is opened by way of its folder."""
+
+
+class HookListener:
+    """Listens from `start` to `stop`. What it needs to answer is made when an agent first asks, or has a hook."""
+
+    name = "hook"
+
+    def __init__(self, settings: Settings, make: Callable[[], Answering]) -> None:
+        """`make` is called in the thread that listens."""
+        self._place = socket_of(settings.db_path)
+        self._has_hooks = _has_hooks(settings)
+        self._make = make
+        self._answering: Answering | None = None
+        self._stopping = threading.Event()
+        self._log = structlog.get_logger()
+        self._beat: Callable[[float], None] = lambda _: None
+        self._thread = threading.Thread(target=self._run, name=self.name, daemon=True)
+
+    def start(self, beat: Callable[[float], None]) -> None:
+        """Begin to listen; `beat` is called with the longest time in seconds until it is called again."""
+        self._beat = beat
+        self._thread.start()
+
+    def stop(self, within_seconds: float) -> None:
+        """Listen no more; what is being answered may take so long."""
+        self._stopping.set()
+        if self._thread.ident is not None:
+            self._thread.join(within_seconds)
+
+    def _run(self) -> None:
+        try:
+            with _listening(self._place) as listening:
+                if self._has_hooks:
+                    self._prepared()
+                while not self._stopping.is_set():
+                    self._beat(_LOOKS_EVERY_SECONDS)
+                    with suppress(TimeoutError):
+                        self._serve(listening.accept()[0])
+        except (OSError, GraderError) as error:
+            self._log.error("hook.silent", path=str(self._place), error=str(error))
+        finally:
+            if self._answering is not None:
+                self._answering.close()
+
+    def _serve(self, agent: socket.socket) -> None:
+        with agent:
+            try:
+                agent.settimeout(_REQUEST_SECONDS)
+                if not _is_of_this_user(agent):
+                    return
+                answering = self._prepared()
+                answer = answering.answer(_read(agent))
+                agent.sendall(answer.text)
+                agent.shutdown(socket.SHUT_WR)
+                answering.keep(answer, is_told=bool(answer.text) and _is_taken(agent))
+            except (OSError, GraderError) as error:
+                self._log.warning("hook.unanswered", error=str(error))
+            except Exception:  # noqa: BLE001  a bug of ours, told with its traceback: the next is answered
+                self._log.exception("hook.crashed")
+
+    def _prepared(self) -> Answering:
+        if self._answering is None:
+            self._answering = self._make()
+        return self._answering
+
+
+def listeners(settings: Settings) -> Iterator[HookListener]:
+    """Yield what listens to agents that want to stop."""
+
+    def make() -> Answering:
+        from grader_daemon.hook.answering import Answering  # nobody without a hook needs it
+        from grader_daemon.hook.stop_claims import StopReader
+
+        reader = StopReader(make_sources(settings), load_rules(settings.rules_file))
+        return Answering(reader, open_store(settings), utc_now)
+
+    yield HookListener(settings, make)
+
+
+def _has_hooks(settings: Settings) -> bool:
+    with suppress(GraderError):
+        return bool(Hooks(settings).installed())
+    return True  # a note that cannot be read is one of a hook
+
+
+def _listening(place: Path) -> socket.socket:
+    """Listen at a path, in the place of a socket that a daemon left there that was killed.
+
+    Raises:
+        OSError: nobody can listen there.
+    """
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        place.unlink(missing_ok=True)
+        with _short(place) as short:
+            listening.bind(short)
+        place.chmod(OWNER_ONLY)
+        listening.listen(_WAITING)
+        listening.settimeout(_LOOKS_EVERY_SECONDS)
+    except OSError:
+        listening.close()
+        raise
+    return listening
+
+
+@contextmanager
+def _short(place: Path) -> Iterator[str]:
+    """Yield a path to a socket that is short enough for one."""
+    if len(os.fsencode(place)) <= _LONGEST_PATH:
+        yield str(place)
+        return
+    folder = os.open(place.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield f"/proc/self/fd/{folder}/{place.name}"
+    finally:
+        os.close(folder)
+
+
+def _is_of_this_user(agent: socket.socket) -> bool:
+    """Return whether a program of this user asks. Where the system does not say, the mode of the socket has said it."""
+    option = getattr(socket, "SO_PEERCRED", None)
+    if option is None:
+        return True
+    _, user, _ = _PEER.unpack(agent.getsockopt(socket.SOL_SOCKET, option, _PEER.size))
+    return bool(user == os.getuid())
+
+
+def _read(agent: socket.socket) -> bytes:
+    """Read a request: a line that ends with the length of what follows it.
+
+    Raises:
+        OSError: it is none, or takes too long.
+    """
+    until, read = monotonic() + _REQUEST_SECONDS, b""
+    while not _is_whole(read):
+        part = agent.recv(65_536)
+        if not part or len(read) > _MOST_BYTES or monotonic() > until:
+            raise OSError("a request ends early, is too long, or takes too long")
+        read += part
+    return read
+
+
+def _is_whole(read: bytes) -> bool:
+    head, line_end, payload = read.partition(b"\n")
+    size = head.rpartition(b" ")[2]
+    return bool(line_end) and (not size.isdigit() or len(payload) >= int(size))
+
+
+def _is_taken(agent: socket.socket) -> bool:
+    """Return whether the answer came in time: who printed it sends a byte, who was gone by then sends none."""
+    try:
+        return bool(agent.recv(1))
+    except OSError:
+        return False

@@ -1,0 +1,143 @@
+"""A hook in the settings of an agent, on disk."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from grader_daemon.errors import InputError, OutputError
+from grader_daemon.hook.agents import AGENTS, Mode
+from grader_daemon.hook.installation import Change, Hooks
+from tests.unit.hook.conftest import Home
+
+CLAUDE = AGENTS["claude-code"]
+BEFORE = '{\n    "model": "opus",\n    "permissions": {"allow": []}\n}'
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The settings of Claude Code."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / ".claude"))
+    file = tmp_path / ".claude" / "settings.json"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(BEFORE)
+    file.chmod(0o644)
+    return file
+
+
+def test_uninstalled_the_file_is_what_it_was_to_the_byte(home: Home, file: Path) -> None:
+    hooks = Hooks(home.settings)
+    hooks.install(*hooks.planned(CLAUDE, Mode.TELL))
+    assert json.loads(file.read_text())["model"] == "opus"
+    assert (hooks.installed()[0].mode, file.stat().st_mode & 0o777) == (Mode.TELL, 0o644)
+    assert (home.settings.db_path.parent / "hooks" / "claude-code.before").read_text() == BEFORE
+
+    hooks.uninstall(*hooks.unplanned(CLAUDE))
+    assert (file.read_text(), file.stat().st_mode & 0o777) == (BEFORE, 0o644)
+    assert hooks.installed() == []
+    assert list((home.settings.db_path.parent / "hooks").iterdir()) == []
+
+
+def test_where_there_was_no_file_none_is_left(home: Home, file: Path) -> None:
+    file.unlink()
+    hooks = Hooks(home.settings)
+    hooks.install(*hooks.planned(CLAUDE, Mode.TELL))
+    hooks.uninstall(*hooks.unplanned(CLAUDE))
+    assert not file.exists()
+
+
+def test_what_was_changed_meanwhile_stays(home: Home, file: Path) -> None:
+    hooks = Hooks(home.settings)
+    hooks.install(*hooks.planned(CLAUDE, Mode.BLOCK))
+    changed = json.loads(file.read_text()) | {"model": "sonnet"}
+    file.write_text(json.dumps(changed))
+    hooks.uninstall(*hooks.unplanned(CLAUDE))
+    assert json.loads(file.read_text()) == json.loads(BEFORE) | {"model": "sonnet"}
+
+
+def test_a_file_that_is_gone_is_not_made_anew(home: Home, file: Path) -> None:
+    hooks = Hooks(home.settings)
+    hooks.install(*hooks.planned(CLAUDE, Mode.BLOCK))
+    file.unlink()
+    assert not hooks.stands(hooks.installed()[0])
+    hooks.uninstall(*hooks.unplanned(CLAUDE))
+    assert not file.exists()
+
+
+def test_a_link_stays_one(home: Home, file: Path, tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles.json"
+    file.rename(real)
+    file.symlink_to(real)
+    hooks = Hooks(home.settings)
+    hooks.install(*hooks.planned(CLAUDE, Mode.TELL))
+    assert file.is_symlink()
+    assert "Stop" in real.read_text()
+
+
+def test_nothing_is_written_over_a_change_that_nobody_was_shown(home: Home, file: Path) -> None:
+    hooks = Hooks(home.settings)
+    planned = hooks.planned(CLAUDE, Mode.TELL)
+    file.write_text("{}")
+    with pytest.raises(InputError, match="changed meanwhile"):
+        hooks.install(*planned)
+
+
+def test_a_hook_is_installed_once(home: Home, file: Path) -> None:  # noqa: ARG001  that it is there
+    hooks = Hooks(home.settings)
+    hooks.install(*hooks.planned(CLAUDE, Mode.TELL))
+    with pytest.raises(InputError, match="Claude Code has the hook, with --mode tell: hook uninstall claude-code"):
+        hooks.planned(CLAUDE, Mode.BLOCK)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(b"{", "settings.json: it is no JSON"), (b"\xff", "no UTF-8"), (b" " * 5_000_000, "larger than")],
+)
+def test_a_file_that_is_no_settings_is_named(home: Home, file: Path, content: bytes, said: str) -> None:
+    file.write_bytes(content)
+    with pytest.raises(InputError, match=said):
+        Hooks(home.settings).planned(CLAUDE, Mode.TELL)
+
+
+def test_an_agent_that_was_never_here_is_told(home: Home, file: Path) -> None:
+    with pytest.raises(InputError, match="no such folder; name the agent's file of settings with --file"):
+        Hooks(home.settings).planned(CLAUDE, Mode.TELL, file=file.parent / "nowhere" / "settings.json")
+    with pytest.raises(InputError, match="Codex has no hook of this database"):
+        Hooks(home.settings).unplanned(AGENTS["codex"])
+
+
+def test_a_note_that_cannot_be_read_is_named(home: Home) -> None:
+    folder = home.settings.db_path.parent / "hooks"
+    folder.mkdir()
+    (folder / "codex.json").write_text("{")
+    with pytest.raises(InputError, match=r"codex\.json: it is no note of a hook"):
+        Hooks(home.settings).installed()
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="the superuser may write anywhere")
+def test_a_file_that_may_not_be_written_is_named(home: Home, file: Path) -> None:
+    hooks = Hooks(home.settings)
+    planned = hooks.planned(CLAUDE, Mode.TELL)
+    file.parent.chmod(0o500)
+    with pytest.raises(OutputError, match=r"settings\.json: cannot be written"):
+        hooks.install(*planned)
+    file.parent.chmod(0o700)
+
+
+def test_a_folder_that_cannot_be_made_is_named(home: Home, file: Path) -> None:
+    (home.settings.db_path.parent / "hooks").write_text("")
+    hooks = Hooks(home.settings)
+    with pytest.raises(OutputError, match="cannot be made"):
+        hooks.install(hooks.planned(CLAUDE, Mode.TELL)[0], Change(file, BEFORE, "{}"))
+
+
+def test_an_agent_runs_what_ends_well_whatever_is_there(home: Home, file: Path) -> None:
+    hooks = Hooks(home.settings)
+    hook, _ = hooks.planned(CLAUDE, Mode.TELL)
+    assert os.system(hook.command.replace("ask.py", "gone.py") + " < /dev/null") == 0
+    assert os.system(f"{hook.command} < /dev/null") == 0
+    assert hooks.leads(hook)
+    assert file.read_text() == BEFORE
