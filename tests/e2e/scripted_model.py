@@ -18,6 +18,19 @@ from tests.waiting import PATIENCE_SECONDS, wait_until
 
 _SERVER = Path(__file__).parents[3] / "shared" / "data" / "sources" / "fake_llm.py"
 
+_SERVE = """
+import json, runpy, sys
+server, port, scenarios = sys.argv[1:]
+sys.argv = [server, port]
+names = runpy.run_path(server)
+names["S"].update(json.loads(scenarios))
+names["ThreadingHTTPServer"].daemon_threads = True
+names["ThreadingHTTPServer"](("127.0.0.1", int(port)), names["H"]).serve_forever()
+"""
+
+Scenarios = Mapping[str, Sequence[Mapping[str, Any]]]
+"""Steps of a scenario by its name: ``{"calls": [["sh", {"cmd": "ls"}]]}`` or ``{"text": "Done."}``."""
+
 
 class Terminal:
     """Where an agent is run, and what the model's server saw of it; no key, and nothing sent to anyone else."""
@@ -42,8 +55,8 @@ class Terminal:
             "FAKE_LOG": str(self.home / "wire.log"),
         }
 
-    def run(self, command: Sequence[str], environment: Mapping[str, str], *, fails: bool = False) -> None:
-        """Have a task done to its end."""
+    def run(self, command: Sequence[str], environment: Mapping[str, str], *, fails: bool = False) -> str:
+        """Have a task done to its end, and return what was printed."""
         done = subprocess.run(
             command,
             env={**self.environment(), **environment},
@@ -54,6 +67,7 @@ class Terminal:
             check=False,
         )
         assert (done.returncode != 0) is fails, done.stderr.decode()
+        return done.stdout.decode()
 
     def served(self, scenario: str) -> list[dict[str, Any]]:
         """Return what the server noted of each answer, without those that are no part of a conversation."""
@@ -62,14 +76,15 @@ class Terminal:
 
 
 @contextmanager
-def scripted_terminal(home: Path) -> Iterator[Terminal]:
-    """Serve the model while a terminal is used."""
+def scripted_terminal(home: Path, scenarios: Scenarios | None = None) -> Iterator[Terminal]:
+    """Serve the model while a terminal is used; `scenarios` are played beside those that the server knows."""
     require(_SERVER.exists(), "the scripted model server of the sample data")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     terminal = Terminal(home, port)
-    server = subprocess.Popen([sys.executable, str(_SERVER), str(port)], env=terminal.environment())
+    command = [sys.executable, "-c", _SERVE, str(_SERVER), str(port), json.dumps(scenarios or {})]
+    server = subprocess.Popen(command, env=terminal.environment())
 
     def answers() -> bool:
         with suppress(OSError), socket.create_connection(("127.0.0.1", port)):

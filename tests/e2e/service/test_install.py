@@ -14,6 +14,8 @@ from grader_daemon.service.unit_file import shipped
 from tests.e2e.service.box import CONFIG, DATABASE, HOME, PROGRAM, SESSIONS, UNIT, UNIT_FILE, Box
 from tests.e2e.service.conftest import Installed
 from tests.e2e.session_files import content, path_of, turns
+from tests.transcripts import SESSION as TRANSCRIPT
+from tests.transcripts import Transcript, call
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.timeout(600)
@@ -219,3 +221,25 @@ def test_the_unit_of_the_repository_can_be_used_by_hand(box: Box) -> None:
         "ActiveState": "active",
         "StatusText": "1 of 1 folders watched, 0 waiting",
     }
+
+
+def test_an_agent_that_asks_is_answered_from_the_sandbox(box: Box) -> None:
+    box.put(CONFIG, b'sources = ["hermes", "claude-code"]\nhook_milliseconds = 20000\n')
+    session = HOME / ".claude/projects/-work" / f"{TRANSCRIPT}.jsonl"
+    box.put(session, _red_tests().content)
+    box.grader("hook install claude-code --yes")
+    box.grader("service install")
+    settings = json.loads(box.read(HOME / ".claude/settings.json"))
+    command = settings["hooks"]["Stop"][0]["hooks"][0]["command"]
+    stop = {"session_id": TRANSCRIPT, "transcript_path": str(session), "last_assistant_message": "All tests pass."}
+    asked = json.dumps(stop).encode()
+    wait_until(lambda: "All tests pass" in box.run(command, content=asked).said, "the answer", within=60)
+    assert box.sh(f"stat --format %a {DATABASE}.hook") == "600\n"
+
+
+def _red_tests() -> Transcript:
+    made = Transcript()
+    made.prompt("Fix the parser")
+    made.answer(call("c1", command="pytest -q"), stop="tool_use")
+    made.result("c1", "Exit code 1\n\n1 failed, 2 passed in 0.10s", error=True)
+    return made
