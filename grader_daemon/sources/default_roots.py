@@ -22,6 +22,8 @@ def default_roots(source: str) -> tuple[str, ...]:
             return (os.path.join(_told("XDG_DATA_HOME", "~/.local/share"), "opencode"),)
         case "gemini-cli":
             return (os.path.join(_told("GEMINI_CLI_HOME", "~"), ".gemini", "tmp"),)
+        case "copilot":
+            return (os.path.join(_told("COPILOT_HOME", "~/.copilot"), "session-state"),)
         case _:
             return ()
 

@@ -5,7 +5,7 @@ import pytest
 from grader_daemon import bootstrap
 from grader_daemon.sources.default_roots import default_roots
 
-_TOLD = ("HERMES_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "GEMINI_CLI_HOME")
+_TOLD = ("HERMES_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "GEMINI_CLI_HOME", "COPILOT_HOME")
 
 
 def test_each_agent_has_folders_in_the_home(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,6 +19,7 @@ def test_each_agent_has_folders_in_the_home(monkeypatch: pytest.MonkeyPatch) -> 
         "codex": ("/home/a/.codex/sessions", "/home/a/.codex/archived_sessions"),
         "opencode": ("/home/a/.local/share/opencode",),
         "gemini-cli": ("/home/a/.gemini/tmp",),
+        "copilot": ("/home/a/.copilot/session-state",),
         "atif": (),
     }
 
@@ -32,3 +33,4 @@ def test_they_follow_the_agents_own_settings(monkeypatch: pytest.MonkeyPatch) ->
     assert default_roots("codex") == ("/srv/CODEX_HOME/sessions", "/srv/CODEX_HOME/archived_sessions")
     assert default_roots("opencode") == ("/srv/XDG_DATA_HOME/opencode",)
     assert default_roots("gemini-cli") == ("/srv/GEMINI_CLI_HOME/.gemini/tmp",)
+    assert default_roots("copilot") == ("/srv/COPILOT_HOME/session-state",)

@@ -20,6 +20,7 @@ from grader_daemon.domain.limits import Limits
 from grader_daemon.sources.atif.trial_files import AtifTrials
 from grader_daemon.sources.claude_code.project_files import ClaudeCode
 from grader_daemon.sources.codex.rollout_files import CodexRollouts
+from grader_daemon.sources.copilot.session_events import CopilotSessions
 from grader_daemon.sources.gemini_cli.chat_files import GeminiChats
 from grader_daemon.sources.hermes.hermes_source import Hermes
 from grader_daemon.sources.opencode.opencode_source import OpenCode
@@ -291,6 +292,34 @@ class GeminiFile(Keeper):
         self.grow(_lines(rows))
 
 
+class CopilotFile(Keeper):
+    """The events of a session."""
+
+    name = "copilot"
+    is_lines = True
+
+    @property
+    def file(self) -> Path:
+        """See `Keeper`."""
+        return self.root / _THREAD / "events.jsonl"
+
+    def source(self) -> Source:
+        """See `Keeper`."""
+        return CopilotSessions([str(self.root)], limits=_LIMITS)
+
+    def write(self, turns: int) -> None:
+        """See `Keeper`."""
+        begin = {"sessionId": _THREAD, "copilotVersion": "1.0.102", "context": {"cwd": "/work"}}
+        rows: list[dict[str, Any]] = [{"type": "session.start", "data": begin, "id": "0", "timestamp": _AT}]
+        for turn in range(turns):
+            answer = {"content": answered(turn), "model": "m", "toolRequests": []}
+            rows += [
+                {"type": "user.message", "data": {"content": asked(turn)}, "id": f"u{turn}", "timestamp": _AT},
+                {"type": "assistant.message", "data": answer, "id": f"a{turn}", "timestamp": _AT},
+            ]
+        self.grow(_lines(rows))
+
+
 class AtifFile(Keeper):
     """A trajectory."""
 
@@ -324,6 +353,7 @@ KEEPERS: tuple[type[Keeper], ...] = (
     CodexFile,
     OpenCodeRows,
     GeminiFile,
+    CopilotFile,
     AtifFile,
 )
 
