@@ -33,8 +33,9 @@ from grader_daemon.domain.session import (
 from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.sources.claude_code import entries
 from grader_daemon.sources.claude_code.entries import ApiUsage, Block, Entry, Line, Note
-from grader_daemon.sources.claude_code.tool_outcomes import INTERRUPTED, is_decided, notification_in, outcome_of
+from grader_daemon.sources.claude_code.tool_outcomes import INTERRUPTED, is_decided, outcome_of
 from grader_daemon.sources.decoding import token_count
+from grader_daemon.sources.task_notifications import notifications_in
 
 _SYNTHETIC = "<synthetic>"
 """The model of answers that no model gave, as of an error of the API."""
@@ -256,10 +257,10 @@ class Turns:
 
     def _notify(self, text: str) -> None:
         """Note what became of a call that went on in the background."""
-        notification = notification_in(text)
-        place = self._results.get(notification.call_id) if notification is not None else None
-        if notification is not None and place is not None:
-            self.reported[place] = notification.outcome
+        for call_id, outcome in notifications_in(text):
+            place = self._results.get(call_id)
+            if place is not None:
+                self.reported[place] = outcome
 
     def _append(self, message: Message | _Answer, time: datetime | None) -> None:
         self._messages.append(message)
