@@ -230,6 +230,12 @@ def _make_copilot(settings: Settings, limits: Limits) -> Source:
     return CopilotSessions(roots_of(settings, "copilot"), limits=limits)
 
 
+def _make_qwen_code(settings: Settings, limits: Limits) -> Source:
+    from grader_daemon.sources.qwen_code.chat_transcripts import QwenChats
+
+    return QwenChats(roots_of(settings, "qwen-code"), limits=limits)
+
+
 SOURCES: Final[Mapping[str, Callable[[Settings, Limits], Source]]] = {
     "hermes": _make_hermes,
     "claude-code": _make_claude_code,
@@ -237,6 +243,7 @@ SOURCES: Final[Mapping[str, Callable[[Settings, Limits], Source]]] = {
     "opencode": _make_opencode,
     "gemini-cli": _make_gemini_cli,
     "copilot": _make_copilot,
+    "qwen-code": _make_qwen_code,
     "atif": _make_atif,
 }
 """What makes a source, by its name. A path belongs to the first that claims it."""

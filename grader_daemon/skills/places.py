@@ -21,6 +21,7 @@ _CONFIGURATION: Final[Mapping[str, tuple[str, ...]]] = {
     "codex": ("config.toml", "AGENTS.md"),
     "opencode": ("opencode.json", "opencode.jsonc", "AGENTS.md"),
     "gemini-cli": ("settings.json", "GEMINI.md"),
+    "qwen-code": ("settings.json", "QWEN.md"),
     "copilot": ("settings.json", "mcp-config.json", "copilot-instructions.md"),
 }
 """Files in the home of each agent that people write and every session reads."""

@@ -24,6 +24,8 @@ def default_roots(source: str) -> tuple[str, ...]:
             return (os.path.join(_told("GEMINI_CLI_HOME", "~"), ".gemini", "tmp"),)
         case "copilot":
             return (os.path.join(_told("COPILOT_HOME", "~/.copilot"), "session-state"),)
+        case "qwen-code":
+            return (os.path.join(os.environ.get("QWEN_RUNTIME_DIR") or _told("QWEN_HOME", "~/.qwen"), "projects"),)
         case _:
             return ()
 

@@ -30,6 +30,7 @@ class CopilotSessions(SessionFiles):
     name = NAME
     title = "Copilot CLI"
     unknown = UNKNOWN
+    writes = True
     append_only = True
 
     def claims(self, path: str) -> bool:

@@ -5,7 +5,8 @@ import pytest
 from grader_daemon import bootstrap
 from grader_daemon.sources.default_roots import default_roots
 
-_TOLD = ("HERMES_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "GEMINI_CLI_HOME", "COPILOT_HOME")
+_OTHERS = ("COPILOT_HOME", "QWEN_RUNTIME_DIR", "QWEN_HOME")
+_TOLD = ("HERMES_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "GEMINI_CLI_HOME", *_OTHERS)
 
 
 def test_each_agent_has_folders_in_the_home(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,6 +21,7 @@ def test_each_agent_has_folders_in_the_home(monkeypatch: pytest.MonkeyPatch) -> 
         "opencode": ("/home/a/.local/share/opencode",),
         "gemini-cli": ("/home/a/.gemini/tmp",),
         "copilot": ("/home/a/.copilot/session-state",),
+        "qwen-code": ("/home/a/.qwen/projects",),
         "atif": (),
     }
 
@@ -34,3 +36,6 @@ def test_they_follow_the_agents_own_settings(monkeypatch: pytest.MonkeyPatch) ->
     assert default_roots("opencode") == ("/srv/XDG_DATA_HOME/opencode",)
     assert default_roots("gemini-cli") == ("/srv/GEMINI_CLI_HOME/.gemini/tmp",)
     assert default_roots("copilot") == ("/srv/COPILOT_HOME/session-state",)
+    assert default_roots("qwen-code") == ("/srv/QWEN_RUNTIME_DIR/projects",)
+    monkeypatch.delenv("QWEN_RUNTIME_DIR")
+    assert default_roots("qwen-code") == ("/srv/QWEN_HOME/projects",)

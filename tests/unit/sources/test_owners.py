@@ -11,6 +11,7 @@ from grader_daemon.domain.limits import Limits
 from grader_daemon.sources.claude_code.project_files import ClaudeCode
 from grader_daemon.sources.copilot.session_events import CopilotSessions
 from grader_daemon.sources.protocol import Sources
+from grader_daemon.sources.qwen_code.chat_transcripts import QwenChats
 from tests.transcripts import SESSION, Transcript
 
 NAME = f"{SESSION}.jsonl"
@@ -28,11 +29,17 @@ def copilot() -> bytes:
     return json.dumps(start).encode() + b"\n"
 
 
+def qwen_code() -> bytes:
+    line = {"uuid": "u", "parentUuid": None, "sessionId": SESSION, "type": "user"}
+    return json.dumps({**line, "message": {"role": "user", "parts": [{"text": "Fix it"}]}}).encode() + b"\n"
+
+
 @pytest.mark.parametrize(
     ("content", "source"),
     [
         pytest.param(claude_code(), "claude-code", id="claude-code"),
         pytest.param(copilot(), "copilot", id="copilot"),
+        pytest.param(qwen_code(), "qwen-code", id="qwen-code"),
         pytest.param(b"{}\n", "claude-code", id="nobodys-and-so-of-the-first"),
     ],
 )
@@ -40,6 +47,6 @@ def test_below_a_folder_that_a_person_names_a_file_is_of_the_agent_that_wrote_it
     content: bytes, source: str, tmp_path: Path
 ) -> None:
     (tmp_path / NAME).write_bytes(content)
-    sources = Sources([ClaudeCode(limits=LIMITS)], others=[CopilotSessions(limits=LIMITS)])
+    sources = Sources([ClaudeCode(limits=LIMITS)], others=[CopilotSessions(limits=LIMITS), QwenChats(limits=LIMITS)])
 
     assert [found.unit.source for found in sources.walk_below(str(tmp_path))] == [source]

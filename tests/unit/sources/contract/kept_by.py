@@ -25,6 +25,7 @@ from grader_daemon.sources.gemini_cli.chat_files import GeminiChats
 from grader_daemon.sources.hermes.hermes_source import Hermes
 from grader_daemon.sources.opencode.opencode_source import OpenCode
 from grader_daemon.sources.protocol import Source
+from grader_daemon.sources.qwen_code.chat_transcripts import QwenChats
 from tests.state_db import StateHome
 from tests.strategies import document, json_answer, json_user
 from tests.transcripts import SESSION, Transcript
@@ -320,6 +321,40 @@ class CopilotFile(Keeper):
         self.grow(_lines(rows))
 
 
+class QwenFile(Keeper):
+    """A chat."""
+
+    name = "qwen-code"
+    is_lines = True
+
+    @property
+    def file(self) -> Path:
+        """See `Keeper`."""
+        return self.root / "-work" / "chats" / f"{SESSION}.jsonl"
+
+    def source(self) -> Source:
+        """See `Keeper`."""
+        return QwenChats([str(self.root)], limits=_LIMITS)
+
+    def write(self, turns: int) -> None:
+        """See `Keeper`."""
+        said = [line for turn in range(turns) for line in (("user", asked(turn)), ("assistant", answered(turn)))]
+        rows = [
+            {
+                "uuid": f"{number}",
+                "parentUuid": f"{number - 1}" if number else None,
+                "sessionId": SESSION,
+                "timestamp": _AT,
+                "type": kind,
+                "cwd": "/work",
+                "version": "0.24.4",
+                "message": {"role": "user" if kind == "user" else "model", "parts": [{"text": text}]},
+            }
+            for number, (kind, text) in enumerate(said)
+        ]
+        self.grow(_lines(rows))
+
+
 class AtifFile(Keeper):
     """A trajectory."""
 
@@ -354,6 +389,7 @@ KEEPERS: tuple[type[Keeper], ...] = (
     OpenCodeRows,
     GeminiFile,
     CopilotFile,
+    QwenFile,
     AtifFile,
 )
 
