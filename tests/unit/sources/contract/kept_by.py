@@ -19,6 +19,7 @@ import apsw
 from grader_daemon.domain.limits import Limits
 from grader_daemon.sources.atif.trial_files import AtifTrials
 from grader_daemon.sources.claude_code.project_files import ClaudeCode
+from grader_daemon.sources.cline.cline_sessions import ClineSessions
 from grader_daemon.sources.codex.rollout_files import CodexRollouts
 from grader_daemon.sources.copilot.session_events import CopilotSessions
 from grader_daemon.sources.gemini_cli.chat_files import GeminiChats
@@ -355,6 +356,63 @@ class QwenFile(Keeper):
         self.grow(_lines(rows))
 
 
+class ClineFile(Keeper):
+    """The messages of a session, and its manifest."""
+
+    name = "cline"
+
+    @property
+    def file(self) -> Path:
+        """See `Keeper`."""
+        return self.root / "1795_a" / "1795_a.messages.json"
+
+    def source(self) -> Source:
+        """See `Keeper`."""
+        return ClineSessions([str(self.root)], limits=_LIMITS)
+
+    def write(self, turns: int) -> None:
+        """See `Keeper`."""
+        said = [
+            {"role": role, "content": [{"type": "text", "text": text}], "ts": 1}
+            for turn in range(turns)
+            for role, text in (
+                ("user", f"<user_input>{asked(turn)}</user_input>"),
+                ("assistant", answered(turn)),
+            )
+        ]
+        whole = {"version": 1, "agent": "lead", "sessionId": "1795_a", "messages": said}
+        manifest = {"version": 1, "session_id": "1795_a", "status": "completed", "exit_code": 0, "cwd": "/work"}
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        (self.file.parent / "1795_a.json").write_text(json.dumps(manifest))
+        self.put(json.dumps(whole, ensure_ascii=False).encode())
+
+
+class ClineTask(Keeper):
+    """What the API was sent in a task of an extension, and what the screen showed."""
+
+    name = "cline"
+
+    @property
+    def file(self) -> Path:
+        """See `Keeper`."""
+        return self.root / "1795" / "api_conversation_history.json"
+
+    def source(self) -> Source:
+        """See `Keeper`."""
+        return ClineSessions([str(self.root)], limits=_LIMITS)
+
+    def write(self, turns: int) -> None:
+        """See `Keeper`."""
+        said = [
+            {"role": role, "content": [{"type": "text", "text": text}]}
+            for turn in range(turns)
+            for role, text in (("user", f"<task>\n{asked(turn)}\n</task>"), ("assistant", answered(turn)))
+        ]
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        (self.file.parent / "ui_messages.json").write_text(json.dumps([{"ts": turns, "type": "say", "say": "text"}]))
+        self.put(json.dumps(said, ensure_ascii=False).encode())
+
+
 class AtifFile(Keeper):
     """A trajectory."""
 
@@ -390,6 +448,8 @@ KEEPERS: tuple[type[Keeper], ...] = (
     GeminiFile,
     CopilotFile,
     QwenFile,
+    ClineFile,
+    ClineTask,
     AtifFile,
 )
 
