@@ -206,7 +206,9 @@ Seconds = Annotated[float, Field(allow_inf_nan=False)]
 Pauses = Annotated[tuple[Annotated[Seconds, Field(ge=0, le=2_592_000)], ...], BeforeValidator(_listed)]
 File = Annotated[Path, BeforeValidator(_path)]
 Paths = Annotated[tuple[Path, ...], BeforeValidator(_paths)]
-SourceName = Literal["hermes", "claude-code", "codex", "opencode", "gemini-cli", "atif"]
+SourceName = Literal[
+    "hermes", "claude-code", "codex", "opencode", "gemini-cli", "copilot", "qwen-code", "cline", "atif"
+]
 SourceNames = Annotated[tuple[SourceName, ...], BeforeValidator(_listed)]
 Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
 ZoneName = Annotated[str, AfterValidator(_known_zone)]

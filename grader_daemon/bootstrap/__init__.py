@@ -224,12 +224,33 @@ def _make_gemini_cli(settings: Settings, limits: Limits) -> Source:
     return GeminiChats(roots_of(settings, "gemini-cli"), limits=limits)
 
 
+def _make_copilot(settings: Settings, limits: Limits) -> Source:
+    from grader_daemon.sources.copilot.session_events import CopilotSessions
+
+    return CopilotSessions(roots_of(settings, "copilot"), limits=limits)
+
+
+def _make_qwen_code(settings: Settings, limits: Limits) -> Source:
+    from grader_daemon.sources.qwen_code.chat_transcripts import QwenChats
+
+    return QwenChats(roots_of(settings, "qwen-code"), limits=limits)
+
+
+def _make_cline(settings: Settings, limits: Limits) -> Source:
+    from grader_daemon.sources.cline.cline_sessions import ClineSessions
+
+    return ClineSessions(roots_of(settings, "cline"), limits=limits)
+
+
 SOURCES: Final[Mapping[str, Callable[[Settings, Limits], Source]]] = {
     "hermes": _make_hermes,
     "claude-code": _make_claude_code,
     "codex": _make_codex,
     "opencode": _make_opencode,
     "gemini-cli": _make_gemini_cli,
+    "copilot": _make_copilot,
+    "qwen-code": _make_qwen_code,
+    "cline": _make_cline,
     "atif": _make_atif,
 }
 """What makes a source, by its name. A path belongs to the first that claims it."""

@@ -153,6 +153,14 @@ def total_usage(usage: Iterable[Usage]) -> Usage:
     return msgspec.convert({name: _sum_of(getattr(part, name) for part in parts) for name in TOKEN_NAMES}, Usage)
 
 
+def usage_by_model(calls: Iterable[Usage]) -> tuple[Usage, ...]:
+    """Return the tokens of single calls summed up for each model, in the order of their first calls."""
+    by_model: dict[str | None, list[Usage]] = {}
+    for call in calls:
+        by_model.setdefault(call.model, []).append(call)
+    return tuple(msgspec.structs.replace(total_usage(parts), model=model) for model, parts in by_model.items())
+
+
 _NOTHING_KNOWN: Final = Usage()
 
 

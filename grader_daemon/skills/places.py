@@ -21,9 +21,11 @@ _CONFIGURATION: Final[Mapping[str, tuple[str, ...]]] = {
     "codex": ("config.toml", "AGENTS.md"),
     "opencode": ("opencode.json", "opencode.jsonc", "AGENTS.md"),
     "gemini-cli": ("settings.json", "GEMINI.md"),
+    "qwen-code": ("settings.json", "QWEN.md"),
+    "copilot": ("settings.json", "mcp-config.json", "copilot-instructions.md"),
 }
 """Files in the home of each agent that people write and every session reads."""
-_SESSIONS: Final = frozenset({"sessions", "archived_sessions", "projects", "tmp"})
+_SESSIONS: Final = frozenset({"sessions", "archived_sessions", "projects", "tmp", "session-state"})
 """Folders of a home that hold its sessions alone."""
 _SYSTEM: Final = ".system"
 """Codex puts what comes with it into ``skills/.system``."""

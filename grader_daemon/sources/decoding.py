@@ -15,6 +15,9 @@ from grader_daemon.domain.session import NO_SESSION_KNOWN, Session, Skipped
 from grader_daemon.errors import ParseError, UnfinishedFileError
 
 _LIMITS = Limits()
+_MOST_TOKENS = 1 << 40
+"""Most tokens of one answer: far more than any model takes, and so few that their sum fits into a database."""
+
 _TO_NEXT_VALUE = re.compile(rb'(?:[^",\[{]++|"(?:[^"\\]++|\\.)*+"?)*+([,\[{])?', re.DOTALL)
 """All up to and with the next byte that announces a value. A string without an end reaches to the end of the file, and
 the pattern matches everywhere, so no byte is looked at twice."""
@@ -117,6 +120,11 @@ def utc(stamp: object) -> datetime | None:
         return None if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
+
+
+def token_count(value: object) -> int | None:
+    """Return a number of tokens; None where it is none that can be."""
+    return value if isinstance(value, int) and 0 <= value <= _MOST_TOKENS else None
 
 
 def has_lone_surrogate(content: bytes) -> bool:

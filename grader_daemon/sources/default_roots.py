@@ -6,25 +6,58 @@ Apart from the sources: whoever asks whether an agent is here need not load how 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
+from typing import Final
+
+_EDITORS: Final = (
+    *(".config/Code", ".config/Code - Insiders", ".config/VSCodium", ".config/Cursor", ".config/Windsurf"),
+    *(".vscode-server/data", ".cursor-server/data", "Library/Application Support/Code"),
+)
+"""Folders of Visual Studio Code, and of editors made from it, below a home."""
+
+_EXTENSIONS: Final = ("saoudrizwan.claude-dev", "rooveterinaryinc.roo-cline", "kilocode.kilo-code")
+"""Cline, Roo Code and Kilo Code."""
 
 
 def default_roots(source: str) -> tuple[str, ...]:
     """Return the folders below which the sessions of the source of this name lie; none where anybody may choose."""
-    match source:
-        case "hermes":
-            return (_told("HERMES_HOME", "~/.hermes"),)
-        case "claude-code":
-            return (os.path.join(_told("CLAUDE_CONFIG_DIR", "~/.claude"), "projects"),)
-        case "codex":
-            home = _told("CODEX_HOME", "~/.codex")
-            return (os.path.join(home, "sessions"), os.path.join(home, "archived_sessions"))
-        case "opencode":
-            return (os.path.join(_told("XDG_DATA_HOME", "~/.local/share"), "opencode"),)
-        case "gemini-cli":
-            return (os.path.join(_told("GEMINI_CLI_HOME", "~"), ".gemini", "tmp"),)
-        case _:
-            return ()
+    roots = _ROOTS.get(source)
+    return () if roots is None else roots()
+
+
+def _codex_roots() -> tuple[str, ...]:
+    home = _told("CODEX_HOME", "~/.codex")
+    return os.path.join(home, "sessions"), os.path.join(home, "archived_sessions")
+
+
+def _qwen_roots() -> tuple[str, ...]:
+    return (os.path.join(os.environ.get("QWEN_RUNTIME_DIR") or _told("QWEN_HOME", "~/.qwen"), "projects"),)
+
+
+def _cline_roots() -> tuple[str, ...]:
+    """Return the folder of Cline's program, and those with tasks of its older one and of extensions that are there."""
+    data = os.environ.get("CLINE_DATA_DIR") or os.path.join(_told("CLINE_DIR", "~/.cline"), "data")
+    editors = [os.path.expanduser(f"~/{editor}/User/globalStorage") for editor in _EDITORS]
+    tasks = [os.path.join(storage, extension, "tasks") for storage in editors for extension in _EXTENSIONS]
+    there = [folder for folder in (os.path.join(data, "tasks"), *tasks) if os.path.isdir(folder)]
+    return (_told("CLINE_SESSION_DATA_DIR", os.path.join(data, "sessions")), *there)
 
 
 def _told(variable: str, otherwise: str) -> str:
     return os.environ.get(variable) or os.path.expanduser(otherwise)
+
+
+def _below(variable: str, otherwise: str, *folders: str) -> Callable[[], tuple[str, ...]]:
+    return lambda: (os.path.join(_told(variable, otherwise), *folders),)
+
+
+_ROOTS: Final[Mapping[str, Callable[[], tuple[str, ...]]]] = {
+    "hermes": _below("HERMES_HOME", "~/.hermes"),
+    "claude-code": _below("CLAUDE_CONFIG_DIR", "~/.claude", "projects"),
+    "codex": _codex_roots,
+    "opencode": _below("XDG_DATA_HOME", "~/.local/share", "opencode"),
+    "gemini-cli": _below("GEMINI_CLI_HOME", "~", ".gemini", "tmp"),
+    "copilot": _below("COPILOT_HOME", "~/.copilot", "session-state"),
+    "qwen-code": _qwen_roots,
+    "cline": _cline_roots,
+}

@@ -24,7 +24,7 @@ _LIMITS = Limits()
 _MOST_KINDS = 20
 """Unknown ones that are named; a hostile file can have any number."""
 
-_FIRST_KEY = re.compile(rb'\{"type":"([\w/-]{1,%d})"' % LONGEST_NAME)
+_FIRST_KEY = re.compile(rb'\{"type":"([\w./-]{1,%d})"' % LONGEST_NAME)
 
 
 class _Kind(msgspec.Struct, frozen=True):

@@ -184,7 +184,7 @@ class Sources:
 
     def named(self, path: str) -> Sequence[Unit]:
         """Return the units of a file that a person names: whatever its name is, somebody says that it is a session."""
-        source = self._claiming(path) or self._recognizing(path)
+        source = self._claiming(path) or self._recognizing(path, self._all)
         found = source.walk(os.path.dirname(path)).of_file(path)
         return [each.unit for each in found] or source.touched(path)
 
@@ -233,7 +233,7 @@ class Sources:
 
     def walk_below(self, root: str) -> Walk:
         """Return a walk below one folder that a person names, for sources too that are not watched."""
-        first, *others = (source.walk(root) for source in self._all)
+        first, *others = (source.walk(root).but(partial(self._is_anothers, source)) for source in self._all)
         return first.joined(others)
 
     def _chosen(self, name: str | None) -> Sequence[Source]:
@@ -258,6 +258,11 @@ class Sources:
     def _is_taken(self, source: Source, path: str) -> bool:
         """Return whether a file belongs to another source, which is asked before."""
         return self._claiming(path) not in (source, None)
+
+    def _is_anothers(self, source: Source, path: str) -> bool:
+        """Return whether a file whose name several sources claim is, by its content, of another one."""
+        claiming = [each for each in self._all if self._does_claim(each, path)]
+        return len(claiming) > 1 and self._recognizing(path, claiming) is not source
 
     def watches(self) -> list[Watch]:
         """Return what is to be watched, each folder once."""
@@ -330,9 +335,9 @@ class Sources:
             raise error
         self._on_bug(source.name, error)
 
-    def _recognizing(self, path: str) -> Source:
+    def _recognizing(self, path: str, among: Sequence[Source]) -> Source:
         beginning = read_beginning(path, _BEGINNING)
-        return next((source for source in self._all if source.recognizes(path, beginning)), self._all[0])
+        return next((source for source in among if source.recognizes(path, beginning)), among[0])
 
 
 def _made(sources: Sequence[Source], others: Sequence[Source]) -> Sources:

@@ -26,8 +26,8 @@ _AGENT = "agent-"
 _SIDE_CALLS = ("agent-acompact-", "agent-aprompt_suggestion-", "agent-aside_question-")
 _SESSION_FILE = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _RECOGNIZED = re.compile(rb'"(?:parentUuid|leafUuid)":|^\s*\{"type":"(?:queue-operation|mode|file-history-snapshot)"')
-_OF_OTHERS = re.compile(rb'"message":\s?\{"role":\s?"\w{1,9}",\s?"parts":|"projectHash":')
-"""Lines of Qwen Code (Gemini's parts in such lines) and of Gemini CLI, whose files bear such names, too."""
+_OF_OTHERS = re.compile(rb'"message":\s?\{"role":\s?"\w{1,9}",\s?"parts":|"projectHash":|"copilotVersion":')
+"""Lines of Qwen Code (Gemini's parts in such lines), Gemini CLI and Copilot CLI, whose files bear such names, too."""
 
 _SESSION = b'"sessionId":'
 _VERSION = re.compile(rb'"version":"([\w.-]{1,40})"')

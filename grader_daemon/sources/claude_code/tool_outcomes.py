@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
@@ -21,18 +21,6 @@ _BLOCKED = re.compile(r"[\w.-]{1,40} in '[^']{0,1000}' (?:was blocked\. For secu
 _EXIT_CODE = re.compile(r"Exit code (\d{1,3})\b")
 _NO_HARM = 1
 """The exit code that ``returnCodeInterpretation`` explains: grep and diff that found nothing, a test that is false."""
-
-_NOTIFICATION = re.compile(
-    r"<task-notification>\s{0,9}(?:<task-id>[^<]{0,200}</task-id>\s{0,9})?<tool-use-id>([\w-]{1,200})<"
-)
-_STATUS = re.compile(r"<status>(\w{1,40})</status>")
-_SUMMARY_EXIT_CODE = re.compile(r"\bexit code (\d{1,3})\b")
-_STATUSES = {
-    "completed": CallStatus.SUCCESS,
-    "failed": CallStatus.FAILURE,
-    "killed": CallStatus.INTERRUPTED,
-    "stopped": CallStatus.INTERRUPTED,
-}
 
 
 class _Twin(msgspec.Struct, frozen=True, rename="camel"):
@@ -69,23 +57,6 @@ def outcome_of(result: Block, text: str, entry: Entry, *, decisions: bool) -> Re
 def is_decided(entry: Entry) -> bool:
     """Return whether a result notes the decision on whether the call may run, as 2.1.330 does."""
     return entry.tool_denial_before_run or entry.permission_decision is not None
-
-
-class Notification(NamedTuple):
-    """Outcome of a call that went on in the background."""
-
-    call_id: str
-    outcome: ReportedOutcome
-
-
-def notification_in(text: str) -> Notification | None:
-    """Return what a notification about a call in the background says; None of any other text."""
-    found = _NOTIFICATION.match(text)
-    status = _STATUS.search(text, found.end()) if found is not None else None
-    if found is None or status is None or status[1] not in _STATUSES:
-        return None
-    code = _SUMMARY_EXIT_CODE.search(text, status.end(), status.end() + 500)
-    return Notification(found[1], ReportedOutcome(_STATUSES[status[1]], int(code[1]) if code is not None else None))
 
 
 def _why_not(text: str, entry: Entry, *, decisions: bool) -> CallStatus:

@@ -28,12 +28,14 @@ from grader_daemon.domain.session import (
     ReportedOutcome,
     ToolCall,
     Usage,
-    total_usage,
+    usage_by_model,
 )
 from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.sources.claude_code import entries
 from grader_daemon.sources.claude_code.entries import ApiUsage, Block, Entry, Line, Note
-from grader_daemon.sources.claude_code.tool_outcomes import INTERRUPTED, is_decided, notification_in, outcome_of
+from grader_daemon.sources.claude_code.tool_outcomes import INTERRUPTED, is_decided, outcome_of
+from grader_daemon.sources.decoding import token_count
+from grader_daemon.sources.task_notifications import notifications_in
 
 _SYNTHETIC = "<synthetic>"
 """The model of answers that no model gave, as of an error of the API."""
@@ -56,9 +58,6 @@ _IN_ORDER = frozenset({"end_turn", "stop_sequence"})
 _AT_LIMIT = frozenset({"max_tokens", "model_context_window_exceeded"})
 _CALLS: Final = "tool_use"
 _WORD = re.compile(r"[a-z_]{1,40}")
-_MOST_TOKENS = 1 << 40
-"""Most tokens of one answer: far more than any model takes, and so few that their sum fits into a database."""
-
 _SUB_AGENT_TOOLS = frozenset({"Agent", "Task"})
 
 
@@ -90,7 +89,7 @@ class Turns:
         self._answers: dict[str, int] = {}
         self._results: dict[str, int] = {}
         self._prompts: dict[str | None, int] = {}
-        self._usage: dict[str, tuple[str | None, Usage]] = {}
+        self._usage: dict[str, Usage] = {}
         self._ending: Ending | None = None
         self._process_ended = False
         self._cost: float | None = None
@@ -104,10 +103,7 @@ class Turns:
     @property
     def usage(self) -> tuple[Usage, ...]:
         """Usage of the calls of each model, those too that were taken back."""
-        by_model: dict[str | None, list[Usage]] = {}
-        for model, usage in self._usage.values():
-            by_model.setdefault(model, []).append(usage)
-        return tuple(msgspec.structs.replace(total_usage(parts), model=model) for model, parts in by_model.items())
+        return usage_by_model(self._usage.values())
 
     @property
     def cost_usd(self) -> float | None:
@@ -196,9 +192,9 @@ class Turns:
         usage = _usage_of(api) if api is not None else Usage()
         known = self._usage.get(answer_id)
         if known is not None:
-            larger = {name: _larger(getattr(known[1], name), getattr(usage, name)) for name in TOKEN_NAMES}
+            larger = {name: _larger(getattr(known, name), getattr(usage, name)) for name in TOKEN_NAMES}
             usage = msgspec.convert(larger, Usage)
-        self._usage[answer_id] = model, usage
+        self._usage[answer_id] = msgspec.structs.replace(usage, model=model)
 
     def _add_user(self, entry: Entry, time: datetime | None) -> None:
         content = entry.message.content
@@ -261,10 +257,10 @@ class Turns:
 
     def _notify(self, text: str) -> None:
         """Note what became of a call that went on in the background."""
-        notification = notification_in(text)
-        place = self._results.get(notification.call_id) if notification is not None else None
-        if notification is not None and place is not None:
-            self.reported[place] = notification.outcome
+        for call_id, outcome in notifications_in(text):
+            place = self._results.get(call_id)
+            if place is not None:
+                self.reported[place] = outcome
 
     def _append(self, message: Message | _Answer, time: datetime | None) -> None:
         self._messages.append(message)
@@ -307,16 +303,12 @@ def _text(content: Content) -> str:
 def _usage_of(api: ApiUsage) -> Usage:
     details = api.output_tokens_details
     return Usage(
-        input_tokens=_count(api.input_tokens),
-        cache_read_tokens=_count(api.cache_read_input_tokens),
-        cache_write_tokens=_count(api.cache_creation_input_tokens),
-        output_tokens=_count(api.output_tokens),
-        reasoning_tokens=_count(details.thinking_tokens) if details is not None else None,
+        input_tokens=token_count(api.input_tokens),
+        cache_read_tokens=token_count(api.cache_read_input_tokens),
+        cache_write_tokens=token_count(api.cache_creation_input_tokens),
+        output_tokens=token_count(api.output_tokens),
+        reasoning_tokens=token_count(details.thinking_tokens) if details is not None else None,
     )
-
-
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and 0 <= value <= _MOST_TOKENS else None
 
 
 def _larger(one: int | None, other: int | None) -> int | None:

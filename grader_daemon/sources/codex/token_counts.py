@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import msgspec
-
-from grader_daemon.domain.session import Usage, total_usage
+from grader_daemon.domain.session import Usage, usage_by_model
 from grader_daemon.sources.codex.rollout_lines import Counts
 
 
@@ -12,7 +10,7 @@ class TokenSums:
     """The tokens of each model."""
 
     def __init__(self) -> None:
-        self._by_model: dict[str | None, list[Usage]] = {}
+        self._calls: list[Usage] = []
         self._total: Counts | None = None
 
     def add(self, call: Counts | None, *, total: Counts | None, model: str | None) -> bool:
@@ -23,14 +21,12 @@ class TokenSums:
         if call is None or total is None or total == self._total:
             return False
         self._total = total
-        self._by_model.setdefault(model, []).append(_usage(call, model))
+        self._calls.append(_usage(call, model))
         return True
 
     def usage(self) -> tuple[Usage, ...]:
         """Return what was used, one for each model."""
-        return tuple(
-            msgspec.structs.replace(total_usage(calls), model=model) for model, calls in self._by_model.items()
-        )
+        return usage_by_model(self._calls)
 
 
 def _usage(call: Counts, model: str | None) -> Usage:

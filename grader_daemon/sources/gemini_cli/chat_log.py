@@ -23,7 +23,7 @@ from grader_daemon.domain.session import (
     SessionKind,
     ToolCall,
     Usage,
-    total_usage,
+    usage_by_model,
 )
 from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.errors import ParseError
@@ -239,16 +239,13 @@ def _calls_in(content: Parts) -> Sequence[Call]:
 
 
 def _usage(answers: Iterable[Record]) -> tuple[Usage, ...]:
-    by_model: dict[str | None, list[Usage]] = {}
-    for answer in answers:
-        model = _name(answer.model)
-        by_model.setdefault(model, []).append(_tokens(answer.tokens or Tokens()))
-    return tuple(msgspec.structs.replace(total_usage(parts), model=model) for model, parts in by_model.items())
+    return usage_by_model(_tokens(answer.tokens or Tokens(), _name(answer.model)) for answer in answers)
 
 
-def _tokens(tokens: Tokens) -> Usage:
+def _tokens(tokens: Tokens, model: str | None) -> Usage:
     read, cached, thoughts = tokens.input, tokens.cached, tokens.thoughts
     return Usage(
+        model=model,
         input_tokens=None if read is None else max(0, read - (cached or 0)) + (tokens.tool or 0),
         cache_read_tokens=cached,
         output_tokens=None if tokens.output is None else tokens.output + (thoughts or 0),

@@ -52,7 +52,7 @@ def read_result(call: Call) -> tuple[str, ReportedOutcome | None]:
     if call.name == SHELL:
         if output.startswith(_BLOCKED):
             return output, ReportedOutcome(CallStatus.REFUSED)
-        output, code = _unframed(output)
+        output, code = unframed(output)
         if code is None:
             return output, None
         return output, ReportedOutcome(CallStatus.FAILURE if code else CallStatus.SUCCESS, code)
@@ -103,7 +103,7 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def _unframed(text: str) -> tuple[str, int | None]:
+def unframed(text: str) -> tuple[str, int | None]:
     """Return the output of a command and its exit code; Gemini CLI names none but those that are not 0."""
     start, frame = text.find(_OPENING), text.removesuffix(_CLOSING)
     if start >= 0:

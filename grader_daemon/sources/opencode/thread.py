@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
-import msgspec
-
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.session import (
     ASSISTANT,
@@ -21,7 +19,7 @@ from grader_daemon.domain.session import (
     SessionKind,
     ToolCall,
     Usage,
-    total_usage,
+    usage_by_model,
 )
 from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.sources.opencode.call_states import read_state, tool_of
@@ -157,17 +155,18 @@ def _ending(heads: Sequence[Head]) -> Ending | None:
 
 
 def _usage(heads: Iterable[Head]) -> tuple[Usage, ...]:
-    by_model: dict[str | None, list[Usage]] = {}
-    for head in heads:
-        if head.tokens is not None and (head.time.completed is not None or head.finish is not None):
-            by_model.setdefault(head.model, []).append(_tokens(head.tokens))
-    return tuple(msgspec.structs.replace(total_usage(parts), model=model) for model, parts in by_model.items())
+    return usage_by_model(
+        _tokens(head.tokens, head.model)
+        for head in heads
+        if head.tokens is not None and (head.time.completed is not None or head.finish is not None)
+    )
 
 
-def _tokens(tokens: Tokens) -> Usage:
+def _tokens(tokens: Tokens, model: str | None) -> Usage:
     """OpenCode counts what came from a cache, and reasoning, apart from the other tokens."""
     output, reasoning = tokens.output, tokens.reasoning
     return Usage(
+        model=model,
         input_tokens=tokens.input,
         cache_read_tokens=tokens.cache.read,
         cache_write_tokens=tokens.cache.write,

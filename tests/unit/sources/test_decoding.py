@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.errors import ParseError, UnfinishedFileError
+from grader_daemon.sources.decoding import token_count
 from grader_daemon.sources.hermes.snapshot import claims, companion, parse
 from tests.hostile import CUT_AT, Kind, cuts
 from tests.strategies import SESSION_ID, document, file_contents, json_answer, json_round, json_user
@@ -279,3 +280,9 @@ def test_the_name_of_a_model_is_cut() -> None:
     session = parse(document([json_user("go")], model="m" * 2000), PATH)
     assert isinstance(session, Session)
     assert session.model == "m" * 1024  # four times as much as is kept, so that no secret is cut before it is known
+
+
+def test_what_can_be_no_number_of_tokens_is_none() -> None:
+    numbers = (0, 1 << 40, (1 << 40) + 1, -1, 1.5, "7", None)
+
+    assert [token_count(value) for value in numbers] == [0, 1 << 40, None, None, None, None, None]

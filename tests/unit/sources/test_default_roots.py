@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from grader_daemon import bootstrap
 from grader_daemon.sources.default_roots import default_roots
 
-_TOLD = ("HERMES_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "GEMINI_CLI_HOME")
+_OTHERS = ("COPILOT_HOME", "QWEN_RUNTIME_DIR", "QWEN_HOME", "CLINE_DIR", "CLINE_DATA_DIR", "CLINE_SESSION_DATA_DIR")
+_TOLD = ("HERMES_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "GEMINI_CLI_HOME", *_OTHERS)
 
 
 def test_each_agent_has_folders_in_the_home(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,6 +22,9 @@ def test_each_agent_has_folders_in_the_home(monkeypatch: pytest.MonkeyPatch) -> 
         "codex": ("/home/a/.codex/sessions", "/home/a/.codex/archived_sessions"),
         "opencode": ("/home/a/.local/share/opencode",),
         "gemini-cli": ("/home/a/.gemini/tmp",),
+        "copilot": ("/home/a/.copilot/session-state",),
+        "qwen-code": ("/home/a/.qwen/projects",),
+        "cline": ("/home/a/.cline/data/sessions",),
         "atif": (),
     }
 
@@ -32,3 +38,24 @@ def test_they_follow_the_agents_own_settings(monkeypatch: pytest.MonkeyPatch) ->
     assert default_roots("codex") == ("/srv/CODEX_HOME/sessions", "/srv/CODEX_HOME/archived_sessions")
     assert default_roots("opencode") == ("/srv/XDG_DATA_HOME/opencode",)
     assert default_roots("gemini-cli") == ("/srv/GEMINI_CLI_HOME/.gemini/tmp",)
+    assert default_roots("copilot") == ("/srv/COPILOT_HOME/session-state",)
+    assert default_roots("qwen-code") == ("/srv/QWEN_RUNTIME_DIR/projects",)
+    monkeypatch.delenv("QWEN_RUNTIME_DIR")
+    assert default_roots("qwen-code") == ("/srv/QWEN_HOME/projects",)
+
+
+def test_cline_has_tasks_where_its_extensions_keep_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for variable in _OTHERS:
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    roo = tmp_path / ".config/Code/User/globalStorage/rooveterinaryinc.roo-cline/tasks"
+    roo.mkdir(parents=True)
+    sessions = tmp_path / ".cline/data/sessions"
+
+    assert default_roots("cline") == (str(sessions), str(roo))
+    monkeypatch.setenv("CLINE_DIR", "/srv/cline")
+    assert default_roots("cline")[0] == "/srv/cline/data/sessions"
+    monkeypatch.setenv("CLINE_DATA_DIR", "/srv/data")
+    assert default_roots("cline")[0] == "/srv/data/sessions"
+    monkeypatch.setenv("CLINE_SESSION_DATA_DIR", "/srv/sessions")
+    assert default_roots("cline")[0] == "/srv/sessions"

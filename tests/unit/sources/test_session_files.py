@@ -10,11 +10,15 @@ from grader_daemon.domain.unit import Unit
 from grader_daemon.errors import UnfinishedFileError
 from grader_daemon.sources.claude_code.project_files import ClaudeCode
 from grader_daemon.sources.codex.rollout_files import CodexRollouts
+from grader_daemon.sources.copilot.session_events import CopilotSessions
 from grader_daemon.sources.gemini_cli.chat_files import GeminiChats
 from grader_daemon.sources.protocol import Read
+from grader_daemon.sources.qwen_code.chat_transcripts import QwenChats
 from grader_daemon.sources.session_files import SessionFiles
 
-SOURCES: list[SessionFiles] = [source(limits=Limits()) for source in (ClaudeCode, CodexRollouts, GeminiChats)]
+SOURCES: list[SessionFiles] = [
+    source(limits=Limits()) for source in (ClaudeCode, CodexRollouts, GeminiChats, CopilotSessions, QwenChats)
+]
 
 
 def read(source: SessionFiles, file: Path) -> Read:

@@ -19,11 +19,14 @@ import apsw
 from grader_daemon.domain.limits import Limits
 from grader_daemon.sources.atif.trial_files import AtifTrials
 from grader_daemon.sources.claude_code.project_files import ClaudeCode
+from grader_daemon.sources.cline.cline_sessions import ClineSessions
 from grader_daemon.sources.codex.rollout_files import CodexRollouts
+from grader_daemon.sources.copilot.session_events import CopilotSessions
 from grader_daemon.sources.gemini_cli.chat_files import GeminiChats
 from grader_daemon.sources.hermes.hermes_source import Hermes
 from grader_daemon.sources.opencode.opencode_source import OpenCode
 from grader_daemon.sources.protocol import Source
+from grader_daemon.sources.qwen_code.chat_transcripts import QwenChats
 from tests.state_db import StateHome
 from tests.strategies import document, json_answer, json_user
 from tests.transcripts import SESSION, Transcript
@@ -291,6 +294,125 @@ class GeminiFile(Keeper):
         self.grow(_lines(rows))
 
 
+class CopilotFile(Keeper):
+    """The events of a session."""
+
+    name = "copilot"
+    is_lines = True
+
+    @property
+    def file(self) -> Path:
+        """See `Keeper`."""
+        return self.root / _THREAD / "events.jsonl"
+
+    def source(self) -> Source:
+        """See `Keeper`."""
+        return CopilotSessions([str(self.root)], limits=_LIMITS)
+
+    def write(self, turns: int) -> None:
+        """See `Keeper`."""
+        begin = {"sessionId": _THREAD, "copilotVersion": "1.0.102", "context": {"cwd": "/work"}}
+        rows: list[dict[str, Any]] = [{"type": "session.start", "data": begin, "id": "0", "timestamp": _AT}]
+        for turn in range(turns):
+            answer = {"content": answered(turn), "model": "m", "toolRequests": []}
+            rows += [
+                {"type": "user.message", "data": {"content": asked(turn)}, "id": f"u{turn}", "timestamp": _AT},
+                {"type": "assistant.message", "data": answer, "id": f"a{turn}", "timestamp": _AT},
+            ]
+        self.grow(_lines(rows))
+
+
+class QwenFile(Keeper):
+    """A chat."""
+
+    name = "qwen-code"
+    is_lines = True
+
+    @property
+    def file(self) -> Path:
+        """See `Keeper`."""
+        return self.root / "-work" / "chats" / f"{SESSION}.jsonl"
+
+    def source(self) -> Source:
+        """See `Keeper`."""
+        return QwenChats([str(self.root)], limits=_LIMITS)
+
+    def write(self, turns: int) -> None:
+        """See `Keeper`."""
+        said = [line for turn in range(turns) for line in (("user", asked(turn)), ("assistant", answered(turn)))]
+        rows = [
+            {
+                "uuid": f"{number}",
+                "parentUuid": f"{number - 1}" if number else None,
+                "sessionId": SESSION,
+                "timestamp": _AT,
+                "type": kind,
+                "cwd": "/work",
+                "version": "0.24.4",
+                "message": {"role": "user" if kind == "user" else "model", "parts": [{"text": text}]},
+            }
+            for number, (kind, text) in enumerate(said)
+        ]
+        self.grow(_lines(rows))
+
+
+class ClineFile(Keeper):
+    """The messages of a session, and its manifest."""
+
+    name = "cline"
+
+    @property
+    def file(self) -> Path:
+        """See `Keeper`."""
+        return self.root / "1795_a" / "1795_a.messages.json"
+
+    def source(self) -> Source:
+        """See `Keeper`."""
+        return ClineSessions([str(self.root)], limits=_LIMITS)
+
+    def write(self, turns: int) -> None:
+        """See `Keeper`."""
+        said = [
+            {"role": role, "content": [{"type": "text", "text": text}], "ts": 1}
+            for turn in range(turns)
+            for role, text in (
+                ("user", f"<user_input>{asked(turn)}</user_input>"),
+                ("assistant", answered(turn)),
+            )
+        ]
+        whole = {"version": 1, "agent": "lead", "sessionId": "1795_a", "messages": said}
+        manifest = {"version": 1, "session_id": "1795_a", "status": "completed", "exit_code": 0, "cwd": "/work"}
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        (self.file.parent / "1795_a.json").write_text(json.dumps(manifest))
+        self.put(json.dumps(whole, ensure_ascii=False).encode())
+
+
+class ClineTask(Keeper):
+    """What the API was sent in a task of an extension, and what the screen showed."""
+
+    name = "cline"
+
+    @property
+    def file(self) -> Path:
+        """See `Keeper`."""
+        return self.root / "1795" / "api_conversation_history.json"
+
+    def source(self) -> Source:
+        """See `Keeper`."""
+        return ClineSessions([str(self.root)], limits=_LIMITS)
+
+    def write(self, turns: int) -> None:
+        """See `Keeper`."""
+        said = [
+            {"role": role, "content": [{"type": "text", "text": text}]}
+            for turn in range(turns)
+            for role, text in (("user", f"<task>\n{asked(turn)}\n</task>"), ("assistant", answered(turn)))
+        ]
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        (self.file.parent / "ui_messages.json").write_text(json.dumps([{"ts": turns, "type": "say", "say": "text"}]))
+        self.put(json.dumps(said, ensure_ascii=False).encode())
+
+
 class AtifFile(Keeper):
     """A trajectory."""
 
@@ -324,6 +446,10 @@ KEEPERS: tuple[type[Keeper], ...] = (
     CodexFile,
     OpenCodeRows,
     GeminiFile,
+    CopilotFile,
+    QwenFile,
+    ClineFile,
+    ClineTask,
     AtifFile,
 )
 

@@ -1,0 +1,182 @@
+"""The messages of a session of Cline's program, and its manifest, to a session."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Final
+
+from grader_daemon.domain.analysis import SessionState
+from grader_daemon.domain.session import (
+    ASSISTANT,
+    TOOL,
+    USER,
+    Ending,
+    FunctionCall,
+    Message,
+    ReportedOutcome,
+    Session,
+    SessionKind,
+    ToolCall,
+    Usage,
+    usage_by_model,
+)
+from grader_daemon.domain.session_result import EndingKind
+from grader_daemon.domain.unit import Unit
+from grader_daemon.sources.cline.operation_results import read_operations
+from grader_daemon.sources.cline.stored_messages import Block, Manifest, MessagesFile, Metrics, StoredMessage
+from grader_daemon.sources.cline.tagged_calls import spans_in
+from grader_daemon.sources.decoding import token_count, utc
+
+NAME: Final = "cline"
+"""Name of the source, of the agent, and of the format of its sessions."""
+
+_LEAD: Final = "lead"
+_PARTED: Final = "__"
+"""Between the id of a session and what its sub-agents are called."""
+
+_TYPED = re.compile(r"<(user_input)\b[^<>]{0,200}>")
+_INJECTED: Final = ("<hook_context", "<mode_notice", "<environment_details", "<system-reminder")
+_SUMMARY: Final = "Context summary:"
+_COMPLETED, _CANCELLED, _FAILED = "completed", "cancelled", "failed"
+
+
+class _Conversation:
+    """Messages, one after the other."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self.times: list[datetime | None] = []
+        self.reported: dict[int, ReportedOutcome] = {}
+        self.used: list[Usage] = []
+        self.model: str | None = None
+        self.compacted = False
+        self._tools: dict[str, str | None] = {}
+
+    def add(self, stored: StoredMessage) -> None:
+        """Add a message, and what stands in it."""
+        if stored.role == ASSISTANT:
+            self._add_answer(stored)
+        elif stored.role == USER:
+            self._add_user(stored)
+
+    def _add_answer(self, stored: StoredMessage) -> None:
+        calls = tuple(_call(block) for block in stored.blocks if block.type == "tool_use")
+        self._tools |= {call.id: call.tool for call in calls if call.id}
+        said = _said(stored)
+        model = stored.model_info.id if stored.model_info is not None else None
+        self.model = model or self.model
+        self.used.append(_usage(stored.metrics or Metrics(), model))
+        self._append(Message(ASSISTANT, said or None, calls or None), stored.written_at)
+
+    def _add_user(self, stored: StoredMessage) -> None:
+        for block in stored.blocks:
+            if block.type == "tool_result":
+                tool = self._tools.get(block.tool_use_id or "", block.name)
+                text, outcome = read_operations(block.content, tool=tool, is_error=block.is_error is True)
+                self.reported[len(self.messages)] = outcome
+                self._append(
+                    Message(role=TOOL, content=text, tool_call_id=block.tool_use_id, tool_name=tool), stored.written_at
+                )
+        said = _said(stored)
+        self.compacted = self.compacted or said.startswith(_SUMMARY)
+        prompt = _prompt_in(said)
+        marked = stored.metadata is not None and stored.metadata.display_role is not None
+        if prompt and not marked:
+            self._append(Message(role=USER, content=prompt), stored.written_at)
+
+    def _append(self, message: Message, time: datetime | None) -> None:
+        self.messages.append(message)
+        self.times.append(time)
+
+
+def read_session(file: MessagesFile, manifest: Manifest | None, unit: Unit, *, named: str, folder: str) -> Session:
+    """Return a session, without messages where nothing was said.
+
+    Args:
+        file: its messages.
+        manifest: of the session whose folder it is in, where there is one.
+        unit: where it lies.
+        named: name of the file.
+        folder: name of the folder.
+    """
+    told = _Conversation()
+    for stored in file.messages:
+        told.add(stored)
+    session_id = file.session_id or named
+    is_sub_agent = file.agent not in (None, "", _LEAD) or _PARTED in session_id
+    notes = manifest if manifest is not None else Manifest()
+    own = Manifest() if is_sub_agent else notes
+    times = [time for time in (*told.times, utc(own.started_at), utc(own.ended_at)) if time is not None]
+    return Session(
+        session_id=session_id,
+        file=unit.locator,
+        format=NAME,
+        messages=tuple(told.messages),
+        message_times=tuple(told.times) if any(told.times) else (),
+        reported=told.reported,
+        ending=_ending(own),
+        model=told.model or own.model,
+        platform=notes.source or (file.origin.source if file.origin is not None else None),
+        project=notes.cwd,
+        parent=(session_id.partition(_PARTED)[0] if _PARTED in session_id else folder) if is_sub_agent else None,
+        kind=SessionKind.SUB_AGENT if is_sub_agent else SessionKind.MAIN,
+        agent=NAME,
+        agent_version=file.origin.version if file.origin is not None else None,
+        usage=usage_by_model(told.used),
+        cost_usd=_cost(own),
+        started_at=min(times, default=None),
+        updated_at=max(times, default=None),
+        compacted=told.compacted,
+        named_after_id=is_sub_agent or named == session_id,
+    )
+
+
+def _call(block: Block) -> ToolCall:
+    return ToolCall(block.id, FunctionCall(block.name, str(memoryview(block.input), "utf-8") or None))
+
+
+def _said(stored: StoredMessage) -> str:
+    return "\n".join(block.text for block in stored.blocks if block.type == "text" and block.text)
+
+
+def _prompt_in(said: str) -> str:
+    """Return what a person said: what stands in the tags for that, else all that is not the program's."""
+    typed = [inside for _, _, inside in spans_in(said, _TYPED)]
+    if typed:
+        return "\n".join(filter(None, typed))
+    return "" if said.startswith((*_INJECTED, _SUMMARY)) else said
+
+
+def _usage(metrics: Metrics, model: str | None) -> Usage:
+    read, cached = token_count(metrics.input_tokens), token_count(metrics.cache_read_tokens)
+    written = token_count(metrics.cache_write_tokens)
+    return Usage(
+        model=model,
+        input_tokens=None if read is None else max(0, read - (cached or 0) - (written or 0)),
+        cache_read_tokens=cached,
+        cache_write_tokens=written,
+        output_tokens=token_count(metrics.output_tokens),
+    )
+
+
+def _cost(manifest: Manifest) -> float | None:
+    """Return the price; where Cline knows none it writes 0, which is not known to be the price."""
+    usage = manifest.metadata.usage if manifest.metadata is not None else None
+    cost = usage.total_cost if usage is not None else None
+    return float(cost) if isinstance(cost, int | float) and 0 < cost < float("inf") else None
+
+
+def _ending(manifest: Manifest) -> Ending | None:
+    """Return how the process ended; one that is found without its process was killed."""
+    match manifest.status:
+        case "completed" if manifest.exit_code in (None, 0):
+            return Ending(SessionState.COMPLETE, f"status={_COMPLETED}")
+        case "completed" | "failed":
+            killed = manifest.metadata is not None and manifest.metadata.terminal_marker is not None
+            kind = EndingKind.PROCESS if killed else EndingKind.ERROR
+            return Ending(SessionState.INTERRUPTED, f"status={_FAILED}", kind)
+        case "cancelled":
+            return Ending(SessionState.INTERRUPTED, f"status={_CANCELLED}", EndingKind.PERSON)
+        case _:
+            return None

@@ -1,0 +1,69 @@
+"""Copilot CLI as a source: ``<session>/events.jsonl`` below the folder with the state of its sessions."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from grader_daemon.domain.session import Session, Skipped, SkipReason
+from grader_daemon.domain.unit import Unit
+from grader_daemon.errors import VanishedFileError
+from grader_daemon.sources.copilot.event_lines import KINDS
+from grader_daemon.sources.copilot.event_log import NAME, UNKNOWN, EventLog
+from grader_daemon.sources.decoding import check_messages
+from grader_daemon.sources.jsonl import read_lines
+from grader_daemon.sources.protocol import UnknownKinds
+from grader_daemon.sources.session_files import Parsed, SessionFiles
+
+_EVENTS: Final = "/events.jsonl"
+_SUFFIX: Final = ".jsonl"
+_FLAT: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.jsonl")
+"""Name of a file of early versions, which had no folder for each session."""
+
+_BEGIN = re.compile(rb'"type":\s?"session\.(?:start|resume)"')
+_PRODUCER: Final = b'"copilotVersion":'
+
+
+class CopilotSessions(SessionFiles):
+    """The events of each session below the roots."""
+
+    name = NAME
+    title = "Copilot CLI"
+    unknown = UNKNOWN
+    writes = True
+    append_only = True
+
+    def claims(self, path: str) -> bool:
+        """See `Source.claims`."""
+        return path.endswith(_EVENTS) or _FLAT.fullmatch(path.rpartition("/")[2]) is not None
+
+    def recognizes(self, path: str, beginning: bytes) -> bool:
+        """See `Source.recognizes`."""
+        return _BEGIN.search(beginning) is not None and _PRODUCER in beginning
+
+    def parse(self, content: bytes, unit: Unit) -> Parsed:
+        """See `SessionFiles.parse`."""
+        lines = read_lines(content, KINDS, limits=self.limits)
+        log = EventLog(lines.read)
+        unknown = None
+        if lines.unknown or lines.broken:
+            unknown = UnknownKinds(log.version, lines.unknown, lines.broken)
+        if unit.key not in log.conversations:
+            raise VanishedFileError("the sub-agent is gone")
+        session = self._session(log, unit)
+        inside = () if unit.key else tuple(Unit(unit.source, unit.locator, key) for key in log.conversations if key)
+        if not session.messages:
+            reason = SkipReason.UNREADABLE_VERSION if lines.unknown else SkipReason.NOT_A_SESSION
+            return Parsed(Skipped(reason, session.session_id), inside, unknown)
+        return Parsed(session, inside, unknown)
+
+    def _session(self, log: EventLog, unit: Unit) -> Session:
+        """Return the session of a unit, named after its folder, or its file; a copy elsewhere by what it says."""
+        folder, _, name = unit.locator.rpartition("/")
+        above, _, stem = folder.rpartition("/") if name == _EVENTS[1:] else (folder, "", name.removesuffix(_SUFFIX))
+        told = log.session_id or stem
+        is_at_home = any(above == root.rstrip("/") for root in self.roots) or above.endswith("/session-state")
+        named = stem if is_at_home else told
+        session = log.session(unit, session_id=named, named_after_id=named == stem)
+        check_messages(session, self.limits)
+        return session
