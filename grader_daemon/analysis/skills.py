@@ -2,7 +2,7 @@
 
 Hermes loads a skill by `skill_view`, writes one by `skill_manage`, and puts the text of one that was typed as a command
 in its place (`user_messages.invocations`). Claude Code, OpenCode and Gemini CLI have one tool that loads a skill; Codex
-opens the file, as any agent may.
+and pi open the file, as any agent may.
 """
 
 from __future__ import annotations

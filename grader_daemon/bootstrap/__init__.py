@@ -224,12 +224,19 @@ def _make_gemini_cli(settings: Settings, limits: Limits) -> Source:
     return GeminiChats(roots_of(settings, "gemini-cli"), limits=limits)
 
 
+def _make_pi(settings: Settings, limits: Limits) -> Source:
+    from grader_daemon.sources.pi.pi_files import PiSessions
+
+    return PiSessions(roots_of(settings, "pi"), limits=limits)
+
+
 SOURCES: Final[Mapping[str, Callable[[Settings, Limits], Source]]] = {
     "hermes": _make_hermes,
     "claude-code": _make_claude_code,
     "codex": _make_codex,
     "opencode": _make_opencode,
     "gemini-cli": _make_gemini_cli,
+    "pi": _make_pi,
     "atif": _make_atif,
 }
 """What makes a source, by its name. A path belongs to the first that claims it."""

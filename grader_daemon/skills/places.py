@@ -21,6 +21,7 @@ _CONFIGURATION: Final[Mapping[str, tuple[str, ...]]] = {
     "codex": ("config.toml", "AGENTS.md"),
     "opencode": ("opencode.json", "opencode.jsonc", "AGENTS.md"),
     "gemini-cli": ("settings.json", "GEMINI.md"),
+    "pi": ("settings.json", "AGENTS.md", "SYSTEM.md"),
 }
 """Files in the home of each agent that people write and every session reads."""
 _SESSIONS: Final = frozenset({"sessions", "archived_sessions", "projects", "tmp"})

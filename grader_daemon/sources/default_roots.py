@@ -22,8 +22,15 @@ def default_roots(source: str) -> tuple[str, ...]:
             return (os.path.join(_told("XDG_DATA_HOME", "~/.local/share"), "opencode"),)
         case "gemini-cli":
             return (os.path.join(_told("GEMINI_CLI_HOME", "~"), ".gemini", "tmp"),)
+        case "pi":
+            return (_of_pi(), *(os.path.expanduser(f"~/{kin}/agent/sessions") for kin in (".omp", ".prime")))
         case _:
             return ()
+
+
+def _of_pi() -> str:
+    home = os.path.join(_told("PI_CODING_AGENT_DIR", "~/.pi/agent"), "sessions")
+    return _told("PI_CODING_AGENT_SESSION_DIR", home)
 
 
 def _told(variable: str, otherwise: str) -> str:

@@ -65,8 +65,8 @@ _FAMILIES: Final = (
     (Purpose.RUN, "terminal", "Bash bash shell local_shell shell_command exec_command run_shell_command"),
     (Purpose.UNKNOWN, "process", "KillShell KillBash TaskStop write_stdin"),
     (Purpose.READ, "read_file", "Read NotebookRead read read_many_files view_image"),
-    (Purpose.READ, "list_files", "LS list list_directory"),
-    (Purpose.SEARCH, "search_files", "Grep Glob grep glob grep_search search_file_content"),
+    (Purpose.READ, "list_files", "LS list list_directory ls"),
+    (Purpose.SEARCH, "search_files", "Grep Glob grep glob grep_search search_file_content find"),
     (Purpose.WRITE, "patch", "Edit MultiEdit NotebookEdit edit multiedit replace apply_patch"),
     (Purpose.WRITE, "write_file", "Write write"),
     (Purpose.SEARCH, "web_search", "WebSearch websearch google_web_search"),
@@ -81,7 +81,7 @@ _FAMILIES: Final = (
     (Purpose.HAND_IN, "attempt_completion", "attempt_completion"),
 )
 """Purposes of tools by family, each with the name that the family shares (that of Hermes' tool), and the names of other
-agents: Claude Code, Codex, OpenCode, Gemini CLI and Cline.
+agents: Claude Code, Codex, OpenCode, Gemini CLI, pi and Cline.
 """
 
 _SHARED: Final = {name: shared for _, shared, names in _FAMILIES for name in names.split()}

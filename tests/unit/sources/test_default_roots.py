@@ -5,7 +5,15 @@ import pytest
 from grader_daemon import bootstrap
 from grader_daemon.sources.default_roots import default_roots
 
-_TOLD = ("HERMES_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "GEMINI_CLI_HOME")
+_TOLD = (
+    "HERMES_HOME",
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
+    "XDG_DATA_HOME",
+    "GEMINI_CLI_HOME",
+    "PI_CODING_AGENT_DIR",
+    "PI_CODING_AGENT_SESSION_DIR",
+)
 
 
 def test_each_agent_has_folders_in_the_home(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,6 +27,7 @@ def test_each_agent_has_folders_in_the_home(monkeypatch: pytest.MonkeyPatch) -> 
         "codex": ("/home/a/.codex/sessions", "/home/a/.codex/archived_sessions"),
         "opencode": ("/home/a/.local/share/opencode",),
         "gemini-cli": ("/home/a/.gemini/tmp",),
+        "pi": ("/home/a/.pi/agent/sessions", "/home/a/.omp/agent/sessions", "/home/a/.prime/agent/sessions"),
         "atif": (),
     }
 
@@ -32,3 +41,6 @@ def test_they_follow_the_agents_own_settings(monkeypatch: pytest.MonkeyPatch) ->
     assert default_roots("codex") == ("/srv/CODEX_HOME/sessions", "/srv/CODEX_HOME/archived_sessions")
     assert default_roots("opencode") == ("/srv/XDG_DATA_HOME/opencode",)
     assert default_roots("gemini-cli") == ("/srv/GEMINI_CLI_HOME/.gemini/tmp",)
+    assert default_roots("pi")[0] == "/srv/PI_CODING_AGENT_SESSION_DIR"
+    monkeypatch.delenv("PI_CODING_AGENT_SESSION_DIR")
+    assert default_roots("pi")[0] == "/srv/PI_CODING_AGENT_DIR/sessions"

@@ -23,7 +23,9 @@ from grader_daemon.sources.codex.rollout_files import CodexRollouts
 from grader_daemon.sources.gemini_cli.chat_files import GeminiChats
 from grader_daemon.sources.hermes.hermes_source import Hermes
 from grader_daemon.sources.opencode.opencode_source import OpenCode
+from grader_daemon.sources.pi.pi_files import PiSessions
 from grader_daemon.sources.protocol import Source
+from tests.pi_lines import FILE, PiLines
 from tests.state_db import StateHome
 from tests.strategies import document, json_answer, json_user
 from tests.transcripts import SESSION, Transcript
@@ -291,6 +293,30 @@ class GeminiFile(Keeper):
         self.grow(_lines(rows))
 
 
+class PiFile(Keeper):
+    """A session of pi."""
+
+    name = "pi"
+    is_lines = True
+
+    @property
+    def file(self) -> Path:
+        """See `Keeper`."""
+        return self.root / "--work--" / FILE
+
+    def source(self) -> Source:
+        """See `Keeper`."""
+        return PiSessions([str(self.root)], limits=_LIMITS)
+
+    def write(self, turns: int) -> None:
+        """See `Keeper`."""
+        lines = PiLines()
+        for turn in range(turns):
+            lines.prompt(asked(turn))
+            lines.answer(answered(turn))
+        self.grow(lines.content)
+
+
 class AtifFile(Keeper):
     """A trajectory."""
 
@@ -324,6 +350,7 @@ KEEPERS: tuple[type[Keeper], ...] = (
     CodexFile,
     OpenCodeRows,
     GeminiFile,
+    PiFile,
     AtifFile,
 )
 
