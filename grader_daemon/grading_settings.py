@@ -21,6 +21,7 @@ ROOTS: Final[Mapping[str, str]] = {
     "codex": "codex_roots",
     "opencode": "opencode_roots",
     "gemini-cli": "gemini_cli_roots",
+    "openclaw": "openclaw_roots",
     "pi": "pi_roots",
     "atif": "atif_roots",
 }
@@ -66,6 +67,7 @@ class GradingSettings(BaseSettings):
     codex_roots: Paths = Field((), description="Those of Codex; default: sessions in its own folder.")
     opencode_roots: Paths = Field((), description="Those of OpenCode; default: its own folder.")
     gemini_cli_roots: Paths = Field((), description="Those of Gemini CLI; default: tmp in its own folder.")
+    openclaw_roots: Paths = Field((), description="Those of OpenClaw; default: agents in its own folder.")
     pi_roots: Paths = Field((), description="Those of pi and its kin; default: sessions in their own folders.")
     atif_roots: Paths = Field((), description="Folders with runs of which ATIF trajectories are kept; no default.")
     db_path: File = Field(DEFAULT_DB_PATH, description="The database of grades; made if it does not exist.")

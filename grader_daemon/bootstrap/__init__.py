@@ -230,12 +230,19 @@ def _make_pi(settings: Settings, limits: Limits) -> Source:
     return PiSessions(roots_of(settings, "pi"), limits=limits)
 
 
+def _make_openclaw(settings: Settings, limits: Limits) -> Source:
+    from grader_daemon.sources.openclaw.openclaw_source import OpenClaw
+
+    return OpenClaw(roots_of(settings, "openclaw"), limits=limits)
+
+
 SOURCES: Final[Mapping[str, Callable[[Settings, Limits], Source]]] = {
     "hermes": _make_hermes,
     "claude-code": _make_claude_code,
     "codex": _make_codex,
     "opencode": _make_opencode,
     "gemini-cli": _make_gemini_cli,
+    "openclaw": _make_openclaw,
     "pi": _make_pi,
     "atif": _make_atif,
 }

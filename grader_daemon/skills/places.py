@@ -115,6 +115,8 @@ def name_of(place: Place) -> str:
 def _homes(agent: str, roots: Sequence[str]) -> list[str]:
     if agent == "opencode":  # its sessions lie elsewhere
         return [os.path.join(os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config"), agent)]
+    if agent == "openclaw":  # they lie below it, in a folder of each of its agents
+        return [os.path.dirname(root.rstrip(os.sep)) for root in roots]
     paths = [root.rstrip(os.sep) for root in roots]
     homes = [os.path.dirname(path) if os.path.basename(path) in _SESSIONS else path for path in paths]
     return list(dict.fromkeys(homes))

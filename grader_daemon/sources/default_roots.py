@@ -24,6 +24,8 @@ def default_roots(source: str) -> tuple[str, ...]:
             return (os.path.join(_told("GEMINI_CLI_HOME", "~"), ".gemini", "tmp"),)
         case "pi":
             return (_of_pi(), *(os.path.expanduser(f"~/{kin}/agent/sessions") for kin in (".omp", ".prime")))
+        case "openclaw":
+            return (os.path.join(_told("OPENCLAW_STATE_DIR", "~/.openclaw"), "agents"),)
         case _:
             return ()
 

@@ -72,6 +72,7 @@ _FAMILIES: Final = (
     (Purpose.SEARCH, "web_search", "WebSearch websearch google_web_search"),
     (Purpose.READ, "web_extract", "WebFetch webfetch web_fetch"),
     (Purpose.UNKNOWN, "delegate_task", "Task Agent task spawn_agent send_input resume_agent invoke_agent"),
+    (Purpose.UNKNOWN, "delegate_task", "sessions_spawn"),
     (Purpose.READ, "process_output", "BashOutput TaskOutput AgentOutputTool wait wait_agent list_agents"),
     (Purpose.READ, "todo", "TodoWrite TodoRead TaskCreate TaskUpdate TaskList TaskGet todowrite todoread write_todos"),
     (Purpose.READ, "todo", "update_plan update_topic EnterPlanMode ExitPlanMode enter_plan_mode exit_plan_mode"),
@@ -81,7 +82,7 @@ _FAMILIES: Final = (
     (Purpose.HAND_IN, "attempt_completion", "attempt_completion"),
 )
 """Purposes of tools by family, each with the name that the family shares (that of Hermes' tool), and the names of other
-agents: Claude Code, Codex, OpenCode, Gemini CLI, pi and Cline.
+agents: Claude Code, Codex, OpenCode, Gemini CLI, OpenClaw, pi and Cline.
 """
 
 _SHARED: Final = {name: shared for _, shared, names in _FAMILIES for name in names.split()}

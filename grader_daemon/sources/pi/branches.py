@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
-from grader_daemon.sources.pi.tree_entries import Link
+from grader_daemon.sources.pi.tree_entries import LEAF, RESET, SIDE, Link, Note
 
 ROOT = -1
 """The place before all entries."""
+
+_MARKS = frozenset((LEAF, RESET))
 
 
 class Branch(NamedTuple):
@@ -25,7 +27,7 @@ class Branch(NamedTuple):
 
 
 def newest_branch(links: Sequence[Link], parents_of_others: Callable[[], Mapping[str, str | None]]) -> Branch:
-    """Return the branch of the entry that was written last.
+    """Return the branch of the entry that was written last; OpenClaw may say that it goes on from another one.
 
     An entry whose parent is nowhere (its line is damaged, or it had none: format 1) follows the one before it.
 
@@ -33,32 +35,57 @@ def newest_branch(links: Sequence[Link], parents_of_others: Callable[[], Mapping
         links: all entries, in the order of their lines.
         parents_of_others: gives the parents of entries that are not among them; asked only where one is missing.
     """
-    parents = _parents(links, parents_of_others)
+    tree = _Tree(links, parents_of_others)
     path: list[int] = []
     seen = bytearray(len(links))
-    at = len(links) - 1
+    at = tree.leaf
     while at != ROOT and not seen[at]:
         seen[at] = 1
         path.append(at)
-        at = parents[at]
+        at = tree.parents[at]
     path.reverse()
-    return Branch(tuple(path), {} if len(path) == len(links) else _left(parents, seen))
+    return Branch(tuple(path), {} if len(path) == len(links) else _left(tree.parents, seen))
 
 
-def _parents(links: Sequence[Link], parents_of_others: Callable[[], Mapping[str, str | None]]) -> list[int]:
-    places: dict[str | None, int] = {link.id: place for place, link in enumerate(links) if link.id is not None}
-    others: Mapping[str, str | None] | None = None
-    parents = []
-    for place, link in enumerate(links):
-        parent = link.parent_id
+class _Tree:
+    """The places of the parents of all entries, and of the `leaf` that the conversation stands at."""
+
+    def __init__(self, links: Sequence[Link], parents_of_others: Callable[[], Mapping[str, str | None]]) -> None:
+        self._links = links
+        self._places: dict[str | None, int] = {link.id: at for at, link in enumerate(links) if link.id is not None}
+        self._parents_of_others = parents_of_others
+        self._others: Mapping[str, str | None] | None = None
+        self._reset = ROOT
+        self.parents: list[int] = []
+        self.leaf = ROOT
+        before = None
+        for place, link in enumerate(links):
+            if link.parent_id == before and self.leaf == place - 1 and link.type not in _MARKS:
+                self.parents.append(self.leaf)  # as nearly all are
+            else:
+                self._add(place, link)
+            if link.append_mode != SIDE or link.type == LEAF:
+                self.leaf = place
+            before = link.id
+
+    def _add(self, place: int, link: Link) -> None:
+        parent = self._parent(link.target_id if isinstance(link, Note) and link.type == LEAF else link.parent_id)
+        moves = link.append_mode != SIDE or link.type == LEAF
+        self.parents.append(self.leaf if moves and (parent < self._reset or self._is_aside(parent)) else parent)
+        if link.type == RESET:
+            self._reset = place
+
+    def _parent(self, parent: str | UnsetType | None) -> int:
         if parent is UNSET:
-            parents.append(place - 1)
-            continue
-        if parent is not None and parent not in places:
-            others = _leading_up(parents_of_others(), places) if others is None else others
-            parent = others.get(parent, parent)
-        parents.append(ROOT if parent is None else places.get(parent, place - 1))
-    return parents
+            return self.leaf
+        if parent is not None and parent not in self._places:
+            if self._others is None:
+                self._others = _leading_up(self._parents_of_others(), self._places)
+            parent = self._others.get(parent, parent)
+        return ROOT if parent is None else self._places.get(parent, self.leaf)
+
+    def _is_aside(self, place: int) -> bool:
+        return place != ROOT and self._links[place].append_mode == SIDE
 
 
 def _leading_up(others: Mapping[str, str | None], places: Mapping[str | None, int]) -> dict[str, str | None]:

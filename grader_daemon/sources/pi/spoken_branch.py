@@ -41,6 +41,7 @@ UNKNOWN: Final = frozenset({"agent_version", "platform"})
 """Facts that no session has."""
 
 _MACHINE: Final = "agent"
+_OF_OTHERS: Final = re.compile(rb'"kind":\s?"(?:inter_session|internal_system)"')
 _BROKEN_OFF: Final = frozenset({"error", "aborted"})
 _ENDINGS: Final[Mapping[str, Ending]] = {
     "stop": Ending(SessionState.COMPLETE, "stopReason=stop"),
@@ -168,11 +169,10 @@ class SpokenBranch:
         self._append(Message(TOOL, text, tool_call_id=said.tool_call_id, tool_name=said.tool_name), entry)
 
     def _add_prompt(self, said: Spoken, entry: Entry) -> None:
-        text = _text(said)
-        if said.synthetic is True or (said.attribution == _MACHINE and self._messages):
+        if said.synthetic is True or (self._messages and _is_of_machine(said)):
             return  # the first prompt of a sub-agent is another agent's, and what it is to do
         self._last = said
-        self._append(Message(role=USER, content=text), entry)
+        self._append(Message(role=USER, content=_text(said)), entry)
 
     def _add_answer(self, said: Spoken, entry: Entry) -> None:
         self._last = said
@@ -231,6 +231,10 @@ def id_in(path: str) -> str:
     name = path.replace("\\", "/").rpartition("/")[2].removesuffix(".jsonl")
     timed = _TIMED.match(name)
     return name if timed is None else name[timed.end() :]
+
+
+def _is_of_machine(said: Spoken) -> bool:
+    return said.attribution == _MACHINE or _OF_OTHERS.search(said.provenance) is not None
 
 
 def _is_whole_answer(said: Spoken) -> bool:

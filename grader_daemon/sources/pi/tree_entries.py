@@ -56,7 +56,7 @@ class Block(msgspec.Struct, frozen=True, gc=False):
 class Spoken(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """The ``message`` of an entry. `details` of a result are of any shape.
 
-    `synthetic` and `attribution` say of oh-my-pi's prompts that no person wrote them.
+    `synthetic` and `attribution` say of oh-my-pi's prompts that no person wrote them, `provenance` of OpenClaw's.
     """
 
     role: str
@@ -74,6 +74,7 @@ class Spoken(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     tools_added: msgspec.Raw = msgspec.Raw()
     synthetic: object = None
     attribution: object = None
+    provenance: msgspec.Raw = msgspec.Raw()
 
 
 class Head(msgspec.Struct, frozen=True, gc=False):
@@ -88,14 +89,19 @@ class Head(msgspec.Struct, frozen=True, gc=False):
 class Entry(msgspec.Struct, frozen=True, gc=False):
     """A line with a message."""
 
+    type: str
     message: Spoken
     id: Word | None = None
     parent_id: Word | UnsetType | None = msgspec.field(name="parentId", default=UNSET)
     timestamp: Word | None = None
+    append_mode: object = msgspec.field(name="appendMode", default=None)
 
 
 class Note(msgspec.Struct, frozen=True, gc=False):
-    """A line beside the conversation. Calls of a model for a summary, or for the machinery, have `usage`."""
+    """A line beside the conversation. Calls of a model for a summary, or for the machinery, have `usage`.
+
+    target_id: of OpenClaw's ``leaf``, the entry that the conversation goes on from; None is before all.
+    """
 
     type: str
     id: Word | None = None
@@ -104,6 +110,8 @@ class Note(msgspec.Struct, frozen=True, gc=False):
     model_id: Word | None = msgspec.field(name="modelId", default=None)
     model: Word | None = None
     usage: Tokens | None = None
+    target_id: Word | UnsetType | None = msgspec.field(name="targetId", default=UNSET)
+    append_mode: object = msgspec.field(name="appendMode", default=None)
 
 
 Line = Head | Entry | Note
@@ -120,13 +128,17 @@ MESSAGE: Final = "message"
 MODEL: Final = "model_change"
 BRANCHED: Final = "branch_summary"
 SUB_AGENT: Final = "session_init"
+LEAF: Final = "leaf"
+RESET: Final = "reset"
+SIDE: Final = "side"
+"""The mode of OpenClaw's entries that stand beside the conversation, which goes on from the one before them."""
 _NOTES: Final = (
     f"{MODEL} {BRANCHED} {SUB_AGENT} compaction context_edit custom custom_message label session_info "
     "thinking_level_change usage "
     # of oh-my-pi
     "credential_pin mode_change model_usage reset_boundary service_tier_change title_change ttsr_injection "
     # of OpenClaw
-    "leaf"
+    f"{LEAF} {RESET}"
 )
 _NOTE = msgspec.json.Decoder(Note).decode
 _IDS = msgspec.json.Decoder(_Ids).decode

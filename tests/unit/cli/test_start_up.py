@@ -19,7 +19,10 @@ _OF_GRADING = {
     *("asyncio", "difflib", "genai_prices", "http", "logging", "multiprocessing", "rich", "sqlite3", "structlog"),
     *("subprocess", "tenacity", "watchdog"),
     *(f"grader_daemon.{room}" for room in ("alerts", "analysis", "daemon", "grading", "jobs", "log", "redaction")),
-    *(f"grader_daemon.sources.{agent}" for agent in ("atif", "claude_code", "codex", "gemini_cli", "opencode", "pi")),
+    *(
+        f"grader_daemon.sources.{agent}"
+        for agent in ("atif", "claude_code", "codex", "gemini_cli", "openclaw", "opencode", "pi")
+    ),
 }
 """Each takes 2 to 60 ms of processor time."""
 

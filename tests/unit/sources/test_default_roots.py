@@ -13,6 +13,7 @@ _TOLD = (
     "GEMINI_CLI_HOME",
     "PI_CODING_AGENT_DIR",
     "PI_CODING_AGENT_SESSION_DIR",
+    "OPENCLAW_STATE_DIR",
 )
 
 
@@ -28,6 +29,7 @@ def test_each_agent_has_folders_in_the_home(monkeypatch: pytest.MonkeyPatch) -> 
         "opencode": ("/home/a/.local/share/opencode",),
         "gemini-cli": ("/home/a/.gemini/tmp",),
         "pi": ("/home/a/.pi/agent/sessions", "/home/a/.omp/agent/sessions", "/home/a/.prime/agent/sessions"),
+        "openclaw": ("/home/a/.openclaw/agents",),
         "atif": (),
     }
 
@@ -41,6 +43,7 @@ def test_they_follow_the_agents_own_settings(monkeypatch: pytest.MonkeyPatch) ->
     assert default_roots("codex") == ("/srv/CODEX_HOME/sessions", "/srv/CODEX_HOME/archived_sessions")
     assert default_roots("opencode") == ("/srv/XDG_DATA_HOME/opencode",)
     assert default_roots("gemini-cli") == ("/srv/GEMINI_CLI_HOME/.gemini/tmp",)
+    assert default_roots("openclaw") == ("/srv/OPENCLAW_STATE_DIR/agents",)
     assert default_roots("pi")[0] == "/srv/PI_CODING_AGENT_SESSION_DIR"
     monkeypatch.delenv("PI_CODING_AGENT_SESSION_DIR")
     assert default_roots("pi")[0] == "/srv/PI_CODING_AGENT_DIR/sessions"

@@ -411,3 +411,49 @@ def test_a_file_of_any_name_is_known_by_how_it_begins() -> None:
     assert source.recognizes("/x/y.txt", worked().content[:4_096])
     assert not source.recognizes("/x/y.txt", json.dumps({"type": "session", "id": "x"}).encode())
     assert not source.recognizes("/x/y.txt", b'{"type":"session_meta","id":"x","cwd":"/p"}')
+
+
+def test_a_mark_says_where_the_conversation_goes_on() -> None:
+    lines = PiLines()
+    lines.prompt("Do it")
+    kept = lines.answer("Done.")
+    lines.prompt("Now tests")
+    lines.answer("Here they are.")
+    left = lines.at
+    mark = lines.add("leaf", targetId=kept)
+    assert (len(session(lines).messages), session(lines).taken_back) == (2, (2,))
+
+    lines.at = mark
+    lines.prompt("Now docs")
+    assert [text for _, text in said(session(lines))] == ["Do it", "Done.", "Now docs"]
+
+    lines.add("leaf", targetId=left)
+    assert [text for _, text in said(session(lines))] == ["Do it", "Done.", "Now tests", "Here they are."]
+    lines.add("leaf", targetId="nowhere")
+    assert len(session(lines).messages) == 4
+    lines.add("leaf", targetId=None)
+    assert parse(lines.content).session == Skipped(SkipReason.NOT_A_SESSION, SESSION)
+
+
+def test_what_stands_beside_the_conversation_does_not_move_it() -> None:
+    lines = PiLines()
+    asked = lines.prompt("Do it")
+    lines.add("message", message={"role": "assistant", "content": "aside"}, appendMode="side")
+    lines.answer("Done.")
+    lines.at = asked
+    lines.add("message", message={"role": "assistant", "content": "aside"}, appendMode="side")
+
+    assert said(session(lines)) == [(USER, "Do it"), (ASSISTANT, "Done.")]
+
+
+@pytest.mark.parametrize("target", [None, "00000001"])
+def test_nothing_goes_back_behind_a_reset(target: str | None) -> None:
+    lines = PiLines()
+    lines.prompt("Do it")
+    lines.answer("Done.")
+    lines.add("reset", reason="new")
+    lines.at = target
+    lines.prompt("Something else")
+    lines.add("leaf", targetId=target)
+
+    assert [text for _, text in said(session(lines))] == ["Do it", "Done.", "Something else"]
