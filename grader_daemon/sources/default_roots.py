@@ -19,7 +19,8 @@ def default_roots(source: str) -> tuple[str, ...]:
             home = _told("CODEX_HOME", "~/.codex")
             return (os.path.join(home, "sessions"), os.path.join(home, "archived_sessions"))
         case "opencode":
-            return (os.path.join(_told("XDG_DATA_HOME", "~/.local/share"), "opencode"),)
+            data = _told("XDG_DATA_HOME", "~/.local/share")
+            return tuple(os.path.join(data, name) for name in ("opencode", "kilo", "mimocode"))
         case "gemini-cli":
             return (os.path.join(_told("GEMINI_CLI_HOME", "~"), ".gemini", "tmp"),)
         case "pi":

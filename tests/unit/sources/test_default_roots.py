@@ -26,7 +26,7 @@ def test_each_agent_has_folders_in_the_home(monkeypatch: pytest.MonkeyPatch) -> 
         "hermes": ("/home/a/.hermes",),
         "claude-code": ("/home/a/.claude/projects",),
         "codex": ("/home/a/.codex/sessions", "/home/a/.codex/archived_sessions"),
-        "opencode": ("/home/a/.local/share/opencode",),
+        "opencode": tuple(f"/home/a/.local/share/{name}" for name in ("opencode", "kilo", "mimocode")),
         "gemini-cli": ("/home/a/.gemini/tmp",),
         "pi": ("/home/a/.pi/agent/sessions", "/home/a/.omp/agent/sessions", "/home/a/.prime/agent/sessions"),
         "openclaw": ("/home/a/.openclaw/agents",),
@@ -41,7 +41,7 @@ def test_they_follow_the_agents_own_settings(monkeypatch: pytest.MonkeyPatch) ->
     assert default_roots("hermes") == ("/srv/HERMES_HOME",)
     assert default_roots("claude-code") == ("/srv/CLAUDE_CONFIG_DIR/projects",)
     assert default_roots("codex") == ("/srv/CODEX_HOME/sessions", "/srv/CODEX_HOME/archived_sessions")
-    assert default_roots("opencode") == ("/srv/XDG_DATA_HOME/opencode",)
+    assert default_roots("opencode") == tuple(f"/srv/XDG_DATA_HOME/{name}" for name in ("opencode", "kilo", "mimocode"))
     assert default_roots("gemini-cli") == ("/srv/GEMINI_CLI_HOME/.gemini/tmp",)
     assert default_roots("openclaw") == ("/srv/OPENCLAW_STATE_DIR/agents",)
     assert default_roots("pi")[0] == "/srv/PI_CODING_AGENT_SESSION_DIR"
