@@ -24,6 +24,8 @@ ROOTS: Final[Mapping[str, str]] = {
     "copilot": "copilot_roots",
     "qwen-code": "qwen_code_roots",
     "cline": "cline_roots",
+    "openclaw": "openclaw_roots",
+    "pi": "pi_roots",
     "atif": "atif_roots",
 }
 """By the name of a source: the setting of the folders that are watched and walked for it."""
@@ -71,6 +73,8 @@ class GradingSettings(BaseSettings):
     copilot_roots: Paths = Field((), description="Those of Copilot CLI; default: session-state in its own folder.")
     qwen_code_roots: Paths = Field((), description="Those of Qwen Code; default: projects in its own folder.")
     cline_roots: Paths = Field((), description="Those of Cline, Roo Code and Kilo Code; default: their own folders.")
+    openclaw_roots: Paths = Field((), description="Those of OpenClaw; default: agents in its own folder.")
+    pi_roots: Paths = Field((), description="Those of pi and its kin; default: sessions in their own folders.")
     atif_roots: Paths = Field((), description="Folders with runs of which ATIF trajectories are kept; no default.")
     db_path: File = Field(DEFAULT_DB_PATH, description="The database of grades; made if it does not exist.")
     rules_file: File | None = Field(

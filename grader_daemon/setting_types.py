@@ -207,7 +207,17 @@ Pauses = Annotated[tuple[Annotated[Seconds, Field(ge=0, le=2_592_000)], ...], Be
 File = Annotated[Path, BeforeValidator(_path)]
 Paths = Annotated[tuple[Path, ...], BeforeValidator(_paths)]
 SourceName = Literal[
-    "hermes", "claude-code", "codex", "opencode", "gemini-cli", "copilot", "qwen-code", "cline", "atif"
+    "hermes",
+    "claude-code",
+    "codex",
+    "opencode",
+    "gemini-cli",
+    "copilot",
+    "qwen-code",
+    "cline",
+    "openclaw",
+    "pi",
+    "atif",
 ]
 SourceNames = Annotated[tuple[SourceName, ...], BeforeValidator(_listed)]
 Words = Annotated[tuple[str, ...], BeforeValidator(_words)]

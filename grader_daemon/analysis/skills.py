@@ -1,8 +1,8 @@
 """Skills that a session used: what its calls loaded or wrote, and what a person typed.
 
 Hermes loads a skill by `skill_view`, writes one by `skill_manage`, and puts the text of one that was typed as a command
-in its place (`user_messages.invocations`). Claude Code, OpenCode and Gemini CLI have one tool that loads a skill; Codex
-opens the file, as any agent may.
+in its place (`user_messages.invocations`). Claude Code, OpenCode and Gemini CLI have one tool that loads a skill;
+Codex, OpenClaw and pi open the file, as any agent may.
 """
 
 from __future__ import annotations

@@ -242,6 +242,18 @@ def _make_cline(settings: Settings, limits: Limits) -> Source:
     return ClineSessions(roots_of(settings, "cline"), limits=limits)
 
 
+def _make_pi(settings: Settings, limits: Limits) -> Source:
+    from grader_daemon.sources.pi.pi_files import PiSessions
+
+    return PiSessions(roots_of(settings, "pi"), limits=limits)
+
+
+def _make_openclaw(settings: Settings, limits: Limits) -> Source:
+    from grader_daemon.sources.openclaw.openclaw_source import OpenClaw
+
+    return OpenClaw(roots_of(settings, "openclaw"), limits=limits)
+
+
 SOURCES: Final[Mapping[str, Callable[[Settings, Limits], Source]]] = {
     "hermes": _make_hermes,
     "claude-code": _make_claude_code,
@@ -251,6 +263,8 @@ SOURCES: Final[Mapping[str, Callable[[Settings, Limits], Source]]] = {
     "copilot": _make_copilot,
     "qwen-code": _make_qwen_code,
     "cline": _make_cline,
+    "openclaw": _make_openclaw,
+    "pi": _make_pi,
     "atif": _make_atif,
 }
 """What makes a source, by its name. A path belongs to the first that claims it."""

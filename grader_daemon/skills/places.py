@@ -23,6 +23,7 @@ _CONFIGURATION: Final[Mapping[str, tuple[str, ...]]] = {
     "gemini-cli": ("settings.json", "GEMINI.md"),
     "qwen-code": ("settings.json", "QWEN.md"),
     "copilot": ("settings.json", "mcp-config.json", "copilot-instructions.md"),
+    "pi": ("settings.json", "AGENTS.md", "SYSTEM.md"),
 }
 """Files in the home of each agent that people write and every session reads."""
 _SESSIONS: Final = frozenset({"sessions", "archived_sessions", "projects", "tmp", "session-state"})
@@ -116,6 +117,8 @@ def name_of(place: Place) -> str:
 def _homes(agent: str, roots: Sequence[str]) -> list[str]:
     if agent == "opencode":  # its sessions lie elsewhere
         return [os.path.join(os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config"), agent)]
+    if agent == "openclaw":  # they lie below it, in a folder of each of its agents
+        return [os.path.dirname(root.rstrip(os.sep)) for root in roots]
     paths = [root.rstrip(os.sep) for root in roots]
     homes = [os.path.dirname(path) if os.path.basename(path) in _SESSIONS else path for path in paths]
     return list(dict.fromkeys(homes))

@@ -43,6 +43,20 @@ def _cline_roots() -> tuple[str, ...]:
     return (_told("CLINE_SESSION_DATA_DIR", os.path.join(data, "sessions")), *there)
 
 
+def _opencode_roots() -> tuple[str, ...]:
+    data = _told("XDG_DATA_HOME", "~/.local/share")
+    return tuple(os.path.join(data, name) for name in ("opencode", "kilo", "mimocode"))
+
+
+def _pi_roots() -> tuple[str, ...]:
+    return (_of_pi(), *(os.path.expanduser(f"~/{kin}/agent/sessions") for kin in (".omp", ".prime")))
+
+
+def _of_pi() -> str:
+    home = os.path.join(_told("PI_CODING_AGENT_DIR", "~/.pi/agent"), "sessions")
+    return _told("PI_CODING_AGENT_SESSION_DIR", home)
+
+
 def _told(variable: str, otherwise: str) -> str:
     return os.environ.get(variable) or os.path.expanduser(otherwise)
 
@@ -55,9 +69,11 @@ _ROOTS: Final[Mapping[str, Callable[[], tuple[str, ...]]]] = {
     "hermes": _below("HERMES_HOME", "~/.hermes"),
     "claude-code": _below("CLAUDE_CONFIG_DIR", "~/.claude", "projects"),
     "codex": _codex_roots,
-    "opencode": _below("XDG_DATA_HOME", "~/.local/share", "opencode"),
+    "opencode": _opencode_roots,
     "gemini-cli": _below("GEMINI_CLI_HOME", "~", ".gemini", "tmp"),
     "copilot": _below("COPILOT_HOME", "~/.copilot", "session-state"),
     "qwen-code": _qwen_roots,
     "cline": _cline_roots,
+    "openclaw": _below("OPENCLAW_STATE_DIR", "~/.openclaw", "agents"),
+    "pi": _pi_roots,
 }

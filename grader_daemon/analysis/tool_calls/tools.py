@@ -67,14 +67,15 @@ _FAMILIES: Final = (
     (Purpose.UNKNOWN, "process", "KillShell KillBash TaskStop write_stdin"),
     (Purpose.UNKNOWN, "process", "task_stop write_bash stop_bash write_powershell stop_powershell"),
     (Purpose.READ, "read_file", "Read NotebookRead read read_many_files view_image view read_files"),
-    (Purpose.READ, "list_files", "LS list list_directory"),
-    (Purpose.SEARCH, "search_files", "search_codebase Grep Glob grep glob grep_search search_file_content"),
+    (Purpose.READ, "list_files", "LS list list_directory ls"),
+    (Purpose.SEARCH, "search_files", "search_codebase Grep Glob grep glob grep_search search_file_content find"),
     (Purpose.WRITE, "patch", "Edit MultiEdit NotebookEdit edit multiedit replace apply_patch"),
     (Purpose.WRITE, "patch", "editor replace_in_file apply_diff"),
     (Purpose.WRITE, "write_file", "Write write create write_to_file"),
     (Purpose.SEARCH, "web_search", "WebSearch websearch google_web_search"),
     (Purpose.READ, "web_extract", "WebFetch webfetch web_fetch fetch_web_content"),
     (Purpose.UNKNOWN, "delegate_task", "Task Agent task agent spawn_agent send_input resume_agent invoke_agent"),
+    (Purpose.UNKNOWN, "delegate_task", "sessions_spawn"),
     (Purpose.READ, "process_output", "BashOutput TaskOutput AgentOutputTool wait wait_agent list_agents read_agent"),
     (Purpose.READ, "process_output", "task_output read_bash list_bash read_powershell list_powershell"),
     (Purpose.READ, "todo", "TodoWrite TodoRead TaskCreate TaskUpdate TaskList TaskGet todowrite todoread write_todos"),
@@ -88,7 +89,7 @@ _FAMILIES: Final = (
     (Purpose.HAND_IN, "attempt_completion", "attempt_completion"),
 )
 """Purposes of tools by family, each with the name that the family shares (that of Hermes' tool), and the names of other
-agents: Claude Code, Codex, OpenCode, Gemini CLI, Copilot CLI, Qwen Code and Cline.
+agents: Claude Code, Codex, OpenCode, Gemini CLI, Copilot CLI, Qwen Code, OpenClaw, pi and Cline.
 """
 
 _SHARED: Final = {name: shared for _, shared, names in _FAMILIES for name in names.split()}

@@ -1,7 +1,8 @@
 """A skill that a person typed as a command: Hermes puts the text of the skill in the place of what was typed.
 
 The message says which skills they are, then follow their texts. What the person added stands behind the text of one
-skill and before those of several (its `agent/skill_commands.py` and `skill_bundles.py`, 0.13 to 0.19).
+skill and before those of several (its `agent/skill_commands.py` and `skill_bundles.py`, 0.13 to 0.19). pi puts it
+into a tag that names the skill, and what was added behind that.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ _LONGEST_HEAD: Final = 4_000
 _ADDED: Final = "\n\nThe user has provided the following instruction alongside the skill invocation: "
 _NOTE: Final = "\n\n[Runtime note: "
 _ADDED_TO_SEVERAL: Final = "\n\nUser instruction: "
+_TAGGED: Final = re.compile(r'<skill name="([^"\n]{1,512})" location="[^"\n]{0,4096}">\n')
+_END_OF_TAGGED: Final = "\n</skill>"
 _FIRST_OF_SEVERAL: Final = "\n\n[Loaded as part of the "
 
 
 class Invocation(msgspec.Struct, frozen=True):
-    """A command of a person: what was `said` with it, else the command itself; `skills` are as Hermes names them."""
+    """A command of a person: what was `said` with it, else the command itself; `skills` are as the agent names them."""
 
     said: str
     skills: tuple[str, ...]
@@ -32,6 +35,10 @@ class Invocation(msgspec.Struct, frozen=True):
 
 def invocation_of(text: str) -> Invocation | None:
     """Return what a person typed where the texts of skills stand in its place; None for any other message."""
+    tagged = _TAGGED.match(text)
+    if tagged is not None:
+        added = text.partition(_END_OF_TAGGED)[2].strip()
+        return Invocation(added or f"/{tagged[1]}", (tagged[1],))
     head = _HEAD.match(text, len(_LOADED)) if text.startswith(_LOADED) else None
     if head is None:
         return None

@@ -30,7 +30,7 @@ _Opened = TypeVar("_Opened", Inspection, SqliteStore)
 _SAMPLED_BYTES = 100_000_000
 """Some 30,000 sessions, all of which are checked in a second."""
 
-_DATABASES = ("/state.db", "/opencode.db")
+_DATABASES = ("/state.db", "/opencode.db", "/kilo.db", "/mimocode.db", "/openclaw-agent.sqlite")
 
 
 class Survey:

@@ -32,6 +32,9 @@ _WRITTEN = frozenset({_DATABASE, "state.db-wal", "state.db-journal"})
 _RETIRED = "/state.db."
 """Part of the paths of copies that Hermes makes of a database: ``state.db.retired-wal-…/``."""
 
+_OF_PI = b'{"type":"session",'
+"""Beginning of the files of pi, which OpenClaw keeps in folders that are called as those of Hermes."""
+
 _BYTES_A_MESSAGE = 2_000
 
 
@@ -52,8 +55,8 @@ class HermesSnapshots(SessionFiles):
         return snapshot.claims(path)
 
     def recognizes(self, path: str, beginning: bytes) -> bool:
-        """See `Source.recognizes`."""
-        return snapshot.claims(path)
+        """See `Source.recognizes`: files of other agents lie in folders of that name, too."""
+        return snapshot.claims(path) and not beginning.lstrip().startswith(_OF_PI)
 
     def skipped_by_name(self, path: str) -> SkipReason | None:
         """See `SessionFiles.skipped_by_name`."""

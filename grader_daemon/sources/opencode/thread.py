@@ -39,6 +39,10 @@ _TOO_LONG = "MessageOutputLengthError"
 _QUOTE = '"'
 
 
+_KIN: Final = ("kilo", "mimocode")
+"""Programs made from OpenCode, by the folder that each keeps its data in, which its database is named after."""
+
+
 def to_session(stored: Stored, *, path: str, key: str) -> Session:
     """Return a stored session, without messages where nothing was said.
 
@@ -72,7 +76,7 @@ def to_session(stored: Stored, *, path: str, key: str) -> Session:
         project=info.directory,
         parent=info.parent_id,
         kind=SessionKind.MAIN if info.parent_id is None else SessionKind.SUB_AGENT,
-        agent=NAME,
+        agent=_agent(path),
         agent_version=info.version,
         usage=_usage(heads),
         cost_usd=_cost(info.cost, heads),
@@ -121,6 +125,10 @@ class _Thread:
     def _append(self, message: Message, written_at: datetime | None) -> None:
         self.messages.append(message)
         self.times.append(written_at)
+
+
+def _agent(path: str) -> str:
+    return next((kin for kin in _KIN if f"/{kin}/" in path or path.endswith(f"/{kin}.db")), NAME)
 
 
 def _before(parts: Sequence[Part], part_id: str | None) -> tuple[Part, ...]:

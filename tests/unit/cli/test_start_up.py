@@ -20,7 +20,7 @@ _OF_GRADING = {
     *("subprocess", "tenacity", "watchdog"),
     *(f"grader_daemon.{room}" for room in ("alerts", "analysis", "daemon", "grading", "jobs", "log", "redaction")),
     *(f"grader_daemon.sources.{agent}" for agent in ("atif", "claude_code", "codex", "copilot", "gemini_cli")),
-    *(f"grader_daemon.sources.{agent}" for agent in ("cline", "opencode", "qwen_code")),
+    *(f"grader_daemon.sources.{agent}" for agent in ("cline", "openclaw", "opencode", "pi", "qwen_code")),
 }
 """Each takes 2 to 60 ms of processor time."""
 

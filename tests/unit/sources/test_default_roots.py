@@ -8,7 +8,8 @@ from grader_daemon import bootstrap
 from grader_daemon.sources.default_roots import default_roots
 
 _OTHERS = ("COPILOT_HOME", "QWEN_RUNTIME_DIR", "QWEN_HOME", "CLINE_DIR", "CLINE_DATA_DIR", "CLINE_SESSION_DATA_DIR")
-_TOLD = ("HERMES_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "GEMINI_CLI_HOME", *_OTHERS)
+_OF_PI = ("PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR", "OPENCLAW_STATE_DIR")
+_TOLD = ("HERMES_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "GEMINI_CLI_HOME", *_OTHERS, *_OF_PI)
 
 
 def test_each_agent_has_folders_in_the_home(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,11 +21,13 @@ def test_each_agent_has_folders_in_the_home(monkeypatch: pytest.MonkeyPatch) -> 
         "hermes": ("/home/a/.hermes",),
         "claude-code": ("/home/a/.claude/projects",),
         "codex": ("/home/a/.codex/sessions", "/home/a/.codex/archived_sessions"),
-        "opencode": ("/home/a/.local/share/opencode",),
+        "opencode": tuple(f"/home/a/.local/share/{name}" for name in ("opencode", "kilo", "mimocode")),
         "gemini-cli": ("/home/a/.gemini/tmp",),
         "copilot": ("/home/a/.copilot/session-state",),
         "qwen-code": ("/home/a/.qwen/projects",),
         "cline": ("/home/a/.cline/data/sessions",),
+        "pi": ("/home/a/.pi/agent/sessions", "/home/a/.omp/agent/sessions", "/home/a/.prime/agent/sessions"),
+        "openclaw": ("/home/a/.openclaw/agents",),
         "atif": (),
     }
 
@@ -36,12 +39,16 @@ def test_they_follow_the_agents_own_settings(monkeypatch: pytest.MonkeyPatch) ->
     assert default_roots("hermes") == ("/srv/HERMES_HOME",)
     assert default_roots("claude-code") == ("/srv/CLAUDE_CONFIG_DIR/projects",)
     assert default_roots("codex") == ("/srv/CODEX_HOME/sessions", "/srv/CODEX_HOME/archived_sessions")
-    assert default_roots("opencode") == ("/srv/XDG_DATA_HOME/opencode",)
+    assert default_roots("opencode") == tuple(f"/srv/XDG_DATA_HOME/{name}" for name in ("opencode", "kilo", "mimocode"))
     assert default_roots("gemini-cli") == ("/srv/GEMINI_CLI_HOME/.gemini/tmp",)
     assert default_roots("copilot") == ("/srv/COPILOT_HOME/session-state",)
     assert default_roots("qwen-code") == ("/srv/QWEN_RUNTIME_DIR/projects",)
     monkeypatch.delenv("QWEN_RUNTIME_DIR")
     assert default_roots("qwen-code") == ("/srv/QWEN_HOME/projects",)
+    assert default_roots("openclaw") == ("/srv/OPENCLAW_STATE_DIR/agents",)
+    assert default_roots("pi")[0] == "/srv/PI_CODING_AGENT_SESSION_DIR"
+    monkeypatch.delenv("PI_CODING_AGENT_SESSION_DIR")
+    assert default_roots("pi")[0] == "/srv/PI_CODING_AGENT_DIR/sessions"
 
 
 def test_cline_has_tasks_where_its_extensions_keep_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from grader_daemon.rules import load_rules
 from tests.hermes_skills import BUNDLE, LOADED, STACKED, bundle, loaded
 from tests.strategies import answer, session, user
 
+TAGGED = '<skill name="deploy" location="/s/deploy/SKILL.md">\nReferences are relative to /s/deploy.\n\nGo.\n</skill>'
 ASK = "Look up the price of tin and tell me what it cost a year ago"
 
 
@@ -29,6 +30,9 @@ ASK = "Look up the price of tin and tell me what it cost a year ago"
         pytest.param(bundle(ASK, header=STACKED), ASK, id="what-was-added-to-two-commands"),
         pytest.param(bundle("", header=STACKED), "/deploy /changelog", id="two-commands"),
         pytest.param(BUNDLE.partition("\n")[0], "/release", id="a-bundle-that-was-cut"),
+        pytest.param(f"{TAGGED}\n\n{ASK}", ASK, id="what-was-added-to-one-of-pi"),
+        pytest.param(TAGGED, "/deploy", id="the-command-alone-of-pi"),
+        pytest.param(TAGGED[:90], "/deploy", id="a-message-of-pi-that-was-cut"),
     ],
 )
 def test_a_person_said_what_they_typed_and_not_what_the_skill_says(text: str, said: str) -> None:
@@ -41,6 +45,7 @@ def test_a_person_said_what_they_typed_and_not_what_the_skill_says(text: str, sa
         pytest.param(ASK, id="a-request"),
         pytest.param(f"What does this mean? {LOADED}", id="quoted"),
         pytest.param("[IMPORTANT: The user has invoked the brakes.]", id="begun-alike"),
+        pytest.param(f"What does this mean? {TAGGED}", id="quoted-of-pi"),
         pytest.param('[IMPORTANT: The user has invoked the "deploy" procedure, so go.]', id="begun-more-alike"),
     ],
 )
@@ -51,7 +56,7 @@ def test_any_other_message_is_as_it_was_typed(text: str) -> None:
 
 @given(st.text())
 def test_whatever_follows_the_head_somebody_said_something(rest: str) -> None:
-    for head in (LOADED, BUNDLE):
+    for head in (LOADED, BUNDLE, TAGGED):
         invocation = invocation_of(head + rest)
         assert invocation is not None
         assert invocation.said.strip()

@@ -24,9 +24,13 @@ from grader_daemon.sources.codex.rollout_files import CodexRollouts
 from grader_daemon.sources.copilot.session_events import CopilotSessions
 from grader_daemon.sources.gemini_cli.chat_files import GeminiChats
 from grader_daemon.sources.hermes.hermes_source import Hermes
+from grader_daemon.sources.openclaw.openclaw_source import OpenClaw
 from grader_daemon.sources.opencode.opencode_source import OpenCode
+from grader_daemon.sources.pi.pi_files import PiSessions
 from grader_daemon.sources.protocol import Source
 from grader_daemon.sources.qwen_code.chat_transcripts import QwenChats
+from tests.openclaw_home import database_in, made, rows, run, window
+from tests.pi_lines import FILE, PiLines
 from tests.state_db import StateHome
 from tests.strategies import document, json_answer, json_user
 from tests.transcripts import SESSION, Transcript
@@ -413,6 +417,84 @@ class ClineTask(Keeper):
         self.put(json.dumps(said, ensure_ascii=False).encode())
 
 
+class OpenClawFile(Keeper):
+    """A session of OpenClaw before it had a database."""
+
+    name = "openclaw"
+    is_lines = True
+
+    @property
+    def file(self) -> Path:
+        """See `Keeper`."""
+        return self.root / "agents" / "main" / "sessions" / f"{SESSION}.jsonl"
+
+    def source(self) -> Source:
+        """See `Keeper`."""
+        return OpenClaw([str(self.root)], limits=_LIMITS)
+
+    def write(self, turns: int) -> None:
+        """See `Keeper`."""
+        self.grow(_said_to_pi(turns).content)
+
+
+class OpenClawRows(OpenClawFile):
+    """Rows of the database of one of its agents."""
+
+    name = "openclaw-database"
+    is_database = True
+    is_lines = False
+    written = 0
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        made(self.file)
+
+    @property
+    def file(self) -> Path:
+        """See `Keeper`."""
+        return database_in(self.root)
+
+    @property
+    def told(self) -> str:
+        """See `Keeper`."""
+        return f"{self.file}-wal"
+
+    def write(self, turns: int) -> None:
+        """See `Keeper`."""
+        if not self.written:
+            run(self.file, window(SESSION))
+        before = 0
+        for turn in range(self.written + 1, turns + 1):
+            lines = _said_to_pi(turn).lines
+            before = len(_said_to_pi(turn - 1).lines) if turn > 1 else 0
+            run(self.file, *rows(SESSION, lines, begin=before))
+        self.written = turns
+
+    def delete(self) -> None:
+        """See `Keeper`."""
+        run(self.file, ("DELETE FROM transcript_events", ()), ("DELETE FROM session_windows", ()))
+
+
+class PiFile(Keeper):
+    """A session of pi."""
+
+    name = "pi"
+    is_lines = True
+
+    @property
+    def file(self) -> Path:
+        """See `Keeper`."""
+        return self.root / "--work--" / FILE
+
+    def source(self) -> Source:
+        """See `Keeper`."""
+        return PiSessions([str(self.root)], limits=_LIMITS)
+
+    def write(self, turns: int) -> None:
+        """See `Keeper`."""
+        self.grow(_said_to_pi(turns).content)
+
+
 class AtifFile(Keeper):
     """A trajectory."""
 
@@ -450,8 +532,19 @@ KEEPERS: tuple[type[Keeper], ...] = (
     QwenFile,
     ClineFile,
     ClineTask,
+    OpenClawFile,
+    OpenClawRows,
+    PiFile,
     AtifFile,
 )
+
+
+def _said_to_pi(turns: int) -> PiLines:
+    lines = PiLines()
+    for turn in range(turns):
+        lines.prompt(asked(turn))
+        lines.answer(answered(turn))
+    return lines
 
 
 def _spoken(role: str, kind: str, text: str) -> dict[str, Any]:

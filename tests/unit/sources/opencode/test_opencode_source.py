@@ -398,6 +398,7 @@ def test_the_same_tables_under_another_name_are_read(
     assert source.recognizes("/a/kilo.db", database.read_bytes()[:4_096])
     session = source.read(source.look(Unit("opencode", str(database), "ses_a"))).session
     assert isinstance(session, Session)
+    assert (session.agent, session.format) == ("kilo", "opencode")
 
 
 def test_databases_of_other_programs_hold_no_sessions(source: OpenCode, tmp_path: Path) -> None:

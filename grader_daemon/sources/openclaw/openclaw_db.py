@@ -1,0 +1,260 @@
+"""The queries to ``openclaw-agent.sqlite``: sessions and their lines; no other table is ever read.
+
+There are tables with keys of providers and with memories beside them. How a session stands, its row, the number of its
+lines and the last of them tell, and a mark that changes when its lines are written anew. A session without lines never
+began, or they were put away: it is not there.
+
+Long lines are packed (zstandard), each by itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence, Set
+from functools import partial
+from typing import Final, NamedTuple
+
+import msgspec
+import xxhash
+
+from grader_daemon.domain.limits import LONGEST_NAME, Limits
+from grader_daemon.errors import ParseError
+from grader_daemon.sources.database_memory import DatabaseMemory, Entry, Mark
+from grader_daemon.sources.openclaw.session_windows import Window
+from grader_daemon.sources.sqlite_files import Reader, Value
+
+_WINDOWS: Final = ("session_windows", "sessions")
+"""The table of sessions, and what it was called before."""
+
+_LINES: Final = "transcript_events"
+_REWRITTEN: Final = "transcript_rewrite_watermarks"
+_COLUMNS: Final = ("session_key", "previous_session_id", "status", "model", "channel", "spawned_by")
+_WENT_BACK: Final = "('rewind', 'switch')"
+"""Reasons for which a session takes the place of another one, with a copy of all its lines."""
+
+_NEEDED: Final = frozenset({"session_id", "seq", "event_json", "created_at"})
+_AMONG: Final = "IN (SELECT value FROM json_each(?))"
+_ROWS: Final = 64
+_MOST_UNPACKED: Final = 16_777_216
+_WINDOW_BYTES: Final = 1 << 27
+_MILLISECOND: Final = 1_000_000
+_LATEST: Final = 9_000_000_000_000
+
+
+class Schema(NamedTuple):
+    """The table of sessions, and its columns; which of the others there are."""
+
+    windows: str
+    columns: frozenset[str]
+    has_packed: bool
+    has_marks: bool
+
+
+class _Row(NamedTuple):
+    """A row of the table of sessions: `mark` is another one when the lines were written anew."""
+
+    name: str
+    mark: Value
+    written: int
+    window: Window
+
+
+class Stored(NamedTuple):
+    """A session as it is stored: its row, and its lines."""
+
+    window: Window
+    lines: bytes
+
+
+class OpenClawQueries:
+    """See `Queries`."""
+
+    def schema(self, reader: Reader) -> Schema | None:
+        """See `Queries.schema`."""
+        lines = reader.columns(_LINES)
+        for name in _WINDOWS:
+            columns = reader.columns(name)
+            if {"session_id", "session_key"} <= columns and lines >= _NEEDED:
+                return Schema(name, columns, "event_zstd" in lines, "generation" in reader.columns(_REWRITTEN))
+        return None
+
+    def mark(self, reader: Reader) -> Mark:
+        """See `Queries.mark`."""
+        ((version,),) = reader.rows("PRAGMA schema_version")
+        windows = _windows(reader)
+        numbers = f"(SELECT max(rowid) FROM {_LINES}), (SELECT max(rowid) FROM {windows})"
+        ((line, row, sessions),) = reader.rows(f"SELECT {numbers}, (SELECT count(*) FROM {windows})")
+        return Mark(version, (_number(line),), _number(sessions), _number(row), self.id_at(reader, _number(row)))
+
+    def id_at(self, reader: Reader, row: int) -> Value:
+        """See `Queries.id_at`."""
+        found = reader.rows(f"SELECT session_id FROM {_windows(reader)} WHERE rowid = ?", (row,))
+        return found[0][0] if found else None
+
+    def grown_since(self, reader: Reader, mark: Mark) -> tuple[list[str], int]:
+        """See `Queries.grown_since`: a session that takes the place of another one changes that, too."""
+        windows = _windows(reader)
+        previous = "previous_session_id" if "previous_session_id" in reader.columns(windows) else "NULL"
+        new = reader.rows(f"SELECT session_id, {previous} FROM {windows} WHERE rowid > ?", (mark.row,))
+        found = reader.rows(f"SELECT DISTINCT session_id FROM {_LINES} NOT INDEXED WHERE rowid > ?", mark.rows)
+        ids = [value for row in (*found, *new) for value in row if isinstance(value, str)]
+        return list(dict.fromkeys(ids)), len(new)
+
+    def ids_after(self, reader: Reader, last: str, limit: int) -> list[str]:
+        """See `Queries.ids_after`."""
+        found = reader.rows(
+            f"SELECT session_id FROM {_windows(reader)} WHERE session_id > ? AND typeof(session_id) = 'text'"
+            " ORDER BY session_id LIMIT ?",
+            (last, limit),
+        )
+        return [str(row[0]) for row in found]
+
+    def entries(self, reader: Reader, schema: Schema, ids: Iterable[str]) -> Mapping[str, Entry]:
+        """See `Queries.entries`."""
+        among = json.dumps([each for each in ids if 0 < len(each) <= LONGEST_NAME])
+        tallies = {
+            row[0]: row[1:]
+            for row in reader.rows(
+                f"SELECT session_id, count(*), max(seq) FROM {_LINES} WHERE session_id {_AMONG} GROUP BY session_id",
+                (among,),
+            )
+        }
+        entries = {}
+        for row in _rows_of(reader, schema, among):
+            tally = tallies.get(row.name)
+            if tally is not None:
+                stamp = xxhash.xxh3_128_digest(repr((row, tally)).encode("utf-8", "replace"))
+                entries[row.name] = Entry(stamp, min(row.written, _LATEST) * _MILLISECOND, _number(tally[0]))
+        return entries
+
+
+def read_stored(memory: DatabaseMemory[Schema], session_id: str, stamp: bytes, *, limits: Limits) -> Stored:
+    """Return a session that stands as `stamp` says.
+
+    Raises:
+        VanishedFileError: it is gone, or the database is.
+        ChangingFileError: it is not as it was, or was written to meanwhile.
+        ReadError: see `look_into`.
+        ParseError: it is larger than the limits allow.
+    """
+    lines: list[bytes] = []
+    size = 0
+    last: int | None = -1
+    while last is not None:
+        rows, last = memory.look(partial(_some_lines, memory, session_id, last))
+        lines += map(_line, rows)
+        size += sum(map(len, lines[len(lines) - len(rows) :]))
+        if size > limits.bytes:
+            raise ParseError(f"its lines are more than max_file_bytes = {limits.bytes:,}")
+
+    def end(reader: Reader) -> Window:
+        schema = memory.as_it_was(reader, session_id, stamp)
+        (row,) = _rows_of(reader, schema, json.dumps([session_id]))
+        return row.window
+
+    return Stored(memory.look(end), b"\n".join([*lines, b""]))
+
+
+def _some_lines(
+    memory: DatabaseMemory[Schema], session_id: str, last: int, reader: Reader
+) -> tuple[list[tuple[Value, ...]], int | None]:
+    """Return lines behind the one of number `last`, and the number of the last of these; None if that was all."""
+    schema = memory.schema_now(reader)
+    packed = "event_zstd" if schema is not None and schema.has_packed else "NULL"
+    statement = (
+        f"SELECT seq, event_json, {packed} FROM {_LINES} WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT {_ROWS}"
+    )
+    found: list[tuple[Value, ...]] = []
+    while schema is not None:
+        rows = reader.rows(statement, (session_id, last))
+        found += rows
+        if len(rows) < _ROWS:
+            break
+        last = _number(rows[-1][0])
+        if reader.is_late:
+            return found, last
+    return found, None
+
+
+def _line(row: Sequence[Value]) -> bytes:
+    """Return a line in one line; what cannot be unpacked is none."""
+    _, text, packed = row
+    if isinstance(text, str):
+        return text.encode("utf-8", "replace").replace(b"\n", b" ")
+    return _unpacked(packed).replace(b"\n", b" ") if isinstance(packed, bytes) else b""
+
+
+def _unpacked(packed: bytes) -> bytes:
+    import zstandard  # only long lines are packed
+
+    try:
+        with zstandard.ZstdDecompressor(max_window_size=_WINDOW_BYTES).stream_reader(packed) as reader:
+            unpacked = reader.read(_MOST_UNPACKED + 1)
+    except (zstandard.ZstdError, MemoryError):
+        return b"?"  # so that it is told as a line that is broken
+    return unpacked if len(unpacked) <= _MOST_UNPACKED else b"?"
+
+
+def _windows(reader: Reader) -> str:
+    """Return the table of sessions of a database that has one."""
+    return next((name for name in _WINDOWS if "session_id" in reader.columns(name)), _WINDOWS[0])
+
+
+def _rows_of(reader: Reader, schema: Schema, among: str) -> list[_Row]:
+    """Return those of these sessions that are there."""
+    windows = schema.windows
+    told = ", ".join(f"w.{name}" if name in schema.columns else "NULL" for name in _COLUMNS)
+    mark = f"(SELECT generation FROM {_REWRITTEN} r WHERE r.session_id = w.session_id)" if schema.has_marks else "NULL"
+    time = f"(SELECT created_at FROM {_LINES} e WHERE e.session_id = w.session_id ORDER BY seq DESC LIMIT 1)"
+    statement = f"SELECT w.session_id, {mark}, {time}, {told} FROM {windows} w WHERE w.session_id {_AMONG}"
+    rows = reader.rows(statement, (among,))
+    replaced = _replaced(reader, schema, among)
+    begun = _begun(reader, schema, {row[-1] for row in rows if row[-1] is not None})
+    return [
+        _Row(str(row[0]), row[1], _number(row[2]), _window(row[3:], begun.get(row[-1]), row[0] in replaced))
+        for row in rows
+    ]
+
+
+def _replaced(reader: Reader, schema: Schema, among: str) -> set[Value]:
+    """Return those of these sessions whose place another one took."""
+    if not {"previous_session_id", "reason"} <= schema.columns:
+        return set()
+    statement = f"SELECT previous_session_id FROM {schema.windows} WHERE reason IN {_WENT_BACK}"
+    return {row[0] for row in reader.rows(f"{statement} AND previous_session_id {_AMONG}", (among,))}
+
+
+def _begun(reader: Reader, schema: Schema, keys: Set[Value]) -> dict[Value, Value]:
+    """Return the newest session of each of these conversations."""
+    if not keys:
+        return {}
+    statement = f"SELECT session_key, session_id FROM {schema.windows} WHERE session_key {_AMONG} ORDER BY rowid"
+    return {row[0]: row[1] for row in reader.rows(statement, (json.dumps([str(key) for key in keys]),))}
+
+
+def _window(told: Sequence[Value], begun_by: Value, replaced: bool) -> Window:  # noqa: FBT001  what the rows say
+    named = dict(zip(_COLUMNS, map(_text, told), strict=True))
+    return Window(
+        key=named["session_key"] or "",
+        begun_by=_text(begun_by) or named["spawned_by"],
+        previous=named["previous_session_id"],
+        replaced=replaced,
+        status=named["status"],
+        model=named["model"],
+        channel=named["channel"],
+    )
+
+
+def _number(value: Value) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _text(value: Value) -> str | None:
+    return value[: 4 * LONGEST_NAME] if isinstance(value, str) and value else None
+
+
+def digest_of(stored: Stored) -> str:
+    """Return a digest of all that a session is made from."""
+    digest = xxhash.xxh3_128(stored.lines)
+    digest.update(msgspec.json.encode(stored.window))
+    return digest.hexdigest()

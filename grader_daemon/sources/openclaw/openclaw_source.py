@@ -1,0 +1,157 @@
+"""OpenClaw as one source: the sessions in the database of each agent, and those in the files of older versions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from grader_daemon.domain.limits import Limits
+from grader_daemon.domain.session import Session, Skipped, SkipReason
+from grader_daemon.domain.unit import Found, Unit
+from grader_daemon.errors import ChangingFileError, ReadError, VanishedFileError
+from grader_daemon.sources.database_memory import DatabaseMemory, Entry
+from grader_daemon.sources.discovery import Walk
+from grader_daemon.sources.openclaw.openclaw_db import OpenClawQueries, Schema, digest_of, read_stored
+from grader_daemon.sources.openclaw.session_windows import NAME, UNKNOWN, Window, in_window, in_words_of_persons
+from grader_daemon.sources.pi.pi_files import is_first_line, parsed_lines
+from grader_daemon.sources.pi.spoken_branch import Place
+from grader_daemon.sources.protocol import Read, as_shown
+from grader_daemon.sources.reading import stamp_of
+from grader_daemon.sources.session_files import Parsed, SessionFiles
+from grader_daemon.sources.sqlite_files import database_stamp
+
+_DATABASE: Final = "openclaw-agent.sqlite"
+_BESIDE: Final = ("-wal", "-journal")
+_FILE: Final = re.compile(r"/agents/[^/]{1,200}/sessions/([\w-]{1,200})\.jsonl\Z")
+_TOPIC: Final = "-topic-"
+"""Between the id of a session and the thread of a chat that it was about."""
+
+_BYTES_A_LINE: Final = 1_500
+
+
+class OpenClaw(SessionFiles):
+    """Sessions below the roots; see `Source`."""
+
+    name = NAME
+    title = "OpenClaw"
+    unknown = UNKNOWN
+    writes = True
+    append_only = True
+
+    def __init__(self, roots: Sequence[str] = (), *, limits: Limits) -> None:
+        """See `SessionFiles`."""
+        super().__init__(roots, limits=limits)
+        self._databases: dict[str, DatabaseMemory[Schema]] = {}
+        """Databases by path; threads may add one each, and one of these stays."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """It goes to another process without what it remembers."""
+        return _made, (self.roots, self.limits)
+
+    def claims(self, path: str) -> bool:
+        """See `Source.claims`."""
+        return _database_of(path) is not None or _FILE.search(path) is not None
+
+    def recognizes(self, path: str, beginning: bytes) -> bool:
+        """See `Source.recognizes`."""
+        return _is_database(path) or (_FILE.search(path) is not None and is_first_line(beginning))
+
+    def parse(self, content: bytes, unit: Unit) -> Parsed:
+        """See `SessionFiles.parse`."""
+        stem = unit.locator.rpartition("/")[2].removesuffix(".jsonl")
+        return self._parsed(content, Place(NAME, NAME, unit.locator, stem.partition(_TOPIC)[0]), Window())
+
+    def touched(self, path: str) -> Sequence[Unit]:
+        """See `Source.touched`."""
+        database = _database_of(path)
+        if database is None:
+            return super().touched(path)
+        try:
+            return [Unit(self.name, database, each) for each in self._database(database).changed()]
+        except (VanishedFileError, ChangingFileError):
+            return ()
+        except ReadError:
+            return (Unit(self.name, database),)
+
+    def walk(self, root: str) -> Walk:
+        """See `Source.walk`."""
+        return Walk(
+            root,
+            claims=lambda path: _is_database(path) or _FILE.search(path) is not None,
+            units_of=lambda path, status: (
+                self._sessions_in(path, stamp_of(status)) if _is_database(path) else self._units_of(path, status)
+            ),
+        )
+
+    def look(self, unit: Unit) -> Found:
+        """See `Source.look`."""
+        if unit.key:
+            return _found(unit, self._database(unit.locator).entry(unit.key))
+        return Found(unit, database_stamp(unit.locator), 0) if _is_database(unit.locator) else super().look(unit)
+
+    def size_of(self, unit: Unit) -> int:
+        """See `Source.size_of`."""
+        if not _is_database(unit.locator):
+            return super().size_of(unit)
+        try:
+            return self._database(unit.locator).entry(unit.key).messages * _BYTES_A_LINE
+        except ReadError:
+            return 0  # whoever reads it says what is wrong
+
+    def read(self, found: Found, *, unless: str | None = None) -> Read:
+        """See `Source.read`."""
+        unit = found.unit
+        if not _is_database(unit.locator):
+            return super().read(found, unless=unless)
+        if not unit.key:
+            self._database(unit.locator).entries()
+            return Read(None, Skipped(SkipReason.NOT_A_SESSION))
+        stored = read_stored(self._database(unit.locator), unit.key, found.stamp, limits=self.limits)
+        digest = digest_of(stored)
+        if digest == unless:
+            return Read(digest, None)
+        if stored.window.replaced:
+            return Read(digest, Skipped(SkipReason.SUPERSEDED, unit.key))
+        place = Place(NAME, NAME, unit.locator, unit.key, key=unit.key)
+        session, inside, unknown = self._parsed(stored.lines, place, stored.window)
+        return Read(digest, as_shown(session), inside, unknown)
+
+    def _parsed(self, lines: bytes, place: Place, window: Window) -> Parsed:
+        parsed = parsed_lines(lines, place, self)
+        if not isinstance(parsed.session, Session):
+            return parsed
+        return parsed._replace(session=in_window(in_words_of_persons(parsed.session), window))
+
+    def _sessions_in(self, path: str, stamp: bytes) -> Iterable[Found]:
+        try:
+            entries = self._database(path).entries()
+        except (VanishedFileError, ChangingFileError):
+            return ()
+        except ReadError:
+            return (Found(Unit(self.name, path), stamp, 0),)
+        return (_found(Unit(self.name, path, name), entry) for name, entry in entries.items())
+
+    def _database(self, path: str) -> DatabaseMemory[Schema]:
+        known = self._databases.get(path)
+        if known is None:
+            made = DatabaseMemory(path, OpenClawQueries(), roots=self.roots)
+            known = self._databases.setdefault(path, made)
+        return known
+
+
+def _made(roots: Sequence[str], limits: Limits) -> OpenClaw:
+    return OpenClaw(roots, limits=limits)
+
+
+def _found(unit: Unit, entry: Entry) -> Found:
+    return Found(unit, entry.stamp, entry.written_ns)
+
+
+def _is_database(path: str) -> bool:
+    return path.rpartition("/")[2] == _DATABASE
+
+
+def _database_of(path: str) -> str | None:
+    """Return the database that a file is, or stands beside."""
+    return next((path.removesuffix(end) for end in ("", *_BESIDE) if _is_database(path.removesuffix(end))), None)
