@@ -25,6 +25,7 @@ _LATE = timedelta(minutes=10)
 """Beyond `max_wait_seconds`: scans may be some minutes apart."""
 
 _CLAUDE = "claude-code"
+_OF_OPENCLAW = "OpenClaw deletes runs of timers and sub-agents after 30 days (pruneAfter); their grades stay"
 _DELETED_AFTER_DAYS = 30
 """What Claude Code does unless its `cleanupPeriodDays` says otherwise."""
 
@@ -101,10 +102,12 @@ def versions(context: DoctorContext) -> Finding:
 
 def retention(context: DoctorContext) -> Finding:
     """Check that agents keep their sessions until these are graded."""
+    of_openclaw = _OF_OPENCLAW if "openclaw" in context.settings.sources else ""
     if _CLAUDE not in context.settings.sources:
-        return ok("no agent that is graded deletes its sessions by itself")
+        return ok(of_openclaw or "no agent that is graded deletes its sessions by itself")
     days = min(_kept_days(context), default=_DELETED_AFTER_DAYS)
     said = f"Claude Code deletes sessions after {days:g} days (cleanupPeriodDays); their grades stay"
+    said = f"{said}. {of_openclaw}" if of_openclaw else said
     if days < _FEW_DAYS:
         return warning(said, "set cleanupPeriodDays to 30 in ~/.claude/settings.json, or keep the daemon running")
     return ok(said)

@@ -285,7 +285,7 @@ def _said_and_called(content: str | Sequence[Block]) -> tuple[list[str], list[To
         return [content], []
     said = [block.text for block in content if block.type == "text" and block.text]
     calls = [
-        ToolCall(block.id, FunctionCall(block.name, str(memoryview(block.input), "utf-8") or None))
+        ToolCall(block.id, FunctionCall(block.name, str(memoryview(block.input), "utf-8", "replace") or None))
         for block in content
         if block.type == "tool_use"
     ]

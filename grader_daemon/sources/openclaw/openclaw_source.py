@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+import msgspec
+
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.domain.unit import Found, Unit
@@ -115,6 +117,8 @@ class OpenClaw(SessionFiles):
             return Read(digest, Skipped(SkipReason.SUPERSEDED, unit.key))
         place = Place(NAME, NAME, unit.locator, unit.key, key=unit.key)
         session, inside, unknown = self._parsed(stored.lines, place, stored.window)
+        if isinstance(session, Session):  # by its row it is known, whatever its first line says
+            session = msgspec.structs.replace(session, session_id=unit.key, named_after_id=True)
         return Read(digest, as_shown(session), inside, unknown)
 
     def _parsed(self, lines: bytes, place: Place, window: Window) -> Parsed:

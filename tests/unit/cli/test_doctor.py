@@ -7,7 +7,7 @@ import os
 import pwd
 import re
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -611,6 +611,19 @@ def test_it_is_told_when_claude_code_deletes_sessions(
 
     assert made["state"] == state
     assert made["found"].startswith(f"Claude Code deletes sessions after {days} days")
+
+
+@pytest.mark.parametrize("others", [(), ("claude-code",)])
+def test_it_is_told_that_openclaw_deletes_what_it_began_by_itself(run: Run, home: Path, others: Sequence[str]) -> None:
+    for name in ("openclaw", *others):
+        run(home, "sources", "enable", name)
+
+    made = checks(run, home)["retention"]
+
+    assert made["state"] == "ok"
+    assert made["found"].startswith("Claude Code") is bool(others)
+    told = "OpenClaw deletes runs of timers and sub-agents after 30 days (pruneAfter); their grades stay"
+    assert made["found"].endswith(told)
 
 
 @pytest.mark.usefixtures("root")

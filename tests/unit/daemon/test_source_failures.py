@@ -18,15 +18,16 @@ from grader_daemon.daemon.service import Service
 from grader_daemon.grading_settings import ROOTS
 from grader_daemon.settings import Settings, load_settings
 from grader_daemon.sources.hermes.state_db import HermesQueries
+from grader_daemon.sources.openclaw.openclaw_db import OpenClawQueries
 from grader_daemon.sources.opencode.opencode_db import OpenCodeQueries
 from grader_daemon.storage.records import GradeFilter
 from grader_daemon.storage.sqlite.store import SqliteStore
-from tests.unit.sources.contract.kept_by import KEEPERS, HermesFile, Keeper
+from tests.unit.sources.contract.kept_by import KEEPERS, HermesFile, Keeper, OpenClawFile
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
-KINDS = [kind for kind in KEEPERS if kind is not HermesFile]
+KINDS = [kind for kind in KEEPERS if kind not in (HermesFile, OpenClawFile)]
 METHODS = ("claims", "touched", "walk", "look", "size_of", "read", "roots", "watches")
-QUERIES = {"hermes-database": HermesQueries, "opencode-database": OpenCodeQueries}
+QUERIES = {"hermes-database": HermesQueries, "openclaw-database": OpenClawQueries, "opencode-database": OpenCodeQueries}
 ASKED = ("schema", "mark", "id_at", "grown_since", "ids_after", "entries")
 CASES = [
     *((kind.name, None, method) for kind in KINDS for method in METHODS),

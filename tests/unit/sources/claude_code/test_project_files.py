@@ -142,6 +142,18 @@ def test_a_line_of_a_side_chain_without_its_parent_belongs_to_the_newest() -> No
     assert transcript.session(key="two").messages[-1].text == "lost"
 
 
+def test_arguments_that_are_no_utf_8_are_read_with_marks_in_their_place() -> None:
+    transcript = Transcript()
+    transcript.prompt("Do it")
+    transcript.answer(call("a", "Bash", command="ls"), stop="tool_use")
+    content = transcript.content.replace(b'"ls"', b'"l\xff"')
+    session = ClaudeCode(limits=Limits()).parse(content, Unit("claude-code", f"/p/{SESSION}.jsonl")).session
+
+    assert isinstance(session, Session)
+    (made,) = session.messages[1].tool_calls or ()
+    assert "l\ufffd" in str(made.arguments)
+
+
 def test_bookkeeping_alone_is_no_session() -> None:
     transcript = Transcript()
     transcript.note(type="summary", summary="A title", leafUuid="x")

@@ -38,6 +38,7 @@ from tests.transcripts import SESSION, Transcript
 _LIMITS = Limits()
 _THREAD = "01a203da-679e-78d3-95e1-a31d99fc3840"
 _AT = "2026-11-22T15:26:00Z"
+SESSION_OF_OPENCLAW = "5bb7a74f-0325-4906-beff-eb09731f76b5"
 
 
 def asked(turn: int) -> str:
@@ -426,7 +427,7 @@ class OpenClawFile(Keeper):
     @property
     def file(self) -> Path:
         """See `Keeper`."""
-        return self.root / "agents" / "main" / "sessions" / f"{SESSION}.jsonl"
+        return self.root / "agents" / "main" / "sessions" / f"{SESSION_OF_OPENCLAW}.jsonl"
 
     def source(self) -> Source:
         """See `Keeper`."""
@@ -434,7 +435,7 @@ class OpenClawFile(Keeper):
 
     def write(self, turns: int) -> None:
         """See `Keeper`."""
-        self.grow(_said_to_pi(turns).content)
+        self.grow(_said_to_pi(turns, id=SESSION_OF_OPENCLAW).content)
 
 
 class OpenClawRows(OpenClawFile):
@@ -461,13 +462,12 @@ class OpenClawRows(OpenClawFile):
 
     def write(self, turns: int) -> None:
         """See `Keeper`."""
+        name = SESSION_OF_OPENCLAW
         if not self.written:
-            run(self.file, window(SESSION))
-        before = 0
-        for turn in range(self.written + 1, turns + 1):
-            lines = _said_to_pi(turn).lines
-            before = len(_said_to_pi(turn - 1).lines) if turn > 1 else 0
-            run(self.file, *rows(SESSION, lines, begin=before))
+            run(self.file, window(name), *rows(name, _said_to_pi(0, id=name).lines))
+        for turn in range(self.written, turns):
+            begin = len(_said_to_pi(turn).lines)
+            run(self.file, *rows(name, _said_to_pi(turn + 1, id=name).lines, begin=begin))
         self.written = turns
 
     def delete(self) -> None:
@@ -539,8 +539,8 @@ KEEPERS: tuple[type[Keeper], ...] = (
 )
 
 
-def _said_to_pi(turns: int) -> PiLines:
-    lines = PiLines()
+def _said_to_pi(turns: int, **head: object) -> PiLines:
+    lines = PiLines(**head)
     for turn in range(turns):
         lines.prompt(asked(turn))
         lines.answer(answered(turn))

@@ -394,6 +394,13 @@ def test_rows_of_a_shape_that_is_not_known_are_passed_over(source: OpenClaw, dat
     assert found.unknown is not None
 
 
+def test_a_session_is_called_by_its_row(source: OpenClaw, database: Path) -> None:
+    run(database, window("a"), *rows("a", spoken("another").lines))
+    session = read(source, database)
+
+    assert (session.session_id, session.named_after_id) == ("a", True)
+
+
 def test_a_session_without_a_word_is_none(source: OpenClaw, database: Path) -> None:
     run(database, window("a"), *rows("a", spoken("a", 0).lines))
 
