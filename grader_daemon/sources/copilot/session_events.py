@@ -29,7 +29,7 @@ _PRODUCER: Final = b'"copilotVersion":'
 
 
 class _Events(NamedTuple):
-    """What a file holds; `digest` is that of its content."""
+    """Events of a file; `digest` is that of its content."""
 
     digest: str
     log: EventLog
