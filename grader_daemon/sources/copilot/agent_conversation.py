@@ -56,7 +56,10 @@ class Conversation:
     def __init__(self, *, is_main: bool, shutdowns: Sized) -> None:
         """`shutdowns` has one more each time that the process ends in order."""
         self.is_main = is_main
-        self.messages: list[Message] = []
+        self._messages: list[Message] = []
+        self._pieces: list[Answer] = []
+        """Pieces of the last message, an answer, that are still to be added to it."""
+
         self.times: list[datetime | None] = []
         self.reported: dict[int, ReportedOutcome] = {}
         self.model: str | None = None
@@ -85,9 +88,12 @@ class Conversation:
 
     def at(self, time: datetime | None) -> None:
         """Note when something happened in it."""
-        if time is not None:
-            self.started_at = min(self.started_at or time, time)
-            self.updated_at = max(self.updated_at or time, time)
+        if time is None:
+            return
+        if self.started_at is None or time < self.started_at:
+            self.started_at = time
+        if self.updated_at is None or time > self.updated_at:
+            self.updated_at = time
 
     def goes_on(self) -> None:
         """Note that it goes on, however it stood."""
@@ -101,24 +107,21 @@ class Conversation:
             self.goes_on()
             self._append(Message(role=USER, content=prompt.content), time)
 
-    def add_answer(self, answer: Answer, time: datetime | None) -> None:
-        """Add an answer, or the next piece of one."""
+    def add_answer(self, answer: Answer, time: datetime | None) -> list[str]:
+        """Add an answer, or the next piece of one; return the ids of the calls that it makes."""
         self.goes_on()
         self.model = answer.model or self.model
-        calls = tuple(_call(request) for request in answer.tool_requests or ())
-        self._tools |= {call.id: call.tool for call in calls if call.id}
+        made = {call.tool_call_id: call.name for call in answer.tool_requests or () if call.tool_call_id}
+        self._tools.update(made)
         call_id = answer.api_call_id
         if answer.chunk_index and call_id is not None and call_id == self._newest_call:
-            last = self.messages[-1]
-            said = "\n".join(filter(None, (last.text, answer.content)))
-            self.messages[-1] = msgspec.structs.replace(
-                last, content=said, tool_calls=(*(last.tool_calls or ()), *calls) or None
-            )
-            return
+            self._pieces.append(answer)
+            return list(made)
         self._answers += 1
-        self._newest_call = call_id
         reason = self._finished.pop(call_id or "", None)
-        self._append(Message(ASSISTANT, answer.content or "", calls or None, reason), time)
+        self._append(Message(ASSISTANT, answer.content or "", _calls(answer) or None, reason), time)
+        self._newest_call = call_id
+        return list(made)
 
     def add_result(self, result: Result, time: datetime | None) -> None:
         """Add the end of a call that an answer made; others are a person's own."""
@@ -127,7 +130,7 @@ class Conversation:
             return
         tool = self._tools.pop(call_id)
         text, outcome, shell, command = read_result(result, tool=tool, is_denied=call_id in self._denied)
-        place = len(self.messages)
+        place = len(self._messages)
         if shell is not None and command is not None:
             self._end(shell, command)
         elif shell is not None:
@@ -135,7 +138,6 @@ class Conversation:
         elif call_id in self._in_background and outcome.status is CallStatus.SUCCESS:
             outcome, self._results[call_id] = self._in_background[call_id], place
         self.reported[place] = outcome
-        self._newest_call = None
         self._append(Message(role=TOOL, content=text, tool_call_id=call_id), time)
 
     def deny(self, call_id: str) -> None:
@@ -182,6 +184,17 @@ class Conversation:
         self._cut = Ending(SessionState.INTERRUPTED, f"abort: {_word(reason)}", kind)
 
     @property
+    def messages(self) -> list[Message]:
+        """Its messages."""
+        if self._pieces:
+            last = self._messages[-1]
+            said = "\n".join(filter(None, (last.text, *(piece.content for piece in self._pieces))))
+            calls = (*(last.tool_calls or ()), *(call for piece in self._pieces for call in _calls(piece)))
+            self._messages[-1] = msgspec.structs.replace(last, content=said, tool_calls=calls or None)
+            self._pieces = []
+        return self._messages
+
+    @property
     def ending(self) -> Ending | None:
         """State of it, as it is noted."""
         if self._cut is not None or not self.messages:
@@ -211,6 +224,11 @@ class Conversation:
     def _append(self, message: Message, time: datetime | None) -> None:
         self.messages.append(message)
         self.times.append(time)
+        self._newest_call = None
+
+
+def _calls(answer: Answer) -> tuple[ToolCall, ...]:
+    return tuple(_call(request) for request in answer.tool_requests or ())
 
 
 def _call(request: Request) -> ToolCall:

@@ -14,7 +14,7 @@ _RUNS_COMMANDS: Final = frozenset({"bash", "powershell", "local_shell"})
 
 _SHELLS: Final = re.compile(r"(?:(?:read|write|stop|list)_)?(?:bash|powershell)|local_shell")
 _ENDED = re.compile(
-    r"\s{0,2}<(?:(?:shellId|command with (?:id|sessionId|shellId)): ([\w.-]{1,100}) (?:completed|exited)|"
+    r"<(?:(?:shellId|command with (?:id|sessionId|shellId)): ([\w.-]{1,100}) (?:completed|exited)|"
     r"(?:command )?(?:completed|exited)) with exit code (-?\d{1,10})>\s{0,9}\Z"
 )
 _GOES_ON = re.compile(
@@ -72,7 +72,8 @@ def _of_command(said: str, code: int | None, *, runs: bool) -> Outcome:
     shell = None
     if frame is not None:
         shell, code = frame[1], int(frame[2]) if code is None else code
-        said = said[: frame.start()]
+        before, between = said[: frame.start()][:-2], said[: frame.start()][-2:]
+        said = before + between.rstrip()
     if code is not None:
         outcome = ended(code)
         return Outcome(said, outcome if runs else ReportedOutcome(CallStatus.SUCCESS), shell, outcome)

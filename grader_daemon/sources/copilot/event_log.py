@@ -47,6 +47,8 @@ MAIN: Final = ""
 _MAIN_METRICS: Final = "main"
 _SYNC: Final = "sync"
 _DENIED: Final = ("denied", "reject")
+_OF_ALL: Final = frozenset({Begin, ModelChange, Shutdown, PermissionRequest})
+_OF_CALLERS: Final = frozenset({SubAgentStart, SubAgentEnd, SubAgentFailure, Permission})
 
 
 class EventLog:
@@ -104,13 +106,13 @@ class EventLog:
         return f"{session_id}-{key}" if key in self._unnamed else key
 
     def _add(self, line: Line, time: datetime | None) -> None:
-        match line.data:
-            case Begin() | ModelChange() | Shutdown() | PermissionRequest():
-                self._add_to_all(line, time)
-            case SubAgentStart() | SubAgentEnd() | SubAgentFailure() | Permission():
-                self._add_to_caller(line)
-            case _:
-                self._add_to_one(line, time)
+        kind = type(line.data)
+        if kind in _OF_ALL:
+            self._add_to_all(line, time)
+        elif kind in _OF_CALLERS:
+            self._add_to_caller(line)
+        else:
+            self._add_to_one(line, time)
 
     def _add_to_all(self, line: Line, time: datetime | None) -> None:
         """Add what is said of the session as a whole."""
@@ -158,9 +160,7 @@ class EventLog:
             case Prompt() as prompt:
                 conversation.add_prompt(prompt, time)
             case Answer() as answer:
-                conversation.add_answer(answer, time)
-                calls = answer.tool_requests or ()
-                self._callers |= {call.tool_call_id: conversation for call in calls if call.tool_call_id}
+                self._callers.update(dict.fromkeys(conversation.add_answer(answer, time), conversation))
             case Result() as result:
                 conversation.add_result(result, time)
             case UsageRecord(usage=call):

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
+import xxhash
+
+from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.domain.unit import Unit
 from grader_daemon.errors import VanishedFileError
@@ -24,6 +28,14 @@ _BEGIN = re.compile(rb'"type":\s?"session\.(?:start|resume)"')
 _PRODUCER: Final = b'"copilotVersion":'
 
 
+class _Events(NamedTuple):
+    """Events of a file; `digest` is that of its content."""
+
+    digest: str
+    log: EventLog
+    unknown: UnknownKinds | None
+
+
 class CopilotSessions(SessionFiles):
     """The events of each session below the roots."""
 
@@ -32,6 +44,14 @@ class CopilotSessions(SessionFiles):
     unknown = UNKNOWN
     writes = True
     append_only = True
+
+    def __init__(self, roots: Sequence[str] = (), *, limits: Limits) -> None:
+        """See `SessionFiles`."""
+        super().__init__(roots, limits=limits)
+        self._newest: _Events | None = None
+        """Events of the file that was read last, while sub-agents in it are still to be read."""
+
+        self._left: set[str] = set()
 
     def claims(self, path: str) -> bool:
         """See `Source.claims`."""
@@ -43,19 +63,33 @@ class CopilotSessions(SessionFiles):
 
     def parse(self, content: bytes, unit: Unit) -> Parsed:
         """See `SessionFiles.parse`."""
-        lines = read_lines(content, KINDS, limits=self.limits)
-        log = EventLog(lines.read)
-        unknown = None
-        if lines.unknown or lines.broken:
-            unknown = UnknownKinds(log.version, lines.unknown, lines.broken)
+        _, log, unknown = self._events(content, unit)
         if unit.key not in log.conversations:
             raise VanishedFileError("the sub-agent is gone")
         session = self._session(log, unit)
         inside = () if unit.key else tuple(Unit(unit.source, unit.locator, key) for key in log.conversations if key)
         if not session.messages:
-            reason = SkipReason.UNREADABLE_VERSION if lines.unknown else SkipReason.NOT_A_SESSION
+            reason = (
+                SkipReason.UNREADABLE_VERSION if unknown is not None and unknown.kinds else SkipReason.NOT_A_SESSION
+            )
             return Parsed(Skipped(reason, session.session_id), inside, unknown)
         return Parsed(session, inside, unknown)
+
+    def _events(self, content: bytes, unit: Unit) -> _Events:
+        """Return what a file holds; the sub-agents in one are read right after it, each as a unit of its own."""
+        digest = xxhash.xxh3_128_hexdigest(content)
+        events = self._newest
+        if events is None or events.digest != digest:
+            lines = read_lines(content, KINDS, limits=self.limits)
+            log = EventLog(lines.read)
+            unknown = None
+            if lines.unknown or lines.broken:
+                unknown = UnknownKinds(log.version, lines.unknown, lines.broken)
+            events = _Events(digest, log, unknown)
+            self._left = set(log.conversations)
+        self._left.discard(unit.key)
+        self._newest = events if self._left else None
+        return events
 
     def _session(self, log: EventLog, unit: Unit) -> Session:
         """Return the session of a unit, named after its folder, or its file; a copy elsewhere by what it says."""

@@ -34,9 +34,11 @@ _CLOSING = "\n</untrusted_context>"
 _OUTPUT = "Output: "
 _EMPTY = "(empty)"
 _FRAME_END = re.compile(
-    r"(?:\nError: [^\n]{0,999})?(?:\nExit Code: (-?\d{1,10}|\(none\)))?(?:\nSignal: [^\n]{0,99})?"
-    r"(?:\nBackground PIDs: [^\n]{0,999})?(?:\nProcess Group PGID: [^\n]{0,99})?\Z"
+    r"\n(?:Error: [^\n]{0,999}\n)?(?:Exit Code: (-?\d{1,10}|\(none\))\n)?(?:Signal: [^\n]{0,99}\n)?"
+    r"(?:Background PIDs: [^\n]{0,999}\n)?(?:Process Group PGID: [^\n]{0,99}\n)?\Z"
 )
+"""Of a text with a line feed behind it; begins with one, so that searching is quick."""
+
 _LONGEST_FRAME_END = 3_000
 
 
@@ -111,9 +113,10 @@ def unframed(text: str) -> tuple[str, int | None]:
     head, sign, body = frame.partition(_OUTPUT)
     if not sign:
         return text, None
-    tail = _FRAME_END.search(body, max(0, len(body) - _LONGEST_FRAME_END))
-    assert tail is not None  # it matches nothing at the end
+    end = body[-_LONGEST_FRAME_END:]
+    tail = _FRAME_END.search(end + "\n")
+    assert tail is not None  # it matches the line feed at the end
     code = tail[1]
-    output = body[: tail.start()]
+    output = body[: len(body) - len(end) + tail.start()]
     note = head if start > 0 else ""  # of an output that was too large to stand here
     return note + ("" if output == _EMPTY else output), int(code) if code and code[-1].isdigit() else 0

@@ -169,12 +169,14 @@ def kind_of(line: bytes) -> str:
     """
     head = _HEAD.match(line)
     if head is not None:
-        kind, subtype, event = (found.decode() if found is not None else None for found in head.groups())
+        if head[2] is None:
+            return head[1].decode()
+        kind, subtype, event = head[1].decode(), head[2].decode(), head[3].decode() if head[3] is not None else None
     else:
         found = _KIND(line)
         kind, subtype, event = found.type, found.subtype, _event_in(found)
     if kind != _SYSTEM:
-        return kind or ""
+        return kind
     return _API_ERROR if event == _API_ERROR else f"{_SYSTEM}/{subtype or ''}"
 
 

@@ -25,6 +25,7 @@ from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.domain.unit import Unit
 from grader_daemon.errors import ParseError, VanishedFileError
 from grader_daemon.sources.copilot.session_events import CopilotSessions
+from grader_daemon.sources.jsonl import read_lines
 from grader_daemon.sources.protocol import UnknownKinds
 from grader_daemon.sources.session_files import Parsed
 
@@ -73,9 +74,12 @@ def shutdown(**data: Any) -> Row:
     return event("session.shutdown", shutdownType="routine", **data)
 
 
+def lines(*rows: Row) -> bytes:
+    return b"".join(json.dumps(row, separators=(",", ":")).encode() + b"\n" for row in rows)
+
+
 def parse(rows: Sequence[Row], *, path: str = PATH, key: str = "", limits: Limits | None = None) -> Parsed:
-    content = b"".join(json.dumps(row, separators=(",", ":")).encode() + b"\n" for row in rows)
-    return CopilotSessions(limits=limits or Limits()).parse(content, Unit("copilot", path, key))
+    return CopilotSessions(limits=limits or Limits()).parse(lines(*rows), Unit("copilot", path, key))
 
 
 def session(*rows: Row, key: str = "", path: str = PATH) -> Session:
@@ -143,6 +147,17 @@ def test_pieces_of_one_answer_are_one_message() -> None:
         (ASSISTANT, "No piece of it."),
     ]
     assert [call.id for call in read.messages[1].tool_calls or ()] == ["c"]
+
+
+def test_no_piece_is_added_to_what_a_person_said_meanwhile() -> None:
+    read = session(
+        prompt("Do it"),
+        answer("First.", apiCallId="x", chunkIndex=0),
+        prompt("Quick"),
+        answer("Then.", apiCallId="x", chunkIndex=1),
+    )
+
+    assert said(read)[1:] == [(ASSISTANT, "First."), (USER, "Quick"), (ASSISTANT, "Then.")]
 
 
 def test_an_answer_stopped_for_the_reason_that_its_call_of_the_model_notes() -> None:
@@ -265,6 +280,30 @@ def test_sub_agents_are_units_of_their_own_in_the_same_file() -> None:
         Ending(SessionState.COMPLETE, "assistant.turn_end"),
     )
     assert [read.usage[0].input_tokens for read in (main, kid)] == [30, 14]
+
+
+def test_a_file_is_decoded_once_for_all_sub_agents_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded: list[bytes] = []
+
+    def read(content: bytes, *args: Any, **options: Any) -> Any:
+        decoded.append(content)
+        return read_lines(content, *args, **options)
+
+    monkeypatch.setattr("grader_daemon.sources.copilot.session_events.read_lines", read)
+    source, unit = CopilotSessions(limits=Limits()), Unit("copilot", PATH)
+    before = lines(START, answer("Hm.", agent="a"), answer("Hm.", agent="b"))
+    after = before + lines(answer("Done.", agent="b"))
+
+    for content, count in ((before, 1), (after, 2)):
+        _, kid, other = [
+            source.parse(content, unit),
+            *(source.parse(content, Unit("copilot", PATH, key)) for key in "ab"),
+        ]
+        assert isinstance(kid.session, Session)
+        assert isinstance(other.session, Session)
+        assert (len(kid.session.messages), len(other.session.messages)) == (1, count)
+
+    assert decoded == [before, after]
 
 
 def test_a_sub_agent_without_an_id_is_known_by_the_call_that_had_it_begun() -> None:
