@@ -22,10 +22,10 @@ from grader_daemon.sources.openclaw.openclaw_db import OpenClawQueries
 from grader_daemon.sources.opencode.opencode_db import OpenCodeQueries
 from grader_daemon.storage.records import GradeFilter
 from grader_daemon.storage.sqlite.store import SqliteStore
-from tests.unit.sources.contract.kept_by import KEEPERS, HermesFile, Keeper, OpenClawFile
+from tests.unit.sources.contract.kept_by import KEEPERS, ClineTask, HermesFile, Keeper, OpenClawFile
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
-KINDS = [kind for kind in KEEPERS if kind not in (HermesFile, OpenClawFile)]
+KINDS = [kind for kind in KEEPERS if kind not in (HermesFile, ClineTask, OpenClawFile)]
 METHODS = ("claims", "touched", "walk", "look", "size_of", "read", "roots", "watches")
 QUERIES = {"hermes-database": HermesQueries, "openclaw-database": OpenClawQueries, "opencode-database": OpenCodeQueries}
 ASKED = ("schema", "mark", "id_at", "grown_since", "ids_after", "entries")
