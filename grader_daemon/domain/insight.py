@@ -12,7 +12,7 @@ import msgspec
 from grader_daemon.domain.alert import Alert
 from grader_daemon.domain.analysis import Category, ErrorSign, Subcategory
 from grader_daemon.domain.calibration import GraderChange, Trust
-from grader_daemon.domain.estimate import Estimate, Figure
+from grader_daemon.domain.estimate import NO_FIGURE, Estimate, Figure
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.setup_changes import SetupChange, SetupEffect
 from grader_daemon.domain.suggestion import Suggestion
@@ -76,10 +76,6 @@ class DayFigures(msgspec.Struct, frozen=True, kw_only=True):
     tasks: int
 
 
-_NO_FIGURE: Final = Figure(now=Estimate(), before=Estimate(), change=Estimate())
-"""Figure that stored reports of earlier versions lack."""
-
-
 class Group(msgspec.Struct, frozen=True, kw_only=True):
     """The finished sessions of one group in a span of days, beside the span of the same length before.
 
@@ -113,13 +109,13 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     not_done: int = 0
     unsure: int = 0
     completion: Estimate = Estimate()
-    ended_badly: Figure = _NO_FIGURE
-    contradicted: Figure = _NO_FIGURE
-    check_failed: Figure = _NO_FIGURE
-    admitted: Figure = _NO_FIGURE
-    cut_short: Figure = _NO_FIGURE
-    gave_up: Figure = _NO_FIGURE
-    left_midway: Figure = _NO_FIGURE
+    ended_badly: Figure = NO_FIGURE
+    contradicted: Figure = NO_FIGURE
+    check_failed: Figure = NO_FIGURE
+    admitted: Figure = NO_FIGURE
+    cut_short: Figure = NO_FIGURE
+    gave_up: Figure = NO_FIGURE
+    left_midway: Figure = NO_FIGURE
 
 
 class StepCount(msgspec.Struct, frozen=True, kw_only=True):
@@ -380,4 +376,4 @@ class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
     changes: tuple[SetupEffect, ...] | None = None
     hosts: tuple[Group, ...] = ()
     scheduled: Group | None = None
-    ended_badly: Figure = _NO_FIGURE
+    ended_badly: Figure = NO_FIGURE
