@@ -86,17 +86,16 @@ def _print(patterns: Patterns, *, most: int | None) -> None:
     left_out = f"not counted: {patterns.open_sessions} open, {patterns.unanswered} without an answer"
     scheduled = scheduled_words(patterns.scheduled)
     output.line(f"{count(patterns.sessions, 'finished session')}{scheduled}, {span}; {left_out}.")
-    if patterns.sessions:
-        _print_whole(patterns)
     hosts = len(patterns.groups[Dimension.HOST])
     if hosts:
         output.line(f"Of {count(hosts, 'machine')}. {WITHIN_HOSTS}")
-    for dimension in _OF_A_FLEET:
-        _work_table(dimension, patterns.groups[dimension], most)
     agents = agents_words(patterns.groups[Dimension.AGENT])
     if agents:
         output.line(f"Agents: {clean(agents)}. Figures that are not by agent are of all of them together.")
-        _work_table(Dimension.AGENT, patterns.groups[Dimension.AGENT], most)
+    if patterns.sessions:
+        _print_whole(patterns)
+    for dimension in (*_OF_A_FLEET, *((Dimension.AGENT,) if agents else ())):
+        _work_table(dimension, patterns.groups[dimension], most)
     for dimension in _WORK:
         if dimension not in _ONLY_IF_SEVERAL or _is_mixed(patterns.groups[dimension]):
             _work_table(dimension, patterns.groups[dimension], most)
