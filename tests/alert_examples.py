@@ -32,7 +32,7 @@ HASTY: Final = msgspec.structs.replace(
 )
 """Rules that need few sessions for everything, so that short series show everything."""
 
-OVERALL: Final = Stream(Metric.COMPLETION_RATE, Dimension.OVERALL, "")
+OVERALL: Final = Stream(Metric.ENDED_BADLY, Dimension.OVERALL, "")
 
 
 def at(days: float) -> datetime:
@@ -49,7 +49,7 @@ def observation(days: float = 0.0, **changes: Any) -> Observation:
         task_type="general",
         model=None,
         platform=None,
-        task_completed=True,
+        ended_badly=False,
         efficiency=5,
         quality=5,
         tool_calls=0,
@@ -61,7 +61,7 @@ def observation(days: float = 0.0, **changes: Any) -> Observation:
 
 def bad_observation(days: float = 0.0, **changes: Any) -> Observation:
     """A session in which everything went wrong, but for `changes`."""
-    return observation(days, **{"task_completed": False, "efficiency": 1, "quality": 1, **changes})
+    return observation(days, **{"ended_badly": True, "efficiency": 1, "quality": 1, **changes})
 
 
 def use(tool: str, calls: int = 1, failures: int = 0) -> ToolUse:
@@ -75,14 +75,14 @@ def member(value: float, days: float = 0.0, **changes: Any) -> Member:
 
 
 def of_ten(number: int, good: int) -> bool:
-    """Whether this is one of the `good` in ten sessions that are completed. They are spread evenly."""
+    """Whether this is one of the `good` in ten sessions that do not end badly. They are spread evenly."""
     return number * 7 % 10 < good
 
 
 def phase(first: float, last: float, *, good: int, a_day: int = 20, **changes: Any) -> list[Observation]:
-    """Sessions spread evenly over days, of which so many in ten are completed."""
+    """Sessions spread evenly over days, of which so many in ten do not end badly."""
     return [
-        observation(first + number / a_day, task_completed=of_ten(number, good), **changes)
+        observation(first + number / a_day, ended_badly=not of_ten(number, good), **changes)
         for number in range(round((last - first) * a_day))
     ]
 
@@ -190,12 +190,12 @@ def stream_drop(metric: Metric, before: float, since: float) -> StreamDrop:
 
 
 def alert(**changes: Any) -> Alert:
-    """An open alert of the overall completion rate that is no more than a warning, but for `changes`."""
+    """An open alert of the overall bad endings that is no more than a warning, but for `changes`."""
     base = Alert(
         number=1,
         kind=AlertKind.DEGRADATION,
         level=AlertLevel.WARNING,
-        drops=(stream_drop(Metric.COMPLETION_RATE, 0.9, 0.8),),
+        drops=(stream_drop(Metric.ENDED_BADLY, 0.1, 0.2),),
         opened_at=at(12),
         began_at=at(10),
     )

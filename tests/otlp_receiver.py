@@ -47,11 +47,11 @@ class Receiver:
             for record in scope.log_records
         ]
 
-    def scores(self) -> dict[tuple[str, str], float]:
+    def scores(self) -> dict[tuple[str, str], float | None]:
         """Give the last value of each evaluation of each session."""
         told = [attributes(record) for record in self.records]
         return {
-            (one["gen_ai.conversation.id"], one["gen_ai.evaluation.name"]): one["gen_ai.evaluation.score.value"]
+            (one["gen_ai.conversation.id"], one["gen_ai.evaluation.name"]): one.get("gen_ai.evaluation.score.value")
             for one in told
         }
 

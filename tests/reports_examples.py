@@ -21,18 +21,17 @@ from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.estimate import Estimate, Figure, figure, mean, proportion, rate_per_call
 from grader_daemon.domain.insight import (
-    Concern,
     Coverage,
     ErrorIssue,
     Group,
     IssueState,
     StepCount,
-    Suggestion,
     TrendPoint,
     WeeklyReport,
 )
 from grader_daemon.domain.rollup import Dimension, Metric
 from grader_daemon.domain.setup_changes import WINDOW, SetupChange, SetupEffect, SetupKind
+from grader_daemon.domain.suggestion import Concern, Suggestion
 from grader_daemon.domain.verdict import VerdictBy, VerdictCounts
 
 MONDAY: Final = date(2026, 11, 16)
@@ -84,7 +83,6 @@ def example_group(name: str, **changes: Any) -> Group:
         sessions=14,
         unanswered=0,
         sessions_before=12,
-        completion=figure(rate(5, 14), rate(9, 12)),
         score=figure(score(2.4, 14, spread=0.7), score(3.5, 12, spread=0.7)),
         efficiency=figure(score(2.2, 14), score(3.1, 12)),
         quality=figure(score(2.6, 14), score(3.2, 12)),
@@ -93,6 +91,16 @@ def example_group(name: str, **changes: Any) -> Group:
         failures=41,
         failures_before=18,
         failure_rate=figure(failing(41, 180, sessions=14), failing(18, 150, sessions=12)),
+        done=1,
+        not_done=4,
+        unsure=9,
+        ended_badly=figure(rate(9, 14), rate(3, 12)),
+        contradicted=figure(rate(1, 14), rate(0, 12)),
+        check_failed=figure(rate(3, 14), rate(1, 12)),
+        admitted=figure(rate(1, 14), rate(1, 12)),
+        cut_short=figure(rate(2, 14), rate(0, 12)),
+        gave_up=figure(rate(1, 14), rate(1, 12)),
+        left_midway=figure(rate(1, 14), rate(0, 12)),
     )
     return msgspec.structs.replace(usual, **changes)
 
@@ -143,9 +151,9 @@ def example_issue(**changes: Any) -> ErrorIssue:
 def example_alert(**changes: Any) -> Alert:
     """Debugging got worse when another model came in."""
     drop = StreamDrop(
-        stream=Stream(Metric.COMPLETION_RATE, Dimension.TASK_TYPE, "debugging"),
-        before=rate(64, 79),
-        since=rate(11, 21),
+        stream=Stream(Metric.ENDED_BADLY, Dimension.TASK_TYPE, "debugging"),
+        before=rate(15, 79),
+        since=rate(10, 21),
         began_at=datetime(2026, 11, 18, 6, 0, tzinfo=UTC),
     )
     aside = StreamDrop(
@@ -227,8 +235,8 @@ def example_report(**changes: Any) -> WeeklyReport:
         unanswered=3,
         trust=TRUST,
         sessions_before=88,
-        completion_rate=figure(rate(51, 93), rate(66, 88)),
-        verdicts=VerdictCounts(done=7, not_done=42, unsure=44, no_answer=3, unsure_completed=44),
+        ended_badly=figure(rate(42, 93), rate(22, 88)),
+        verdicts=VerdictCounts(done=7, not_done=42, unsure=44, no_answer=3),
         avg_tool_efficiency=figure(score(3.1, 93), score(3.4, 88)),
         avg_response_quality=figure(score(3.8, 93), score(3.7, 88)),
         error_recovery_rate=figure(rate(28, 41), rate(25, 33)),
@@ -246,9 +254,9 @@ def example_report(**changes: Any) -> WeeklyReport:
         ),
         suggestions=(
             Suggestion(
-                concern=Concern.COMPLETION,
+                concern=Concern.ENDED_BADLY,
                 text="Add pre-task planning steps",
-                because="55 % of 93 sessions completed their task",
+                because="45 % of 93 sessions ended badly",
                 sessions=("20261120_101500_0f1e2d", "20261119_173000_77aa01"),
             ),
             Suggestion(
@@ -274,7 +282,7 @@ def empty_report(**changes: Any) -> WeeklyReport:
         total_sessions=0,
         unanswered=0,
         sessions_before=0,
-        completion_rate=NOTHING,
+        ended_badly=NOTHING,
         avg_tool_efficiency=NOTHING,
         avg_response_quality=NOTHING,
         error_recovery_rate=NOTHING,
@@ -345,7 +353,10 @@ def _trend_point(number: int, weeks: int) -> TrendPoint:
         week=f"{year}-W{week:02}",
         sessions=sessions,
         unanswered=0,
-        completion_rate=rate(round(share * sessions), sessions),
+        ended_badly=rate(sessions - round(share * sessions), sessions),
+        done=2,
+        not_done=sessions - round(share * sessions),
+        unsure=round(share * sessions) - 2,
         avg_tool_efficiency=score(3.5 - 0.1 * (number % 4), sessions),
         avg_response_quality=score(3.6 + 0.05 * (number % 3), sessions),
         failure_rate=failing(failures, sessions * 13, sessions=sessions),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from grader_daemon.domain.insight import WeeklyReport
 from grader_daemon.reports.numbers import (
-    COMPLETION,
+    BAD_ENDINGS,
     EFFICIENCY,
     FAILURES,
     QUALITY,
@@ -31,5 +31,5 @@ def words_of_figures(report: WeeklyReport) -> list[str]:
         words += [estimate_words(figure.now, measure), brief_words(figure.before, measure)]
         words.append(change_words(figure, measure))
     for point in report.trend:
-        words += [point.week, f"{point.sessions:,}", brief_words(point.completion_rate, COMPLETION)]
+        words += [point.week, f"{point.sessions:,}", brief_words(point.ended_badly, BAD_ENDINGS)]
     return words

@@ -41,7 +41,7 @@ class ScoreServerDouble:
         self.authorization: set[str | None] = set()
         self.answer = answer
 
-    def scores(self) -> dict[tuple[str, str], float]:
+    def scores(self) -> dict[tuple[str, str], float | str]:
         """Give the value of each score of each session."""
         return {
             (one.get("sessionId") or one["session_id"], one["name"]): one.get(
@@ -118,10 +118,10 @@ def _langfuse(server: ScoreServerDouble, method: str, target: str, body: Any) ->
 
 
 def _is_a_score(body: Any) -> bool:
-    value_fits = body["value"] in (0, 1) if body["dataType"] == "BOOLEAN" else isinstance(body["value"], int | float)
+    value_fits = isinstance(body["value"], str if body["dataType"] == "CATEGORICAL" else int | float)
     texts = all(isinstance(body[name], str) and body[name] for name in ("id", "sessionId", "name"))
     is_dated = "timestamp" not in body or datetime.fromisoformat(body["timestamp"]).tzinfo is not None
-    known = body["dataType"] in ("BOOLEAN", "NUMERIC") and set(body) <= _SCORE
+    known = body["dataType"] in ("CATEGORICAL", "NUMERIC") and set(body) <= _SCORE
     return known and value_fits and texts and is_dated and isinstance(body["metadata"], dict)
 
 
@@ -144,5 +144,6 @@ def _phoenix(server: ScoreServerDouble, method: str, target: str, body: Any) -> 
 
 def _is_an_annotation(one: Any) -> bool:
     result = one["result"]
-    values = isinstance(result["score"], int | float) and set(result) == {"score", "label", "explanation"}
+    is_scored = isinstance(result.get("score", 0), int | float) and (result["label"] or "score" in result)
+    values = is_scored and set(result) | {"score"} == {"score", "label", "explanation"}
     return set(one) == _ANNOTATION and values and one["annotator_kind"] in ("LLM", "CODE", "HUMAN")

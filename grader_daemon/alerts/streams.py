@@ -18,6 +18,9 @@ from grader_daemon.domain.rollup import Dimension, Metric
 _LONGEST_NAME = 200
 """Characters. Names come from files that we do not trust; what is longer is not watched."""
 
+_OF_BAD = frozenset({Metric.ENDED_BADLY, Metric.FAILURE_RATE})
+"""Metrics that are lower the better it is."""
+
 _LOWEST, _SPAN = 1, 4
 """Lowest score, and the distance to the highest: 1 to 5."""
 
@@ -25,20 +28,21 @@ _LOWEST, _SPAN = 1, 4
 def readings(observation: Observation) -> Iterator[tuple[Stream, float]]:
     """Return the streams that a session is part of, each once, with its value there.
 
-    Of a tool, these are the completion of the sessions that used it and the failures of its own calls. Runs that a
+    Whether a task was done is no reading: a guess follows the style of answers. How a session ended is a fact. Of a
+    tool, these are the endings of the sessions that used it and the failures of its own calls. Runs that a
     schedule began are a group of their own: nobody sees one fail, and among the tasks of persons they would hide these.
     """
-    completed = None if observation.task_completed is None else float(observation.task_completed)
+    well = None if observation.ended_badly is None else float(not observation.ended_badly)
     scores = [
         None if score is None else (score - _LOWEST) / _SPAN for score in (observation.efficiency, observation.quality)
     ]
-    values = [completed, *scores, _worked(observation.failures, observation.tool_calls)]
+    values = [well, *scores, _worked(observation.failures, observation.tool_calls)]
     for dimension, name in _groups(observation):
         yield from _known(_streams(dimension, name), values)
     for use in () if observation.scheduled else observation.tools:
         if use.calls > 0 and _is_watched(use.tool):
-            completion, _, _, failures = _streams(Dimension.TOOL, use.tool)
-            yield from _known((completion, failures), (completed, _worked(use.failures, use.calls)))
+            endings, _, _, failures = _streams(Dimension.TOOL, use.tool)
+            yield from _known((endings, failures), (well, _worked(use.failures, use.calls)))
 
 
 def reading(observation: Observation, stream: Stream) -> float | None:
@@ -50,11 +54,11 @@ def shown(metric: Metric, value: float) -> float:
     """Return a value, or the mean of values, on the metric's own scale."""
     if metric.is_score:
         return _LOWEST + _SPAN * value
-    return 1 - value if metric is Metric.FAILURE_RATE else value
+    return 1 - value if metric in _OF_BAD else value
 
 
 def shown_change(metric: Metric, change: float) -> float:
-    """Return a change of a mean on the metric's own scale: failures rise when values fall."""
+    """Return a change of a mean on the metric's own scale: failures and bad endings rise when values fall."""
     return shown(metric, change) - shown(metric, 0.0)
 
 
@@ -62,8 +66,10 @@ def estimate(metric: Metric, values: Totals) -> Estimate:
     """Estimate the mean of the values on the metric's own scale."""
     sessions = values.sessions
     match metric:
+        case Metric.ENDED_BADLY:
+            return proportion(sessions - round(values.total), sessions)
         case Metric.COMPLETION_RATE:
-            return proportion(round(values.total), sessions)
+            return Estimate(sample=sessions)  # labels tell it, and nothing is watched
         case Metric.FAILURE_RATE:
             failed = sessions - values.total
             squares = sessions - 2 * values.total + values.squares
@@ -99,7 +105,7 @@ def _is_watched(name: str) -> bool:
 def _streams(dimension: Dimension, name: str) -> tuple[Stream, Stream, Stream, Stream]:
     """Return the streams of a group; made once, because making one costs as much as a step of the detector."""
     return (
-        Stream(Metric.COMPLETION_RATE, dimension, name),
+        Stream(Metric.ENDED_BADLY, dimension, name),
         Stream(Metric.EFFICIENCY, dimension, name),
         Stream(Metric.QUALITY, dimension, name),
         Stream(Metric.FAILURE_RATE, dimension, name),

@@ -9,15 +9,14 @@ from msgspec.structs import replace
 
 from grader_daemon.domain.alert import Alert, AlertKind, AlertLevel, Stream, StreamDrop
 from grader_daemon.domain.estimate import Estimate
-from grader_daemon.domain.rollup import WATCHED, Sums
 from grader_daemon.domain.rules import ThresholdRule
 
-RuleSums = tuple[ThresholdRule, str, Sums]
-"""A rule, a group that it is about (overall: ""), and the sums of that group over the days of the rule."""
+RuleEstimate = tuple[ThresholdRule, str, Estimate]
+"""A rule, a group that it is about (overall: ""), and the metric of that group over the days of the rule."""
 
 
 def compare(
-    alerts: Iterable[Alert], groups: Iterable[RuleSums], *, rules: Sequence[ThresholdRule], now: datetime
+    alerts: Iterable[Alert], groups: Iterable[RuleEstimate], *, rules: Sequence[ThresholdRule], now: datetime
 ) -> list[Alert]:
     """Return the alerts that open or end now; `alerts` are those that are open.
 
@@ -29,9 +28,8 @@ def compare(
         for (name, stream), alert in standing.items()
         if not any(rule.name == name and _is_about(rule, stream) for rule in rules)
     ]
-    for rule, group, sums in groups:
+    for rule, group, found in groups:
         known = standing.get((rule.name, Stream(rule.metric, rule.dimension, group)))
-        found = WATCHED[rule.metric](sums)
         if known is None and opens(rule, found):
             changed.append(threshold_alert(rule, group, found=found, now=now))
         elif known is not None and clears(rule, found):

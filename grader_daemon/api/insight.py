@@ -27,13 +27,12 @@ from grader_daemon.domain.insight import (
     StepCount,
     WeeklyReport,
 )
-from grader_daemon.domain.rollup import Dimension, Sums
+from grader_daemon.domain.rollup import Dimension, Metric, Sums
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.summary import Summary
 from grader_daemon.domain.text import storable
 from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.errors import InputError, NotFoundError
-from grader_daemon.patterns.completion_estimate import estimate_completion
 from grader_daemon.patterns.groups import (
     PATTERN_DIMENSIONS,
     GroupSums,
@@ -44,12 +43,12 @@ from grader_daemon.patterns.groups import (
     with_users,
 )
 from grader_daemon.patterns.issues import surest_first, to_issue
-from grader_daemon.pipeline.labels import labels
+from grader_daemon.pipeline.group_completion import completion_of, completions
 from grader_daemon.pipeline.saving import save_alert
 from grader_daemon.reports.week import FIRST_WEEK
 
-_LONGEST_EVEN_DAYS = 56
-"""In a longer span it tells when the first session ended."""
+_FACTS = ("recorded", "ended_badly", "contradicted", "check_failed", "admitted", "cut_short", "gave_up", "left_midway")
+"""Sums of what the record shows, by their fields of `Summary`."""
 _LONGEST_SILENCE = timedelta(days=366)
 _BEFORE_ALERT, _AFTER_ALERT = timedelta(days=14), timedelta(days=7)
 _AROUND_ALERT = timedelta(days=55)
@@ -72,7 +71,6 @@ class Insight:
         verdicts = self._context.store.reports.verdicts(span)
         return Summary(
             sessions=sums.sessions,
-            completed=sums.completed,
             efficiency=sums.efficiency / sums.scored if sums.scored else None,
             quality=sums.quality / sums.scored if sums.scored else None,
             with_errors=sums.with_errors,
@@ -85,30 +83,19 @@ class Insight:
             unsure=verdicts.unsure,
             no_answer=verdicts.no_answer,
             checked=self._completion(sums, span),
+            **{name: getattr(sums, name) for name in _FACTS},
             agents={name: of_agent.sessions for (_, name), of_agent in found.items() if of_agent.sessions},
             spending=spending(sums),
         )
 
     def _completion(self, sums: Sums, span: Span) -> Estimate:
         """Estimate the rate of completion of a span by labels, or by the person's guess where these are too few."""
-        store = self._context.store
-        guess = store.level_guesses.last()
-        ended = store.rollups.days_with_sessions() if span.days > _LONGEST_EVEN_DAYS else []
-        return estimate_completion(
-            sums,
-            labels(store),
-            span,
-            guess=None if guess is None else guess.rate,
-            began=ended[0] if ended else None,
-        )
+        guess = self._context.store.level_guesses.last()
+        return completion_of(self._context.store, sums, span, guess=None if guess is None else guess.rate)
 
     def verdicts(self, *, days: float | None = 7) -> VerdictCounts:
         """Count the finished sessions of the last `days` days (None: ever) by their verdict."""
         return self._context.store.reports.verdicts(self._span(days))
-
-    def unsure_completed(self, *, days: float = 7) -> int:
-        """Count the finished sessions of the last `days` days that count as completed by an unsure verdict."""
-        return self.verdicts(days=days).unsure_completed
 
     def summary_text(self, days: float = 7) -> str:
         """Return the last days at a glance, as text for people."""
@@ -121,7 +108,8 @@ class Insight:
         span = self._span(days)
         sums, before = (self._sums(each, PATTERN_DIMENSIONS) for each in (span, span.before()))
         steps, daily = self._context.store.rollups.tool_steps(span), self._context.store.rollups.days(span)
-        return find_patterns(sums, before, steps, span=span, daily=daily)
+        found = completions(self._context.store, sums, span)
+        return find_patterns(sums, before, steps, span=span, daily=daily, completions=found)
 
     def groups(self, dimension: Dimension, *, days: float | None = 7) -> tuple[Group, ...]:
         """Describe the groups of one dimension over the last `days` days (None: ever), beside the days before.
@@ -130,7 +118,8 @@ class Insight:
         """
         span = self._span(days)
         read = partial(self._sums, dimensions=(Dimension.OVERALL, Dimension.HOST, dimension))
-        return groups(read(span), {} if days is None else read(span.before()), dimension)
+        sums, before = read(span), {} if days is None else read(span.before())
+        return groups(sums, before, dimension, completions=completions(self._context.store, sums, span))
 
     def daily(self, *, days: float = 28) -> tuple[DayFigures, ...]:
         """Describe each of the last `days` days, up to and with today, also those on which no session finished."""
@@ -140,10 +129,11 @@ class Insight:
     def alert_days(self, alert: Alert) -> tuple[DayFigures, ...]:
         """Describe the days around an alert, of the sessions in which it showed first.
 
-        They go from two weeks before it began to a week after it was resolved, or to today: at most eight weeks.
+        They go from two weeks before it began to a week after it was resolved, or to today: at most eight weeks. There
+        are none of an alert of the completion rate by labels.
         """
-        if not alert.drops:
-            return ()
+        if not alert.drops or alert.drops[0].stream.metric is Metric.COMPLETION_RATE:
+            return ()  # a day has too few labels
         zone, today = self._context.settings.zone, self._context.today
         first = day_of(alert.began_at, zone) - _BEFORE_ALERT
         end = today if alert.resolved_at is None else min(today, day_of(alert.resolved_at, zone) + _AFTER_ALERT)

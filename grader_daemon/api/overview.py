@@ -55,18 +55,16 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 
     `patterns.overall` has the figures beside the days before, `trust` says how far their verdicts can be trusted, and
     `checked` is the completion rate put right by sessions that people judged; `verdicts` counts the sessions by their
-    verdict, and `unsure_completed` of the unsure are done by the best guess. `grader_changes` says when another grader
-    came into force in these days. `alerts` are those that are open, `worst_error` is the error issue that is new, or
-    back, and has most failures, `looks` are the finished tasks that most likely failed. `has_systemd` says whether a
-    service could run the daemon here, `at` when all of this was so. `fleet` is whose grades these are, if not this
-    machine's.
+    verdict. `grader_changes` says when another grader came into force in these days. `alerts` are those that are open,
+    `worst_error` is the error issue that is new, or back, and has most failures, `looks` are the finished tasks that
+    most likely failed. `has_systemd` says whether a service could run the daemon here, `at` when all of this was so.
+    `fleet` is whose grades these are, if not this machine's.
     """
 
     status: Status
     patterns: Patterns | None = None
     trust: Trust | None = None
     checked: Estimate | None = None
-    unsure_completed: int | None = None
     verdicts: VerdictCounts | None = None
     grader_changes: tuple[GraderChange, ...] = ()
     alerts: tuple[Alert, ...] = ()
@@ -115,15 +113,13 @@ def main_figures(context: GraderContext, *, days: int = 7) -> Overview:
     if not context.has_database:
         return bare
     insight = Insight(context)
-    verdicts = insight.verdicts(days=days)
     return msgspec.structs.replace(
         bare,
         patterns=insight.patterns(days),
         trust=Grades(context).trust(),
         checked=insight.summary(days=days).checked,
-        verdicts=verdicts,
+        verdicts=insight.verdicts(days=days),
         grader_changes=_grader_changes(context, days),
-        unsure_completed=verdicts.unsure_completed,
         alerts=tuple(alert for alert in insight.alerts() if alert.resolved_at is None),
         fleet=context.fleet_view(),
     )

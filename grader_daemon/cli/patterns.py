@@ -14,17 +14,23 @@ from grader_daemon.domain.insight import Group, Patterns, Spending
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.text import clean
+from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.reports.money import agents_words, spending_words, usd_words, used_words
 from grader_daemon.reports.numbers import (
+    BAD_ENDINGS,
     COMPLETION,
+    FACTS,
     FAILURES,
+    RECOVERY,
     SCORE,
     WITHIN_HOSTS,
     change_words,
     count,
     estimate_words,
+    figure_words,
     scheduled_words,
 )
+from grader_daemon.reports.verdicts import rate_words, shares_words
 
 _WORK = (
     *(Dimension.ENDING, Dimension.STANDING, Dimension.TASK_TYPE, Dimension.MODEL, Dimension.PLATFORM),
@@ -83,12 +89,13 @@ def _print(patterns: Patterns, *, most: int | None) -> None:
     hosts = len(patterns.groups[Dimension.HOST])
     if hosts:
         output.line(f"Of {count(hosts, 'machine')}. {WITHIN_HOSTS}")
-    for dimension in _OF_A_FLEET:
-        _work_table(dimension, patterns.groups[dimension], most)
     agents = agents_words(patterns.groups[Dimension.AGENT])
     if agents:
         output.line(f"Agents: {clean(agents)}. Figures that are not by agent are of all of them together.")
-        _work_table(Dimension.AGENT, patterns.groups[Dimension.AGENT], most)
+    if patterns.sessions:
+        _print_whole(patterns)
+    for dimension in (*_OF_A_FLEET, *((Dimension.AGENT,) if agents else ())):
+        _work_table(dimension, patterns.groups[dimension], most)
     for dimension in _WORK:
         if dimension not in _ONLY_IF_SEVERAL or _is_mixed(patterns.groups[dimension]):
             _work_table(dimension, patterns.groups[dimension], most)
@@ -96,6 +103,22 @@ def _print(patterns: Patterns, *, most: int | None) -> None:
     for dimension in _FAILING:
         _failure_table(dimension, patterns.groups[dimension], most)
     _alternatives_table(patterns, most)
+
+
+def _print_whole(patterns: Patterns) -> None:
+    """Show what is known of all sessions together: verdicts, the rate where labels tell it, facts of the record."""
+    overall, before = patterns.overall, f"the {count(patterns.days, 'day')} before"
+    figures = [
+        (measure.name.lower(), figure_words(getattr(overall, measure.group), measure, before=before))
+        for measure in (BAD_ENDINGS, *FACTS, FAILURES, RECOVERY)
+    ]
+    output.facts(
+        [
+            ("verdicts", shares_words(VerdictCounts(overall.done, overall.not_done, overall.unsure))),
+            ("completion rate", rate_words(overall.completion)),
+            *figures,
+        ]
+    )
 
 
 def _is_mixed(groups: tuple[Group, ...]) -> bool:
@@ -123,7 +146,7 @@ def _alternatives_table(patterns: Patterns, most: int | None) -> None:
         ("then", lambda tried: output.next_call(tried[1])),
         ("tries", lambda tried: tried[1].tries),
         ("it worked", lambda tried: estimate_words(tried[1].rate, COMPLETION)),
-        ("the task was done", lambda tried: estimate_words(tried[1].completion, COMPLETION)),
+        ("recovered", lambda tried: estimate_words(tried[1].recovery, RECOVERY)),
     )
 
 
@@ -131,6 +154,7 @@ def _work_table(dimension: Dimension, groups: tuple[Group, ...], most: int | Non
     groups = tuple(group for group in groups if group.sessions or group.unanswered)  # others only cost something
     if not groups:
         return
+    is_checked = any(group.completion.value is not None for group in groups)
     _table(
         groups,
         most,
@@ -138,8 +162,10 @@ def _work_table(dimension: Dimension, groups: tuple[Group, ...], most: int | Non
         ("sessions", lambda group: group.sessions),
         ("before", lambda group: group.sessions_before),
         *_VERDICTS,
+        *((("completion rate", lambda group: estimate_words(group.completion, COMPLETION)),) if is_checked else ()),
+        ("bad endings", lambda group: estimate_words(group.ended_badly.now, BAD_ENDINGS)),
+        ("change", lambda group: change_words(group.ended_badly, BAD_ENDINGS)),
         ("score", lambda group: estimate_words(group.score.now, SCORE)),
-        ("change", lambda group: change_words(group.score, SCORE)),
         ("failures per call", lambda group: estimate_words(group.failure_rate.now, FAILURES)),
     )
 
@@ -169,7 +195,7 @@ def _spending_table(title: str, spent: list[tuple[str, Spending]], most: int | N
         ("sessions", lambda each: each[1].sessions),
         ("cost", lambda each: usd_words(each[1].cost_usd)),
         ("known of", lambda each: each[1].priced),
-        ("per done task", lambda each: usd_words(each[1].per_completed_usd)),
+        ("per task", lambda each: usd_words(each[1].per_task_usd)),
         ("tokens", lambda each: used_words(each[1])),
         ("known of", lambda each: each[1].metered),
     )

@@ -19,7 +19,7 @@ from grader_daemon.domain.insight import ErrorIssue, Patterns
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.money import agents_words, spending_words
-from grader_daemon.reports.numbers import COMPLETION, TRENDED, WITHIN_HOSTS, count, figure_words, scheduled_words
+from grader_daemon.reports.numbers import TRENDED, WITHIN_HOSTS, count, figure_words, scheduled_words
 from grader_daemon.reports.phrasing import alert_title, helped, issue_title
 from grader_daemon.reports.safe_text import plain
 from grader_daemon.reports.verdicts import grader_words, rate_words, shares_words, trust_words
@@ -117,8 +117,7 @@ def _figures(patterns: Patterns, seen: Overview) -> Iterator[tuple[str, str]]:
     overall, before = patterns.overall, f"the {count(patterns.days, 'day')} before"
     yield from _verdicts(seen)
     for measure in TRENDED:
-        if measure is not COMPLETION:
-            yield f"  {measure.name.lower()}", figure_words(getattr(overall, measure.group), measure, before=before)
+        yield f"  {measure.name.lower()}", figure_words(getattr(overall, measure.group), measure, before=before)
     if len(patterns.groups[Dimension.HOST]) > 1:
         yield "  machines", WITHIN_HOSTS
     agents = agents_words(patterns.groups[Dimension.AGENT])

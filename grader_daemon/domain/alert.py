@@ -34,7 +34,8 @@ class Stream(msgspec.Struct, frozen=True, order=True):
 class Observation(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """A finished session as the watch sees it. `ended_on` is its day (ISO 8601) where the person lives.
 
-    Of an interrupted session `efficiency` and `quality` are None, and `task_completed` too unless it was cut short.
+    Of an interrupted session `efficiency` and `quality` are None; `ended_badly` is None where it is not known how it
+    ended.
     `scheduled` says that no person began it, but a schedule.
     """
 
@@ -44,7 +45,7 @@ class Observation(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     task_type: str
     model: str | None
     platform: str | None
-    task_completed: bool | None
+    ended_badly: bool | None
     efficiency: int | None
     quality: int | None
     tool_calls: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from operator import add, neg, sub
 from typing import Final, NamedTuple, TypeVar
 
@@ -11,6 +11,7 @@ from grader_daemon.domain.analysis import Failure, FailureKind, SessionState
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.rollup import MILLIONTHS, SUM_NAMES, Dimension
 from grader_daemon.domain.session import PERSONS, SessionKind
+from grader_daemon.domain.session_result import CUT_SHORT, EndingKind, ResultStanding, ended_badly
 from grader_daemon.domain.verdict import Outcome, prediction
 
 _Key = TypeVar("_Key")
@@ -112,6 +113,15 @@ class _Work(NamedTuple):
         )
 
 
+def groups_of(grade: Grade) -> Iterator[tuple[Dimension, str]]:
+    """Yield the groups that a finished task of a person is in."""
+    work = _work_of(grade)
+    yield Dimension.KIND, work.kind
+    yield from ((dimension, name[:NAME_CHARACTERS]) for dimension, name in work.groups())
+    yield from ((Dimension.TOOL, use.tool[:NAME_CHARACTERS]) for use in grade.tools)
+    yield from ((Dimension.CATEGORY, category) for category in {error.category for error in grade.errors})
+
+
 def task_model(task_type: str, model: str) -> str:
     """Return the name of a group of `Dimension.TASK_MODEL`."""
     return f"{task_type}{_BY}{model}"
@@ -168,18 +178,7 @@ class Changes:
             _add(self._parts, GroupKey(Dimension.KIND, day, kind), _OPEN_SESSION, sign)
             return
         shared = _shared_sums(grade)
-        work = _Work(
-            day,
-            grade.task_type,
-            grade.model or UNKNOWN,
-            grade.platform or UNKNOWN,
-            grade.agent or UNKNOWN,
-            grade.project or UNKNOWN,
-            kind,
-            grade.ending or UNKNOWN,
-            grade.standing or UNKNOWN,
-            grade.host,
-        )
+        work = _work_of(grade)
         _add(self._work, work, [*shared, *_call_sums(grade.tool_calls, grade.total_errors), *_spent_sums(grade)], sign)
         if not grade.is_persons:
             return
@@ -215,6 +214,21 @@ class Changes:
             is_retry = (step.tool, step.command) == (failure.tool, failure.command)
             key = ToolStepKey(day, failure.tool[:NAME_CHARACTERS], tool, command, is_retry)
             _add(self.tool_steps, key, counts, sign)
+
+
+def _work_of(grade: Grade) -> _Work:
+    return _Work(
+        grade.ended_on,
+        grade.task_type,
+        grade.model or UNKNOWN,
+        grade.platform or UNKNOWN,
+        grade.agent or UNKNOWN,
+        grade.project or UNKNOWN,
+        grade.kind or SessionKind.MAIN,
+        grade.ending or UNKNOWN,
+        grade.standing or UNKNOWN,
+        grade.host,
+    )
 
 
 def is_counted_alike(one: Grade, other: Grade) -> bool:
@@ -254,6 +268,7 @@ def _shared_sums(grade: Grade) -> list[int]:
         (efficiency + quality + 1 + 4 * completed) ** 2,
         _predicted_millionths(grade),
         *_verdict_counts(grade).values(),
+        *_fact_counts(grade).values(),
     ]
 
 
@@ -267,12 +282,27 @@ def _verdict_counts(grade: Grade) -> dict[str, int]:
     return {"done": int(outcome is Outcome.DONE), "not_done": int(outcome is Outcome.NOT_DONE)}
 
 
+def _fact_counts(grade: Grade) -> dict[str, int]:
+    """Return the facts of the record, in the order of `SUM_NAMES`; all 0 where nothing is recorded, as before them."""
+    ending, standing = grade.ending, grade.standing
+    return {
+        "recorded": int(ending is not None and standing is not None),
+        "ended_badly": int(ended_badly(ending, standing) is True),
+        "contradicted": int(standing is ResultStanding.CONTRADICTED),
+        "check_failed": int(standing is ResultStanding.CHECK_FAILED),
+        "admitted": int(standing is ResultStanding.ADMITTED),
+        "cut_short": int(ending in CUT_SHORT),
+        "gave_up": int(ending is EndingKind.GAVE_UP),
+        "left_midway": int(ending is EndingKind.LEFT),
+    }
+
+
 def _unscored_sums(grade: Grade) -> list[int]:
     """Return the sums of a session in which nothing was finished: it counts, and its verdict if there is one."""
     completed = int(bool(grade.completed))
     counted = {"completed": completed, "unscored_completed": completed}
     counted |= _verdict_counts(grade)
-    counted |= {"sessions": 1, "interrupted": 1} if grade.scored else {"unanswered": 1}
+    counted |= {"sessions": 1, "interrupted": 1} | _fact_counts(grade) if grade.scored else {"unanswered": 1}
     counted["interrupted_judged" if grade.scored else "unanswered_judged"] = int(grade.completed is not None)
     return [counted.get(name, 0) for name in _SHARED]
 
@@ -294,7 +324,7 @@ def _spent_sums(grade: Grade) -> tuple[int, ...]:
         round((grade.cost_usd or 0.0) * MILLIONTHS),
         int(priced),
         0,
-        int(priced and bool(grade.completed)),
+        int(priced),
     )
 
 
@@ -304,7 +334,7 @@ def _as_side(sums: Sequence[int]) -> list[int]:
     side = {name: whole[name] for name in _SPENT} | {
         "side": whole["sessions"] + whole["unanswered"],
         "side_millionths": whole["cost_millionths"],
-        "priced_completed": 0,
+        "priced_tasks": 0,
     }
     return [side.get(name, 0) for name in SUM_NAMES]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 
@@ -43,6 +44,10 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     now: Estimate
     before: Estimate
     change: Estimate
+
+
+NO_FIGURE: Final = Figure(now=Estimate(), before=Estimate(), change=Estimate())
+"""A number that nobody knows, as in documents of earlier versions."""
 
 
 def proportion(part: int, whole: int, *, fewest: int = 1) -> Estimate:

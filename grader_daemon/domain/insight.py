@@ -12,12 +12,13 @@ import msgspec
 from grader_daemon.domain.alert import Alert
 from grader_daemon.domain.analysis import Category, ErrorSign, Subcategory
 from grader_daemon.domain.calibration import GraderChange, Trust
-from grader_daemon.domain.estimate import Estimate, Figure
+from grader_daemon.domain.estimate import NO_FIGURE, Estimate, Figure
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.setup_changes import SetupChange, SetupEffect
+from grader_daemon.domain.suggestion import Suggestion
 from grader_daemon.domain.verdict import VerdictCounts
 
-REPORT_VERSION: Final = 2
+REPORT_VERSION: Final = 3
 """Version of the shape of `WeeklyReport`; raised when a field changes its meaning or goes."""
 
 _MOSTLY: Final = 0.5
@@ -29,8 +30,9 @@ class Spending(msgspec.Struct, frozen=True, kw_only=True):
 
     `sessions` are all of them, of every kind, `side` those that are no tasks of a person. Tokens are summed up over the
     `metered` sessions, of which they are known, US dollars over the `priced` ones; `side_usd` is the part of side
-    sessions. `completed` tasks are priced. `per_completed_usd` is what was spent for each of these: in groups by task
-    type, model or platform without side sessions, which are in other groups than the tasks that they are part of.
+    sessions. `tasks` of a person are priced. `per_task_usd` is what was spent for each of these, done or not: in groups
+    by task type, model or platform without side sessions, which are in other groups than the tasks that they are part
+    of.
     """
 
     sessions: int
@@ -43,8 +45,8 @@ class Spending(msgspec.Struct, frozen=True, kw_only=True):
     priced: int
     cost_usd: float | None
     side_usd: float | None
-    completed: int
-    per_completed_usd: float | None
+    tasks: int
+    per_task_usd: float | None
 
 
 class DaySpending(msgspec.Struct, frozen=True):
@@ -57,18 +59,21 @@ class DaySpending(msgspec.Struct, frozen=True):
 class DayFigures(msgspec.Struct, frozen=True, kw_only=True):
     """The sessions that finished on a day: rates 0 to 1, scores 1 to 5, no value where there are too few.
 
-    `cost_usd` is what the priced ones cost, of every kind, None where there are none; `completed` counts the tasks
-    among them that were completed.
+    `done`, `not_done` and `unsure` count them by their verdict; `ended_badly` is a fact, see `Group`. `cost_usd` is
+    what the priced ones cost, of every kind, None where there are none; `tasks` counts the tasks among them.
     """
 
     day: date
     sessions: int
-    completion: Estimate
+    done: int
+    not_done: int
+    unsure: int
+    ended_badly: Estimate
     efficiency: Estimate
     quality: Estimate
     failure_rate: Estimate
     cost_usd: float | None
-    completed: int
+    tasks: int
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,15 +83,19 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     of the tool; of `Dimension.CATEGORY`: failures of the category per call of any session). `recovery` is over the
     sessions that had failures. `unanswered` are finished sessions without an answer or a tool call: they have no
     scores, and count in nothing else. `spending` is None by tool and error, and in reports of versions without it.
-    `done`, `not_done` and `unsure` count the sessions by their verdict, 0 in reports of versions without them; the rate
-    `completion` is of best guesses.
+    `done`, `not_done` and `unsure` count the sessions by their verdict, 0 in reports of versions without them.
+    `completion` is the share of done tasks as random labels tell it, its `sample` how many of them are of the group; it
+    has no value below 20.
+
+    Facts of the record, as rates: `contradicted`, `check_failed`, `admitted` (the answer says that the task is not
+    done, or only in part), `cut_short` (not by a person), `gave_up`, `left_midway`. `ended_badly` is any of these, or
+    no answer at the end.
     """
 
     name: str
     sessions: int
     unanswered: int
     sessions_before: int
-    completion: Figure
     score: Figure
     efficiency: Figure
     quality: Figure
@@ -99,6 +108,14 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     done: int = 0
     not_done: int = 0
     unsure: int = 0
+    completion: Estimate = Estimate()
+    ended_badly: Figure = NO_FIGURE
+    contradicted: Figure = NO_FIGURE
+    check_failed: Figure = NO_FIGURE
+    admitted: Figure = NO_FIGURE
+    cut_short: Figure = NO_FIGURE
+    gave_up: Figure = NO_FIGURE
+    left_midway: Figure = NO_FIGURE
 
 
 class StepCount(msgspec.Struct, frozen=True, kw_only=True):
@@ -275,43 +292,24 @@ class Coverage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TrendPoint(msgspec.Struct, frozen=True, kw_only=True):
-    """One week of the trend; `week` as in 2026-W47, `changes` what changed in it in how agents are set up."""
+    """One week of the trend; `week` as in 2026-W47, `changes` what changed in it in how agents are set up.
+
+    `done`, `not_done` and `unsure` count its sessions by their verdict, `checked_completion` is the completion rate
+    that random labels tell; reports of earlier versions lack them, and `ended_badly`.
+    """
 
     week: str
     sessions: int
     unanswered: int
-    completion_rate: Estimate
     avg_tool_efficiency: Estimate
     avg_response_quality: Estimate
     failure_rate: Estimate
     changes: tuple[SetupChange, ...] = ()
-
-
-class Concern(StrEnum):
-    """Subject of a suggestion."""
-
-    COMPLETION = "completion"
-    EFFICIENCY = "efficiency"
-    RECOVERY = "recovery"
-    TASK_TYPE = "task_type"
-    TOOL = "tool"
-    ERROR = "error"
-
-
-class Example(msgspec.Struct, frozen=True):
-    """Key of the sessions that show a concern; `name` is of the task type, tool or error."""
-
-    of: Concern
-    name: str | None = None
-
-
-class Suggestion(msgspec.Struct, frozen=True, kw_only=True):
-    """A suggestion: what to do, the numbers that say so, and up to three sessions that show why."""
-
-    concern: Concern
-    text: str
-    because: str
-    sessions: tuple[str, ...]
+    done: int = 0
+    not_done: int = 0
+    unsure: int = 0
+    ended_badly: Estimate = Estimate()
+    checked_completion: Estimate = Estimate()
 
 
 class FromPeople(msgspec.Struct, frozen=True, kw_only=True):
@@ -334,15 +332,14 @@ class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
     `trend` ends with this week. `people` is None in reports of versions that did not listen to them.
     `checked_completion` is the completion rate put right by sessions that people judged, its `sample` how many of
     these were drawn at random in the last eight weeks. `unanswered` are finished sessions without an answer or a tool
-    call: they have no scores, and no other number counts them but `coverage`. `trust` says how far verdicts, of which
-    the completion rate is made, could be trusted when the report was made. `unsure_completed` is how many of those
-    that count as completed do so by an unsure verdict, `verdicts` how many of the week's have which; None in reports
-    of versions that did not count them. `agents` are the sessions by agent, and `spending` is what all of them cost,
-    of every kind; both are missing in reports of versions that knew neither. `changes` is what changed in the week in
-    how agents are set up, and how work went before and since, as it stood at its end; None in reports of versions
-    that did not look. `hosts` are the machines of a fleet. `grader_changes` says when another grader came into force
-    in the weeks of the trend. `scheduled` are the runs that a schedule began, which no other number counts but
-    `coverage` and `spending`; None in reports of versions that did not count them.
+    call: they have no scores, and no other number counts them but `coverage`. `trust` says how far verdicts could be
+    trusted when the report was made, `verdicts` how many sessions of the week have which; None in reports of versions
+    that did not count them. `ended_badly` is a fact, see `Group`. `agents` are the sessions by agent, and `spending`
+    is what all of them cost, of every kind; both are missing in reports of versions that knew neither. `changes` is
+    what changed in the week in how agents are set up, and how work went before and since, as it stood at its end; None
+    in reports of versions that did not look. `hosts` are the machines of a fleet. `grader_changes` says when another
+    grader came into force in the weeks of the trend. `scheduled` are the runs that a schedule began, which no other
+    number counts but `coverage` and `spending`; None in reports of versions that did not count them.
     """
 
     report_version: int = REPORT_VERSION
@@ -357,7 +354,6 @@ class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
     unanswered: int
     sessions_before: int
     trust: Trust
-    completion_rate: Figure
     avg_tool_efficiency: Figure
     avg_response_quality: Figure
     error_recovery_rate: Figure
@@ -372,7 +368,6 @@ class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
     trend: tuple[TrendPoint, ...]
     people: FromPeople | None = None
     checked_completion: Estimate = Estimate()
-    unsure_completed: int | None = None
     verdicts: VerdictCounts | None = None
     grader_changes: tuple[GraderChange, ...] = ()
     agents: tuple[Group, ...] = ()
@@ -381,3 +376,4 @@ class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
     changes: tuple[SetupEffect, ...] | None = None
     hosts: tuple[Group, ...] = ()
     scheduled: Group | None = None
+    ended_badly: Figure = NO_FIGURE

@@ -43,9 +43,13 @@ class Dimension(StrEnum):
 
 
 class Metric(StrEnum):
-    """A metric that can degrade: rates of 0 to 1, scores of 1 to 5."""
+    """A metric that can degrade: rates of 0 to 1, scores of 1 to 5.
+
+    `COMPLETION_RATE` is what random labels tell: limits look at it, but not the watch.
+    """
 
     COMPLETION_RATE = "completion_rate"
+    ENDED_BADLY = "ended_badly"
     EFFICIENCY = "efficiency"
     QUALITY = "quality"
     FAILURE_RATE = "failure_rate"
@@ -68,13 +72,14 @@ class Sums(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     those of the tool, in one of `Dimension.CATEGORY` the failures of the category. Names that end in ``_squares`` are
     sums of squares per session, `calls_failures` of products. `score_squares` is of three times the session score.
     `predicted_millionths` are millionths of predictions (see `verdict.prediction`), of sessions with scores. `done` and
-    `not_done` are those with such a verdict, see `verdict.Outcome`.
+    `not_done` are those with such a verdict, see `verdict.Outcome`. Of the `sessions`, `recorded` are those of which it
+    is known how they ended and how their result stands; what follows counts facts of these, see `session_result`.
 
     What follows is of the finished sessions of every kind, but 0 in groups of `Dimension.TOOL` and `CATEGORY`. `side`
     are those that are no task of a person, which nothing above counts; in groups of `Dimension.KIND` all count above.
     Tokens are those of sessions of which they are known; `metered` are those of which it is known what was read and
     written. `cost_millionths` are millionths of a US dollar, of the sessions that are `priced`; `side_millionths` is
-    the part of `side`, and `priced_completed` counts the `completed` that are priced.
+    the part of `side`, and `priced_tasks` counts the `priced` that are none of them.
     """
 
     sessions: int = 0
@@ -95,6 +100,14 @@ class Sums(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     predicted_millionths: int = 0
     done: int = 0
     not_done: int = 0
+    recorded: int = 0
+    ended_badly: int = 0
+    contradicted: int = 0
+    check_failed: int = 0
+    admitted: int = 0
+    cut_short: int = 0
+    gave_up: int = 0
+    left_midway: int = 0
     calls: int = 0
     calls_squares: int = 0
     failures: int = 0
@@ -109,7 +122,7 @@ class Sums(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     cost_millionths: int = 0
     priced: int = 0
     side_millionths: int = 0
-    priced_completed: int = 0
+    priced_tasks: int = 0
 
     @property
     def finished(self) -> int:
@@ -145,9 +158,33 @@ class Sums(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         """Return the sums over the sessions of both, which have none in common."""
         return type(self)(**{name: getattr(self, name) + getattr(other, name) for name in SUM_NAMES})
 
-    def completion_rate(self, *, fewest: int = 1) -> Estimate:
-        """Rate of completed sessions, of those judged, 0 to 1; here and below: no value for fewer than `fewest`."""
-        return proportion(self.completed, self.judged, fewest=fewest)
+    def bad_endings(self, *, fewest: int = 1) -> Estimate:
+        """Rate of sessions that ended badly, of those recorded; here and below: no value for fewer than `fewest`."""
+        return proportion(self.ended_badly, self.recorded, fewest=fewest)
+
+    def contradictions(self, *, fewest: int = 1) -> Estimate:
+        """Rate of sessions whose answer the record contradicts."""
+        return proportion(self.contradicted, self.recorded, fewest=fewest)
+
+    def failed_checks(self, *, fewest: int = 1) -> Estimate:
+        """Rate of sessions whose last check failed."""
+        return proportion(self.check_failed, self.recorded, fewest=fewest)
+
+    def admissions(self, *, fewest: int = 1) -> Estimate:
+        """Rate of sessions whose answer says that the task is not done, or only in part."""
+        return proportion(self.admitted, self.recorded, fewest=fewest)
+
+    def cuts(self, *, fewest: int = 1) -> Estimate:
+        """Rate of sessions that an error, a limit or the end of their process cut short."""
+        return proportion(self.cut_short, self.recorded, fewest=fewest)
+
+    def surrenders(self, *, fewest: int = 1) -> Estimate:
+        """Rate of sessions that gave up."""
+        return proportion(self.gave_up, self.recorded, fewest=fewest)
+
+    def departures(self, *, fewest: int = 1) -> Estimate:
+        """Rate of sessions that stop in the middle."""
+        return proportion(self.left_midway, self.recorded, fewest=fewest)
 
     def recovery_rate(self, *, fewest: int = 1) -> Estimate:
         """Rate of sessions that recovered, 0 to 1, of those that had failures."""
@@ -194,7 +231,13 @@ class Sums(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 Estimator = Callable[..., Estimate]
 """A method of `Sums`; with `fewest` it has no value for fewer sessions."""
 ESTIMATORS: Final[Mapping[str, Estimator]] = {
-    "completion": Sums.completion_rate,
+    "ended_badly": Sums.bad_endings,
+    "contradicted": Sums.contradictions,
+    "check_failed": Sums.failed_checks,
+    "admitted": Sums.admissions,
+    "cut_short": Sums.cuts,
+    "gave_up": Sums.surrenders,
+    "left_midway": Sums.departures,
     "score": Sums.mean_score,
     "efficiency": Sums.mean_efficiency,
     "quality": Sums.mean_quality,
@@ -203,11 +246,11 @@ ESTIMATORS: Final[Mapping[str, Estimator]] = {
 }
 """Estimators of every group, by the field of `insight.Group`."""
 WATCHED: Final[Mapping[Metric, Estimator]] = {
-    Metric.COMPLETION_RATE: Sums.completion_rate,
+    Metric.ENDED_BADLY: Sums.bad_endings,
     Metric.EFFICIENCY: Sums.mean_efficiency,
     Metric.QUALITY: Sums.mean_quality,
     Metric.FAILURE_RATE: Sums.failure_rate,
 }
-"""Estimators that thresholds look at."""
+"""Estimators of what the watch follows."""
 SUM_NAMES = Sums.__struct_fields__
 """The fields of `Sums`, in order."""

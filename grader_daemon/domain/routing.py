@@ -34,7 +34,8 @@ class Count(NamedTuple):
 class FinishedSession(NamedTuple):
     """A task of a person that is finished and has a verdict; `judged` says that it is a person's, or a reward.
 
-    From `agent` on, it is how the agent was set up: see the fields of a grade of these names.
+    `ended_badly` is a fact of its record, see `session_result.ended_badly`; None where it is not known. The fields
+    before it, from `agent` on, are how the agent was set up: see those of a grade of these names.
     """
 
     session_id: str
@@ -54,13 +55,21 @@ class FinishedSession(NamedTuple):
     system_prompt_digest: str | None = None
     tools_digest: str | None = None
     skills: tuple[SkillUse, ...] | None = None
+    ended_badly: bool | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Return whether it is shown that the task was not done: by a word, a bad ending or a sure verdict."""
+        if self.judged:
+            return not self.completed
+        return bool(self.ended_badly) or not (self.completed or self.unsure)
 
 
 class RouteReason(StrEnum):
     """Reason to recommend no model.
 
-    There are too few sessions to tell, or the model does not do better; its last session is too long ago; nearly all
-    verdicts are unsure and want labels; there is nothing to choose from.
+    There are too few sessions to tell, or the model does not do better, as labels tell; its last session is too long
+    ago; facts do not tell the models apart and labels are too few; there is nothing to choose from.
     """
 
     TOO_FEW = "too_few"
@@ -71,7 +80,7 @@ class RouteReason(StrEnum):
 
 
 class ModelDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """Difference in the probability of completion to another model, -1 to 1, with its 95 % interval."""
+    """Difference of the score to that of another model, -1 to 1, with its 95 % interval."""
 
     difference: float
     low: float
@@ -79,16 +88,18 @@ class ModelDifference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelScore(msgspec.Struct, frozen=True, kw_only=True):
-    """Probability that a model completes a type of task, 0 to 1.
+    """Share of the sessions of a model at a type of task that did not fail by what is known, 0 to 1.
 
-    `score` is drawn towards what the model does at other tasks, and other models at this one, with its 95 % interval
-    `low` to `high`; `raw` is the plain rate of its verdicts. `overall` is its score over the types of tasks that all
+    A session failed by a label, a reward, a bad ending or a proof; what ended otherwise and nobody judged counts as not
+    failed, put right by labels that were drawn by chance, from 10 of them on. Probabilities count nowhere. `score` is
+    drawn towards what the model does at other tasks, and other models at this one, with its 95 % interval
+    `low` to `high`; `raw` is the plain share. `overall` is its score over the types of tasks that all
     models had together. `differs` says that it surely does better at this type than the best model overall. `n`
     sessions were of this type, worth `n_effective` of today; `labels` of them were judged by a person or a reward.
     `age_days` are since its last session, of any type. `versus_default` compares it with the default, None where that
     is not known. `known` says whether it is to be preferred to the default, `reason` why not. `cost_usd` is the mean
-    price of its sessions of this type, `usd_per_completed` what one completed task costs so, both None where no price
-    is known; `efficient` says that no other one is both cheaper for that and better.
+    price of its sessions of this type, `usd_per_completed` that by the score, for each that did not fail, both None
+    where no price is known; `efficient` says that no other one is both cheaper for that and better.
     """
 
     model: str

@@ -222,7 +222,7 @@ class AlertRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     drops: Annotated[tuple[Part, ...], msgspec.Meta(min_length=1, max_length=8)]
     months_per_false_alarm: Positive
     overall_part: InnerPart
-    completion_part: InnerPart
+    endings_part: InnerPart
     months_per_false_recovery: Positive
     critical_rate_drop: Part
     critical_score_drop: Annotated[float, msgspec.Meta(gt=0.0, le=4.0)]

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from grader_daemon.domain.estimate import Figure
+from grader_daemon.domain.estimate import NO_FIGURE, Figure
 
 WINDOW: Final = timedelta(days=28)
 """Sessions that ended longer before a change, or after it, are not compared."""
@@ -69,6 +69,8 @@ class SetupEffect(msgspec.Struct, frozen=True, kw_only=True):
     missing_before, missing_after: so many more are needed to tell.
     labels_missing_before, labels_missing_after: so many more labels by chance are needed, where sessions are enough.
     completion: rates, 0 to 1, each at the mix of work since; without values where too few.
+    ended_badly: the same of bad endings, a fact of the record; see `session_result.ended_badly`.
+    facts_differ: bad endings differ surely, as many changes as are looked at.
     is_sure: the difference is told: it is none that chance alone makes, as many changes as are looked at.
     by_words: compared are words of people and rewards; else probabilities. None in reports that do not say.
     """
@@ -86,6 +88,8 @@ class SetupEffect(msgspec.Struct, frozen=True, kw_only=True):
     by_words: bool | None = None
     labels_missing_before: int = 0
     labels_missing_after: int = 0
+    ended_badly: Figure = NO_FIGURE
+    facts_differ: bool = False
 
 
 class Unsteady(msgspec.Struct, frozen=True, kw_only=True):

@@ -21,14 +21,15 @@ FEWEST_TASKS: Final = 20
 class SkillTasks(msgspec.Struct, frozen=True, kw_only=True):
     """Tasks of one type that tell which skills they used: those that used one, and the others.
 
-    Rates of fewer than 5 have no value. Agents choose what they use, so a difference is no effect.
+    `ended_badly` is the share of them that did, see `session_result.ended_badly`; of fewer than 5 it has no value.
+    Agents choose what they use, so a difference is no effect.
     """
 
     task_type: str
     used: int
-    completion: Estimate
+    ended_badly: Estimate
     others: int
-    completion_of_others: Estimate
+    ended_badly_of_others: Estimate
 
 
 class SkillRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +42,7 @@ class SkillRecord(msgspec.Struct, frozen=True, kw_only=True):
     known_in: so many tasks of agents that may use it tell which skills they used.
     used_in: so many of them used it, in the ways that `uses` counts.
     last_used: when the last of them ended.
-    completion: the share of them that was completed; of fewer than 5 without a value.
+    ended_badly: the share of them that did; of fewer than 5 without a value.
     task_types: the same by type of task, the most used first.
     """
 
@@ -53,7 +54,7 @@ class SkillRecord(msgspec.Struct, frozen=True, kw_only=True):
     used_in: int
     uses: dict[SkillHow, int]
     last_used: datetime | None
-    completion: Estimate
+    ended_badly: Estimate
     task_types: tuple[SkillTasks, ...]
 
 
@@ -76,7 +77,7 @@ class SkillReason(StrEnum):
     """Reason to suggest no skill: there are too few tasks, they are not surely worse, or nothing fits."""
 
     TOO_FEW = "too_few"
-    NOT_LOW = "not_low"
+    NOT_WORSE = "not_worse"
     NOTHING_FITS = "nothing_fits"
 
 
@@ -113,14 +114,14 @@ class Lesson(msgspec.Struct, frozen=True, kw_only=True):
 class SkillAdvice(msgspec.Struct, frozen=True, kw_only=True):
     """Advice for a type of task, and whether it needs any.
 
-    `completion` is that of its tasks, `others` that of all other types, `difference` between them (0 to 1, with 95 %
-    intervals; without values below 20 tasks; one request is one task a week). `skills` lie here, fit, and are unused.
-    Only where the difference is surely below 0 they are suggested, and `lessons` for one that could be written;
-    `reason` says why nothing is.
+    `ended_badly` is the share of its tasks that did, `others` that of all other types, `difference` between them (0 to
+    1, with 95 % intervals; without values below 20 tasks; one request is one task a week). `skills` lie here, fit, and
+    are unused. Only where the difference is surely above 0 they are suggested, and `lessons` for one that could be
+    written; `reason` says why nothing is.
     """
 
     task_type: str
-    completion: Estimate
+    ended_badly: Estimate
     others: Estimate
     difference: Estimate
     reason: SkillReason | None

@@ -45,16 +45,12 @@ class Outcome(StrEnum):
 
 
 class VerdictCounts(msgspec.Struct, frozen=True):
-    """Number of finished tasks of people by verdict, see `Outcome`.
-
-    `unsure_completed` of the `unsure` are completed by the best guess.
-    """
+    """Number of finished tasks of people by verdict, see `Outcome`."""
 
     done: int = 0
     not_done: int = 0
     unsure: int = 0
     no_answer: int = 0
-    unsure_completed: int = 0
 
     @property
     def answered(self) -> int:

@@ -103,12 +103,10 @@ class _Known:
         self._counts: Counter[str] = Counter()
         self._sums: dict[str, float] = dict.fromkeys(_COLUMNS, 0)
         self._verdicts: Counter[Outcome] = Counter()
-        self._guessed_done = 0
 
     def add(self, grade: Grade) -> None:
         if grade.is_persons:
             self._verdicts[grade.outcome] += 1
-            self._guessed_done += grade.outcome is Outcome.UNSURE and bool(grade.completed)
         for column, value_of in _COLUMNS.items():
             value = value_of(grade)
             if value is not None:
@@ -119,9 +117,7 @@ class _Known:
         return self._sums[column] / self._counts[column] if self._counts[column] else None
 
     def verdicts(self) -> VerdictCounts:
-        return VerdictCounts(
-            **{str(outcome): self._verdicts[outcome] for outcome in Outcome}, unsure_completed=self._guessed_done
-        )
+        return VerdictCounts(**{str(outcome): self._verdicts[outcome] for outcome in Outcome})
 
     def completion(self) -> Estimate:
         return proportion(int(self._sums["task_completed"]), self._counts["task_completed"])

@@ -16,7 +16,6 @@ import structlog
 from grader_daemon.calibration.training import TrainingContext, is_due, policy_record, train
 from grader_daemon.domain.calibration import Calibration, GraderChange
 from grader_daemon.domain.rollup import Metric
-from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.pipeline.grader_changes import days_before, grader_changes
 from grader_daemon.pipeline.labels import labels
 from grader_daemon.reports.verdicts import shares_words
@@ -150,15 +149,12 @@ class Calibrator:
         return found, standing
 
     def _keep(self, standing: Calibration | None, record: Calibration) -> Calibration:
-        """Write a record. What is normal for completion is learned anew where other verdicts are given from now on."""
+        """Write a record. What is normal for endings is learned anew where other rules read them from now on."""
         policies = [each.completion_policy for each in (standing, record) if each is not None]
-        is_other = (
-            len({policy.version for policy in policies}) > 1
-            or standing is None
-            or standing.evidence.rules_version != self._context.rules_version
-        )
-        if record.adopted and is_other and any(policy.by is VerdictBy.MODEL for policy in policies):
-            self._store.alerts.forget(Metric.COMPLETION_RATE)
+        has_other_rules = standing is not None and standing.evidence.rules_version != self._context.rules_version
+        is_other = standing is None or has_other_rules or len({policy.version for policy in policies}) > 1
+        if record.adopted and has_other_rules:
+            self._store.alerts.forget(Metric.ENDED_BADLY)
         return self._store.calibrations.add(self._noted(record, is_news=is_other and standing is not None))
 
     def _noted(self, record: Calibration, *, is_news: bool) -> Calibration:

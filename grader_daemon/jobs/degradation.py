@@ -22,9 +22,11 @@ from grader_daemon.alerts.settlement import Settled, announced, explained, is_on
 from grader_daemon.alerts.watch import Alarmed, watch
 from grader_daemon.domain.alert import Alert, AlertKind, Observation, Stream
 from grader_daemon.domain.calendar import Span, day_of, last_days
-from grader_daemon.domain.rollup import Dimension, Sums
+from grader_daemon.domain.estimate import Estimate
+from grader_daemon.domain.rollup import WATCHED, Dimension, Metric
 from grader_daemon.domain.rules import AlertRules, ThresholdRule
 from grader_daemon.domain.setup_changes import SetupChange
+from grader_daemon.pipeline.group_completion import completions
 from grader_daemon.pipeline.saving import save_alert
 from grader_daemon.reports.phrasing import alert_cause, alert_title
 from grader_daemon.reports.safe_text import plain
@@ -191,14 +193,19 @@ class DegradationWatch:
         self._tell(told)
         return bool(changed)
 
-    def _groups_of(self, rule: ThresholdRule, now: datetime, *, since: datetime) -> Iterable[tuple[str, Sums]]:
-        """Return the groups that a rule is about: all of its dimension unless it names one."""
+    def _groups_of(self, rule: ThresholdRule, now: datetime, *, since: datetime) -> Iterable[tuple[str, Estimate]]:
+        """Return the groups that a rule is about, all of its dimension unless it names one, with its metric."""
         last = last_days(rule.days, day_of(now, self._zone))
         span = Span(max(last.first, day_of(since, self._zone)), last.last)
         if rule.dimension is Dimension.OVERALL or rule.group is not None:
-            name = rule.group or ""
-            return [(name, self._store.rollups.group(rule.dimension, name, span))]
-        return [(name, sums) for (_, name), sums in self._store.rollups.groups(span, {rule.dimension}).items()]
+            key = (rule.dimension, rule.group or "")
+            sums = {key: self._store.rollups.group(*key, span)}
+        else:
+            sums = self._store.rollups.groups(span, {rule.dimension})
+        if rule.metric is Metric.COMPLETION_RATE:
+            rates = completions(self._store, sums, span)
+            return [(name, rates.get((dimension, name), Estimate())) for dimension, name in sums]
+        return [(name, WATCHED[rule.metric](each)) for (_, name), each in sums.items()]
 
     # -- telling -----------------------------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from grader_daemon.domain.setup_changes import SetupChange, SetupChanges, SetupE
 from grader_daemon.patterns import groups
 from grader_daemon.patterns.completion_estimate import estimate_completion
 from grader_daemon.patterns.issues import to_issue
+from grader_daemon.pipeline.group_completion import completion_of, completions
 from grader_daemon.pipeline.labels import labels
 from grader_daemon.reports.document import read_report, report_document
 from grader_daemon.reports.numbers import TRENDED
@@ -134,11 +135,12 @@ class WeeklyReports:
     def _make(self, week: Span, *, complete: bool) -> WeeklyReport:
         since, until = start_of(week.first, self._zone), end_of(week.last, self._zone)
         now, before = (self._store.rollups.groups(span, _SHOWN) for span in (week, week.before()))
-        overall = groups.group(now, before, Dimension.OVERALL, "")
+        rates = completions(self._store, now, week)
+        overall = groups.group(now, before, Dimension.OVERALL, "", completions=rates)
         overall_now = now.get((Dimension.OVERALL, ""), Sums())
         changes = self._changes(week)
         agents, task_types, tools, categories, hosts, kinds = (
-            groups.groups(now, before, dimension) for dimension in _SHOWN[1:]
+            groups.groups(now, before, dimension, completions=rates) for dimension in _SHOWN[1:]
         )
 
         facts = WeekFacts(
@@ -163,7 +165,7 @@ class WeeklyReports:
             issues=self._issues(week, until),
             alerts=self._store.alerts.between(since, until),
             trend=self._trend(week, [each for effect in changes for each in effect.changes if not each.scheduled]),
-            checked_completion=estimate_completion(overall_now, labels(self._store), week),
+            checked_completion=completion_of(self._store, overall_now, week),
             verdicts=self._store.reports.verdicts(week),
             people=self._store.reports.from_people(week),
             changes=[effect for effect in changes if effect.changes[-1].at >= since],
@@ -194,6 +196,7 @@ class WeeklyReports:
 
     def _trend(self, week: Span, changes: Sequence[SetupChange]) -> list[TrendPoint]:
         points: list[TrendPoint] = []
+        found = labels(self._store)
         while len(points) < _TREND_WEEKS:
             sums = self._store.rollups.group(Dimension.OVERALL, "", week)
             estimates = groups.estimates(sums)
@@ -203,6 +206,10 @@ class WeeklyReports:
                     sessions=sums.sessions,
                     unanswered=sums.unanswered,
                     **{measure.report: estimates[measure.group] for measure in TRENDED},
+                    done=sums.done,
+                    not_done=sums.not_done,
+                    unsure=sums.unsure,
+                    checked_completion=estimate_completion(sums, found, week),
                     changes=tuple(each for each in changes if week.first <= day_of(each.at, self._zone) <= week.last),
                 )
             )

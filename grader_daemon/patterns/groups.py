@@ -21,6 +21,10 @@ FEWEST_SESSIONS = 3
 
 GroupSums = Mapping[tuple[Dimension, str], Sums]
 """The sums of every group of a span."""
+Completions = Mapping[tuple[Dimension, str], Estimate]
+"""The completion of groups of a span, as random labels tell it."""
+NO_COMPLETIONS: Completions = {}
+"""Without any label."""
 
 _NONE = Sums()
 _SEVERAL = 2
@@ -42,7 +46,9 @@ def estimates(sums: Sums) -> dict[str, Estimate]:
     return {name: estimate(sums, fewest=FEWEST_SESSIONS) for name, estimate in ESTIMATORS.items()}
 
 
-def group(now: GroupSums, before: GroupSums, dimension: Dimension, name: str) -> Group:
+def group(
+    now: GroupSums, before: GroupSums, dimension: Dimension, name: str, *, completions: Completions = NO_COMPLETIONS
+) -> Group:
     """Describe one group beside the span before."""
     sums, earlier = now.get((dimension, name), _NONE), before.get((dimension, name), _NONE)
 
@@ -66,6 +72,7 @@ def group(now: GroupSums, before: GroupSums, dimension: Dimension, name: str) ->
         done=sums.done,
         not_done=sums.not_done,
         unsure=sums.unsure,
+        completion=completions.get((dimension, name), Estimate()),
     )
 
 
@@ -75,12 +82,15 @@ def day_figures(day: date, sums: Sums) -> DayFigures:
     return DayFigures(
         day=day,
         sessions=sums.sessions,
-        completion=found["completion"],
+        done=sums.done,
+        not_done=sums.not_done,
+        unsure=sums.unsure,
+        ended_badly=found["ended_badly"],
         efficiency=found["efficiency"],
         quality=found["quality"],
         failure_rate=found["failure_rate"],
         cost_usd=spent.cost_usd,
-        completed=spent.completed,
+        tasks=spent.tasks,
     )
 
 
@@ -99,25 +109,33 @@ def spending(sums: Sums, dimension: Dimension = Dimension.OVERALL) -> Spending:
         priced=sums.priced,
         cost_usd=sums.cost_millionths / _MILLION if priced else None,
         side_usd=sums.side_millionths / _MILLION if priced else None,
-        completed=sums.priced_completed,
-        per_completed_usd=on_tasks / _MILLION / sums.priced_completed if sums.priced_completed else None,
+        tasks=sums.priced_tasks,
+        per_task_usd=on_tasks / _MILLION / sums.priced_tasks if sums.priced_tasks else None,
     )
 
 
-def groups(now: GroupSums, before: GroupSums, dimension: Dimension) -> tuple[Group, ...]:
+def groups(
+    now: GroupSums, before: GroupSums, dimension: Dimension, *, completions: Completions = NO_COMPLETIONS
+) -> tuple[Group, ...]:
     """Describe the groups of a dimension that had sessions: failing ones most failures first, others most sessions."""
     names = [name for (of, name), sums in now.items() if of is dimension and sums.finished]
     by_failures = dimension in {Dimension.TOOL, Dimension.CATEGORY}
-    found = [group(now, before, dimension, name) for name in names]
+    found = [group(now, before, dimension, name, completions=completions) for name in names]
     return tuple(sorted(found, key=lambda g: (-g.failures if by_failures else 0, -g.sessions, g.name)))
 
 
 def find_patterns(
-    now: GroupSums, before: GroupSums, steps: Iterable[ToolStep], *, span: Span, daily: Mapping[date, Sums]
+    now: GroupSums,
+    before: GroupSums,
+    steps: Iterable[ToolStep],
+    *,
+    span: Span,
+    daily: Mapping[date, Sums],
+    completions: Completions = NO_COMPLETIONS,
 ) -> Patterns:
     """Gather what the finished sessions of `span` have in common, beside those of the span before; `daily` are all."""
     whole = now.get((Dimension.OVERALL, ""), _NONE)
-    found = {dimension: groups(now, before, dimension) for dimension in _GROUPED}
+    found = {dimension: groups(now, before, dimension, completions=completions) for dimension in _GROUPED}
     tasks = sorted(
         ((score, name, sums.sessions) for name, sums in _of(now, Dimension.TASK_TYPE) if (score := sums.plain_score)),
     )
@@ -133,7 +151,7 @@ def find_patterns(
         task_sessions={name: sessions for _, name, sessions in tasks},
         tool_errors={each.name: each.failures for each in found[Dimension.TOOL] if each.failures},
         error_types={each.name: each.failures for each in found[Dimension.CATEGORY]},
-        overall=group(now, before, Dimension.OVERALL, ""),
+        overall=group(now, before, Dimension.OVERALL, "", completions=completions),
         groups=found,
         alternatives=alternatives(steps, failures={each.name: each.failures for each in found[Dimension.TOOL]}),
         daily=tuple(DaySpending(day, spending(sums)) for day, sums in daily.items()),

@@ -26,18 +26,21 @@ class Vote(NamedTuple):
 
 
 class Correction:
-    """Distance of a model's probabilities from what people and rewards say, where enough of them do.
+    """Distance of what is known to have failed from what people and rewards say, where enough of them do.
+
+    A session that is not known to have failed counts as one that did not: a probability follows how an answer sounds.
 
     Of labels only those count that were not chosen: drawn at random by a review, or a reward, which every run has.
     """
 
     def __init__(self, sessions: Iterable[FinishedSession], labels: Iterable[Label]) -> None:
-        model_of = {session.session_id: session.model for session in sessions}
+        known = {session.session_id: session for session in sessions}
         self._errors: dict[str, list[float]] = {}
         for label in labels:
-            if label.completed is not None and label.session_id in model_of and _was_not_chosen(label):
-                said = float(label.automatic_completed) if label.p_completed is None else label.p_completed
-                self._errors.setdefault(model_of[label.session_id], []).append(label.completed - said)
+            session = known.get(label.session_id)
+            if label.completed is not None and session is not None and _was_not_chosen(label):
+                error = label.completed - _not_failed(session, completed=label.automatic_completed)
+                self._errors.setdefault(session.model, []).append(error)
         self._common = self._shrunk([error for errors in self._errors.values() for error in errors])
         self._own = {
             model: self._shrunk([error - self._common for error in errors]) for model, errors in self._errors.items()
@@ -47,28 +50,33 @@ class Correction:
         """Return the vote of a session, 0 to 1."""
         if session.judged:
             return float(session.completed)
-        said = float(session.completed) if session.p_completed is None else session.p_completed
-        return min(1.0, max(0.0, said + self._common + self._own.get(session.model, 0.0)))
+        known = _not_failed(session, completed=session.completed)
+        return min(1.0, max(0.0, known + self._common + self._own.get(session.model, 0.0)))
 
     @staticmethod
     def _shrunk(errors: Sequence[float]) -> float:
         return sum(errors) / (len(errors) + FEWEST_REVIEWS) if len(errors) >= FEWEST_REVIEWS else 0.0
 
 
+def _not_failed(session: FinishedSession, *, completed: bool) -> float:
+    """Return 0 for a session that is known to have failed, whatever a person says of it, else 1."""
+    return float(not session._replace(completed=completed, judged=False).failed)
+
+
 def comparable_value(
     sessions: Sequence[FinishedSession], judged_fairly: Collection[str]
 ) -> Callable[[FinishedSession], float]:
-    """Return what each session says of completion, 0 to 1, where some are compared with others of them.
+    """Return what each session says, 0: it failed, or 1, where some are compared with others of them.
 
-    That is its probability. A word counts in its place only where nearly all sessions have one that nobody chose to
-    give, by `judged_fairly`: words on failed ones alone, or a correction that few labels teach, look like an effect.
+    That is what its record shows. A word counts in its place only where nearly all sessions have one that nobody chose
+    to give, by `judged_fairly`: words on failed ones alone look like an effect. A probability counts nowhere.
     """
     is_judged = nearly_all_judged(sessions, judged_fairly)
 
     def value(session: FinishedSession) -> float:
-        if session.p_completed is None or (is_judged and session.session_id in judged_fairly):
+        if is_judged and session.session_id in judged_fairly:
             return float(session.completed)
-        return session.p_completed
+        return float(not session.ended_badly)
 
     return value
 

@@ -14,15 +14,16 @@ from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.exported import PassedOver
 from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.verdict import Outcome
 from grader_daemon.grading import CATALOG
 from grader_daemon.reports.verdicts import verdict_words
 
 
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
-    """One score of a session: completion is 1 or 0, the others are 1 to 5."""
+    """One score of a session: completion is 1 or 0, None where the verdict is unsure; the others are 1 to 5."""
 
     name: str
-    value: float
+    value: float | None
     label: str | None = None
     explanation: str
 
@@ -59,7 +60,7 @@ def evaluations(grade: Grade, trust: Trust) -> tuple[Evaluation, ...]:
         made.append(
             Evaluation(
                 name="task_completed",
-                value=float(grade.completed),
+                value=None if grade.outcome is Outcome.UNSURE else float(grade.completed),
                 label=grade.outcome,
                 explanation=verdict_words(grade, trust),
             )

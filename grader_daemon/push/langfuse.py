@@ -98,10 +98,10 @@ def score_of(one: Evaluated, evaluation: Evaluation) -> dict[str, Any]:
         "id": str(uuid.uuid5(_IDS, f"{one.grade.session_id}/{evaluation.name}")),
         "sessionId": one.grade.session_id,
         "name": evaluation.name,
-        "value": evaluation.value,
-        "dataType": "NUMERIC" if evaluation.label is None else "BOOLEAN",
+        "value": evaluation.value if evaluation.label is None else evaluation.label,
+        "dataType": "NUMERIC" if evaluation.label is None else "CATEGORICAL",
         "comment": evaluation.explanation or None,
-        "metadata": {"label": evaluation.label, **origin(one.grade, evaluation)},
+        "metadata": origin(one.grade, evaluation),
         **({} if began is None else {"timestamp": began.isoformat()}),
     }
 

@@ -84,7 +84,7 @@ def annotations_of(one: Evaluated) -> list[dict[str, Any]]:
             "annotator_kind": "CODE",
             "identifier": "grader-daemon",
             "result": {
-                "score": evaluation.value,
+                **({} if evaluation.value is None else {"score": evaluation.value}),
                 "label": evaluation.label,
                 "explanation": evaluation.explanation or None,
             },

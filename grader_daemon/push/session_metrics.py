@@ -15,7 +15,7 @@ import msgspec
 from grader_daemon.domain.alert import AlertLevel
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.ledger import LAG_BOUNDS, FileState, LagSpan
-from grader_daemon.domain.rollup import Dimension, Sums
+from grader_daemon.domain.rollup import ESTIMATORS, Dimension, Sums
 from grader_daemon.domain.text import clean
 from grader_daemon.push.exposition import Exemplar, Family, Kind, Sample
 
@@ -28,6 +28,10 @@ WINDOW_DAYS: Final = 7
 
 _WINDOW: Final = f"{WINDOW_DAYS}d"
 _MILLIONTHS: Final = 1_000_000
+_FACTS: Final = {
+    fact: ESTIMATORS[fact]
+    for fact in ("ended_badly", "contradicted", "check_failed", "admitted", "cut_short", "gave_up", "left_midway")
+}
 COUNTED: Final = (
     Dimension.TASK_TYPE,
     Dimension.MODEL,
@@ -106,9 +110,10 @@ def _about_sessions(facts: MetricFacts) -> Iterator[Family]:
         (Dimension.AGENT, "grader_agent_sessions"),
     ):
         words = dimension.replace("_", " ")
-        yield _split(
-            name, f"Finished sessions by {words} and whether they completed their task.", facts, dimension, _outcomes
-        )
+        yield _split(name, f"Finished sessions by {words} and verdict.", facts, dimension, _outcomes, label="verdict")
+    for dimension, name in ((Dimension.TASK_TYPE, "grader_endings"), (Dimension.MODEL, "grader_model_endings")):
+        words = dimension.replace("_", " ")
+        yield _split(name, f"Finished sessions by {words} and how they ended.", facts, dimension, _ends, label="ended")
     overall = facts.sums.get((Dimension.OVERALL, ""))
     open_sessions = overall.open_sessions if overall else None
     yield _one("grader_open_sessions", "Sessions that are not finished.", open_sessions)
@@ -137,6 +142,15 @@ def _about_window(facts: MetricFacts) -> Iterator[Family]:
         name="grader_verdicts",
         help=f"Finished sessions of the last {WINDOW_DAYS} days by verdict.",
         samples=tuple(Sample(count, {"verdict": key, "window": _WINDOW}) for key, count in verdicts.items()),
+    )
+    yield Family(
+        name="grader_fact_ratio",
+        help=f"The share of sessions of the last {WINDOW_DAYS} days with a fact, with its 95 % interval.",
+        samples=tuple(
+            Sample(sample.value, {"fact": fact, **sample.labels})
+            for fact, estimate in _FACTS.items()
+            for sample in _bounds(estimate(window))
+        ),
     )
     for name, what, estimate in (
         ("grader_completion_ratio", "The share of completed sessions, by random labels", facts.completion),
@@ -168,9 +182,18 @@ def _about_people(facts: MetricFacts) -> Iterator[Family]:
 
 def _outcomes(sums: Sums) -> dict[str, float]:
     return {
-        "yes": sums.completed,
-        "no": sums.judged - sums.completed,
-        "unknown": sums.unanswered - sums.unanswered_judged + sums.interrupted - sums.interrupted_judged,
+        "done": sums.done,
+        "not_done": sums.not_done,
+        "unsure": sums.unsure,
+        "no_answer": sums.unanswered - sums.unanswered_judged,
+    }
+
+
+def _ends(sums: Sums) -> dict[str, float]:
+    return {
+        "badly": sums.ended_badly,
+        "otherwise": sums.recorded - sums.ended_badly,
+        "unknown": sums.sessions - sums.recorded,
     }
 
 
@@ -204,7 +227,7 @@ def _split(
     dimension: Dimension,
     values_of: Callable[[Sums], dict[str, float]],
     *,
-    label: str = "completed",
+    label: str,
 ) -> Family:
     return Family(
         name=name,

@@ -9,7 +9,7 @@ from typing import Final
 from grader_daemon.domain.feedback import FEWEST_DRAWN
 from grader_daemon.domain.setup_changes import FEWEST_SESSIONS, SetupChange, SetupEffect, Unsteady
 from grader_daemon.reports.change_words import SUBJECTS, change_words
-from grader_daemon.reports.numbers import COMPLETION, count, estimate_words, points_words
+from grader_daemon.reports.numbers import BAD_ENDINGS, COMPLETION, count, estimate_words, points_words
 from grader_daemon.reports.phrasing import moment
 from grader_daemon.reports.safe_text import Words, joined, name
 
@@ -39,6 +39,7 @@ def effect_lines(effect: SetupEffect, zone: tzinfo | None = UTC) -> Iterator[Wor
     else:
         rates = f"{estimate_words(figure.before, COMPLETION)} before, {estimate_words(figure.now, COMPLETION)} since"
         yield (f"{moment(effect.changes[0].at, zone)}; {sessions}; completion {rates}{_by(effect)}.",)
+    yield from _facts(effect)
     if effect.changes[1:]:
         yield ("It cannot be told apart from: ", *_named(effect.changes[1:]), ".")
     if effect.meanwhile:
@@ -63,7 +64,20 @@ def unsteady_words(unsteady: Unsteady) -> Words:
     return (subject[0].upper() + subject[1:], *whose, differs)
 
 
+def _facts(effect: SetupEffect) -> Iterator[Words]:
+    """Yield how many sessions ended badly on both sides, and whether that is a difference; nothing where too few."""
+    bad = effect.ended_badly
+    if bad.change.value is None:
+        return
+    course = "more" if bad.change.value > 0 else "fewer"
+    verdict = f"surely {course}" if effect.facts_differ else "no sure difference"
+    before, since = (estimate_words(one, BAD_ENDINGS) for one in (bad.before, bad.now))
+    yield (f"Bad endings {before} before, {since} since: {verdict}.",)
+
+
 def _difference(effect: SetupEffect) -> Words:
+    if not effect.is_sure and effect.facts_differ:
+        return (f"{points_words(effect.ended_badly, BAD_ENDINGS)} of bad endings ",)
     if _lacks_labels(effect):
         return ("Completion cannot be compared yet ",)
     if effect.completion.change.value is None:

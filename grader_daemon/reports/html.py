@@ -26,7 +26,7 @@ from grader_daemon.reports.layout import (
     lay_out,
 )
 from grader_daemon.reports.markup import element
-from grader_daemon.reports.numbers import COMPLETION, GUESSED, TRENDED, Direction, Measure, tick_words
+from grader_daemon.reports.numbers import TRENDED, Direction, Measure, tick_words
 from grader_daemon.reports.safe_text import Name, Words, name
 from grader_daemon.reports.style import style_sheet
 
@@ -203,7 +203,7 @@ def _trends(report: WeeklyReport) -> list[Element]:
         if any(estimate.value is not None for estimate in estimates):
             identifier = f"trend-{measure.brief.split()[0].lower()}"
             chart = trend_chart(weeks, estimates, measure=measure, identifier=identifier, events=events)
-            figures.append(_figure(GUESSED if measure is COMPLETION else measure.name, chart))
+            figures.append(_figure(measure.name, chart))
     return _gallery(figures, _BAND_NOTE)
 
 

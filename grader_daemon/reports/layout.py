@@ -17,12 +17,13 @@ from grader_daemon.reports import phrasing
 from grader_daemon.reports.effect_words import basis_words, effect_lines, effect_title
 from grader_daemon.reports.money import agents_words, cost_words, spending_words
 from grader_daemon.reports.numbers import (
+    BAD_ENDINGS,
     COMPLETION,
     FAILURES,
-    GUESSED,
     REPORTED,
     SCORE,
     TRENDED,
+    UNKNOWN,
     WEEK_BEFORE,
     WITHIN_HOSTS,
     Direction,
@@ -33,6 +34,7 @@ from grader_daemon.reports.numbers import (
     count_words,
     direction_of,
     estimate_words,
+    value_words,
 )
 from grader_daemon.reports.safe_text import LONGEST_NAME, Words, name, remark
 from grader_daemon.reports.verdicts import shares_words
@@ -117,6 +119,7 @@ class Layout(msgspec.Struct, frozen=True):
 
 _WEEK_DAYS: Final = 7
 _NAMED: Final = {"this week": Column("This week"), "before": Column("Before"), "change": Column("Change")}
+_VERDICTS: Final = ("Done", "Not done", "Unsure")
 _FIGURE_COLUMNS: Final = (*_NAMED.values(), Column("Verdict", is_number=False))
 
 
@@ -141,7 +144,7 @@ def lay_out(report: WeeklyReport) -> Layout:
 
 
 def _summary(report: WeeklyReport) -> tuple[Block, ...]:
-    figures = tuple((measure, getattr(report, measure.report)) for measure in REPORTED if measure is not COMPLETION)
+    figures = tuple((measure, getattr(report, measure.report)) for measure in REPORTED)
     total: tuple[Block, ...] = tuple(
         Prose((words,))
         for words in (_total(report), *phrasing.scheduled_words(report), *phrasing.unanswered_words(report))
@@ -164,7 +167,7 @@ def _hosts(report: WeeklyReport) -> tuple[Block, ...]:
     """Return how each machine of a fleet does."""
     if not report.hosts:
         return ()
-    table = _groups("By machine", "Machine", ("sessions",), report.hosts, COMPLETION)
+    table = _groups("By machine", "Machine", ("sessions",), report.hosts, BAD_ENDINGS)
     return (Prose((WITHIN_HOSTS,)), table)
 
 
@@ -175,7 +178,7 @@ def _agents(report: WeeklyReport) -> tuple[Block, ...]:
     if not words:
         return ()
     said = Prose((f"Agents: {remark(words)}. What is not by agent is of all of them together.",))
-    return (said, _groups("By agent", "Agent", ("sessions",), tuple(several), COMPLETION))
+    return (said, _groups("By agent", "Agent", ("sessions",), tuple(several), BAD_ENDINGS))
 
 
 def _spending(report: WeeklyReport) -> tuple[Block, ...]:
@@ -265,12 +268,20 @@ def _changes(report: WeeklyReport) -> tuple[Section, ...]:
 def _trend(points: tuple[TrendPoint, ...]) -> tuple[Block, ...]:
     if not any(point.sessions for point in points):
         return (Prose(("No weeks to compare yet.",)),)
-    titles = ("Sessions", *(GUESSED if measure is COMPLETION else measure.brief for measure in TRENDED))
+    is_checked = any(point.checked_completion.value is not None for point in points)
+    titles = (
+        *("Sessions", *_VERDICTS),
+        *((COMPLETION.name,) if is_checked else ()),
+        *(measure.brief for measure in TRENDED),
+    )
     begun = dropwhile(lambda point: not point.sessions, points)  # weeks before the first session say nothing
-    rows = tuple(Row(cells=tuple((cell,) for cell in _trend_cells(point))) for point in begun)
+    rows = tuple(Row(cells=tuple((cell,) for cell in _trend_cells(point, is_checked=is_checked))) for point in begun)
     return (Table("Week by week", (Column("Week", is_number=False), *map(Column, titles)), rows),)
 
 
-def _trend_cells(point: TrendPoint) -> tuple[str, ...]:
+def _trend_cells(point: TrendPoint, *, is_checked: bool) -> tuple[str, ...]:
+    counts = (f"{number:,}" for number in (point.sessions, point.done, point.not_done, point.unsure))
+    checked = point.checked_completion.value
+    rate = (UNKNOWN if checked is None else value_words(checked, COMPLETION),) if is_checked else ()
     estimates = (brief_words(getattr(point, measure.report), measure) for measure in TRENDED)
-    return (remark(point.week, LONGEST_NAME), f"{point.sessions:,}", *estimates)
+    return (remark(point.week, LONGEST_NAME), *counts, *rate, *estimates)

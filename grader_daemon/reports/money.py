@@ -62,9 +62,8 @@ def spending_words(spent: Spending, *, days: int) -> tuple[str, ...]:
     said = []
     if spent.cost_usd is not None:
         said.append(f"{cost_words(spent)}, {usd_words(spent.cost_usd / days)} a day")
-        if spent.per_completed_usd is not None:
-            tasks = count(spent.completed, "completed task")
-            said.append(f"{usd_words(spent.per_completed_usd)} for each of {tasks}, whatever else was tried counted in")
+        if spent.per_task_usd is not None:
+            said.append(f"{usd_words(spent.per_task_usd)} for each of {count(spent.tasks, 'task')}, done or not")
         if spent.side_usd:
             said.append(f"{usd_words(spent.side_usd)} from {count(spent.side, 'sub-agent or scheduled session')}")
     if spent.metered:

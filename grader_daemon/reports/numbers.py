@@ -57,7 +57,16 @@ def _measure(base: Measure, name: str, group: str, **how: object) -> Measure:
     return replace(base, name=name, group=group, **how)
 
 
-COMPLETION: Final = _measure(_RATE, "Completion rate", "completion", report="completion_rate", brief="Completion")
+COMPLETION: Final = _measure(_RATE, "Completion rate", "completion")
+BAD_ENDINGS: Final = _measure(
+    _RATE,
+    "Bad endings",
+    "ended_badly",
+    report="ended_badly",
+    brief="Bad endings",
+    more_is_better=False,
+    fine_below=0.1,
+)
 EFFICIENCY: Final = _measure(_SCORE, "Tool efficiency", "efficiency", report="avg_tool_efficiency", brief="Efficiency")
 QUALITY: Final = _measure(_SCORE, "Response quality", "quality", report="avg_response_quality", brief="Quality")
 RECOVERY: Final = _measure(
@@ -79,14 +88,25 @@ FAILURES: Final = _measure(
     nothing="no tool calls",
 )
 SCORE: Final = _measure(_SCORE, "Session score", "score")
-REPORTED: Final = (COMPLETION, EFFICIENCY, QUALITY, RECOVERY, FAILURES)
+FACTS: Final = tuple(
+    _measure(_RATE, name, group, more_is_better=False, fine_below=0.1)
+    for name, group in (
+        ("Contradicted", "contradicted"),
+        ("Last check failed", "check_failed"),
+        ("Not done by its answer", "admitted"),
+        ("Cut short", "cut_short"),
+        ("Gave up", "gave_up"),
+        ("Left midway", "left_midway"),
+    )
+)
+"""Facts that make an ending bad."""
+REPORTED: Final = (BAD_ENDINGS, EFFICIENCY, QUALITY, RECOVERY, FAILURES)
 """The week in numbers."""
 TRENDED: Final = tuple(measure for measure in REPORTED if measure.brief)
 """The trend, week by week; and the first look."""
-GUESSED: Final = "Done, best guess"
-"""Name of a rate of completion that counts unsure verdicts as what is likelier, where nobody put it right."""
 MEASURES: Final = {
     Metric.COMPLETION_RATE: COMPLETION,
+    Metric.ENDED_BADLY: BAD_ENDINGS,
     Metric.EFFICIENCY: EFFICIENCY,
     Metric.QUALITY: QUALITY,
     Metric.FAILURE_RATE: FAILURES,

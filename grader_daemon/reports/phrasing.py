@@ -25,15 +25,16 @@ from grader_daemon.domain.insight import (
     Coverage,
     ErrorIssue,
     StepCount,
-    Suggestion,
     WeeklyReport,
     remedies,
 )
 from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.suggestion import Suggestion
+from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.reports.change_words import change_words
-from grader_daemon.reports.numbers import COMPLETION, GUESSED, MEASURES, count, estimate_words, figure_words, part_words
+from grader_daemon.reports.numbers import BAD_ENDINGS, MEASURES, count, estimate_words, figure_words, part_words
 from grader_daemon.reports.safe_text import LONGEST_ID, LONGEST_LINE, Words, joined, name, plain, remark
-from grader_daemon.reports.verdicts import grader_words, rate_words, trust_words
+from grader_daemon.reports.verdicts import grader_words, rate_words, shares_words, trust_words
 
 INTERVALS_NOTE: Final = (
     "In parentheses: 95 % intervals. A change is better or worse only where its interval excludes 0. "
@@ -121,8 +122,9 @@ def scheduled_words(report: WeeklyReport) -> tuple[str, ...]:
     runs = report.scheduled
     if runs is None:
         return ()
-    done = figure_words(runs.completion, COMPLETION)
-    return (f"+ {runs.sessions + runs.unanswered:,} scheduled, counted apart; {GUESSED.lower()}: {done}.",)
+    bad = figure_words(runs.ended_badly, BAD_ENDINGS)
+    shares = shares_words(VerdictCounts(runs.done, runs.not_done, runs.unsure))
+    return (f"+ {runs.sessions + runs.unanswered:,} scheduled, counted apart: {shares}; bad endings: {bad}.",)
 
 
 def unanswered_words(report: WeeklyReport) -> tuple[str, ...]:

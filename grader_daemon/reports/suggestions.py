@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from grader_daemon.domain.analysis import Category
-from grader_daemon.domain.insight import Concern, Example, Group, Suggestion
-from grader_daemon.reports.numbers import COMPLETION, EFFICIENCY, RECOVERY, SCORE, value_words
+from grader_daemon.domain.insight import Group
+from grader_daemon.domain.suggestion import Concern, Example, Suggestion
+from grader_daemon.reports.numbers import BAD_ENDINGS, EFFICIENCY, RECOVERY, SCORE, value_words
 
-_LOW_COMPLETION: Final = 0.70
+_MANY_BAD_ENDINGS: Final = 0.30
 _LOW_EFFICIENCY: Final = 3.0
 _LOW_RECOVERY: Final = 0.80
 _LOW_TASK_SCORE: Final = 3.0
@@ -68,10 +69,10 @@ _Found = Iterator[tuple[Example, str, str]]
 
 
 def _for_all(overall: Group) -> _Found:
-    completion = overall.completion.now
-    if completion.value is not None and completion.value < _LOW_COMPLETION:
-        because = f"{value_words(completion.value, COMPLETION)} of {completion.sample} sessions completed their task"
-        yield Example(Concern.COMPLETION), "Add pre-task planning steps", because
+    bad = overall.ended_badly.now
+    if bad.value is not None and bad.value > _MANY_BAD_ENDINGS:
+        because = f"{value_words(bad.value, BAD_ENDINGS)} of {bad.sample} sessions ended badly"
+        yield Example(Concern.ENDED_BADLY), "Add pre-task planning steps", because
     efficiency = overall.efficiency.now
     if efficiency.value is not None and efficiency.value < _LOW_EFFICIENCY:
         shown = value_words(efficiency.value, EFFICIENCY)

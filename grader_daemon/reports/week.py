@@ -94,7 +94,6 @@ def weekly_report(facts: WeekFacts, *, examples: Examples) -> WeeklyReport:
         alerts=tuple(_as_of(alert, facts.until) for alert in facts.alerts),
         trend=tuple(facts.trend),
         checked_completion=facts.checked_completion,
-        unsure_completed=facts.verdicts.unsure_completed,
         verdicts=facts.verdicts,
         people=facts.people,
         agents=tuple(facts.agents),

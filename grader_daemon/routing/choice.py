@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from grader_daemon.domain.feedback import Label
+from grader_daemon.domain.feedback import FEWEST_DRAWN, Label
 from grader_daemon.domain.routing import Cell, FinishedSession, ModelDifference, ModelScore, RouteReason, TaskRoute
 from grader_daemon.patterns.votes import Correction, counts_of, votes_of
 from grader_daemon.routing.model import ModelScores
@@ -42,9 +42,6 @@ _COULD_BE_BETTER: Final = 0.1
 _STALE_DAYS: Final = 30
 _SURELY: Final = 1.0
 """Standard deviations by which a model must be better at a type than the best overall to be preferred."""
-
-_MOST_UNSURE: Final = 0.9
-"""Largest share of unsure verdicts with which anything is said: with half, as on each benchmark, means still tell."""
 
 _NO_NEED: Final = frozenset({RouteReason.NOT_BETTER, RouteReason.TOO_FEW})
 """Reasons to stay with the default that do not hold where it is too dear."""
@@ -164,11 +161,12 @@ class Router:
             return RouteReason.TOO_FEW
         if age_days > _STALE_DAYS:
             return RouteReason.STALE
-        if self._is_unsure(task_type):
-            return RouteReason.UNCALIBRATED
         if compared.difference >= LEAST_GAIN:
             return None if _tells_enough(sessions, compared) else RouteReason.TOO_FEW
-        return RouteReason.TOO_FEW if compared.high >= _COULD_BE_BETTER else RouteReason.NOT_BETTER
+        if compared.high >= _COULD_BE_BETTER:
+            return RouteReason.TOO_FEW
+        is_known = compared.high <= 0 or self._is_judged(task_type)
+        return RouteReason.NOT_BETTER if is_known else RouteReason.UNCALIBRATED
 
     def _why_not(
         self, scores: Sequence[ModelScore], best: ModelScore | None, default: str | None, most_usd: float | None
@@ -187,9 +185,9 @@ class Router:
             return RouteReason.NOT_BETTER
         return best.reason
 
-    def _is_unsure(self, task_type: str) -> bool:
-        of_type = [facts for (of, _), facts in self._facts.items() if of == task_type]
-        return sum(facts.unsure for facts in of_type) > _MOST_UNSURE * sum(facts.sessions for facts in of_type)
+    def _is_judged(self, task_type: str) -> bool:
+        """Return whether labels enough stand behind a type: where facts alone are alike, models may differ."""
+        return sum(facts.labels for (of, _), facts in self._facts.items() if of == task_type) >= FEWEST_DRAWN
 
     def _most_used(self, task_type: str, models: Sequence[str]) -> str | None:
         """Return the model that is used most for a type, or if it was never seen for all; None without any."""
@@ -257,8 +255,7 @@ class _Facts:
         prices = [session.cost_usd for session in sessions if session.cost_usd is not None]
         self.sessions = len(sessions)
         self.labels = sum(session.judged for session in sessions)
-        self.unsure = sum(session.unsure and not session.judged for session in sessions)
-        self.raw = fmean(session.completed for session in sessions) if sessions else None
+        self.raw = fmean(not session.failed for session in sessions) if sessions else None
         self.cost_usd = fmean(prices) if prices else None
         self.last_session = max((session.ended_at for session in sessions), default=_NEVER)
 

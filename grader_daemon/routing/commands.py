@@ -19,16 +19,16 @@ _WHY_NOT = {
     RouteReason.TOO_FEW: "too few sessions to tell",
     RouteReason.NOT_BETTER: "not better",
     RouteReason.STALE: "not used for a month",
-    RouteReason.UNCALIBRATED: "verdicts unsure: label some",
+    RouteReason.UNCALIBRATED: "cannot be seen yet: label some",
     RouteReason.ONE_MODEL: "only one model",
 }
 _HEADINGS = (
-    *("task type", "model", "done", "95 %", "by verdicts", "sessions", "than the default", "per done task"),
+    *("task type", "model", "not failed", "95 %", "raw", "sessions", "than the default", "cost of each"),
     "",
 )
 _NOTE = (
-    "done: estimated from all sessions of a model, recent ones count more; by verdicts: the plain share that counts as"
-    " done."
+    "not failed: sessions that no label, bad ending or proof shows to have failed; estimated from all sessions of a"
+    " model, recent ones count more. raw: the plain share."
 )
 
 
@@ -36,7 +36,7 @@ _NOTE = (
 @reads
 @click.option("--task-type", metavar="TYPE", help="Only this type of task.")
 @click.option("--default", metavar="MODEL", help="Compare with this model, not with the one that is used most.")
-@click.option("--max-cost", type=float, metavar="USD", help="Prefer none whose completed task costs more.")
+@click.option("--max-cost", type=float, metavar="USD", help="Prefer none whose task that did not fail costs more.")
 @click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write the JSON there for a router."
 )
@@ -50,7 +50,7 @@ def command(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Show which model completes which type of task, and which one to prefer; from the sessions of 90 days."""
+    """Show which model fails less at which type of task, and which one to prefer; from the sessions of 90 days."""
     if out is not None and max_cost is not None:
         raise click.UsageError("give --max-cost or --out, not both: a file for routers has all models")
     route = grader.routing.route(task_type=task_type, default=default, most_usd=max_cost)
@@ -68,7 +68,7 @@ def _print(route: Route) -> None:
     if not rows:
         return
     output.line()
-    output.table(_HEADINGS, rows, may_drop=("by verdicts", "95 %", "per done task"))
+    output.table(_HEADINGS, rows, may_drop=("raw", "95 %", "cost of each"))
     output.paragraph("", _NOTE)
 
 

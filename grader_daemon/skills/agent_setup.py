@@ -54,7 +54,7 @@ class Setup:
         return self._book.skill(name, self._context.now())
 
     def suggest_skill(self, task_type: str) -> SkillAdvice:
-        """Return what could help with a type of task, if its tasks are surely completed less often than all others.
+        """Return what could help with a type of task, if its tasks surely end badly more often than all others.
 
         Raises:
             InputError: no session is of this type, and no rule gives it.

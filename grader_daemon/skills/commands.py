@@ -12,7 +12,7 @@ from grader_daemon.domain.skills import SkillDetail, SkillRecord, Skills
 from grader_daemon.domain.text import clean
 from grader_daemon.errors import InputError
 from grader_daemon.reports.effect_words import effect_lines, effect_title
-from grader_daemon.reports.numbers import COMPLETION, count, estimate_words
+from grader_daemon.reports.numbers import BAD_ENDINGS, count, estimate_words
 from grader_daemon.reports.safe_text import plain
 from grader_daemon.skills.skill_words import advice_lines, need_words, skill_draft
 
@@ -57,7 +57,7 @@ def show(*, grader: SelfGrader, name: str, as_json: bool) -> None:
 )
 @json_option
 def suggest(*, grader: SelfGrader, task_type: str, draft: bool, as_json: bool) -> None:
-    """Suggest a skill for a type of task, where its tasks are surely completed less often than all others.
+    """Suggest a skill for a type of task, where its tasks surely end badly more often than all others.
 
     That is a skill that lies here and is about it but hardly used there, or one to write: after a failure, what surely
     works, with three sessions as proof.
@@ -89,7 +89,7 @@ def _print(skills: Skills) -> None:
         ("skill", lambda skill: skill.name),
         ("of", _owners),
         ("used in", _used),
-        ("done", lambda skill: None if not skill.used_in else estimate_words(skill.completion, COMPLETION)),
+        ("bad endings", lambda skill: None if not skill.used_in else estimate_words(skill.ended_badly, BAD_ENDINGS)),
         ("last used", lambda skill: skill.last_used),
         ("version since", lambda skill: skill.edited_at),
         may_drop=("version since", "last used", "of"),
@@ -127,7 +127,7 @@ def _print_detail(detail: SkillDetail) -> None:
             ("of", _owners(skill)),
             ("used in", _used(skill)),
             ("how", ways),
-            ("done", estimate_words(skill.completion, COMPLETION) if skill.used_in else None),
+            ("bad endings", estimate_words(skill.ended_badly, BAD_ENDINGS) if skill.used_in else None),
             ("last used", skill.last_used),
         ]
     )
@@ -137,9 +137,9 @@ def _print_detail(detail: SkillDetail) -> None:
             skill.task_types,
             ("task type", lambda each: each.task_type),
             ("used in", lambda each: each.used),
-            ("done", lambda each: estimate_words(each.completion, COMPLETION)),
+            ("bad endings", lambda each: estimate_words(each.ended_badly, BAD_ENDINGS)),
             ("not used in", lambda each: each.others),
-            ("done there", lambda each: estimate_words(each.completion_of_others, COMPLETION)),
+            ("bad endings there", lambda each: estimate_words(each.ended_badly_of_others, BAD_ENDINGS)),
         )
         output.paragraph("", "Agents choose what they use: a difference is not what the skill did.")
     if detail.versions:

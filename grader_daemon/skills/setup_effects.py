@@ -55,7 +55,9 @@ def effects(
         since: changes before it only end the time that is compared.
     """
     groups = [group for group in _groups(changes, sessions) if group[-1].at >= since]
-    return _with_sure([_effect(group, changes, sessions, value) for group in groups])
+    found = _with_sure([_effect(group, changes, sessions, value) for group in groups])
+    differ = _told([effect.ended_badly.change for effect in found])
+    return [replace(effect, facts_differ=is_told) for effect, is_told in zip(found, differ, strict=True)]
 
 
 def by_labels(
@@ -165,7 +167,13 @@ def _effect(
         missing_before=max(0, FEWEST_SESSIONS - completion.before.sample),
         missing_after=max(0, FEWEST_SESSIONS - completion.now.sample),
         completion=completion,
+        ended_badly=compared(_recorded(before), _recorded(after), lambda session: float(bool(session.ended_badly))),
     )
+
+
+def _recorded(sessions: Iterable[FinishedSession]) -> list[FinishedSession]:
+    """Return the sessions of which it is known how they ended."""
+    return [session for session in sessions if session.ended_badly is not None]
 
 
 def _of(agent: str | None, sessions: Sequence[FinishedSession]) -> list[FinishedSession]:
@@ -204,16 +212,18 @@ def _figure(before: _Strata, after: _Strata) -> Figure:
 
 def _with_sure(found: Sequence[SetupEffect]) -> list[SetupEffect]:
     """Mark the differences that are told, of all that could be looked at."""
-    chances = [chance for effect in found if (chance := _chance(effect.completion.change)) is not None]
-    ranked = sorted(chances)
+    told = _told([effect.completion.change for effect in found])
+    return [replace(effect, is_sure=is_told) for effect, is_told in zip(found, told, strict=True)]
+
+
+def _told(changes: Sequence[Estimate]) -> list[bool]:
+    """Return which of the differences are told."""
+    chances = [_chance(change) for change in changes]
+    ranked = sorted(chance for chance in chances if chance is not None)
     limit = max(
         (chance for rank, chance in enumerate(ranked, 1) if chance <= _FALSE_SHARE * rank / len(ranked)), default=-1.0
     )
-    return [
-        replace(effect, is_sure=chance is not None and chance <= limit)
-        for effect in found
-        for chance in (_chance(effect.completion.change),)
-    ]
+    return [chance is not None and chance <= limit for chance in chances]
 
 
 def _chance(change: Estimate) -> float | None:

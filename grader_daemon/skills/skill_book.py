@@ -18,8 +18,6 @@ from grader_daemon.domain.setup_changes import SetupKind
 from grader_daemon.domain.skills import Lesson, SkillAdvice, SkillDetail, SkillReason, Skills
 from grader_daemon.errors import NotFoundError
 from grader_daemon.patterns.issues import steps_of
-from grader_daemon.patterns.votes import comparable_value, fairly_judged
-from grader_daemon.pipeline.labels import labels
 from grader_daemon.skills.places import Installed
 from grader_daemon.skills.read_changes import setup_changes
 from grader_daemon.skills.skill_records import compared_with_others, fitting_skills, lesson_step, skill_records
@@ -75,8 +73,7 @@ class SkillBook:
     def advice(self, task_type: str, now: datetime, *, span: Span) -> SkillAdvice:
         """Return what could help with a type of task; `span` are the days whose failures are looked at."""
         tasks = self._tasks(now)
-        value = comparable_value(tasks, fairly_judged(labels(self._store)))
-        compared = compared_with_others(task_type, tasks, value)
+        compared = compared_with_others(task_type, tasks)
         issues = self._issues(task_type, span, now)
         skills = fitting_skills(self._words(task_type, issues), [t for t in tasks if t.task_type == task_type])
         reason = _no_need(compared.change)
@@ -86,7 +83,7 @@ class SkillBook:
             reason = None if skills or lessons else SkillReason.NOTHING_FITS
         return SkillAdvice(
             task_type=task_type,
-            completion=compared.now,
+            ended_badly=compared.now,
             others=compared.before,
             difference=compared.change,
             reason=reason,
@@ -131,10 +128,10 @@ class SkillBook:
 
 
 def _no_need(difference: Estimate) -> SkillReason | None:
-    """Return why nothing is suggested for a type with this difference to the others; None where it is surely lower."""
-    if difference.high is None:
+    """Return why nothing is suggested for a type that differs so from the others; None where it is surely worse."""
+    if difference.low is None:
         return SkillReason.TOO_FEW
-    return SkillReason.NOT_LOW if difference.high >= 0 else None
+    return SkillReason.NOT_WORSE if difference.low <= 0 else None
 
 
 def _named(commands: Iterable[str], text: str) -> frozenset[str]:

@@ -40,16 +40,15 @@ def skill_records(
     return sorted(records, key=lambda each: (-each.used_in, not each.installed, each.name))
 
 
-def compared_with_others(
-    task_type: str, tasks: Iterable[FinishedSession], value: Callable[[FinishedSession], float]
-) -> Figure:
-    """Compare the completion of a type (`now`) with that of all others (`before`); without values where too few.
+def compared_with_others(task_type: str, tasks: Iterable[FinishedSession]) -> Figure:
+    """Compare the bad endings of a type (`now`) with those of all others (`before`); without values where too few.
 
-    `value` is what a task says of completion, 0 to 1; those of one request are one a week, with their mean.
+    Tasks of one request are one a week, with their mean.
     """
     votes: dict[bool, list[float]] = {True: [], False: []}
-    for of_type, same in by_request(tasks, lambda task: task.task_type):
-        votes[of_type == task_type].append(fmean(map(value, same)))
+    known = (task for task in tasks if task.ended_badly is not None)
+    for of_type, same in by_request(known, lambda task: task.task_type):
+        votes[of_type == task_type].append(fmean(bool(task.ended_badly) for task in same))
     return figure(_rate_of(votes[True]), _rate_of(votes[False]))
 
 
@@ -100,7 +99,7 @@ def _record(
         used_in=len(used),
         uses=dict(Counter(use.how for use, _ in uses).most_common()),
         last_used=max((task.ended_at for task in used.values()), default=None),
-        completion=_completion(used.values()),
+        ended_badly=_bad_endings(used.values()),
         task_types=_by_type(known, used),
     )
 
@@ -116,9 +115,9 @@ def _by_type(known: Iterable[FinishedSession], used: Mapping[str, FinishedSessio
                 SkillTasks(
                     task_type=task_type,
                     used=len(split[True]),
-                    completion=_completion(split[True]),
+                    ended_badly=_bad_endings(split[True]),
                     others=len(others),
-                    completion_of_others=_completion(others),
+                    ended_badly_of_others=_bad_endings(others),
                 )
             )
     return tuple(sorted(found, key=lambda each: (-each.used, each.task_type)))
@@ -136,8 +135,9 @@ def _fitting(
     )
 
 
-def _completion(tasks: Collection[FinishedSession]) -> Estimate:
-    return proportion(sum(task.completed for task in tasks), len(tasks), fewest=_FEWEST_SESSIONS)
+def _bad_endings(tasks: Iterable[FinishedSession]) -> Estimate:
+    known = [task.ended_badly for task in tasks if task.ended_badly is not None]
+    return proportion(sum(known), len(known), fewest=_FEWEST_SESSIONS)
 
 
 def _rate_of(votes: Sequence[float]) -> Estimate:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from grader_daemon.domain.skills import FEWEST_TASKS, FittingSkill, Lesson, SkillAdvice, SkillReason
-from grader_daemon.reports.numbers import COMPLETION, count, estimate_words, interval_words
+from grader_daemon.reports.numbers import BAD_ENDINGS, COMPLETION, count, estimate_words, interval_words
 from grader_daemon.reports.phrasing import call, examples, step_words
 from grader_daemon.reports.safe_text import LONGEST_LINE, Words, joined, name
 
@@ -18,14 +18,14 @@ _ORDINARY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._/+-]{0,79}")
 
 def need_words(advice: SkillAdvice) -> Words:
     """Return how a type of task goes beside the others, and whether that asks for help."""
-    tasks = f"{count(advice.completion.sample, 'task')} of ", name(advice.task_type)
+    tasks = f"{count(advice.ended_badly.sample, 'task')} of ", name(advice.task_type)
     if advice.reason is SkillReason.TOO_FEW:
         others = f" and {advice.others.sample:,} of other types: {FEWEST_TASKS} of both are needed to tell."
         return ("Too few: ", *tasks, others)
-    rates = f": {estimate_words(advice.completion, COMPLETION)} completed; of other types "
-    compared = f"{estimate_words(advice.others, COMPLETION)} of {advice.others.sample:,}."
-    low = advice.reason is not SkillReason.NOT_LOW
-    verdict = " That is surely lower." if low else " That is not surely lower: nothing is suggested."
+    rates = f": {estimate_words(advice.ended_badly, BAD_ENDINGS)} ended badly; of other types "
+    compared = f"{estimate_words(advice.others, BAD_ENDINGS)} of {advice.others.sample:,}."
+    is_worse = advice.reason is not SkillReason.NOT_WORSE
+    verdict = " That is surely more." if is_worse else " That is not surely more: nothing is suggested."
     return (*tasks, rates, compared, verdict)
 
 

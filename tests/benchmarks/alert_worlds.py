@@ -34,7 +34,7 @@ YEAR = 360
 _NORMAL, _BAD = 0.85, 0.70
 _NOW = datetime(2026, 1, 1, tzinfo=UTC)
 _DAY = timedelta(days=1)
-_COMPLETION = Stream(Metric.COMPLETION_RATE, Dimension.OVERALL, "")
+_COMPLETION = Stream(Metric.ENDED_BADLY, Dimension.OVERALL, "")
 _COINS, _CALLS, _WITH_TOOL = 4, 5, 0.7
 _OTHERS = ((0.8, _COINS), (0.6, _COINS), (0.9, _CALLS))
 """Efficiency, quality and calls that work: their rates, and the coins that make a value."""
@@ -85,6 +85,11 @@ def rules() -> AlertRules:
 def bad(_day: int) -> float:
     """Give the rate of a day after a sudden drop."""
     return _BAD
+
+
+def steadily(rate: float, _day: int) -> float:
+    """Give the rate of a day when it stays the same."""
+    return rate
 
 
 def declining(day: int) -> float:
@@ -242,7 +247,7 @@ def _session(rng: random.Random, rates: Sequence[float], *, at: datetime) -> Obs
         task_type=rng.choice(("debugging", "research")),
         model="hermes",
         platform=None,
-        task_completed=rng.random() < completion,
+        ended_badly=rng.random() >= completion,
         efficiency=1 + _heads(rng, efficiency, _COINS),
         quality=1 + _heads(rng, quality, _COINS),
         tool_calls=_CALLS,

@@ -36,6 +36,7 @@ from tests.benchmarks.alert_worlds import (
     bad_for_a_quarter,
     declining,
     ours,
+    steadily,
     turns,
 )
 from tests.benchmarks.machine import (
@@ -57,11 +58,19 @@ FALSE_ALARMS_CLUSTERED = 0.06
 MEDIAN_DELAYS = {20: 140, 50: 140, 200: 140}
 """Sessions until a drop from 0.85 to 0.70 is found, by sessions a day."""
 
+RISES = ((0.045, 0.071), (0.1, 0.125), (0.1, 0.15), (0.1, 0.2), (0.1, 0.3), (0.2, 0.25), (0.2, 0.3), (0.2, 0.4))
+"""Shares of bad endings before and since.
+
+The first is a fall of completion from 85 to 70 % if sessions end badly as often as labelled ones do: 18 % of those that
+failed, 2.5 % of the done.
+"""
+
 PROMISED = 0.056
 """False alarms a month: one in 18 months (`months_per_false_alarm`)."""
 FALSE_RECOVERIES = 0.083
 
 _NEVER = math.inf
+_TWO_WEEKS = 14
 
 Outcome = TypeVar("Outcome")
 
@@ -164,6 +173,14 @@ class Simulation:
         found = self._play(partial(delay, world), name)
         return at_most(name, statistics.median(found) / by, target=None, unit=unit, digits=0)
 
+    def rise(self, a_day: int, before: float, since: float) -> Figure:
+        """Give how many rises of bad endings the detector finds within two weeks."""
+        name = f"bad endings {before:.1%} to {since:.1%}, {a_day} a day, found in 14 days"
+        world = World(a_day, normal=1 - before, since=partial(steadily, 1 - since), days=2 * MONTH)
+        found = self._play(partial(delay, world), name)
+        within = statistics.fmean(sessions <= _TWO_WEEKS * a_day for sessions in found)
+        return at_most(name, within, target=None, unit="of all", digits=2)
+
     def recovery(self) -> list[Figure]:
         """Give the recoveries that were none, and how long the true ones take."""
         found = self._play(partial(recoveries, World(since=bad_for_a_quarter, days=6 * MONTH)), "recovery")
@@ -227,6 +244,7 @@ def other_worlds(simulation: Simulation) -> list[Figure]:
         false_alarms("days spread by 0.06", World(a_day=50, spread=2 * SPREAD)),
         delay_of("a slow drop over 120 days", World(since=declining, days=YEAR), by=20, unit="days"),
         *simulation.recovery(),
+        *(simulation.rise(a_day, before, since) for a_day in (20, 86) for before, since in RISES),
     ]
 
 

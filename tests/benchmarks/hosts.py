@@ -57,11 +57,11 @@ def measure(world: World, *, runs: int, seed: int) -> Outcome:
     for _ in range(runs):
         before = _counted(random, world.rates, world.before, fall=0)
         now = _counted(random, world.rates, world.now, fall=world.fall)
-        change = group(now, before, *_WHOLE).completion.change
-        as_is = figure(now[_WHOLE].completion_rate(), before[_WHOLE].completion_rate()).change
+        change = group(now, before, *_WHOLE).ended_badly.change
+        as_is = figure(now[_WHOLE].bad_endings(), before[_WHOLE].bad_endings()).change
         assert change.low is not None
         assert change.high is not None
-        covered += change.low <= -world.fall <= change.high
+        covered += change.low <= world.fall <= change.high
         clear += not change.low <= 0 <= change.high
         clear_as_is += not (as_is.low or 0) <= 0 <= (as_is.high or 0)
     return Outcome(covered / runs, clear / runs, clear_as_is / runs)
@@ -70,7 +70,9 @@ def measure(world: World, *, runs: int, seed: int) -> Outcome:
 def _counted(random: Random, rates: Sequence[float], sessions: Sequence[int], *, fall: float) -> GroupSums:
     hosts = {
         (Dimension.HOST, str(name)): Sums(
-            sessions=number, completed=sum(random.random() < rate - fall for _ in range(number))
+            sessions=number,
+            recorded=number,
+            ended_badly=sum(random.random() >= rate - fall for _ in range(number)),
         )
         for name, (rate, number) in enumerate(zip(rates, sessions, strict=True))
         if number

@@ -147,6 +147,7 @@ def world(cases: Sequence[Case], family: str) -> list[Done]:
                 unsure=said.unsure,
                 request=case.request,
                 cost_usd=None,
+                ended_badly=case.ended_badly,
             ),
         )
         for place in places

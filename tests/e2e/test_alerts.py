@@ -141,7 +141,7 @@ def test_no_sessions_are_neither_an_alert_nor_health(home: Path, sessions: Path,
 def test_a_threshold_of_the_rules_opens_and_clears(home: Path, sessions: Path, start_daemon: StartDaemon) -> None:
     rules = home / "rules.toml"
     rules.write_text(
-        '[alerts]\nthresholds = [{ name = "half fails", metric = "completion_rate", below = 0.5, clear = 0.6,'
+        '[alerts]\nthresholds = [{ name = "half fails", metric = "ended_badly", above = 0.5, clear = 0.4,'
         " days = 7, sessions = 4 }]\n"
     )
     for number in range(4):

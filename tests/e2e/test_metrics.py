@@ -28,7 +28,7 @@ def test_what_one_run_graded_is_in_its_metrics(tmp_path: Path) -> None:
     told = read_classic((tmp_path / "grader.prom").read_text("utf-8"))
     assert ended.returncode == 0
     assert value(told, "grader_files", state="graded") == 1
-    assert value(told, "grader_agent_sessions", agent="hermes", completed="yes") == 1
+    assert value(told, "grader_agent_sessions", agent="hermes", verdict="unsure") == 1
 
 
 def test_a_place_where_nothing_can_be_written_is_told_and_stops_nothing_else(tmp_path: Path) -> None:

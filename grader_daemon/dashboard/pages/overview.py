@@ -30,8 +30,8 @@ from grader_daemon.reports.charts import APART, Event, sparkline, trend_chart
 from grader_daemon.reports.issue_names import IssueName, issue_name
 from grader_daemon.reports.money import usd_words
 from grader_daemon.reports.numbers import (
+    BAD_ENDINGS,
     COMPLETION,
-    GUESSED,
     TRENDED,
     UNKNOWN,
     Direction,
@@ -82,7 +82,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 
     host: FleetHostState
     sessions: int
-    completed: str
+    ended_badly: str
     change: str
 
 
@@ -125,6 +125,7 @@ def overview(visit: Visit) -> Response:
         failing=[Failing(issue=issue, name=issue_name(issue), step=sure_step(issue.steps)) for issue in issues],
         matrix=_matrix(grader.insight.groups(Dimension.TASK_MODEL, days=_MONTH)),
         graded=_listed(visit, GradeFilter(limit=_GRADED_SHOWN)),
+        bad_endings=BAD_ENDINGS,
         completion=COMPLETION,
         running=_listed(visit, GradeFilter(state=SessionState.OPEN, limit=_RUNNING_SHOWN)),
     )
@@ -135,8 +136,6 @@ def _tiles(seen: Overview, daily: Sequence[DayFigures]) -> Iterator[Tile]:
     overall = seen.patterns.overall
     yield from _verdicts(seen)
     for measure in TRENDED:
-        if measure is COMPLETION:
-            continue
         estimates = [getattr(day, measure.group) for day in daily]
         month = sparkline(estimates, measure=measure) if any(one.value is not None for one in estimates) else None
         yield _figure_tile(measure.name, getattr(overall, measure.group), measure, month=month)
@@ -177,7 +176,7 @@ def _scheduled(kinds: Iterable[Group]) -> Iterator[Tile]:
     """Return how the runs of schedules do, where there are any: no other figure counts them."""
     for group in kinds:
         if group.name == SessionKind.CRON:
-            yield _figure_tile(f"Scheduled: {GUESSED.lower()}", group.completion, COMPLETION)
+            yield _figure_tile(f"Scheduled: {BAD_ENDINGS.name.lower()}", group.ended_badly, BAD_ENDINGS)
 
 
 def _machines(seen: Overview, groups: Iterable[Group]) -> list[Machine]:
@@ -189,8 +188,8 @@ def _machines(seen: Overview, groups: Iterable[Group]) -> list[Machine]:
             Machine(
                 host=host,
                 sessions=0 if group is None else group.sessions,
-                completed=UNKNOWN if group is None else estimate_words(group.completion.now, COMPLETION),
-                change=UNKNOWN if group is None else change_words(group.completion, COMPLETION),
+                ended_badly=UNKNOWN if group is None else estimate_words(group.ended_badly.now, BAD_ENDINGS),
+                change=UNKNOWN if group is None else change_words(group.ended_badly, BAD_ENDINGS),
             )
             for host, group in found
         ),
@@ -203,10 +202,10 @@ def _is_priced(spent: Spending) -> bool:
 
 
 def _cost(spent: Spending, daily: Sequence[DayFigures]) -> Tile:
-    each = spent.per_completed_usd
-    before = _per_completed(daily[-2 * _WEEK : -_WEEK])
+    each = spent.per_task_usd
+    before = _per_task(daily[-2 * _WEEK : -_WEEK])
     return Tile(
-        title="Cost per completed task",
+        title="Cost per task",
         value=None if each is None else usd_words(each),
         detail=f"{usd_words(spent.cost_usd)} in all, known of {spent.priced:,} of {count(spent.sessions, 'session')}",
         change=None if each is None or before is None else f"{usd_words(before)} the week before",
@@ -215,9 +214,9 @@ def _cost(spent: Spending, daily: Sequence[DayFigures]) -> Tile:
     )
 
 
-def _per_completed(days: Sequence[DayFigures]) -> float | None:
-    completed = sum(day.completed for day in days)
-    return sum(day.cost_usd or 0.0 for day in days) / completed if completed else None
+def _per_task(days: Sequence[DayFigures]) -> float | None:
+    tasks = sum(day.tasks for day in days)
+    return sum(day.cost_usd or 0.0 for day in days) / tasks if tasks else None
 
 
 def _changed(visit: Visit) -> list[SetupChange]:
@@ -228,11 +227,11 @@ def _changed(visit: Visit) -> list[SetupChange]:
 
 
 def _trend(daily: Sequence[DayFigures], events: Sequence[Event]) -> Element | None:
-    estimates = [day.completion for day in daily]
+    estimates = [day.ended_badly for day in daily]
     if all(one.value is None for one in estimates):
         return None
     days = [_short(day.day) for day in daily]
-    return trend_chart(days, estimates, measure=COMPLETION, identifier="trend", events=events)
+    return trend_chart(days, estimates, measure=BAD_ENDINGS, identifier="trend", events=events)
 
 
 def _events(daily: Sequence[DayFigures], marked: Iterable[_Marked], zone: tzinfo | None) -> list[Event]:

@@ -25,9 +25,9 @@ from grader_daemon.errors import NotFoundError
 from grader_daemon.storage.records import Position
 from grader_daemon.storage.sqlite.database import Database
 from grader_daemon.storage.sqlite.rows import (
-    COMPLETED,
     HAS_SCORES,
     PERSONS_TASK,
+    ended_badly_of,
     known_moment,
     to_flag,
     to_moment,
@@ -44,7 +44,7 @@ _UPDATE_ALERT = f"UPDATE alerts SET {', '.join(f'{column} = ?' for column in ALE
 _SELECT_ALERTS = f"SELECT id, {', '.join(ALERT_COLUMNS)} FROM alerts"
 _IS_SCHEDULED = f"coalesce(d.kind, '') = '{SessionKind.CRON}'"
 _OBSERVATION = (
-    f"SELECT d.session_id, d.ended_at, d.ended_on, d.task_type, g.model, g.platform, {COMPLETED},"
+    f"SELECT d.session_id, d.ended_at, d.ended_on, d.task_type, g.model, g.platform, {ended_badly_of('d')},"
     f" iif({HAS_SCORES}, g.tool_calls_efficient, NULL), iif({HAS_SCORES}, g.response_quality, NULL),"
     " d.tool_calls, g.total_errors, d.tools, d.agent,"
     f" d.fleet_host, {_IS_SCHEDULED}"
@@ -273,7 +273,7 @@ def _to_observation(row: Sequence[Any]) -> Observation:
         task_type=row[3],
         model=row[4],
         platform=row[5],
-        task_completed=to_flag(row[6]),
+        ended_badly=to_flag(row[6]),
         efficiency=row[7],
         quality=row[8],
         tool_calls=row[9],

@@ -26,9 +26,11 @@ from grader_daemon.storage.sqlite.rows import (
     GRADE_COLUMNS,
     VERDICT_COLUMNS,
     detail_row,
+    ended_badly_of,
     failure_rows,
     grade_row,
     to_failure,
+    to_flag,
     to_grade,
     to_moment,
     to_skills,
@@ -64,7 +66,8 @@ _AGENT = "iif(EXISTS (SELECT 1 FROM fleet_copy), coalesce(agent, 'agent') || ' o
 """Machines of a fleet are set up each in its own way: an agent there is another one than that on the next."""
 _TASKS = (
     "SELECT session_id, ended_at, task_type, model, completed, p_completed, verdict_by, unsure, request, cost_usd,"
-    f" {_AGENT}, platform, project, agent_version, system_prompt_digest, tools_digest, skills"
+    f" {_AGENT}, platform, project, agent_version, system_prompt_digest, tools_digest, skills,"
+    f" {ended_badly_of('session_list')}"
     f" FROM session_list WHERE ended_at >= ? AND ended_at < ? AND state <> '{SessionState.OPEN}'"
     " AND kind = ? AND completed IS NOT NULL AND model IS NOT NULL ORDER BY ended_at DESC, session_id DESC LIMIT ?"
 )
@@ -252,7 +255,7 @@ def _to_task(row: tuple[Any, ...]) -> FinishedSession | None:
     moment = to_moment(ended_at)
     if moment is None:
         return None
-    others[-1] = to_skills(others[-1])
+    others[-2:] = to_skills(others[-2]), to_flag(others[-1])
     return FinishedSession(
         session_id,
         moment,

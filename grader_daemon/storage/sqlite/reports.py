@@ -7,12 +7,13 @@ from typing import Any
 
 from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.counting import NAME_CHARACTERS
-from grader_daemon.domain.insight import Concern, Coverage, Example, FromPeople
+from grader_daemon.domain.insight import Coverage, FromPeople
 from grader_daemon.domain.people import OBJECTING
+from grader_daemon.domain.suggestion import Concern, Example
 from grader_daemon.domain.verdict import Outcome, VerdictCounts
 from grader_daemon.storage.records import StoredReport
 from grader_daemon.storage.sqlite.database import Database
-from grader_daemon.storage.sqlite.rows import PERSONS_TASK, to_moment, to_text
+from grader_daemon.storage.sqlite.rows import PERSONS_TASK, ended_badly_of, to_moment, to_text
 from grader_daemon.storage.sqlite.session_list import OF_VERDICT
 
 _EXAMPLES = 3
@@ -25,12 +26,8 @@ _LONGEST_AGAIN = timedelta(days=10)
 """A session that asks again began within two days of the other's end, and seldom lasts another week."""
 _OBJECTED = " OR ".join(f"people LIKE '%\"{kind}\"%'" for kind in sorted(OBJECTING))
 _PERSONS_TASK_LISTED = PERSONS_TASK.replace("d.kind", "l.kind")
-_VERDICTS = (
-    *(
-        f"WHERE {OF_VERDICT[outcome]}"
-        for outcome in (Outcome.DONE, Outcome.NOT_DONE, Outcome.UNSURE, Outcome.NO_ANSWER)
-    ),
-    "WHERE l.unsure AND l.completed",
+_VERDICTS = tuple(
+    f"WHERE {OF_VERDICT[outcome]}" for outcome in (Outcome.DONE, Outcome.NOT_DONE, Outcome.UNSURE, Outcome.NO_ANSWER)
 )
 _MOST_FAILURES = (
     "SELECT l.* FROM session_list AS l WHERE l.ended_at >= ?3 AND l.ended_at < ?6"
@@ -38,7 +35,7 @@ _MOST_FAILURES = (
 )
 _OF_FAILURE = "EXISTS (SELECT 1 FROM session_failures AS f WHERE f.session_id = l.session_id AND f.kind <> 'probe' AND "
 _SHOWN_BY = {
-    Concern.COMPLETION: "NOT l.completed",
+    Concern.ENDED_BADLY: ended_badly_of("l"),
     Concern.EFFICIENCY: "l.efficiency < 3",
     Concern.RECOVERY: "l.errors > 0 AND NOT g.errors_recovered",
     Concern.TASK_TYPE: f"substr(l.task_type, 1, {NAME_CHARACTERS}) = ?7",

@@ -17,7 +17,7 @@ from grader_daemon.domain.identity import Identity
 from grader_daemon.domain.installed import SkillUse
 from grader_daemon.domain.people import PersonSignal
 from grader_daemon.domain.session import SessionKind
-from grader_daemon.domain.session_result import EndingKind, ResultStanding
+from grader_daemon.domain.session_result import BAD_ENDINGS, BAD_STANDINGS, EndingKind, ResultStanding
 from grader_daemon.domain.unit import Unit
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.storage.records import NewGrade, StoredGrade
@@ -40,6 +40,16 @@ COMPLETED: Final = (
     f" WHEN {ANSWERED} AND NOT coalesce(d.unsure, 0) AND NOT g.task_completed THEN 0 END"
 )
 """See `Grade.completed`."""
+
+
+def ended_badly_of(row: str) -> str:
+    """Return SQL for `session_result.ended_badly` of a `row` with an ending and a standing."""
+    endings, standings = (", ".join(f"'{one}'" for one in sorted(bad)) for bad in (BAD_ENDINGS, BAD_STANDINGS))
+    return (
+        f"iif({row}.ending IS NULL OR {row}.standing IS NULL, NULL,"
+        f" {row}.ending IN ({endings}) OR {row}.standing IN ({standings}))"
+    )
+
 
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)
 _encode = msgspec.json.Encoder().encode

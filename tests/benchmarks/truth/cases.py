@@ -12,9 +12,11 @@ from grader_daemon.calibration.samples import Sample
 from grader_daemon.domain.claims import Support
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Session
+from grader_daemon.domain.session_result import ended_badly
 from grader_daemon.domain.verdict import Shown
 from grader_daemon.errors import GraderError
 from grader_daemon.grading.completion import RuleClassifier, shown_by
+from grader_daemon.grading.standing import evidence_of
 from grader_daemon.pipeline.labelled import LabelRow, Sampler, read_labels
 from grader_daemon.rules import load_rules
 from grader_daemon.sources.hermes.snapshot import parse
@@ -34,7 +36,7 @@ _FILES_AT_ONCE = 200
 class Case(msgspec.Struct, frozen=True, kw_only=True):
     """A labelled session; `request` is shared by sessions that were asked for the same, as far as a home can tell.
 
-    `shown` is what its record proves by itself.
+    `shown` is what its record proves by itself, `ended_badly` whether it says that it ended so.
     """
 
     session_id: str
@@ -44,6 +46,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     model: str | None = None
     task_type: str = "general"
     shown: Shown = Shown.UNDECIDED
+    ended_badly: bool | None = None
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -92,6 +95,8 @@ def _with_family(label: LabelRow) -> LabelRow:
 
 def _case(session: Session, label: LabelRow, sampler: Sampler, classifier: RuleClassifier) -> Case:
     analysis = sampler.analyze(session)
+    reasons = classifier.classify(analysis)[1]
+    ending, standing, _ = evidence_of(analysis, reasons, messages=len(session.messages))
     return Case(
         session_id=session.session_id,
         sample=sampler.sample(session, analysis, label),
@@ -99,7 +104,8 @@ def _case(session: Session, label: LabelRow, sampler: Sampler, classifier: RuleC
         claims=tuple([claim.support for claim in analysis.claims]),
         model=session.model,
         task_type=analysis.task_type,
-        shown=shown_by(classifier.classify(analysis)[1]),
+        shown=shown_by(reasons),
+        ended_badly=ended_badly(ending, standing),
     )
 
 

@@ -39,7 +39,7 @@ _DRAINED = 2000
 _GRADED = f'journalctl --user --unit={UNIT} --output=cat --quiet | grep \'"session.graded",.*"many_\''
 _LEVELS = {"debug": 7, "info": 6, "notice": 5, "warning": 4, "error": 3}
 _RULES = """[alerts]
-thresholds = [{ name = "half fails", metric = "completion_rate", below = 0.5, clear = 0.6, days = 7, sessions = 4 }]
+thresholds = [{ name = "half fails", metric = "ended_badly", above = 0.5, clear = 0.4, days = 7, sessions = 4 }]
 """
 
 

@@ -44,7 +44,7 @@ from tests.alert_examples import (
 )
 
 RULES = msgspec.structs.replace(SHIPPED, critical_rate_drop=0.2, critical_score_drop=0.8)
-CODING = Stream(Metric.COMPLETION_RATE, Dimension.TASK_TYPE, "coding")
+CODING = Stream(Metric.ENDED_BADLY, Dimension.TASK_TYPE, "coding")
 SLIGHT = totals(*evenly(0.8, 100))
 
 
@@ -171,7 +171,7 @@ def test_an_alert_ends_when_all_its_streams_are_back(standing: set[Stream], is_r
 @pytest.mark.parametrize(
     ("metric", "before", "since"),
     [
-        pytest.param(Metric.COMPLETION_RATE, 0.75, 0.25, id="completion-as-a-rate"),
+        pytest.param(Metric.ENDED_BADLY, 0.25, 0.75, id="bad-endings-as-a-rate-that-rises"),
         pytest.param(Metric.EFFICIENCY, 4.0, 2.0, id="efficiency-as-a-score"),
         pytest.param(Metric.QUALITY, 4.0, 2.0, id="quality-as-a-score"),
         pytest.param(Metric.FAILURE_RATE, 0.25, 0.75, id="failures-as-a-rate-that-rises"),
@@ -191,9 +191,9 @@ def test_a_drop_is_told_on_the_scale_of_the_metric(metric: Metric, before: float
 @pytest.mark.parametrize(
     ("drop", "level"),
     [
-        pytest.param(stream_drop(Metric.COMPLETION_RATE, 0.9, 0.71), AlertLevel.WARNING, id="rate-within-the-limit"),
-        pytest.param(stream_drop(Metric.COMPLETION_RATE, 0.2, 0.0), AlertLevel.CRITICAL, id="rate-at-the-limit"),
-        pytest.param(stream_drop(Metric.COMPLETION_RATE, 0.9, 0.69), AlertLevel.CRITICAL, id="rate-beyond-the-limit"),
+        pytest.param(stream_drop(Metric.ENDED_BADLY, 0.1, 0.29), AlertLevel.WARNING, id="rate-within-the-limit"),
+        pytest.param(stream_drop(Metric.ENDED_BADLY, 0.0, 0.2), AlertLevel.CRITICAL, id="rate-at-the-limit"),
+        pytest.param(stream_drop(Metric.ENDED_BADLY, 0.1, 0.31), AlertLevel.CRITICAL, id="rate-beyond-the-limit"),
         pytest.param(stream_drop(Metric.FAILURE_RATE, 0.1, 0.29), AlertLevel.WARNING, id="failures-within-the-limit"),
         pytest.param(stream_drop(Metric.FAILURE_RATE, 0.1, 0.31), AlertLevel.CRITICAL, id="failures-beyond-the-limit"),
         pytest.param(stream_drop(Metric.QUALITY, 4.0, 3.25), AlertLevel.WARNING, id="score-within-the-limit"),
@@ -319,8 +319,8 @@ def test_one_cause_is_one_alert_that_grows(room: Room) -> None:
     assert {
         OVERALL,
         Stream(Metric.FAILURE_RATE, Dimension.TOOL, "terminal"),
-        Stream(Metric.COMPLETION_RATE, Dimension.TASK_TYPE, "a"),
-        Stream(Metric.COMPLETION_RATE, Dimension.TASK_TYPE, "b"),
+        Stream(Metric.ENDED_BADLY, Dimension.TASK_TYPE, "a"),
+        Stream(Metric.ENDED_BADLY, Dimension.TASK_TYPE, "b"),
     } <= set(streams)
     assert room.told == [("opened", 1)]
 
@@ -335,8 +335,8 @@ def test_a_drop_that_begins_later_is_another_alert(room: Room) -> None:
     first, second = room.alerts
     assert room.told == [("opened", 1), ("opened", 2)]
     assert first.opened_at < at(20) < at(25) < second.opened_at
-    assert Stream(Metric.COMPLETION_RATE, Dimension.TASK_TYPE, "a") in {drop.stream for drop in first.drops}
-    assert Stream(Metric.COMPLETION_RATE, Dimension.TASK_TYPE, "b") in {drop.stream for drop in second.drops}
+    assert Stream(Metric.ENDED_BADLY, Dimension.TASK_TYPE, "a") in {drop.stream for drop in first.drops}
+    assert Stream(Metric.ENDED_BADLY, Dimension.TASK_TYPE, "b") in {drop.stream for drop in second.drops}
 
 
 def test_an_alert_of_the_same_group_after_a_recovery_is_a_new_one(room: Room) -> None:

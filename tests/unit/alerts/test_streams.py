@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from grader_daemon.alerts.streams import estimate, reading, readings, shown, shown_change
 from grader_daemon.domain.alert import SCHEDULED, Observation, Stream
+from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.rollup import Dimension, Metric
 from tests.alert_examples import observation, totals, use
 
@@ -25,7 +26,7 @@ def observations(draw: st.DrawFn) -> Observation:
         task_type=draw(st.sampled_from(["", "general", "coding", TOO_LONG])),
         model=draw(st.sampled_from([None, "", "m", TOO_LONG])),
         platform=draw(st.sampled_from([None, "cli"])),
-        task_completed=draw(st.booleans()),
+        ended_badly=draw(st.one_of(st.none(), st.booleans())),
         efficiency=draw(st.integers(1, 5)),
         quality=draw(st.integers(1, 5)),
         tool_calls=calls,
@@ -39,10 +40,10 @@ def groups(one: Observation) -> set[tuple[Dimension, str]]:
 
 
 def test_a_session_of_a_fleet_is_one_of_its_machine() -> None:
-    one = observation(host="laptop", task_completed=False)
+    one = observation(host="laptop", ended_badly=True)
     assert (Dimension.HOST, "laptop") in groups(one)
-    assert reading(one, Stream(Metric.COMPLETION_RATE, Dimension.HOST, "laptop")) == 0.0
-    assert reading(one, Stream(Metric.COMPLETION_RATE, Dimension.HOST, "desk")) is None
+    assert reading(one, Stream(Metric.ENDED_BADLY, Dimension.HOST, "laptop")) == 0.0
+    assert reading(one, Stream(Metric.ENDED_BADLY, Dimension.HOST, "desk")) is None
     assert Dimension.HOST not in {dimension for dimension, _ in groups(observation())}
 
 
@@ -60,8 +61,9 @@ def test_a_scheduled_run_is_part_of_the_scheduled_ones_alone() -> None:
 @pytest.mark.parametrize(
     ("metric", "changes", "value"),
     [
-        pytest.param(Metric.COMPLETION_RATE, {}, 1.0, id="completed"),
-        pytest.param(Metric.COMPLETION_RATE, {"task_completed": False}, 0.0, id="not-completed"),
+        pytest.param(Metric.ENDED_BADLY, {}, 1.0, id="it-did-not-end-badly"),
+        pytest.param(Metric.ENDED_BADLY, {"ended_badly": True}, 0.0, id="it-ended-badly"),
+        pytest.param(Metric.ENDED_BADLY, {"ended_badly": None}, None, id="nobody-knows-how-it-ended"),
         pytest.param(Metric.EFFICIENCY, {"efficiency": 1}, 0.0, id="worst-efficiency"),
         pytest.param(Metric.EFFICIENCY, {"efficiency": 3}, 0.5, id="middling-efficiency"),
         pytest.param(Metric.QUALITY, {"quality": 4}, 0.75, id="good-quality"),
@@ -95,11 +97,11 @@ def test_a_session_is_part_of_its_groups(changes: dict[str, Any], expected: set[
     assert groups(observation(**changes)) == expected | {(Dimension.OVERALL, "")}
 
 
-def test_a_tool_has_the_completion_of_its_sessions_and_the_failures_of_its_own_calls() -> None:
+def test_a_tool_has_the_endings_of_its_sessions_and_the_failures_of_its_own_calls() -> None:
     found = dict(
         readings(
             observation(
-                task_completed=False,
+                ended_badly=True,
                 tool_calls=10,
                 failures=9,
                 tools=(use("terminal", calls=8, failures=2), use("browser", calls=2, failures=2)),
@@ -108,16 +110,16 @@ def test_a_tool_has_the_completion_of_its_sessions_and_the_failures_of_its_own_c
     )
     of_tools = {stream: value for stream, value in found.items() if stream.dimension is Dimension.TOOL}
     assert of_tools == {
-        Stream(Metric.COMPLETION_RATE, Dimension.TOOL, "terminal"): 0.0,
+        Stream(Metric.ENDED_BADLY, Dimension.TOOL, "terminal"): 0.0,
         Stream(Metric.FAILURE_RATE, Dimension.TOOL, "terminal"): 0.75,
-        Stream(Metric.COMPLETION_RATE, Dimension.TOOL, "browser"): 0.0,
+        Stream(Metric.ENDED_BADLY, Dimension.TOOL, "browser"): 0.0,
         Stream(Metric.FAILURE_RATE, Dimension.TOOL, "browser"): 0.0,
     }
 
 
 def test_a_group_without_calls_has_no_failure_rate() -> None:
     metrics = {stream.metric for stream, _ in readings(observation(task_type="coding", model="m"))}
-    assert metrics == {Metric.COMPLETION_RATE, Metric.EFFICIENCY, Metric.QUALITY}
+    assert metrics == {Metric.ENDED_BADLY, Metric.EFFICIENCY, Metric.QUALITY}
 
 
 def test_a_session_of_another_group_has_no_value() -> None:
@@ -142,7 +144,7 @@ def test_reading_agrees_with_readings(one: Observation) -> None:
 @pytest.mark.parametrize(
     ("metric", "worst", "best"),
     [
-        pytest.param(Metric.COMPLETION_RATE, 0.0, 1.0, id="completion-rises"),
+        pytest.param(Metric.ENDED_BADLY, 1.0, 0.0, id="bad-endings-fall"),
         pytest.param(Metric.EFFICIENCY, 1.0, 5.0, id="efficiency-is-a-score"),
         pytest.param(Metric.QUALITY, 1.0, 5.0, id="quality-is-a-score"),
         pytest.param(Metric.FAILURE_RATE, 1.0, 0.0, id="failures-fall"),
@@ -176,10 +178,15 @@ def test_a_mean_is_estimated_with_its_interval(metric: Metric, values: list[floa
 
 
 @given(values=st.lists(st.sampled_from([0.0, 1.0]), min_size=1))
-def test_completion_is_estimated_as_a_proportion(values: list[float]) -> None:
-    found = estimate(Metric.COMPLETION_RATE, totals(*values))
-    assert found.value == pytest.approx(sum(values) / len(values))
+def test_bad_endings_are_estimated_as_a_proportion(values: list[float]) -> None:
+    found = estimate(Metric.ENDED_BADLY, totals(*values))
+    assert found.value == pytest.approx(1 - sum(values) / len(values))
     assert found.sample == len(values)
+
+
+def test_nothing_is_watched_of_completion() -> None:
+    assert estimate(Metric.COMPLETION_RATE, totals(1.0, 0.0)) == Estimate(sample=2)
+    assert Metric.COMPLETION_RATE not in {stream.metric for stream, _ in readings(observation(model="m"))}
 
 
 @given(values=st.lists(unit, min_size=2))

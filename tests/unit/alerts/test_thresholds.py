@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from grader_daemon.alerts.thresholds import clears, compare, opens, threshold_alert
 from grader_daemon.domain.alert import Alert, AlertKind, AlertLevel, Stream
-from grader_daemon.domain.estimate import Estimate
+from grader_daemon.domain.estimate import Estimate, proportion
 from grader_daemon.domain.rollup import WATCHED, Dimension, Metric, Sums
 from grader_daemon.domain.rules import ThresholdRule
 from tests.alert_examples import at, threshold
@@ -19,7 +19,8 @@ ABOVE = threshold(metric=Metric.FAILURE_RATE, below=None, above=0.3, clear=0.2)
 ONE_LIMIT = threshold(below=0.5, clear=0.5)
 WEEK = Sums(
     sessions=4,
-    completed=3,
+    recorded=4,
+    ended_badly=1,
     efficiency=14,
     efficiency_squares=54,
     quality=10,
@@ -87,7 +88,7 @@ def test_too_few_sessions_change_nothing(value: float, sample: int, rule: Thresh
 @pytest.mark.parametrize(
     ("metric", "value"),
     [
-        pytest.param(Metric.COMPLETION_RATE, 0.75, id="completed-by-sessions"),
+        pytest.param(Metric.ENDED_BADLY, 0.25, id="bad-endings-by-sessions"),
         pytest.param(Metric.EFFICIENCY, 3.5, id="mean-efficiency"),
         pytest.param(Metric.QUALITY, 2.5, id="mean-quality"),
         pytest.param(Metric.FAILURE_RATE, 0.25, id="failures-by-calls"),
@@ -102,7 +103,7 @@ def test_a_metric_is_found_in_sums(metric: Metric, value: float) -> None:
     assert estimate.low < value < estimate.high
 
 
-@pytest.mark.parametrize("metric", [pytest.param(metric, id=metric.replace("_", "-")) for metric in Metric])
+@pytest.mark.parametrize("metric", [pytest.param(metric, id=metric.replace("_", "-")) for metric in WATCHED])
 def test_no_sessions_have_no_value(metric: Metric) -> None:
     assert WATCHED[metric](Sums()) == Estimate()
 
@@ -122,7 +123,7 @@ def test_an_alert_says_what_was_found_and_nothing_of_before() -> None:
 
 # -- which open and end --------------------------------------------------------------------------------------------
 
-BAD, FINE, BETWEEN, FEW = (Sums(sessions=n, completed=c) for n, c in ((10, 4), (10, 9), (100, 55), (9, 9)))
+BAD, FINE, BETWEEN, FEW = (proportion(part, whole) for part, whole in ((4, 10), (9, 10), (55, 100), (9, 9)))
 OPEN = msgspec.structs.replace(threshold_alert(BELOW, "", found=found(0.4), now=at(1)), number=1)
 MOST_FAIL = threshold(name="most fail", below=0.2, clear=0.3)
 
@@ -133,7 +134,7 @@ def told(changed: list[Alert]) -> list[tuple[str | None, bool]]:
 
 
 @pytest.mark.parametrize(
-    ("alerts", "sums", "expected"),
+    ("alerts", "rate", "expected"),
     [
         pytest.param([], BAD, [("half fails", False)], id="it-opens"),
         pytest.param([OPEN], BAD, [], id="it-stands-and-does-not-open-again"),
@@ -146,18 +147,18 @@ def told(changed: list[Alert]) -> list[tuple[str | None, bool]]:
     ],
 )
 def test_an_alert_of_a_rule_opens_once_and_ends_once(
-    alerts: list[Alert], sums: Sums, expected: list[tuple[str | None, bool]]
+    alerts: list[Alert], rate: Estimate, expected: list[tuple[str | None, bool]]
 ) -> None:
-    changed = compare(alerts, [(BELOW, "", sums)], rules=[BELOW], now=at(2))
+    changed = compare(alerts, [(BELOW, "", rate)], rules=[BELOW], now=at(2))
     assert told(changed) == expected
     assert {each.resolved_at for each in changed} <= {None, at(2)}
 
 
 def test_two_rules_about_one_stream_have_an_alert_each() -> None:
     rules = [BELOW, MOST_FAIL]
-    opened = compare([], [(rule, "", Sums(sessions=10, completed=1)) for rule in rules], rules=rules, now=at(1))
+    opened = compare([], [(rule, "", proportion(1, 10)) for rule in rules], rules=rules, now=at(1))
     assert told(opened) == [("half fails", False), ("most fail", False)]
-    after = compare(opened, [(rule, "", Sums(sessions=20, completed=7)) for rule in rules], rules=rules, now=at(2))
+    after = compare(opened, [(rule, "", proportion(7, 20)) for rule in rules], rules=rules, now=at(2))
     assert told(after) == [("most fail", True)]
 
 

@@ -10,19 +10,18 @@ from hypothesis import strategies as st
 from grader_daemon.alerts.detector import DetectorState, begin, observe
 from grader_daemon.alerts.watch import Alarmed, Event, Lost, Recovered, part_of, watch
 from grader_daemon.domain.alert import Observation, Stream
-from grader_daemon.domain.rollup import Dimension, Metric
+from grader_daemon.domain.rollup import WATCHED, Dimension, Metric
 from tests.alert_examples import HASTY, OVERALL, SHIPPED, START, at, bad_observation, evenly, observation, use
 
-CODING = Stream(Metric.COMPLETION_RATE, Dimension.TASK_TYPE, "coding")
-ALL_SESSIONS = [Stream(metric, Dimension.OVERALL, "") for metric in Metric]
+CODING = Stream(Metric.ENDED_BADLY, Dimension.TASK_TYPE, "coding")
+ALL_SESSIONS = [Stream(metric, Dimension.OVERALL, "") for metric in WATCHED]
 States = dict[Stream, DetectorState]
 
 
 def sessions(values: Sequence[float], first_day: float = 0.0, **changes: object) -> list[Observation]:
-    """Twenty sessions a day that are completed where the value is 1."""
+    """Twenty sessions a day that do not end badly where the value is 1."""
     return [
-        observation(first_day + number / 20, task_completed=bool(value), **changes)
-        for number, value in enumerate(values)
+        observation(first_day + number / 20, ended_badly=not value, **changes) for number, value in enumerate(values)
     ]
 
 
@@ -107,9 +106,9 @@ def test_the_history_that_is_cut_has_everything_in_it() -> None:
 @pytest.mark.parametrize(
     ("stream", "part"),
     [
-        pytest.param(OVERALL, SHIPPED.overall_part * SHIPPED.completion_part, id="completion-of-all-sessions"),
+        pytest.param(OVERALL, SHIPPED.overall_part * SHIPPED.endings_part, id="endings-of-all-sessions"),
         pytest.param(  # four metrics of one task type share what is left to groups
-            Stream(Metric.COMPLETION_RATE, Dimension.TASK_TYPE, "general"),
+            Stream(Metric.ENDED_BADLY, Dimension.TASK_TYPE, "general"),
             (1 - SHIPPED.overall_part) / 4,
             id="one-group",
         ),
@@ -133,7 +132,7 @@ def test_all_parts_together_are_the_whole(groups: int) -> None:
     assert of_all + groups * part_of(CODING, groups=groups, rules=SHIPPED) == pytest.approx(1)
 
 
-def test_the_completion_rate_of_all_sessions_has_the_largest_part() -> None:
+def test_the_bad_endings_of_all_sessions_have_the_largest_part() -> None:
     parts = {stream: part_of(stream, groups=14, rules=SHIPPED) for stream in [*ALL_SESSIONS, CODING]}
     assert max(parts, key=parts.__getitem__) == ALL_SESSIONS[0]
     assert min(parts, key=parts.__getitem__) == CODING

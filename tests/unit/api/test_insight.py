@@ -18,6 +18,7 @@ from grader_daemon.domain.analysis import Category, ErrorSign, Failure, SessionS
 from grader_daemon.domain.calendar import day_of
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.insight import IssueState
+from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.errors import InputError
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -254,11 +255,12 @@ def test_a_summary_counts_the_days_that_the_clock_tells(insight: Insight, save: 
 
 def test_every_day_is_described_also_those_without_sessions(insight: Insight, save: Save, clock: Clock) -> None:
     for number in range(3):
-        save(f"s{number}", ended_at=clock.now, ended_on="2026-11-22")
+        ended = {"ending": EndingKind.ANSWERED, "standing": ResultStanding.CHECKED}
+        save(f"s{number}", ended_at=clock.now, ended_on="2026-11-22", **ended)
 
     days = insight.daily(days=5)
 
     assert [day.sessions for day in days] == [0, 0, 0, 0, 3]
-    assert days[0].completion.value is None
-    assert days[-1].completion.value is not None
-    assert (days[-1].cost_usd, days[-1].completed) == (None, 0)
+    assert days[0].ended_badly.value is None
+    assert days[-1].ended_badly.value is not None
+    assert (days[-1].cost_usd, days[-1].tasks) == (None, 0)

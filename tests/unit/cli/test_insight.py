@@ -42,7 +42,7 @@ def _alert(name: str = "terminal", **changes: object) -> Alert:
         since=Estimate(value=0.6, low=0.4, high=0.8, sample=20),
         began_at=now() - DAY,
     )
-    overall = msgspec.structs.replace(drop, stream=Stream(Metric.COMPLETION_RATE, Dimension.OVERALL, ""))
+    overall = msgspec.structs.replace(drop, stream=Stream(Metric.ENDED_BADLY, Dimension.OVERALL, ""))
     base = Alert(
         kind=AlertKind.DEGRADATION,
         level=AlertLevel.WARNING,
@@ -264,7 +264,7 @@ def test_silences_are_shown_listed_and_taken_back(home: Path, run: Run) -> None:
     assert "warning, silent" in run(home, "alerts").stdout
     assert "Silent until " in run(home, "alerts", "show", "1").stdout
     assert _document(run(home, "alerts", "show", "1", "--json"))["alert"]["silent_until"] is not None
-    assert "completion rate of all sessions" in run(home, "alerts", "silences").stdout
+    assert "bad endings of all sessions" in run(home, "alerts", "silences").stdout
     assert len(_document(run(home, "alerts", "silences", "--json"))["silences"]) == 2
     assert run(home, "alerts", "unsilence", "1").stdout == "Alert 1 is not silent.\n"
     assert run(home, "alerts", "silences").stdout == "Nothing is silenced.\n"

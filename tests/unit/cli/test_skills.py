@@ -13,6 +13,7 @@ import pytest
 from grader_daemon.domain.analysis import Category, ErrorSign, Failure, FailureKind, Step
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.installed import InstalledKind, ObservedVersion, SkillHow, SkillUse
+from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.skills.front_matter import read_front_matter
 from grader_daemon.skills.store import ObservedVersions
@@ -43,7 +44,7 @@ FAILURE = Failure(
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """Forty tasks of debugging, of which ten were completed, and sixty of writing, of which fifty were."""
+    """Forty tasks of debugging, of which thirty ended badly, and sixty of writing, of which ten did."""
     install(tmp_path, "trace-reader", "Debugs by the traceback: what fails in pytest.")
     install(tmp_path, "deploy", "Brings a release\x1b[31m to the servers.")
     install(tmp_path, "nameless", None)
@@ -60,12 +61,15 @@ def home(tmp_path: Path) -> Path:
 
 def task(number: int, *, at: datetime) -> Grade:
     is_debugging = number % 5 < 2
+    is_good = number % 4 == 0 if is_debugging else number % 6 != 0
     return grade(
         session_id=f"session-{number}",
         session_file=f"/session-{number}",
         agent="hermes",
         task_type="debugging" if is_debugging else "writing",
-        task_completed=number % 4 == 0 if is_debugging else number % 6 != 0,
+        task_completed=is_good,
+        ending=EndingKind.ANSWERED,
+        standing=ResultStanding.CHECKED if is_good else ResultStanding.CHECK_FAILED,
         p_completed=None,
         ended_at=at,
         ended_on=at.date().isoformat(),
@@ -143,8 +147,8 @@ def test_a_skill_that_is_none_gets_one_line(home: Path, run: Run) -> None:
 def test_what_goes_worse_gets_a_skill_that_lies_here_and_one_to_write(home: Path, run: Run) -> None:
     need, fitting, lesson = run(home, "skills", "suggest", "debugging").stdout.splitlines()
 
-    assert need.startswith("40 tasks of debugging: 25 % (")
-    assert need.endswith(" That is surely lower.")
+    assert need.startswith("40 tasks of debugging: 75 % (")
+    assert need.endswith(" That is surely more.")
     assert fitting.startswith("Try the skill trace-reader, which speaks of ")
     assert "used in 0 of 40 tasks that tell" in fitting
     assert lesson.startswith(
@@ -155,7 +159,7 @@ def test_what_goes_worse_gets_a_skill_that_lies_here_and_one_to_write(home: Path
 
 @pytest.mark.parametrize(
     ("task_type", "reason"),
-    [("writing", "That is not surely lower: nothing is suggested."), ("research", "20 of both are needed to tell.")],
+    [("writing", "That is not surely more: nothing is suggested."), ("research", "20 of both are needed to tell.")],
 )
 def test_where_no_help_is_needed_none_is_given(home: Path, run: Run, task_type: str, reason: str) -> None:
     [said] = run(home, "skills", "suggest", task_type).stdout.splitlines()
@@ -167,7 +171,7 @@ def test_where_no_help_is_needed_none_is_given(home: Path, run: Run, task_type: 
 def test_a_fitting_skill_that_lies_unused_is_shown_where_none_is_needed(home: Path, run: Run) -> None:
     now = datetime.now(UTC)  # noqa: TID251  the commands' clock is the real one
     done = [
-        msgspec.structs.replace(task(number, at=now - (100 - number) * HOUR), task_completed=True)
+        msgspec.structs.replace(task(number, at=now - (100 - number) * HOUR), standing=ResultStanding.CHECKED)
         for number in range(100)
     ]
     with closing(SqliteStore(home / DATABASE)) as store, store.transaction():
@@ -176,10 +180,10 @@ def test_a_fitting_skill_that_lies_unused_is_shown_where_none_is_needed(home: Pa
     said, shown = run(home, "skills", "suggest", "debugging").stdout.splitlines()
     found = json.loads(run(home, "skills", "suggest", "debugging", "--json").stdout)
 
-    assert said.endswith("That is not surely lower: nothing is suggested.")
+    assert said.endswith("That is not surely more: nothing is suggested.")
     assert shown.startswith("Here lies the skill trace-reader, which speaks of ")
     assert "used in 0 of 40 tasks that tell" in shown
-    assert (found["reason"], [each["skill"]["name"] for each in found["skills"]]) == ("not_low", ["trace-reader"])
+    assert (found["reason"], [each["skill"]["name"] for each in found["skills"]]) == ("not_worse", ["trace-reader"])
     assert found["lessons"] == []
 
 

@@ -35,10 +35,10 @@ PROGRAM = "import sys\nopen(sys.argv[1], 'a').write(sys.stdin.read() + '\\n')\np
 RULES = """
 [[alerts.thresholds]]
 name = "not all"
-metric = "completion_rate"
+metric = "quality"
 dimension = "model"
-below = 1.0
-clear = 1.0
+below = 5.0
+clear = 5.0
 days = 7
 sessions = 1
 """

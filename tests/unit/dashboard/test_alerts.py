@@ -23,6 +23,7 @@ from grader_daemon.domain.alert import (
 from grader_daemon.domain.analysis import Category, Failure
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.rollup import Dimension, Metric
+from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.alert_examples import alert
@@ -108,7 +109,7 @@ def test_alert_of_days_without_sessions_says_so(client: TestClient, add: Add) ->
 def test_alert_has_a_line_over_the_days_of_its_own_sessions(client: TestClient, add: Add, tmp_path: Path) -> None:
     _save(tmp_path, 6)
     mine = client.get(f"/alerts/{add(resolved_at=NOW + 5 * DAY, began_at=NOW - 6 * DAY)}").text
-    others = msgspec.structs.replace(TOOL, stream=Stream(Metric.COMPLETION_RATE, Dimension.TASK_TYPE, "debugging"))
+    others = msgspec.structs.replace(TOOL, stream=Stream(Metric.ENDED_BADLY, Dimension.TASK_TYPE, "debugging"))
     elsewhere = client.get(f"/alerts/{add(drops=(others,))}").text
 
     assert "it began" in mine
@@ -210,5 +211,7 @@ def _save(folder: Path, sessions: int) -> None:
                 ended_on=ended.date().isoformat(),
                 failures=(Failure(2, "read_file", Category.TIMEOUT), Failure(4, "terminal", Category.TIMEOUT)),
                 total_errors=2,
+                ending=EndingKind.ANSWERED,
+                standing=ResultStanding.CHECKED,
             )
             save_grades(store, [new_grade(made)])

@@ -16,6 +16,7 @@ from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.insight import IssueRow
 from grader_daemon.domain.installed import InstalledKind, ObservedVersion
 from grader_daemon.domain.session import SessionKind
+from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.skills.store import ObservedVersions
 from grader_daemon.storage.lock import DaemonLock
@@ -41,7 +42,7 @@ def home_with(client_of: MakeClient, tmp_path: Path) -> Fill:
                 ended_at=NOW - timedelta(days=number // a_day),
                 ended_on=f"{NOW - timedelta(days=number // a_day):%Y-%m-%d}",
                 task_summary=f"Task {number}",
-                **changes,
+                **{"ending": EndingKind.ANSWERED, "standing": ResultStanding.CLAIMED, **changes},
             )
             for number in range(sessions)
         ]
@@ -83,7 +84,7 @@ def test_month_has_rates_with_intervals_and_samples(home_with: Fill) -> None:
 def test_scheduled_runs_are_counted_beside_and_have_a_figure(home_with: Fill) -> None:
     said = text_of(home_with(30, kind=SessionKind.CRON, task_completed=True))
     assert "0 sessions counted + 7 scheduled" in said
-    assert re.search(r"Scheduled: done, best guess \S+ % \S+–\S+ %, 7 sessions", said)
+    assert re.search(r"Scheduled: bad endings \S+ % \S+–\S+ %, 7 sessions", said)
 
 
 def test_home_without_scheduled_runs_says_nothing_of_them(home_with: Fill) -> None:
@@ -152,7 +153,7 @@ def _edit_files_and_open_alerts(tmp_path: Path, *, edited: Sequence[int], opened
 
 
 def test_cost_that_is_not_known_takes_no_room(home_with: Fill) -> None:
-    assert "Cost per completed task" not in text_of(home_with(30))
+    assert "Cost per task" not in text_of(home_with(30))
 
 
 @pytest.mark.parametrize(("priced", "is_shown"), [pytest.param(2, True, id="fifth"), pytest.param(1, False, id="less")])
@@ -163,12 +164,12 @@ def test_cost_of_few_sessions_is_no_figure_of_all(
     made = [grade(session_id=f"s{n}", session_file=f"/s/{n}.json", ended_at=NOW, cost_usd=0.5) for n in range(priced)]
     with closing(SqliteStore(tmp_path / "grades.db")) as store, store.transaction():
         save_grades(store, [new_grade(each) for each in made])
-    assert ("Cost per completed task" in text_of(client)) is is_shown
+    assert ("Cost per task" in text_of(client)) is is_shown
 
 
 def test_known_cost_is_told_with_the_week_before(home_with: Fill) -> None:
     said = text_of(home_with(30, cost_usd=0.5))
-    assert re.search(r"Cost per completed task \$0.50 \$3.50 in all, known of 7 of 7 sessions", said)
+    assert re.search(r"Cost per task \$0.50 \$3.50 in all, known of 7 of 7 sessions", said)
 
 
 def test_daemon_that_does_not_run_is_told_first(home_with: Fill) -> None:

@@ -75,14 +75,14 @@ def test_kept_reports_are_listed_newest_first_with_lines_over_them(client: TestC
     page = client.get("/reports").text
 
     assert page.index(f"/reports/{WEEK}") < page.index("/reports/2026-W46") < page.index("/reports/2026-W45")
-    assert "over-completion-title" in page
+    assert "over-ended_badly-title" in page
 
 
 def test_weeks_without_sessions_draw_no_line(client: TestClient, keep: Keep) -> None:
     for weeks_before in range(3):
         keep(empty_report(), weeks_before=weeks_before)
 
-    assert "over-completion-title" not in client.get("/reports").text
+    assert "over-ended_badly-title" not in client.get("/reports").text
 
 
 def test_list_goes_on_with_older_weeks(client: TestClient, keep: Keep) -> None:

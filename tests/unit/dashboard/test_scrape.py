@@ -46,7 +46,7 @@ def test_who_asks_for_nothing_special_is_given_the_classic_format(full: TestClie
     answer = full.get("/metrics", headers=_BEARER)
     assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
     told = read_classic(answer.text)
-    assert value(told, "grader_model_sessions", model="m", completed="yes") == 1
+    assert value(told, "grader_model_sessions", model="m", verdict="done") == 1
     opened = read_openmetrics(full.get("/metrics", headers={**_BEARER, "accept": _OPENMETRICS}).text)
     assert series(told) == series(opened)
 

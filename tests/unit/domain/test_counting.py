@@ -199,7 +199,8 @@ def test_interrupted_sessions_never_raise_a_rate_or_a_mean(before: list[Grade], 
     others = [msgspec.structs.replace(each, ended_on=DAY) for each in before]
     then, now = (sums(changes_of(*some)) for some in (others, [*others, *cut_short]))
     for key, earlier in then.items():
-        for name in ("completion", "score", "efficiency", "quality", "recovery"):
+        assert now[key].done == earlier.done
+        for name in ("score", "efficiency", "quality", "recovery"):
             was, is_now = (ESTIMATORS[name](each).value for each in (earlier, now[key]))
             assert was is None or (is_now is not None and is_now <= was)
 
@@ -254,7 +255,7 @@ def test_tokens_and_money_are_summed_where_they_are_known() -> None:
     found = sums(changes_of(known, partly, unknown))[OVERALL]
 
     assert (found.input_tokens, found.cache_read_tokens, found.output_tokens, found.metered) == (1005, 0, 10, 1)
-    assert (found.cost_millionths, found.priced, found.priced_completed, found.side_millionths) == (250_002, 2, 1, 0)
+    assert (found.cost_millionths, found.priced, found.priced_tasks, found.side_millionths) == (250_002, 2, 2, 0)
     assert (found.finished, found.completed) == (3, 2)
 
 
@@ -278,9 +279,9 @@ def test_what_is_no_task_of_a_person_counts_as_money_alone() -> None:
         counted = found[group]
         assert (counted.sessions, counted.side, counted.completed, counted.finished) == (1, 1, 1, 2)
         assert (counted.cost_millionths, counted.side_millionths, counted.priced) == (750_000, 250_000, 2)
-        assert (counted.priced_completed, counted.input_tokens) == (1, 10)
+        assert (counted.priced_tasks, counted.input_tokens) == (1, 10)
     of_kind = found[GroupKey(Dimension.KIND, DAY, "sub_agent")]
-    assert (of_kind.sessions, of_kind.side, of_kind.completed, of_kind.priced_completed) == (1, 0, 1, 1)
+    assert (of_kind.sessions, of_kind.side, of_kind.completed, of_kind.priced_tasks) == (1, 0, 1, 1)
     assert (of_kind.cost_millionths, of_kind.side_millionths) == (250_000, 0)
     assert GroupKey(Dimension.TOOL, DAY, "Bash") not in found
 

@@ -145,7 +145,7 @@ def test_the_text_about_a_name_is_one_line_whatever_the_name_holds() -> None:
         pytest.param({"baseline_days": 0}, id="a-baseline-of-no-days"),
         pytest.param({"streams": 0}, id="no-streams"),
         pytest.param({"overall_part": 1.0}, id="nothing-left-for-groups"),
-        pytest.param({"completion_part": 0.0}, id="nothing-for-the-completion-rate"),
+        pytest.param({"endings_part": 0.0}, id="nothing-for-bad-endings"),
         pytest.param({"critical_score_drop": 4.5}, id="a-drop-that-no-score-can-have"),
         pytest.param({"colour": "red"}, id="an-unknown-field"),
     ],

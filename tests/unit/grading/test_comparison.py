@@ -56,7 +56,7 @@ def test_verdicts_on_tasks_of_people_are_counted_before_and_after() -> None:
     comparison.add(grade(scored=False), grade())
     diff = comparison.diff()
     assert diff.verdicts_before == VerdictCounts(done=1, not_done=1, no_answer=1)
-    assert diff.verdicts_after == VerdictCounts(done=1, unsure=2, unsure_completed=1)
+    assert diff.verdicts_after == VerdictCounts(done=1, unsure=2)
 
 
 def test_what_is_not_known_is_no_part_of_a_mean() -> None:

@@ -20,7 +20,7 @@ from tests.strategies import NOW, calibration, grade, new_grade
 
 PRIOR = prior(version="prior-1")
 DAY, WEEK = timedelta(days=1), timedelta(days=7)
-STREAMS = {Stream(metric, Dimension.OVERALL, "") for metric in (Metric.COMPLETION_RATE, Metric.QUALITY)}
+STREAMS = {Stream(metric, Dimension.OVERALL, "") for metric in (Metric.ENDED_BADLY, Metric.QUALITY)}
 
 
 class World:
@@ -31,12 +31,12 @@ class World:
         self.settled = True
         self.calibrator = self.under(VerdictSetting.AUTO)
 
-    def under(self, setting: VerdictSetting) -> Calibrator:
-        agreed = TrainingContext(setting=setting, prior=PRIOR, prior_better=VerdictBy.RULES)
+    def under(self, setting: VerdictSetting, *, rules: str = "") -> Calibrator:
+        agreed = TrainingContext(setting=setting, prior=PRIOR, prior_better=VerdictBy.RULES, rules_version=rules)
         return Calibrator(self.store, agreed, discrepancy=1.5)
 
-    def job(self, setting: VerdictSetting = VerdictSetting.AUTO) -> CalibrationJob:
-        return CalibrationJob(self.under(setting), is_settled=lambda: self.settled)
+    def job(self, setting: VerdictSetting = VerdictSetting.AUTO, *, rules: str = "") -> CalibrationJob:
+        return CalibrationJob(self.under(setting, rules=rules), is_settled=lambda: self.settled)
 
     def finish(self, count: int, *, first: int = 0) -> None:
         """Let so many new sessions end, whose only feature tells the truth."""
@@ -187,20 +187,21 @@ def test_another_setting_is_recorded_when_the_daemon_starts(world: World) -> Non
 
 
 @pytest.mark.parametrize(
-    ("setting", "left"),
+    ("setting", "rules", "left"),
     [
-        pytest.param(VerdictSetting.AUTO, STREAMS, id="rules-decide-as-before"),
+        pytest.param(VerdictSetting.AUTO, "", STREAMS, id="rules-decide-as-before"),
+        pytest.param(VerdictSetting.MODEL, "", STREAMS, id="the-model-decides-and-endings-are-what-they-were"),
         pytest.param(
-            VerdictSetting.MODEL, {Stream(Metric.QUALITY, Dimension.OVERALL, "")}, id="the-model-decides-from-now-on"
+            VerdictSetting.MODEL, "r2", {Stream(Metric.QUALITY, Dimension.OVERALL, "")}, id="other-rules-read-endings"
         ),
     ],
 )
-def test_what_is_normal_is_learned_anew_where_verdicts_change(
-    world: World, setting: VerdictSetting, left: set[Stream]
+def test_what_is_normal_is_learned_anew_where_endings_are_read_by_other_rules(
+    world: World, setting: VerdictSetting, rules: str, left: set[Stream]
 ) -> None:
     world.job(VerdictSetting.AUTO).run(NOW)
     world.watch_streams()
-    world.job(setting).run(NOW)
+    world.job(setting, rules=rules).run(NOW)
     assert set(world.store.alerts.streams()) == left
 
 

@@ -24,10 +24,12 @@ from grader_daemon.alerts.settlement import BEGUN_ANEW
 from grader_daemon.domain.alert import Alert, AlertKind, AlertLevel, DropCause, Stream
 from grader_daemon.domain.analysis import SessionState, ToolUse
 from grader_daemon.domain.calendar import Span
+from grader_daemon.domain.feedback import Sampling
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.rollup import Dimension, Metric
 from grader_daemon.domain.rules import AlertRules, ThresholdRule
 from grader_daemon.domain.session import SessionKind
+from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.domain.setup_changes import SetupKind
 from grader_daemon.errors import ConfigurationError, GraderError, StoreError
 from grader_daemon.jobs import degradation
@@ -54,7 +56,7 @@ SETTLED_AFTER = timedelta(minutes=30)
 START = datetime(2026, 9, 1, tzinfo=UTC)
 SHIPPED = load_rules().alerts
 CHANNELS = ("webhook", "command")
-OVERALL = Stream(Metric.COMPLETION_RATE, Dimension.OVERALL, "")
+OVERALL = Stream(Metric.ENDED_BADLY, Dimension.OVERALL, "")
 HOSTILE = "evil\x1b[31m\u202e\x9b31m\r\n\x07"
 TABLES = ("alerts", "alert_streams", "alert_position", "outbox", "alert_silences")
 Logs = list[MutableMapping[str, Any]]
@@ -66,7 +68,7 @@ def at(days: float) -> datetime:
 
 
 def of_ten(number: int, good: int) -> bool:
-    """Is this one of the `good` in ten sessions that are completed? They are spread evenly."""
+    """Is this one of the `good` in ten sessions that do not end badly? They are spread evenly."""
     return number * 7 % 10 < good
 
 
@@ -123,9 +125,13 @@ class World:
         self.save(made)
         return made
 
-    def made(self, ended_at: datetime, *, session_id: str | None = None, **changes: Any) -> Grade:
+    def made(
+        self, ended_at: datetime, *, session_id: str | None = None, ended_badly: bool = False, **changes: Any
+    ) -> Grade:
         """A session that is not graded yet."""
         return grade(
+            ending=EndingKind.ANSWERED,
+            standing=ResultStanding.CHECK_FAILED if ended_badly else ResultStanding.CHECKED,
             session_id=session_id or f"s{next(self._numbers):04}",
             ended_at=ended_at,
             ended_on=ended_at.date().isoformat(),
@@ -133,9 +139,9 @@ class World:
         )
 
     def phase(self, first: float, last: float, *, good: int, a_day: int = 20, **changes: Any) -> list[Grade]:
-        """Sessions spread evenly over days, of which so many in ten are completed."""
+        """Sessions spread evenly over days, of which so many in ten do not end badly."""
         made = [
-            self.made(at(first + number / a_day), task_completed=of_ten(number, good), **changes)
+            self.made(at(first + number / a_day), ended_badly=not of_ten(number, good), **changes)
             for number in range(round((last - first) * a_day))
         ]
         self.save(*made)
@@ -241,8 +247,8 @@ def test_a_drop_opens_one_alert_that_is_told_once(world: World, logs: Logs) -> N
     alert = world.alert()
     assert (alert.number, alert.kind, alert.level) == (1, AlertKind.DEGRADATION, AlertLevel.CRITICAL)
     assert alert.drops[0].stream == OVERALL
-    assert alert.drops[0].before.value == pytest.approx(0.9, abs=0.02)
-    assert alert.drops[0].since.value == pytest.approx(0.3, abs=0.1)
+    assert alert.drops[0].before.value == pytest.approx(0.1, abs=0.02)
+    assert alert.drops[0].since.value == pytest.approx(0.7, abs=0.1)
     assert abs(alert.began_at - at(15)) < DAY
     assert at(15) < alert.opened_at < at(18)
     assert alert.resolved_at is None
@@ -265,7 +271,7 @@ def test_the_log_tells_the_numbers_of_an_alert(world: World, logs: Logs) -> None
             "alert": 1,
             "kind": "degradation",
             "severity": "critical",
-            "metric": "completion_rate",
+            "metric": "ended_badly",
             "dimension": "overall",
             "name": "",
             "before": drop.before.value,
@@ -301,7 +307,7 @@ def test_scheduled_runs_that_fall_open_an_alert_of_their_own(world: World, logs:
     alert = world.alert()
 
     assert {drop.stream.is_scheduled for drop in alert.drops} == {True}
-    assert plain(alert_title(alert)).startswith("Alert 1, critical: completion rate of scheduled runs, ")
+    assert plain(alert_title(alert)).startswith("Alert 1, critical: bad endings of scheduled runs, ")
     assert alert.decomposition is not None
     assert alert.decomposition.cause is DropCause.WORK
     assert "the model of hermes in scheduled runs changed from strong to weak" in logs[0]["cause"]
@@ -335,7 +341,7 @@ def test_the_line_of_an_alert_says_what_fell_since_when_why_and_where_to_read_on
     said = sentence(event, UTC)
 
     told = (
-        "completion rate of all sessions, ",
+        "bad endings of all sessions, ",
         " before, ",
         " since, began 2026-",
         "the same work got worse",
@@ -360,7 +366,7 @@ def test_a_letter_is_a_document_with_the_alert(world: World) -> None:
         assert payload["cause"].startswith("The same work got worse")
         assert payload["command"] == "grader-daemon alerts show 1"
         assert (payload["schema_version"], payload["event"]) == (1, "opened")
-        assert payload["title"].startswith("Alert 1, critical: completion rate of all sessions, 90 %")
+        assert payload["title"].startswith("Alert 1, critical: bad endings of all sessions, 10 %")
         assert msgspec.convert(payload["alert"], Alert) == world.alert()
 
 
@@ -475,17 +481,17 @@ def _mixed(world: World, history: Sequence[Phase]) -> list[Grade]:
     for first, last, good in history:
         for number in range(round((last - first) * 20)):
             kind = number % 3
-            completed = of_ten(number, 9 if kind == 2 else good)
-            tools = (ToolUse("terminal", 4, 0 if completed else 3), *((ToolUse("browser", 1, 0),) * (number % 2)))
+            is_good = of_ten(number, 9 if kind == 2 else good)
+            tools = (ToolUse("terminal", 4, 0 if is_good else 3), *((ToolUse("browser", 1, 0),) * (number % 2)))
             made.append(
                 world.made(
                     at(first + number / 20),
-                    task_completed=completed,
+                    ended_badly=not is_good,
                     task_type=f"type{kind}",
                     model=f"model{number % 2}",
                     tools=tools,
                     tool_calls=4 + number % 2,
-                    total_errors=0 if completed else 3,
+                    total_errors=0 if is_good else 3,
                 )
             )
     return made
@@ -592,9 +598,9 @@ def test_a_watch_that_is_killed_between_batches_goes_on_where_it_was(
     "changes",
     [
         pytest.param({}, id="graded-again"),
-        pytest.param({"task_completed": False, "rules_version": "r2"}, id="other-rules"),
+        pytest.param({"standing": ResultStanding.CHECK_FAILED, "rules_version": "r2"}, id="other-rules"),
         pytest.param({"ended_at": at(9.9) + SECOND}, id="resumed-soon"),
-        pytest.param({"ended_at": at(10.5), "task_completed": False}, id="resumed-later"),
+        pytest.param({"ended_at": at(10.5), "standing": ResultStanding.CHECK_FAILED}, id="resumed-later"),
         pytest.param({"task_type": "another", "model": "another"}, id="other-groups"),
     ],
 )
@@ -634,7 +640,9 @@ def test_what_people_say_of_a_session_before_it_is_seen_counts(world: World) -> 
 def test_rules_that_change_all_grades_are_no_drop(world: World, logs: Logs) -> None:
     made = world.phase(0, 15, good=9)
     world.run(at(15))
-    world.save(*(msgspec.structs.replace(each, task_completed=False, rules_version="r2") for each in made))
+    world.save(
+        *(msgspec.structs.replace(each, standing=ResultStanding.CHECK_FAILED, rules_version="r2") for each in made)
+    )
     assert not world.run(at(15) + HOUR)
     assert world.alerts() == []
     assert logs == []
@@ -861,7 +869,7 @@ def test_a_detector_of_an_unknown_metric_is_passed_over(world: World, logs: Logs
 
 # -- thresholds ------------------------------------------------------------------------------------------------------
 
-HALF_FAILS = ThresholdRule(name="half fails", metric=Metric.COMPLETION_RATE, below=0.5, clear=0.6, days=7, sessions=10)
+HALF_FAILS = ThresholdRule(name="half fails", metric=Metric.ENDED_BADLY, above=0.5, clear=0.4, days=7, sessions=10)
 EACH_TYPE = ThresholdRule(
     name="each type",
     metric=Metric.QUALITY,
@@ -877,11 +885,11 @@ def with_thresholds(*thresholds: ThresholdRule) -> AlertRules:
     return msgspec.structs.replace(SHIPPED, thresholds=thresholds)
 
 
-def _completed(world: World, day: float, *, completed: int, failed: int, **changes: Any) -> None:
-    outcomes = [True] * completed + [False] * failed
+def _ended(world: World, day: float, *, well: int, badly: int, **changes: Any) -> None:
+    outcomes = [False] * well + [True] * badly
     world.save(
         *(
-            world.made(at(day) + number * SECOND, task_completed=outcome, **changes)
+            world.made(at(day) + number * SECOND, ended_badly=outcome, **changes)
             for number, outcome in enumerate(outcomes)
         )
     )
@@ -889,11 +897,11 @@ def _completed(world: World, day: float, *, completed: int, failed: int, **chang
 
 def test_a_threshold_opens_once_and_ends_where_it_clears(store: SqliteStore, logs: Logs) -> None:
     world = World(store, with_thresholds(HALF_FAILS))
-    _completed(world, 0, completed=4, failed=6)
+    _ended(world, 0, well=4, badly=6)
     for minutes in range(3):
         world.run(at(0.5) + minutes * MINUTE)
     assert world.alert().opened_at == at(0.5)
-    _completed(world, 1, completed=5, failed=0)
+    _ended(world, 1, well=5, badly=0)
     for minutes in range(3):
         world.run(at(1.5) + minutes * MINUTE)
     assert world.alert().resolved_at == at(1.5)
@@ -909,7 +917,7 @@ def test_a_threshold_looks_at_the_group_that_it_names(store: SqliteStore, failur
     )  # fmt: skip
     world = World(store, with_thresholds(shell))
     tools = (ToolUse("terminal", 10, failures), ToolUse("browser", 10, 10 - failures))
-    _completed(world, 0, completed=10, failed=0, tool_calls=20, tools=tools)
+    _ended(world, 0, well=10, badly=0, tool_calls=20, tools=tools)
     world.run(at(0.5))
     assert len(world.alerts()) == opens
 
@@ -925,14 +933,30 @@ def test_a_threshold_looks_at_no_day_before_the_first_start(
     store: SqliteStore, first_start: datetime, opens: bool
 ) -> None:
     world = World(store, with_thresholds(HALF_FAILS), first_start=first_start)
-    _completed(world, 0, completed=0, failed=10)
+    _ended(world, 0, well=0, badly=10)
     world.run(at(1.2))
     assert len(world.alerts()) == opens
 
 
+def test_a_limit_on_the_completion_rate_looks_at_random_labels(store: SqliteStore) -> None:
+    rule = msgspec.structs.replace(HALF_FAILS, metric=Metric.COMPLETION_RATE, above=None, below=0.5, clear=0.6)
+    of_types = msgspec.structs.replace(rule, name="types", dimension=Dimension.TASK_TYPE)
+    world = World(store, with_thresholds(rule, of_types))
+    made = [world.session(at(0), task_completed=True) for _ in range(30)]
+    world.run(at(0.5))
+    assert world.alerts() == []
+    with store.transaction():
+        add_feedback(store, [said(each.session_id, sampled=Sampling.RANDOM) for each in made[:20]], now=at(0.6))
+    world.run(at(0.7))
+    assert {alert.drops[0].stream for alert in world.alerts()} == {
+        Stream(Metric.COMPLETION_RATE, Dimension.OVERALL, ""),
+        Stream(Metric.COMPLETION_RATE, Dimension.TASK_TYPE, made[0].task_type),
+    }
+
+
 def test_only_the_last_days_count(store: SqliteStore) -> None:
     world = World(store, with_thresholds(HALF_FAILS))
-    _completed(world, 0, completed=0, failed=10)
+    _ended(world, 0, well=0, badly=10)
     world.run(at(7))
     assert world.alerts() == []
     world.run(at(6.9))
@@ -956,12 +980,12 @@ def test_a_threshold_looks_at_every_group(store: SqliteStore, logs: Logs) -> Non
 
 
 def test_rules_of_one_name_do_not_open_alert_after_alert(store: SqliteStore, tmp_path: Path) -> None:
-    one = '{ name = "x", metric = "completion_rate", below = 0.5, clear = 0.6, days = 7, sessions = 10 }'
+    one = '{ name = "x", metric = "ended_badly", above = 0.5, clear = 0.4, days = 7, sessions = 10 }'
     path = tmp_path / "rules.toml"
     path.write_text(f"[alerts]\nthresholds = [{one}, {one}]\n")
     with suppress(ConfigurationError):  # to refuse them is right as well
         world = World(store, load_rules(path).alerts)
-        _completed(world, 0, completed=0, failed=10)
+        _ended(world, 0, well=0, badly=10)
         for number in range(5):
             world.run(at(0.5) + number * MINUTE)
         assert len(world.alerts()) <= 2
@@ -969,7 +993,7 @@ def test_rules_of_one_name_do_not_open_alert_after_alert(store: SqliteStore, tmp
 
 def test_a_threshold_that_breaks_is_kept_whole_or_not_at_all(store: SqliteStore, logs: Logs) -> None:
     world = World(store, with_thresholds(HALF_FAILS))
-    _completed(world, 0, completed=4, failed=6)
+    _ended(world, 0, well=4, badly=6)
     with breaking(store, "INSERT ON outbox"), pytest.raises(GraderError):
         world.run(at(0) + MINUTE)
     assert world.alerts() == []
@@ -978,7 +1002,7 @@ def test_a_threshold_that_breaks_is_kept_whole_or_not_at_all(store: SqliteStore,
 
 def test_thresholds_that_stand_write_nothing(store: SqliteStore, logs: Logs) -> None:
     world = World(store, with_thresholds(HALF_FAILS))
-    _completed(world, 0, completed=4, failed=6)
+    _ended(world, 0, well=4, badly=6)
     world.run(at(0.5))
     changes = store.connection.total_changes()
     logs.clear()
@@ -988,7 +1012,7 @@ def test_thresholds_that_stand_write_nothing(store: SqliteStore, logs: Logs) -> 
 
 
 def test_an_alert_of_a_threshold_is_no_home_for_a_drop(store: SqliteStore, logs: Logs) -> None:
-    world = World(store, with_thresholds(msgspec.structs.replace(HALF_FAILS, below=0.99, clear=1.0)))
+    world = World(store, with_thresholds(msgspec.structs.replace(HALF_FAILS, above=0.01, clear=0.0)))
     world.drop()
     world.run_daily(1, 20)
     assert [(alert.kind, len(alert.drops) > 1) for alert in world.alerts()] == [
@@ -1000,9 +1024,9 @@ def test_an_alert_of_a_threshold_is_no_home_for_a_drop(store: SqliteStore, logs:
 
 def test_what_a_person_says_meanwhile_is_not_lost(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     world = World(store, with_thresholds(HALF_FAILS))
-    _completed(world, 0, completed=4, failed=6)
+    _ended(world, 0, well=4, badly=6)
     world.run(at(0.5))
-    _completed(world, 0.6, completed=50, failed=0)
+    _ended(world, 0.6, well=50, badly=0)
     person = SqliteStore(store.path)
     person.connection.set_busy_timeout(10)
     group = store.rollups.group
@@ -1039,7 +1063,7 @@ def _hostile(world: World, first: float, last: float, *, good: int) -> None:
 @pytest.fixture
 def hostile(store: SqliteStore) -> World:
     """Rules and sessions that bring escapes to where a title and a log line are made."""
-    rule = msgspec.structs.replace(HALF_FAILS, name=HOSTILE, dimension=Dimension.TOOL, below=0.95, clear=1.0)
+    rule = msgspec.structs.replace(HALF_FAILS, name=HOSTILE, dimension=Dimension.TOOL, above=0.05, clear=0.0)
     world = World(store, with_thresholds(rule))
     _hostile(world, 0, 15, good=9)
     _hostile(world, 15, 20, good=3)
@@ -1119,7 +1143,7 @@ def test_an_agent_that_gets_worse_is_told_by_its_name(world: World) -> None:
     world.run_daily(1, 51)
 
     [found] = world.alerts()
-    assert Stream(Metric.COMPLETION_RATE, Dimension.AGENT, "codex") in {drop.stream for drop in found.drops}
+    assert Stream(Metric.ENDED_BADLY, Dimension.AGENT, "codex") in {drop.stream for drop in found.drops}
     assert "agent codex" in " ".join(plain(line) for line in (alert_title(found), *alert_lines(found)))
     assert not any(drop.stream.name == "hermes" for drop in found.drops)
 

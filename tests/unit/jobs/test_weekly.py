@@ -28,6 +28,7 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.insight import Coverage, WeeklyReport
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.session import SkipReason
+from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.jobs.weekly import ReportJob, WeeklyReports
 from grader_daemon.pipeline.labels import add_feedback
@@ -62,6 +63,8 @@ def bad(number: int = 0) -> dict[str, Any]:
     """A session that every suggestion could show."""
     return {
         "task_completed": False,
+        "ending": EndingKind.ANSWERED,
+        "standing": ResultStanding.CHECK_FAILED,
         "tool_calls_efficient": 1,
         "response_quality": 1,
         "errors_recovered": False,
@@ -456,7 +459,7 @@ def test_the_bytes_are_a_document_that_can_be_read_back(world: World) -> None:
     world.session(at(W47, 12), **bad())
     world.run(at(date(2026, 11, 23), 5))
     document = json.loads(world.rows()["2026-11-16"])
-    assert (document["schema_version"], document["report_version"], document["week"]) == (1, 2, "2026-W47")
+    assert (document["schema_version"], document["report_version"], document["week"]) == (1, 3, "2026-W47")
     assert document["complete"] is True
 
 
@@ -595,13 +598,21 @@ def test_any_week_can_be_asked_for(world: World, day: date) -> None:
 
 def test_numbers_of_the_week_stand_beside_the_week_before(world: World) -> None:
     for number in range(4):
-        world.session(at(W47, 12), tool_calls_efficient=3, tool_calls=0, tools=(), task_completed=number > 0)
+        standing = ResultStanding.CLAIMED if number else ResultStanding.CONTRADICTED
+        world.session(
+            at(W47, 12),
+            tool_calls_efficient=3,
+            tool_calls=0,
+            tools=(),
+            ending=EndingKind.ANSWERED,
+            standing=standing,
+        )
         world.session(at(W47 + WEEK, 12), **bad())
     world.session(at(W47 + WEEK, 12), state=SessionState.OPEN)
     world.run(at(W47 + 2 * WEEK, 2))
     report = world.kept(W47 + WEEK)
     assert (report.total_sessions, report.sessions_before, report.coverage.open_sessions) == (4, 4, 1)
-    assert (report.completion_rate.now.value, report.completion_rate.before.value) == (0.0, 0.75)
+    assert (report.ended_badly.now.value, report.ended_badly.before.value) == (1.0, 0.25)
     assert (report.avg_tool_efficiency.now.value, report.avg_tool_efficiency.before.value) == (1.0, 3.0)
     assert (report.avg_response_quality.now.value, report.avg_response_quality.before.value) == (1.0, 3.0)
     assert (report.error_recovery_rate.now.value, report.error_recovery_rate.before.value) == (0.0, None)
@@ -878,7 +889,7 @@ def _but_unanswered(report: WeeklyReport) -> str:
     """All of a report but how many files there were, how many had no answer, and of how many money could be known."""
     unseen = Coverage(seen=0, graded=0, open_sessions=0, skipped={}, waiting=0, dead=0)
     content = msgspec.json.encode(msgspec.structs.replace(report, coverage=unseen)).decode()
-    return re.sub(r'"unanswered":[0-9]+,|"no_answer":[0-9]+,|"spending":{"sessions":[0-9]+,', "", content)
+    return re.sub(r'"unanswered":[0-9]+,|"no_answer":[0-9]+|"spending":{"sessions":[0-9]+,', "", content)
 
 
 def test_a_person_says_of_an_outage_that_nothing_was_completed(world: World) -> None:
@@ -889,5 +900,6 @@ def test_a_person_says_of_an_outage_that_nothing_was_completed(world: World) -> 
         add_feedback(world.store, said, now=at(W47, 21))
     report = world.reports.report(week_of(W47), at(W47, 23))
 
-    assert (report.completion_rate.now.value, report.completion_rate.now.sample) == (0.25, 4)
+    assert report.verdicts is not None
+    assert (report.verdicts.done, report.verdicts.not_done) == (1, 3)
     assert (report.total_sessions, report.unanswered) == (1, 3)

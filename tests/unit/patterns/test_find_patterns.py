@@ -39,7 +39,8 @@ def test_nothing_has_nothing_in_common() -> None:
     assert set(found.groups) == set(Dimension) - {Dimension.OVERALL, Dimension.TASK_MODEL}
     assert all(each == () for each in found.groups.values())
     assert found.alternatives == ()
-    assert found.overall.completion.now.value is None
+    assert found.overall.completion.value is None
+    assert found.overall.ended_badly.now.value is None
 
 
 def test_task_types_come_lowest_score_first_however_few_their_sessions() -> None:

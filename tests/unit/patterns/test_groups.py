@@ -22,6 +22,7 @@ class Counted(msgspec.Struct, frozen=True):
     """What a session adds to the sums."""
 
     completed: bool = True
+    ended_badly: bool = False
     efficiency: int = 5
     quality: int = 3
     recovered: bool = True
@@ -37,6 +38,8 @@ def sums_of(*sessions: Counted) -> Sums:
     return Sums(
         sessions=len(sessions),
         completed=sum(s.completed for s in sessions),
+        recorded=len(sessions),
+        ended_badly=sum(s.ended_badly for s in sessions),
         with_errors=sum(s.failures > 0 for s in sessions),
         recovered=sum(s.failures > 0 and s.recovered for s in sessions),
         efficiency=sum(s.efficiency for s in sessions),
@@ -53,7 +56,7 @@ def sums_of(*sessions: Counted) -> Sums:
 
 
 scores = st.integers(1, 5)
-counted = st.builds(Counted, st.booleans(), scores, scores, st.booleans(), st.integers(0, 40)).flatmap(
+counted = st.builds(Counted, st.booleans(), st.booleans(), scores, scores, st.booleans(), st.integers(0, 40)).flatmap(
     lambda s: st.integers(0, s.calls).map(lambda failures: msgspec.structs.replace(s, failures=failures))
 )
 
@@ -62,7 +65,7 @@ counted = st.builds(Counted, st.booleans(), scores, scores, st.booleans(), st.in
 def test_numbers_are_those_of_the_sessions(sessions: list[Counted]) -> None:
     sums = sums_of(*sessions)
     failed = [s for s in sessions if s.failures]
-    assert groups.estimates(sums)["completion"].value == statistics.fmean(s.completed for s in sessions)
+    assert groups.estimates(sums)["ended_badly"].value == statistics.fmean(s.ended_badly for s in sessions)
     assert groups.estimates(sums)["efficiency"].value == pytest.approx(statistics.fmean(s.efficiency for s in sessions))
     assert groups.estimates(sums)["quality"].value == pytest.approx(statistics.fmean(s.quality for s in sessions))
     assert groups.estimates(sums)["score"].value == pytest.approx(statistics.fmean(s.score for s in sessions))
@@ -77,7 +80,7 @@ def test_numbers_are_those_of_the_sessions(sessions: list[Counted]) -> None:
 def test_numbers_lie_in_their_intervals_and_those_on_their_scales(sessions: list[Counted]) -> None:
     sums = sums_of(*sessions)
     for found, lowest, highest in (
-        (groups.estimates(sums)["completion"], 0, 1),
+        (groups.estimates(sums)["ended_badly"], 0, 1),
         (groups.estimates(sums)["recovery"], 0, 1),
         (groups.estimates(sums)["failure_rate"], 0, 1),
         (groups.estimates(sums)["efficiency"], 1, 5),
@@ -96,7 +99,7 @@ def test_numbers_lie_in_their_intervals_and_those_on_their_scales(sessions: list
 def test_few_sessions_have_no_numbers(sessions: int, known: bool) -> None:
     sums = sums_of(*[Counted(failures=1)] * sessions)
     found = [
-        groups.estimates(sums)["completion"],
+        groups.estimates(sums)["ended_badly"],
         groups.estimates(sums)["recovery"],
         groups.estimates(sums)["efficiency"],
         groups.estimates(sums)["quality"],
@@ -139,26 +142,26 @@ def test_sessions_without_calls_make_a_failure_rate_no_surer() -> None:
 
 
 def test_a_group_stands_beside_the_span_before() -> None:
-    now = sums_of(*[Counted(calls=10, failures=2)] * 4, Counted(completed=False))
+    now = sums_of(*[Counted(calls=10, failures=2)] * 4, Counted(ended_badly=True))
     before = sums_of(*[Counted(calls=10, failures=1)] * 3)
     found = groups.group({OVERALL: now}, {OVERALL: before}, Dimension.OVERALL, "")
     assert (found.sessions, found.sessions_before, found.calls) == (5, 3, 50)
     assert (found.failures, found.failures_before) == (8, 3)
-    assert (found.completion.now, found.completion.before) == (proportion(4, 5), proportion(3, 3))
-    assert found.completion.change.value == pytest.approx(-0.2)
+    assert (found.ended_badly.now, found.ended_badly.before) == (proportion(1, 5), proportion(0, 3))
+    assert found.ended_badly.change.value == pytest.approx(0.2)
     assert (found.failure_rate.now.value, found.failure_rate.before.value) == (0.16, 0.1)
 
 
 def test_a_group_that_had_no_sessions_has_no_numbers() -> None:
     found = groups.group({}, {}, Dimension.TOOL, "x")
     assert (found.name, found.sessions, found.sessions_before, found.failures) == ("x", 0, 0, 0)
-    assert {each.now for each in (found.completion, found.score, found.recovery, found.failure_rate)} == {Estimate()}
+    assert {each.now for each in (found.ended_badly, found.score, found.recovery, found.failure_rate)} == {Estimate()}
 
 
 def test_a_new_group_has_no_change() -> None:
     found = groups.group({TERMINAL: sums_of(*[Counted()] * 5)}, {}, Dimension.TOOL, "terminal")
-    assert found.completion.now.value == 1.0
-    assert found.completion.change == Estimate()
+    assert found.ended_badly.now.value == 0.0
+    assert found.ended_badly.change == Estimate()
 
 
 def test_failures_of_a_category_are_counted_against_the_calls_of_all_sessions() -> None:
@@ -212,15 +215,15 @@ def _host(name: str) -> tuple[Dimension, str]:
     return Dimension.HOST, name
 
 
-def _rate(sessions: int, completed: int) -> Sums:
-    return Sums(sessions=sessions, completed=completed)
+def _rate(sessions: int, ended_badly: int) -> Sums:
+    return Sums(sessions=sessions, recorded=sessions, ended_badly=ended_badly)
 
 
 def test_the_change_of_a_fleet_is_that_within_its_hosts() -> None:
-    # Each host completes what it did before; the one that completes less does four times as much now.
+    # Each host does what it did before; the one that ends badly less often does four times as much now.
     before = {_host("easy"): _rate(50, 45), _host("hard"): _rate(50, 20), OVERALL: _rate(100, 65)}
     now = {_host("easy"): _rate(20, 18), _host("hard"): _rate(80, 32), OVERALL: _rate(100, 50)}
-    change = groups.group(now, before, *OVERALL).completion.change
+    change = groups.group(now, before, *OVERALL).ended_badly.change
     assert change.value == pytest.approx(0)
     assert change.low is not None
     assert change.low < 0
@@ -230,9 +233,9 @@ def test_the_change_of_a_fleet_is_that_within_its_hosts() -> None:
 def test_a_host_that_has_no_sessions_on_one_side_says_nothing_of_a_change() -> None:
     before = {_host("old"): _rate(50, 45), OVERALL: _rate(50, 45)}
     now = {_host("new"): _rate(50, 5), OVERALL: _rate(50, 5)}
-    assert groups.group(now, before, *OVERALL).completion.change.value is None
+    assert groups.group(now, before, *OVERALL).ended_badly.change.value is None
     # Of one host alone there is nothing to hold apart.
-    assert groups.group(now, {OVERALL: _rate(50, 45)}, *OVERALL).completion.change.value == pytest.approx(-0.8)
+    assert groups.group(now, {OVERALL: _rate(50, 45)}, *OVERALL).ended_badly.change.value == pytest.approx(-0.8)
 
 
 @pytest.mark.slow
@@ -252,3 +255,18 @@ def test_users_have_the_sums_of_their_hosts() -> None:
         for name, user in {"laptop": "anna", "desk": "anna", "other": None, "idle": "ben"}.items()
     ]
     assert groups.with_users(found, hosts) == {**found, (Dimension.USER, "anna"): _rate(7, 3)}
+
+
+def test_completion_is_what_labels_tell_and_a_group_without_them_has_none() -> None:
+    rate = Estimate(value=0.6, low=0.4, high=0.8, sample=24)
+    now = {TERMINAL: sums_of(Counted()), (Dimension.TOOL, "browser"): sums_of(Counted())}
+    found = {each.name: each for each in groups.groups(now, {}, Dimension.TOOL, completions={TERMINAL: rate})}
+    assert (found["terminal"].completion, found["browser"].completion) == (rate, Estimate())
+
+
+def test_sessions_of_which_nothing_is_recorded_are_in_no_share_of_facts() -> None:
+    sums = Sums(sessions=10, recorded=4, ended_badly=2, contradicted=1, check_failed=1)
+    found = groups.group({OVERALL: sums}, {}, *OVERALL)
+    shares = (found.ended_badly, found.contradicted, found.check_failed, found.left_midway)
+    assert [each.now.value for each in shares] == [0.5, 0.25, 0.25, 0.0]
+    assert {each.now.sample for each in shares} == {4}

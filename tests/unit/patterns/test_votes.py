@@ -25,10 +25,19 @@ def drawn(session: FinishedSession, *, completed: bool, **changes: object) -> La
     )
 
 
-def test_a_vote_is_the_probability_and_a_persons_word_above_it() -> None:
-    assert votes(finished(p_completed=0.7))[0].value == 0.7
-    assert votes(finished(p_completed=0.7, completed=False, judged=True))[0].value == 0.0
-    assert votes(finished(p_completed=None, completed=True))[0].value == 1.0
+@pytest.mark.parametrize(
+    ("known", "vote"),
+    [
+        pytest.param({"unsure": True}, 1.0, id="nothing-is-known"),
+        pytest.param({"unsure": True, "completed": False, "p_completed": 0.1}, 1.0, id="a-guess-is-not-known"),
+        pytest.param({"unsure": True, "ended_badly": True}, 0.0, id="it-ended-badly"),
+        pytest.param({"unsure": False, "completed": False}, 0.0, id="a-proof-or-measured-labels"),
+        pytest.param({"ended_badly": True, "judged": True}, 1.0, id="a-persons-word-stands-above"),
+        pytest.param({"completed": False, "judged": True}, 0.0, id="a-person-says-not-done"),
+    ],
+)
+def test_a_vote_is_what_is_known(known: dict[str, object], vote: float) -> None:
+    assert votes(finished(**{"p_completed": 0.7, **known}))[0].value == vote
 
 
 def test_a_vote_counts_half_after_thirty_days() -> None:
@@ -40,9 +49,9 @@ def test_an_end_in_the_future_counts_as_one_of_now() -> None:
 
 
 def test_one_request_is_one_vote_a_week() -> None:
-    same = [finished(request=7, p_completed=share) for share in (0.2, 0.4)]
+    same = [finished(request=7, ended_badly=bad) for bad in (True, False)]
 
-    assert [vote.value for vote in votes(*same)] == [pytest.approx(0.3)]
+    assert [vote.value for vote in votes(*same)] == [0.5]
     assert len(votes(*same, finished(request=7, ended_at=NOW - timedelta(days=8)))) == 2
 
 
@@ -51,15 +60,15 @@ def test_requests_that_are_not_known_are_not_the_same() -> None:
 
 
 def test_labels_put_right_the_model_that_they_are_of() -> None:
-    talkative = [finished(model="talkative", p_completed=0.8) for _ in range(30)]
-    modest = [finished(model="modest", p_completed=0.8) for _ in range(30)]
+    talkative = [finished(model="talkative", unsure=True) for _ in range(30)]
+    modest = [finished(model="modest", unsure=True) for _ in range(30)]
     labels = [drawn(each, completed=False) for each in talkative[:20]]
     labels += [drawn(each, completed=True) for each in modest[:20]]
     correction = Correction([*talkative, *modest], labels)
 
-    # Half of 40 labels say completed: together 0.3 below 0.8, or 0.24 with ten labels' worth of doubt.
-    assert correction.value(talkative[-1]) == pytest.approx(0.8 - 0.24 - (0.56 * 20) / 30, abs=1e-9)
-    assert correction.value(modest[-1]) > correction.value(talkative[-1]) + 0.5
+    # Half of 40 labels say completed: together 0.5 below 1, or 0.4 with ten labels' worth of doubt.
+    assert correction.value(talkative[-1]) == pytest.approx(1 - 0.4 - (0.6 * 20) / 30, abs=1e-9)
+    assert correction.value(modest[-1]) > correction.value(talkative[-1]) + 0.4
 
 
 @pytest.mark.parametrize(
@@ -72,19 +81,19 @@ def test_labels_put_right_the_model_that_they_are_of() -> None:
     ],
 )
 def test_labels_that_may_mislead_put_nothing_right(changes: dict[str, object]) -> None:
-    sessions = [finished(p_completed=0.8) for _ in range(30)]
+    sessions = [finished(unsure=True) for _ in range(30)]
     labels = [label(**{"session_id": one.session_id, "completed": False, "drawn_at_random": True} | changes)
               for one in sessions]  # fmt: skip
 
-    assert Correction(sessions, labels).value(sessions[0]) == 0.8
+    assert Correction(sessions, labels).value(sessions[0]) == 1.0
 
 
 def test_rewards_put_right_without_a_draw_and_fewer_than_ten_labels_do_not() -> None:
-    sessions = [finished(p_completed=0.8) for _ in range(30)]
+    sessions = [finished(unsure=True) for _ in range(30)]
     rewards = [drawn(one, completed=False, source=FeedbackSource.REWARD) for one in sessions]
 
-    assert Correction(sessions, rewards[:10]).value(sessions[-1]) == pytest.approx(0.8 - 0.4 - 0.2)
-    assert Correction(sessions, rewards[:9]).value(sessions[-1]) == 0.8
+    assert Correction(sessions, rewards[:10]).value(sessions[-1]) == pytest.approx(1 - 0.5 - 0.25)
+    assert Correction(sessions, rewards[:9]).value(sessions[-1]) == 1.0
 
 
 def test_votes_that_spread_less_than_coin_flips_count_more() -> None:
@@ -102,17 +111,21 @@ def test_words_on_some_are_no_evidence_where_sessions_are_compared() -> None:
 
     value = comparable_value(sessions, fairly_judged([chosen, drawn(sessions[4], completed=False)]))
 
-    assert {value(session) for session in sessions} == {0.7}
+    assert {value(session) for session in sessions} == {1.0}
 
 
 def test_words_count_where_nearly_all_sessions_have_one() -> None:
-    sessions = [finished(session_id=str(number), p_completed=0.7, completed=number < 5) for number in range(20)]
+    sessions = [
+        finished(session_id=str(number), p_completed=0.7, completed=number < 5, ended_badly=number == 19)
+        for number in range(20)
+    ]
     labels = [drawn(session, completed=session.completed) for session in sessions[:18]]
 
     value = comparable_value(sessions, fairly_judged(labels))
 
-    assert [value(session) for session in sessions] == [1.0] * 5 + [0.0] * 13 + [0.7] * 2
+    assert [value(session) for session in sessions] == [1.0] * 5 + [0.0] * 13 + [1.0, 0.0]
 
 
-def test_a_session_without_a_probability_counts_by_its_verdict() -> None:
-    assert comparable_value([finished(p_completed=None, completed=True)], ())(finished(p_completed=None)) == 1.0
+def test_a_session_counts_by_its_record() -> None:
+    sessions = [finished(completed=False, ended_badly=bad) for bad in (None, False, True)]
+    assert [comparable_value(sessions, ())(session) for session in sessions] == [1.0, 1.0, 0.0]

@@ -12,7 +12,7 @@ from tests.strategies import grade
 TRUST = Trust(version="r", by=VerdictBy.RULES)
 
 
-def told(**changes: object) -> dict[str, tuple[float, str | None]]:
+def told(**changes: object) -> dict[str, tuple[float | None, str | None]]:
     return {each.name: (each.value, each.label) for each in evaluations(grade(**changes), TRUST)}
 
 
@@ -21,13 +21,15 @@ def told(**changes: object) -> dict[str, tuple[float, str | None]]:
     [
         pytest.param({"task_completed": True}, (1.0, "done"), id="done"),
         pytest.param({"task_completed": False}, (0.0, "not_done"), id="not-done"),
-        pytest.param({"task_completed": True, "unsure": True}, (1.0, "unsure"), id="unsure"),
+        pytest.param({"task_completed": True, "unsure": True}, (None, "unsure"), id="unsure"),
         pytest.param(
             {"task_completed": False, "unsure": True, "verdict_by": VerdictBy.PERSON}, (0.0, "not_done"), id="a-person"
         ),
     ],
 )
-def test_completion_has_the_outcome_as_its_label(changes: dict[str, object], expected: tuple[float, str]) -> None:
+def test_completion_has_the_outcome_as_its_label(
+    changes: dict[str, object], expected: tuple[float | None, str]
+) -> None:
     assert told(**changes)["task_completed"] == expected
 
 

@@ -39,9 +39,8 @@ def test_a_score_says_whose_it_is_and_why(server: ScoreServerDouble) -> None:
     by_name = {one["name"]: one for one in server.kept.values()}
     assert set(by_name) == {"task_completed", "response_quality", "tool_calls_efficient"}
     completed = by_name["task_completed"]
-    assert (completed["sessionId"], completed["value"], completed["dataType"]) == ("s", 1.0, "BOOLEAN")
+    assert (completed["sessionId"], completed["value"], completed["dataType"]) == ("s", "done", "CATEGORICAL")
     assert completed["comment"]
-    assert completed["metadata"]["label"] == "done"
     assert completed["metadata"]["task_type"] == made.task_type
     assert made.session_start is not None
     assert completed["timestamp"] == made.session_start.isoformat()
@@ -52,7 +51,7 @@ def test_a_score_that_is_sent_again_replaces_the_one_that_stands(server: ScoreSe
     sink(server).send([evaluated(grade(session_id="s", task_completed=True))])
     sink(server).send([evaluated(grade(session_id="s", task_completed=False))])
     assert len(server.kept) == 3
-    assert server.scores()["s", "task_completed"] == 0.0
+    assert server.scores()["s", "task_completed"] == "not_done"
 
 
 def test_a_session_without_a_beginning_has_no_time(server: ScoreServerDouble) -> None:

@@ -55,7 +55,7 @@ def test_the_file_says_what_the_database_holds(job: MetricsJob, store: SqliteSto
     save(store, "a", model="large")
     assert job.run(NOW)
     assert told(path, "grader_up") == 1
-    assert told(path, "grader_model_sessions", model="large", completed="yes") == 1
+    assert told(path, "grader_model_sessions", model="large", verdict="done") == 1
 
 
 def test_all_who_may_enter_its_folder_can_read_it(job: MetricsJob, path: Path) -> None:
@@ -73,7 +73,7 @@ def test_it_is_written_at_most_once_a_minute(job: MetricsJob, store: SqliteStore
     grade_elsewhere(store, "a")
     assert not job.run(NOW + MINUTE - timedelta(seconds=1))
     assert job.run(NOW + MINUTE)
-    assert told(path, "grader_model_sessions", model="m", completed="yes") == 1
+    assert told(path, "grader_model_sessions", model="m", verdict="done") == 1
 
 
 def test_the_end_of_a_backlog_is_told_at_once(store: SqliteStore, path: Path) -> None:
@@ -85,7 +85,7 @@ def test_the_end_of_a_backlog_is_told_at_once(store: SqliteStore, path: Path) ->
         grade_elsewhere(store, f"s{number}")
         written.append(job.run(NOW + number * second))
     assert written == [True, False, True, False]
-    assert told(path, "grader_model_sessions", model="m", completed="yes") == 3
+    assert told(path, "grader_model_sessions", model="m", verdict="done") == 3
 
 
 def test_while_nothing_changes_it_is_written_only_to_show_that_the_daemon_lives(job: MetricsJob) -> None:

@@ -48,9 +48,11 @@ EVERYTHING = facts(
     model="m1",
     sums={
         (Dimension.OVERALL, ""): sums(9, completed=4, open_sessions=2),
-        (Dimension.MODEL, "large"): sums(5, completed=4, priced=2, cost_millionths=1_500_000),
+        (Dimension.MODEL, "large"): sums(
+            5, done=4, not_done=1, recorded=5, ended_badly=2, priced=2, cost_millionths=1_500_000
+        ),
         (Dimension.MODEL, "small"): sums(4),
-        (Dimension.TASK_TYPE, "debugging"): sums(5, completed=4, unanswered=3, unanswered_judged=1),
+        (Dimension.TASK_TYPE, "debugging"): sums(5, done=3, not_done=2, recorded=4, unanswered=3, unanswered_judged=1),
         (Dimension.TOOL, "terminal"): sums(5, calls=10, failures=4),
         (Dimension.CATEGORY, "timeout"): sums(2, failures=3),
         (Dimension.PLATFORM, "cli"): sums(5),
@@ -62,6 +64,8 @@ EVERYTHING = facts(
         completed=6,
         done=2,
         not_done=1,
+        recorded=8,
+        contradicted=2,
         calls=20,
         calls_squares=60,
         failures=5,
@@ -82,11 +86,15 @@ EVERYTHING = facts(
     [
         pytest.param("grader_up", {}, 1, id="it-runs"),
         pytest.param("grader_build_info", {"version": "1.2", "rules": "r1", "model": "m1"}, 1, id="by-which-rules"),
-        pytest.param("grader_model_sessions", {"model": "large", "completed": "yes"}, 4, id="completed"),
-        pytest.param("grader_model_sessions", {"model": "large", "completed": "no"}, 1, id="not-completed"),
-        # 5 with a verdict, of which 4 completed, and 3 without an answer, of which a person judged 1
-        pytest.param("grader_sessions", {"task_type": "debugging", "completed": "no"}, 2, id="judged-without-answer"),
-        pytest.param("grader_sessions", {"task_type": "debugging", "completed": "unknown"}, 2, id="not-judged"),
+        pytest.param("grader_model_sessions", {"model": "large", "verdict": "done"}, 4, id="done-by-model"),
+        pytest.param("grader_model_sessions", {"model": "large", "verdict": "not_done"}, 1, id="not-done-by-model"),
+        # 5 with an answer, and 3 without one, of which a person judged 1
+        pytest.param("grader_sessions", {"task_type": "debugging", "verdict": "unsure"}, 1, id="unsure-by-type"),
+        pytest.param("grader_sessions", {"task_type": "debugging", "verdict": "no_answer"}, 2, id="without-an-answer"),
+        pytest.param("grader_model_endings", {"model": "large", "ended": "badly"}, 2, id="bad-endings"),
+        pytest.param("grader_model_endings", {"model": "large", "ended": "otherwise"}, 3, id="other-endings"),
+        pytest.param("grader_endings", {"task_type": "debugging", "ended": "unknown"}, 1, id="endings-of-before"),
+        pytest.param("grader_fact_ratio", {"fact": "contradicted", "bound": "value", "window": "7d"}, 0.25, id="fact"),
         pytest.param("grader_open_sessions", {}, 2, id="not-finished"),
         pytest.param("grader_tool_calls", {"tool": "terminal", "outcome": "failed"}, 4, id="failed-calls"),
         pytest.param("grader_tool_calls", {"tool": "terminal", "outcome": "worked"}, 6, id="calls-that-worked"),
@@ -184,7 +192,7 @@ def test_what_is_rare_is_told_together(models: int, values: int) -> None:
     told = {
         dict(labels)["model"]: count
         for (name, labels), count in series(read(sums=groups)).items()
-        if name == "grader_model_sessions" and dict(labels)["completed"] == "no"
+        if name == "grader_model_sessions" and dict(labels)["verdict"] == "unsure"
     }
     assert len(told) == values
     assert sum(told.values()) == models * (models + 1) / 2
@@ -195,12 +203,12 @@ def test_what_is_rare_is_told_together(models: int, values: int) -> None:
 def test_a_model_that_is_called_other_counts_with_the_rest() -> None:
     groups = {(Dimension.MODEL, f"m{number}"): sums(1) for number in range(MOST_VALUES)}
     told = read(sums={**groups, (Dimension.MODEL, "other"): sums(100)})
-    assert value(told, "grader_model_sessions", model="other", completed="no") == 101
+    assert value(told, "grader_model_sessions", model="other", verdict="unsure") == 101
 
 
 def test_names_that_look_alike_are_one() -> None:
     told = read(sums={(Dimension.MODEL, "a\x00"): sums(1), (Dimension.MODEL, "a\x01"): sums(2)})
-    assert value(told, "grader_model_sessions", model="a\N{REPLACEMENT CHARACTER}", completed="no") == 3
+    assert value(told, "grader_model_sessions", model="a\N{REPLACEMENT CHARACTER}", verdict="unsure") == 3
 
 
 @given(st.dictionaries(st.text(max_size=8), st.integers(0, 9), max_size=60))

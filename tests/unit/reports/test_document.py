@@ -35,9 +35,9 @@ def test_report_comes_back_as_it_was(report: WeeklyReport) -> None:
 
 @given(figure=_FIGURES)
 def test_numbers_come_back_exactly(figure: Figure) -> None:
-    report = example_report(completion_rate=figure)
+    report = example_report(ended_badly=figure)
 
-    assert read_report(json.dumps(report_document(report))).completion_rate == figure
+    assert read_report(json.dumps(report_document(report))).ended_badly == figure
 
 
 def test_document_names_its_version_and_every_field() -> None:
@@ -73,7 +73,7 @@ def test_schema_describes_the_document() -> None:
     described = _definition(schema, schema)
 
     assert set(described["properties"]) == set(report_document(example_report()))
-    optional = {"report_version", "people", "checked_completion", "unsure_completed", "verdicts"}
+    optional = {"report_version", "people", "checked_completion", "ended_badly", "verdicts"}
     optional |= {"grader_changes", "agents", "spending", "spending_before", "changes", "hosts", "scheduled"}
     assert set(described["required"]) == set(described["properties"]) - optional
 

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from grader_daemon.domain.estimate import Estimate, Figure, figure
+from grader_daemon.domain.estimate import NO_FIGURE, Estimate, Figure, figure, proportion
 from grader_daemon.domain.setup_changes import SetupChange, SetupKind, Unsteady
 from grader_daemon.reports.change_words import change_words, mark_words
 from grader_daemon.reports.effect_words import effect_lines, effect_title, unsteady_words
@@ -134,3 +134,24 @@ def test_a_report_has_changes_and_marks_them_on_its_trends() -> None:
 def test_a_report_of_a_version_that_did_not_look_says_nothing_of_changes() -> None:
     assert "Changes" not in render_text(example_report(changes=None), width=100)
     assert "Nothing changed in how agents are set up." in render_text(example_report(changes=()), width=100)
+
+
+@pytest.mark.parametrize(
+    ("since", "differ", "title", "line"),
+    [
+        pytest.param(30, True, "+50 points (+29 to +65) of bad endings since ", "surely more.", id="more"),
+        pytest.param(0, True, "−20 points (−35 to −7) of bad endings since ", "surely fewer.", id="fewer"),
+        pytest.param(10, False, "Completion cannot be compared yet since ", "no sure difference.", id="not-sure"),
+    ],
+)
+def test_bad_endings_stand_beside_a_completion_that_cannot_be_seen_yet(
+    since: int, differ: bool, title: str, line: str
+) -> None:
+    bad = figure(proportion(since, 43), proportion(8, 40))
+    effect = example_effect(
+        completion=NO_FIGURE, labels_missing_before=20, labels_missing_after=20, is_sure=False,
+        ended_badly=bad, facts_differ=differ,
+    )  # fmt: skip
+    assert plain(effect_title(effect)).startswith(title)
+    [told] = [words for words in map(plain, effect_lines(effect)) if words.startswith("Bad endings")]
+    assert told.endswith(line)

@@ -174,7 +174,7 @@ def test_section_that_could_be_drawn_but_has_no_values_has_no_charts() -> None:
     thin = tuple(
         msgspec.structs.replace(
             point,
-            completion_rate=Estimate(sample=2),
+            ended_badly=Estimate(sample=2),
             avg_tool_efficiency=Estimate(sample=2),
             avg_response_quality=Estimate(sample=2),
             failure_rate=Estimate(sample=2),

@@ -53,11 +53,11 @@ def test_empty_sections_say_so() -> None:
 
 
 def test_empty_week_after_a_busy_one_shows_the_one_before() -> None:
-    report = empty_report(sessions_before=12, completion_rate=figure(Estimate(), rate(8, 12)))
+    report = empty_report(sessions_before=12, ended_badly=figure(Estimate(), rate(8, 12)))
     table = next(block for block in blocks_of(lay_out(report), Topic.SUMMARY) if isinstance(block, Table))
 
     assert prose_of(lay_out(report), Topic.SUMMARY)[0] == "No session finished this week; 12 the week before."
-    assert [plain(cell) for cell in table.rows[0].cells] == ["Tool efficiency", "no sessions", "-", "-", "-"]
+    assert [plain(cell) for cell in table.rows[1].cells] == ["Tool efficiency", "no sessions", "-", "-", "-"]
 
 
 def test_summary_begins_with_the_three_shares() -> None:
@@ -66,7 +66,7 @@ def test_summary_begins_with_the_three_shares() -> None:
         "3 sessions ended without an answer and are not counted.",
         "Verdicts are by the model: not calibrated yet: label 50 sessions to improve this.",
         "Completion rate: not known: 0 of 20 random labels given; next: grader-daemon review (4 minutes).",
-        "Clearly worse than the week before: tool efficiency, failures per tool call.",
+        "Clearly worse than the week before: bad endings, tool efficiency, failures per tool call.",
     ]
 
 
@@ -75,7 +75,16 @@ def test_no_rate_stands_among_the_figures_of_the_week() -> None:
     trend = next(block for block in blocks_of(lay_out(example_report()), Topic.TREND) if isinstance(block, Table))
 
     assert "Completion rate" not in [plain(row.cells[0]) for row in table.rows]
-    assert "Done, best guess" in [column.title for column in trend.columns]
+    assert [column.title for column in trend.columns][1:6] == ["Sessions", "Done", "Not done", "Unsure", "Bad endings"]
+
+
+def test_the_trend_has_a_rate_from_the_first_week_on_of_which_labels_tell_one() -> None:
+    first, last = example_report().trend[-2:]
+    known = msgspec.structs.replace(last, checked_completion=rate(15, 30))
+    trend = next(iter(blocks_of(lay_out(example_report(trend=(first, known))), Topic.TREND)))
+    assert isinstance(trend, Table)
+    at = [column.title for column in trend.columns].index("Completion rate")
+    assert [plain(row.cells[at]) for row in trend.rows] == ["-", "50 %"]
 
 
 def test_a_report_of_a_version_that_did_not_count_verdicts_has_none() -> None:
@@ -108,7 +117,7 @@ def test_a_rate_is_put_right_by_random_reviews(checked: Estimate, words: str) ->
 
 
 def test_week_of_too_few_sessions_says_so() -> None:
-    report = example_report(total_sessions=3, sessions_before=3, completion_rate=figure(rate(1, 3), rate(2, 3)))
+    report = example_report(total_sessions=3, sessions_before=3, ended_badly=figure(rate(1, 3), rate(2, 3)))
 
     assert prose_of(lay_out(report), Topic.SUMMARY)[0] == (
         "3 finished sessions, as many as the week before: 7 done, 42 not done, 44 unsure."
@@ -133,7 +142,7 @@ def test_suggestion_stands_with_the_numbers_that_triggered_it_and_examples() -> 
     assert isinstance(entries, Entries)
     assert plain(entries.items[0].title) == "Add pre-task planning steps"
     assert [plain(words) for words in entries.items[0].lines] == [
-        "Because 55 % of 93 sessions completed their task",
+        "Because 45 % of 93 sessions ended badly",
         "For example 20261120_101500_0f1e2d, 20261119_173000_77aa01",
     ]
 
@@ -143,7 +152,7 @@ def test_week_with_too_few_sessions_has_no_numbers_in_the_trend() -> None:
 
     assert isinstance(table, Table)
     thin = next(row for row in table.rows if plain(row.cells[0]) == "2026-W41")
-    assert [plain(cell) for cell in thin.cells[1:]] == ["3", *["too few"] * 4]
+    assert [plain(cell) for cell in thin.cells[1:]] == ["3", "2", "1", "0", *["too few"] * 4]
 
 
 @pytest.mark.parametrize(
@@ -200,13 +209,13 @@ def test_a_week_of_one_agent_needs_no_table_of_agents() -> None:
 
 
 def test_what_a_week_cost_stands_beside_the_week_before() -> None:
-    # 4.20 $ in 7 days, by 20 completed tasks
-    spent = spending(Sums(sessions=40, priced=31, cost_millionths=4_200_000, priced_completed=20))
+    # 4.20 $ in 7 days, by 30 tasks
+    spent = spending(Sums(sessions=40, priced=31, cost_millionths=4_200_000, priced_tasks=30))
     before = spending(Sums(sessions=10, priced=10, cost_millionths=1_000_000))
     told = prose_of(lay_out(example_report(spending=spent, spending_before=before)), Topic.SUMMARY)
     assert (
-        "Spent: $4.20 for 31 of 40 sessions, $0.60 a day; $0.21 for each of 20 completed tasks, whatever else was tried"
-        " counted in; the week before: $1.00 for all 10 sessions."
+        "Spent: $4.20 for 31 of 40 sessions, $0.60 a day; $0.14 for each of 30 tasks, done or not;"
+        " the week before: $1.00 for all 10 sessions."
     ) in told
 
 
@@ -235,7 +244,10 @@ def test_scheduled_runs_are_told_apart_from_tasks() -> None:
 
     found = prose_of(lay_out(replace(example_report(), scheduled=runs)), Topic.SUMMARY)
 
-    assert any(words.startswith("+ 15 scheduled, counted apart; done, best guess: ") for words in found)
+    assert any(
+        words.startswith("+ 15 scheduled, counted apart: 1 done, 4 not done, 9 unsure; bad endings: ")
+        for words in found
+    )
 
 
 def test_weeks_before_the_first_session_are_not_told() -> None:

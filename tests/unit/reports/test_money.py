@@ -16,7 +16,7 @@ from grader_daemon.reports.money import (
 )
 from tests.strategies import grade
 
-# 40 tasks and 3 sub-agents of 43 finished sessions; the cost of 31 is known, of 20 completed tasks and 2 sub-agents too
+# 40 tasks and 3 sub-agents of 43 finished sessions; the cost of 31 is known, of 29 tasks and 2 sub-agents
 _SUMS = Sums(
     sessions=38,
     unanswered=2,
@@ -29,7 +29,7 @@ _SUMS = Sums(
     priced=31,
     cost_millionths=4_200_000,
     side_millionths=200_000,
-    priced_completed=20,
+    priced_tasks=29,
 )
 
 
@@ -39,25 +39,25 @@ def test_money_is_told_with_the_sessions_that_it_is_known_of() -> None:
     assert cost_words(spending(Sums(sessions=2))) == "not known of any of 2 sessions"
 
 
-def test_what_a_completed_task_costs_holds_all_that_was_spent() -> None:
-    # 4.20 $ on 31 sessions, whether their tasks were completed or not, by 20 completed tasks
-    assert spending(_SUMS).per_completed_usd == pytest.approx(0.21)
+def test_what_a_task_costs_holds_all_that_was_spent() -> None:
+    # 4.20 $ on 31 sessions, 29 of them tasks, whether done or not
+    assert spending(_SUMS).per_task_usd == pytest.approx(4.2 / 29)
 
 
 @pytest.mark.parametrize("dimension", [Dimension.MODEL, Dimension.TASK_TYPE, Dimension.TASK_MODEL, Dimension.PLATFORM])
 def test_where_sub_agents_are_elsewhere_their_money_is_not_that_of_tasks(dimension: Dimension) -> None:
-    # 4.20 $ - 0.20 $, by 20
-    assert spending(_SUMS, dimension).per_completed_usd == pytest.approx(0.20)
+    # 4.20 $ - 0.20 $, by 29
+    assert spending(_SUMS, dimension).per_task_usd == pytest.approx(4 / 29)
 
 
 def test_what_nothing_is_known_of_is_unknown_and_not_nothing() -> None:
     spent = spending(Sums(sessions=40, completed=40))
-    assert (spent.cost_usd, spent.input_tokens, spent.output_tokens, spent.per_completed_usd) == (None,) * 4
+    assert (spent.cost_usd, spent.input_tokens, spent.output_tokens, spent.per_task_usd) == (None,) * 4
     assert spending_words(spent, days=7) == ()
     assert (spent.sessions, spent.priced, spent.metered) == (40, 0, 0)
 
 
-def test_without_a_completed_task_there_is_no_price_of_one() -> None:
+def test_without_a_priced_task_there_is_no_price_of_one() -> None:
     spent = spending(Sums(sessions=2, priced=2, cost_millionths=3_000_000))
     assert spending_words(spent, days=3) == ("$3.00 for all 2 sessions, $1.00 a day",)
 
@@ -76,7 +76,7 @@ def test_a_group_by_tool_knows_no_money() -> None:
 def test_spending_is_told_in_sentences() -> None:
     assert spending_words(spending(_SUMS), days=7) == (
         "$4.20 for 31 of 43 sessions, $0.60 a day",
-        "$0.21 for each of 20 completed tasks, whatever else was tried counted in",
+        "$0.14 for each of 29 tasks, done or not",
         "$0.20 from 3 sub-agent or scheduled sessions",
         "tokens of 33 of 43 sessions: 1.2 M read, 5.6 M from caches, 80.0 k written",
     )

@@ -184,7 +184,7 @@ def test_example_that_is_the_signal_is_not_repeated() -> None:
     [
         pytest.param(
             {},
-            "Alert 7, critical: completion rate of task type debugging, 81 % (71–88 %) before, 52 % (32–72 %) since",
+            "Alert 7, critical: bad endings of task type debugging, 19 % (12–29 %) before, 48 % (28–68 %) since",
             id="stored",
         ),
         pytest.param({"number": None, "drops": ()}, "Alert, critical: ", id="not-stored-and-without-streams"),

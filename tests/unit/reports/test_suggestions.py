@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader_daemon.domain.analysis import Category
-from grader_daemon.domain.insight import Concern, Example, Group, Suggestion
+from grader_daemon.domain.insight import Group
 from grader_daemon.domain.rollup import Dimension, Sums
+from grader_daemon.domain.suggestion import Concern, Example, Suggestion
 from grader_daemon.patterns.groups import group
 from grader_daemon.reports.suggestions import suggest
 
@@ -39,9 +40,9 @@ def texts(found: tuple[Suggestion, ...]) -> list[str]:
 
 
 def rated(part: int, whole: int, *, what: str) -> Sums:
-    """Sessions of efficiency 5, of which `part` of `whole` completed (or recovered)."""
+    """Sessions of efficiency 5, of which `part` of `whole` did not end badly (or recovered)."""
     counts = {
-        "completed": {"sessions": whole, "completed": part},
+        "ended well": {"sessions": whole, "recorded": whole, "ended_badly": whole - part},
         "recovered": {"sessions": 100, "completed": 100, "with_errors": whole, "recovered": part},
     }[what]
     sessions = counts["sessions"]
@@ -59,7 +60,7 @@ def test_a_week_without_sessions_has_no_suggestions() -> None:
 @pytest.mark.parametrize(
     ("what", "text", "concern"),
     [
-        pytest.param("completed", PLANNING, Concern.COMPLETION, id="completion"),
+        pytest.param("ended well", PLANNING, Concern.ENDED_BADLY, id="bad-endings"),
         pytest.param("recovered", FALLBACKS, Concern.RECOVERY, id="recovery"),
     ],
 )
@@ -68,7 +69,7 @@ def test_a_rate_below_its_threshold_is_told_and_none_at_it(
     what: str, text: str, concern: Concern, whole: int, data: st.DataObject
 ) -> None:
     part = data.draw(st.integers(0, whole))
-    percent = 70 if what == "completed" else 80
+    percent = 70 if what == "ended well" else 80
     found = suggested(rated(part, whole, what=what))
     assert [(each.text, each.concern) for each in found] == ([(text, concern)] if 100 * part < percent * whole else [])
 
@@ -83,8 +84,8 @@ def test_a_rate_below_its_threshold_is_told_and_none_at_it(
         pytest.param(0, 2, False, id="too-few-sessions"),
     ],
 )
-def test_completion_below_70_percent(part: int, whole: int, told: bool) -> None:
-    assert texts(suggested(rated(part, whole, what="completed"))) == ([PLANNING] if told else [])
+def test_bad_endings_above_30_percent(part: int, whole: int, told: bool) -> None:
+    assert texts(suggested(rated(part, whole, what="ended well"))) == ([PLANNING] if told else [])
 
 
 @pytest.mark.parametrize(
@@ -201,7 +202,9 @@ def test_the_fifth_is_exact(fifth: int, more: int) -> None:
 
 
 def bad_week() -> tuple[Suggestion, ...]:
-    overall = Sums(sessions=10, with_errors=10, efficiency=20, efficiency_squares=40, failures=50)
+    overall = Sums(
+        sessions=10, recorded=10, ended_badly=4, with_errors=10, efficiency=20, efficiency_squares=40, failures=50
+    )
     bad = Sums(sessions=3, efficiency=3, quality=3, calls=9, calls_squares=27, failures=9)
     return suggested(
         overall,
@@ -237,7 +240,7 @@ def test_the_whole_comes_before_its_parts_and_those_in_the_order_given() -> None
 
 def test_each_suggestion_has_the_sessions_that_show_its_own_concern() -> None:
     assert [each.sessions for each in bad_week()] == [
-        ("completion:",),
+        ("ended_badly:",),
         ("efficiency:",),
         ("recovery:",),
         ("task_type:testing",),

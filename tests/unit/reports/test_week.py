@@ -9,8 +9,9 @@ import pytest
 
 from grader_daemon.domain.calendar import Span, week_name, week_of
 from grader_daemon.domain.estimate import Estimate, figure
-from grader_daemon.domain.insight import Example, FromPeople, IssueState, WeeklyReport
+from grader_daemon.domain.insight import FromPeople, IssueState, WeeklyReport
 from grader_daemon.domain.rollup import Sums
+from grader_daemon.domain.suggestion import Example
 from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.patterns.groups import spending
 from grader_daemon.reports.week import Bases, WeekFacts, missing_weeks, revised, weekly_report
@@ -63,14 +64,14 @@ def report(**changes: Any) -> WeeklyReport:
 def test_the_numbers_of_a_report_are_those_of_all_sessions() -> None:
     overall = example_group(
         "",
-        completion=figure(rate(1, 10), rate(2, 10)),
+        ended_badly=figure(rate(1, 10), rate(2, 10)),
         efficiency=figure(score(2.0, 10), score(3.0, 10)),
         quality=figure(score(4.0, 10), score(1.0, 10)),
         recovery=figure(rate(3, 10), rate(4, 10)),
         failure_rate=figure(failing(5, 50, sessions=10), failing(6, 50, sessions=10)),
     )
     made = report(overall=overall)
-    assert (made.completion_rate, made.error_recovery_rate) == (overall.completion, overall.recovery)
+    assert (made.ended_badly, made.error_recovery_rate) == (overall.ended_badly, overall.recovery)
     assert (made.avg_tool_efficiency, made.avg_response_quality) == (overall.efficiency, overall.quality)
     assert made.failure_rate == overall.failure_rate
     assert (made.total_sessions, made.sessions_before, made.revision, made.late_sessions) == (14, 12, 1, 0)

@@ -55,6 +55,30 @@ def test_a_fall_is_told_with_its_interval_and_both_rates() -> None:
     assert figure.change.low < -0.4 < figure.change.high < 0
 
 
+def with_endings(*rates: float) -> list[FinishedSession]:
+    """The same, with endings as facts: what is not completed ended badly."""
+    return [session._replace(ended_badly=not session.completed) for session in stream(*rates)]
+
+
+def test_facts_are_compared_beside_labels_and_told_where_they_surely_differ() -> None:
+    sessions = with_endings(0.9, 0.5)
+    [effect] = by_labels(told([change(60)], sessions), sessions, set())
+
+    assert effect.completion.change.value is None  # for there are no labels
+    assert effect.ended_badly.before.value == pytest.approx(0.1)
+    assert effect.ended_badly.now.value == pytest.approx(0.5)
+    assert (effect.facts_differ, effect.is_sure) == (True, False)
+
+
+def test_bad_endings_by_chance_and_endings_that_nobody_knows_are_no_difference() -> None:
+    [alike] = told([change(60)], with_endings(0.9, 0.85))
+    [unknown] = told([change(60)], stream(0.9, 0.3))
+
+    assert alike.ended_badly.change.value is not None
+    assert (alike.facts_differ, unknown.facts_differ) == (False, False)
+    assert unknown.ended_badly.change.value is None
+
+
 def labelled(sessions: list[FinishedSession], step: int) -> tuple[list[FinishedSession], set[str]]:
     """Judge one session in so many."""
     named = [session._replace(session_id=f"s{number}") for number, session in enumerate(sessions)]

@@ -102,32 +102,33 @@ def test_the_most_used_stand_first_then_those_that_lie_here() -> None:
 
 def test_each_type_is_split_by_the_use_and_few_have_no_rate() -> None:
     tasks = [
-        *(using(("deploy", SkillHow.VIEW), completed=number < 3) for number in range(6)),
-        *(using(completed=number < 1) for number in range(5)),
+        *(using(("deploy", SkillHow.VIEW), ended_badly=number < 3) for number in range(6)),
+        *(using(ended_badly=number < 1) for number in range(5)),
         *(using(task_type="research") for _ in range(4)),
         using(("deploy", SkillHow.VIEW), task_type="testing"),
     ]
     debugging, testing = record(*tasks).task_types
 
     assert (debugging.task_type, debugging.used, debugging.others) == ("debugging", 6, 5)
-    assert (debugging.completion.value, debugging.completion_of_others.value) == (0.5, 0.2)
-    assert (testing.used, testing.others, testing.completion.value) == (1, 0, None)
+    assert (debugging.ended_badly.value, debugging.ended_badly_of_others.value) == (0.5, 0.2)
+    assert (testing.used, testing.others, testing.ended_badly.value) == (1, 0, None)
 
 
 # -- whether a type needs one ----------------------------------------------------------------------------------------
 
 
 def difference(mine: list[FinishedSession], others: list[FinishedSession]) -> tuple[float | None, int, int]:
-    found = compared_with_others("debugging", [*mine, *others], lambda task: float(task.completed))
-    return found.change.high, found.now.sample, found.before.sample
+    tasks = [task._replace(ended_badly=not task.completed) for task in (*mine, *others)]
+    found = compared_with_others("debugging", tasks)
+    return found.change.low, found.now.sample, found.before.sample
 
 
 def test_a_type_is_compared_with_all_others() -> None:
-    high, *samples = difference(several(60, 20), several(90, 70, task_type="research"))
+    low, *samples = difference(several(60, 20), several(90, 70, task_type="research"))
 
     assert samples == [60, 90]
-    assert high is not None
-    assert high < 0
+    assert low is not None
+    assert low > 0
 
 
 @pytest.mark.parametrize(("mine", "others"), [(19, 40), (40, 19)])
@@ -136,9 +137,9 @@ def test_too_few_tell_nothing(mine: int, others: int) -> None:
 
 
 def test_one_request_asked_all_day_is_one_vote() -> None:
-    high, sample, _ = difference(several(60, 0, request=7), several(40, 40, task_type="research"))
+    low, sample, _ = difference(several(60, 0, request=7), several(40, 40, task_type="research"))
 
-    assert (high, sample) == (None, 1)
+    assert (low, sample) == (None, 1)
 
 
 # -- what could help -------------------------------------------------------------------------------------------------

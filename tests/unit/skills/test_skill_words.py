@@ -41,16 +41,16 @@ def lesson(tool: str | None = "terminal", command: str | None = "pytest", *, ste
 
 
 def advice(reason: SkillReason | None = None, **said: Any) -> SkillAdvice:
-    usual = {"completion": proportion(30, 100), "others": proportion(80, 100), "difference": Estimate()}
+    usual = {"ended_badly": proportion(30, 100), "others": proportion(10, 100), "difference": Estimate()}
     return SkillAdvice(task_type="debugging", reason=reason, **(usual | said))
 
 
 @pytest.mark.parametrize(
     ("reason", "begins", "ends"),
     [
-        pytest.param(None, "100 tasks of debugging: 30 % (", " That is surely lower.", id="low"),
-        pytest.param(SkillReason.NOTHING_FITS, "100 tasks of debugging", " That is surely lower.", id="nothing-fits"),
-        pytest.param(SkillReason.NOT_LOW, "100 tasks", " not surely lower: nothing is suggested.", id="not-low"),
+        pytest.param(None, "100 tasks of debugging: 30 % (", " That is surely more.", id="worse"),
+        pytest.param(SkillReason.NOTHING_FITS, "100 tasks of debugging", " That is surely more.", id="nothing-fits"),
+        pytest.param(SkillReason.NOT_WORSE, "100 tasks", " not surely more: nothing is suggested.", id="not-worse"),
     ],
 )
 def test_whether_help_is_needed_is_said_with_the_numbers(reason: SkillReason | None, begins: str, ends: str) -> None:
@@ -61,7 +61,7 @@ def test_whether_help_is_needed_is_said_with_the_numbers(reason: SkillReason | N
 
 
 def test_too_few_say_how_many_there_are() -> None:
-    said = advice(SkillReason.TOO_FEW, completion=Estimate(sample=3), others=Estimate(sample=41))
+    said = advice(SkillReason.TOO_FEW, ended_badly=Estimate(sample=3), others=Estimate(sample=41))
 
     assert plain(need_words(said)) == (
         "Too few: 3 tasks of debugging and 41 of other types: 20 of both are needed to tell."
@@ -127,8 +127,8 @@ def test_nothing_that_is_no_plain_name_comes_into_a_draft(made: tuple[Lesson, ..
 def test_a_type_of_task_that_is_no_plain_name_has_no_draft() -> None:
     found = SkillAdvice(
         task_type=HOSTILE,
-        completion=proportion(30, 100),
-        others=proportion(80, 100),
+        ended_badly=proportion(30, 100),
+        others=proportion(10, 100),
         difference=Estimate(),
         reason=None,
         lessons=(lesson(),),

@@ -26,6 +26,7 @@ from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.rollup import Dimension, Metric
 from grader_daemon.domain.session import SessionKind
+from grader_daemon.domain.session_result import ended_badly
 from grader_daemon.errors import GraderError, InputError
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import Position
@@ -39,7 +40,7 @@ HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
 BEGINNING = Position(datetime(1, 1, 1, tzinfo=UTC), "")
 EVER = datetime.max.replace(tzinfo=UTC)
-OVERALL = Stream(Metric.COMPLETION_RATE, Dimension.OVERALL, "")
+OVERALL = Stream(Metric.ENDED_BADLY, Dimension.OVERALL, "")
 SHELL = Stream(Metric.FAILURE_RATE, Dimension.TOOL, "terminal")
 
 streams = st.builds(Stream, st.sampled_from(Metric), st.sampled_from(Dimension), texts)
@@ -420,7 +421,7 @@ def test_an_observation_is_what_was_graded(shared: SqliteStore, made: Grade) -> 
             task_type=made.task_type,
             model=made.model,
             platform=made.platform,
-            task_completed=made.task_completed,
+            ended_badly=ended_badly(made.ending, made.standing),
             efficiency=made.tool_calls_efficient,
             quality=made.response_quality,
             tool_calls=made.tool_calls,

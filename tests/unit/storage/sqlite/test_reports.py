@@ -8,9 +8,11 @@ import pytest
 from grader_daemon.domain.analysis import Category, Failure, FailureKind, SessionState
 from grader_daemon.domain.calendar import start_of, week_of
 from grader_daemon.domain.grade import Grade
-from grader_daemon.domain.insight import Concern, Coverage, Example
+from grader_daemon.domain.insight import Coverage
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.people import PersonSignal, SignalKind
+from grader_daemon.domain.session_result import EndingKind, ResultStanding
+from grader_daemon.domain.suggestion import Concern, Example
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import StoredReport
@@ -160,7 +162,10 @@ TIMEOUT = failures(("terminal", Category.TIMEOUT))
     ("why", "shown", "other"),
     [
         pytest.param(
-            Example(Concern.COMPLETION), {"task_completed": False}, {"task_completed": True}, id="not-completed"
+            Example(Concern.ENDED_BADLY),
+            {"ending": EndingKind.ANSWERED, "standing": ResultStanding.CONTRADICTED},
+            {"ending": EndingKind.ANSWERED, "standing": ResultStanding.CLAIMED},
+            id="contradicted",
         ),
         pytest.param(
             Example(Concern.EFFICIENCY), {"tool_calls_efficient": 2}, {"tool_calls_efficient": 3}, id="inefficient"
@@ -209,13 +214,14 @@ def test_there_are_up_to_three_examples_those_with_most_failures_first(store: Sq
             store,
             good(
                 f"s{number}",
-                task_completed=False,
+                ending=EndingKind.LEFT,
+                standing=ResultStanding.NO_CLAIM,
                 ended_at=NOW + number * SECOND,
                 total_errors=errors,
                 failures=TIMEOUT * errors,
             ),
         )
-    found = store.reports.examples(Example(Concern.COMPLETION), WEEK)
+    found = store.reports.examples(Example(Concern.ENDED_BADLY), WEEK)
     assert found == ("s4", "s1", "s3")
 
 
@@ -236,8 +242,9 @@ def test_examples_are_of_the_span_in_whatever_zone_they_ended(
 ) -> None:
     for number, local_hour in enumerate((0, 23.99)):
         ended_at = datetime.fromisoformat(f"{day}T00:00:00+00:00") + timedelta(hours=hours + local_hour)
-        save(store, good(f"s{number}", task_completed=False, ended_at=ended_at, ended_on=day))
-    assert len(store.reports.examples(Example(Concern.COMPLETION), WEEK)) == 2 * shown
+        bad = {"ending": EndingKind.LEFT, "standing": ResultStanding.NO_CLAIM}
+        save(store, good(f"s{number}", ended_at=ended_at, ended_on=day, **bad))
+    assert len(store.reports.examples(Example(Concern.ENDED_BADLY), WEEK)) == 2 * shown
 
 
 def test_the_installation_is_the_first_migration(store: SqliteStore) -> None:
@@ -267,7 +274,7 @@ def test_a_new_basis_leaves_the_report_as_it_was(store: SqliteStore) -> None:
     [
         pytest.param({}, 1, id="done-and-unsure"),
         pytest.param({"unsure": False}, 0, id="sure"),
-        pytest.param({"task_completed": False}, 0, id="not-done"),
+        pytest.param({"task_completed": False}, 1, id="not-done-by-the-best-guess-and-unsure"),
         pytest.param({"verdict_by": VerdictBy.PERSON}, 0, id="by-a-persons-word"),
         pytest.param({"state": SessionState.OPEN}, 0, id="not-finished"),
         pytest.param({"scored": False}, 0, id="without-an-answer"),
@@ -285,11 +292,9 @@ def test_a_new_basis_leaves_the_report_as_it_was(store: SqliteStore) -> None:
         ),
     ],
 )
-def test_unsure_sessions_that_count_as_done_are_counted(
-    store: SqliteStore, changes: dict[str, object], counted: int
-) -> None:
+def test_unsure_sessions_are_counted(store: SqliteStore, changes: dict[str, object], counted: int) -> None:
     save(store, good("a", **{"unsure": True, "verdict_by": VerdictBy.MODEL, **changes}), good("b"))
-    assert store.reports.verdicts(WEEK).unsure_completed == counted
+    assert store.reports.verdicts(WEEK).unsure == counted
 
 
 # -- people --------------------------------------------------------------------------------------------------------

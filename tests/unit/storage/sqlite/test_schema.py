@@ -109,6 +109,22 @@ def test_a_later_migration_keeps_rows_and_counts_sums_anew(tmp_path: Path, monke
         assert store.rows("SELECT version, name FROM schema_migrations")[-1] == (version + 1, "later")
 
 
+def test_alerts_of_the_best_guess_are_over_when_facts_are_watched(tmp_path: Path) -> None:
+    with closing(apsw.Connection(str(tmp_path / "a.db"))) as connection:
+        migrate(connection, "a.db", up_to=5)
+        for number, metric in enumerate(("completion_rate", "failure_rate"), 1):
+            drops = f'[{{"stream":{{"metric":"{metric}","dimension":"overall","name":""}}}}]'
+            connection.execute(
+                "INSERT INTO alerts (id, kind, level, drops, sessions, changes, opened_at, began_at, told)"
+                " VALUES (?, 'degradation', 'warning', ?, '[]', '[]', ?, ?, 1)",
+                (number, drops, NOW.isoformat(), NOW.isoformat()),
+            )
+            connection.execute("INSERT INTO alert_streams VALUES (?, 'overall', '', '{}')", (metric,))
+        migrate(connection, "a.db")
+        assert list(connection.execute("SELECT id FROM alerts WHERE resolved_at IS NULL")) == [(2,)]
+        assert list(connection.execute("SELECT metric FROM alert_streams")) == [("failure_rate",)]
+
+
 def test_a_newer_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     SqliteStore(path).close()
