@@ -18,6 +18,9 @@ from grader_daemon.domain.rollup import Dimension, Metric
 _LONGEST_NAME = 200
 """Characters. Names come from files that we do not trust; what is longer is not watched."""
 
+_OF_BAD = frozenset({Metric.ENDED_BADLY, Metric.FAILURE_RATE})
+"""Metrics that are lower the better it is."""
+
 _LOWEST, _SPAN = 1, 4
 """Lowest score, and the distance to the highest: 1 to 5."""
 
@@ -27,6 +30,7 @@ def readings(observation: Observation) -> Iterator[tuple[Stream, float]]:
 
     Of a tool, these are the completion of the sessions that used it and the failures of its own calls. Runs that a
     schedule began are a group of their own: nobody sees one fail, and among the tasks of persons they would hide these.
+    Those of one job are another: how they ended, by the record, and the failures of their calls.
     """
     completed = None if observation.task_completed is None else float(observation.task_completed)
     scores = [
@@ -35,6 +39,7 @@ def readings(observation: Observation) -> Iterator[tuple[Stream, float]]:
     values = [completed, *scores, _worked(observation.failures, observation.tool_calls)]
     for dimension, name in _groups(observation):
         yield from _known(_streams(dimension, name), values)
+    yield from _of_job(observation)
     for use in () if observation.scheduled else observation.tools:
         if use.calls > 0 and _is_watched(use.tool):
             completion, _, _, failures = _streams(Dimension.TOOL, use.tool)
@@ -50,11 +55,11 @@ def shown(metric: Metric, value: float) -> float:
     """Return a value, or the mean of values, on the metric's own scale."""
     if metric.is_score:
         return _LOWEST + _SPAN * value
-    return 1 - value if metric is Metric.FAILURE_RATE else value
+    return 1 - value if metric in _OF_BAD else value
 
 
 def shown_change(metric: Metric, change: float) -> float:
-    """Return a change of a mean on the metric's own scale: failures rise when values fall."""
+    """Return a change of a mean on the metric's own scale: failures and bad endings rise when values fall."""
     return shown(metric, change) - shown(metric, 0.0)
 
 
@@ -62,6 +67,8 @@ def estimate(metric: Metric, values: Totals) -> Estimate:
     """Estimate the mean of the values on the metric's own scale."""
     sessions = values.sessions
     match metric:
+        case Metric.ENDED_BADLY:
+            return proportion(sessions - round(values.total), sessions)
         case Metric.COMPLETION_RATE:
             return proportion(round(values.total), sessions)
         case Metric.FAILURE_RATE:
@@ -91,6 +98,14 @@ def _groups(observation: Observation) -> Iterator[tuple[Dimension, str]]:
         yield Dimension.HOST, observation.host
 
 
+def _of_job(observation: Observation) -> Iterator[tuple[Stream, float]]:
+    run = observation.run
+    if run is not None:
+        ended = None if run.ended_badly is None else float(not run.ended_badly)
+        values = (ended, _worked(observation.failures, observation.tool_calls))
+        yield from _known(_job_streams(run.job), values)
+
+
 def _is_watched(name: str) -> bool:
     return 0 < len(name) <= _LONGEST_NAME
 
@@ -103,6 +118,14 @@ def _streams(dimension: Dimension, name: str) -> tuple[Stream, Stream, Stream, S
         Stream(Metric.EFFICIENCY, dimension, name),
         Stream(Metric.QUALITY, dimension, name),
         Stream(Metric.FAILURE_RATE, dimension, name),
+    )
+
+
+@lru_cache(maxsize=1024)
+def _job_streams(job: str) -> tuple[Stream, Stream]:
+    return (
+        Stream(Metric.ENDED_BADLY, Dimension.JOB, job),
+        Stream(Metric.FAILURE_RATE, Dimension.JOB, job),
     )
 
 

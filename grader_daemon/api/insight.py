@@ -44,6 +44,7 @@ from grader_daemon.patterns.groups import (
     with_users,
 )
 from grader_daemon.patterns.issues import surest_first, to_issue
+from grader_daemon.pipeline.kept_jobs import jobs_of
 from grader_daemon.pipeline.labels import labels
 from grader_daemon.pipeline.saving import save_alert
 from grader_daemon.reports.week import FIRST_WEEK
@@ -121,7 +122,8 @@ class Insight:
         span = self._span(days)
         sums, before = (self._sums(each, PATTERN_DIMENSIONS) for each in (span, span.before()))
         steps, daily = self._context.store.rollups.tool_steps(span), self._context.store.rollups.days(span)
-        return find_patterns(sums, before, steps, span=span, daily=daily)
+        found = find_patterns(sums, before, steps, span=span, daily=daily)
+        return msgspec.structs.replace(found, jobs=jobs_of(self._context.store.rollups, span))
 
     def groups(self, dimension: Dimension, *, days: float | None = 7) -> tuple[Group, ...]:
         """Describe the groups of one dimension over the last `days` days (None: ever), beside the days before.

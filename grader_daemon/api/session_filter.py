@@ -87,6 +87,7 @@ FILTERS: Final = (
     Filter("platform", Dimension.PLATFORM, "On this platform only.", "platform"),
     Filter("project", Dimension.PROJECT, "Only of agents that worked in this folder.", "project"),
     Filter("kind", SessionKind, "Only those that were begun so; main: by a person.", "begun as"),
+    Filter("job", Dimension.JOB, "Only runs of this scheduled job, by its key.", "scheduled job"),
     Filter("host", Dimension.HOST, "Of a fleet: on this machine only.", "host"),
     Filter("user", Dimension.USER, "Of a fleet: on machines of this user only.", "user"),
     Filter("tool", Dimension.TOOL, "Only those in which this tool was called.", "tool"),

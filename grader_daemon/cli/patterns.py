@@ -12,8 +12,10 @@ from grader_daemon.cli import output
 from grader_daemon.cli.options import days_option, json_option, reads
 from grader_daemon.domain.insight import Group, Patterns, Spending
 from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.scheduled_jobs import ScheduledJob
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.text import clean
+from grader_daemon.reports.job_words import JOB_COLUMNS, more_jobs_words
 from grader_daemon.reports.money import agents_words, spending_words, usd_words, used_words
 from grader_daemon.reports.numbers import (
     COMPLETION,
@@ -92,6 +94,7 @@ def _print(patterns: Patterns, *, most: int | None) -> None:
     for dimension in _WORK:
         if dimension not in _ONLY_IF_SEVERAL or _is_mixed(patterns.groups[dimension]):
             _work_table(dimension, patterns.groups[dimension], most)
+    _jobs_table(patterns.jobs, most)
     _spending_tables(patterns, most)
     for dimension in _FAILING:
         _failure_table(dimension, patterns.groups[dimension], most)
@@ -142,6 +145,18 @@ def _work_table(dimension: Dimension, groups: tuple[Group, ...], most: int | Non
         ("change", lambda group: change_words(group.score, SCORE)),
         ("failures per call", lambda group: estimate_words(group.failure_rate.now, FAILURES)),
     )
+
+
+def _jobs_table(jobs: tuple[ScheduledJob, ...], most: int | None) -> None:
+    """Show the scheduled jobs, each with its line."""
+    if not jobs:
+        return
+    output.line()
+    columns = [(title, words) for title, words, _ in JOB_COLUMNS]
+    output.items(jobs[:most], *columns, may_drop=("tokens", "cost", "each took", "before", "verdicts"))
+    more = None if most is None else more_jobs_words(jobs, most)
+    if more is not None:
+        output.line(more)
 
 
 def _spending_tables(patterns: Patterns, most: int | None) -> None:

@@ -28,14 +28,21 @@ class Stream(msgspec.Struct, frozen=True, order=True):
     @property
     def is_scheduled(self) -> bool:
         """True for scheduled runs; all other streams are of tasks of persons."""
-        return (self.dimension, self.name) == SCHEDULED
+        return self.dimension is Dimension.JOB or (self.dimension, self.name) == SCHEDULED
+
+
+class JobRun(msgspec.Struct, frozen=True, gc=False):
+    """A run of a scheduled job: the key of the job, and whether it ended badly, None where that is not known."""
+
+    job: str
+    ended_badly: bool | None
 
 
 class Observation(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """A finished session as the watch sees it. `ended_on` is its day (ISO 8601) where the person lives.
 
     Of an interrupted session `efficiency` and `quality` are None, and `task_completed` too unless it was cut short.
-    `scheduled` says that no person began it, but a schedule.
+    `scheduled` says that no person began it, but a schedule; `run` is of its job, where that is known.
     """
 
     session_id: str
@@ -53,6 +60,7 @@ class Observation(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     agent: str | None = None
     host: str | None = None
     scheduled: bool = False
+    run: JobRun | None = None
 
 
 class AlertKind(StrEnum):
@@ -81,13 +89,15 @@ class DropCause(StrEnum):
 class StreamDrop(msgspec.Struct, frozen=True, kw_only=True):
     """A stream before and since the drop, on the metric's own scale.
 
-    Rates are 0 to 1 (`FAILURE_RATE`: failures per call), efficiency and quality 1 to 5.
+    Rates are 0 to 1 (`FAILURE_RATE`: failures per call), efficiency and quality 1 to 5. `called` is the name for people
+    of what the stream has but a key of: a scheduled job.
     """
 
     stream: Stream
     before: Estimate
     since: Estimate
     began_at: datetime
+    called: str | None = None
 
 
 class ShareChange(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,6 +14,7 @@ from grader_daemon.domain.analysis import Category, ErrorSign, Subcategory
 from grader_daemon.domain.calibration import GraderChange, Trust
 from grader_daemon.domain.estimate import Estimate, Figure
 from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.scheduled_jobs import ScheduledJob
 from grader_daemon.domain.setup_changes import SetupChange, SetupEffect
 from grader_daemon.domain.verdict import VerdictCounts
 
@@ -57,6 +58,7 @@ class DaySpending(msgspec.Struct, frozen=True):
 class DayFigures(msgspec.Struct, frozen=True, kw_only=True):
     """The sessions that finished on a day: rates 0 to 1, scores 1 to 5, no value where there are too few.
 
+    `ended_badly` has no value: of days only jobs know it, which have few runs a day.
     `cost_usd` is what the priced ones cost, of every kind, None where there are none; `completed` counts the tasks
     among them that were completed.
     """
@@ -69,6 +71,7 @@ class DayFigures(msgspec.Struct, frozen=True, kw_only=True):
     failure_rate: Estimate
     cost_usd: float | None
     completed: int
+    ended_badly: Estimate = Estimate()
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
@@ -238,12 +241,12 @@ class ErrorIssue(msgspec.Struct, frozen=True, kw_only=True):
 class Patterns(msgspec.Struct, frozen=True, kw_only=True):
     """Patterns common to the finished sessions of the last days.
 
-    `task_scores` maps a task type to its mean session score (1-5), `task_sessions` to the number of sessions behind
-    it, however few; `tool_errors` and `error_types` count failures. `groups` holds the same by dimension with
-    intervals, the span before, and no value where there are too few. `unanswered` sessions count nowhere else, see
-    `Group`. `scheduled` are finished runs that a schedule began: they count in their group of `Dimension.KIND` alone,
-    and in `spending`. The days are those from `first_day` to `last_day`, both included; `daily` has those on which any
-    ended.
+    `task_scores` maps a task type to its mean session score (1-5), `task_sessions` to the number of sessions behind it,
+    however few; `tool_errors` and `error_types` count failures. `groups` holds the same by dimension with intervals,
+    the span before, and no value where there are too few. `unanswered` sessions count nowhere else, see `Group`.
+    `scheduled` are finished runs that a schedule began: they count in their group of `Dimension.KIND` alone, and in
+    `spending`; `jobs` are the scheduled jobs, each with its runs. The days are those from `first_day` to `last_day`,
+    both included; `daily` has those on which any ended.
     """
 
     days: int
@@ -261,6 +264,7 @@ class Patterns(msgspec.Struct, frozen=True, kw_only=True):
     groups: dict[Dimension, tuple[Group, ...]]
     alternatives: tuple[Alternative, ...]
     daily: tuple[DaySpending, ...]
+    jobs: tuple[ScheduledJob, ...] = ()
 
 
 class Coverage(msgspec.Struct, frozen=True, kw_only=True):
@@ -328,21 +332,21 @@ class FromPeople(msgspec.Struct, frozen=True, kw_only=True):
 class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
     """One ISO week, Monday to Sunday, where the person lives.
 
-    `complete` is False while the week goes on. `revision` counts how often the report was made with other numbers,
-    and `late_sessions` how many sessions there are more than in the first one. Each `Figure` has the week before
-    beside it. `lowest_task_types` come worst first, `error_prone_tools` and `common_errors` most failures first.
-    `trend` ends with this week. `people` is None in reports of versions that did not listen to them.
-    `checked_completion` is the completion rate put right by sessions that people judged, its `sample` how many of
-    these were drawn at random in the last eight weeks. `unanswered` are finished sessions without an answer or a tool
-    call: they have no scores, and no other number counts them but `coverage`. `trust` says how far verdicts, of which
-    the completion rate is made, could be trusted when the report was made. `unsure_completed` is how many of those
-    that count as completed do so by an unsure verdict, `verdicts` how many of the week's have which; None in reports
-    of versions that did not count them. `agents` are the sessions by agent, and `spending` is what all of them cost,
-    of every kind; both are missing in reports of versions that knew neither. `changes` is what changed in the week in
-    how agents are set up, and how work went before and since, as it stood at its end; None in reports of versions
-    that did not look. `hosts` are the machines of a fleet. `grader_changes` says when another grader came into force
-    in the weeks of the trend. `scheduled` are the runs that a schedule began, which no other number counts but
-    `coverage` and `spending`; None in reports of versions that did not count them.
+    `complete` is False while the week goes on. `revision` counts how often the report was made with other numbers, and
+    `late_sessions` how many sessions there are more than in the first one. Each `Figure` has the week before beside it.
+    `lowest_task_types` come worst first, `error_prone_tools` and `common_errors` most failures first. `trend` ends with
+    this week. `people` is None in reports of versions that did not listen to them. `checked_completion` is the
+    completion rate put right by sessions that people judged, its `sample` how many of these were drawn at random in the
+    last eight weeks. `unanswered` are finished sessions without an answer or a tool call: they have no scores, and no
+    other number counts them but `coverage`. `trust` says how far verdicts, of which the completion rate is made, could
+    be trusted when the report was made. `unsure_completed` is how many of those that count as completed do so by an
+    unsure verdict, `verdicts` how many of the week's have which; None in reports of versions that did not count them.
+    `agents` are the sessions by agent, and `spending` is what all of them cost, of every kind; both are missing in
+    reports of versions that knew neither. `changes` is what changed in the week in how agents are set up, and how work
+    went before and since, as it stood at its end; None in reports of versions that did not look. `hosts` are the
+    machines of a fleet. `grader_changes` says when another grader came into force in the weeks of the trend.
+    `scheduled` are the runs that a schedule began, which no other number counts but `coverage` and `spending`; None in
+    reports of versions that did not count them. `jobs` are these runs job by job.
     """
 
     report_version: int = REPORT_VERSION
@@ -381,3 +385,4 @@ class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
     changes: tuple[SetupEffect, ...] | None = None
     hosts: tuple[Group, ...] = ()
     scheduled: Group | None = None
+    jobs: tuple[ScheduledJob, ...] = ()

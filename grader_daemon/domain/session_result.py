@@ -47,6 +47,25 @@ class ResultStanding(StrEnum):
     NO_CLAIM = "no_claim"
 
 
+CUT_SHORT: Final = frozenset({EndingKind.LIMIT, EndingKind.ERROR, EndingKind.PROCESS})
+"""Endings of sessions that were cut short, and not by a person."""
+
+BAD_ENDINGS: Final = CUT_SHORT | {EndingKind.GAVE_UP, EndingKind.LEFT, EndingKind.NO_ANSWER}
+BAD_STANDINGS: Final = frozenset({ResultStanding.CONTRADICTED, ResultStanding.CHECK_FAILED, ResultStanding.ADMITTED})
+"""Standings that are bad whatever the ending, as `BAD_ENDINGS` are whatever the standing; see `ended_badly`."""
+
+
+def ended_badly(ending: EndingKind | None, standing: ResultStanding | None) -> bool | None:
+    """Return whether a session ended badly by its record, whatever anybody finds likely; None where it is not known.
+
+    It was cut short, stops in the middle, gave up or ends without an answer; its last check failed, the record
+    contradicts its answer, or that says itself that the task is not done. A session that a person stopped did not.
+    """
+    if ending is None or standing is None:
+        return None
+    return ending in BAD_ENDINGS or standing in BAD_STANDINGS
+
+
 class CheckKind(StrEnum):
     """Kind of a check of the work, the one that says most first."""
 

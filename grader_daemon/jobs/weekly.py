@@ -17,6 +17,7 @@ from grader_daemon.domain.setup_changes import SetupChange, SetupChanges, SetupE
 from grader_daemon.patterns import groups
 from grader_daemon.patterns.completion_estimate import estimate_completion
 from grader_daemon.patterns.issues import to_issue
+from grader_daemon.pipeline.kept_jobs import jobs_of
 from grader_daemon.pipeline.labels import labels
 from grader_daemon.reports.document import read_report, report_document
 from grader_daemon.reports.numbers import TRENDED
@@ -156,6 +157,7 @@ class WeeklyReports:
             spending_before=groups.spending(before.get((Dimension.OVERALL, ""), Sums())),
             agents=agents,
             scheduled=next((group for group in kinds if group.name == SessionKind.CRON), None),
+            jobs=jobs_of(self._store.rollups, week),
             hosts=hosts,
             task_types=task_types,
             tools=tools,

@@ -15,8 +15,10 @@ from grader_daemon.domain.estimate import Figure
 from grader_daemon.domain.insight import ErrorIssue, Group, TrendPoint, WeeklyReport
 from grader_daemon.reports import phrasing
 from grader_daemon.reports.effect_words import basis_words, effect_lines, effect_title
+from grader_daemon.reports.job_words import JOB_COLUMNS, more_jobs_words
 from grader_daemon.reports.money import agents_words, cost_words, spending_words
 from grader_daemon.reports.numbers import (
+    BAD_ENDINGS,
     COMPLETION,
     FAILURES,
     GUESSED,
@@ -89,6 +91,7 @@ class Topic(StrEnum):
 
     COVERAGE = "coverage"
     SUMMARY = "summary"
+    JOBS = "jobs"
     PROBLEMS = "problems"
     SUGGESTIONS = "suggestions"
     NEW = "new"
@@ -116,6 +119,7 @@ class Layout(msgspec.Struct, frozen=True):
 
 
 _WEEK_DAYS: Final = 7
+_MOST_JOBS: Final = 20
 _NAMED: Final = {"this week": Column("This week"), "before": Column("Before"), "change": Column("Change")}
 _FIGURE_COLUMNS: Final = (*_NAMED.values(), Column("Verdict", is_number=False))
 
@@ -129,6 +133,7 @@ def lay_out(report: WeeklyReport) -> Layout:
         (
             Section(Topic.COVERAGE, "Coverage", (Prose(phrasing.coverage_words(report.coverage)),)),
             Section(Topic.SUMMARY, "Summary", _summary(report)),
+            *_jobs(report),
             Section(Topic.PROBLEMS, "Problem areas", _problems(report)),
             Section(Topic.SUGGESTIONS, "Suggestions", _suggestions(report)),
             Section(Topic.NEW, "New errors", _issues(report.new_issues, "No new errors this week.")),
@@ -196,6 +201,24 @@ def _total(report: WeeklyReport) -> str:
     if report.sessions_before:
         return f"No session finished this week; {report.sessions_before:,} {WEEK_BEFORE}."
     return f"No session finished this week, nor {WEEK_BEFORE}."
+
+
+def _jobs(report: WeeklyReport) -> tuple[Section, ...]:
+    """Return the scheduled jobs, each with its line; nothing where none ran."""
+    if not report.jobs:
+        return ()
+    columns = tuple(Column(title.capitalize(), is_number=is_number) for title, _, is_number in JOB_COLUMNS)
+    shown = report.jobs[:_MOST_JOBS]
+    rows = tuple(
+        Row(
+            cells=((name(job.name),), *((remark(words(job)),) for _, words, _ in JOB_COLUMNS[1:])),
+            direction=direction_of(job.ended_badly, BAD_ENDINGS),
+        )
+        for job in shown
+    )
+    more = more_jobs_words(report.jobs, len(shown))
+    blocks: tuple[Block, ...] = (Table("Scheduled jobs", columns, rows), *(() if more is None else (Prose((more,)),)))
+    return (Section(Topic.JOBS, "Scheduled jobs", blocks),)
 
 
 def _problems(report: WeeklyReport) -> tuple[Block, ...]:

@@ -58,6 +58,15 @@ def _measure(base: Measure, name: str, group: str, **how: object) -> Measure:
 
 
 COMPLETION: Final = _measure(_RATE, "Completion rate", "completion", report="completion_rate", brief="Completion")
+BAD_ENDINGS: Final = _measure(
+    _RATE,
+    "Bad endings",
+    "ended_badly",
+    report="ended_badly",
+    brief="Bad endings",
+    more_is_better=False,
+    fine_below=0.1,
+)
 EFFICIENCY: Final = _measure(_SCORE, "Tool efficiency", "efficiency", report="avg_tool_efficiency", brief="Efficiency")
 QUALITY: Final = _measure(_SCORE, "Response quality", "quality", report="avg_response_quality", brief="Quality")
 RECOVERY: Final = _measure(
@@ -87,6 +96,7 @@ GUESSED: Final = "Done, best guess"
 """Name of a rate of completion that counts unsure verdicts as what is likelier, where nobody put it right."""
 MEASURES: Final = {
     Metric.COMPLETION_RATE: COMPLETION,
+    Metric.ENDED_BADLY: BAD_ENDINGS,
     Metric.EFFICIENCY: EFFICIENCY,
     Metric.QUALITY: QUALITY,
     Metric.FAILURE_RATE: FAILURES,

@@ -24,6 +24,7 @@ from grader_daemon.domain.insight import (
     TrendPoint,
     WeeklyReport,
 )
+from grader_daemon.domain.scheduled_jobs import ScheduledJob
 from grader_daemon.domain.setup_changes import SetupEffect
 from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.reports.numbers import REPORTED
@@ -64,6 +65,7 @@ class WeekFacts(msgspec.Struct, frozen=True, kw_only=True):
     changes: Sequence[SetupEffect]
     grader_changes: Sequence[GraderChange] = ()
     scheduled: Group | None = None
+    jobs: Sequence[ScheduledJob] = ()
 
 
 def weekly_report(facts: WeekFacts, *, examples: Examples) -> WeeklyReport:
@@ -100,6 +102,7 @@ def weekly_report(facts: WeekFacts, *, examples: Examples) -> WeeklyReport:
         agents=tuple(facts.agents),
         hosts=tuple(facts.hosts),
         scheduled=facts.scheduled,
+        jobs=tuple(facts.jobs),
         spending=overall.spending,
         spending_before=facts.spending_before,
         changes=tuple(facts.changes),

@@ -13,6 +13,7 @@ from grader_daemon.domain.alert import (
     AlertKind,
     AlertLevel,
     Decomposition,
+    JobRun,
     Observation,
     ShareChange,
     Stream,
@@ -20,6 +21,7 @@ from grader_daemon.domain.alert import (
 )
 from grader_daemon.domain.rollup import Dimension, Metric
 from grader_daemon.domain.session import SessionKind
+from grader_daemon.domain.session_result import EndingKind, ResultStanding, ended_badly
 from grader_daemon.domain.setup_changes import SetupChange
 from grader_daemon.errors import NotFoundError
 from grader_daemon.storage.records import Position
@@ -47,7 +49,7 @@ _OBSERVATION = (
     f"SELECT d.session_id, d.ended_at, d.ended_on, d.task_type, g.model, g.platform, {COMPLETED},"
     f" iif({HAS_SCORES}, g.tool_calls_efficient, NULL), iif({HAS_SCORES}, g.response_quality, NULL),"
     " d.tool_calls, g.total_errors, d.tools, d.agent,"
-    f" d.fleet_host, {_IS_SCHEDULED}"
+    f" d.fleet_host, {_IS_SCHEDULED}, d.job, d.ending, d.standing"
     " FROM session_details AS d JOIN session_grades AS g ON g.session_id = d.session_id"
     f" WHERE d.state <> 'open' AND d.scored AND ({PERSONS_TASK} OR {_IS_SCHEDULED})"
 )
@@ -282,4 +284,12 @@ def _to_observation(row: Sequence[Any]) -> Observation:
         agent=row[12],
         host=row[13],
         scheduled=bool(row[14]),
+        run=_to_run(*row[15:18]),
     )
+
+
+def _to_run(job: str | None, ending: str | None, standing: str | None) -> JobRun | None:
+    if job is None:
+        return None
+    known = None if ending is None or standing is None else (EndingKind(ending), ResultStanding(standing))
+    return JobRun(job, None if known is None else ended_badly(*known))

@@ -66,7 +66,7 @@ _VALUES = {
         name: f"d.{name}"
         for name in (
             *("agent_version", "system_prompt_digest", "tools_digest", "skills", "early_errors"),
-            *("ending", "standing"),
+            *("ending", "standing", "job"),
         )
     },
     **{support.value: _claims(support) for support in Support},
@@ -96,7 +96,7 @@ _SORTED_BY: Final = {
 }
 _EQUAL: Final = (
     *("state", "task_type", "agent", "model", "platform", "project", "kind", "host"),
-    *("completed", "unsure", "verdict_by", "ending", "standing"),
+    *("completed", "unsure", "verdict_by", "ending", "standing", "job"),
 )
 _INDEXED: Final = {
     ("state", SessionState.OPEN): "l.state = 'open'",

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader_daemon.alerts.streams import estimate, reading, readings, shown, shown_change
-from grader_daemon.domain.alert import SCHEDULED, Observation, Stream
+from grader_daemon.domain.alert import SCHEDULED, JobRun, Observation, Stream
 from grader_daemon.domain.rollup import Dimension, Metric
 from tests.alert_examples import observation, totals, use
 
@@ -52,6 +52,23 @@ def test_a_scheduled_run_is_part_of_the_scheduled_ones_alone() -> None:
     assert groups(one) == {SCHEDULED}
     assert all(stream.is_scheduled for stream in streams)
     assert not any(stream.is_scheduled for stream, _ in readings(observation(model="m")))
+
+
+@pytest.mark.parametrize(
+    ("ended_badly", "value"), [pytest.param(True, 0.0, id="badly"), pytest.param(False, 1.0, id="well")]
+)
+def test_a_run_of_a_job_says_how_it_ended_and_what_failed(ended_badly: bool, value: float) -> None:
+    one = observation(tool_calls=4, failures=1, scheduled=True, run=JobRun("nightly", ended_badly))
+    ending = Stream(Metric.ENDED_BADLY, Dimension.JOB, "nightly")
+    assert groups(one) == {SCHEDULED, (Dimension.JOB, "nightly")}
+    assert reading(one, ending) == value
+    assert reading(one, Stream(Metric.FAILURE_RATE, Dimension.JOB, "nightly")) == 0.75
+    assert ending.is_scheduled
+
+
+def test_a_run_of_which_it_is_not_known_how_it_ended_says_nothing_of_it() -> None:
+    one = observation(scheduled=True, run=JobRun("nightly", None))
+    assert reading(one, Stream(Metric.ENDED_BADLY, Dimension.JOB, "nightly")) is None
 
 
 # -- what a session is part of -------------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.rollup import Dimension, Metric
 from grader_daemon.domain.rules import AlertRules, ThresholdRule
 from grader_daemon.domain.session import SessionKind
+from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.domain.setup_changes import SetupKind
 from grader_daemon.errors import ConfigurationError, GraderError, StoreError
 from grader_daemon.jobs import degradation
@@ -306,6 +307,27 @@ def test_scheduled_runs_that_fall_open_an_alert_of_their_own(world: World, logs:
     assert alert.decomposition.cause is DropCause.WORK
     assert "the model of hermes in scheduled runs changed from strong to weak" in logs[0]["cause"]
     assert set(alert.sessions) < {f"s{number:04}" for number in range(400, 500)}
+
+
+def test_a_nightly_job_that_begins_to_fail_is_told_by_its_name(world: World, logs: Logs) -> None:
+    world.phase(0, 60, good=8, a_day=5)
+    job: dict[str, Any] = {"kind": SessionKind.CRON, "job": "a1b2", "job_name": "Check the backups"}
+    well = {"ending": EndingKind.ANSWERED, "standing": ResultStanding.CHECKED}
+    failed = {"ending": EndingKind.ANSWERED, "standing": ResultStanding.CHECK_FAILED}
+    other = {**job, "job": "c3d4", "job_name": "Read the mail"}
+    for number in range(60):
+        world.session(at(number + 0.1), **(well if number < 40 or number % 4 == 0 else failed), **job)
+        world.session(at(number + 0.2), **well, **other)
+    world.run_daily(1, 61)
+
+    alert = world.alert()
+
+    title = plain(alert_title(alert))
+    assert title.startswith("Alert 1, critical: bad endings of scheduled job Check the backups (a1b2), ")
+    assert alert.opened_at < at(52)
+    assert alert.decomposition is not None
+    assert [event["event"] for event in logs] == ["alert.opened"]
+    assert "Check the backups" in sentence(logs[0], UTC)
 
 
 def test_a_drop_of_tasks_is_not_laid_to_a_change_of_scheduled_runs(world: World) -> None:

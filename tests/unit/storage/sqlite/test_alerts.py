@@ -16,6 +16,7 @@ from grader_daemon.domain.alert import (
     AlertLevel,
     Decomposition,
     DropCause,
+    JobRun,
     Observation,
     ShareChange,
     Stream,
@@ -26,6 +27,7 @@ from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.rollup import Dimension, Metric
 from grader_daemon.domain.session import SessionKind
+from grader_daemon.domain.session_result import ended_badly
 from grader_daemon.errors import GraderError, InputError
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import Position
@@ -427,6 +429,7 @@ def test_an_observation_is_what_was_graded(shared: SqliteStore, made: Grade) -> 
             failures=made.total_errors,
             tools=made.tools,
             agent=made.agent,
+            run=None if made.job is None else JobRun(made.job, ended_badly(made.ending, made.standing)),
         )
     ]
 
