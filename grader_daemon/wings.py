@@ -80,6 +80,7 @@ WINGS: Final = (
         jobs=("job:outcome_jobs",),
         checks={"outcomes": "doctor:outcomes"},
         lines=("words:lines_of",),
+        parts={"outcomes": "store:work_outcomes"},
     ),
     Wing(
         "scorers",

@@ -16,7 +16,7 @@ from grader_daemon.api.grades import Grades, check_days
 from grader_daemon.bootstrap import periodic
 from grader_daemon.domain.alert import Alert, Stream
 from grader_daemon.domain.analysis import Category
-from grader_daemon.domain.calendar import ALWAYS, Span, day_of, last_days, read_week, week_of
+from grader_daemon.domain.calendar import ALWAYS, Span, day_of, end_of, last_days, read_week, start_of, week_of
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.insight import (
     DayFigures,
@@ -32,6 +32,7 @@ from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.summary import Summary
 from grader_daemon.domain.text import storable
 from grader_daemon.domain.verdict import VerdictCounts
+from grader_daemon.domain.work_fate import WorkOutcomes
 from grader_daemon.errors import InputError, NotFoundError
 from grader_daemon.patterns.completion_estimate import estimate_completion
 from grader_daemon.patterns.groups import (
@@ -48,6 +49,7 @@ from grader_daemon.pipeline.kept_jobs import jobs_of
 from grader_daemon.pipeline.labels import labels
 from grader_daemon.pipeline.saving import save_alert
 from grader_daemon.reports.week import FIRST_WEEK
+from grader_daemon.wings import part
 
 _LONGEST_EVEN_DAYS = 56
 """In a longer span it tells when the first session ended."""
@@ -123,7 +125,9 @@ class Insight:
         sums, before = (self._sums(each, PATTERN_DIMENSIONS) for each in (span, span.before()))
         steps, daily = self._context.store.rollups.tool_steps(span), self._context.store.rollups.days(span)
         found = find_patterns(sums, before, steps, span=span, daily=daily)
-        return msgspec.structs.replace(found, jobs=jobs_of(self._context.store.rollups, span))
+        store, zone = self._context.store, self._context.settings.zone
+        work: WorkOutcomes = part("outcomes")(store, start_of(span.first, zone), end_of(span.last, zone))
+        return msgspec.structs.replace(found, jobs=jobs_of(store.rollups, span), work=work)
 
     def groups(self, dimension: Dimension, *, days: float | None = 7) -> tuple[Group, ...]:
         """Describe the groups of one dimension over the last `days` days (None: ever), beside the days before.

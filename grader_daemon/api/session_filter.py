@@ -17,6 +17,7 @@ from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.domain.verdict import Outcome, VerdictBy
+from grader_daemon.domain.work_fate import WorkFate
 from grader_daemon.errors import InputError
 from grader_daemon.storage.records import GradeFilter, SortKey
 
@@ -97,6 +98,7 @@ FILTERS: Final = (
     Filter("verdict", Outcome, "Only those of this verdict.", "", dashed=True),
     Filter("ending", EndingKind, "Only those that ended so.", "ending", dashed=True),
     Filter("standing", ResultStanding, "Only those whose result stands so by the record.", "result", dashed=True),
+    Filter("outcome", WorkFate, "Only those of whose work in git this became.", "work in git"),
     Filter("verdict", Verdict, "", "verdict"),
     Filter("completed", {"completed": True}, _BY_GUESS.format("done"), ""),
     Filter("not_completed", {"completed": False}, _BY_GUESS.format("not done"), ""),

@@ -15,6 +15,7 @@ from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.scheduled_jobs import ScheduledJob
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.text import clean
+from grader_daemon.domain.work_fate import WorkOutcomes
 from grader_daemon.reports.job_words import JOB_COLUMNS, more_jobs_words
 from grader_daemon.reports.money import agents_words, spending_words, usd_words, used_words
 from grader_daemon.reports.numbers import (
@@ -27,6 +28,7 @@ from grader_daemon.reports.numbers import (
     estimate_words,
     scheduled_words,
 )
+from grader_daemon.reports.work_words import models_words, outcomes_words
 
 _WORK = (
     *(Dimension.ENDING, Dimension.STANDING, Dimension.TASK_TYPE, Dimension.MODEL, Dimension.PLATFORM),
@@ -82,6 +84,7 @@ def _print(patterns: Patterns, *, most: int | None) -> None:
     left_out = f"not counted: {patterns.open_sessions} open, {patterns.unanswered} without an answer"
     scheduled = scheduled_words(patterns.scheduled)
     output.line(f"{count(patterns.sessions, 'finished session')}{scheduled}, {span}; {left_out}.")
+    _print_work(patterns.work)
     hosts = len(patterns.groups[Dimension.HOST])
     if hosts:
         output.line(f"Of {count(hosts, 'machine')}. {WITHIN_HOSTS}")
@@ -99,6 +102,17 @@ def _print(patterns: Patterns, *, most: int | None) -> None:
     for dimension in _FAILING:
         _failure_table(dimension, patterns.groups[dimension], most)
     _alternatives_table(patterns, most)
+
+
+def _print_work(work: WorkOutcomes | None) -> None:
+    """Show what became of work in git, and by model; nothing where nothing is known."""
+    told = None if work is None else outcomes_words(work)
+    if work is None or told is None:
+        return
+    output.paragraph("Work in git: ", f"{told}.")
+    models = models_words(work)
+    if models is not None:
+        output.paragraph("By model: ", f"{clean(models)}.")
 
 
 def _is_mixed(groups: tuple[Group, ...]) -> bool:

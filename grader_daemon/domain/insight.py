@@ -17,6 +17,7 @@ from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.scheduled_jobs import ScheduledJob
 from grader_daemon.domain.setup_changes import SetupChange, SetupEffect
 from grader_daemon.domain.verdict import VerdictCounts
+from grader_daemon.domain.work_fate import WorkOutcomes
 
 REPORT_VERSION: Final = 2
 """Version of the shape of `WeeklyReport`; raised when a field changes its meaning or goes."""
@@ -245,8 +246,8 @@ class Patterns(msgspec.Struct, frozen=True, kw_only=True):
     however few; `tool_errors` and `error_types` count failures. `groups` holds the same by dimension with intervals,
     the span before, and no value where there are too few. `unanswered` sessions count nowhere else, see `Group`.
     `scheduled` are finished runs that a schedule began: they count in their group of `Dimension.KIND` alone, and in
-    `spending`; `jobs` are the scheduled jobs, each with its runs. The days are those from `first_day` to `last_day`,
-    both included; `daily` has those on which any ended.
+    `spending`; `jobs` are the scheduled jobs, each with its runs, `work` is what became of work in git. The days are
+    those from `first_day` to `last_day`, both included; `daily` has those on which any ended.
     """
 
     days: int
@@ -265,6 +266,7 @@ class Patterns(msgspec.Struct, frozen=True, kw_only=True):
     alternatives: tuple[Alternative, ...]
     daily: tuple[DaySpending, ...]
     jobs: tuple[ScheduledJob, ...] = ()
+    work: WorkOutcomes | None = None
 
 
 class Coverage(msgspec.Struct, frozen=True, kw_only=True):
@@ -346,7 +348,8 @@ class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
     went before and since, as it stood at its end; None in reports of versions that did not look. `hosts` are the
     machines of a fleet. `grader_changes` says when another grader came into force in the weeks of the trend.
     `scheduled` are the runs that a schedule began, which no other number counts but `coverage` and `spending`; None in
-    reports of versions that did not count them. `jobs` are these runs job by job.
+    reports of versions that did not count them. `jobs` are these runs job by job. `work` is what became of work in git,
+    of four weeks.
     """
 
     report_version: int = REPORT_VERSION
@@ -386,3 +389,4 @@ class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
     hosts: tuple[Group, ...] = ()
     scheduled: Group | None = None
     jobs: tuple[ScheduledJob, ...] = ()
+    work: WorkOutcomes | None = None

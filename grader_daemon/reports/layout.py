@@ -38,6 +38,7 @@ from grader_daemon.reports.numbers import (
 )
 from grader_daemon.reports.safe_text import LONGEST_NAME, Words, name, remark
 from grader_daemon.reports.verdicts import shares_words
+from grader_daemon.reports.work_words import models_words, outcomes_words
 
 
 class Prose(msgspec.Struct, frozen=True):
@@ -152,6 +153,7 @@ def _summary(report: WeeklyReport) -> tuple[Block, ...]:
         for words in (_total(report), *phrasing.scheduled_words(report), *phrasing.unanswered_words(report))
     )
     checked = tuple(Prose((words,)) for words in phrasing.checked_words(report.checked_completion))
+    total += _work(report)
     total += _hosts(report) + _agents(report) + _spending(report)
     if not report.total_sessions and not report.sessions_before:
         return total
@@ -163,6 +165,14 @@ def _summary(report: WeeklyReport) -> tuple[Block, ...]:
     table = Table("The week in numbers", (Column("Measure", is_number=False), *_FIGURE_COLUMNS), rows)
     notes = (Prose((phrasing.INTERVALS_NOTE,)), Prose(phrasing.MORE_OF_A_SESSION))
     return (*total, *trust, *checked, *people, *changes, table, *notes)
+
+
+def _work(report: WeeklyReport) -> tuple[Block, ...]:
+    """Return what became of work in git, where anything is known."""
+    told = None if report.work is None else outcomes_words(report.work)
+    models = None if report.work is None else models_words(report.work)
+    said = (f"Work of four weeks in git: {told}.", *(() if models is None else (f"By model: {remark(models)}.",)))
+    return () if told is None else tuple(Prose((words,)) for words in said)
 
 
 def _hosts(report: WeeklyReport) -> tuple[Block, ...]:

@@ -50,6 +50,7 @@ from grader_daemon.reports.numbers import (
 )
 from grader_daemon.reports.phrasing import sure_step
 from grader_daemon.reports.verdicts import rate_words, shares_words
+from grader_daemon.reports.work_words import outcomes_words
 
 _WEEK: Final = 7
 _MONTH: Final = 28
@@ -132,6 +133,7 @@ def overview(visit: Visit) -> Response:
         patterns=seen.patterns,
         machines=_machines(seen, seen.patterns.groups[Dimension.HOST]),
         jobs=[_job_line(job) for job in seen.patterns.jobs[:_JOBS_SHOWN]],
+        work=None if seen.patterns.work is None else outcomes_words(seen.patterns.work),
         more_jobs=more_jobs_words(seen.patterns.jobs, _JOBS_SHOWN),
         is_behind=seen.fleet is not None and is_behind(seen.fleet, seen.at),
         silent=[] if seen.fleet is None else silent_hosts(seen.fleet, seen.at),

@@ -114,6 +114,7 @@ _BELOW_ALL, _ABOVE_ALL = "-1", "9e99"
 _BEGINS: Final = "has_words_that_begin_so"
 _FACET = "SELECT id FROM session_facets WHERE facet = '{}' AND value = ?"
 _ISSUE = "l.session_id IN (SELECT session_id FROM session_failures WHERE fingerprint = ? AND ended_at IS NOT NULL)"
+_OUTCOME = "l.session_id IN (SELECT session_id FROM session_outcomes WHERE became = ?)"
 _USER = "l.host IN (SELECT host FROM fleet_hosts WHERE user = ?)"
 _TEXT = "SELECT rowid FROM session_words WHERE session_words MATCH ?"
 _FEW = 1000
@@ -354,6 +355,7 @@ def _conditions(which: GradeFilter) -> list[tuple[str, Sequence[Any]]]:
         ),
         (_ISSUE, which.issue),
         (_USER, which.user),
+        (_OUTCOME, which.outcome),
     )
     conditions: list[tuple[str, Sequence[Any]]] = [(sql, (value,)) for sql, value in single if value is not None]
     conditions += [(sql, ()) for (column, value), sql in _INDEXED.items() if getattr(which, column) == value]

@@ -74,7 +74,17 @@ def test_schema_describes_the_document() -> None:
 
     assert set(described["properties"]) == set(report_document(example_report()))
     optional = {"report_version", "people", "checked_completion", "unsure_completed", "verdicts"}
-    optional |= {"grader_changes", "agents", "spending", "spending_before", "changes", "hosts", "scheduled", "jobs"}
+    optional |= {
+        "grader_changes",
+        "agents",
+        "spending",
+        "spending_before",
+        "changes",
+        "hosts",
+        "scheduled",
+        "jobs",
+        "work",
+    }
     assert set(described["required"]) == set(described["properties"]) - optional
 
 
