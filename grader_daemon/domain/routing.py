@@ -34,7 +34,8 @@ class Count(NamedTuple):
 class FinishedSession(NamedTuple):
     """A task of a person that is finished and has a verdict; `judged` says that it is a person's, or a reward.
 
-    From `agent` on, it is how the agent was set up: see the fields of a grade of these names.
+    From `agent` on, it is how the agent was set up, and `job` is that of a scheduled run: see the fields of a grade of
+    these names.
     """
 
     session_id: str
@@ -53,6 +54,7 @@ class FinishedSession(NamedTuple):
     agent_version: str | None = None
     system_prompt_digest: str | None = None
     tools_digest: str | None = None
+    job: str | None = None
     skills: tuple[SkillUse, ...] | None = None
 
 
