@@ -15,6 +15,10 @@ MOST_JOBS: Final = 300
 """Most jobs that are kept; of more, those whose last run is longest ago are forgotten."""
 
 
+_LONGEST_RUN: Final = 366 * 86_400
+"""Seconds. A longer run is no measurement but a wrong clock, and would burst sums over many runs."""
+
+
 class JobDay(NamedTuple):
     """The runs of one job on a day."""
 
@@ -48,6 +52,8 @@ class JobFacts(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         """Return what one run adds."""
         ending, standing = grade.ending, grade.standing
         bad = ended_badly(ending, standing)
+        took = grade.duration_seconds
+        is_timed = took is not None and 0 <= took <= _LONGEST_RUN
         return cls(
             runs=1,
             recorded=int(bad is not None),
@@ -56,8 +62,8 @@ class JobFacts(msgspec.Struct, frozen=True, gc=False, kw_only=True):
             contradicted=int(standing is ResultStanding.CONTRADICTED),
             cut_short=int(ending in CUT_SHORT),
             gave_up=int(ending is EndingKind.GAVE_UP),
-            seconds=round(grade.duration_seconds or 0.0),
-            timed=int(grade.duration_seconds is not None),
+            seconds=round(took or 0.0) if is_timed else 0,
+            timed=int(is_timed),
         )
 
     def numbers(self) -> tuple[int, ...]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from datetime import date
 
 import msgspec
+import pytest
 
 from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.grade import Grade
@@ -64,6 +65,13 @@ def test_runs_are_counted_with_their_facts(store: SqliteStore) -> None:
     }
     assert store.rollups.group(Dimension.JOB, "nightly", SPAN).sessions == 5
     assert store.rollups.group(Dimension.OVERALL, "", SPAN).sessions == 0
+
+
+@pytest.mark.parametrize("seconds", [1e300, float("inf"), -5.0, None])
+def test_a_duration_that_cannot_be_is_not_known(store: SqliteStore, seconds: float | None) -> None:
+    save(store, run(1, duration_seconds=seconds))
+    found = store.rollups.job_facts(SPAN)["nightly"]
+    assert (found.seconds, found.timed) == (0, 0)
 
 
 def test_a_run_that_is_graded_again_counts_once(store: SqliteStore) -> None:
