@@ -208,3 +208,10 @@ def test_failures_and_what_worked_have_intervals_of_one_width(values: list[float
     assert score.low is not None
     assert score.high is not None
     assert 4 * (failed.high - failed.low) == pytest.approx(score.high - score.low, abs=1e-6)
+
+
+def test_bad_endings_are_told_as_the_share_that_ended_badly() -> None:
+    found = estimate(Metric.ENDED_BADLY, totals(*[1.0] * 75, *[0.0] * 25))
+    assert (found.value, found.sample) == (0.25, 100)
+    assert shown(Metric.ENDED_BADLY, 0.75) == 0.25
+    assert shown_change(Metric.ENDED_BADLY, -0.5) == 0.5

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader_daemon.alerts.detector import DetectorState, begin, observe
-from grader_daemon.alerts.watch import Alarmed, Event, Lost, Recovered, part_of, watch
+from grader_daemon.alerts.watch import Alarmed, Event, Lost, Recovered, part_of, rules_for, watch
 from grader_daemon.domain.alert import JobRun, Observation, Stream
 from grader_daemon.domain.rollup import WATCHED, Dimension, Metric
 from tests.alert_examples import HASTY, OVERALL, SHIPPED, START, at, bad_observation, evenly, observation, use
@@ -282,6 +282,11 @@ def test_many_jobs_take_no_room_from_tasks_of_persons_nor_these_from_them() -> N
     states = watch({}, crowd, since=START, rules=few).states
     assert {stream.name for stream in both.states} == {""}
     assert sum(stream.dimension is Dimension.JOB for stream in states) == few.streams
+
+
+def test_rules_of_jobs_are_for_jobs_alone() -> None:
+    assert rules_for(CODING, SHIPPED) == SHIPPED
+    assert rules_for(NIGHTLY, SHIPPED).drops == SHIPPED.job_drops
 
 
 def test_a_job_that_no_longer_runs_is_forgotten() -> None:
