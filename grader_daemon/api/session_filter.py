@@ -98,7 +98,7 @@ FILTERS: Final = (
     Filter("verdict", Outcome, "Only those of this verdict.", "", dashed=True),
     Filter("ending", EndingKind, "Only those that ended so.", "ending", dashed=True),
     Filter("standing", ResultStanding, "Only those whose result stands so by the record.", "result", dashed=True),
-    Filter("outcome", WorkFate, "Only those of whose work in git this became.", "work in git"),
+    Filter("outcome", WorkFate, "Only those whose work in git was reverted, kept and so on.", "work in git"),
     Filter("verdict", Verdict, "", "verdict"),
     Filter("completed", {"completed": True}, _BY_GUESS.format("done"), ""),
     Filter("not_completed", {"completed": False}, _BY_GUESS.format("not done"), ""),

@@ -48,6 +48,7 @@ def test_a_threshold_that_makes_sense_is_taken(changes: dict[str, Any], limit: f
         pytest.param({"below": None}, "either `below` or `above`", id="no-limit"),
         pytest.param({"above": 0.7}, "either `below` or `above`", id="two-limits"),
         pytest.param({"group": "terminal"}, "`group` needs a `dimension`", id="a-group-of-nothing"),
+        pytest.param({"metric": Metric.ENDED_BADLY}, "limits of ended_badly are not known", id="of-jobs-alone"),
         pytest.param({"below": -0.1}, "from 0 to 1", id="a-rate-below-zero"),
         pytest.param({"clear": math.nan}, "from 0 to 1", id="it-clears-at-no-number"),
         pytest.param({"clear": 1.1}, "from 0 to 1", id="a-rate-above-one"),
