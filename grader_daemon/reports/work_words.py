@@ -1,4 +1,4 @@
-"""What became of the work of many sessions, in words."""
+"""Fate of the work of many sessions, in words."""
 
 from __future__ import annotations
 
