@@ -66,7 +66,8 @@ class Rollups:
         self._add(_TASKS, changes.tasks)
         self._add(_DAY_JOBS, changes.job_facts)
         self._add(_MONTH_JOBS, by_month(changes.job_facts))
-        self._keep_jobs(changes.jobs.values())
+        if changes.jobs:
+            self._keep_jobs(changes.jobs.values())
         self._database.connection.executemany(
             "INSERT INTO rollup_days (day, revision) VALUES (?, 1)"
             " ON CONFLICT (day) DO UPDATE SET revision = revision + 1",
