@@ -82,6 +82,7 @@ WINGS: Final = (
         jobs=("job:outcome_jobs",),
         checks={"outcomes": "doctor:outcomes"},
         lines=("words:lines_of",),
+        parts={"outcomes": "store:work_outcomes"},
     ),
     Wing(
         "hook",

@@ -471,6 +471,8 @@ def grades(draw: st.DrawFn) -> Grade:
         edited_paths=draw(st.none() | texts),
         ending=draw(st.none() | st.sampled_from(EndingKind)),
         standing=draw(st.none() | st.sampled_from(ResultStanding)),
+        job=draw(st.none() | st.sampled_from(["nightly", "hourly"])),
+        job_name=draw(st.none() | texts),
     )
 
 

@@ -33,8 +33,6 @@ _LARGEST_LOSS = 0.9
 """Largest part of the evidence that one value may take away."""
 
 _MONTH_DAYS = 30
-_FEWEST_A_MONTH = 100
-"""Fewest sessions of a month; below, it is too short for a false-alarm rate by sessions to mean much."""
 
 
 class Totals(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -91,7 +89,8 @@ def make_baseline(days: Sequence[Day], *, made_on: int, floor: float, rules: Ale
     """Estimate what is normal from days, oldest first: the mean by the newest, the dispersion by all."""
     values = total(_newest(days, sessions=rules.baseline_sessions))
     mean, variance = values.moments()
-    dispersion = _dispersion(days)
+    is_lone = total(days).sessions * _MONTH_DAYS <= rules.lone_a_month * max(1, made_on - days[0].number)
+    dispersion = 1.0 if is_lone else _dispersion(days)
     error = sqrt(dispersion * variance / values.sessions)
     floor = max(floor, mean - _FLOOR_Z * error)
     bound = max(floor, mean - BOUND_Z * error)
@@ -128,10 +127,10 @@ def total(days: Sequence[Day]) -> Totals:
     return sum([day.values for day in days], Totals())
 
 
-def a_month(days: Sequence[Day], *, until: int) -> float:
-    """Estimate the sessions of a month from those on days before the day `until`."""
+def a_month(days: Sequence[Day], *, until: int, rules: AlertRules) -> float:
+    """Estimate the sessions of a month from those on days before the day `until`, at least `rules.fewest_a_month`."""
     span = max(1, until - days[0].number)
-    return max(_FEWEST_A_MONTH, total(days).sessions * _MONTH_DAYS / span)
+    return max(rules.fewest_a_month, total(days).sessions * _MONTH_DAYS / span)
 
 
 def _newest(days: Sequence[Day], *, sessions: int) -> Sequence[Day]:

@@ -145,7 +145,7 @@ def _next_day(state: DetectorState, day: int, *, rules: AlertRules) -> DetectorS
     state = replace(state, day=day, began_day=day, morning=state.seen, days=days)
     if state.baseline is None or total(days).sessions < rules.arming_sessions:
         return state
-    monthly = a_month(days, until=day)
+    monthly = a_month(days, until=day, rules=rules)
     if not is_due(state.baseline, days, today=day, rules=rules) or max(state.climbs) > _QUIET_CLIMB:
         return replace(state, monthly=monthly)
     baseline = make_baseline(days, made_on=day, floor=state.baseline.floor, rules=rules)
@@ -159,7 +159,7 @@ def _gather(state: DetectorState, seen: Totals, *, rules: AlertRules) -> Detecto
         return replace(state, seen=seen)
     days = (*state.days, Day(state.began_day, seen - state.morning))
     baseline = make_baseline(days, made_on=state.day, floor=0.0, rules=rules)
-    monthly = a_month(days, until=state.day + 1)
+    monthly = a_month(days, until=state.day + 1, rules=rules)
     return _armed(replace(state, seen=seen, monthly=monthly), baseline)
 
 

@@ -18,6 +18,7 @@ from grader_daemon.alerts.causes import decompose, is_mix_of_agents, members, sh
 from grader_daemon.alerts.streams import estimate
 from grader_daemon.alerts.watch import Alarmed, Event, Lost
 from grader_daemon.domain.alert import Alert, AlertKind, AlertLevel, Observation, Stream, StreamDrop
+from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.rules import AlertRules
 
 LOST: Final = "It had no sessions for so long that it is watched no more; whether it is back is not known."
@@ -51,9 +52,23 @@ def home(event: Alarmed, alerts: Iterable[Alert]) -> Alert | None:
     fitting = [
         alert
         for alert in alerts
-        if alert.kind is AlertKind.DEGRADATION and alert.resolved_at is None and event.alarm.began_at <= alert.opened_at
+        if alert.kind is AlertKind.DEGRADATION
+        and alert.resolved_at is None
+        and event.alarm.began_at <= alert.opened_at
+        and _may_join(event.stream, alert)
     ]
     return max(fitting, key=lambda alert: alert.opened_at, default=None)
+
+
+def _may_join(stream: Stream, alert: Alert) -> bool:
+    """Return whether a stream may show in an alert: each scheduled job has alerts of its own, which name it.
+
+    All scheduled runs together show in an alert of one of their jobs, too.
+    """
+    job = next((drop.stream for drop in alert.drops if drop.stream.dimension is Dimension.JOB), None)
+    if stream.dimension is Dimension.JOB:
+        return job is not None and job.name == stream.name
+    return job is None or stream.is_scheduled
 
 
 def joined(alert: Alert, event: Alarmed, *, rules: AlertRules) -> Alert:

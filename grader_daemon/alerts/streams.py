@@ -31,6 +31,7 @@ def readings(observation: Observation) -> Iterator[tuple[Stream, float]]:
     Whether a task was done is no reading: a guess follows the style of answers. How a session ended is a fact. Of a
     tool, these are the endings of the sessions that used it and the failures of its own calls. Runs that a
     schedule began are a group of their own: nobody sees one fail, and among the tasks of persons they would hide these.
+    Those of one job are another: how they ended, by the record, and the failures of their calls.
     """
     well = None if observation.ended_badly is None else float(not observation.ended_badly)
     scores = [
@@ -39,6 +40,8 @@ def readings(observation: Observation) -> Iterator[tuple[Stream, float]]:
     values = [well, *scores, _worked(observation.failures, observation.tool_calls)]
     for dimension, name in _groups(observation):
         yield from _known(_streams(dimension, name), values)
+    if observation.job is not None:
+        yield from _known(_job_streams(observation.job), (well, values[-1]))
     for use in () if observation.scheduled else observation.tools:
         if use.calls > 0 and _is_watched(use.tool):
             endings, _, _, failures = _streams(Dimension.TOOL, use.tool)
@@ -109,6 +112,14 @@ def _streams(dimension: Dimension, name: str) -> tuple[Stream, Stream, Stream, S
         Stream(Metric.EFFICIENCY, dimension, name),
         Stream(Metric.QUALITY, dimension, name),
         Stream(Metric.FAILURE_RATE, dimension, name),
+    )
+
+
+@lru_cache(maxsize=1024)
+def _job_streams(job: str) -> tuple[Stream, Stream]:
+    return (
+        Stream(Metric.ENDED_BADLY, Dimension.JOB, job),
+        Stream(Metric.FAILURE_RATE, Dimension.JOB, job),
     )
 
 

@@ -12,6 +12,7 @@ from grader_daemon.analysis.claims import Note, verify_claims
 from grader_daemon.analysis.endings import EndingReader
 from grader_daemon.analysis.features import features_of
 from grader_daemon.analysis.features.session_window import SessionWindow, window_of
+from grader_daemon.analysis.job_identity import job_of
 from grader_daemon.analysis.session_state import SessionEnd, is_answer, last_word, read_state
 from grader_daemon.analysis.skills import skills_used
 from grader_daemon.analysis.tool_calls import shared_name
@@ -39,7 +40,7 @@ from grader_daemon.domain.session_features import NO_FEATURES, Features
 from grader_daemon.domain.session_result import Check, EndingKind
 from grader_daemon.redaction import public_id, redactor_of
 
-_NAMES: Final = ("model", "platform", "agent", "agent_version")
+_NAMES: Final = ("model", "platform", "agent", "agent_version", "schedule")
 
 
 class _Finished(NamedTuple):
@@ -118,8 +119,7 @@ class Analyzer:
             had_repeated_errors=walk.error_runs.longest >= rules.error_runs.repeated_errors,
             had_infinite_loop_risk=walk.error_runs.loop_index is not None,
             loop_index=walk.error_runs.loop_index,
-            had_user_clarification=walk.users.was_asked
-            or not rules.people.clarification_tools.isdisjoint(map(shared_name, walk.tools.called)),
+            had_user_clarification=_asked(walk, rules.people),
             had_user_refusal=walk.refused,
             had_user_interruption=walk.interrupted,
             errors_recovered=not walk.trail.errors
@@ -138,6 +138,7 @@ class Analyzer:
             ending=finished.ending,
             check=finished.check,
             admitted=finished.admitted,
+            of_job=job_of(session, rules.people, self._redactor),
             done=work_done(session, walk.notes, shown=shown, answer=final_answer, redactor=self._redactor),
         )
 
@@ -177,6 +178,10 @@ def _without_sentinel(session: Session, rules: PeopleRules) -> Session:
     while messages and messages[-1].role == USER and is_sentinel(messages[-1].text, rules):
         messages = messages[:-1]
     return session if messages is session.messages else msgspec.structs.replace(session, messages=messages)
+
+
+def _asked(walk: MessageWalk, rules: PeopleRules) -> bool:
+    return walk.users.was_asked or not rules.clarification_tools.isdisjoint(map(shared_name, walk.tools.called))
 
 
 def _final_index(messages: tuple[Message, ...]) -> int | None:

@@ -16,7 +16,7 @@ from grader_daemon.api.grades import Grades, check_days
 from grader_daemon.bootstrap import periodic
 from grader_daemon.domain.alert import Alert, Stream
 from grader_daemon.domain.analysis import Category
-from grader_daemon.domain.calendar import ALWAYS, Span, day_of, last_days, read_week, week_of
+from grader_daemon.domain.calendar import ALWAYS, Span, day_of, end_of, last_days, read_week, start_of, week_of
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.insight import (
     DayFigures,
@@ -32,6 +32,7 @@ from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.summary import Summary
 from grader_daemon.domain.text import storable
 from grader_daemon.domain.verdict import VerdictCounts
+from grader_daemon.domain.work_fate import WorkOutcomes
 from grader_daemon.errors import InputError, NotFoundError
 from grader_daemon.patterns.groups import (
     PATTERN_DIMENSIONS,
@@ -44,8 +45,10 @@ from grader_daemon.patterns.groups import (
 )
 from grader_daemon.patterns.issues import surest_first, to_issue
 from grader_daemon.pipeline.group_completion import completion_of, completions
+from grader_daemon.pipeline.kept_jobs import jobs_of
 from grader_daemon.pipeline.saving import save_alert
 from grader_daemon.reports.week import FIRST_WEEK
+from grader_daemon.wings import part
 
 _FACTS = ("recorded", "ended_badly", "contradicted", "check_failed", "admitted", "cut_short", "gave_up", "left_midway")
 """Sums of what the record shows, by their fields of `Summary`."""
@@ -108,8 +111,11 @@ class Insight:
         span = self._span(days)
         sums, before = (self._sums(each, PATTERN_DIMENSIONS) for each in (span, span.before()))
         steps, daily = self._context.store.rollups.tool_steps(span), self._context.store.rollups.days(span)
-        found = completions(self._context.store, sums, span)
-        return find_patterns(sums, before, steps, span=span, daily=daily, completions=found)
+        store, zone = self._context.store, self._context.settings.zone
+        known = completions(store, sums, span)
+        found = find_patterns(sums, before, steps, span=span, daily=daily, completions=known)
+        work: WorkOutcomes = part("outcomes")(store, start_of(span.first, zone), end_of(span.last, zone))
+        return msgspec.structs.replace(found, jobs=jobs_of(store.rollups, span), work=work)
 
     def groups(self, dimension: Dimension, *, days: float | None = 7) -> tuple[Group, ...]:
         """Describe the groups of one dimension over the last `days` days (None: ever), beside the days before.

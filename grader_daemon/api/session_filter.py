@@ -17,6 +17,7 @@ from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.domain.verdict import Outcome, VerdictBy
+from grader_daemon.domain.work_fate import WorkFate
 from grader_daemon.errors import InputError
 from grader_daemon.storage.records import GradeFilter, SortKey
 
@@ -87,6 +88,7 @@ FILTERS: Final = (
     Filter("platform", Dimension.PLATFORM, "On this platform only.", "platform"),
     Filter("project", Dimension.PROJECT, "Only of agents that worked in this folder.", "project"),
     Filter("kind", SessionKind, "Only those that were begun so; main: by a person.", "begun as"),
+    Filter("job", Dimension.JOB, "Only runs of this scheduled job, by its key.", "scheduled job"),
     Filter("host", Dimension.HOST, "Of a fleet: on this machine only.", "host"),
     Filter("user", Dimension.USER, "Of a fleet: on machines of this user only.", "user"),
     Filter("tool", Dimension.TOOL, "Only those in which this tool was called.", "tool"),
@@ -96,6 +98,7 @@ FILTERS: Final = (
     Filter("verdict", Outcome, "Only those of this verdict.", "", dashed=True),
     Filter("ending", EndingKind, "Only those that ended so.", "ending", dashed=True),
     Filter("standing", ResultStanding, "Only those whose result stands so by the record.", "result", dashed=True),
+    Filter("outcome", WorkFate, "Only those whose work in git was reverted, kept and so on.", "work in git"),
     Filter("verdict", Verdict, "", "verdict"),
     Filter("completed", {"completed": True}, _BY_GUESS.format("done"), ""),
     Filter("not_completed", {"completed": False}, _BY_GUESS.format("not done"), ""),

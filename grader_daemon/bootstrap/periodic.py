@@ -84,6 +84,7 @@ def make_reports(settings: Settings, store: SqliteStore) -> WeeklyReports:
         zone=settings.zone,
         trust=partial(read_trust, settings, store),
         changes=partial(part("effects"), store),
+        work=partial(part("outcomes"), store),
     )
 
 

@@ -12,9 +12,12 @@ from grader_daemon.cli import output
 from grader_daemon.cli.options import days_option, json_option, reads
 from grader_daemon.domain.insight import Group, Patterns, Spending
 from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.scheduled_jobs import ScheduledJob
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.text import clean
 from grader_daemon.domain.verdict import VerdictCounts
+from grader_daemon.domain.work_fate import WorkOutcomes
+from grader_daemon.reports.job_words import JOB_COLUMNS, more_jobs_words
 from grader_daemon.reports.money import agents_words, spending_words, usd_words, used_words
 from grader_daemon.reports.numbers import (
     BAD_ENDINGS,
@@ -31,6 +34,7 @@ from grader_daemon.reports.numbers import (
     scheduled_words,
 )
 from grader_daemon.reports.verdicts import rate_words, shares_words
+from grader_daemon.reports.work_words import models_words, outcomes_words
 
 _WORK = (
     *(Dimension.ENDING, Dimension.STANDING, Dimension.TASK_TYPE, Dimension.MODEL, Dimension.PLATFORM),
@@ -86,6 +90,7 @@ def _print(patterns: Patterns, *, most: int | None) -> None:
     left_out = f"not counted: {patterns.open_sessions} open, {patterns.unanswered} without an answer"
     scheduled = scheduled_words(patterns.scheduled)
     output.line(f"{count(patterns.sessions, 'finished session')}{scheduled}, {span}; {left_out}.")
+    _print_work(patterns.work)
     hosts = len(patterns.groups[Dimension.HOST])
     if hosts:
         output.line(f"Of {count(hosts, 'machine')}. {WITHIN_HOSTS}")
@@ -99,6 +104,7 @@ def _print(patterns: Patterns, *, most: int | None) -> None:
     for dimension in _WORK:
         if dimension not in _ONLY_IF_SEVERAL or _is_mixed(patterns.groups[dimension]):
             _work_table(dimension, patterns.groups[dimension], most)
+    _jobs_table(patterns.jobs, most)
     _spending_tables(patterns, most)
     for dimension in _FAILING:
         _failure_table(dimension, patterns.groups[dimension], most)
@@ -119,6 +125,17 @@ def _print_whole(patterns: Patterns) -> None:
             *figures,
         ]
     )
+
+
+def _print_work(work: WorkOutcomes | None) -> None:
+    """Show what became of work in git, and by model; nothing where nothing is known."""
+    told = None if work is None else outcomes_words(work)
+    if work is None or told is None:
+        return
+    output.paragraph("Work in git: ", f"{told}.")
+    models = models_words(work)
+    if models is not None:
+        output.paragraph("By model: ", f"{clean(models)}.")
 
 
 def _is_mixed(groups: tuple[Group, ...]) -> bool:
@@ -168,6 +185,18 @@ def _work_table(dimension: Dimension, groups: tuple[Group, ...], most: int | Non
         ("score", lambda group: estimate_words(group.score.now, SCORE)),
         ("failures per call", lambda group: estimate_words(group.failure_rate.now, FAILURES)),
     )
+
+
+def _jobs_table(jobs: tuple[ScheduledJob, ...], most: int | None) -> None:
+    """Show the scheduled jobs, each with its line."""
+    if not jobs:
+        return
+    output.line()
+    columns = [(title, words) for title, words, _ in JOB_COLUMNS]
+    output.items(jobs[:most], *columns, may_drop=("tokens", "cost", "each took", "before", "verdicts"))
+    more = None if most is None else more_jobs_words(jobs, most)
+    if more is not None:
+        output.line(more)
 
 
 def _spending_tables(patterns: Patterns, most: int | None) -> None:

@@ -28,7 +28,7 @@ class Stream(msgspec.Struct, frozen=True, order=True):
     @property
     def is_scheduled(self) -> bool:
         """True for scheduled runs; all other streams are of tasks of persons."""
-        return (self.dimension, self.name) == SCHEDULED
+        return self.dimension is Dimension.JOB or (self.dimension, self.name) == SCHEDULED
 
 
 class Observation(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -36,7 +36,7 @@ class Observation(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     Of an interrupted session `efficiency` and `quality` are None; `ended_badly` is None where it is not known how it
     ended.
-    `scheduled` says that no person began it, but a schedule.
+    `scheduled` says that no person began it, but a schedule; `job` is the key of that job, where it is known.
     """
 
     session_id: str
@@ -54,6 +54,7 @@ class Observation(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     agent: str | None = None
     host: str | None = None
     scheduled: bool = False
+    job: str | None = None
 
 
 class AlertKind(StrEnum):
@@ -82,13 +83,15 @@ class DropCause(StrEnum):
 class StreamDrop(msgspec.Struct, frozen=True, kw_only=True):
     """A stream before and since the drop, on the metric's own scale.
 
-    Rates are 0 to 1 (`FAILURE_RATE`: failures per call), efficiency and quality 1 to 5.
+    Rates are 0 to 1 (`FAILURE_RATE`: failures per call), efficiency and quality 1 to 5. `called` is the name for people
+    of what the stream has but a key of: a scheduled job.
     """
 
     stream: Stream
     before: Estimate
     since: Estimate
     began_at: datetime
+    called: str | None = None
 
 
 class ShareChange(msgspec.Struct, frozen=True, kw_only=True):

@@ -160,6 +160,13 @@ class WorkDone(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     edited_paths: str | None = None
 
 
+class Job(NamedTuple):
+    """A scheduled job: its `key`, the same for all its runs, and its `name`, the beginning of what it is told to do."""
+
+    key: str
+    name: str
+
+
 class Analysis(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Facts about one session; nothing in here is a judgement yet.
 
@@ -173,7 +180,8 @@ class Analysis(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     its first ten tool calls, None where it made fewer. `cut_short` says that an error, a limit or the end of its
     process interrupted it, `error_last` that it ends in a tool call that failed; `check` is the check that says most of
     the work as it was left, `admitted` says that the answer tells of work that is not done; `ending` is None, and these
-    say nothing, while it is open. `done` is what another session is told of it.
+    say nothing, while it is open. `of_job` is the scheduled job that it is a run of. `done` is what
+    another session is told of it.
     """
 
     state: SessionState
@@ -211,6 +219,7 @@ class Analysis(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     check: Check | None = None
     admitted: bool = False
     done: WorkDone = WorkDone()
+    of_job: Job | None = None
     errors: tuple[Failure, ...] = ()
     """The failures that count as errors, all but probes: picked out here, once for all who ask."""
 
@@ -236,6 +245,16 @@ class Analysis(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     def edited_paths(self) -> str | None:
         """See `Grade`."""
         return self.done.edited_paths
+
+    @property
+    def job(self) -> str | None:
+        """See `Grade`; so is the next."""
+        return None if self.of_job is None else self.of_job.key
+
+    @property
+    def job_name(self) -> str | None:
+        """See `Grade`."""
+        return None if self.of_job is None else self.of_job.name
 
     @property
     def error_indexes(self) -> tuple[int, ...]:

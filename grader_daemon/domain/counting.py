@@ -10,12 +10,13 @@ from typing import Final, NamedTuple, TypeVar
 from grader_daemon.domain.analysis import Failure, FailureKind, SessionState
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.rollup import MILLIONTHS, SUM_NAMES, Dimension
+from grader_daemon.domain.scheduled_jobs import JobDay, JobFacts, KnownJob
 from grader_daemon.domain.session import PERSONS, SessionKind
 from grader_daemon.domain.session_result import CUT_SHORT, EndingKind, ResultStanding, ended_badly
 from grader_daemon.domain.verdict import Outcome, prediction
 
 _Key = TypeVar("_Key")
-_Periodic = TypeVar("_Periodic", "GroupKey", "ToolStepKey")
+_Periodic = TypeVar("_Periodic", "GroupKey", "ToolStepKey", JobDay)
 NAME_CHARACTERS: Final = 120
 """Most characters of a name that comes from a session; the roll-ups know no more."""
 _BY: Final = " × "
@@ -136,8 +137,9 @@ def task_and_model(name: str) -> tuple[str, str]:
 class Changes:
     """Amounts that a batch of grades adds to (or takes away from) the roll-ups, one entry for each row.
 
-    `issues` holds failures, sessions and recovered sessions; `steps` and `tool_steps` tries, those that worked,
-    those in completed sessions and those after whose failure the same worked later; `tasks` sessions.
+    `issues` holds failures, sessions and recovered sessions; `steps` and `tool_steps` tries, those that worked, those
+    in completed sessions and those after whose failure the same worked later; `tasks` sessions. `job_facts` are those
+    of `JobFacts`, `jobs` the jobs of added runs, by the last of each.
     """
 
     def __init__(self) -> None:
@@ -145,6 +147,8 @@ class Changes:
         self.steps: dict[StepKey, list[int]] = {}
         self.tool_steps: dict[ToolStepKey, list[int]] = {}
         self.tasks: dict[TaskKey, list[int]] = {}
+        self.job_facts: dict[JobDay, list[int]] = {}
+        self.jobs: dict[str, KnownJob] = {}
         self._work: dict[_Work, list[int]] = {}
         self._parts: dict[GroupKey, list[int]] = {}
 
@@ -178,8 +182,10 @@ class Changes:
             _add(self._parts, GroupKey(Dimension.KIND, day, kind), _OPEN_SESSION, sign)
             return
         shared = _shared_sums(grade)
-        work = _work_of(grade)
-        _add(self._work, work, [*shared, *_call_sums(grade.tool_calls, grade.total_errors), *_spent_sums(grade)], sign)
+        whole = [*shared, *_call_sums(grade.tool_calls, grade.total_errors), *_spent_sums(grade)]
+        _add(self._work, _work_of(grade), whole, sign)
+        if grade.job is not None:
+            self._count_run(grade, grade.job, whole, sign=sign)
         if not grade.is_persons:
             return
         for use in grade.tools:
@@ -188,6 +194,15 @@ class Changes:
         errors = grade.errors
         if errors:
             self._count_errors(grade, errors, shared, sign=sign)
+
+    def _count_run(self, grade: Grade, job: str, whole: list[int], *, sign: int) -> None:
+        """Count a run of a scheduled job in the group of its job, where it is no side of anything."""
+        day = grade.ended_on
+        _add(self._parts, GroupKey(Dimension.JOB, day, job), whole, sign)
+        _add(self.job_facts, JobDay(day, job), JobFacts.of_run(grade).numbers(), sign)
+        known = self.jobs.get(job)
+        if sign > 0 and (known is None or known.last_day <= day):
+            self.jobs[job] = KnownJob(job, grade.job_name or job, grade.agent, day)
 
     def _count_errors(self, grade: Grade, errors: tuple[Failure, ...], shared: list[int], *, sign: int) -> None:
         day = grade.ended_on

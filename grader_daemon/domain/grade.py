@@ -119,6 +119,8 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         edited_paths: up to eight files that editors wrote, a line each, redacted, the last one first.
         ending: how it ended; None while it is open, and in grades of earlier versions, as is the next.
         standing: how its result stands by the record.
+        job: key of the scheduled job that it is a run of, the same for all its runs; None where no schedule began it.
+        job_name: the beginning of what that job is told to do, one redacted line.
     """
 
     session_id: str
@@ -193,6 +195,8 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     edited_paths: str | None = None
     ending: EndingKind | None = None
     standing: ResultStanding | None = None
+    job: str | None = None
+    job_name: str | None = None
 
     @property
     def unit(self) -> Unit:

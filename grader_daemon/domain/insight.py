@@ -14,9 +14,11 @@ from grader_daemon.domain.analysis import Category, ErrorSign, Subcategory
 from grader_daemon.domain.calibration import GraderChange, Trust
 from grader_daemon.domain.estimate import NO_FIGURE, Estimate, Figure
 from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.scheduled_jobs import ScheduledJob
 from grader_daemon.domain.setup_changes import SetupChange, SetupEffect
 from grader_daemon.domain.suggestion import Suggestion
 from grader_daemon.domain.verdict import VerdictCounts
+from grader_daemon.domain.work_fate import WorkOutcomes
 
 REPORT_VERSION: Final = 3
 """Version of the shape of `WeeklyReport`; raised when a field changes its meaning or goes."""
@@ -255,12 +257,12 @@ class ErrorIssue(msgspec.Struct, frozen=True, kw_only=True):
 class Patterns(msgspec.Struct, frozen=True, kw_only=True):
     """Patterns common to the finished sessions of the last days.
 
-    `task_scores` maps a task type to its mean session score (1-5), `task_sessions` to the number of sessions behind
-    it, however few; `tool_errors` and `error_types` count failures. `groups` holds the same by dimension with
-    intervals, the span before, and no value where there are too few. `unanswered` sessions count nowhere else, see
-    `Group`. `scheduled` are finished runs that a schedule began: they count in their group of `Dimension.KIND` alone,
-    and in `spending`. The days are those from `first_day` to `last_day`, both included; `daily` has those on which any
-    ended.
+    `task_scores` maps a task type to its mean session score (1-5), `task_sessions` to the number of sessions behind it,
+    however few; `tool_errors` and `error_types` count failures. `groups` holds the same by dimension with intervals,
+    the span before, and no value where there are too few. `unanswered` sessions count nowhere else, see `Group`.
+    `scheduled` are finished runs that a schedule began: they count in their group of `Dimension.KIND` alone, and in
+    `spending`; `jobs` are the scheduled jobs, each with its runs, `work` is what became of work in git. The days are
+    those from `first_day` to `last_day`, both included; `daily` has those on which any ended.
     """
 
     days: int
@@ -278,6 +280,8 @@ class Patterns(msgspec.Struct, frozen=True, kw_only=True):
     groups: dict[Dimension, tuple[Group, ...]]
     alternatives: tuple[Alternative, ...]
     daily: tuple[DaySpending, ...]
+    jobs: tuple[ScheduledJob, ...] = ()
+    work: WorkOutcomes | None = None
 
 
 class Coverage(msgspec.Struct, frozen=True, kw_only=True):
@@ -339,7 +343,8 @@ class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
     what changed in the week in how agents are set up, and how work went before and since, as it stood at its end; None
     in reports of versions that did not look. `hosts` are the machines of a fleet. `grader_changes` says when another
     grader came into force in the weeks of the trend. `scheduled` are the runs that a schedule began, which no other
-    number counts but `coverage` and `spending`; None in reports of versions that did not count them.
+    number counts but `coverage` and `spending`; None in reports of versions that did not count them. `jobs` are these
+    runs job by job. `work` is what became of work in git, of four weeks.
     """
 
     report_version: int = REPORT_VERSION
@@ -377,3 +382,5 @@ class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
     hosts: tuple[Group, ...] = ()
     scheduled: Group | None = None
     ended_badly: Figure = NO_FIGURE
+    jobs: tuple[ScheduledJob, ...] = ()
+    work: WorkOutcomes | None = None

@@ -23,7 +23,8 @@ class Dimension(StrEnum):
     Groups of `HOST` are the machines of a fleet, those of `USER` are made of them: sessions of this machine are in
     none. In groups of `KIND` count all sessions; in the others those of a person, and beside them what the rest cost.
     A name of `TASK_MODEL` is made by
-    `counting.task_model`.
+    `counting.task_model`. Groups of `JOB` are the runs of a schedule, by the key of their job, see
+    `domain.scheduled_jobs`.
     """
 
     OVERALL = "overall"
@@ -40,6 +41,7 @@ class Dimension(StrEnum):
     HOST = "host"
     USER = "user"
     TASK_MODEL = "task_model"
+    JOB = "job"
 
 
 class Metric(StrEnum):

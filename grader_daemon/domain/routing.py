@@ -35,7 +35,8 @@ class FinishedSession(NamedTuple):
     """A task of a person that is finished and has a verdict; `judged` says that it is a person's, or a reward.
 
     `ended_badly` is a fact of its record, see `session_result.ended_badly`; None where it is not known. The fields
-    before it, from `agent` on, are how the agent was set up: see those of a grade of these names.
+    before it, from `agent` on, are how the agent was set up, and `job` is that of a scheduled run: see those of a grade
+    of these names.
     """
 
     session_id: str
@@ -54,6 +55,7 @@ class FinishedSession(NamedTuple):
     agent_version: str | None = None
     system_prompt_digest: str | None = None
     tools_digest: str | None = None
+    job: str | None = None
     skills: tuple[SkillUse, ...] | None = None
     ended_badly: bool | None = None
 

@@ -214,7 +214,11 @@ class ThresholdRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class AlertRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Rules for degraded quality, and the texts about it."""
+    """Rules for degraded quality, and the texts about it.
+
+    A month counts as one of `fewest_a_month` sessions at least, for of few a false-alarm rate by sessions means little.
+    Where no more than `lone_a_month` sessions come in a month, each has a day of its own, and days are not alike.
+    """
 
     baseline_days: Positive
     baseline_sessions: Positive
@@ -223,6 +227,9 @@ class AlertRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     months_per_false_alarm: Positive
     overall_part: InnerPart
     endings_part: InnerPart
+    jobs_part: InnerPart
+    job_runs: Positive
+    job_drops: Annotated[tuple[Part, ...], msgspec.Meta(min_length=1, max_length=8)]
     months_per_false_recovery: Positive
     critical_rate_drop: Part
     critical_score_drop: Annotated[float, msgspec.Meta(gt=0.0, le=4.0)]
@@ -230,6 +237,8 @@ class AlertRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     streams: Positive
     forget_days: Positive
     thresholds: tuple[ThresholdRule, ...]
+    fewest_a_month: float = 100.0
+    lone_a_month: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuse what cannot be told apart.

@@ -207,6 +207,7 @@ class Session(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     project: the folder in which the agent worked.
     parent: the id of the session that had it begun, or that it goes on from.
     kind: who had it begun.
+    schedule: the id of the schedule that began it, where its agent notes that.
     agent: the program, as in "hermes".
     agent_version: of that program.
     usage: what its calls of models used, one for each model; empty where nothing is known.
@@ -237,6 +238,7 @@ class Session(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     project: str | None = None
     parent: str | None = None
     kind: SessionKind | None = None
+    schedule: str | None = None
     agent: str | None = None
     agent_version: str | None = None
     usage: tuple[Usage, ...] = ()

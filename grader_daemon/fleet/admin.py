@@ -35,7 +35,7 @@ _OF_THE_TABLE = tuple(name for name in columns() if name != "host")
 """What is sent of a grade as tables have it; the host is who sends."""
 _COLUMNS = (*_OF_THE_TABLE, "request", "wording")
 _TEXTS = (
-    *("session_file", "project", "task_summary"),
+    *("session_file", "project", "task_summary", "job_name"),
     *("request_words", "answer_beginning", "last_check", "edited_paths"),
 )
 """Words of a session, and paths, which name people."""

@@ -19,7 +19,7 @@ from grader_daemon._version import SCHEMA_VERSION
 from grader_daemon.alerts import thresholds
 from grader_daemon.alerts.detector import DetectorState, read_state
 from grader_daemon.alerts.settlement import Settled, announced, explained, is_only_mix, settle
-from grader_daemon.alerts.watch import Alarmed, watch
+from grader_daemon.alerts.watch import Alarmed, rules_for, watch
 from grader_daemon.domain.alert import Alert, AlertKind, Observation, Stream
 from grader_daemon.domain.calendar import Span, day_of, last_days
 from grader_daemon.domain.estimate import Estimate
@@ -137,14 +137,14 @@ class DegradationWatch:
             self._store.alerts.advance(position, seen)
             events = [event for event in watched.events if event.stream not in mixed]
             settled = settle(events, self._store.alerts.open(), standing=standing, rules=self._rules, now=now)
-            told = self._keep(map(self._explained, settled), now)
+            told = self._keep(map(self._named, map(self._explained, settled)), now)
         self._tell(told)
 
     def _states(self, now: datetime) -> dict[Stream, DetectorState]:
         """Return the detectors; those that cannot be read any more begin anew."""
-        today, drops = day_of(now, self._zone).toordinal(), len(self._rules.drops)
+        today = day_of(now, self._zone).toordinal()
         read = {
-            stream: read_state(content, today=today, drops=drops)
+            stream: read_state(content, today=today, drops=len(rules_for(stream, self._rules).drops))
             for stream, content in self._store.alerts.streams().items()
         }
         return {stream: state for stream, state in read.items() if state is not None}
@@ -165,6 +165,19 @@ class DegradationWatch:
         before, since = self._around(event)
         alert = explained(settled.alert, event, before=before, since=since, rules=self._rules)
         return msgspec.structs.replace(alert, setup_change=self._setup_change(event))
+
+    def _named(self, alert: Alert) -> Alert:
+        """Return the alert with the names of scheduled jobs, of which streams have but the keys."""
+        if all(drop.stream.dimension is not Dimension.JOB or drop.called for drop in alert.drops):
+            return alert
+        names = {job.job: job.name for job in self._store.rollups.jobs()}
+        drops = [
+            msgspec.structs.replace(drop, called=names.get(drop.stream.name))
+            if drop.stream.dimension is Dimension.JOB
+            else drop
+            for drop in alert.drops
+        ]
+        return msgspec.structs.replace(alert, drops=tuple(drops))
 
     def _setup_change(self, event: Alarmed) -> SetupChange | None:
         """Return what changed next to the beginning of a drop in how agents are set up."""

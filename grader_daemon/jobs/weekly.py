@@ -14,10 +14,12 @@ from grader_daemon.domain.insight import ErrorIssue, TrendPoint, WeeklyReport
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.setup_changes import SetupChange, SetupChanges, SetupEffect
+from grader_daemon.domain.work_fate import WorkOutcomes
 from grader_daemon.patterns import groups
 from grader_daemon.patterns.completion_estimate import estimate_completion
 from grader_daemon.patterns.issues import to_issue
 from grader_daemon.pipeline.group_completion import completion_of, completions
+from grader_daemon.pipeline.kept_jobs import jobs_of
 from grader_daemon.pipeline.labels import labels
 from grader_daemon.reports.document import read_report, report_document
 from grader_daemon.reports.numbers import TRENDED
@@ -32,6 +34,8 @@ _SHOWN = (
 _EXAMINED_ISSUES = 200
 _EXAMINED_CALIBRATIONS = 50
 _TREND_WEEKS = 8
+_WORK_BEFORE = timedelta(weeks=3)
+"""With the week itself four weeks: what becomes of work shows later."""
 _GRACE = timedelta(hours=1)
 _ZONES = timedelta(hours=26)
 """Longest distance between the ends of a day in two zones."""
@@ -73,15 +77,18 @@ class WeeklyReports:
         zone: tzinfo | None,
         trust: Callable[[], Trust],
         changes: Callable[[datetime, datetime], SetupChanges],
+        work: Callable[[datetime, datetime], WorkOutcomes | None] = lambda *_: None,
     ) -> None:
         """`trust` says how far verdicts can be trusted now.
 
-        `changes` returns what changed in how agents are set up from one moment to another, and how work went.
+        `changes` returns what changed in how agents are set up from one moment to another, and how work went,
+        `work` what became of it in git.
         """
         self._store = store
         self._zone = zone
         self._trust = trust
         self._changes_between = changes
+        self._work_between = work
 
     def missing(self, now: datetime) -> list[Span]:
         """Return the weeks that are over and have no report, or one of other numbers, in order.
@@ -158,6 +165,8 @@ class WeeklyReports:
             spending_before=groups.spending(before.get((Dimension.OVERALL, ""), Sums())),
             agents=agents,
             scheduled=next((group for group in kinds if group.name == SessionKind.CRON), None),
+            work=self._work_between(start_of(week.first - _WORK_BEFORE, self._zone), until),
+            jobs=jobs_of(self._store.rollups, week),
             hosts=hosts,
             task_types=task_types,
             tools=tools,

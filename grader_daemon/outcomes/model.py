@@ -8,6 +8,8 @@ from typing import Final
 
 import msgspec
 
+from grader_daemon.domain.work_fate import WorkFate
+
 AGES: Final = (1, 7, 30)
 """Days after which it is looked whether lines are still there."""
 MOST_LINES: Final = 400
@@ -157,6 +159,20 @@ class Fate(msgspec.Struct, frozen=True, kw_only=True):
         if not lines:
             return len(back) == len(standing)
         return 2 * sum(each.lines for each in back) > lines
+
+
+def became(fate: Fate) -> WorkFate | None:
+    """Return what became of the work of a session in git, in a word; None where that was not counted yet."""
+    last = fate.survival[-1] if fate.survival else None
+    kept, lines = (last.kept, last.lines) if last is not None else (0, 0)
+    standing = {each.commit for each in fate.commits} - {*fate.dropped, *fate.replaced}
+    if fate.is_reverted:
+        return WorkFate.REVERTED
+    if (fate.dropped and not standing and not fate.replaced) or (lines and not kept):
+        return WorkFate.GONE
+    if not lines:
+        return None
+    return WorkFate.KEPT if 2 * kept >= lines else WorkFate.REWRITTEN
 
 
 def due_ages(ended: datetime, now: datetime, taken: tuple[Survival, ...]) -> int | None:

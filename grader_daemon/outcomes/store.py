@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import datetime
 from typing import Final, NamedTuple
 
 import msgspec
 
-from grader_daemon.outcomes.model import Fate, Work
+from grader_daemon.domain.counting import UNKNOWN
+from grader_daemon.domain.work_fate import WorkCounts, WorkFate, WorkOutcomes
+from grader_daemon.outcomes.model import Fate, Work, became
 from grader_daemon.storage.sqlite.database import Database
-from grader_daemon.storage.sqlite.rows import to_text
+from grader_daemon.storage.sqlite.rows import PERSONS_TASK, to_text
+from grader_daemon.storage.sqlite.store import SqliteStore
 
 _MOST_NEIGHBOURS: Final = 500
+_WEEK: Final = 7
 _read_work: Final = msgspec.json.Decoder(Work).decode
 _read_fate: Final = msgspec.json.Decoder(Fate).decode
 _write: Final = msgspec.json.Encoder().encode
@@ -73,13 +78,32 @@ class OutcomesTable:
         )
         return frozenset(each.commit for (fate,) in rows for each in _read_fate(fate).commits if each.named)
 
+    def counts(self, since: datetime, until: datetime) -> WorkOutcomes:
+        """Count tasks of people with commits that ended from `since` to before `until`, by the fate of their work."""
+        rows = self._database.rows(
+            f"SELECT coalesce(g.model, '{UNKNOWN}'), o.became, coalesce(o.counted_days, 0)"
+            " FROM session_outcomes AS o JOIN session_details AS d ON d.session_id = o.session_id"
+            " JOIN session_grades AS g ON g.session_id = o.session_id"
+            f" WHERE o.left_anything AND o.ended_at >= ? AND o.ended_at < ? AND o.commits > 0 AND {PERSONS_TASK}",
+            (to_text(since), to_text(until)),
+        )
+        found: dict[str, Counter[str]] = {"": Counter()}
+        for model, became_of_it, days in rows:
+            told = ["sessions", *([] if became_of_it is None else [became_of_it])]
+            told += ["kept_week"] if became_of_it == WorkFate.KEPT and days >= _WEEK else []
+            found[""].update(told)
+            found.setdefault(model, Counter()).update(told)
+        whole, *models = (WorkCounts(name=name, **counted) for name, counted in found.items())
+        return WorkOutcomes(whole, tuple(sorted(models, key=lambda each: (-each.sessions, each.name))))
+
     def save(self, followed: Followed, *, due_at: datetime | None) -> None:
         """Keep what is known of a session; call it inside a transaction."""
         fate = followed.fate
         self._database.connection.execute(
             "INSERT OR REPLACE INTO session_outcomes"
-            " (session_id, digest, repository, ended_at, left_anything, due_at, work, fate)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            " (session_id, digest, repository, ended_at, left_anything, due_at, work, fate,"
+            " became, commits, counted_days)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 followed.session_id,
                 followed.digest,
@@ -89,6 +113,9 @@ class OutcomesTable:
                 to_text(due_at),
                 _write(followed.work).decode(),
                 _write(fate).decode(),
+                became(fate),
+                len(fate.commits),
+                fate.survival[-1].age_days if fate.survival else None,
             ),
         )
 
@@ -102,3 +129,8 @@ class OutcomesTable:
 def _followed(row: tuple[str, str | None, str | None, str, str]) -> Followed:
     session_id, digest, repository, work, fate = row
     return Followed(session_id, digest, repository, _read_work(work), _read_fate(fate))
+
+
+def work_outcomes(store: SqliteStore, since: datetime, until: datetime) -> WorkOutcomes:
+    """Count tasks of people with commits that ended from `since` to before `until`, by what became of their work."""
+    return OutcomesTable(store).counts(since, until)

@@ -31,7 +31,7 @@ _SEVERAL = 2
 _FEWEST_OF_A_STRATUM = 10
 """Fewest sessions of a host, on both sides, with which intervals hold what they promise (tests/unit/patterns)."""
 _GROUPED: tuple[Dimension, ...] = tuple(
-    each for each in Dimension if each not in {Dimension.OVERALL, Dimension.TASK_MODEL}
+    each for each in Dimension if each not in {Dimension.OVERALL, Dimension.TASK_MODEL, Dimension.JOB}
 )
 PATTERN_DIMENSIONS = (Dimension.OVERALL, *_GROUPED)
 """Dimensions that patterns are made of."""

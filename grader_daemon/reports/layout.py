@@ -15,6 +15,7 @@ from grader_daemon.domain.estimate import Figure
 from grader_daemon.domain.insight import ErrorIssue, Group, TrendPoint, WeeklyReport
 from grader_daemon.reports import phrasing
 from grader_daemon.reports.effect_words import basis_words, effect_lines, effect_title
+from grader_daemon.reports.job_words import JOB_COLUMNS, more_jobs_words
 from grader_daemon.reports.money import agents_words, cost_words, spending_words
 from grader_daemon.reports.numbers import (
     BAD_ENDINGS,
@@ -38,6 +39,7 @@ from grader_daemon.reports.numbers import (
 )
 from grader_daemon.reports.safe_text import LONGEST_NAME, Words, name, remark
 from grader_daemon.reports.verdicts import shares_words
+from grader_daemon.reports.work_words import models_words, outcomes_words
 
 
 class Prose(msgspec.Struct, frozen=True):
@@ -91,6 +93,7 @@ class Topic(StrEnum):
 
     COVERAGE = "coverage"
     SUMMARY = "summary"
+    JOBS = "jobs"
     PROBLEMS = "problems"
     SUGGESTIONS = "suggestions"
     NEW = "new"
@@ -118,6 +121,7 @@ class Layout(msgspec.Struct, frozen=True):
 
 
 _WEEK_DAYS: Final = 7
+_MOST_JOBS: Final = 20
 _NAMED: Final = {"this week": Column("This week"), "before": Column("Before"), "change": Column("Change")}
 _VERDICTS: Final = ("Done", "Not done", "Unsure")
 _FIGURE_COLUMNS: Final = (*_NAMED.values(), Column("Verdict", is_number=False))
@@ -132,6 +136,7 @@ def lay_out(report: WeeklyReport) -> Layout:
         (
             Section(Topic.COVERAGE, "Coverage", (Prose(phrasing.coverage_words(report.coverage)),)),
             Section(Topic.SUMMARY, "Summary", _summary(report)),
+            *_jobs(report),
             Section(Topic.PROBLEMS, "Problem areas", _problems(report)),
             Section(Topic.SUGGESTIONS, "Suggestions", _suggestions(report)),
             Section(Topic.NEW, "New errors", _issues(report.new_issues, "No new errors this week.")),
@@ -150,6 +155,7 @@ def _summary(report: WeeklyReport) -> tuple[Block, ...]:
         for words in (_total(report), *phrasing.scheduled_words(report), *phrasing.unanswered_words(report))
     )
     checked = tuple(Prose((words,)) for words in phrasing.checked_words(report.checked_completion))
+    total += _work(report)
     total += _hosts(report) + _agents(report) + _spending(report)
     if not report.total_sessions and not report.sessions_before:
         return total
@@ -161,6 +167,14 @@ def _summary(report: WeeklyReport) -> tuple[Block, ...]:
     table = Table("The week in numbers", (Column("Measure", is_number=False), *_FIGURE_COLUMNS), rows)
     notes = (Prose((phrasing.INTERVALS_NOTE,)), Prose(phrasing.MORE_OF_A_SESSION))
     return (*total, *trust, *checked, *people, *changes, table, *notes)
+
+
+def _work(report: WeeklyReport) -> tuple[Block, ...]:
+    """Return what became of work in git, where anything is known."""
+    told = None if report.work is None else outcomes_words(report.work)
+    models = None if report.work is None else models_words(report.work)
+    said = (f"Work of four weeks in git: {told}.", *(() if models is None else (f"By model: {remark(models)}.",)))
+    return () if told is None else tuple(Prose((words,)) for words in said)
 
 
 def _hosts(report: WeeklyReport) -> tuple[Block, ...]:
@@ -199,6 +213,24 @@ def _total(report: WeeklyReport) -> str:
     if report.sessions_before:
         return f"No session finished this week; {report.sessions_before:,} {WEEK_BEFORE}."
     return f"No session finished this week, nor {WEEK_BEFORE}."
+
+
+def _jobs(report: WeeklyReport) -> tuple[Section, ...]:
+    """Return the scheduled jobs, each with its line; nothing where none ran."""
+    if not report.jobs:
+        return ()
+    columns = tuple(Column(title.capitalize(), is_number=is_number) for title, _, is_number in JOB_COLUMNS)
+    shown = report.jobs[:_MOST_JOBS]
+    rows = tuple(
+        Row(
+            cells=((name(job.name),), *((remark(words(job)),) for _, words, _ in JOB_COLUMNS[1:])),
+            direction=direction_of(job.ended_badly, BAD_ENDINGS),
+        )
+        for job in shown
+    )
+    more = more_jobs_words(report.jobs, len(shown))
+    blocks: tuple[Block, ...] = (Table("Scheduled jobs", columns, rows), *(() if more is None else (Prose((more,)),)))
+    return (Section(Topic.JOBS, "Scheduled jobs", blocks),)
 
 
 def _problems(report: WeeklyReport) -> tuple[Block, ...]:

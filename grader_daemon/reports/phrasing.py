@@ -66,6 +66,7 @@ _GROUP_OF = {
     Dimension.HOST: "machine ",
     Dimension.USER: "machines of ",
     Dimension.TASK_MODEL: "task type and model ",
+    Dimension.JOB: "scheduled job ",
 }
 CAUSE_OF: Final = {
     DropCause.MIX: "Other work came in",
@@ -245,12 +246,16 @@ def drop_words(drop: StreamDrop) -> Words:
     """Return a stream, and how it stood before and stands since."""
     measure = MEASURES[drop.stream.metric]
     before, since = estimate_words(drop.before, measure), estimate_words(drop.since, measure)
-    return (*stream_words(drop.stream), f", {before} before, {since} since")
+    return (*stream_words(drop.stream, drop.called), f", {before} before, {since} since")
 
 
-def stream_words(stream: Stream) -> Words:
-    """Name a metric and the sessions that it is of: "completion rate of task type debugging"."""
-    return (f"{MEASURES[stream.metric].name.lower()} of ", *group_words(stream.dimension, stream.name))
+def stream_words(stream: Stream, called: str | None = None) -> Words:
+    """Name a metric and the sessions that it is of: "completion rate of task type debugging".
+
+    `called` is the name of what the stream has but a key of.
+    """
+    key: Words = () if called in (None, stream.name) else (" (", name(stream.name), ")")
+    return (f"{MEASURES[stream.metric].name.lower()} of ", *group_words(stream.dimension, called or stream.name), *key)
 
 
 def group_words(dimension: Dimension, of: str) -> Words:

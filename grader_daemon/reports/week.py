@@ -24,8 +24,10 @@ from grader_daemon.domain.insight import (
     TrendPoint,
     WeeklyReport,
 )
+from grader_daemon.domain.scheduled_jobs import ScheduledJob
 from grader_daemon.domain.setup_changes import SetupEffect
 from grader_daemon.domain.verdict import VerdictCounts
+from grader_daemon.domain.work_fate import WorkOutcomes
 from grader_daemon.reports.numbers import REPORTED
 from grader_daemon.reports.suggestions import Examples, suggest
 
@@ -64,6 +66,8 @@ class WeekFacts(msgspec.Struct, frozen=True, kw_only=True):
     changes: Sequence[SetupEffect]
     grader_changes: Sequence[GraderChange] = ()
     scheduled: Group | None = None
+    jobs: Sequence[ScheduledJob] = ()
+    work: WorkOutcomes | None = None
 
 
 def weekly_report(facts: WeekFacts, *, examples: Examples) -> WeeklyReport:
@@ -99,6 +103,8 @@ def weekly_report(facts: WeekFacts, *, examples: Examples) -> WeeklyReport:
         agents=tuple(facts.agents),
         hosts=tuple(facts.hosts),
         scheduled=facts.scheduled,
+        jobs=tuple(facts.jobs),
+        work=facts.work,
         spending=overall.spending,
         spending_before=facts.spending_before,
         changes=tuple(facts.changes),

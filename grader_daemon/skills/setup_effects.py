@@ -1,4 +1,4 @@
-"""Work before and since a change: compared within types of task and platforms, at the mix of work since.
+"""Work before and since a change: compared within types of task (or scheduled jobs) and platforms, at the mix since.
 
 Other work that comes in moves a plain rate although nothing got better or worse. So each rate is a mean over strata
 with the same weights, the shares of the sessions since the change. Which of many differences are told is settled by
@@ -185,7 +185,7 @@ def _is_same_thing(one: SetupChange, other: SetupChange) -> bool:
 
 
 def _stratum(session: FinishedSession) -> _Stratum:
-    return session.task_type, session.platform
+    return session.job or session.task_type, session.platform
 
 
 def _votes(sessions: Iterable[FinishedSession], value: _Value) -> dict[_Stratum, list[float]]:

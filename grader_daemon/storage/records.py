@@ -17,6 +17,7 @@ from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.domain.unit import Unit
 from grader_daemon.domain.verdict import Outcome, VerdictBy
+from grader_daemon.domain.work_fate import WorkFate
 
 PageKey = tuple[float | str, ...]
 """Where a page ended: what its last session is sorted by, its end and its id."""
@@ -41,13 +42,13 @@ class SortKey(StrEnum):
 class GradeFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Filter and order of a list of grades.
 
-    `since` and `until` (exclusive) are about the end of sessions. `tool` was used, `error` occurred, `claim` says
-    that there is a claim of this support, `ending` and `standing` how it ended and how its result stands. `host` and
-    `user` are of a fleet. `issue` is a whole fingerprint. `unsure`
-    are the sessions of this outcome, `verdict` those of any (see `Outcome`). `text` are words, or beginnings of
-    words, of what was asked for; all of them must be there. What is not known, a filter never finds, and sorting puts
-    it last; but of the `kind` main are those too whose file does not say. `lowest_first` turns the order about.
-    `before` goes on behind a page of the same filter.
+    `since` and `until` (exclusive) are about the end of sessions. `tool` was used, `error` occurred, `claim` says that
+    there is a claim of this support, `ending` and `standing` how it ended and how its result stands, `outcome` what
+    became of its work in git, `job` the key of its scheduled job. `host` and `user` are of a fleet. `issue` is a whole
+    fingerprint. `unsure` are the sessions of this outcome, `verdict` those of any (see `Outcome`). `text` are words, or
+    beginnings of words, of what was asked for; all of them must be there. What is not known, a filter never finds, and
+    sorting puts it last; but of the `kind` main are those too whose file does not say. `lowest_first` turns the order
+    about. `before` goes on behind a page of the same filter.
     """
 
     since: datetime | None = None
@@ -68,6 +69,8 @@ class GradeFilter(msgspec.Struct, frozen=True, kw_only=True):
     claim: Support | None = None
     ending: EndingKind | None = None
     standing: ResultStanding | None = None
+    job: str | None = None
+    outcome: WorkFate | None = None
     tool: str | None = None
     error: Category | None = None
     issue: str | None = None

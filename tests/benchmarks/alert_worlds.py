@@ -258,3 +258,65 @@ def _session(rng: random.Random, rates: Sequence[float], *, at: datetime) -> Obs
 
 def _heads(rng: random.Random, rate: float, coins: int) -> int:
     return sum([rng.random() < rate for _ in range(coins)])
+
+
+@dataclass(frozen=True, slots=True)
+class Jobs:
+    """Scheduled jobs as the watch of the daemon takes them up, each with runs that end well at a rate of its own.
+
+    `spread` is the standard deviation of a day's rate. From the end of the warm days on the first job has the rate
+    `fallen_to`, if there is one.
+    """
+
+    jobs: int = 5
+    a_day: int = 1
+    normal: float = 0.93
+    fallen_to: float | None = None
+    spread: float = 0.0
+    warm: int = WARM
+    days: int = MONTH
+
+    def alerts(self, seed: int) -> Iterator[tuple[int, str]]:
+        """Give the number of days after which each alert opened since the warm days, with the job that it names."""
+        states: dict[Stream, DetectorState] = {}
+        told: list[Alert] = []
+        since = _NOW + _DAY * self.warm
+        for day in self._days(seed):
+            found = watch(states, day, since=since, rules=rules())
+            states = {stream: state for stream, state in {**states, **found.states}.items() if stream not in found.gone}
+            for event in found.events:
+                if isinstance(event, Alarmed) and home(event, told) is None:
+                    told.append(opened(event, rules=rules()))
+                    yield (event.at - since).days + 1, event.stream.name
+
+    def _days(self, seed: int) -> Iterator[list[Observation]]:
+        rng = random.Random(f"jobs {self.jobs} {self.a_day} {self.normal} {self.spread} {seed}")
+        for day in range(self.warm + self.days):
+            fell = self.fallen_to is not None and day >= self.warm
+            runs = []
+            for number in range(self.jobs):
+                rate = self.fallen_to if self.fallen_to is not None and fell and number == 0 else self.normal
+                rate, working = rng.gauss(rate, self.spread), rng.gauss(0.95, self.spread)
+                ends = [_NOW + _DAY * (day + (each + number / self.jobs) / self.a_day) for each in range(self.a_day)]
+                runs += [_run(rng, f"job {number}", rate, working, at=end) for end in ends]
+            yield sorted(runs, key=lambda run: run.ended_at)
+
+
+def _run(rng: random.Random, job: str, rate: float, working: float, *, at: datetime) -> Observation:
+    well = rng.random() < rate
+    return Observation(
+        session_id="",
+        ended_at=at,
+        ended_on=at.date().isoformat(),
+        task_type="general",
+        model="hermes",
+        platform="cron",
+        ended_badly=not well,
+        efficiency=1 + _heads(rng, 0.8, _COINS),
+        quality=1 + _heads(rng, 0.6, _COINS),
+        tool_calls=_CALLS,
+        failures=_CALLS - _heads(rng, working, _CALLS),
+        tools=(),
+        scheduled=True,
+        job=job,
+    )

@@ -30,6 +30,7 @@ from tests.benchmarks.alert_worlds import (
     SPREAD,
     WARM,
     YEAR,
+    Jobs,
     Product,
     World,
     bad,
@@ -118,6 +119,16 @@ def recoveries(world: World, seed: int) -> tuple[int, float]:
     return len(ended) - len(after), after[0] if after else _NEVER
 
 
+def alerts_of_jobs(world: Jobs, seed: int) -> int:
+    """Count the alerts of the watch, of jobs and of all scheduled runs."""
+    return len(list(world.alerts(seed)))
+
+
+def delay_of_job(world: Jobs, seed: int) -> float:
+    """Give the days until the job that fell is named."""
+    return next((days for days, name in world.alerts(seed) if name == "job 0"), _NEVER)
+
+
 # -- the tables ------------------------------------------------------------------------------------------------------
 
 
@@ -180,6 +191,21 @@ class Simulation:
         found = self._play(partial(delay, world), name)
         within = statistics.fmean(sessions <= _TWO_WEEKS * a_day for sessions in found)
         return at_most(name, within, target=None, unit="of all", digits=2)
+
+    def jobs(self, name: str, world: Jobs) -> Figure:
+        """Give the alerts a month of a home with scheduled jobs that change in nothing."""
+        counts = self._play(partial(alerts_of_jobs, world), name)
+        return at_most(
+            name, statistics.fmean(counts) * MONTH / world.days, target=FALSE_ALARMS, unit="a month", digits=4
+        )
+
+    def fallen_job(self) -> list[Figure]:
+        """Give the days until a nightly job is named that fell from 93 to 27 %."""
+        found = self._play(partial(delay_of_job, Jobs(warm=2 * WARM, fallen_to=0.27)), "a nightly job falls")
+        return [
+            at_most("a nightly job falls from 93 to 27 %", statistics.median(found), target=14, unit="days", digits=0),
+            at_most("  90 of 100", percentile(found, 0.9), target=None, unit="days", digits=0),
+        ]
 
     def recovery(self) -> list[Figure]:
         """Give the recoveries that were none, and how long the true ones take."""
@@ -245,6 +271,9 @@ def other_worlds(simulation: Simulation) -> list[Figure]:
         delay_of("a slow drop over 120 days", World(since=declining, days=YEAR), by=20, unit="days"),
         *simulation.recovery(),
         *(simulation.rise(a_day, before, since) for a_day in (20, 86) for before, since in RISES),
+        simulation.jobs("5 nightly jobs, half a year", Jobs(days=YEAR // 2)),
+        simulation.jobs("  days spread by 0.03", Jobs(days=YEAR // 2, spread=SPREAD)),
+        *simulation.fallen_job(),
     ]
 
 

@@ -12,7 +12,9 @@ from grader_daemon import bootstrap
 from grader_daemon.api.context import GraderContext
 from grader_daemon.api.parts import Routing, Scorers, Setup, SharedCopy
 from grader_daemon.domain.setup_changes import SetupChange, SetupChanges
+from grader_daemon.domain.work_fate import WorkOutcomes
 from grader_daemon.fleet.copies import Copies
+from grader_daemon.outcomes.store import work_outcomes
 from grader_daemon.push.metrics import preferred_text
 from grader_daemon.routing.advice import Advice
 from grader_daemon.scorers import make
@@ -31,6 +33,7 @@ _INSTALLED: Callable[[Settings], bootstrap.Installed] = places.Installed.of
 _CHANGES: Callable[[SqliteStore, datetime, datetime], Sequence[SetupChange]] = changes_between
 _EFFECTS: Callable[[SqliteStore, datetime, datetime], SetupChanges] = setup_changes
 _METRICS: Callable[[GraderContext, str], tuple[str, str]] = preferred_text
+_OUTCOMES: Callable[[SqliteStore, datetime, datetime], WorkOutcomes] = work_outcomes
 
 _PARTS = {
     "scorers": _SCORERS,
@@ -39,6 +42,7 @@ _PARTS = {
     "changes": _CHANGES,
     "effects": _EFFECTS,
     "metrics": _METRICS,
+    "outcomes": _OUTCOMES,
 }
 """Without `copies` and `installed`, of which what they make is shown above."""
 

@@ -89,7 +89,9 @@ def alert(visit: Visit) -> Response:
         alert=found,
         silent_until=silent_until(found, insight.silences()),
         opening=opening_words(found, visit.site.settings.zone),
-        title=("An alert of nothing that is watched now",) if first is None else stream_words(first.stream),
+        title=("An alert of nothing that is watched now",)
+        if first is None
+        else stream_words(first.stream, first.called),
         measure=None if first is None else MEASURES[first.stream.metric],
         rows=[_row(drop) for drop in found.drops],
         chart=None if first is None else _chart(found, first.stream, insight.alert_days(found), visit),
@@ -137,7 +139,7 @@ def _row(drop: StreamDrop) -> Row:
     figure = Figure(now=drop.since, before=drop.before, change=Estimate())
     drawn = strip(figure, measure, highest=scale_end((drop.before, drop.since), measure))
     words = (estimate_words(drop.before, measure), estimate_words(drop.since, measure))
-    return Row(stream_words(drop.stream), *words, drawn)
+    return Row(stream_words(drop.stream, drop.called), *words, drawn)
 
 
 def _chart(found: Alert, stream: Stream, days: tuple[DayFigures, ...], visit: Visit) -> Element | None:

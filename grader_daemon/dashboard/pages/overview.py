@@ -23,15 +23,18 @@ from grader_daemon.domain.fleet_hosts import FleetHostState, is_behind, silent_h
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.insight import DayFigures, ErrorIssue, Group, Spending, StepCount
 from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.scheduled_jobs import ScheduledJob
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.setup_changes import SetupChange
 from grader_daemon.reports.change_words import mark_words
 from grader_daemon.reports.charts import APART, Event, sparkline, trend_chart
 from grader_daemon.reports.issue_names import IssueName, issue_name
+from grader_daemon.reports.job_words import endings_words, more_jobs_words
 from grader_daemon.reports.money import usd_words
 from grader_daemon.reports.numbers import (
     BAD_ENDINGS,
     COMPLETION,
+    FAILURES,
     TRENDED,
     UNKNOWN,
     Direction,
@@ -46,6 +49,7 @@ from grader_daemon.reports.numbers import (
 )
 from grader_daemon.reports.phrasing import sure_step
 from grader_daemon.reports.verdicts import rate_words, shares_words
+from grader_daemon.reports.work_words import outcomes_words
 
 _WEEK: Final = 7
 _MONTH: Final = 28
@@ -53,6 +57,7 @@ _ERRORS_SHOWN: Final = 4
 _GRADED_SHOWN: Final = 5
 _RUNNING_SHOWN: Final = 3
 _ALERTS_SHOWN: Final = 3
+_JOBS_SHOWN: Final = 8
 _TYPES_SHOWN: Final = 6
 _MODELS_SHOWN: Final = 4
 _LEAST_PRICED: Final = 0.2
@@ -86,6 +91,17 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     change: str
 
 
+class JobLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A scheduled job, and how its runs of the week ended, beside those of the one before."""
+
+    job: ScheduledJob
+    ended_badly: str
+    change: str
+    direction: Direction
+    endings: str
+    errors: str
+
+
 class Failing(msgspec.Struct, frozen=True, kw_only=True):
     """An error issue, its line, and the next step that surely helps, if one does."""
 
@@ -115,6 +131,9 @@ def overview(visit: Visit) -> Response:
         seen=seen,
         patterns=seen.patterns,
         machines=_machines(seen, seen.patterns.groups[Dimension.HOST]),
+        jobs=[_job_line(job) for job in seen.patterns.jobs[:_JOBS_SHOWN]],
+        work=None if seen.patterns.work is None else outcomes_words(seen.patterns.work),
+        more_jobs=more_jobs_words(seen.patterns.jobs, _JOBS_SHOWN),
         is_behind=seen.fleet is not None and is_behind(seen.fleet, seen.at),
         silent=[] if seen.fleet is None else silent_hosts(seen.fleet, seen.at),
         alerts=seen.alerts[:_ALERTS_SHOWN],
@@ -194,6 +213,17 @@ def _machines(seen: Overview, groups: Iterable[Group]) -> list[Machine]:
             for host, group in found
         ),
         key=lambda machine: (-machine.sessions, machine.host.host),
+    )
+
+
+def _job_line(job: ScheduledJob) -> JobLine:
+    return JobLine(
+        job=job,
+        ended_badly=estimate_words(job.ended_badly.now, BAD_ENDINGS),
+        change=change_words(job.ended_badly, BAD_ENDINGS),
+        direction=direction_of(job.ended_badly, BAD_ENDINGS),
+        endings=endings_words(job),
+        errors=estimate_words(job.failure_rate.now, FAILURES),
     )
 
 

@@ -30,6 +30,7 @@ UNKNOWN = frozenset({"message_times", "parent", "agent_version", "usage", "cost_
 
 _KINDS = {"cron": SessionKind.CRON, "subagent": SessionKind.SUB_AGENT}
 _LIMITS = Limits()
+_SCHEDULED_ID = re.compile(r"cron_(.+)_\d{8}_\d{6}", re.DOTALL)
 _REVIEW_OPENING = "Review the conversation above and "
 _REVIEW_PROMPTS = (_REVIEW_OPENING + "update the skill library", _REVIEW_OPENING + "consider saving")
 _COMPACTION = "[CONTEXT COMPACTION"
@@ -115,6 +116,12 @@ def parse(content: bytes, path: str, *, zone: tzinfo | None = None, limits: Limi
     return decode(content, lambda whole: _read(whole, path, zone), limits=limits)
 
 
+def schedule_of(session_id: str) -> str | None:
+    """Return the id of the schedule whose run a session is, by its own id: ``cron_<schedule>_<day>_<time>``."""
+    found = _SCHEDULED_ID.fullmatch(session_id)
+    return None if found is None else found[1]
+
+
 def _read(content: bytes, path: str, zone: tzinfo | None) -> Session | Skipped:
     name = path.rpartition("/")[2]
     file = _DECODER.decode(content)
@@ -129,6 +136,7 @@ def _read(content: bytes, path: str, zone: tzinfo | None) -> Session | Skipped:
     if traits.review_fork:
         return Skipped(SkipReason.REVIEW_FORK, session_id)
     started_at, platform = _utc(file.session_start, zone), _text(file.platform)
+    schedule = schedule_of(session_id)
     return Session(
         session_id=session_id,
         file=path,
@@ -137,7 +145,8 @@ def _read(content: bytes, path: str, zone: tzinfo | None) -> Session | Skipped:
         model=_text(file.model),
         platform=platform,
         project=_project(file.system_prompt),
-        kind=_KINDS.get(platform or ""),
+        kind=_KINDS.get(platform or "") or (SessionKind.CRON if schedule else None),
+        schedule=schedule,
         agent=NAME,
         system_prompt_digest=prompt_digest(file.system_prompt),
         tools_digest=setup_digest(file.tools),

@@ -94,6 +94,7 @@ def to_session(stored: Stored, path: str) -> Session:
         project=name_of(row.cwd) or snapshot.working_folder(stored.prompt),
         parent=name_of(first.parent_session_id),
         kind=_kind(first, stored.parent, marked=stored.marked),
+        schedule=snapshot.schedule_of(first.id),
         agent=snapshot.NAME,
         system_prompt_digest=snapshot.prompt_digest(msgspec.json.encode(stored.prompt)),
         usage=usage_of(stored),

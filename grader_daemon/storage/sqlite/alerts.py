@@ -47,7 +47,7 @@ _OBSERVATION = (
     f"SELECT d.session_id, d.ended_at, d.ended_on, d.task_type, g.model, g.platform, {ended_badly_of('d')},"
     f" iif({HAS_SCORES}, g.tool_calls_efficient, NULL), iif({HAS_SCORES}, g.response_quality, NULL),"
     " d.tool_calls, g.total_errors, d.tools, d.agent,"
-    f" d.fleet_host, {_IS_SCHEDULED}"
+    f" d.fleet_host, {_IS_SCHEDULED}, d.job"
     " FROM session_details AS d JOIN session_grades AS g ON g.session_id = d.session_id"
     f" WHERE d.state <> 'open' AND d.scored AND ({PERSONS_TASK} OR {_IS_SCHEDULED})"
 )
@@ -282,4 +282,5 @@ def _to_observation(row: Sequence[Any]) -> Observation:
         agent=row[12],
         host=row[13],
         scheduled=bool(row[14]),
+        job=row[15],
     )

@@ -66,7 +66,7 @@ _AGENT = "iif(EXISTS (SELECT 1 FROM fleet_copy), coalesce(agent, 'agent') || ' o
 """Machines of a fleet are set up each in its own way: an agent there is another one than that on the next."""
 _TASKS = (
     "SELECT session_id, ended_at, task_type, model, completed, p_completed, verdict_by, unsure, request, cost_usd,"
-    f" {_AGENT}, platform, project, agent_version, system_prompt_digest, tools_digest, skills,"
+    f" {_AGENT}, platform, project, agent_version, system_prompt_digest, tools_digest, job, skills,"
     f" {ended_badly_of('session_list')}"
     f" FROM session_list WHERE ended_at >= ? AND ended_at < ? AND state <> '{SessionState.OPEN}'"
     " AND kind = ? AND completed IS NOT NULL AND model IS NOT NULL ORDER BY ended_at DESC, session_id DESC LIMIT ?"

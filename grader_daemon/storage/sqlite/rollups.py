@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -10,6 +10,7 @@ from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.counting import Changes, by_month
 from grader_daemon.domain.insight import ToolStep
 from grader_daemon.domain.rollup import SUM_NAMES, Dimension, Sums
+from grader_daemon.domain.scheduled_jobs import JOB_FACTS, MOST_JOBS, JobFacts, KnownJob
 from grader_daemon.storage.sqlite.database import Database
 
 
@@ -39,8 +40,10 @@ _MONTH_STEPS = _Table("monthly_steps", ("month", *_STEP_KEYS), _STEP_COUNTS, cou
 _ISSUES = _Table("issue_days", ("fingerprint", "day"), ("failures", "sessions", "recovered"), counts=("failures",))
 _STEPS = _Table("issue_steps", ("fingerprint", "day", "tool", "command"), _STEP_COUNTS, counts=("tries",))
 _TASKS = _Table("issue_tasks", ("fingerprint", "day", "task_type"), ("sessions",), counts=("sessions",))
-_TABLES = (_DAYS, _MONTHS, _DAY_STEPS, _MONTH_STEPS, _ISSUES, _STEPS, _TASKS)
-DERIVED = tuple(table.name for table in _TABLES)
+_DAY_JOBS = _Table("daily_jobs", ("day", "job"), JOB_FACTS, counts=("runs",))
+_MONTH_JOBS = _Table("monthly_jobs", ("month", "job"), JOB_FACTS, counts=("runs",))
+_TABLES = (_DAYS, _MONTHS, _DAY_STEPS, _MONTH_STEPS, _ISSUES, _STEPS, _TASKS, _DAY_JOBS, _MONTH_JOBS)
+DERIVED = (*(table.name for table in _TABLES), "scheduled_jobs")
 """Tables that hold nothing but sums of others."""
 _TOTALS = ", ".join(f"sum({name})" for name in SUM_NAMES)
 
@@ -61,6 +64,10 @@ class Rollups:
         self._add(_ISSUES, changes.issues)
         self._add(_STEPS, changes.steps)
         self._add(_TASKS, changes.tasks)
+        self._add(_DAY_JOBS, changes.job_facts)
+        self._add(_MONTH_JOBS, by_month(changes.job_facts))
+        if changes.jobs:
+            self._keep_jobs(changes.jobs.values())
         self._database.connection.executemany(
             "INSERT INTO rollup_days (day, revision) VALUES (?, 1)"
             " ON CONFLICT (day) DO UPDATE SET revision = revision + 1",
@@ -71,6 +78,7 @@ class Rollups:
         """Forget all sums, to count again from the rows."""
         for table in _TABLES:
             self._database.connection.execute(table.clear)
+        self._database.connection.execute("DELETE FROM scheduled_jobs")
 
     def groups(self, span: Span, dimensions: Collection[Dimension]) -> dict[tuple[Dimension, str], Sums]:
         """Sum each group of some dimensions over the days of a span."""
@@ -103,6 +111,17 @@ class Rollups:
         )
         return [row[0] for row in rows]
 
+    def jobs(self) -> list[KnownJob]:
+        """Return the scheduled jobs that are kept, in any order."""
+        return [KnownJob(*row) for row in self._database.rows("SELECT job, name, agent, last_day FROM scheduled_jobs")]
+
+    def job_facts(self, span: Span) -> dict[str, JobFacts]:
+        """Sum the facts of each scheduled job over the days of a span."""
+        where, values = _within(span, "", "jobs")
+        totals = ", ".join(f"sum({name})" for name in JOB_FACTS)
+        rows = self._database.rows(f"SELECT job, {totals} FROM {where} GROUP BY job HAVING sum(runs) > 0", values)
+        return {row[0]: JobFacts(**dict(zip(JOB_FACTS, row[1:], strict=True))) for row in rows}
+
     def tool_steps(self, span: Span) -> list[ToolStep]:
         """Sum what was tried next after failures of each tool, over the days of a span."""
         where, values = _within(span, "", "steps")
@@ -125,6 +144,24 @@ class Rollups:
         """Return how often something changed on each day."""
         rows = self._database.rows("SELECT day, revision FROM rollup_days")
         return {date.fromisoformat(day): revision for day, revision in rows}
+
+    def _keep_jobs(self, jobs: Iterable[KnownJob]) -> None:
+        """Note the names of jobs by their last runs, and forget those whose last run is longest ago of too many."""
+        execute = self._database.connection.execute
+        self._database.connection.executemany(
+            "INSERT INTO scheduled_jobs (job, name, agent, last_day) VALUES (?, ?, ?, ?)"
+            " ON CONFLICT (job) DO UPDATE SET name = excluded.name, agent = excluded.agent,"
+            " last_day = excluded.last_day WHERE excluded.last_day >= last_day",
+            sorted(jobs),
+        )
+        gone = self._database.rows(
+            "SELECT job FROM scheduled_jobs ORDER BY last_day DESC, job LIMIT -1 OFFSET ?", (MOST_JOBS,)
+        )
+        for (job,) in gone:
+            execute("DELETE FROM scheduled_jobs WHERE job = ?", (job,))
+            for period in ("daily", "monthly"):
+                execute(f"DELETE FROM {period}_jobs WHERE job = ?", (job,))
+                execute(f"DELETE FROM {period}_rollups WHERE dimension = '{Dimension.JOB}' AND name = ?", (job,))
 
     def _add(self, table: _Table, rows: Mapping[Any, Sequence[int]]) -> None:
         if not rows:

@@ -244,6 +244,8 @@ _DETAILS: Final = _Columns(
     Column("edited_paths"),
     Column("ending", None, lambda text: None if text is None else EndingKind(text)),
     Column("standing", None, lambda text: None if text is None else ResultStanding(text)),
+    Column("job"),
+    Column("job_name"),
 )
 """What `session_details` holds of a grade."""
 

@@ -66,7 +66,7 @@ _VALUES = {
         name: f"d.{name}"
         for name in (
             *("agent_version", "system_prompt_digest", "tools_digest", "skills", "early_errors"),
-            *("ending", "standing"),
+            *("ending", "standing", "job"),
         )
     },
     **{support.value: _claims(support) for support in Support},
@@ -96,7 +96,7 @@ _SORTED_BY: Final = {
 }
 _EQUAL: Final = (
     *("state", "task_type", "agent", "model", "platform", "project", "kind", "host"),
-    *("completed", "unsure", "verdict_by", "ending", "standing"),
+    *("completed", "unsure", "verdict_by", "ending", "standing", "job"),
 )
 _INDEXED: Final = {
     ("state", SessionState.OPEN): "l.state = 'open'",
@@ -114,6 +114,7 @@ _BELOW_ALL, _ABOVE_ALL = "-1", "9e99"
 _BEGINS: Final = "has_words_that_begin_so"
 _FACET = "SELECT id FROM session_facets WHERE facet = '{}' AND value = ?"
 _ISSUE = "l.session_id IN (SELECT session_id FROM session_failures WHERE fingerprint = ? AND ended_at IS NOT NULL)"
+_OUTCOME = "l.session_id IN (SELECT session_id FROM session_outcomes WHERE became = ?)"
 _USER = "l.host IN (SELECT host FROM fleet_hosts WHERE user = ?)"
 _TEXT = "SELECT rowid FROM session_words WHERE session_words MATCH ?"
 _FEW = 1000
@@ -354,6 +355,7 @@ def _conditions(which: GradeFilter) -> list[tuple[str, Sequence[Any]]]:
         ),
         (_ISSUE, which.issue),
         (_USER, which.user),
+        (_OUTCOME, which.outcome),
     )
     conditions: list[tuple[str, Sequence[Any]]] = [(sql, (value,)) for sql, value in single if value is not None]
     conditions += [(sql, ()) for (column, value), sql in _INDEXED.items() if getattr(which, column) == value]

@@ -70,6 +70,25 @@ def test_an_alarm_belongs_to_an_alert_that_was_opened_after_its_drop_began(
     assert home(alarmed(began=10), alerts) == (None if expected is None else alerts[expected])
 
 
+@pytest.mark.parametrize(
+    ("stream", "first", "joins"),
+    [
+        pytest.param(("job", "a"), ("job", "a"), True, id="another-metric-of-the-job"),
+        pytest.param(("job", "a"), ("job", "b"), False, id="another-job"),
+        pytest.param(("job", "a"), ("overall", ""), False, id="a-job-and-tasks-of-persons"),
+        pytest.param(("overall", ""), ("job", "a"), False, id="tasks-of-persons-and-a-job"),
+        pytest.param(("kind", "cron"), ("job", "a"), True, id="all-scheduled-runs-and-a-job"),
+        pytest.param(("job", "a"), ("kind", "cron"), False, id="a-job-and-all-scheduled-runs"),
+    ],
+)
+def test_each_scheduled_job_has_alerts_of_its_own(stream: tuple[str, str], first: tuple[str, str], joins: bool) -> None:
+    event, other = (Stream(Metric.FAILURE_RATE, Dimension(group), name) for group, name in (stream, first))
+    open_one = alert(
+        opened_at=at(11), drops=(msgspec.structs.replace(stream_drop(Metric.FAILURE_RATE, 0.1, 0.5), stream=other),)
+    )
+    assert (home(alarmed(event, began=10), [open_one]) is not None) == joins
+
+
 # -- one more stream -----------------------------------------------------------------------------------------------
 
 

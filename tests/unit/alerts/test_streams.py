@@ -55,6 +55,23 @@ def test_a_scheduled_run_is_part_of_the_scheduled_ones_alone() -> None:
     assert not any(stream.is_scheduled for stream, _ in readings(observation(model="m")))
 
 
+@pytest.mark.parametrize(
+    ("ended_badly", "value"), [pytest.param(True, 0.0, id="badly"), pytest.param(False, 1.0, id="well")]
+)
+def test_a_run_of_a_job_says_how_it_ended_and_what_failed(ended_badly: bool, value: float) -> None:
+    one = observation(tool_calls=4, failures=1, scheduled=True, job="nightly", ended_badly=ended_badly)
+    ending = Stream(Metric.ENDED_BADLY, Dimension.JOB, "nightly")
+    assert groups(one) == {SCHEDULED, (Dimension.JOB, "nightly")}
+    assert reading(one, ending) == value
+    assert reading(one, Stream(Metric.FAILURE_RATE, Dimension.JOB, "nightly")) == 0.75
+    assert ending.is_scheduled
+
+
+def test_a_run_of_which_it_is_not_known_how_it_ended_says_nothing_of_it() -> None:
+    one = observation(scheduled=True, job="nightly", ended_badly=None)
+    assert reading(one, Stream(Metric.ENDED_BADLY, Dimension.JOB, "nightly")) is None
+
+
 # -- what a session is part of -------------------------------------------------------------------------------------
 
 
@@ -198,3 +215,10 @@ def test_failures_and_what_worked_have_intervals_of_one_width(values: list[float
     assert score.low is not None
     assert score.high is not None
     assert 4 * (failed.high - failed.low) == pytest.approx(score.high - score.low, abs=1e-6)
+
+
+def test_bad_endings_are_told_as_the_share_that_ended_badly() -> None:
+    found = estimate(Metric.ENDED_BADLY, totals(*[1.0] * 75, *[0.0] * 25))
+    assert (found.value, found.sample) == (0.25, 100)
+    assert shown(Metric.ENDED_BADLY, 0.75) == 0.25
+    assert shown_change(Metric.ENDED_BADLY, -0.5) == 0.5

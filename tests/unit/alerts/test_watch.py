@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader_daemon.alerts.detector import DetectorState, begin, observe
-from grader_daemon.alerts.watch import Alarmed, Event, Lost, Recovered, part_of, watch
+from grader_daemon.alerts.watch import Alarmed, Event, Lost, Recovered, part_of, rules_for, watch
 from grader_daemon.domain.alert import Observation, Stream
 from grader_daemon.domain.rollup import WATCHED, Dimension, Metric
 from tests.alert_examples import HASTY, OVERALL, SHIPPED, START, at, bad_observation, evenly, observation, use
@@ -245,3 +245,50 @@ def test_a_stream_without_sessions_has_neither_alarm_nor_recovery() -> None:
     later = watch(states, sessions(evenly(0.9, 400), 10), since=START, rules=SHIPPED)
     assert later.events == ()
     assert CODING not in later.states
+
+
+# -- scheduled jobs ------------------------------------------------------------------------------------------------
+
+NIGHTLY = Stream(Metric.ENDED_BADLY, Dimension.JOB, "nightly")
+HASTY_JOBS = msgspec.structs.replace(HASTY, arming_sessions=100, job_runs=10)
+
+
+def runs(values: Sequence[float], job: str = "nightly", first_day: int = 0) -> list[Observation]:
+    """A run a day, which ends badly where the value is 0."""
+    return [
+        observation(first_day + day, scheduled=True, job=job, ended_badly=not value) for day, value in enumerate(values)
+    ]
+
+
+def test_a_job_is_watched_from_fewer_runs_on_than_other_groups() -> None:
+    watched = watch({}, runs([*[1.0] * 20, *[0.0] * 10]), since=START, rules=HASTY_JOBS)
+    [event] = watched.events
+    assert isinstance(event, Alarmed)
+    assert event.stream == NIGHTLY
+
+
+@given(jobs=st.integers(1, 1000))
+def test_jobs_share_false_alarms_of_their_own(jobs: int) -> None:
+    assert jobs * part_of(NIGHTLY, groups=7, jobs=jobs, rules=SHIPPED) == pytest.approx(SHIPPED.jobs_part)
+    assert part_of(CODING, groups=7, jobs=jobs, rules=SHIPPED) == part_of(CODING, groups=7, rules=SHIPPED)
+
+
+def test_many_jobs_take_no_room_from_tasks_of_persons_nor_these_from_them() -> None:
+    few = msgspec.structs.replace(HASTY, streams=4)
+    first = watch({}, [*runs([1.0], "a"), *runs([1.0], "b")], since=START, rules=few)
+    both = watch(first.states, [observation(1, tool_calls=2, scheduled=False)], since=START, rules=few)
+    crowd = [each for number in range(9) for each in runs([1.0], f"job {number}")]
+    states = watch({}, crowd, since=START, rules=few).states
+    assert {stream.name for stream in both.states} == {""}
+    assert sum(stream.dimension is Dimension.JOB for stream in states) == few.streams
+
+
+def test_rules_of_jobs_are_for_jobs_alone() -> None:
+    assert rules_for(CODING, SHIPPED) == SHIPPED
+    assert rules_for(NIGHTLY, SHIPPED).drops == SHIPPED.job_drops
+
+
+def test_a_job_that_no_longer_runs_is_forgotten() -> None:
+    states = watch({}, runs([1.0] * 20), since=START, rules=HASTY_JOBS).states
+    later = watch(states, runs([1.0] * 20, "other", 30), since=START, rules=HASTY_JOBS)
+    assert NIGHTLY in later.gone

@@ -12,6 +12,7 @@ import pytest
 
 from grader_daemon.domain.calendar import week_name
 from grader_daemon.domain.session import SessionKind
+from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import grade, new_grade
@@ -35,6 +36,10 @@ def home(tmp_path: Path) -> Path:
             kind=SessionKind.CRON,
             agent="hermes",
             model="strong" if number < RUNS / 2 else "weak",
+            job="a1b2",
+            job_name="Check the backups",
+            ending=EndingKind.ANSWERED,
+            standing=ResultStanding.CHECKED if number % 10 < 9 else ResultStanding.CHECK_FAILED,
             task_completed=number % 10 < (9 if number < RUNS / 2 else 2),
             p_completed=None,
             ended_at=NOW - (RUNS - number) * MINUTE,
@@ -87,6 +92,35 @@ def test_the_documents_count_scheduled_runs(home: Path, run: Run) -> None:
     assert (summary["patterns"]["sessions"], summary["patterns"]["scheduled"]) == (40, RUNS)
     assert (report["total_sessions"], report["scheduled"]["sessions"]) == (40, RUNS)
     assert (changes["sessions"], changes["scheduled"]) == (40, RUNS)
+
+
+def test_each_scheduled_job_has_its_line(home: Path, run: Run) -> None:
+    shown = run(home, "patterns").stdout
+    line = next(line for line in shown.splitlines() if "Check the backups" in line)
+    report = " ".join(run(home, "report", "--week", THIS_WEEK).stdout.split())
+
+    assert re.search(r"scheduled job +key +runs +before +bad endings", shown)
+    assert re.search(r"Check the backups +a1b2 +120 +0 +10 % .* 12 last check failed ", line)
+    assert "Scheduled jobs" in report
+    assert "12 last check failed" in report
+
+
+def test_documents_have_each_scheduled_job(home: Path, run: Run) -> None:
+    [job] = json.loads(run(home, "patterns", "--json").stdout)["jobs"]
+    report = json.loads(run(home, "report", "--week", THIS_WEEK, "--format", "json").stdout)
+
+    assert (job["job"], job["name"], job["runs"], job["facts"]["check_failed"]) == (
+        "a1b2",
+        "Check the backups",
+        120,
+        12,
+    )
+    assert [each["facts"] for each in report["jobs"]] == [job["facts"]]
+
+
+def test_runs_of_a_job_are_listed_by_its_key(home: Path, run: Run) -> None:
+    ended = run(home, "list", "--job", "a1b2", "--json", "--limit", "500")
+    assert len(json.loads(ended.stdout)["grades"]) == RUNS
 
 
 def test_a_home_of_scheduled_runs_alone_has_their_table(tmp_path: Path, run: Run) -> None:

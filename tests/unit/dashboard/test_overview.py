@@ -87,6 +87,19 @@ def test_scheduled_runs_are_counted_beside_and_have_a_figure(home_with: Fill) ->
     assert re.search(r"Scheduled: bad endings \S+ % \S+–\S+ %, 7 sessions", said)
 
 
+def test_each_scheduled_job_has_a_line_that_leads_to_its_runs(home_with: Fill) -> None:
+    failed = {"ending": EndingKind.ANSWERED, "standing": ResultStanding.CHECK_FAILED}
+    client = home_with(30, kind=SessionKind.CRON, job="a1b2", job_name="Check the backups", **failed)
+
+    said = text_of(client)
+    found = re.search(r'<a href="([^"]*job=a1b2)"', client.get("/").text)
+
+    assert re.search(r"Scheduled jobs .* Check the backups 7 100 % \S+–\S+ %", said.replace("(", "").replace(")", ""))
+    assert "7 last check failed" in said
+    assert found is not None
+    assert client.get(found[1].replace("&amp;", "&")).text.count("data-id=") == 7
+
+
 def test_home_without_scheduled_runs_says_nothing_of_them(home_with: Fill) -> None:
     assert "cheduled" not in text_of(home_with(30))
 

@@ -113,8 +113,8 @@ def test_what_cannot_be_asked_for_is_said_beside_the_form(client: TestClient, qu
 def test_form_has_a_field_for_every_filter(client: TestClient) -> None:
     form = client.get("/sessions").text.partition('<form class="panel filters"')[2].partition("</form>")[0]
 
-    of_a_fleet = {"host", "user"}
-    assert {*re.findall(r' name="(\w+)"', form)} == {each.name for each in ADDRESSED} - of_a_fleet
+    of_which_there_are_none = {"host", "user", "job"}
+    assert {*re.findall(r' name="(\w+)"', form)} == {each.name for each in ADDRESSED} - of_which_there_are_none
 
 
 def test_filter_is_taken_away_by_its_own_link(client: TestClient) -> None:

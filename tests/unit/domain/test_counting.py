@@ -136,8 +136,9 @@ def test_what_is_not_known_is_a_group_so_that_groups_add_up(
 def test_every_group_of_a_session_counts_it_once(made: Grade) -> None:
     finished = msgspec.structs.replace(made, state=SessionState.COMPLETE)
     found = sums(changes_of(finished))
-    of_kind = {(each.sessions, each.unanswered) for key, each in found.items() if key.dimension == Dimension.KIND}
-    others = [each for key, each in found.items() if key.dimension != Dimension.KIND]
+    whole = {Dimension.KIND, Dimension.JOB}
+    of_kind = {(each.sessions, each.unanswered) for key, each in found.items() if key.dimension in whole}
+    others = [each for key, each in found.items() if key.dimension not in whole]
     counted = (1, 0, 0) if made.scored else (0, 1, 0)
     assert of_kind == {counted[:2]}
     assert {(each.sessions, each.unanswered, each.side) for each in others} == {

@@ -314,6 +314,25 @@ def test_scheduled_runs_that_fall_open_an_alert_of_their_own(world: World, logs:
     assert set(alert.sessions) < {f"s{number:04}" for number in range(400, 500)}
 
 
+def test_a_nightly_job_that_begins_to_fail_is_told_by_its_name(world: World, logs: Logs) -> None:
+    world.phase(0, 60, good=8, a_day=5)
+    job: dict[str, Any] = {"kind": SessionKind.CRON, "job": "a1b2", "job_name": "Check the backups"}
+    other = {**job, "job": "c3d4", "job_name": "Read the mail"}
+    for number in range(60):
+        world.session(at(number + 0.1), ended_badly=number >= 40 and number % 4 != 0, **job)
+        world.session(at(number + 0.2), **other)
+    world.run_daily(1, 61)
+
+    alert = world.alert()
+
+    title = plain(alert_title(alert))
+    assert title.startswith("Alert 1, critical: bad endings of scheduled job Check the backups (a1b2), ")
+    assert alert.opened_at < at(52)
+    assert alert.decomposition is not None
+    assert [event["event"] for event in logs] == ["alert.opened"]
+    assert "Check the backups" in sentence(logs[0], UTC)
+
+
 def test_a_drop_of_tasks_is_not_laid_to_a_change_of_scheduled_runs(world: World) -> None:
     world.phase(0, 15, good=9, agent="hermes", model="strong")
     world.phase(15, 20, good=3, agent="hermes", model="strong")

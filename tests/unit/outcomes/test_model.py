@@ -3,8 +3,20 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
-from grader_daemon.outcomes.model import Fate, MadeCommit, Reverted, RevertKind, Survival, Work, due_ages, next_look
+from grader_daemon.domain.work_fate import WorkFate
+from grader_daemon.outcomes.model import (
+    Fate,
+    MadeCommit,
+    Reverted,
+    RevertKind,
+    Survival,
+    Work,
+    became,
+    due_ages,
+    next_look,
+)
 from tests.strategies import NOW
 
 DAY = timedelta(days=1)
@@ -68,3 +80,27 @@ def test_looks_become_rarer_and_end(passed: timedelta, due: timedelta | None) ->
 def test_a_session_without_files_and_commits_left_nothing() -> None:
     assert Work(began=NOW, ended=NOW).is_nothing
     assert not Work(began=NOW, ended=NOW, commits=("1a2b3c4",)).is_nothing
+
+
+@pytest.mark.parametrize(
+    ("seen", "kept", "what"),
+    [
+        pytest.param(fate({"a": 5}), None, None, id="not-counted-yet"),
+        pytest.param(fate({"a": 5}), (0, 0), None, id="no-lines-to-count"),
+        pytest.param(fate({"a": 5}), (5, 10), WorkFate.KEPT, id="half-of-the-lines"),
+        pytest.param(fate({"a": 5}), (4, 10), WorkFate.REWRITTEN, id="fewer"),
+        pytest.param(fate({"a": 5}), (0, 10), WorkFate.GONE, id="none-left"),
+        pytest.param(fate({"a": 5}, dropped="a"), (5, 10), WorkFate.GONE, id="on-no-branch"),
+        pytest.param(fate({"a": 5, "b": 5}, dropped="a"), (5, 10), WorkFate.KEPT, id="one-of-two-on-no-branch"),
+        pytest.param(fate({"a": 5, "b": 5}, dropped="a", replaced="b"), (9, 10), WorkFate.KEPT, id="squashed"),
+        pytest.param(fate({"a": 5}, reverted="a"), (9, 10), WorkFate.REVERTED, id="reverted"),
+    ],
+)
+def test_what_became_of_work_is_one_word(seen: Fate, kept: tuple[int, int] | None, what: WorkFate | None) -> None:
+    if kept is not None:
+        counted = (
+            Survival(days=1, age_days=1, kept=10, lines=10),
+            Survival(days=7, age_days=8, kept=kept[0], lines=kept[1]),
+        )
+        seen = replace(seen, survival=counted)
+    assert became(seen) is what

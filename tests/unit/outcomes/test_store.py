@@ -6,9 +6,13 @@ import pytest
 from msgspec.structs import replace
 
 from grader_daemon.domain.analysis import SessionState
-from grader_daemon.outcomes.model import Fate, MadeCommit, Work, WrittenFile
-from grader_daemon.outcomes.store import Followed, OutcomesTable
+from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.session import SessionKind
+from grader_daemon.domain.work_fate import WorkCounts, WorkFate, WorkOutcomes
+from grader_daemon.outcomes.model import Fate, MadeCommit, Reverted, RevertKind, Survival, Work, WrittenFile
+from grader_daemon.outcomes.store import Followed, OutcomesTable, work_outcomes
 from grader_daemon.pipeline.saving import save_grades
+from grader_daemon.storage.records import GradeFilter
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import NOW, grade, new_grade
 
@@ -89,3 +93,45 @@ def test_without_a_grade_nothing_is_kept(store: SqliteStore) -> None:
         OutcomesTable(store).forget_gone()
 
     assert OutcomesTable(store).of_session("a") is None
+
+
+def counted(days: int, kept: int) -> tuple[Survival, ...]:
+    return (Survival(days=days, age_days=days, kept=kept, lines=10),)
+
+
+BACK = (Reverted(commit="a" * 40, by="f" * 40, at=NOW, kind=RevertKind.MESSAGE),)
+
+
+def test_tasks_with_commits_are_counted_by_what_became_of_them(store: SqliteStore) -> None:
+    for name in ("a", "b", "c", "d", "e", "f"):
+        graded(store, name, model="n" if name == "f" else "m")
+    graded(store, "run", kind=SessionKind.CRON)
+    save(store, "a", None, None, survival=counted(7, 9))
+    save(store, "b", None, None, survival=counted(1, 10))
+    save(store, "c", None, None, survival=counted(7, 1))
+    save(store, "d", None, None, reverted=BACK)
+    save(store, "e", None, None, survival=counted(1, 0))
+    save(store, "f", None, None)
+    save(store, "run", None, None, reverted=BACK)
+    save(store, "no commits", None, None, commits=())
+
+    found = work_outcomes(store, NOW - DAY, NOW + DAY)
+
+    of_m = WorkCounts(name="m", sessions=5, reverted=1, gone=1, rewritten=1, kept=2, kept_week=1)
+    assert found == WorkOutcomes(replace(of_m, name="", sessions=6), (of_m, WorkCounts(name="n", sessions=1)))
+    assert work_outcomes(store, NOW + DAY, NOW + 2 * DAY) == WorkOutcomes(WorkCounts(), ())
+
+
+def test_sessions_are_listed_by_what_became_of_their_work(store: SqliteStore) -> None:
+    for name in ("a", "b", "c"):
+        graded(store, name)
+    save(store, "a", None, None, survival=counted(7, 9))
+    save(store, "b", None, None, reverted=BACK)
+
+    found = {fate: [row.session_id for row in _listed(store, fate)] for fate in WorkFate}
+
+    assert found == {WorkFate.REVERTED: ["b"], WorkFate.GONE: [], WorkFate.REWRITTEN: [], WorkFate.KEPT: ["a"]}
+
+
+def _listed(store: SqliteStore, fate: WorkFate) -> list[Grade]:
+    return [stored.grade for stored in store.grades.page(GradeFilter(outcome=fate)).grades]

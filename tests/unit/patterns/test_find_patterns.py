@@ -36,7 +36,7 @@ def test_nothing_has_nothing_in_common() -> None:
     found = find_patterns({}, {}, [], span=SPAN, daily={})
     assert (found.sessions, found.open_sessions) == (0, 0)
     assert (found.task_scores, found.task_sessions, found.tool_errors, found.error_types) == ({}, {}, {}, {})
-    assert set(found.groups) == set(Dimension) - {Dimension.OVERALL, Dimension.TASK_MODEL}
+    assert set(found.groups) == set(Dimension) - {Dimension.OVERALL, Dimension.TASK_MODEL, Dimension.JOB}
     assert all(each == () for each in found.groups.values())
     assert found.alternatives == ()
     assert found.overall.completion.value is None

@@ -31,7 +31,7 @@ def prose_of(whole: Layout, topic: Topic) -> list[str]:
 def test_every_report_has_all_sections_in_order_and_none_is_blank(report: WeeklyReport) -> None:
     sections = lay_out(report).sections
 
-    assert [section.topic for section in sections] == list(Topic)
+    assert [section.topic for section in sections] == [topic for topic in Topic if topic is not Topic.JOBS]
     assert all(section.blocks for section in sections)
 
 

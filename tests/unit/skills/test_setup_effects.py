@@ -136,6 +136,14 @@ def test_other_work_alone_makes_no_difference() -> None:
     assert figure.before.value == pytest.approx(0.34), "0.2 x 0.9 + 0.8 x 0.2, not 0.76"
 
 
+def test_each_scheduled_job_is_compared_with_itself() -> None:
+    easy, hard = {"job": "easy"}, {"job": "hard"}
+    before = [*several(80, 72, **easy), *several(20, 4, **hard)]
+    after = [*several(20, 18, **easy), *several(80, 16, **hard)]
+
+    assert compared(before, after, value).change.value == pytest.approx(0.0)
+
+
 def test_work_of_one_side_alone_is_not_compared() -> None:
     both = {"platform": "cli"}
     before = [*several(40, 20, **both), *several(40, 40, platform="cron")]

@@ -404,6 +404,23 @@ def test_the_kind_of_a_session_is_told_by_its_platform(platform: str | None, kin
     assert (session.kind, session.agent) == (kind, "hermes")
 
 
+@pytest.mark.parametrize(
+    ("session_id", "schedule", "kind"),
+    [
+        pytest.param("cron_a1b2_20261121_030000", "a1b2", SessionKind.CRON, id="a-run-of-a-timer"),
+        pytest.param("cron_my_job_20261121_030000", "my_job", SessionKind.CRON, id="an-id-of-several-words"),
+        pytest.param("cron_notes", None, None, id="another-name"),
+        pytest.param("20261121_030000_abc", None, None, id="of-a-person"),
+    ],
+)
+def test_the_schedule_of_a_run_stands_in_its_id(
+    session_id: str, schedule: str | None, kind: SessionKind | None
+) -> None:
+    session = session_of(session_id=session_id, platform=None)
+
+    assert (session.schedule, session.kind) == (schedule, kind)
+
+
 @given(content=session_files())
 def test_what_no_snapshot_says_is_never_said(content: bytes) -> None:
     empty = Session(session_id="", file="", format="", messages=())

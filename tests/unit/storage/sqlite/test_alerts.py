@@ -428,6 +428,7 @@ def test_an_observation_is_what_was_graded(shared: SqliteStore, made: Grade) -> 
             failures=made.total_errors,
             tools=made.tools,
             agent=made.agent,
+            job=made.job,
         )
     ]
 

@@ -22,6 +22,7 @@ from tests.strategies import grade, grades, new_grade
 
 TABLES = (
     *("daily_rollups", "monthly_rollups", "daily_steps", "monthly_steps", "issue_days", "issue_steps", "issue_tasks"),
+    *("daily_jobs", "monthly_jobs"),
 )
 FIRST, SECOND = "2026-11-21", "2026-11-22"
 BOTH = Span(date(2026, 11, 21), date(2026, 11, 22))
