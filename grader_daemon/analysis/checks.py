@@ -14,7 +14,8 @@ from typing import Final
 
 from grader_daemon.analysis.claims.evidence import Note, ToolRun, written_paths
 from grader_daemon.analysis.claims.subjects import basename
-from grader_daemon.analysis.claims.test_runs import TestsResult, is_test_run, passed
+from grader_daemon.analysis.claims.test_commands import is_test_run
+from grader_daemon.analysis.claims.test_runs import TestsResult, passed
 from grader_daemon.analysis.tool_calls import CHANGING, CallView, Purpose
 from grader_daemon.domain.analysis import CallStatus, Failure, Subcategory
 from grader_daemon.domain.phrases import holds_any

@@ -7,7 +7,8 @@ from functools import cached_property
 from typing import Final
 
 from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun, may_have_written, same_file
-from grader_daemon.analysis.claims.test_runs import TestsResult, is_test_run, passed
+from grader_daemon.analysis.claims.test_commands import is_test_run
+from grader_daemon.analysis.claims.test_runs import TestsResult, passed
 from grader_daemon.analysis.tool_calls import Purpose
 
 _PROSE: Final = (".md", ".txt", ".rst", ".log")
