@@ -48,6 +48,8 @@ _SEPARATOR = re.compile(r"&&|\|\||[|;&\n]")
 _REDIRECTED = re.compile(r"\d?>&\d|[&\d]?>\s*/dev/null")
 _QUOTED = re.compile(r"'[^'\n]{0,400}'|\"[^\"\n]{0,400}\"")
 
+_MAY_RUN: Final = (Purpose.RUN, Purpose.CHANGE, Purpose.UNKNOWN)
+
 Note = tuple[int, CallView, CallStatus]
 """One tool result as the analysis saw it: its place, its call, how it went."""
 
@@ -156,6 +158,20 @@ class ClaimEvidence:
         """True if a tool of another server was called, which may do more than its name says."""
         return any(
             (call.tool or "").startswith(_OF_SERVER) and call.purpose not in HARMLESS for _, call, _ in self._notes
+        )
+
+    @cached_property
+    def has_tried(self) -> bool:
+        """True if the agent changed anything, or tried to. Who did not may tell of what others did."""
+        return self.could_write or any(each.purpose is Purpose.WRITE for each in self.runs)
+
+    @cached_property
+    def could_run(self) -> bool:
+        """True if anything may have been run. Without any call, another program may have run what is shown."""
+        return (
+            not (self.runs and self.is_whole)
+            or self.reaches_out
+            or any(each.purpose in _MAY_RUN or each.command for each in self.runs)
         )
 
     def mentions(self, name: str) -> bool:

@@ -1,0 +1,53 @@
+"""Attempts at what is claimed: whether one worked, all failed, or a later call may have done it."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun, may_have_written
+from grader_daemon.analysis.claims.tested_work import is_of_another
+from grader_daemon.analysis.claims.verification import UNSUPPORTED, Verification, places
+from grader_daemon.domain.claims import Support
+
+_SAID_CHARACTERS: Final = 600
+_NOTHING_DONE = re.compile(
+    r"nothing to commit|no changes added to commit|\[(?:remote )?rejected\]|(?:^|\")(?:fatal|error|ERROR|E): "
+    r"|npm (?:ERR!|error)|command not found",
+    re.MULTILINE,
+)
+_SOMETHING_DONE = re.compile(
+    r"(?:^|\")\[[^\]\n]{1,80} [0-9a-f]{1,40}\] |\bSuccessfully installed "
+    r"|^ {1,3}[+ ]?[0-9a-f]{6,40}\.{2,3}[0-9a-f]{6,40} ",
+    re.MULTILINE,
+)
+
+
+class Attempts:
+    """Calls that were there to do what is claimed, in the light of those after them."""
+
+    def __init__(self, evidence: ClaimEvidence) -> None:
+        self._evidence = evidence
+
+    def verify(self, runs: list[ToolRun]) -> Verification:
+        """Verify what was tried: it was done if one run worked, and was not if each one failed and none came after."""
+        done = [each for each in runs if self._worked(each)]
+        if done:
+            return Support.VERIFIED, places(done)
+        is_refused = all(each.worked is False or self._is_refused(each) for each in runs)
+        if runs and is_refused and not self.may_be_done_after(runs[0]):
+            return Support.CONTRADICTED, places(runs)
+        return UNSUPPORTED
+
+    def may_be_done_after(self, failed: ToolRun) -> bool:
+        """Return whether a later call, by whatever tool, may have done what one could not."""
+        later = [each for each in self._evidence.runs if each.index > failed.index]
+        return any(may_have_written(each) and self._worked(each) and not is_of_another(each, failed) for each in later)
+
+    def _worked(self, each: ToolRun) -> bool:
+        return each.worked is True and not self._is_refused(each)
+
+    def _is_refused(self, each: ToolRun) -> bool:
+        """Return whether a command says that it did nothing. Its exit code is that of the last program in its pipe."""
+        said = each.ending(_SAID_CHARACTERS) if each.command else ""
+        return _NOTHING_DONE.search(said) is not None and not _SOMETHING_DONE.search(said)

@@ -1,0 +1,102 @@
+"""Claims that a command was run, and of what programs of their own do: commit, push, install and deploy."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import Final
+
+from grader_daemon.analysis.claims.attempts import Attempts
+from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun, only_looks
+from grader_daemon.analysis.claims.stated_claim import StatedClaim
+from grader_daemon.analysis.claims.subjects import basename
+from grader_daemon.analysis.claims.verification import CONTRADICTED, UNSUPPORTED, Verification, places
+from grader_daemon.domain.claims import ClaimKind, Support
+
+_HOSTS: Final = frozenset({"github", "gitlab", "gitea", "bitbucket", "repo", "repository"})
+_DRY_RUN = "--dry-run"
+_SPOKEN = re.compile(r"\b(?:echo|printf) (?:-\w{1,3} )?(?:'[^'\n]{0,400}'|\"[^\"\n]{0,400}\")")
+_INSTALL = re.compile(
+    r"\b(?:pip3?|uv|apt|apt-get|npm|pnpm|yarn|bun|brew|dnf|yum|apk|conda|mamba|gem|cargo|go|poetry|snap|composer)"
+    r"(?: [-\w=./]{1,60}){0,4} (?:install|add|i|get)\b|\bpacman -S|\bmake install\b|setup\.py (?:install|develop)"
+)
+_DEPLOY = re.compile(
+    r"\b(?:kubectl (?:apply|rollout|set)|helm (?:install|upgrade)|docker(?:-| )compose up|terraform apply|tofu apply"
+    r"|docker (?:run|push|stack deploy)|vercel|netlify|heroku|wrangler|npm publish|twine upload|cargo publish"
+    r"|systemctl (?:re)?start|pm2 (?:re)?start|git push|rsync|scp)\b|deploy"
+)
+_PROGRAMS: Final = {
+    ClaimKind.COMMITTED: (re.compile(r"\bgit\b"), frozenset({"commit", "push"})),
+    ClaimKind.INSTALLED: (_INSTALL, frozenset({"install"})),
+    ClaimKind.DEPLOYED: (_DEPLOY, frozenset({"deploy", "publish", "release"})),
+}
+_GIT = re.compile(r"\bgit(?: -\S{1,40}(?: [^\s-]\S{0,80})?){0,4} ([a-z-]{1,20})\b")
+_MOST_MENTIONS = 20
+
+
+class CommandClaims:
+    """Holds claims about commands against the calls of one session."""
+
+    def __init__(self, evidence: ClaimEvidence, attempts: Attempts) -> None:
+        self._evidence = evidence
+        self._attempts = attempts
+
+    def by_program(self, claim: StatedClaim) -> Verification:
+        """Verify what is done by a program of its own, or a tool that bears its name."""
+        pattern, words = _PROGRAMS[claim.kind]
+        done = [each for each in self._evidence.runs if _is_called(each, pattern, words) and _is_the_one(each, claim)]
+        if not done:
+            is_own = claim.kind is not ClaimKind.DEPLOYED and (claim.by_agent or self._evidence.has_tried)
+            return CONTRADICTED if is_own and not (self._evidence.could_run or self._may_be_hosted) else UNSUPPORTED
+        verification = self._attempts.verify(done)
+        if verification[0] is not Support.CONTRADICTED:
+            return verification
+        may_be_done = any(_is_handed_on(each.command, pattern) for each in self._evidence.runs)
+        return UNSUPPORTED if may_be_done else verification
+
+    @property
+    def _may_be_hosted(self) -> bool:
+        """True if a tool of a place that keeps repositories was called. It commits with no command."""
+        return any(not each.changes_nothing and not _HOSTS.isdisjoint(each.words) for each in self._evidence.runs)
+
+    def ran(self, command: str, *, well: bool) -> Verification:
+        """Verify that a command was run, or also that it worked when it was run last."""
+        program = command.split(maxsplit=1)[0]
+        named = basename(program) if well else program
+        ran = [
+            each for each in self._evidence.runs if each.command and each.worked is not None and named in each.command
+        ]
+        if not ran:
+            return UNSUPPORTED if self._evidence.could_run else CONTRADICTED
+        if not well or ran[-1].worked:
+            return Support.VERIFIED, places(ran)
+        return Support.CONTRADICTED, places(ran[-1:])
+
+
+def _is_git(command: str, verb: str) -> bool:
+    spoken_of = _SPOKEN.sub("", command)
+    return any(found[1] == verb for found in islice(_GIT.finditer(spoken_of), _MOST_MENTIONS))
+
+
+def _is_called(each: ToolRun, pattern: re.Pattern[str], words: frozenset[str]) -> bool:
+    if not each.command:
+        return not words.isdisjoint(each.words)
+    if not pattern.search(each.command) or _DRY_RUN in each.command or only_looks(each.command):
+        return False
+    return not _is_handed_on(each.command, pattern)
+
+
+def _is_the_one(each: ToolRun, claim: StatedClaim) -> bool:
+    """Return whether it is the claimed commit or push, or the installation of the claimed package."""
+    match claim.kind:
+        case ClaimKind.COMMITTED:
+            return not each.command or _is_git(each.command, (claim.command or "").rpartition(" ")[2])
+        case ClaimKind.INSTALLED:
+            return (claim.subject or "").lower() in each.arguments.lower()
+        case _:
+            return True
+
+
+def _is_handed_on(command: str, pattern: re.Pattern[str]) -> bool:
+    """Return whether every match is in text only written to somewhere, as to a console, where it may run or not."""
+    return pattern.search(command) is not None and pattern.search(_SPOKEN.sub("", command)) is None
