@@ -1,4 +1,8 @@
-"""Test runs by their commands: which shell commands, code and tools run tests."""
+"""Test runs by their commands: which shell commands, code and tools run tests, and how many of them.
+
+A command is looked at as it stands first, which finds what is spoken of inside of scripts and containers too; then as
+the programs that a shell would run, which finds those behind options and wrappers.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from itertools import islice
 from typing import Final
 
 from grader_daemon.analysis.claims.evidence import ToolRun
+from grader_daemon.analysis.shell import Program, read_line, unquoted
 from grader_daemon.domain.phrases import holds_any
 
 _MOST_RUNS = 20
@@ -15,7 +20,10 @@ _START = (
     r"(?:^|[;&|(\n]|\b(?:then|do|time|sudo|env|uv run|poetry run|npx|bunx|python3?(?:\.\d+)? -m|bundle exec)\s"
     r"|\b(?:ba|z|da)?sh -\w{0,3}c\s[\"']?)[^\S\n]*+"
 )
-_HINTS: Final = ("test", "spec", "jest", "mocha", "nox", "tox", "nose", "phpunit", "check")
+_HINTS: Final = (
+    *("test", "spec", "jest", "mocha", "nox", "tox", "nose", "phpunit", "check"),
+    *("cypress", "behave", "bats", "verify", "npm t", "pest"),
+)
 """One of these stands in every command that runs tests."""
 
 _ASSERTION: Final = "assert"
@@ -49,6 +57,54 @@ _ONLY_ASKS = re.compile(
 )
 
 
+_RUNNERS: Final = frozenset(
+    {"pytest", "py.test", "unittest", "doctest", "tox", "nox", "nose2", "nosetests", "stestr", "behave", "trial"}
+    | {"jest", "vitest", "mocha", "ava", "karma", "phpunit", "pest", "rspec", "minitest", "ctest", "bats", "busted"}
+    | {"deno test", "dotnet test", "swift test", "mix test", "flutter test", "dart test", "zig test", "gotestsum"}
+)
+"""Programs that do nothing but run tests, as `Program.family` names them."""
+
+_BUILDERS: Final = frozenset(
+    {"npm", "pnpm", "yarn", "bun", "make", "gmake", "just", "task", "rake", "rails", "composer", "mvn"}
+    | {"mvnw", "gradle", "gradlew", "cargo", "go", "bazel", "bazelisk", "playwright", "cypress", "turbo", "nx", "sbt"}
+    | {
+        "lein",
+        "cabal",
+        "stack",
+        "meson",
+        "ninja",
+        "xcodebuild",
+        "hatch",
+        "pdm",
+        "django",
+        "coverage",
+        "moon",
+        "lerna",
+    }
+)
+"""Programs that run tests when one of their first arguments says so."""
+
+_SCRIPTED: Final = frozenset({"python", "python3", "node", "deno", "bash", "sh", "zsh", "ruby", "php", "perl", "tsx"})
+_TASK: Final = re.compile(r"(?:[\w-]{0,40}:){0,3}(?:\w{0,12}-)?(?:--)?tests?(?:[:-][\w:-]{1,40}|[A-Z]\w{0,40})?")
+_OTHER_TASKS: Final = {
+    **dict.fromkeys(("make", "gmake", "gradle", "gradlew", "just", "task"), frozenset({"check"})),
+    **dict.fromkeys(("mvn", "mvnw"), frozenset({"verify"})),
+    "npm": frozenset({"t", "tst"}),
+    "cargo": frozenset({"t", "nextest"}),
+    "cypress": frozenset({"run"}),
+}
+"""Other words by which these are told to run tests."""
+
+_NO_TASKS: Final = frozenset({"install", "i", "add", "remove", "uninstall", "create", "init", "build", "get"})
+_SCRIPT: Final = re.compile(
+    r"(?:[\w.-]{1,40}[_-])?(?:run[_-]?)?(?:all[_-]?)?tests?(?:[_.-][\w.-]{1,60}|\w{0,10})?"
+    r"(?:(?<=\.py)|(?<=\.js)|(?<=\.mjs)|(?<=\.ts)|(?<=\.sh)|(?<=\.rb)|(?<=\.php)|(?<=\.pl))"
+    r"|run[_-]?tests?|test\.sh|runtests"
+)
+_TOLD_SCRIPTS: Final = frozenset({"manage.py", "setup.py", "artisan"})
+_FEW_WORDS: Final = 5
+
+
 def is_test_run(run: ToolRun) -> bool:
     """Return whether this call runs tests."""
     if not run.command:
@@ -63,10 +119,51 @@ def _runs_tests(command: str) -> bool:
     """Return whether a command line runs tests; the same one comes again after each edit."""
     if _LOOKING.match(command):
         return False
-    command = _HERE_DOCUMENT.sub("", command) if "<<" in command else command
-    runs = islice(_TEST_RUN.finditer(command), _MOST_RUNS)
-    is_run = any(not _ONLY_ASKS.match(command, found.end()) for found in runs)
-    return is_run or bool(_TEST_SCRIPT.search(command)) or _runs_elsewhere(command)
+    plain = _HERE_DOCUMENT.sub("", command) if "<<" in command else command
+    runs = islice(_TEST_RUN.finditer(plain), _MOST_RUNS)
+    is_run = any(not _ONLY_ASKS.match(plain, found.end()) for found in runs)
+    return is_run or bool(_TEST_SCRIPT.search(plain)) or _runs_elsewhere(plain) or bool(test_programs(command))
+
+
+@lru_cache(maxsize=256)
+def test_programs(command: str) -> tuple[Program, ...]:
+    """Return the programs of a command line that run tests."""
+    line = read_line(command)
+    return () if line is None else tuple(each for each in line.programs if _tests(each))
+
+
+def _tests(program: Program) -> bool:
+    """Return whether a program runs tests, by its name, by what it is told, or by the script that it is given."""
+    if _ONLY_ASKS.match(f" {' '.join(program.words[1:])}"):
+        return False
+    if program.family in _RUNNERS or (program.name == "node" and "--test" in program.words):
+        return True
+    words = [unquoted(word) for word in program.words[1:] if word[:1] != "-"][:_FEW_WORDS]
+    if program.name in _BUILDERS:
+        return _is_told_to_test(program.name, words)
+    return is_script_of_tests(program)
+
+
+def is_script_of_tests(program: Program) -> bool:
+    """Return whether it is a script by whose name it runs tests, which has no runner's words."""
+    if program.family in _RUNNERS or program.name in _BUILDERS:
+        return False
+    if program.name in _SCRIPTED:
+        return _is_test_script([unquoted(word) for word in program.words[1:] if word[:1] != "-"])
+    return "/" in program.words[0] and _is_test_script([program.words[0]])
+
+
+def _is_told_to_test(name: str, words: list[str]) -> bool:
+    if not words or words[0] in _NO_TASKS:
+        return False
+    others = _OTHER_TASKS.get(name, frozenset())
+    return any(_TASK.fullmatch(word) or word in others or word in _RUNNERS for word in words[: _FEW_WORDS - 1])
+
+
+def _is_test_script(words: list[str]) -> bool:
+    """Return whether the first word names a script that runs tests, or one that does when it is told to."""
+    name = words[0].rpartition("/")[2] if words else ""
+    return words[1:2] == ["test"] if name in _TOLD_SCRIPTS else _SCRIPT.fullmatch(name) is not None
 
 
 def _runs_elsewhere(command: str) -> bool:

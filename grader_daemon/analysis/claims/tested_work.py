@@ -8,7 +8,7 @@ from typing import Final
 
 from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun, may_have_written, same_file
 from grader_daemon.analysis.claims.test_commands import is_test_run
-from grader_daemon.analysis.claims.test_runs import TestsResult, passed
+from grader_daemon.analysis.claims.test_runs import TestsResult, read_tests
 from grader_daemon.analysis.tool_calls import Purpose
 
 _PROSE: Final = (".md", ".txt", ".rst", ".log")
@@ -30,7 +30,7 @@ class TestedWork:
     def runs_backwards(self) -> Iterator[tuple[int, TestsResult]]:
         """Yield place and result of each test run that came to an end, the last first."""
         for each in reversed(self._evidence.runs):
-            result = passed(each) if is_test_run(each) else None
+            result = read_tests(each).result if is_test_run(each) else None
             if result is not None:
                 yield each.index, result
 

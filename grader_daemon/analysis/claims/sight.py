@@ -1,0 +1,54 @@
+"""Sight of a program's end: whether the result of a command tells how that program in it went.
+
+The exit code of a line is that of its last command (`pytest | tail`, `mypy; true`), and a command in the background has
+none yet. So what a check says by its exit code counts only where the line hands it on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from grader_daemon.analysis.claims.evidence import ToolRun
+from grader_daemon.analysis.shell import Program, printed_code, read_line
+from grader_daemon.domain.phrases import holds_any
+
+_BACKGROUND: Final = (
+    '"run_in_background": true',
+    '"run_in_background":true',
+    '"background": true',
+    '"background":true',
+)
+_MASKED: Final = re.compile(r"\||;")
+_PRINTED: Final = 400
+
+
+def is_in_background(run: ToolRun) -> bool:
+    """Return whether a command was left to itself, so that its result does not tell how it went."""
+    command = run.command.rstrip()
+    return (command.endswith("&") and not command.endswith("&&")) or holds_any(run.arguments, _BACKGROUND)
+
+
+def hands_on(run: ToolRun, programs: Sequence[Program]) -> bool:
+    """Return whether the exit code of a call is not 0 where one of these programs of its line failed.
+
+    What is no line of a shell, or a line too long to be read, does where nothing in it leads elsewhere.
+    """
+    line = read_line(run.command)
+    if run.is_code or line is None or not programs:
+        return not _MASKED.search(run.command)
+    return bool(line.deciders) and not line.negates and all(each in line.deciders for each in programs)
+
+
+def ends_well(run: ToolRun, programs: Sequence[Program]) -> bool:
+    """Return whether these programs of a call ended well, by its exit code or by the one that it prints."""
+    if run.worked is not True:
+        return False
+    if hands_on(run, programs):
+        return True
+    line = None if run.is_code else read_line(run.command)
+    if line is None or not line.printed or not programs:
+        return False
+    said = run.ending(_PRINTED).partition('", "exit_code"')[0].replace('": "', "\n")
+    return all(each in line.printed for each in programs) and printed_code(said) == 0
