@@ -35,8 +35,8 @@ _MOST_BYTES_OF_README = 12_000
 _PROGRAMS = {"grader-daemon": program, "self-grader": self_grader}
 _COMMAND_NAMES = frozenset(program.list_commands(click.Context(program)) if isinstance(program, click.Group) else ())
 
-_TABLES_OF_KEYS = ("docs/log-events.md", "docs/json.md", "docs/export.md")
-"""Their tables also explain keys, of which some have the name of a setting or of a rule."""
+_TABLES_OF_KEYS = ("docs/log-events.md", "docs/json.md", "docs/export.md", "docs/routing.md")
+"""Their tables also explain keys, of which some have the name of a setting, a rule or a verdict."""
 
 _each_page = for_each("document", PAGES, ids=lambda one: one.name)
 

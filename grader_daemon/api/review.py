@@ -27,6 +27,7 @@ from grader_daemon.errors import InputError
 from grader_daemon.patterns.review import choose
 from grader_daemon.pipeline.labels import candidates, is_turn_of_chance, reviewed_since
 from grader_daemon.redaction import Redactor
+from grader_daemon.reports.sessions import why_words
 from grader_daemon.storage.records import StoredGrade
 from grader_daemon.wings import part
 
@@ -212,7 +213,9 @@ def _claims(grade: Grade, redactor: Redactor) -> Iterable[str]:
         subject = "" if claim.subject is None else f" {excerpt(claim.subject, redactor)}"
         shown = ", ".join(str(index) for index in claim.evidence[:_SHOWN])
         evidence = f", see {shown}" if shown else ""
-        yield f"{claim.support}: {claim.kind.replace('_', ' ')}{subject} [{claim.index}{evidence}]"
+        why = why_words(claim)
+        reason = f", {why}" if why else ""
+        yield f"{claim.support}: {claim.kind.replace('_', ' ')}{subject}{reason} [{claim.index}{evidence}]"
 
 
 def _said_at(index: int, messages: tuple[Message, ...], redactor: Redactor) -> str:

@@ -19,11 +19,18 @@ from grader_daemon.domain.session_result import EVIDENCE_SENTENCES, ResultStandi
 from grader_daemon.domain.text import clean, storable
 from grader_daemon.errors import NotFoundError
 from grader_daemon.redaction import Redactor
+from grader_daemon.reports.sessions import why_words
 from grader_daemon.storage.records import StoredGrade
 
 _STANDING = "standing"
 _BY_CHECK = frozenset({ResultStanding.CHECKED, ResultStanding.CHECK_FAILED})
-_SAYS = {Support.VERIFIED: "for", Support.CONTRADICTED: "against", Support.UNSUPPORTED: "nothing of"}
+_SAYS = {
+    Support.VERIFIED: "for",
+    Support.CONTRADICTED: "against",
+    Support.UNSUPPORTED: "nothing of",
+    Support.STALE: "too early for",
+    Support.PARTIAL: "for a part of",
+}
 
 
 class FindingKind(StrEnum):
@@ -213,7 +220,7 @@ def _findings(grade: Grade, redactor: Redactor) -> dict[int, list[Finding]]:
         found[failure.index].append(Finding(FindingKind.FAILURE, said))
     for claim in grade.claims:
         said = _claimed(claim, redactor)
-        found[claim.index].append(Finding(FindingKind.CLAIM, f"{said}: {claim.support}"))
+        found[claim.index].append(Finding(FindingKind.CLAIM, f"{said}: {_verdict(claim)}"))
         for index in claim.evidence:
             found[index].append(
                 Finding(FindingKind.EVIDENCE, f"says {_SAYS[claim.support]} the claim in {claim.index}: {said}")
@@ -229,6 +236,11 @@ def _findings(grade: Grade, redactor: Redactor) -> dict[int, list[Finding]]:
 def _claimed(claim: Claim, redactor: Redactor) -> str:
     kind = claim.kind.replace("_", " ")
     return kind if claim.subject is None else f"{kind} {readable(claim.subject, redactor)}"
+
+
+def _verdict(claim: Claim) -> str:
+    why = why_words(claim)
+    return f"{claim.support}: {why}" if why else claim.support.value
 
 
 def readable(text: str, redactor: Redactor) -> str:

@@ -257,11 +257,19 @@ def ledger(claims: Sequence[Claim]) -> None:
     """Print claims with their verdicts, one a line, below an empty one; nothing without claims."""
     if not claims:
         return
-    from grader_daemon.reports.sessions import claim_words  # `--help` must not wait for it
+    from grader_daemon.reports.sessions import claim_words, why_words  # `--help` must not wait for it
 
     line()
-    rows = [(claim_words(claim), claim.support.value, claim.index, _indexes(claim.evidence)) for claim in claims]
-    table(("claim", "verdict", "said in", "evidence"), rows)
+    items(
+        claims,
+        ("claim", claim_words),
+        ("verdict", lambda claim: claim.support.value),
+        ("said in", lambda claim: claim.index),
+        ("evidence", lambda claim: _indexes(claim.evidence)),
+        ("why", why_words),
+        ("its words", lambda claim: claim.words),
+        may_drop=("its words",),
+    )
 
 
 @contextmanager

@@ -18,21 +18,51 @@ class ClaimKind(StrEnum):
     COMMITTED = "committed"
     DEPLOYED = "deployed"
     INSTALLED = "installed"
+    ACTION_DONE = "action_done"
 
 
 class Support(StrEnum):
-    """Result of checking a claim against the record: verified, unsupported or contradicted."""
+    """Result of checking a claim against the record.
+
+    Stale is what a check showed before the last change of what it checks, partial that of which a part is shown, and a
+    part shown not to be.
+    """
 
     VERIFIED = "verified"
     UNSUPPORTED = "unsupported"
     CONTRADICTED = "contradicted"
+    STALE = "stale"
+    PARTIAL = "partial"
+
+
+class ClaimReason(StrEnum):
+    """Cause for which the record supports a claim or speaks against it."""
+
+    NO_CALL = "no_call"
+    FAILED = "failed"
+    DENIED = "denied"
+    OTHER_TARGET = "other_target"
+    OTHER_VALUE = "other_value"
+    NOT_NAMED = "not_named"
+    FEWER_DONE = "fewer_done"
+    NOT_PERSISTED = "not_persisted"
+    STALE = "stale"
+    TESTS_FAILED = "tests_failed"
+    TESTS_REMOVED = "tests_removed"
+    TESTS_SKIPPED = "tests_skipped"
+    EXPECTED_REWRITTEN = "expected_rewritten"
+    EMPTY_RUN = "empty_run"
+    MASKED = "masked"
+    WEAKER_RUN = "weaker_run"
+    READ_BACK = "read_back"
 
 
 class Claim(msgspec.Struct, frozen=True, gc=False):
     """One claim of a final answer.
 
-    `subject` is what it is about (a file, a package), redacted, None when it names nothing. `index` is the message that
-    claims it, `evidence` are the messages that speak for or against it, both positions in `Session.messages`.
+    `subject` is what it is about (a file, an address), None when it names nothing, and `words` are its own, of its
+    sentence or item; both redacted. `index` is the message that claims it, `evidence` are the messages that speak for
+    or against it, both positions in `Session.messages`; `reason` says why it has this support, where that is known.
     """
 
     kind: ClaimKind
@@ -40,3 +70,5 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
     subject: str | None
     index: int
     evidence: tuple[int, ...] = ()
+    reason: ClaimReason | None = None
+    words: str | None = None

@@ -151,5 +151,5 @@ def _document(stored: StoredGrade, trust: Trust) -> dict[str, Any]:
 
 def _without_texts(document: dict[str, Any]) -> dict[str, Any]:
     """Return a document without what it has of the words of a session, and without paths, which name people."""
-    claims = [{**claim, "subject": None} for claim in document["claims"]]
+    claims = [{**claim, "subject": None, "words": None} for claim in document["claims"]]
     return {**document, **dict.fromkeys(_TEXTS), "claims": claims}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from grader_daemon.domain.analysis import FailureKind, SessionState
-from grader_daemon.domain.claims import Claim
+from grader_daemon.domain.claims import Claim, ClaimReason
 from grader_daemon.domain.feedback import Feedback
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.quality import QualityCheck
@@ -19,7 +19,31 @@ GOT_OVER: Final = {FailureKind.RECOVERED: "yes", FailureKind.HARMFUL: "no", Fail
 
 _USUAL: Final = (0.2, 0.8)
 """Shares of sessions between which a value is usual and worth no word."""
-_TOLD_SUPPORTS: Final = (("verified", "ok"), ("contradicted", "contradicted"))
+_TOLD_SUPPORTS: Final = (
+    *(("verified", "ok"), ("contradicted", "contradicted")),
+    *(("stale", "stale"), ("partial", "partial")),
+)
+_WHY: Final = {
+    ClaimReason.NO_CALL: "no call could have done it",
+    ClaimReason.FAILED: "every call for it failed",
+    ClaimReason.DENIED: "the result says that it was not done",
+    ClaimReason.OTHER_TARGET: "it was done to another",
+    ClaimReason.OTHER_VALUE: "it was done with another value",
+    ClaimReason.NOT_NAMED: "no call for it names this",
+    ClaimReason.FEWER_DONE: "only a part of it was done",
+    ClaimReason.NOT_PERSISTED: "it was only drafted or previewed",
+    ClaimReason.STALE: "something was changed after the check",
+    ClaimReason.TESTS_FAILED: "the last run failed",
+    ClaimReason.TESTS_REMOVED: "tests were removed before the run",
+    ClaimReason.TESTS_SKIPPED: "tests were skipped",
+    ClaimReason.EXPECTED_REWRITTEN: "expected values were changed to what came out",
+    ClaimReason.EMPTY_RUN: "the run had nothing to check",
+    ClaimReason.MASKED: "the command hides whether it failed",
+    ClaimReason.WEAKER_RUN: "the run covers less than is said",
+    ClaimReason.READ_BACK: "it was read again afterwards",
+}
+"""Why a claim has its support, in words."""
+
 _LEVELS: Final = frozenset(("quality.base", "efficiency.level", "efficiency.otherwise"))
 """Rules that give a score its level; the others move it."""
 
@@ -100,6 +124,11 @@ def claim_words(claim: Claim) -> str:
     """Return what is claimed: "tests passed", "file written: a.py"."""
     kind = claim.kind.value.replace("_", " ")
     return f"{kind}: {claim.subject}" if claim.subject else kind
+
+
+def why_words(claim: Claim) -> str | None:
+    """Return why a claim has its support; None where nothing more is known."""
+    return None if claim.reason is None else _WHY[claim.reason]
 
 
 def borne_out(claims: Sequence[Claim]) -> str | None:

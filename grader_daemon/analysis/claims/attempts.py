@@ -7,8 +7,8 @@ from typing import Final
 
 from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun, may_have_written
 from grader_daemon.analysis.claims.tested_work import is_of_another
-from grader_daemon.analysis.claims.verification import UNSUPPORTED, Verification, places
-from grader_daemon.domain.claims import Support
+from grader_daemon.analysis.claims.verification import UNSUPPORTED, Verification, contradicted, places, verified
+from grader_daemon.domain.claims import ClaimReason
 
 _SAID_CHARACTERS: Final = 600
 _NOTHING_DONE = re.compile(
@@ -33,10 +33,10 @@ class Attempts:
         """Verify what was tried: it was done if one run worked, and was not if each one failed and none came after."""
         done = [each for each in runs if self._worked(each)]
         if done:
-            return Support.VERIFIED, places(done)
+            return verified(*places(done))
         is_refused = all(each.worked is False or self._is_refused(each) for each in runs)
         if runs and is_refused and not self.may_be_done_after(runs[0]):
-            return Support.CONTRADICTED, places(runs)
+            return contradicted(ClaimReason.FAILED, *places(runs))
         return UNSUPPORTED
 
     def may_be_done_after(self, failed: ToolRun) -> bool:

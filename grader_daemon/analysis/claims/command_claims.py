@@ -10,8 +10,15 @@ from grader_daemon.analysis.claims.attempts import Attempts
 from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun, only_looks
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
 from grader_daemon.analysis.claims.subjects import basename
-from grader_daemon.analysis.claims.verification import CONTRADICTED, UNSUPPORTED, Verification, places
-from grader_daemon.domain.claims import ClaimKind, Support
+from grader_daemon.analysis.claims.verification import (
+    NEVER_CALLED,
+    UNSUPPORTED,
+    Verification,
+    contradicted,
+    places,
+    verified,
+)
+from grader_daemon.domain.claims import ClaimKind, ClaimReason, Support
 
 _HOSTS: Final = frozenset({"github", "gitlab", "gitea", "bitbucket", "repo", "repository"})
 _DRY_RUN = "--dry-run"
@@ -47,9 +54,9 @@ class CommandClaims:
         done = [each for each in self._evidence.runs if _is_called(each, pattern, words) and _is_the_one(each, claim)]
         if not done:
             is_own = claim.kind is not ClaimKind.DEPLOYED and (claim.by_agent or self._evidence.has_tried)
-            return CONTRADICTED if is_own and not (self._evidence.could_run or self._may_be_hosted) else UNSUPPORTED
+            return NEVER_CALLED if is_own and not (self._evidence.could_run or self._may_be_hosted) else UNSUPPORTED
         verification = self._attempts.verify(done)
-        if verification[0] is not Support.CONTRADICTED:
+        if verification.support is not Support.CONTRADICTED:
             return verification
         may_be_done = any(_is_handed_on(each.command, pattern) for each in self._evidence.runs)
         return UNSUPPORTED if may_be_done else verification
@@ -67,10 +74,10 @@ class CommandClaims:
             each for each in self._evidence.runs if each.command and each.worked is not None and named in each.command
         ]
         if not ran:
-            return UNSUPPORTED if self._evidence.could_run else CONTRADICTED
+            return UNSUPPORTED if self._evidence.could_run else NEVER_CALLED
         if not well or ran[-1].worked:
-            return Support.VERIFIED, places(ran)
-        return Support.CONTRADICTED, places(ran[-1:])
+            return verified(*places(ran))
+        return contradicted(ClaimReason.FAILED, *places(ran[-1:]))
 
 
 def _is_git(command: str, verb: str) -> bool:

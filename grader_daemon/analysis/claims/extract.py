@@ -141,7 +141,7 @@ def _claims_at(text: str, low: str, position: int, *, word: str) -> Iterator[Sta
         return
     is_named = names_agent(before)
     for claim in _of_kind(KINDS[word], text[start:end], position - start, by_agent=by_agent):
-        yield claim if is_named or not claim.by_agent else replace(claim, by_agent=False)
+        yield replace(claim, by_agent=claim.by_agent and is_named, said=text[start:end])
 
 
 def _of_kind(kind: ClaimKind, clause: str, position: int, *, by_agent: bool) -> Iterator[StatedClaim]:
@@ -214,7 +214,7 @@ def _listed(text: str, _: str) -> Iterator[tuple[int, StatedClaim]]:
             file = first_file(line) if _BULLET.match(line) or not line.strip("`* ").count(" ") else None
             left = left - 1 if file else 0
             if file:
-                yield position, StatedClaim(ClaimKind.FILE_WRITTEN, file)
+                yield position, StatedClaim(ClaimKind.FILE_WRITTEN, file, said=line[:REACH])
         elif "file" in (heading := line[:REACH].lower()) and _LIST_OF_FILES.fullmatch(heading):
             left = _LISTED_LINES
         position += len(line) + 1
@@ -235,7 +235,8 @@ def _tests_passing(text: str, low: str) -> Iterator[tuple[int, StatedClaim]]:
         file = first_file(text[start:end])
         tells_of_red = bool(_TELLS_OF_RED.search(low)) if tells_of_red is None else tells_of_red
         is_limited = tells_of_red or file is not None or _LIMITED.search(clause) is not None
-        yield word.start(), StatedClaim(ClaimKind.TESTS_PASSED, file, is_limited=is_limited)
+        said = text[start:end]
+        yield word.start(), StatedClaim(ClaimKind.TESTS_PASSED, file, is_limited=is_limited, said=said)
 
 
 def _running_well(text: str, low: str) -> Iterator[tuple[int, StatedClaim]]:
@@ -244,7 +245,8 @@ def _running_well(text: str, low: str) -> Iterator[tuple[int, StatedClaim]]:
         start, end = sentence(low, found.end() - 1)
         told = _NO_FAILURE.sub("", low[found.end(1) : end])
         if not _NOT_PASSED.search(told) and not is_denied(low[start : found.start()]):
-            yield found.start(), StatedClaim(ClaimKind.COMMAND_RAN, found[1], command=found[1], runs_well=True)
+            said = text[start:end]
+            yield found.start(), StatedClaim(ClaimKind.COMMAND_RAN, found[1], found[1], runs_well=True, said=said)
 
 
 _TESTS: Final = frozenset({b"test", b"tests", b"testcase", b"testcases", b"unittests", b"doctests", b"specs"})

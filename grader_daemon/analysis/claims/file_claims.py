@@ -9,9 +9,17 @@ from grader_daemon.analysis.claims.attempts import Attempts
 from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun, same_file
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
 from grader_daemon.analysis.claims.subjects import basename, mentions_of
-from grader_daemon.analysis.claims.verification import CONTRADICTED, MOST_EVIDENCE, UNSUPPORTED, Verification, places
+from grader_daemon.analysis.claims.verification import (
+    MOST_EVIDENCE,
+    NEVER_CALLED,
+    UNSUPPORTED,
+    Verification,
+    contradicted,
+    places,
+    verified,
+)
 from grader_daemon.analysis.tool_calls import Purpose
-from grader_daemon.domain.claims import Support
+from grader_daemon.domain.claims import ClaimReason
 
 _ABSENT_AFTER = re.compile(r"[\\\"'`’]{0,3}:? (?:No such file or directory|does not exist|not found)", re.IGNORECASE)
 _ABSENT_BEFORE = re.compile(
@@ -45,10 +53,10 @@ class FileClaims:
         done = (each for each in reversed(about) if each.worked and _writes(each, name))
         last = [*islice(done, MOST_EVIDENCE)][::-1]
         if last:
-            return Support.VERIFIED, places(last)
+            return verified(*places(last))
         if about:
             return self._left_unwritten(about, [each for each in about if _writes(each, name)], name)
-        return CONTRADICTED if claim.by_agent and self._never_written(name) else UNSUPPORTED
+        return NEVER_CALLED if claim.by_agent and self._never_written(name) else UNSUPPORTED
 
     def _left_unwritten(self, about: list[ToolRun], writes: list[ToolRun], name: str) -> Verification:
         """Verify a file that calls are about, and that none of them wrote as far as is known.
@@ -56,11 +64,11 @@ class FileClaims:
         A command of several parts may have written before one of them failed.
         """
         if not self._evidence.could_write:
-            return Support.CONTRADICTED, places(about)
+            return contradicted(ClaimReason.NO_CALL, *places(about))
         is_refused = all(each.worked is False for each in about) and not self._attempts.may_be_done_after(about[0])
         edits = [each for each in writes if not (each.command and _PART.search(each.command))]
         if is_refused and (edits or self._is_absent(about[-1], name)):
-            return Support.CONTRADICTED, places(writes or about)
+            return contradicted(ClaimReason.FAILED, *places(writes or about))
         return UNSUPPORTED
 
     def _never_written(self, name: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from grader_daemon.domain.claims import ClaimKind
@@ -65,7 +65,7 @@ class StatedClaim:
     `subject` is what it is about, `command` what it says was run; `words` are those of its clause, in lower case and
     its verb first, by which an action can be matched with the tool that does it. `by_agent`: it names the agent itself
     as who did it. `runs_well`: the command is said to work. `is_limited`: it is not said that all tests pass, or the
-    answer tells of some that fail.
+    answer tells of some that fail. `said` are the words of its clause as they stand.
     """
 
     kind: ClaimKind
@@ -75,6 +75,7 @@ class StatedClaim:
     by_agent: bool = False
     runs_well: bool = False
     is_limited: bool = False
+    said: str = field(default="", compare=False)
 
     @property
     def is_action(self) -> bool:

@@ -6,9 +6,16 @@ from grader_daemon.analysis.claims.evidence import ClaimEvidence
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
 from grader_daemon.analysis.claims.test_runs import TestsResult
 from grader_daemon.analysis.claims.tested_work import TestedWork
-from grader_daemon.analysis.claims.verification import CONTRADICTED, UNSUPPORTED, Verification, places
+from grader_daemon.analysis.claims.verification import (
+    NEVER_CALLED,
+    UNSUPPORTED,
+    Verification,
+    contradicted,
+    places,
+    verified,
+)
 from grader_daemon.analysis.tool_calls import Purpose
-from grader_daemon.domain.claims import Support
+from grader_daemon.domain.claims import ClaimReason
 
 
 class TestsClaims:
@@ -23,24 +30,24 @@ class TestsClaims:
     def passed(self, claim: StatedClaim) -> Verification:
         """Verify it by the last run. Who changed nothing and ran nothing may tell of tests that others ran."""
         if self._tests.last_run is None:
-            return CONTRADICTED if self._evidence.has_tried and not self._evidence.could_run else UNSUPPORTED
+            return NEVER_CALLED if self._evidence.has_tried and not self._evidence.could_run else UNSUPPORTED
         index, result = self._tests.last_run
         if result is not TestsResult.PASSED:
             return self._some_passed() if claim.is_limited else self._red(index)
-        return (Support.VERIFIED, (index,)) if self._tests.covers(index) else UNSUPPORTED
+        return verified(index) if self._tests.covers(index) else UNSUPPORTED
 
     def _some_passed(self) -> Verification:
         """Verify that some tests pass where the last run was red: another one may have been about these."""
         tests = list(self._tests.runs_backwards())
         green = [index for index, result in tests if result is TestsResult.PASSED and self._tests.covers(index)]
         if green:
-            return Support.VERIFIED, (green[0],)
+            return verified(green[0])
         is_all_red = all(result is TestsResult.NONE_PASSED for _, result in tests)
-        return (Support.CONTRADICTED, (tests[0][0],)) if is_all_red else UNSUPPORTED
+        return contradicted(ClaimReason.TESTS_FAILED, tests[0][0]) if is_all_red else UNSUPPORTED
 
     def _red(self, index: int) -> Verification:
         """Verify by a red run: who changed something after it may have run them again in another way."""
-        return UNSUPPORTED if self._tests.last_edit > index else (Support.CONTRADICTED, (index,))
+        return UNSUPPORTED if self._tests.last_edit > index else contradicted(ClaimReason.TESTS_FAILED, index)
 
     def fixed(self, claim: StatedClaim) -> Verification:
         """Verify a fix by the tests after the last edit. Some that fail beside others that pass need not be about it.
@@ -53,9 +60,10 @@ class TestsClaims:
             return UNSUPPORTED if self._evidence.could_write or not self._is_at_code else self._refused_edits()
         index, result = self._tests.last_run
         if result is TestsResult.NONE_PASSED:
-            return UNSUPPORTED if self._tests.has_passed_since_the_edit else (Support.CONTRADICTED, (index,))
+            is_mended = self._tests.has_passed_since_the_edit
+            return UNSUPPORTED if is_mended else contradicted(ClaimReason.TESTS_FAILED, index)
         if result is TestsResult.PASSED and self._tests.last_edit >= 0 and self._tests.covers(index):
-            return Support.VERIFIED, (self._tests.last_edit, index)
+            return verified(self._tests.last_edit, index)
         return UNSUPPORTED
 
     @property
@@ -63,4 +71,5 @@ class TestsClaims:
         return any(each.command or each.paths for each in self._evidence.runs)
 
     def _refused_edits(self) -> Verification:
-        return Support.CONTRADICTED, places([each for each in self._evidence.runs if each.purpose is Purpose.WRITE])
+        edits = [each for each in self._evidence.runs if each.purpose is Purpose.WRITE]
+        return contradicted(ClaimReason.FAILED, *places(edits))

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from grader_daemon.analysis.claims.evidence import ToolRun
-from grader_daemon.domain.claims import Support
-
-Verification = tuple[Support, tuple[int, ...]]
-"""What the record says of a claim, and the messages that show it."""
+from grader_daemon.domain.claims import ClaimReason, Support
 
 MOST_EVIDENCE: Final = 3
-UNSUPPORTED: Final[Verification] = (Support.UNSUPPORTED, ())
-CONTRADICTED: Final[Verification] = (Support.CONTRADICTED, ())
+
+
+class Verification(NamedTuple):
+    """Support of a claim by the record, the messages that show it, and why."""
+
+    support: Support
+    evidence: tuple[int, ...] = ()
+    reason: ClaimReason | None = None
+
+
+UNSUPPORTED: Final = Verification(Support.UNSUPPORTED)
+NEVER_CALLED: Final = Verification(Support.CONTRADICTED, reason=ClaimReason.NO_CALL)
+
+
+def verified(*evidence: int) -> Verification:
+    """Return that the record shows a claim."""
+    return Verification(Support.VERIFIED, evidence)
+
+
+def contradicted(reason: ClaimReason, *evidence: int) -> Verification:
+    """Return that the record rules a claim out."""
+    return Verification(Support.CONTRADICTED, evidence, reason)
 
 
 def places(runs: list[ToolRun]) -> tuple[int, ...]:

@@ -19,13 +19,14 @@ from grader_daemon.analysis.claims.file_claims import FileClaims
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
 from grader_daemon.analysis.claims.subjects import address_in
 from grader_daemon.analysis.claims.tests_claims import TestsClaims
-from grader_daemon.analysis.claims.verification import CONTRADICTED, UNSUPPORTED, Verification, places
-from grader_daemon.domain.claims import Claim, ClaimKind, Support
+from grader_daemon.analysis.claims.verification import NEVER_CALLED, UNSUPPORTED, Verification, contradicted, places
+from grader_daemon.domain.claims import Claim, ClaimKind, ClaimReason
 from grader_daemon.domain.session import Session
 from grader_daemon.domain.text import clean
 from grader_daemon.redaction import Redactor
 
 LONGEST_SUBJECT = 120
+LONGEST_WORDS = 160
 
 _SENDING: Final = frozenset(
     {"send", "mail", "email", "message", "notify", "reply", "post", "forward", "slack", "sms", "telegram"}
@@ -49,20 +50,30 @@ def verify_claims(
         return ()
     is_whole = not session.compacted
     verifier = ClaimVerifier(ClaimEvidence(notes, session.messages, is_whole=is_whole, reported=session.reported))
-    verified = [(each, verifier.verify(each)) for each in stated]
-    claims = [
-        Claim(each.kind, verification[0], _shown(each.subject, redactor), final_index, verification[1])
-        for each, verification in verified
-        if verification is not None
-    ]
-    return tuple(dict.fromkeys(claims))
+    weighed: dict[tuple[ClaimKind, str | None, Verification], StatedClaim] = {}
+    for each in stated:
+        verification = verifier.verify(each)
+        if verification is not None:
+            weighed.setdefault((each.kind, each.subject, verification), each)
+    return tuple(
+        Claim(
+            kind,
+            verification.support,
+            _shown(subject, redactor, LONGEST_SUBJECT),
+            final_index,
+            verification.evidence,
+            verification.reason,
+            _shown(each.said, redactor, LONGEST_WORDS),
+        )
+        for (kind, subject, verification), each in weighed.items()
+    )
 
 
-def _shown(subject: str | None, redactor: Redactor) -> str | None:
-    """Return what a claim is about as it may be kept: one line without secrets."""
-    if not subject:
+def _shown(text: str | None, redactor: Redactor, longest: int) -> str | None:
+    """Return a text of a claim as it may be kept: one line without secrets."""
+    if not text:
         return None
-    return clean(redactor.redact(subject))[:LONGEST_SUBJECT] or None
+    return clean(" ".join(redactor.redact(text).split()))[:longest] or None
 
 
 class ClaimVerifier:
@@ -97,7 +108,7 @@ class ClaimVerifier:
             return self._sent_to(claim.subject, sending)
         if not claim.by_agent:
             return None
-        return UNSUPPORTED if self._evidence.could_act else CONTRADICTED
+        return UNSUPPORTED if self._evidence.could_act else NEVER_CALLED
 
     def _sent_to(self, receiver: str | None, sending: list[ToolRun]) -> Verification:
         """Verify that something was sent, and to whom where the claim names an address."""
@@ -109,7 +120,7 @@ class ClaimVerifier:
         if not self._evidence.is_whole or self._evidence.has_shell:
             return UNSUPPORTED
         is_to_others = all(address_in(each.arguments) for each in sending)
-        return (Support.CONTRADICTED, places(sending)) if is_to_others else UNSUPPORTED
+        return contradicted(ClaimReason.OTHER_TARGET, *places(sending)) if is_to_others else UNSUPPORTED
 
     def _acted(self, claim: StatedClaim) -> Verification | None:
         """Verify an action of a tool that is made for it; a shell can do anything under any name."""
@@ -118,7 +129,7 @@ class ClaimVerifier:
         acted = [each for each in self._evidence.runs if not each.changes_nothing and claim.is_done_by(each.words)]
         if not acted:
             is_made_up = claim.by_agent and claim.is_action and self._evidence.runs and not self._evidence.could_act
-            return CONTRADICTED if is_made_up else None
+            return NEVER_CALLED if is_made_up else None
         if claim.subject:
             acted = [each for each in acted if claim.subject in each.arguments]
         return self._attempts.verify(acted)

@@ -2,6 +2,9 @@
 
 A kind of its own is what a reviewer would weigh on its own: tests that were seen to pass and a fix that they bear out
 tell of the task, a file that was written or a program that was run only of a step towards it.
+
+The prior was trained before claims were stale, partial or compared in what they name, and before deeds of tools were
+claims: they count here as they did then.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from typing import Final
 
 from grader_daemon.analysis.features.feature import Feature, log, share
 from grader_daemon.analysis.features.session_window import SessionWindow
-from grader_daemon.domain.claims import ClaimKind, Support
+from grader_daemon.domain.claims import Claim, ClaimKind, ClaimReason, Support
 
 FEATURES: Final = (
     Feature("claims", "Claims of the answer.", 0, 12),
@@ -23,18 +26,20 @@ FEATURES: Final = (
 )
 
 _OF_THEIR_OWN: Final = frozenset({ClaimKind.TESTS_PASSED, ClaimKind.BUG_FIXED})
+_LATER: Final = frozenset({Support.STALE, Support.PARTIAL})
 _NONE: Final = (0.0,) * len(FEATURES)
 
 
 def measure(window: SessionWindow) -> tuple[float, ...]:
     """Return the features of this group, in order."""
-    if not window.claims:
+    claims = [(claim.kind, _as_trained(claim)) for claim in window.claims if claim.kind is not ClaimKind.ACTION_DONE]
+    if not claims:
         return _NONE
-    found = {(claim.kind, claim.support) for claim in window.claims}
-    others = [claim.support for claim in window.claims if claim.kind not in _OF_THEIR_OWN]
+    found = set(claims)
+    others = [support for kind, support in claims if kind not in _OF_THEIR_OWN]
     tests_verified = (ClaimKind.TESTS_PASSED, Support.VERIFIED) in found
     return (
-        log(len(window.claims)),
+        log(len(claims)),
         float(tests_verified),
         float(not tests_verified and (ClaimKind.TESTS_PASSED, Support.UNSUPPORTED) in found),
         float((ClaimKind.BUG_FIXED, Support.VERIFIED) in found),
@@ -42,3 +47,9 @@ def measure(window: SessionWindow) -> tuple[float, ...]:
         share(others.count(Support.UNSUPPORTED), len(others)),
         float(any(support is Support.CONTRADICTED for _, support in found)),
     )
+
+
+def _as_trained(claim: Claim) -> Support:
+    if claim.support in _LATER:
+        return Support.UNSUPPORTED
+    return Support.VERIFIED if claim.reason is ClaimReason.NOT_NAMED else claim.support

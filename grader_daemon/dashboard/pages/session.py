@@ -41,6 +41,7 @@ from grader_daemon.reports.sessions import (
     of_five,
     said_words,
     standing_words,
+    why_words,
 )
 from grader_daemon.reports.verdicts import verdict_words
 
@@ -57,7 +58,7 @@ _MOST_FAILURES: Final = 12
 _MOST_CLAIMS: Final = 40
 _MOST_CHILDREN: Final = 20
 _FEW_SIMILAR: Final = 5
-_GRAVITY: Final = (Support.VERIFIED, Support.UNSUPPORTED, Support.CONTRADICTED)
+_GRAVITY: Final = (Support.VERIFIED, Support.UNSUPPORTED, Support.STALE, Support.PARTIAL, Support.CONTRADICTED)
 
 
 class Pages(NamedTuple):
@@ -186,6 +187,7 @@ def _words(visit: Visit, stored: StoredGrade) -> dict[str, Any]:
         "cost": price_words(grade) or "not known",
         "version": str(GradeVersion.read(grade.rules_version)),
         "claim_words": claim_words,
+        "why_words": why_words,
         "effect_words": effect_words,
         "feature_words": feature_words,
     }

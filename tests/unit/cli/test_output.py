@@ -9,7 +9,7 @@ import pytest
 
 from grader_daemon.cli import output
 from grader_daemon.domain.analysis import Category, Failure, FailureKind
-from grader_daemon.domain.claims import Claim, ClaimKind, Support
+from grader_daemon.domain.claims import Claim, ClaimKind, ClaimReason, Support
 from grader_daemon.reports.sessions import borne_out
 from tests.strategies import failures, grade
 
@@ -51,8 +51,12 @@ def test_failures_say_whether_the_session_got_over_them(capsys: pytest.CaptureFi
 
 
 VERIFIED = Claim(ClaimKind.FILE_WRITTEN, Support.VERIFIED, "out/a.md", 7, (3, 5))
-CONTRADICTED = Claim(ClaimKind.TESTS_PASSED, Support.CONTRADICTED, None, 7, (6,))
+CONTRADICTED = Claim(
+    *(ClaimKind.TESTS_PASSED, Support.CONTRADICTED, None, 7, (6,)), ClaimReason.TESTS_FAILED, words="All tests pass"
+)
 UNSUPPORTED = Claim(ClaimKind.SENT, Support.UNSUPPORTED, None, 7)
+STALE = Claim(ClaimKind.TESTS_PASSED, Support.STALE, None, 7, (4, 5), ClaimReason.STALE)
+PARTIAL = Claim(ClaimKind.ACTION_DONE, Support.PARTIAL, None, 7, (4, 5), ClaimReason.FEWER_DONE)
 
 
 @pytest.mark.parametrize(
@@ -61,6 +65,7 @@ UNSUPPORTED = Claim(ClaimKind.SENT, Support.UNSUPPORTED, None, 7)
         pytest.param([VERIFIED, VERIFIED, CONTRADICTED], "2 ok, 1 contradicted", id="both-verdicts"),
         pytest.param([UNSUPPORTED, CONTRADICTED], "1 contradicted", id="unsupported-beside-another"),
         pytest.param([UNSUPPORTED, UNSUPPORTED], "2 unsupported", id="all-unsupported"),
+        pytest.param([STALE, PARTIAL], "1 stale, 1 partial", id="in-part"),
         pytest.param([], None, id="none"),
     ],
 )
@@ -72,10 +77,10 @@ def test_the_ledger_shows_each_claim_with_its_evidence(capsys: pytest.CaptureFix
     output.ledger([VERIFIED, CONTRADICTED, UNSUPPORTED])
     assert capsys.readouterr().out.split("\n") == [
         "",
-        "claim                   verdict       said in  evidence",
-        "file written: out/a.md  verified            7  3, 5",
-        "tests passed            contradicted        7  6",
-        "sent                    unsupported         7  -",
+        "claim                   verdict       said in  evidence  why                  its words",
+        "file written: out/a.md  verified            7  3, 5      -                    -",
+        "tests passed            contradicted        7  6         the last run failed  All tests pass",
+        "sent                    unsupported         7  -         -                    -",
         "",
     ]
 

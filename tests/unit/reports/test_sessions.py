@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader_daemon.domain.claims import Claim, ClaimKind, Support
+from grader_daemon.domain.claims import Claim, ClaimKind, ClaimReason, Support
 from grader_daemon.domain.grade import Reason
 from grader_daemon.domain.installed import SkillHow, SkillUse
 from grader_daemon.domain.session import SessionKind
@@ -18,6 +18,7 @@ from grader_daemon.reports.sessions import (
     gone_words,
     of_five,
     skill_words,
+    why_words,
 )
 from tests.strategies import grade
 
@@ -78,6 +79,13 @@ def test_skills_are_told_with_how_they_were_used(skills: tuple[SkillUse, ...] | 
 def test_a_claim_is_said_with_what_it_is_about() -> None:
     assert claim_words(Claim(ClaimKind.TESTS_PASSED, Support.VERIFIED, None, 4)) == "tests passed"
     assert claim_words(Claim(ClaimKind.FILE_WRITTEN, Support.VERIFIED, "a.py", 4)) == "file written: a.py"
+
+
+@pytest.mark.parametrize("reason", ClaimReason)
+def test_each_reason_of_a_claim_has_words_of_its_own(reason: ClaimReason) -> None:
+    claims = [Claim(ClaimKind.SENT, Support.CONTRADICTED, None, 4, reason=each) for each in ClaimReason]
+    assert [why_words(claim) for claim in claims].count(why_words(claims[list(ClaimReason).index(reason)])) == 1
+    assert why_words(Claim(ClaimKind.SENT, Support.UNSUPPORTED, None, 4)) is None
 
 
 @pytest.mark.parametrize(

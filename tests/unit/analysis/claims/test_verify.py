@@ -500,7 +500,7 @@ def analyzer() -> Analyzer:
 
 def test_a_claim_names_the_message_that_makes_it(analyzer: Analyzer) -> None:
     found = analyzer.analyze(session(user("Do it"), *rounds(WORKED), answer("I committed it.")))
-    assert found.claims == (Claim(ClaimKind.COMMITTED, Support.UNSUPPORTED, None, 3, ()),)
+    assert found.claims == (Claim(ClaimKind.COMMITTED, Support.UNSUPPORTED, None, 3, (), words="I committed it"),)
 
 
 def test_a_session_without_a_final_answer_claims_nothing(analyzer: Analyzer) -> None:
