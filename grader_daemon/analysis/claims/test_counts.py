@@ -60,10 +60,8 @@ _MEANING: Final = {
 }
 
 
-class TestCounts(NamedTuple):
+class CountedTests(NamedTuple):
     """Tests of one run by their result."""
-
-    __test__ = False  # pytest takes classes of this name for tests
 
     passed: int
     failed: int
@@ -81,7 +79,7 @@ class TestCounts(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def counts_in(low: str) -> TestCounts | None:
+def counts_in(low: str) -> CountedTests | None:
     """Return what the end of a run's output, in lower case, counts; None where no runner counted."""
     found: Counter[str] = Counter()
     is_complete = False
@@ -91,7 +89,7 @@ def counts_in(low: str) -> TestCounts | None:
     if not found or not (is_complete or _PASSED in found or _ALL in found):
         return None
     passed = found[_PASSED] if _PASSED in found else found[_ALL] - found[_FAILED] - found[_SKIPPED]
-    return TestCounts(max(passed, 0), found[_FAILED], found[_SKIPPED])
+    return CountedTests(max(passed, 0), found[_FAILED], found[_SKIPPED])
 
 
 def _ends(low: str) -> Iterator[tuple[str, str]]:

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from grader_daemon.analysis.claims.evidence import Note, ToolRun, command_of, went_wrong
 from grader_daemon.analysis.claims.sight import ends_well, is_in_background
 from grader_daemon.analysis.claims.test_commands import SIGNS, is_script_of_tests, is_test_run, test_programs
-from grader_daemon.analysis.claims.test_counts import TestCounts, counts_in
+from grader_daemon.analysis.claims.test_counts import CountedTests, counts_in
 from grader_daemon.domain.phrases import holds_any
 from grader_daemon.domain.session import Message
 
@@ -95,13 +95,11 @@ class Unseen(Enum):
     BROKEN = "broken"
 
 
-class TestsReading(NamedTuple):
+class RunReading(NamedTuple):
     """Result of a run of tests, or why there is none, and what its runner counted."""
 
-    __test__ = False  # pytest takes classes of this name for tests
-
     result: TestsResult | None
-    counts: TestCounts | None = None
+    counts: CountedTests | None = None
     unseen: Unseen | None = None
 
     @property
@@ -113,41 +111,41 @@ class TestsReading(NamedTuple):
 class _Told(NamedTuple):
     """Signs in the words of a run: that some tests passed, that some did not, that they were not run."""
 
-    counts: TestCounts | None
+    counts: CountedTests | None
     some_passed: bool
     is_red: bool
     not_run: bool
 
 
-def read_tests(run: ToolRun) -> TestsReading:
+def read_tests(run: ToolRun) -> RunReading:
     """Read how the tests of a run went.
 
     That a runner failed does not say that tests did: it may have crashed. So it takes its own words, or an assertion,
     which without the runner's count (output that was cut) does not say that no other test passed.
     """
     if is_in_background(run):
-        return TestsReading(None, None, Unseen.BACKGROUND)
+        return RunReading(None, None, Unseen.BACKGROUND)
     low = run.ending(_READ_CHARACTERS).lower()
     told = _told(low)
     if told == _NOTHING_TOLD:
         told = _told_within(run.ending(_SEARCHED_CHARACTERS).lower())
     if told.not_run:
-        return TestsReading(None, told.counts, Unseen.BROKEN)
+        return RunReading(None, told.counts, Unseen.BROKEN)
     if told.is_red or (run.worked is False and "assertionerror" in low):
         is_all_red = (told.is_red or run.is_code) and not told.some_passed
-        return TestsReading(TestsResult.NONE_PASSED if is_all_red else TestsResult.SOME_FAILED, told.counts)
+        return RunReading(TestsResult.NONE_PASSED if is_all_red else TestsResult.SOME_FAILED, told.counts)
     return _not_red(run, low, told)
 
 
-def _not_red(run: ToolRun, low: str, told: _Told) -> TestsReading:
+def _not_red(run: ToolRun, low: str, told: _Told) -> RunReading:
     """Read a run that tells of no test that failed."""
     if _ran_none(told.counts) or (not told.some_passed and holds_any(low, _EMPTY)):
-        return TestsReading(None, told.counts, Unseen.EMPTY)
+        return RunReading(None, told.counts, Unseen.EMPTY)
     if run.worked is False:
-        return TestsReading(None, told.counts, Unseen.BROKEN)
+        return RunReading(None, told.counts, Unseen.BROKEN)
     if told.some_passed or _ends_well(run, low):
-        return TestsReading(TestsResult.PASSED, told.counts)
-    return TestsReading(None, told.counts, Unseen.MASKED)
+        return RunReading(TestsResult.PASSED, told.counts)
+    return RunReading(None, told.counts, Unseen.MASKED)
 
 
 def _ends_well(run: ToolRun, low: str) -> bool:
@@ -157,7 +155,7 @@ def _ends_well(run: ToolRun, low: str) -> bool:
     return ends_well(run, programs) and not (is_script and _COMPLAINT.search(low))
 
 
-def _ran_none(counts: TestCounts | None) -> bool:
+def _ran_none(counts: CountedTests | None) -> bool:
     return counts is not None and not counts.ran
 
 
