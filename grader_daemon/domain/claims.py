@@ -19,6 +19,7 @@ class ClaimKind(StrEnum):
     DEPLOYED = "deployed"
     INSTALLED = "installed"
     ACTION_DONE = "action_done"
+    CHECK_PASSED = "check_passed"
 
 
 class Support(StrEnum):

@@ -97,8 +97,13 @@ def read_build(run: ToolRun) -> BuildReading | None:
     found = _builds_in(run.command) if run.command and not run.is_code else ()
     if not found:
         return None
-    kinds = frozenset(kind for _, kind in found)
+    kinds = kinds_of_builds(run.command)
     return BuildReading(kinds, None if is_in_background(run) else _passed(run, [program for program, _ in found]))
+
+
+def kinds_of_builds(command: str) -> frozenset[BuildKind]:
+    """Return what a command line builds or checks."""
+    return frozenset(kind for _, kind in _builds_in(command))
 
 
 def _passed(run: ToolRun, programs: list[Program]) -> bool | None:

@@ -10,8 +10,9 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from grader_daemon.analysis.claims.evidence import ToolRun
+from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun, only_looks
 from grader_daemon.analysis.shell import Program, printed_code, read_line
+from grader_daemon.analysis.tool_calls import Purpose
 from grader_daemon.domain.phrases import holds_any
 
 _BACKGROUND: Final = (
@@ -22,6 +23,14 @@ _BACKGROUND: Final = (
 )
 _MASKED: Final = re.compile(r"\||;")
 _PRINTED: Final = 400
+_HANDLING_PROGRAMS = """
+    git mkdir rm mv cp ln touch chmod chown cd echo printf pip apt sed tee pwd sleep export set source true curl wget
+    cat ls grep head tail wc find rg diff sort which tree awk jq
+    """
+_HANDLING: Final = frozenset(_HANDLING_PROGRAMS.split())
+"""Programs that handle files, and run nothing of a project."""
+
+_CHECKING: Final = (Purpose.RUN, Purpose.CHANGE, Purpose.UNKNOWN)
 
 
 def is_in_background(run: ToolRun) -> bool:
@@ -52,3 +61,18 @@ def ends_well(run: ToolRun, programs: Sequence[Program]) -> bool:
         return False
     said = run.ending(_PRINTED).partition('", "exit_code"')[0].replace('": "', "\n")
     return all(each in line.printed for each in programs) and printed_code(said) == 0
+
+
+def could_check(evidence: ClaimEvidence) -> bool:
+    """Return whether anything was run that may have tried the work out, whatever its name."""
+    return not (evidence.runs and evidence.is_whole) or evidence.reaches_out or any(map(may_check, evidence.runs))
+
+
+def may_check(run: ToolRun) -> bool:
+    """Return whether a call may have run code of the project."""
+    if not run.command:
+        return run.purpose in _CHECKING
+    line = None if run.is_code else read_line(run.command)
+    if line is None or any(each.name not in _HANDLING for each in line.programs):
+        return not only_looks(run.command)
+    return False

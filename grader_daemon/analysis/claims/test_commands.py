@@ -111,7 +111,12 @@ def is_test_run(run: ToolRun) -> bool:
         return "tests" in run.words or {"run", "test"} <= run.words
     if run.is_code:
         return _ASSERTION in run.command
-    return holds_any(run.command, _HINTS) and _runs_tests(run.command)
+    return runs_tests(run.command)
+
+
+def runs_tests(command: str) -> bool:
+    """Return whether a command line runs tests."""
+    return holds_any(command, _HINTS) and _runs_tests(command)
 
 
 @lru_cache(maxsize=256)

@@ -1,17 +1,50 @@
-"""Test runs of a session beside its edits: which of them saw the work as it was left."""
+"""Checks of a session beside its changes, in their order: which of them saw the work as it was left."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
+from grader_daemon.analysis.claims.builds import BuildReading, read_build
+from grader_daemon.analysis.claims.code_changes import brings_back, changed_files, is_code, is_of_tests, taken_back
 from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun, may_have_written, same_file
+from grader_daemon.analysis.claims.subjects import basename
 from grader_daemon.analysis.claims.test_commands import is_test_run
-from grader_daemon.analysis.claims.test_runs import TestsResult, read_tests
+from grader_daemon.analysis.claims.test_runs import RunReading, TestsResult, read_tests
 from grader_daemon.analysis.tool_calls import Purpose
 
 _PROSE: Final = (".md", ".txt", ".rst", ".log")
+_MOST_CHECKS: Final = 100
+_IN_PLACE: Final = '"old'
+"""Beginning of the argument by which an editor is told what to replace, in what was there before."""
+
+
+class TestRun(NamedTuple):
+    """A run of tests, and how it went."""
+
+    run: ToolRun
+    reading: RunReading
+
+    @property
+    def at(self) -> int:
+        """Place of its result."""
+        return self.run.index
+
+
+class Build(NamedTuple):
+    """A build, a type check or a linter, and how it went."""
+
+    run: ToolRun
+    reading: BuildReading
+
+
+class Change(NamedTuple):
+    """A change of a file; `is_sure`: of code under test that was there before, which what ran before did not see."""
+
+    run: ToolRun
+    path: str
+    is_sure: bool
 
 
 class TestedWork:
@@ -23,16 +56,27 @@ class TestedWork:
         self._evidence = evidence
 
     @cached_property
+    def tests(self) -> list[TestRun]:
+        """Its last test runs, in their order; none that ran while the work was put aside."""
+        runs = [each for each in self._evidence.runs if is_test_run(each) and each.index not in self._put_aside]
+        return [TestRun(each, read_tests(each)) for each in runs[-_MOST_CHECKS:]]
+
+    @cached_property
+    def builds(self) -> list[Build]:
+        """Its last builds, type checks and linters, in their order."""
+        read = [(each, read_build(each)) for each in self._evidence.runs if each.command]
+        return [Build(each, reading) for each, reading in read if reading is not None][-_MOST_CHECKS:]
+
+    @cached_property
     def last_run(self) -> tuple[int, TestsResult] | None:
         """Place of the last test run that came to an end, and how its tests went."""
         return next(self.runs_backwards(), None)
 
     def runs_backwards(self) -> Iterator[tuple[int, TestsResult]]:
         """Yield place and result of each test run that came to an end, the last first."""
-        for each in reversed(self._evidence.runs):
-            result = read_tests(each).result if is_test_run(each) else None
-            if result is not None:
-                yield each.index, result
+        for each in reversed(self.tests):
+            if each.reading.result is not None:
+                yield each.at, each.reading.result
 
     @cached_property
     def last_edit(self) -> int:
@@ -42,7 +86,24 @@ class TestedWork:
 
     def covers(self, index: int) -> bool:
         """Return whether a test run saw the work as it was left: no edit came later, and none failed for good."""
-        return index > self.last_edit and not self._lacks_an_edit
+        return index > self.last_edit and self.lacking is None
+
+    def changes_after(self, index: int) -> list[Change]:
+        """Return the changes after a place, not of files that were removed again."""
+        later = [each for each in self._evidence.runs if each.index > index]
+        changes = [(each, path) for each in later for path in changed_files(each)]
+        return [
+            Change(each, path, is_code(path) and not is_of_tests(path) and self._was_there(each, path, index))
+            for each, path in changes
+            if not self._is_removed(path, each.index)
+        ]
+
+    def change_after(self, index: int) -> int | None:
+        """Return the place of a change after a place, of whatever file that is no prose; None without one."""
+        if self.last_edit > index:
+            return self.last_edit
+        runs = self._evidence.runs
+        return next((each.index for each in runs if each.index > index and changed_files(each)), None)
 
     @property
     def has_passed_since_the_edit(self) -> bool:
@@ -50,11 +111,10 @@ class TestedWork:
         return any(result is TestsResult.PASSED and at > self.last_edit for at, result in self.runs_backwards())
 
     @cached_property
-    def _lacks_an_edit(self) -> bool:
-        """True if an edit of code failed and nothing made it good: tests ran on the file as it was before."""
-        return any(
-            _edits_code(each) and each.worked is False and not self._made_good(each) for each in self._evidence.runs
-        )
+    def lacking(self) -> ToolRun | None:
+        """An edit of code that failed and that nothing made good: tests ran on the file as it was before."""
+        failed = (each for each in self._evidence.runs if _edits_code(each) and each.worked is False)
+        return next((each for each in failed if not self._made_good(each)), None)
 
     def _made_good(self, failed: ToolRun) -> bool:
         """Return whether a later call may have written what an edit could not; a test run did not."""
@@ -66,6 +126,29 @@ class TestedWork:
             and not is_of_another(each, failed)
             for each in self._evidence.runs
         )
+
+    def _was_there(self, change: ToolRun, path: str, index: int) -> bool:
+        name = basename(path)
+        return _IN_PLACE in change.arguments or any(
+            name in each.arguments for each in self._evidence.runs if each.index <= index
+        )
+
+    def _is_removed(self, path: str, index: int) -> bool:
+        name = basename(path)
+        return any(name in taken_back(each).names for each in self._evidence.runs if each.index > index)
+
+    @cached_property
+    def _put_aside(self) -> frozenset[int]:
+        """Places of the calls that ran while the work was put aside, as to see tests fail without it."""
+        found: set[int] = set()
+        is_aside = False
+        for each in self._evidence.runs:
+            if "stash" in each.command:
+                is_aside = taken_back(each).everything or (is_aside and not brings_back(each))
+                found.add(each.index)
+            elif is_aside:
+                found.add(each.index)
+        return frozenset(found) if not is_aside else frozenset()
 
 
 def is_of_another(each: ToolRun, failed: ToolRun) -> bool:

@@ -12,12 +12,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from grader_daemon.analysis.claims.attempts import Attempts
+from grader_daemon.analysis.claims.build_claims import BuildClaims
 from grader_daemon.analysis.claims.command_claims import CommandClaims
 from grader_daemon.analysis.claims.evidence import ClaimEvidence, Note, ToolRun
 from grader_daemon.analysis.claims.extract import find_claims
 from grader_daemon.analysis.claims.file_claims import FileClaims
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
 from grader_daemon.analysis.claims.subjects import address_in
+from grader_daemon.analysis.claims.tested_work import TestedWork
 from grader_daemon.analysis.claims.tests_claims import TestsClaims
 from grader_daemon.analysis.claims.verification import NEVER_CALLED, UNSUPPORTED, Verification, contradicted, places
 from grader_daemon.domain.claims import Claim, ClaimKind, ClaimReason
@@ -83,7 +85,9 @@ class ClaimVerifier:
         self._evidence = evidence
         self._attempts = Attempts(evidence)
         self._files = FileClaims(evidence, self._attempts)
-        self._tests = TestsClaims(evidence)
+        tests = TestedWork(evidence)
+        self._tests = TestsClaims(evidence, tests)
+        self._builds = BuildClaims(evidence, tests)
         self._commands = CommandClaims(evidence, self._attempts)
 
     def verify(self, claim: StatedClaim) -> Verification | None:
@@ -95,6 +99,8 @@ class ClaimVerifier:
                 return self._tests.passed(claim)
             case ClaimKind.BUG_FIXED:
                 return self._tests.fixed(claim)
+            case ClaimKind.CHECK_PASSED:
+                return self._builds.passed(claim)
             case ClaimKind.COMMITTED | ClaimKind.DEPLOYED | ClaimKind.INSTALLED:
                 return self._commands.by_program(claim)
             case ClaimKind.SENT:

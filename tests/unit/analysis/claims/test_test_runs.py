@@ -48,14 +48,20 @@ def ran(command: str, output: str, *, worked: bool = True, **more: object) -> To
         pytest.param("pytest", "Killed", False, Unseen.BROKEN, id="killed"),
         pytest.param("pytest", "permission denied\n12 passed in 1s", True, PASSED, id="what-is-counted-was-run"),
         pytest.param(
-            "npx jest", "FAIL src/b.test.ts\nTest Suites: 1 failed, 2 passed\nTests: 12 passed, 12 total", False, SOME,
+            "npx jest",
+            "FAIL src/b.test.ts\nTest Suites: 1 failed, 2 passed\nTests: 12 passed, 12 total",
+            False,
+            SOME,
             id="a-suite-that-could-not-be-loaded",
         ),
         pytest.param(
             "pytest", "login: 3 failed attempts\n12 passed in 0.3s", True, PASSED, id="words-beside-the-count"
         ),
         pytest.param(
-            "npm test && npm run build", "12 passed in 0.3s\n" + "chunk.js 12 kB\n" * 300, True, PASSED,
+            "npm test && npm run build",
+            "12 passed in 0.3s\n" + "chunk.js 12 kB\n" * 300,
+            True,
+            PASSED,
             id="counted-far-before-its-end",
         ),
         pytest.param("make test", "log line\n" * 900, True, PASSED, id="long-and-silent"),
@@ -63,7 +69,7 @@ def ran(command: str, output: str, *, worked: bool = True, **more: object) -> To
         pytest.param("python test_a.py", "printed", True, PASSED, id="a-script-that-ended-well"),
         pytest.param("python test_a.py", "AssertionError", False, SOME, id="a-script-whose-assertion-failed"),
     ],
-)  # fmt: skip
+)
 def test_a_run_is_read_by_what_its_runner_says_and_then_by_its_exit_code(
     command: str, output: str, worked: bool, expected: TestsResult | Unseen
 ) -> None:
