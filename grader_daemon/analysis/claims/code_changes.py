@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
+from grader_daemon.analysis.claims.edit_texts import edits_of
 from grader_daemon.analysis.claims.evidence import ToolRun
 from grader_daemon.analysis.claims.subjects import basename
 from grader_daemon.analysis.tool_calls import Purpose
@@ -37,19 +38,20 @@ _ALL_BACK = re.compile(
 )
 _SOME_BACK = re.compile(
     r"\bgit(?: -C \S{1,80})? (?:checkout (?:[\w~^/.-]{1,60} )?-- |restore (?:--(?!staged)\S{1,20} ){0,2}(?!--staged))"
-    r"(?!\.(?:\s|$))([^|;&\n]{1,300})|\b(?:git rm|rm)(?: -\w{1,4}){0,3} ([^|;&\n]{1,300})"
+    r"(?!\.(?:\s|$))([^|;&\n]{1,300})"
 )
+_REMOVED = re.compile(r"\b(?:git rm|rm)(?: -\w{1,4}){0,3} ([^|;&\n]{1,300})")
 _BACK_AGAIN = re.compile(r"\bgit(?: -C \S{1,80})? stash (?:pop|apply)\b")
 
 
 class TakenBack(NamedTuple):
-    """Files whose changes a command took back: all of them, or those of these names."""
+    """Files whose changes a command took back by version control: all of them, or those of these paths."""
 
     everything: bool
-    names: frozenset[str]
+    paths: frozenset[str]
 
 
-_NOTHING: Final = TakenBack(everything=False, names=frozenset())
+_NOTHING: Final = TakenBack(everything=False, paths=frozenset())
 
 
 def changed_files(run: ToolRun) -> tuple[str, ...]:
@@ -58,7 +60,8 @@ def changed_files(run: ToolRun) -> tuple[str, ...]:
         return ()
     if run.purpose is Purpose.WRITE and run.paths:
         return tuple(filter(_may_be_code, run.paths))
-    return tuple(filter(_may_be_code, islice(_written(run.command), _MOST_TARGETS))) if run.command else ()
+    written = _written(run.command) if run.command else (edit.path for edit in edits_of(run))
+    return () if run.changes_nothing else tuple(filter(_may_be_code, islice(written, _MOST_TARGETS)))
 
 
 def is_code(path: str) -> bool:
@@ -72,19 +75,36 @@ def is_of_tests(path: str) -> bool:
 
 
 def taken_back(run: ToolRun) -> TakenBack:
-    """Return whose changes a command took back: by version control, or by removing the file."""
-    command = run.command
-    if run.worked is False or run.is_code or ("git" not in command and "rm " not in command):
+    """Return whose changes a command took back by version control."""
+    if "git" not in run.command or run.worked is False or run.is_code:
         return _NOTHING
-    named = (word for found in _SOME_BACK.finditer(command) for word in (found[1] or found[2]).split())
-    names = {basename(name[0]) for word in named if (name := _NAME.fullmatch(word.strip("\"'"))) is not None}
-    everything = _ALL_BACK.search(command) is not None and not brings_back(run)
-    return TakenBack(everything, frozenset(names))
+    everything = _ALL_BACK.search(run.command) is not None and not brings_back(run)
+    return TakenBack(everything, _paths_after(_SOME_BACK, run.command))
+
+
+def removed_files(run: ToolRun) -> frozenset[str]:
+    """Return the paths of the files that a command removed, as far as they are named."""
+    is_none = "rm " not in run.command or run.worked is False or run.is_code
+    return frozenset() if is_none else _paths_after(_REMOVED, run.command)
+
+
+def is_among(path: str, paths: frozenset[str]) -> bool:
+    """Return whether one of some paths may be that of a file, as far as both name its folder."""
+    return any(_is_end_of(path, each) or _is_end_of(each, path) for each in paths)
 
 
 def brings_back(run: ToolRun) -> bool:
     """Return whether a command brings back what was put aside."""
     return "stash" in run.command and _BACK_AGAIN.search(run.command) is not None
+
+
+def _paths_after(pattern: re.Pattern[str], command: str) -> frozenset[str]:
+    words = (word.strip("\"'") for found in pattern.finditer(command) for word in found[1].split())
+    return frozenset(word for word in words if _NAME.fullmatch(word))
+
+
+def _is_end_of(path: str, longer: str) -> bool:
+    return f"/{longer.strip('./')}".endswith(f"/{path.strip('./')}")
 
 
 def _may_be_code(path: str) -> bool:

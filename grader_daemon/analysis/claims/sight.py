@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from grader_daemon.analysis.claims.code_changes import changed_files, is_code
 from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun, only_looks
 from grader_daemon.analysis.shell import Program, printed_code, read_line
 from grader_daemon.analysis.tool_calls import Purpose
@@ -64,15 +65,23 @@ def ends_well(run: ToolRun, programs: Sequence[Program]) -> bool:
 
 
 def could_check(evidence: ClaimEvidence) -> bool:
-    """Return whether anything was run that may have tried the work out, whatever its name."""
-    return not (evidence.runs and evidence.is_whole) or evidence.reaches_out or any(map(may_check, evidence.runs))
+    """Return whether anything was run that may have tried the work out, whatever its name.
+
+    Where no code was changed, tests and builds may be those of others.
+    """
+    if not (evidence.runs and evidence.is_whole) or evidence.reaches_out or any(map(may_check, evidence.runs)):
+        return True
+    return not any(is_code(path) for each in evidence.runs for path in (each.paths or changed_files(each)))
 
 
 def may_check(run: ToolRun) -> bool:
     """Return whether a call may have run code of the project."""
     if not run.command:
         return run.purpose in _CHECKING
+    return not (only_handles(run) or only_looks(run.command))
+
+
+def only_handles(run: ToolRun) -> bool:
+    """Return whether a command does nothing but handle files."""
     line = None if run.is_code else read_line(run.command)
-    if line is None or any(each.name not in _HANDLING for each in line.programs):
-        return not only_looks(run.command)
-    return False
+    return line is not None and all(each.name in _HANDLING for each in line.programs)

@@ -62,7 +62,10 @@ NOT_PASSED = re.compile(
     r"|\bpass(?:es|ed|ing)? (?:the|this|that|each|its)\b"
     r"(?! (?:[\w-]{1,15} ){0,2}(?:tests?|suite|specs|checks?|lint|build)\b(?! of\b))"
 )
-_NOT_BEFORE = re.compile(r"\b(?:after|to)\b")
+_NOT_BEFORE = re.compile(
+    r"\b(?:after|to|authors?|they (?:say|report|claim)|according|reports? that|says? that|claims? that|paper|article)\b"
+)
+"""Words before a claim that make it another's, or none."""
 _LIMITED = re.compile(
     r"\b(?:other|new|these|those|both|relevant|related|affected|specific|added|remaining|unit|integration|targeted)\b"
     r"|\b(?:tests?|cases|suites?) (?:for|in|of|on)\b"
@@ -109,14 +112,14 @@ _TESTS_SIGN = re.compile(
 )
 _FOREIGN: Final = (
     re.compile(
-        r"\btests? (?:\w{1,15} ){0,3}(?:bestehen|bestanden|grün|erfolgreich|durchgelaufen)\b"
-        r"|\btests? laufen (?:\w{1,15} ){0,2}durch\b"
+        r"\btests?(?:-?suite)? (?:[\w-]{1,20} ){0,7}(?:bestehen|besteht|bestanden|grün|erfolgreich|durchgelaufen)\b"
+        r"|\b(?:tests?|testsuite) (?:laufen|läuft) (?:[\w-]{1,15} ){0,4}(?:durch|ohne fehler)\b"
     ),
     re.compile(r"\btests? (?:\w{1,15} ){0,3}(?:passent|réussissent|verts|passés|réussi)\b"),
     re.compile(r"\b(?:pruebas|tests?) (?:\w{1,15} ){0,3}(?:pasan|pasaron|pasado|verde|exitosas|exitosamente)\b"),
     re.compile(r"测试(?:用例)?[^。，；！？\n]{0,8}?通过"),
 )
-_FOREIGN_ALL = re.compile(r"\b(?:alle|tous|toutes|todas|todos)\b|所有|全部")
+_FOREIGN_ALL = re.compile(r"\b(?:alle|komplette|gesamte|ganze|tous|toutes|todas|todos)\b|所有|全部")
 _FOREIGN_NOT = re.compile(
     r"\b(?:nicht|kein|keine|wenn|falls|sollten?|müssen|sobald|würden?|bevor|bis|nur|pas|aucun|si|devraient|doivent|quand"
     r"|seuls?|ninguna?|deberían?|cuando|hasta|para que|solo)\b|[?？]|未|没|不|如果|应|请|需要|才能|若|仅"
@@ -148,6 +151,8 @@ def checks_in(text: str, low: str) -> Iterator[tuple[int, StatedClaim]]:
 def _clause(low: str, position: int) -> tuple[int, int]:
     """Return the clause around a place, with the name of the check that stands before it: "Lint: clean"."""
     start, end = sentence(low, position)
+    if low.endswith((".` ", "!` "), 0, start):  # no end of a sentence: `go test ./...` passes
+        start = low.rfind("`", 0, start - 2)
     line = low.rfind("\n", 0, start) + 1
     head = low[line:start].rstrip(" \t*_`") if start - line < _LONGEST_HEAD else ""
     return (line, end) if head.endswith(_HEAD_ENDS) and head.count("|") < _MOST_CELLS else (start, end)

@@ -7,8 +7,17 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from grader_daemon.analysis.claims.builds import BuildReading, read_build
-from grader_daemon.analysis.claims.code_changes import brings_back, changed_files, is_code, is_of_tests, taken_back
+from grader_daemon.analysis.claims.code_changes import (
+    brings_back,
+    changed_files,
+    is_among,
+    is_code,
+    is_of_tests,
+    removed_files,
+    taken_back,
+)
 from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun, may_have_written, same_file
+from grader_daemon.analysis.claims.reverts import reverted_at
 from grader_daemon.analysis.claims.subjects import basename
 from grader_daemon.analysis.claims.test_commands import is_test_run
 from grader_daemon.analysis.claims.test_runs import RunReading, TestsResult, read_tests
@@ -105,6 +114,14 @@ class TestedWork:
         runs = self._evidence.runs
         return next((each.index for each in runs if each.index > index and changed_files(each)), None)
 
+    @cached_property
+    def reverted(self) -> tuple[int, int] | None:
+        """Places of the last edit in place, and of the call that took it back; None unless all of them are."""
+        edits = [each for each in self._evidence.runs if each.worked and _IN_PLACE in each.arguments and each.paths]
+        back = [reverted_at(self._evidence, each.paths[0], each) for each in edits]
+        places = [index for index in back if index is not None]
+        return (edits[-1].index, places[-1]) if places and len(places) == len(edits) else None
+
     @property
     def has_passed_since_the_edit(self) -> bool:
         """True if any run after the last edit was green."""
@@ -134,8 +151,7 @@ class TestedWork:
         )
 
     def _is_removed(self, path: str, index: int) -> bool:
-        name = basename(path)
-        return any(name in taken_back(each).names for each in self._evidence.runs if each.index > index)
+        return any(is_among(path, removed_files(each)) for each in self._evidence.runs if each.index > index)
 
     @cached_property
     def _put_aside(self) -> frozenset[int]:

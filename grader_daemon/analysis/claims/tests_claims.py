@@ -147,6 +147,8 @@ class TestsClaims:
         """
         if not (claim.by_agent or self._evidence.has_tried):
             return UNSUPPORTED
+        if self._tests.reverted is not None:
+            return contradicted(ClaimReason.NOT_PERSISTED, *self._tests.reverted)
         if self._tests.last_run is None:
             return UNSUPPORTED if self._evidence.could_write or not self._is_at_code else self._refused_edits()
         index, result = self._tests.last_run

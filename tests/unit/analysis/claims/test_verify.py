@@ -305,7 +305,7 @@ def test_a_file_that_is_only_said_to_be_somewhere_is_not_contradicted_by_silence
         pytest.param([step("execute_code", OK, code="f(1)")], ("unsupported", ()), id="code-without-assertions"),
         pytest.param([step("run_tests", GREEN)], ("verified", (2,)), id="tool-for-tests"),
         pytest.param([shell("cat test_a.py", RED)], ("unsupported", ()), id="only-read"),
-        pytest.param([shell("cat > t.sh <<'EOF'\npytest\nEOF\n", RED)], ("contradicted", ()), id="only-written-down"),
+        pytest.param([shell("cat > t.sh <<'EOF'\npytest\nEOF\n", RED)], ("unsupported", ()), id="only-written-down"),
         pytest.param([shell("ls test_a.py && make test", GREEN)], ("verified", (2,)), id="after-something-else"),
         pytest.param([shell("echo tests")], ("unsupported", ()), id="spoken-of"),
         pytest.param([write("a.py"), read()], ("contradicted", ()), id="nothing-could-run"),
