@@ -20,6 +20,8 @@ class ClaimKind(StrEnum):
     INSTALLED = "installed"
     ACTION_DONE = "action_done"
     CHECK_PASSED = "check_passed"
+    TESTS_ADDED = "tests_added"
+    NOTHING_ELSE = "nothing_else_changed"
 
 
 class Support(StrEnum):

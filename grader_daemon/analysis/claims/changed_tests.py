@@ -86,6 +86,19 @@ class ChangedTests:
         self._evidence = evidence
         self._tests = tests
 
+    @cached_property
+    def added(self) -> list[tuple[ToolRun, list[str], str]]:
+        """Tests that the session wrote: the call, their names, and the text."""
+        found: list[tuple[ToolRun, list[str], str]] = []
+        seen: set[str] = set()
+        for edit in self._edits:
+            known = {*seen, *_names(edit.old or "")}
+            names = [name for name in _names(edit.new) if not name or name not in known]
+            seen.update(names)
+            if names:
+                found.append((edit.run, names, edit.new))
+        return found
+
     def before(self, green: TestRun) -> Verification | None:
         """Return what speaks against a green run; None where nothing does, or it is told or asked for."""
         found = next(self._against(green), None)

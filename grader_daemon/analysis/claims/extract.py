@@ -22,6 +22,7 @@ from grader_daemon.analysis.claims.clauses import (
     names_agent,
     sentence,
 )
+from grader_daemon.analysis.claims.stated_changes import ADDING, CHANGED, OTHERS, TESTS, nothing_else, tests_added
 from grader_daemon.analysis.claims.stated_checks import (
     CHECKS,
     NO_FAILURE,
@@ -229,7 +230,9 @@ _FINDERS: Final[tuple[tuple[tuple[frozenset[bytes], ...], _Finder], ...]] = (
     ((PASSING, CHECKS), checks_in),
     ((_WORKING,), _running_well),
     ((_FILES, _VERBS), _listed),
+    ((TESTS, ADDING), tests_added),
+    ((OTHERS, CHANGED), nothing_else),
 )
 """Finders of other claims, each with the words without which it cannot be said."""
 
-_CUES: Final = _VERBS | PASSING | CHECKS | _WORKING | _FILES
+_CUES: Final = _VERBS | PASSING | CHECKS | TESTS | OTHERS | CHANGED | _WORKING | _FILES

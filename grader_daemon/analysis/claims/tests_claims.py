@@ -49,10 +49,10 @@ class TestsClaims:
 
     __test__ = False  # pytest takes classes of this name for tests
 
-    def __init__(self, evidence: ClaimEvidence, tests: TestedWork) -> None:
+    def __init__(self, evidence: ClaimEvidence, tests: TestedWork, changed: ChangedTests) -> None:
         self._evidence = evidence
         self._tests = tests
-        self._changed = ChangedTests(evidence, tests)
+        self._changed = changed
 
     def passed(self, claim: StatedClaim) -> Verification:
         """Verify it by the last run. Who changed nothing and ran nothing may tell of tests that others ran."""

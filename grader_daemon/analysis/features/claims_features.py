@@ -27,7 +27,9 @@ FEATURES: Final = (
 
 _OF_THEIR_OWN: Final = frozenset({ClaimKind.TESTS_PASSED, ClaimKind.BUG_FIXED})
 _LATER: Final = frozenset({Support.STALE, Support.PARTIAL})
-_KINDS_LATER: Final = frozenset({ClaimKind.ACTION_DONE, ClaimKind.CHECK_PASSED})
+_KINDS_LATER: Final = frozenset(
+    {ClaimKind.ACTION_DONE, ClaimKind.CHECK_PASSED, ClaimKind.TESTS_ADDED, ClaimKind.NOTHING_ELSE}
+)
 _ENOUGH: Final = frozenset(
     {ClaimReason.NOT_NAMED, ClaimReason.WEAKER_RUN, ClaimReason.OTHER_VALUE, ClaimReason.TESTS_REMOVED}
     | {ClaimReason.TESTS_SKIPPED, ClaimReason.EXPECTED_REWRITTEN}
