@@ -25,7 +25,15 @@ _MOST_EDITS: Final = 60
 _READ_CHARACTERS: Final = 8_000
 _SETTINGS: Final = frozenset(
     {"pytest.ini", "setup.cfg", "pyproject.toml", "tox.ini", "package.json", ".mocharc.json", "phpunit.xml", "Makefile"}
-    | {"jest.config.js", "jest.config.ts", "vitest.config.ts", "vitest.config.js", "karma.conf.js", "Cargo.toml"}
+    | {
+        ".coveragerc",
+        "jest.config.js",
+        "jest.config.ts",
+        "vitest.config.ts",
+        "vitest.config.js",
+        "karma.conf.js",
+        "Cargo.toml",
+    }
 )
 _TEST = re.compile(
     r"\bdef (test_?\w{0,80})|\bfunc (Test\w{0,80})\(|\b(?:it|test)(?:\.\w{1,10})?\([\"'`]([^\"'`\n]{1,120})|@Test\b()"
@@ -53,9 +61,17 @@ _CHANGE = (
     r"|correct\w{0,3}|align\w{0,3}|relax\w{0,3}|loosen\w{0,2}|narrow\w{0,3}|limit\w{0,3}|renew\w{0,2}"
     r"|quarantin\w{1,3}|obsolete|outdated|replac\w{1,3}|mark\w{0,2}|commented|fewer|no longer|modif\w{2,4})"
 )
-_BETWEEN = r"(?:(?!(?:and|so|then|all|until|to|which|but|while|now) )[\w`'(/.-]{1,40}[)`]? ){0,4}"
+_WHICH = (
+    r"(?:(?:the|an?|this|that|these|those|all|any|some|its?|their|your|our|old|flaky|failing|broken|obsolete|outdated"
+    r"|unit|e2e|integration|corresponding|related|existing|expected|remaining|other|both|few|\d{1,4}|one|two|three"
+    r"|\w{2,20}(?:ed|ing|ly)|`[^`\n]{1,60}`|of|in) ){0,5}"
+)
+_THEN = (
+    r"(?:(?:for|in|of|on|with|from) (?:the )?[\w`./-]{1,40} |(?:was|were|is|are|be|been|has|have|had|to|must|now|as|marked"
+    r"|needed|also|therefore|which|that|I|we|i|an?|no|longer) ){0,5}"
+)
 _TOLD = re.compile(
-    rf"\b{_CHANGE} {_BETWEEN}[`(]?{_TEST_NOUN}\b|\b{_TEST_NOUN}[`)]? {_BETWEEN}{_CHANGE}\b|\btests? now expects?\b",
+    rf"\b{_CHANGE} {_WHICH}[`(]?{_TEST_NOUN}\b|\b{_TEST_NOUN}[`)]?,? {_THEN}{_CHANGE}\b|\btests? now expects?\b",
     re.IGNORECASE,
 )
 _TOLD_ABROAD: Final = (

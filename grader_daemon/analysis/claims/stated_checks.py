@@ -57,7 +57,7 @@ NOT_PASSED = re.compile(
     r"\b(?:not|never|no|none|cannot|unable|should|would|could|can|may|might|will|shall|must|needs?|want|try|if|once"
     r"|unless|until|till|when(?:ever)?|before|please|let|ensures?|make sure|whether|assuming|except|apart|but"
     r"|only|some|most|many|half|almost|nearly|how|what|expected|unlike|previously|fails?|failed|failing|failures?"
-    r"|[a-z]+n't|pass(?:es|ed|ing)? (?:in(?! \d)|through|as|an?|null|none|to|it|them|along|by|over|on)|partially)\b"
+    r"|[a-z]+n't|pass(?:es|ed|ing)? (?:in(?! \d)|through|as|an?|null|none|to|it|them|along|by|over)|partially)\b"
     r"|'ll\b|\?"
     r"|\bpass(?:es|ed|ing)? (?:the|this|that|each|its)\b"
     r"(?! (?:[\w-]{1,15} ){0,2}(?:tests?|suite|specs|checks?|lint|build)\b(?! of\b))"
@@ -83,6 +83,11 @@ _IMPERATIVE = re.compile(
 )
 _WHOLE = re.compile(r"\b(?:all|every|full|entire|whole|complete)\b(?: \w{1,15}){0,2} (?:tests?|suite|specs)\b|\ball \d")
 _FULL = re.compile(r"\b(?:full|entire|whole|complete) (?:\w{1,15} ){0,2}(?:suite|tests?)\b")
+_CONDITION = re.compile(
+    r"\b(?:if|once|when(?:ever)?|unless|until|after|before|except|apart|aside|assuming|provided|without|should|will|would|not)\b"
+    r"|n't\b|\""
+)
+_NAMES_CHECK = re.compile(r"\b(?:tests?|suite|specs|builds?|lint\w{0,3}|type[ -]?check\w{0,3}|\d{1,6})\b")
 _COMMAND = re.compile(r"`([^`\n]{2,120})`")
 _KINDS: Final = (
     (BuildKind.LINT, re.compile(r"\b(?:lint(?:s|er|ers|ing)?|eslint|ruff|flake8|clippy|pylint|rubocop)\b")),
@@ -138,6 +143,7 @@ def checks_in(text: str, low: str) -> Iterator[tuple[int, StatedClaim]]:
     tells_of_red: bool | None = None
     for word in islice(_PASS_WORD.finditer(low), _MOST_WORDS):
         start, end = _clause(low, word.start())
+        start = _own_part(low, start, word.start())
         clause = _STILL.sub("", NO_FAILURE.sub("", low[start:end]))
         if low[end : end + 1] == "?" or not _is_told(low, clause, word):
             continue
@@ -156,6 +162,15 @@ def _clause(low: str, position: int) -> tuple[int, int]:
     line = low.rfind("\n", 0, start) + 1
     head = low[line:start].rstrip(" \t*_`") if start - line < _LONGEST_HEAD else ""
     return (line, end) if head.endswith(_HEAD_ENDS) and head.count("|") < _MOST_CELLS else (start, end)
+
+
+def _own_part(low: str, start: int, position: int) -> int:
+    """Return where the part of a clause begins that tells of a check, behind the last comma that does not limit it."""
+    comma = max(low.rfind(", ", start, position), low.rfind(" (", start, position))
+    names = _NAMES_CHECK.search
+    if comma < 0 or names(low, start, comma) or not names(low, comma, position) or low.count("`", start, comma) % 2:
+        return start
+    return start if _CONDITION.search(low, start, comma) else comma + 2
 
 
 def _is_told(low: str, clause: str, word: re.Match[str]) -> bool:

@@ -22,7 +22,7 @@ _START = (
 )
 _HINTS: Final = (
     *("test", "spec", "jest", "mocha", "nox", "tox", "nose", "phpunit", "check"),
-    *("cypress", "behave", "bats", "verify", "npm t", "pest"),
+    *("cypress", "behave", "bats", "verify", "npm t", "pest", "e2e"),
 )
 """One of these stands in every command that runs tests."""
 
@@ -89,7 +89,8 @@ _TASK: Final = re.compile(r"(?:[\w-]{0,40}:){0,3}(?:\w{0,12}-)?(?:--)?tests?(?:[
 _OTHER_TASKS: Final = {
     **dict.fromkeys(("make", "gmake", "gradle", "gradlew", "just", "task"), frozenset({"check"})),
     **dict.fromkeys(("mvn", "mvnw"), frozenset({"verify"})),
-    "npm": frozenset({"t", "tst"}),
+    **dict.fromkeys(("pnpm", "yarn", "bun"), frozenset({"e2e", "specs"})),
+    "npm": frozenset({"t", "tst", "e2e", "specs"}),
     "cargo": frozenset({"t", "nextest"}),
     "cypress": frozenset({"run"}),
 }

@@ -50,7 +50,8 @@ _CHOOSING: Final = frozenset(
 """Options by which a runner is told which tests to run."""
 
 _LEAVING_OUT = re.compile(
-    r"-k[ =]?[\"']?not |-m[ =]?[\"']?not |--(?:ignore|deselect|testPathIgnorePatterns|exclude|skip|ignore-glob)\b"
+    r"-k[ =]?[\"']?not |-m[ =]?[\"']?not "
+    r"|--(?:ignore|deselect|testPathIgnorePatterns|exclude|skip|ignore-glob|grep-invert|invert)\b"
 )
 _CODE_FILE = re.compile(
     r"[\w./\\@+-]{1,200}\.(?:py|js|jsx|mjs|ts|tsx|rb|go|java|kt|cs|php|exs|dart|swift)(?:::.*|:\d+)?"
