@@ -42,6 +42,8 @@ _FAMILIES: Final = {
             "javac",
             "rustc",
             "gfortran",
+            "compileall",
+            "py_compile",
             "ifort",
         ),
         BuildKind.BUILD,

@@ -67,8 +67,8 @@ _WHICH = (
     r"|\w{2,20}(?:ed|ing|ly)|`[^`\n]{1,60}`|of|in) ){0,5}"
 )
 _THEN = (
-    r"(?:(?:for|in|of|on|with|from) (?:the )?[\w`./-]{1,40} |(?:was|were|is|are|be|been|has|have|had|to|must|now|as|marked"
-    r"|needed|also|therefore|which|that|I|we|i|an?|no|longer) ){0,5}"
+    r"(?:(?:for|in|of|on|with|from) (?:the )?[\w`./-]{1,40} |(?:was|were|is|are|be|been|has|have|had|to|must|now|as"
+    r"|marked|needed|also|therefore|which|that|I|we|i|an?|no|longer) ){0,5}"
 )
 _TOLD = re.compile(
     rf"\b{_CHANGE} {_WHICH}[`(]?{_TEST_NOUN}\b|\b{_TEST_NOUN}[`)]?,? {_THEN}{_CHANGE}\b|\btests? now expects?\b",

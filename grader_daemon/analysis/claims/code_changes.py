@@ -11,6 +11,7 @@ from grader_daemon.analysis.claims.edit_texts import edits_of
 from grader_daemon.analysis.claims.evidence import ToolRun
 from grader_daemon.analysis.claims.subjects import basename
 from grader_daemon.analysis.tool_calls import Purpose
+from grader_daemon.domain.phrases import holds_any
 
 _CODE_ENDINGS = """
     py pyi ipynb js jsx mjs cjs ts tsx vue svelte go rs rb php java kt kts scala c h cc cpp cxx hpp hh cs swift m lua pl
@@ -41,6 +42,7 @@ _SOME_BACK = re.compile(
     r"(?!\.(?:\s|$))([^|;&\n]{1,300})"
 )
 _REMOVED = re.compile(r"\b(?:git rm|rm)(?: -\w{1,4}){0,3} ([^|;&\n]{1,300})")
+_BACK_WORDS: Final = ("checkout", "restore", "reset", "stash")
 _BACK_AGAIN = re.compile(r"\bgit(?: -C \S{1,80})? stash (?:pop|apply)\b")
 
 
@@ -76,10 +78,15 @@ def is_of_tests(path: str) -> bool:
 
 def taken_back(run: ToolRun) -> TakenBack:
     """Return whose changes a command took back by version control."""
-    if "git" not in run.command or run.worked is False or run.is_code:
+    if not takes_back(run) or run.worked is False or run.is_code:
         return _NOTHING
     everything = _ALL_BACK.search(run.command) is not None and not brings_back(run)
     return TakenBack(everything, _paths_after(_SOME_BACK, run.command))
+
+
+def takes_back(run: ToolRun) -> bool:
+    """Return whether a command may take anything back; the words of one that does stand in it."""
+    return "git" in run.command and holds_any(run.command, _BACK_WORDS)
 
 
 def removed_files(run: ToolRun) -> frozenset[str]:

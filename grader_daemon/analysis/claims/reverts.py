@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader_daemon.analysis.claims.code_changes import brings_back, is_among, taken_back
+from grader_daemon.analysis.claims.code_changes import brings_back, is_among, taken_back, takes_back
 from grader_daemon.analysis.claims.edit_texts import edits_of
 from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun, may_have_written
 from grader_daemon.analysis.claims.sight import only_handles
@@ -17,17 +17,22 @@ def reverted_at(evidence: ClaimEvidence, path: str, written: ToolRun) -> int | N
     What is committed stays, a file that version control does not know too, and what was brought back; what any later
     call may have written again may stand.
     """
-    found: int | None = None
-    is_new = any(edit.old is None for edit in edits_of(written))
-    for each in evidence.runs:
-        if each.index <= written.index:
-            continue
-        if _COMMITS in each.command and found is None:
-            return None
-        back = taken_back(each)
-        is_back = is_among(path, back.paths) or (back.everything and not is_new)
-        if is_back and only_handles(each):
-            found = each.index
-        elif is_back or brings_back(each) or (may_have_written(each) and not is_test_run(each)):
-            found = None
-    return found
+    later = [each for each in evidence.runs if each.index > written.index]
+    calls = [each for each in later if takes_back(each)]
+    last = next((each for each in reversed(calls) if _takes_back(each, path, written)), None)
+    if last is None or not only_handles(last):
+        return None
+    is_kept = any(_COMMITS in each.command for each in later if each.index <= last.index)
+    is_anew = any(_may_renew(each) for each in later if each.index > last.index)
+    return None if is_kept or is_anew else last.index
+
+
+def _takes_back(run: ToolRun, path: str, written: ToolRun) -> bool:
+    back = taken_back(run)
+    if is_among(path, back.paths):
+        return True
+    return back.everything and not any(edit.old is None for edit in edits_of(written))
+
+
+def _may_renew(run: ToolRun) -> bool:
+    return brings_back(run) or (may_have_written(run) and not is_test_run(run))

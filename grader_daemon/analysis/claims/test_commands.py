@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Final
 
-from grader_daemon.analysis.claims.evidence import ToolRun
+from grader_daemon.analysis.claims.evidence import ToolRun, only_looks
 from grader_daemon.analysis.shell import Program, read_line, unquoted
 from grader_daemon.domain.phrases import holds_any
 
@@ -128,7 +128,9 @@ def _runs_tests(command: str) -> bool:
     plain = _HERE_DOCUMENT.sub("", command) if "<<" in command else command
     runs = islice(_TEST_RUN.finditer(plain), _MOST_RUNS)
     is_run = any(not _ONLY_ASKS.match(plain, found.end()) for found in runs)
-    return is_run or bool(_TEST_SCRIPT.search(plain)) or _runs_elsewhere(plain) or bool(test_programs(command))
+    if is_run or _TEST_SCRIPT.search(plain) or _runs_elsewhere(plain):
+        return True
+    return not only_looks(command) and bool(test_programs(command))
 
 
 @lru_cache(maxsize=256)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import islice
 from typing import Final, NamedTuple
 
 from grader_daemon.analysis.claims.builds import BuildReading, read_build
@@ -15,6 +16,7 @@ from grader_daemon.analysis.claims.code_changes import (
     is_of_tests,
     removed_files,
     taken_back,
+    takes_back,
 )
 from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun, may_have_written, same_file
 from grader_daemon.analysis.claims.reverts import reverted_at
@@ -63,12 +65,22 @@ class TestedWork:
 
     def __init__(self, evidence: ClaimEvidence) -> None:
         self._evidence = evidence
+        self._read: dict[int, TestRun | None] = {}
 
     @cached_property
     def tests(self) -> list[TestRun]:
         """Its last test runs, in their order; none that ran while the work was put aside."""
-        runs = [each for each in self._evidence.runs if is_test_run(each) and each.index not in self._put_aside]
-        return [TestRun(each, read_tests(each)) for each in runs[-_MOST_CHECKS:]]
+        return list(islice(self._tests_backwards(), _MOST_CHECKS))[::-1]
+
+    def _tests_backwards(self) -> Iterator[TestRun]:
+        """Yield the test runs, the last first; each is read once, and only if it is asked for."""
+        for each in reversed(self._evidence.runs):
+            if each.index not in self._read:
+                is_own = each.index not in self._put_aside and is_test_run(each)
+                self._read[each.index] = TestRun(each, read_tests(each)) if is_own else None
+            found = self._read[each.index]
+            if found is not None:
+                yield found
 
     @cached_property
     def builds(self) -> list[Build]:
@@ -83,7 +95,7 @@ class TestedWork:
 
     def runs_backwards(self) -> Iterator[tuple[int, TestsResult]]:
         """Yield place and result of each test run that came to an end, the last first."""
-        for each in reversed(self.tests):
+        for each in self._tests_backwards():
             if each.reading.result is not None:
                 yield each.at, each.reading.result
 
@@ -117,6 +129,8 @@ class TestedWork:
     @cached_property
     def reverted(self) -> tuple[int, int] | None:
         """Places of the last edit in place, and of the call that took it back; None unless all of them are."""
+        if not any(map(takes_back, self._evidence.runs)):
+            return None
         edits = [each for each in self._evidence.runs if each.worked and _IN_PLACE in each.arguments and each.paths]
         back = [reverted_at(self._evidence, each.paths[0], each) for each in edits]
         places = [index for index in back if index is not None]
