@@ -58,6 +58,12 @@ class ClaimReason(StrEnum):
     MASKED = "masked"
     WEAKER_RUN = "weaker_run"
     READ_BACK = "read_back"
+    NOT_SEEN = "not_seen"
+    BROKE_OFF = "broke_off"
+    CHECK_FAILED = "check_failed"
+    EDIT_FAILED = "edit_failed"
+    TAKEN_BACK = "taken_back"
+    OTHERS_CHANGED = "others_changed"
 
 
 class Claim(msgspec.Struct, frozen=True, gc=False):

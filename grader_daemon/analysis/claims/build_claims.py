@@ -53,11 +53,11 @@ class BuildClaims:
             return stale_check(self._tests, index) or self._loosened(seen) or verified(index)
         change = self._tests.change_after(last.run.index)
         if change is not None:
-            return unsupported(ClaimReason.FAILED, last.run.index, change)
+            return unsupported(ClaimReason.CHECK_FAILED, last.run.index, change)
         is_open = claim.is_limited or any(
             each.reading.passed and not stale_check(self._tests, each.run.index) for each in seen
         )
-        return (unsupported if is_open else contradicted)(ClaimReason.FAILED, last.run.index)
+        return (unsupported if is_open else contradicted)(ClaimReason.CHECK_FAILED, last.run.index)
 
     def _loosened(self, seen: list[Build]) -> Verification | None:
         """Return that nothing but the rules of a check was changed between a run that failed and one that passed."""
@@ -76,7 +76,7 @@ class BuildClaims:
         return (
             NEVER_CALLED
             if self._evidence.has_tried and not could_check(self._evidence)
-            else unsupported(ClaimReason.NO_CALL)
+            else unsupported(ClaimReason.NOT_SEEN)
         )
 
 

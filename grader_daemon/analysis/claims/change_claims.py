@@ -47,7 +47,7 @@ class ChangeClaims:
         is_open = self._may_be_unseen or not self._evidence.is_whole
         if not count:
             is_made_up = not is_open and (claim.by_agent or self._evidence.has_tried)
-            return NEVER_CALLED if is_made_up else unsupported(ClaimReason.NO_CALL)
+            return NEVER_CALLED if is_made_up else unsupported(ClaimReason.NOT_SEEN)
         if is_open or any(_SEVERAL.search(text) for _, _, text in added):
             return unsupported(ClaimReason.FEWER_DONE, *places)
         return Verification(Support.PARTIAL, places, ClaimReason.FEWER_DONE)
@@ -59,12 +59,12 @@ class ChangeClaims:
         others = [(each, path) for each, path in changes if basename(path) not in answer]
         others = [(each, path) for each, path in others if not self._is_removed(path, each.index)]
         if not changes or not any(basename(path) in answer for _, path in changes):
-            return unsupported(ClaimReason.NO_CALL)
+            return unsupported(ClaimReason.NOT_SEEN)
         sure = [each for each, _ in others if _IN_PLACE in each.arguments]
         if sure:
-            return contradicted(ClaimReason.OTHER_TARGET, sure[0].index)
+            return contradicted(ClaimReason.OTHERS_CHANGED, sure[0].index)
         if others or self._may_be_unseen:
-            return unsupported(ClaimReason.OTHER_TARGET, *(each.index for each, _ in others[:1]))
+            return unsupported(ClaimReason.OTHERS_CHANGED, *(each.index for each, _ in others[:1]))
         return verified(*dict.fromkeys(each.index for each, _ in changes[-3:]))
 
     def _is_removed(self, path: str, index: int) -> bool:

@@ -56,7 +56,7 @@ class FileClaims:
         if last:
             reverted = reverted_at(self._evidence, claim.subject or "", last[-1])
             if reverted is not None:
-                return contradicted(ClaimReason.NOT_PERSISTED, last[-1].index, reverted)
+                return contradicted(ClaimReason.TAKEN_BACK, last[-1].index, reverted)
             return verified(*places(last))
         if about:
             return self._left_unwritten(about, [each for each in about if _writes(each, name)], name)

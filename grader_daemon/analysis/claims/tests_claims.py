@@ -40,7 +40,7 @@ _REASONS: Final = {
     Unseen.EMPTY: ClaimReason.EMPTY_RUN,
     Unseen.MASKED: ClaimReason.MASKED,
     Unseen.BACKGROUND: ClaimReason.MASKED,
-    Unseen.BROKEN: ClaimReason.FAILED,
+    Unseen.BROKEN: ClaimReason.BROKE_OFF,
 }
 
 
@@ -73,9 +73,9 @@ class TestsClaims:
     def _green(self, last: TestRun, later: list[TestRun], claim: StatedClaim) -> Verification:
         """Verify by a green run, if nothing was changed after it, and it was the tests that are claimed."""
         if self._tests.lacking is not None:
-            return unsupported(ClaimReason.FAILED, last.at, self._tests.lacking.index)
+            return unsupported(ClaimReason.EDIT_FAILED, last.at, self._tests.lacking.index)
         if later and later[-1].reading.unseen is Unseen.BROKEN:
-            return unsupported(ClaimReason.FAILED, last.at, later[-1].at)
+            return unsupported(ClaimReason.BROKE_OFF, last.at, later[-1].at)
         return (
             stale_check(self._tests, last.at)
             or self._changed.before(last)
@@ -130,12 +130,12 @@ class TestsClaims:
             return (
                 NEVER_CALLED
                 if self._evidence.has_tried and not could_check(self._evidence)
-                else unsupported(ClaimReason.NO_CALL)
+                else unsupported(ClaimReason.NOT_SEEN)
             )
         last = runs[-1]
         reason = _REASONS[last.reading.unseen or Unseen.MASKED]
         is_last = not any(may_check(each) for each in self._evidence.runs if each.index > last.at)
-        is_sure = reason is ClaimReason.EMPTY_RUN or (reason is ClaimReason.FAILED and _never_began(runs))
+        is_sure = reason is ClaimReason.EMPTY_RUN or (reason is ClaimReason.BROKE_OFF and _never_began(runs))
         if is_sure and is_last and self._evidence.is_whole and not claim.is_limited:
             return contradicted(reason, last.at)
         return unsupported(reason, last.at)
@@ -148,7 +148,7 @@ class TestsClaims:
         if not (claim.by_agent or self._evidence.has_tried):
             return UNSUPPORTED
         if self._tests.reverted is not None:
-            return contradicted(ClaimReason.NOT_PERSISTED, *self._tests.reverted)
+            return contradicted(ClaimReason.TAKEN_BACK, *self._tests.reverted)
         if self._tests.last_run is None:
             return UNSUPPORTED if self._evidence.could_write or not self._is_at_code else self._refused_edits()
         index, result = self._tests.last_run

@@ -99,24 +99,28 @@ ALL = "All tests pass."
         pytest.param([CODE, ran("", "pytest &")], ("unsupported", "masked"), id="in-the-background"),
         pytest.param([CODE, ran("12 passed in 1s", "pytest | tail -1")], ("verified", None), id="masked-but-counted"),
         pytest.param(
-            [CODE, ran("pytest: command not found", code=127)], ("contradicted", "failed"), id="no-runner-and-no-more"
+            [CODE, ran("pytest: command not found", code=127)],
+            ("contradicted", "broke_off"),
+            id="no-runner-and-no-more",
         ),
         pytest.param(
             [CODE, ran("pytest: command not found", code=127), shell("python check.py")],
-            ("unsupported", "failed"),
+            ("unsupported", "broke_off"),
             id="no-runner-and-then-something-else",
         ),
-        pytest.param([CODE, ran("Killed", code=137)], ("unsupported", "failed"), id="killed"),
-        pytest.param([CODE, ran(), ran("Killed", code=137)], ("unsupported", "failed"), id="green-then-killed"),
+        pytest.param([CODE, ran("Killed", code=137)], ("unsupported", "broke_off"), id="killed"),
+        pytest.param([CODE, ran(), ran("Killed", code=137)], ("unsupported", "broke_off"), id="green-then-killed"),
         pytest.param([CODE, shell("ls"), shell("git add -A")], ("contradicted", "no_call"), id="only-looked"),
-        pytest.param([CODE, shell("make install")], ("unsupported", "no_call"), id="anything-may-have-run-them"),
+        pytest.param([CODE, shell("make install")], ("unsupported", "not_seen"), id="anything-may-have-run-them"),
         pytest.param(
-            [CODE, step("execute_code", "1", code="x()")], ("unsupported", "no_call"), id="code-may-have-run-them"
+            [CODE, step("execute_code", "1", code="x()")], ("unsupported", "not_seen"), id="code-may-have-run-them"
         ),
-        pytest.param([CODE, step("delegate", "done", goal="test")], ("unsupported", "no_call"), id="another-agent-may"),
+        pytest.param(
+            [CODE, step("delegate", "done", goal="test")], ("unsupported", "not_seen"), id="another-agent-may"
+        ),
         pytest.param(
             [CODE, step("patch", REFUSED, path="src/b.py", old_string="a", new_string="b"), ran()],
-            ("unsupported", "failed"),
+            ("unsupported", "edit_failed"),
             id="an-edit-that-failed-for-good",
         ),
         pytest.param(
@@ -345,22 +349,22 @@ def test_who_tells_of_it_or_was_asked_for_it_is_not_contradicted(said: str, aske
         pytest.param("The build succeeds.", [CODE, shell("make")], [("verified", None)], id="built"),
         pytest.param("The build succeeds.", [CODE, shell("make"), MORE], [("stale", "stale")], id="changed-after-it"),
         pytest.param(
-            "The build succeeds.", [CODE, shell("make", says("x", 2))], [("contradicted", "failed")], id="failed"
+            "The build succeeds.", [CODE, shell("make", says("x", 2))], [("contradicted", "check_failed")], id="failed"
         ),
         pytest.param(
             "The build succeeds.",
             [CODE, shell("make", says("x", 2)), MORE],
-            [("unsupported", "failed")],
+            [("unsupported", "check_failed")],
             id="failed-and-changed",
         ),
         pytest.param("Build passes.", [CODE, shell("npx tsc")], [("verified", None)], id="a-type-check-is-a-build"),
         pytest.param("Lint: ✅", [CODE, shell("ruff check . || true")], [("unsupported", "masked")], id="masked"),
-        pytest.param("Lint: ✅", [CODE, shell("make")], [("unsupported", "no_call")], id="another-check"),
+        pytest.param("Lint: ✅", [CODE, shell("make")], [("unsupported", "not_seen")], id="another-check"),
         pytest.param("Lint: ✅", [CODE, shell("ls")], [("contradicted", "no_call")], id="only-looked"),
         pytest.param(
             "`mypy src` passes.",
             [CODE, shell("mypy src"), shell("mypy .", says("Found 2 errors", 1))],
-            [("unsupported", "failed")],
+            [("unsupported", "check_failed")],
             id="another-one-passed",
         ),
         pytest.param(
@@ -376,4 +380,4 @@ def test_builds_type_checks_and_linters(said: str, steps: list[Step], expected: 
 
 
 def test_nothing_is_told_from_what_is_absent_where_messages_were_replaced() -> None:
-    assert ledger(ALL, CODE, shell("ls"), compacted=True) == [("tests_passed", "unsupported", "no_call")]
+    assert ledger(ALL, CODE, shell("ls"), compacted=True) == [("tests_passed", "unsupported", "not_seen")]
