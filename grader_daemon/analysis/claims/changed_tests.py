@@ -81,6 +81,11 @@ _TOLD_ABROAD: Final = (
 _REPAIR = re.compile(
     r"\b(?:fix|bugs?|broken|fail(?:s|ing|ed|ure)?|red|regression|wrong|crash\w{0,3}|green|pass)\b", re.IGNORECASE
 )
+_REMOVAL = re.compile(
+    r"\b(?:remove|delete|drop|retire|get rid|rip out|entfern\w{0,3}|lösch\w{0,3}|supprim\w{0,4})\b", re.IGNORECASE
+)
+"""Words by which a person asks that something goes, with its tests."""
+
 _SNAPSHOTS = re.compile(
     r"--update-?[sS]napshots?\b|--snapshot-update\b|UPDATE_SNAPSHOTS|\b(?:jest|vitest)\b[^|;&\n]{0,80} -u\b"
 )
@@ -144,13 +149,11 @@ class ChangedTests:
         if edit.old is None or basename(edit.path) not in _SETTINGS or edit.old == edit.new:
             return None
         counts = green.reading.counts
-        red = [each for each in self._red_before(edit.run.index) if each.reading.counts]
-        if counts is None or not red or not (_RUNNER.search(edit.old) and _RUNNER.search(edit.new)):
+        red = [(each.at, each.reading.counts) for each in self._red_before(edit.run.index)]
+        more = [at for at, earlier in red if earlier and counts and earlier.ran > counts.ran]
+        if not more or not (_RUNNER.search(edit.old) and _RUNNER.search(edit.new)):
             return None
-        earlier = red[-1].reading.counts
-        if earlier is None or earlier.ran <= counts.ran:
-            return None
-        return contradicted(ClaimReason.TESTS_SKIPPED, red[-1].at, edit.run.index, green.at)
+        return contradicted(ClaimReason.TESTS_SKIPPED, more[-1], edit.run.index, green.at)
 
     def _of_edit(self, edit: _Edit, green: TestRun) -> Verification | None:
         """Return what one edit before a green run says of it."""
@@ -166,7 +169,7 @@ class ChangedTests:
         if is_own:
             return None
         removed = self._removed_by(edit)
-        if removed is not None:
+        if removed is not None and not any(map(_REMOVAL.search, self._evidence.requests)):
             said = red[-1].run.ending(_READ_CHARACTERS) if red else ""
             is_sure = any(name in said for name in removed if name)
             return _against(edit, green, ClaimReason.TESTS_REMOVED, is_sure=is_sure)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 from typing import Final
 
 from grader_daemon.analysis.claims.code_changes import changed_files, is_code
@@ -24,6 +25,9 @@ _BACKGROUND: Final = (
 )
 _MASKED: Final = re.compile(r"\||;")
 _PRINTED: Final = 400
+_READ: Final = 4_000
+_MOST_TOLD: Final = 10
+_TOLD_AFTER: Final = re.compile(r"(?:^|[;&\n])([^;&|\n]{1,200})&& ?(?:echo|printf) [\"']?([\w-]{2,40})")
 _HANDLING_PROGRAMS = """
     git mkdir rm mv cp ln touch chmod chown cd echo printf pip apt sed tee pwd sleep export set source true curl wget
     cat ls grep head tail wc find rg diff sort which tree awk jq
@@ -55,13 +59,21 @@ def ends_well(run: ToolRun, programs: Sequence[Program]) -> bool:
     """Return whether these programs of a call ended well, by its exit code or by the one that it prints."""
     if run.worked is not True:
         return False
-    if hands_on(run, programs):
+    if hands_on(run, programs) or _is_told_after(run, programs):
         return True
     line = None if run.is_code else read_line(run.command)
     if line is None or not line.printed or not programs:
         return False
     said = run.ending(_PRINTED).partition('", "exit_code"')[0].replace('": "', "\n")
     return all(each in line.printed for each in programs) and printed_code(said) == 0
+
+
+def _is_told_after(run: ToolRun, programs: Sequence[Program]) -> bool:
+    """Return whether a line says a word only where these programs ended well, and said it: `tsc && echo OK; ls`."""
+    if run.is_code or not programs:
+        return False
+    told = [found for found in islice(_TOLD_AFTER.finditer(run.command), _MOST_TOLD) if found[2] in run.ending(_READ)]
+    return all(any(each.words[-1] in found[1] for found in told) for each in programs)
 
 
 def could_check(evidence: ClaimEvidence) -> bool:

@@ -84,7 +84,8 @@ _IMPERATIVE = re.compile(
 _WHOLE = re.compile(r"\b(?:all|every|full|entire|whole|complete)\b(?: \w{1,15}){0,2} (?:tests?|suite|specs)\b|\ball \d")
 _FULL = re.compile(r"\b(?:full|entire|whole|complete) (?:\w{1,15} ){0,2}(?:suite|tests?)\b")
 _CONDITION = re.compile(
-    r"\b(?:if|once|when(?:ever)?|unless|until|after|before|except|apart|aside|assuming|provided|without|should|will|would|not)\b"
+    r"\b(?:if|once|when(?:ever)?|unless|until|after|before|except|apart|aside|assuming|provided|without|should"
+    r"|will|would|not)\b"
     r"|n't\b|\""
 )
 _NAMES_CHECK = re.compile(r"\b(?:tests?|suite|specs|builds?|lint\w{0,3}|type[ -]?check\w{0,3}|\d{1,6})\b")
@@ -95,8 +96,8 @@ _KINDS: Final = (
     (BuildKind.BUILD, re.compile(r"\b(?:builds?|compiles|compilation)\b")),
 )
 _SAID_OF = re.compile(
-    r"(?:\b(?:builds?|compil(?:es|ation)|lint\w{0,4}|type[ -]?check\w{0,3}|types|eslint|ruff|mypy|tsc|clippy|flake8"
-    r"|pyright)\b[`\"*)]{0,3}(?: --?[\w-]{1,20}){0,3}[`\"*)]{0,3}[:,]?(?: [\w-]{1,15}){0,5}? ?"
+    r"(?:\b(?:builds?(?! #?\d)|compil(?:es|ation)|lint\w{0,4}|type[ -]?check\w{0,3}|types|eslint|ruff|mypy|tsc|clippy"
+    r"|flake8|pyright)\b[`\"*)]{0,3}(?: --?[\w-]{1,20}){0,3}[`\"*)]{0,3}[:,]?(?: [\w-]{1,15}){0,5}? ?"
     r"|`[^`]{0,60}`[ *:–—-]{0,4}(?:\w{1,12} ){0,3})"
     r"\W{0,6}(?:pass\w{0,3}|succeed\w{0,2}|successful(?:ly)?|green|clean(?:ly)?|[✅✔✓])"
     r"|\bcompiles (?:successfully|cleanly|fine|without (?:any )?(?:errors?|warnings?|issues))"
@@ -127,7 +128,8 @@ _FOREIGN: Final = (
 _FOREIGN_ALL = re.compile(r"\b(?:alle|komplette|gesamte|ganze|tous|toutes|todas|todos)\b|所有|全部")
 _FOREIGN_NOT = re.compile(
     r"\b(?:nicht|kein|keine|wenn|falls|sollten?|müssen|sobald|würden?|bevor|bis|nur|pas|aucun|si|devraient|doivent|quand"
-    r"|seuls?|ninguna?|deberían?|cuando|hasta|para que|solo)\b|[?？]|未|没|不|如果|应|请|需要|才能|若|仅"
+    r"|seuls?|ninguna?|d'après|selon"
+    r"|laut|según|deberían?|cuando|hasta|para que|solo)\b|[?？]|未|没|不|如果|应|请|需要|才能|若|仅"
 )
 _FOREIGN_CUES: Final = (
     *("bestehen", "bestanden", "grün", " durch", "erfolgreich", "passent", "verts", "passés", "réussi"),
