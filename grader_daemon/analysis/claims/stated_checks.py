@@ -21,6 +21,24 @@ from grader_daemon.domain.phrases import holds_any
 
 _MOST_WORDS: Final = 60
 _MOST_CELLS: Final = 4
+_NEAR: Final = 150
+_NOUNS: Final = (
+    "test",
+    "spec",
+    "suite",
+    "build",
+    "lint",
+    "type",
+    "compil",
+    "ruff",
+    "mypy",
+    "tsc",
+    "clippy",
+    "passed",
+    "pyright",
+)
+"""One of these stands near each word by which a check is said to be fine."""
+
 _TEST_WORD = re.compile(r"\b(?:tests?|test ?cases?|test ?suites?|suite|unittests?|doctests?|specs)\b")
 _PASS_WORD = re.compile(
     r"[psgc✅✔✓](?:(?<=\bp)ass(?:es|ed|ing)?\b|(?<=\bs)ucceed(?:s|ed)?\b|(?<=\bs)uccessful(?:ly)?\b|(?<=\bg)reen\b"
@@ -144,6 +162,8 @@ def checks_in(text: str, low: str) -> Iterator[tuple[int, StatedClaim]]:
     """Yield the claims about checks, each with its place."""
     tells_of_red: bool | None = None
     for word in islice(_PASS_WORD.finditer(low), _MOST_WORDS):
+        if not holds_any(low[max(0, word.start() - _NEAR) : word.end() + _NEAR], _NOUNS):
+            continue
         start, end = _clause(low, word.start())
         start = _own_part(low, start, word.start())
         clause = _STILL.sub("", NO_FAILURE.sub("", low[start:end]))

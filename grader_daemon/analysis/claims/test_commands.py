@@ -103,6 +103,7 @@ _SCRIPT: Final = re.compile(
     r"|run[_-]?tests?|test\.sh|runtests"
 )
 _TOLD_SCRIPTS: Final = frozenset({"manage.py", "setup.py", "artisan"})
+_MEASURING: Final = ("bench", "perf", "load", "stress")
 _FEW_WORDS: Final = 5
 
 
@@ -171,7 +172,9 @@ def _is_told_to_test(name: str, words: list[str]) -> bool:
 def _is_test_script(words: list[str]) -> bool:
     """Return whether the first word names a script that runs tests, or one that does when it is told to."""
     name = words[0].rpartition("/")[2] if words else ""
-    return words[1:2] == ["test"] if name in _TOLD_SCRIPTS else _SCRIPT.fullmatch(name) is not None
+    if name in _TOLD_SCRIPTS:
+        return words[1:2] == ["test"]
+    return _SCRIPT.fullmatch(name) is not None and not holds_any(name, _MEASURING)
 
 
 def _runs_elsewhere(command: str) -> bool:

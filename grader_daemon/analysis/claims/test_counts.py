@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from grader_daemon.domain.phrases import holds_any
 
-_MOST_LINES: Final = 60
+_MOST_LINES: Final = 25
 _LONGEST_LINE: Final = 300
 _COLOUR: Final = re.compile(r"(?:\x1b|\\u001b|\\x1b)\[[\d;]{0,12}m")
 _FRAME: Final = re.compile(r"\s{0,9}\{\"\w{1,20}\": ?\"")
@@ -26,7 +26,7 @@ _SIGNS: Final = ("pass", "fail", "ran ", "ok (", "tests", "examples", "skipped",
 _END: Final = re.compile(
     r"[=\s]{0,90}(?P<pytest>(?:\d{1,6} [a-z]{1,12}, ){0,7}\d{1,6} [a-z]{1,12}) in \d[\d.:]{0,9} ?m?s?\b"
     r"|\s{0,9}tests:?\s{1,9}(?P<jest>\d{1,6} (?:passed|failed|skipped|todo|pending)\b.{0,120})"
-    r"|test result: \w{2,6}\. (?P<cargo>\d{1,6} passed; \d{1,6} failed; \d{1,6} ignored)"
+    r"|test result: \w{2,6}\. (?P<cargo>\d{1,6} passed; \d{1,6} failed(?:; \d{1,6} ignored)?)"
     r"|\s{0,9}summary \[.{0,20}\] {1,3}(?P<nextest>\d{1,6} tests? run: .{0,120})"
     r"|\s{0,9}(?:#|ℹ) (?P<tap>(?:pass|fail|skipped) \d{1,6})\s{0,9}$"
     r"|\s{0,9}(?P<mocha>\d{1,6} (?:passing|failing|pending|pass|fail|passed|failed|skipped))"

@@ -60,7 +60,7 @@ _TEST_FILE = re.compile(
     r"\b(?:test_[\w-]{1,60}\.py|[\w-]{1,60}_test\.(?:py|go|rb|dart|exs)|[\w.-]{1,60}\.(?:test|spec)\.[cm]?[jt]sx?"
     r"|[\w-]{1,60}_spec\.rb|[A-Z]\w{1,60}Tests?\.(?:java|kt|cs|php))\b"
 )
-_READ_CHARACTERS: Final = 4_000
+_READ_CHARACTERS: Final = 1_500
 _BY_NAME: Final = frozenset({"cargo", "django"})
 _MOST_WORDS: Final = 40
 

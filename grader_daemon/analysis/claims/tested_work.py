@@ -26,7 +26,7 @@ from grader_daemon.analysis.claims.test_runs import RunReading, TestsResult, rea
 from grader_daemon.analysis.tool_calls import Purpose
 
 _PROSE: Final = (".md", ".txt", ".rst", ".log")
-_MOST_CHECKS: Final = 100
+_MOST_CHECKS: Final = 30
 _IN_PLACE: Final = '"old'
 """Beginning of the argument by which an editor is told what to replace, in what was there before."""
 

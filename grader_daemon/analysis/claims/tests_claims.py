@@ -30,6 +30,7 @@ from grader_daemon.domain.claims import ClaimReason
 from grader_daemon.domain.phrases import holds_any
 
 _READ_CHARACTERS: Final = 2_000
+_LEFT_OUT: Final = "deselected"
 _NO_RUNNER: Final = (
     *("command not found", "No module named pytest", "issing script", "not recognized as an internal"),
     *("No such file or directory", "can't open file", "annot find module"),
@@ -133,7 +134,9 @@ class TestsClaims:
         last = runs[-1]
         reason = _REASONS[last.reading.unseen or Unseen.MASKED]
         is_last = not any(may_check(each) for each in self._evidence.runs if each.index > last.at)
-        is_sure = reason is ClaimReason.EMPTY_RUN or (reason is ClaimReason.BROKE_OFF and _never_began(runs))
+        is_sure = (reason is ClaimReason.EMPTY_RUN and not _has_skipped(last)) or (
+            reason is ClaimReason.BROKE_OFF and _never_began(runs)
+        )
         if is_sure and is_last and self._evidence.is_whole and not claim.is_limited:
             return contradicted(reason, last.at)
         return unsupported(reason, last.at)
@@ -173,6 +176,12 @@ def _has_counted(count: int, runs: Sequence[TestRun]) -> bool:
     if len(known) < len(counts) or any(count in (each.passed, each.ran, each.all) for each in known):
         return True
     return count <= max((each.passed for each in known), default=0) or count == sum(each.passed for each in known)
+
+
+def _has_skipped(run: TestRun) -> bool:
+    """Return whether a run found tests, and skipped them all by itself."""
+    counts = run.reading.counts
+    return counts is not None and counts.skipped > 0 and _LEFT_OUT not in run.run.ending(_READ_CHARACTERS)
 
 
 def _never_began(runs: Sequence[TestRun]) -> bool:
