@@ -23,7 +23,8 @@ _HERE = re.compile(
     r"<<-?\s?[\"']?(\w{1,40})[\"']? ?>{1,2} ?[\"']?([\w./~+-]{1,200})[\"']?\n"
 )
 _SUBSTITUTED = re.compile(r"\bs([/|#])((?:(?!\1)[^\n]){1,300})\1((?:(?!\1)[^\n]){0,300})\1")
-_SED_FILE = re.compile(r"\bsed [^|;&\n]{0,600}?-i[^|;&\n]{0,600}?([\w./~+-]{1,200})[\"']?\s*(?:$|[|;&\n])")
+_EDITS_IN_PLACE: Final = frozenset({"-i", "-i.bak", "-Ei", "-ie", "-i''", "--in-place"})
+_SED = re.compile(r"\bsed ([^|;&\n]{1,600})")
 
 
 class EditText(NamedTuple):
@@ -98,6 +99,9 @@ def _of_command(command: str) -> Iterator[EditText]:
     for found in _HERE.finditer(command):
         end = command.find(f"\n{found[2] or found[3]}", found.end() - 1)
         yield EditText(found[1] or found[4], None, command[found.end() : end if end >= 0 else len(command)])
-    file = _SED_FILE.search(command)
-    for found in _SUBSTITUTED.finditer(command) if file is not None else ():
-        yield EditText(file[1] if file else "", found[2], found[3])
+    for found in _SED.finditer(command):
+        words = found[1].split()
+        if _EDITS_IN_PLACE.isdisjoint(words):
+            continue
+        for edit in _SUBSTITUTED.finditer(found[1]):
+            yield EditText(words[-1].strip("\"'"), edit[2], edit[3])
