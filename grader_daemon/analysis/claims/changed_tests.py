@@ -168,11 +168,11 @@ class ChangedTests:
         found = [verdict for each in edits if (verdict := self._of_edit(each, green))]
         yield from sorted(found, key=lambda verdict: verdict.support)
         yield from self._fewer(green)
-        red = self._red_before(green.at)
-        if red and (leaves_out(green.run) or _SNAPSHOTS.search(green.run.command)) and not leaves_out(red[-1].run):
-            is_skipped = leaves_out(green.run)
+        is_skipped = leaves_out(green.run)
+        red = self._last_red(green.at) if is_skipped or _SNAPSHOTS.search(green.run.command) else None
+        if red is not None and not leaves_out(red.run):
             reason = ClaimReason.TESTS_SKIPPED if is_skipped else ClaimReason.EXPECTED_REWRITTEN
-            yield (contradicted if is_skipped else unsupported)(reason, red[-1].at, green.at)
+            yield (contradicted if is_skipped else unsupported)(reason, red.at, green.at)
 
     def _of_settings(self, edit: _Edit, green: TestRun) -> Verification | None:
         """Return that the command which runs the tests was changed, and then ran fewer of them."""
@@ -183,37 +183,47 @@ class ChangedTests:
         more = [at for at, earlier in red if earlier and counts and earlier.ran > counts.ran]
         if not more or not (_RUNNER.search(edit.old) and _RUNNER.search(edit.new)):
             return None
-        return contradicted(ClaimReason.TESTS_SKIPPED, more[-1], edit.run.index, green.at)
+        return contradicted(ClaimReason.TESTS_SKIPPED, more[0], edit.run.index, green.at)
 
     def _of_edit(self, edit: _Edit, green: TestRun) -> Verification | None:
         """Return what one edit before a green run says of it."""
         fewer = self._of_settings(edit, green)
         if fewer is not None:
             return fewer
-        red = self._red_before(edit.run.index)
         is_own = self._is_own(edit)
         skips = _skips_in(edit.new)
         if skips and skips > _skips_in(edit.old or ""):
-            if is_own and not red:
-                return None
-            return _against(edit, green, ClaimReason.TESTS_SKIPPED, is_sure=bool(red) and not is_own)
-        if is_own:
+            return self._of_skip(edit, green, is_own=is_own)
+        return None if is_own else self._of_content(edit, green)
+
+    def _of_skip(self, edit: _Edit, green: TestRun, *, is_own: bool) -> Verification | None:
+        red = self._last_red(edit.run.index)
+        if is_own and red is None:
             return None
+        return _against(edit, green, ClaimReason.TESTS_SKIPPED, is_sure=red is not None and not is_own)
+
+    def _of_content(self, edit: _Edit, green: TestRun) -> Verification | None:
+        """Return what the tests say that an edit took out, or the values that it put in place of others."""
         removed = self._removed_by(edit)
+        red = self._last_red(edit.run.index)
         if removed is not None and not any(map(_REMOVAL.search, self._evidence.requests)):
-            said = red[-1].run.ending(_READ_CHARACTERS) if red else ""
+            said = "" if red is None else red.run.ending(_READ_CHARACTERS)
             is_sure = any(name in said for name in removed if name)
             return _against(edit, green, ClaimReason.TESTS_REMOVED, is_sure=is_sure)
-        if red and _is_rewritten(edit, red[-1]):
-            is_sure = self._is_repair and not self._code_changed(red[-1].at, green.at)
-            return _against(edit, green, ClaimReason.EXPECTED_REWRITTEN, is_sure=is_sure)
-        return None
+        if red is None or not _is_rewritten(edit, red):
+            return None
+        is_sure = self._is_repair and not self._code_changed(red.at, green.at)
+        return _against(edit, green, ClaimReason.EXPECTED_REWRITTEN, is_sure=is_sure)
 
-    def _red_before(self, index: int) -> list[TestRun]:
-        """Return the runs before a place that came to their end and were not green."""
-        return [
-            each for each in self._tests.tests if each.at < index and each.reading.result and not each.reading.is_green
-        ]
+    def _last_red(self, index: int) -> TestRun | None:
+        """Return the last run before a place that came to its end and was not green."""
+        return next(self._red_before(index), None)
+
+    def _red_before(self, index: int) -> Iterator[TestRun]:
+        """Yield the runs before a place that came to their end and were not green, the last first."""
+        for each in reversed(self._tests.tests):
+            if each.at < index and each.reading.result is not None and not each.reading.is_green:
+                yield each
 
     @cached_property
     def _edits(self) -> list[_Edit]:
@@ -284,12 +294,12 @@ class ChangedTests:
 
     def _fewer(self, green: TestRun) -> Iterator[Verification]:
         """Yield that the same command ran more tests before."""
-        counts = green.reading.counts
+        counts, key = green.reading.counts, _key(green.run)
         for each in self._tests.tests:
-            earlier = each.reading.counts
-            if counts is None or earlier is None or each.at >= green.at or _key(each.run) != _key(green.run):
+            if counts is None or each.at >= green.at or _key(each.run) != key:
                 continue
-            if earlier.ran > counts.ran > 0:
+            earlier = each.reading.counts
+            if earlier is not None and earlier.ran > counts.ran > 0:
                 is_skipped = counts.skipped > earlier.skipped
                 reason = ClaimReason.TESTS_SKIPPED if is_skipped else ClaimReason.TESTS_REMOVED
                 yield unsupported(reason, each.at, green.at)

@@ -31,16 +31,23 @@ _IN_PLACE: Final = '"old'
 """Beginning of the argument by which an editor is told what to replace, in what was there before."""
 
 
-class TestRun(NamedTuple):
-    """A run of tests, and how it went."""
+class TestRun:
+    """A run of tests; how it went is read when it is asked for."""
 
-    run: ToolRun
-    reading: RunReading
+    __test__ = False  # pytest takes classes of this name for tests
+
+    def __init__(self, run: ToolRun) -> None:
+        self.run = run
 
     @property
     def at(self) -> int:
         """Place of its result."""
         return self.run.index
+
+    @cached_property
+    def reading(self) -> RunReading:
+        """How its tests went."""
+        return read_tests(self.run)
 
 
 class Build(NamedTuple):
@@ -73,11 +80,11 @@ class TestedWork:
         return list(islice(self._tests_backwards(), _MOST_CHECKS))[::-1]
 
     def _tests_backwards(self) -> Iterator[TestRun]:
-        """Yield the test runs, the last first; each is read once, and only if it is asked for."""
+        """Yield the test runs, the last first; each is found once, and only if it is asked for."""
         for each in reversed(self._evidence.runs):
             if each.index not in self._read:
                 is_own = each.index not in self._put_aside and is_test_run(each)
-                self._read[each.index] = TestRun(each, read_tests(each)) if is_own else None
+                self._read[each.index] = TestRun(each) if is_own else None
             found = self._read[each.index]
             if found is not None:
                 yield found

@@ -58,13 +58,13 @@ class TestsClaims:
     def passed(self, claim: StatedClaim) -> Verification:
         """Verify it by the last run. Who changed nothing and ran nothing may tell of tests that others ran."""
         runs = self._about(claim)
-        seen = [each for each in runs if each.reading.result is not None]
-        later = [each for each in runs if each.reading.unseen and (not seen or each.at > seen[-1].at)]
-        if not seen:
-            return self._by_unseen(later, claim)
-        if not seen[-1].reading.is_green:
-            return self._some_passed(runs) if claim.is_limited else self._red(seen[-1], later)
-        return self._green(seen[-1], later, claim)
+        last = next((each for each in reversed(runs) if each.reading.result is not None), None)
+        if last is None:
+            return self._by_unseen(runs, claim)
+        later = [each for each in runs if each.at > last.at]
+        if not last.reading.is_green:
+            return self._some_passed(runs) if claim.is_limited else self._red(last, later)
+        return self._green(last, later, claim)
 
     def _about(self, claim: StatedClaim) -> list[TestRun]:
         """Return the runs of the command that a claim names, if there is any; else all."""
@@ -87,7 +87,7 @@ class TestsClaims:
     def _counted(self, last: TestRun, claim: StatedClaim) -> Verification | None:
         """Return what speaks against the number or the extent that is claimed."""
         runs = self._tests.tests
-        if claim.count is not None and not _has_counted(claim.count, runs):
+        if claim.count is not None and not _has_counted(claim.count, [last]) and not _has_counted(claim.count, runs):
             if self._is_made_up(claim.count, runs):
                 return contradicted(ClaimReason.OTHER_VALUE, last.at)
             return unsupported(ClaimReason.OTHER_VALUE, last.at)
@@ -95,7 +95,7 @@ class TestsClaims:
         if not is_all or not is_narrow(last.run):
             return None
         is_shown = any(
-            each.reading.is_green and not is_narrow(each.run) and not stale_check(self._tests, each.at) for each in runs
+            not is_narrow(each.run) and each.reading.is_green and not stale_check(self._tests, each.at) for each in runs
         )
         is_all_there_is = not claim.is_full and not may_be_wider(last.run, self._evidence, runs)
         return None if is_shown or is_all_there_is else unsupported(ClaimReason.WEAKER_RUN, last.at)
