@@ -49,6 +49,22 @@ _SKIP = re.compile(
     r"|\bcollect_ignore|--(?:ignore|deselect)\b|-k [\\\"']{0,2}not |\btestPathIgnorePatterns\b"
     r"|\bpytestmark ?= ?pytest\.mark\.skip"
 )
+_TEST_SIGNS: Final = (
+    "def test",
+    "func Test",
+    "it(",
+    "it.",
+    "test(",
+    "test.",
+    "@Test",
+    "test]",
+    "[Fact",
+    "[Theory",
+    "[Test",
+    "function test",
+)
+"""One of these stands in each text that defines a test."""
+
 _SKIP_SIGNS: Final = (
     *("skip", "Skip", "xfail", "expectedFailure", "only", "todo", "failing", "xit(", "xtest(", "xdescribe(", "fit("),
     *("fdescribe(", "Ignore", "ignore", "Disabled", "deselect", "not "),
@@ -327,7 +343,7 @@ def _is_said(values: set[str], said: str) -> bool:
 
 
 def _names(text: str) -> list[str]:
-    return ["".join(found.groups("")) for found in _TEST.finditer(text)]
+    return ["".join(found.groups("")) for found in _TEST.finditer(text)] if holds_any(text, _TEST_SIGNS) else []
 
 
 def _skips_in(text: str) -> int:

@@ -43,6 +43,7 @@ _TEST_RUN_HERE = re.compile(_RUNNER)
 _ELSEWHERE = re.compile(r"\b(?:(?:docker|podman)(?:[ -]compose)? (?:run|exec)|ssh)\s([^;&|\n]{0,200})")
 """A command that is handed to a container or another machine, with options in front."""
 
+_HANDS_ON: Final = ("docker", "podman", "ssh")
 _WORD_START = re.compile(r"(?:^|[\s\"'])(?=[\w./])")
 _MOST_ELSEWHERE = 3
 _MOST_WORDS = 30
@@ -179,6 +180,8 @@ def _is_test_script(words: list[str]) -> bool:
 
 def _runs_elsewhere(command: str) -> bool:
     """Return whether tests are run in a container, or on another machine."""
+    if not holds_any(command, _HANDS_ON):
+        return False
     handed_on = [found[1] for found in islice(_ELSEWHERE.finditer(command), _MOST_ELSEWHERE)]
     return any(
         _TEST_RUN_HERE.match(inner, word.end())
