@@ -46,7 +46,7 @@ class TestRun:
 
     @cached_property
     def reading(self) -> RunReading:
-        """How its tests went."""
+        """Result of its tests, and what was counted."""
         return read_tests(self.run)
 
 

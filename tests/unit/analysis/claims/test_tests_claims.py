@@ -480,3 +480,31 @@ def test_a_file_that_was_taken_back_is_not_written() -> None:
 
 def test_nothing_is_told_from_what_is_absent_where_messages_were_replaced() -> None:
     assert ledger(ALL, CODE, shell("ls"), compacted=True) == [("tests_passed", "unsupported", "not_seen")]
+
+
+@for_each(
+    ("steps", "expected"),
+    [
+        pytest.param([RED_RUN, edit("src/a.py", "# test", "# tests"), ran()], "verified", id="no-file-of-tests"),
+        pytest.param(
+            [RED_RUN, shell("git log tests/test_b.py"), shell("rm tests/test_b.py notes.txt"), ran()],
+            "unsupported",
+            id="a-file-that-no-call-showed",
+        ),
+        pytest.param(
+            [RED_RUN, write("tests/test_a.py"), ran()], "verified", id="a-file-of-which-only-its-name-is-known"
+        ),
+    ],
+)
+def test_what_is_not_known_of_tests_contradicts_nothing(steps: list[Step], expected: str) -> None:
+    assert verdict(ALL, *steps)[0] == expected
+
+
+def test_two_claims_of_one_run_have_one_verdict() -> None:
+    found = ledger("All tests pass. 12 tests passed.", SHOWN, RED_RUN, SKIPPED, ran())
+
+    assert [each[1:] for each in found] == [("contradicted", "tests_skipped")]
+
+
+def test_a_masked_run_bears_no_fix_out() -> None:
+    assert [support for _, support, _ in weighed(FIXED, CODE, ran("", "pytest > log || true"))] == ["unsupported"]
