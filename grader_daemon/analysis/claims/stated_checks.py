@@ -36,6 +36,10 @@ _NOUNS: Final = (
     "clippy",
     "passed",
     "pyright",
+    "`make",
+    "npm",
+    "cargo",
+    "gradle",
 )
 """One of these stands near each word by which a check is said to be fine."""
 
