@@ -12,12 +12,14 @@ from collections.abc import Container, Sequence
 from itertools import islice
 from typing import Final
 
+from grader_daemon.analysis.claims.builds import read_build
 from grader_daemon.analysis.claims.evidence import Note, ToolRun, written_paths
+from grader_daemon.analysis.claims.sight import ends_well, is_in_background
 from grader_daemon.analysis.claims.subjects import basename
-from grader_daemon.analysis.claims.test_runs import TestsResult, is_test_run, passed
-from grader_daemon.analysis.tool_calls import CHANGING, CallView, Purpose
+from grader_daemon.analysis.claims.test_commands import is_test_run
+from grader_daemon.analysis.claims.test_runs import TestsResult, read_tests
+from grader_daemon.analysis.tool_calls import CHANGING, Purpose
 from grader_daemon.domain.analysis import CallStatus, Failure, Subcategory
-from grader_daemon.domain.phrases import holds_any
 from grader_daemon.domain.session import Message
 from grader_daemon.domain.session_result import Check, CheckKind, CheckResult
 
@@ -28,19 +30,6 @@ _WITHOUT_CHANGE: Final = 3
 """Number of last calls that are looked at where a session changed nothing: what runs code there is its work."""
 
 _MOST_FILES: Final = 40
-_BUILDS: Final = frozenset(
-    {"mypy", "pyright", "flake8", "ruff", "ruff check", "pylint", "eslint", "tsc", "golangci-lint", "rubocop"}
-    | {"shellcheck", "yamllint", "stylelint", "pre-commit", "terraform validate", "docker build"}
-    | {"make", "cmake", "ninja", "gcc", "g++", "clang", "clang++", "javac", "rustc"}
-    | {"cargo build", "cargo check", "cargo clippy", "go build", "go vet", "dotnet build", "swift build", "zig build"}
-    | {"mvn compile", "mvn package", "mvn verify", "gradle build", "gradlew build", "gradlew check", "mix compile"}
-    | {"npm run build", "npm run lint", "npm run typecheck", "npm run check", "yarn build", "yarn lint"}
-    | {"pnpm build", "pnpm lint", "bun build"}
-)
-"""Programs, as `CallView.family` names them, that end well if what they read is in order."""
-
-_MASKED: Final = re.compile(r"\||;\s*(?:true|echo|exit|:)")
-_BACKGROUND: Final = ('"run_in_background": true', '"run_in_background":true')
 _RUNS_A_FILE: Final = re.compile(
     r"(?:^|[;&|\s])(?:(?:python3?(?:\.\d{1,2})?|node|deno run|bun|ruby|php|perl|bash|sh|go run|npx tsx|Rscript)"
     r"(?: -[a-zA-Z]{1,2}){0,3} |\./)[\w./~-]{1,200}"
@@ -68,7 +57,7 @@ def last_check(
     found: dict[CheckKind, Check] = {}
     for note in reversed(after):
         run = ToolRun(note, messages[note[0]], is_reported=note[0] in reported)
-        seen = _check_in(run, note, notes, found_red=note[0] in findings)
+        seen = _check_in(run, notes, found_red=note[0] in findings)
         if seen is not None:
             found.setdefault(seen[0], Check(*seen, note[0], place))
     if found:
@@ -86,23 +75,18 @@ def _since_the_last_change(notes: Sequence[Note]) -> tuple[Note | None, Sequence
     return None, notes[-_WITHOUT_CHANGE:] if len(notes) <= _MOST_CALLS else ()
 
 
-def _check_in(
-    run: ToolRun, note: Note, notes: Sequence[Note], *, found_red: bool
-) -> tuple[CheckKind, CheckResult] | None:
+def _check_in(run: ToolRun, notes: Sequence[Note], *, found_red: bool) -> tuple[CheckKind, CheckResult] | None:
     """Return which check a call is, and how it went; None where it is none, or nothing shows how it went."""
-    _, call, status = note
-    command = run.command
-    if not command or _is_in_background(call, command):
+    if not run.command or is_in_background(run):
         return None
     if is_test_run(run):
-        result = passed(run)
+        result = read_tests(run).result
         return None if result is None else (CheckKind.TESTS, _result_of_tests(result, run))
-    if run.is_code:
-        return None
-    has_passed = status is CallStatus.SUCCESS and not _MASKED.search(command)
-    if call.family in _BUILDS and (found_red or has_passed):
-        return CheckKind.BUILD, CheckResult.SOME_FAILED if found_red else CheckResult.PASSED
-    return (CheckKind.RUN, CheckResult.PASSED) if has_passed and _runs_written(command, notes) else None
+    build = read_build(run)
+    if build is not None and (found_red or build.passed is not None):
+        return CheckKind.BUILD, CheckResult.PASSED if build.passed and not found_red else CheckResult.SOME_FAILED
+    is_seen = build is None and not run.is_code and ends_well(run, ())
+    return (CheckKind.RUN, CheckResult.PASSED) if is_seen and _runs_written(run.command, notes) else None
 
 
 def _result_of_tests(result: TestsResult, run: ToolRun) -> CheckResult:
@@ -118,10 +102,6 @@ def _runs_written(command: str, notes: Sequence[Note]) -> bool:
     if not _RUNS_A_FILE.search(command):
         return False
     return any(name in command for name in islice(filter(None, map(basename, written_paths(notes))), _MOST_FILES))
-
-
-def _is_in_background(call: CallView, command: str) -> bool:
-    return command.rstrip().endswith("&") or holds_any(call.text, _BACKGROUND)
 
 
 def _seen_to_hold(change: Note, after: Sequence[Note]) -> Check | None:

@@ -19,6 +19,9 @@ class ClaimKind(StrEnum):
     DEPLOYED = "deployed"
     INSTALLED = "installed"
     ACTION_DONE = "action_done"
+    CHECK_PASSED = "check_passed"
+    TESTS_ADDED = "tests_added"
+    NOTHING_ELSE = "nothing_else_changed"
 
 
 class Support(StrEnum):
@@ -55,6 +58,12 @@ class ClaimReason(StrEnum):
     MASKED = "masked"
     WEAKER_RUN = "weaker_run"
     READ_BACK = "read_back"
+    NOT_SEEN = "not_seen"
+    BROKE_OFF = "broke_off"
+    CHECK_FAILED = "check_failed"
+    EDIT_FAILED = "edit_failed"
+    TAKEN_BACK = "taken_back"
+    OTHERS_CHANGED = "others_changed"
 
 
 class Claim(msgspec.Struct, frozen=True, gc=False):

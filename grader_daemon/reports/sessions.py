@@ -41,6 +41,12 @@ _WHY: Final = {
     ClaimReason.MASKED: "the command hides whether it failed",
     ClaimReason.WEAKER_RUN: "the run covers less than is said",
     ClaimReason.READ_BACK: "it was read again afterwards",
+    ClaimReason.NOT_SEEN: "no call shows it",
+    ClaimReason.BROKE_OFF: "the run did not start, or broke off",
+    ClaimReason.CHECK_FAILED: "the last check failed",
+    ClaimReason.EDIT_FAILED: "an edit failed and was not repeated",
+    ClaimReason.TAKEN_BACK: "it was taken back afterwards",
+    ClaimReason.OTHERS_CHANGED: "another file was changed too",
 }
 """Why a claim has its support, in words."""
 

@@ -15,7 +15,7 @@ from grader_daemon.analysis.claims.subjects import basename
 from grader_daemon.analysis.tool_calls import CHANGING, HARMLESS, CallView, Purpose, tool_of
 from grader_daemon.domain.analysis import CallStatus
 from grader_daemon.domain.phrases import holds_any
-from grader_daemon.domain.session import Message
+from grader_daemon.domain.session import USER, Message
 
 MOST_RUNS = 1_000
 """Calls that are looked at, the last of a session. Of a longer one nothing is told from what is absent."""
@@ -132,6 +132,16 @@ class ClaimEvidence:
         """The calls, in their order."""
         messages, reported = self._messages, self._reported
         return [ToolRun(note, messages[note[0]], is_reported=note[0] in reported) for note in self._notes[-MOST_RUNS:]]
+
+    @cached_property
+    def requests(self) -> list[str]:
+        """Texts of the people, in their order."""
+        return [message.text for message in self._messages if message.role == USER]
+
+    @property
+    def answer(self) -> str:
+        """Text of the last message, which claims."""
+        return self._messages[-1].text
 
     @cached_property
     def has_shell(self) -> bool:

@@ -17,15 +17,25 @@ from typing import Final
 from grader_daemon.analysis.claims.clauses import (
     REACH,
     is_denied,
-    is_hedged,
     is_quoted,
     is_told_as_done,
     names_agent,
     sentence,
 )
+from grader_daemon.analysis.claims.stated_changes import ADDING, CHANGED, OTHERS, TESTS, nothing_else, tests_added
+from grader_daemon.analysis.claims.stated_checks import (
+    CHECKS,
+    NO_FAILURE,
+    NOT_PASSED,
+    OF_SIGNS,
+    PASSING,
+    SIGNS,
+    checks_in,
+)
 from grader_daemon.analysis.claims.stated_claim import KINDS, RUNNING_VERBS, StatedClaim
 from grader_daemon.analysis.claims.subjects import address_in, files_after, first_file, id_in, place_after
 from grader_daemon.domain.claims import ClaimKind
+from grader_daemon.domain.phrases import holds_any
 
 EXAMINED_CHARACTERS = 8_000
 """Length of the part of a final answer that is read, at its end: what was done is summed up there."""
@@ -63,31 +73,14 @@ _RUNS_WELL = re.compile(
     r" (?:\w+ ){0,2}(?:successfully|correctly|cleanly|fine|perfectly|without (?:any )?"
     r"(?:errors?|issues|problems|warnings))"
 )
-_TEST_WORD = re.compile(r"\b(?:tests?|test ?cases?|test suites?|unittests?|doctests?|specs)\b")
-_PASS_WORD = re.compile(r"[psg](?:(?<=\bp)ass(?:es|ed|ing)?|(?<=\bs)ucceed(?:s|ed)?|(?<=\bg)reen)\b")
-_COUNTED = re.compile(r"\b[1-9]\d{0,5} (?:(?:unit |new |existing |regression )?tests? )?(?:passed|passing)\b")
-_NOT_PASSED = re.compile(
-    r"\b(?:not|never|no|none|cannot|unable|should|would|could|can|may|might|will|shall|must|needs?|want|try|if|once"
-    r"|unless|until|till|when(?:ever)?|after|before|please|let|ensures?|make sure|whether|assuming|except|apart|but"
-    r"|only|some|most|many|half|almost|nearly|to|how|what|expected|unlike|previously|fails?|failed|failing|failures?"
-    r"|[a-z]+n't|pass(?:es|ed|ing)? (?:in|through|as|an?|null|none|to|it|them|along|by|over|on)|partially)\b|'ll\b|\?"
-)
-_LIMITED = re.compile(
-    r"\b(?:other|new|these|those|both|relevant|related|affected|specific|added|remaining|unit|integration|targeted)\b"
-    r"|\b(?:tests?|cases|suites?) (?:for|in|of|on)\b"
-)
-_TELLS_OF_RED = re.compile(
-    r"\bfails\b|\b(?:they|tests|still|which|that|and|also|would) fail\b|\b(?:are|is|still|which|keeps?) failing\b"
-    r"|\bremaining (?:errors?|failures?|failing)\b|\bpre-?existing\b|\bunrelated\b|\bflaky\b|\bexpected failures?\b"
-)
-_NO_FAILURE = re.compile(r"\b(?:0|no|zero|without(?: any)?) (?:errors?|failed|failures?|failing|regressions?)\b")
-_IMPERATIVE = re.compile(r"\W*(?:\d+\W+)?(?:run|verify|check|confirm|watch|see|make|get|keep|add|write|tests? that)\b")
 
 
 def find_claims(answer: str) -> tuple[StatedClaim, ...]:
     """Return what the end of an answer claims, in its order, each once; at most 20."""
     tail = answer[-EXAMINED_CHARACTERS:]
     cues = _CUES.intersection(tail.encode("ascii", "replace").translate(_TO_WORDS).split())
+    if not tail.isascii() and holds_any(tail, SIGNS):
+        cues |= OF_SIGNS
     if not cues:
         return ()
     verbs = [verb.decode() for verb in cues & _VERBS]
@@ -220,45 +213,26 @@ def _listed(text: str, _: str) -> Iterator[tuple[int, StatedClaim]]:
         position += len(line) + 1
 
 
-def _tests_passing(text: str, low: str) -> Iterator[tuple[int, StatedClaim]]:
-    """Yield the claims that tests pass."""
-    tells_of_red: bool | None = None
-    for word in _PASS_WORD.finditer(low):
-        start, end = sentence(low, word.start())
-        clause = _NO_FAILURE.sub("", low[start:end])
-        if low[end : end + 1] == "?" or not (_TEST_WORD.search(clause) or _COUNTED.search(clause)):
-            continue
-        if _NOT_PASSED.search(clause) or _IMPERATIVE.match(clause) or clause.count("`") % 2:
-            continue
-        if is_quoted(low, word.start()) or is_hedged(clause):
-            continue
-        file = first_file(text[start:end])
-        tells_of_red = bool(_TELLS_OF_RED.search(low)) if tells_of_red is None else tells_of_red
-        is_limited = tells_of_red or file is not None or _LIMITED.search(clause) is not None
-        said = text[start:end]
-        yield word.start(), StatedClaim(ClaimKind.TESTS_PASSED, file, is_limited=is_limited, said=said)
-
-
 def _running_well(text: str, low: str) -> Iterator[tuple[int, StatedClaim]]:
     """Yield what is said to run well: "`./build.sh` now runs without errors"."""
     for found in _RUNS_WELL.finditer(text):
         start, end = sentence(low, found.end() - 1)
-        told = _NO_FAILURE.sub("", low[found.end(1) : end])
-        if not _NOT_PASSED.search(told) and not is_denied(low[start : found.start()]):
+        told = NO_FAILURE.sub("", low[found.end(1) : end])
+        if not NOT_PASSED.search(told) and not is_denied(low[start : found.start()]):
             said = text[start:end]
             yield found.start(), StatedClaim(ClaimKind.COMMAND_RAN, found[1], found[1], runs_well=True, said=said)
 
 
-_TESTS: Final = frozenset({b"test", b"tests", b"testcase", b"testcases", b"unittests", b"doctests", b"specs"})
-_PASSING: Final = frozenset({b"pass", b"passes", b"passed", b"passing", b"succeed", b"succeeded", b"green"})
 _WORKING: Final = frozenset({b"runs", b"executes", b"works", b"completes", b"compiles", b"builds", b"starts"})
 _FILES: Final = frozenset({b"file", b"files"})
 _Finder = Callable[[str, str], Iterator[tuple[int, StatedClaim]]]
 _FINDERS: Final[tuple[tuple[tuple[frozenset[bytes], ...], _Finder], ...]] = (
-    ((_TESTS, _PASSING), _tests_passing),
+    ((PASSING, CHECKS), checks_in),
     ((_WORKING,), _running_well),
     ((_FILES, _VERBS), _listed),
+    ((TESTS, ADDING), tests_added),
+    ((OTHERS, CHANGED), nothing_else),
 )
 """Finders of other claims, each with the words without which it cannot be said."""
 
-_CUES: Final = _VERBS | _TESTS | _PASSING | _WORKING | _FILES
+_CUES: Final = _VERBS | PASSING | CHECKS | TESTS | OTHERS | CHANGED | _WORKING | _FILES

@@ -7,6 +7,7 @@ from itertools import islice
 
 from grader_daemon.analysis.claims.attempts import Attempts
 from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun, same_file
+from grader_daemon.analysis.claims.reverts import reverted_at
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
 from grader_daemon.analysis.claims.subjects import basename, mentions_of
 from grader_daemon.analysis.claims.verification import (
@@ -53,6 +54,9 @@ class FileClaims:
         done = (each for each in reversed(about) if each.worked and _writes(each, name))
         last = [*islice(done, MOST_EVIDENCE)][::-1]
         if last:
+            reverted = reverted_at(self._evidence, claim.subject or "", last[-1])
+            if reverted is not None:
+                return contradicted(ClaimReason.TAKEN_BACK, last[-1].index, reverted)
             return verified(*places(last))
         if about:
             return self._left_unwritten(about, [each for each in about if _writes(each, name)], name)

@@ -65,7 +65,8 @@ class StatedClaim:
     `subject` is what it is about, `command` what it says was run; `words` are those of its clause, in lower case and
     its verb first, by which an action can be matched with the tool that does it. `by_agent`: it names the agent itself
     as who did it. `runs_well`: the command is said to work. `is_limited`: it is not said that all tests pass, or the
-    answer tells of some that fail. `said` are the words of its clause as they stand.
+    answer tells of some that fail. `said` are the words of its clause as they stand. `count`: of how many tests;
+    `is_whole`: of all tests; `is_full`: of the suite as such.
     """
 
     kind: ClaimKind
@@ -76,6 +77,9 @@ class StatedClaim:
     runs_well: bool = False
     is_limited: bool = False
     said: str = field(default="", compare=False)
+    count: int | None = None
+    is_whole: bool = False
+    is_full: bool = False
 
     @property
     def is_action(self) -> bool:

@@ -1,4 +1,4 @@
-"""Test runs: which commands are some, and what their results say.
+"""Results of test runs, as the output of their commands says it.
 
 The exit code alone does not say it: agents cut the output with `| tail`, so the last words of the result are read too.
 """
@@ -10,48 +10,20 @@ from collections.abc import Sequence
 from enum import Enum
 from functools import lru_cache
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
 from grader_daemon.analysis.claims.evidence import Note, ToolRun, command_of, went_wrong
+from grader_daemon.analysis.claims.sight import ends_well, is_in_background
+from grader_daemon.analysis.claims.test_commands import SIGNS, is_script_of_tests, is_test_run, test_programs
+from grader_daemon.analysis.claims.test_counts import CountedTests, counts_in
 from grader_daemon.domain.phrases import holds_any
 from grader_daemon.domain.session import Message
 
 _READ_CHARACTERS = 2_000
-_MOST_RUNS = 20
-_START = (
-    r"(?:^|[;&|(\n]|\b(?:then|do|time|sudo|env|uv run|poetry run|npx|bunx|python3?(?:\.\d+)? -m|bundle exec)\s"
-    r"|\b(?:ba|z|da)?sh -\w{0,3}c\s[\"']?)[^\S\n]*+"
-)
-_HINTS: Final = ("test", "spec", "jest", "mocha", "nox", "tox", "nose", "phpunit", "check")
-"""One of these stands in every command that runs tests."""
-
-_ASSERTION: Final = "assert"
-_SIGNS: Final = (*_HINTS, _ASSERTION)
+_SEARCHED_CHARACTERS = 20_000
 _MOST_CALLS: Final = 200
 """Number of last calls that are looked through for tests that passed."""
 
-_RUNNER = (
-    r"(?:[\w./-]{0,80}/)?(?:timeout \S{1,8} |[A-Z_]{1,40}=\S{0,80} ){0,3}"
-    r"(?:(?:python3?(?:\.\d+)?|pypy3?)(?: -[a-zA-Z]{1,3}| -W \S{1,20}){0,3} )?(?:-m )?(?:[\w./-]{0,80}/)?"
-    r"(?:pytest|py\.test|unittest|doctest|tox|nox|nose2?|nosetests|jest|vitest|mocha|phpunit|rspec|ctest|stestr"
-    r"|runtests\.py|bin/test|manage\.py test|setup\.py test|(?:npm|yarn|pnpm|bun)(?: run)? test|cargo test|go test"
-    r"|deno test|dotnet test|swift test|mix test|mvn (?:\S{1,20} )?test|(?:\./)?gradlew? (?:\S{1,20} )?test"
-    r"|make (?:\S{1,20} )?(?:test|check)|rake test|zig test|flutter test)\b"
-)
-_TEST_RUN = re.compile(_START + _RUNNER)
-_TEST_RUN_HERE = re.compile(_RUNNER)
-_ELSEWHERE = re.compile(r"\b(?:(?:docker|podman)(?:[ -]compose)? (?:run|exec)|ssh)\s([^;&|\n]{0,200})")
-"""A command that is handed to a container or another machine, with options in front."""
-
-_WORD_START = re.compile(r"(?:^|[\s\"'])(?=[\w./])")
-_MOST_ELSEWHERE = 3
-_MOST_WORDS = 30
-_TEST_SCRIPT = re.compile(
-    rf"{_START}(?:(?:python3?(?:\.\d+)?|node|bash|sh|ruby|php|perl)(?: -[a-zA-Z]{{1,2}}){{0,2}} |\./|/)"
-    r"(?:[\w.~-]{1,60}/){0,12}(?:run_)?tests?(?:_[\w.-]{1,60}|\w{0,10})\.(?:py|js|mjs|ts|sh|rb|php|pl)\b"
-)
-_HERE_DOCUMENT = re.compile(r"<<-?\s{0,4}(['\"]?)(\w{1,40})\1[\s\S]*?(?:\n\2\b|$)")
-_LOOKING = re.compile(r"^\s*(?:cat|grep|ls|head|tail|sed|find|which|rm|git)\b[^;&|]*$")
 _RED = re.compile(
     r"\b[1-9]\d{0,5} (?:tests? )?(?:failed|failing|failures?)\b|\btest result: failed"
     r"|\bfailed \((?:errors|failures|skipped|expected|unexpected)"
@@ -62,24 +34,37 @@ _RED = re.compile(
 _RED_SIGNS: Final = ("fail", "error", "not ok")
 """One of these stands in every line that `_RED` finds, as in those that `_GREEN` finds one of the others."""
 
+_RED_BESIDE = re.compile(r"\btest (?:suites|files):? {1,9}[1-9]\d{0,5} failed|^fail\b|^--- fail:", re.MULTILINE)
+"""Red beside a count of tests of which none failed: what could not be collected, or another package."""
+
 _GREEN = re.compile(
     r"\b[1-9]\d{0,5} (?:tests? )?pass(?:ed|ing)\b|(?:^|: \")ok\b|test result: ok\. [1-9]"
     r"|\ball tests? (?:\w{1,20} )?pass(?:ed)?\b"
     r"|(?:^|: \")pass\b|^ok \(\d|\b[1-9]\d{0,5} (?:examples|tests), 0 failures\b|\bpassed: {1,9}[1-9]"
 )
 _GREEN_SIGNS: Final = ("pass", "ok", "0 failures")
-_NOT_RUN: Final = (
-    *("command not found", "no tests ran", "collected 0 items", "no module named", "usage: ", "ran 0 tests"),
-    *("file or directory not found", "can't open file", "no such file or directory", "missing script"),
-    *("permission denied", "timed out", "modulenotfounderror", "importerror", "has not been built"),
+_EMPTY: Final = (
+    *(
+        "no tests ran",
+        "collected 0 items",
+        "ran 0 tests",
+        "no tests found",
+        "no test files found",
+        "no tests collected",
+    ),
+    *("0 passing", "0 examples, 0 failures", "no test files", "0 passed", "running 0 tests", " skipped in "),
+    *("no tests to run", "no tests executed", "no matching tests", "no test suites found"),
 )
-_NONE_RUN: Final = ("no test files", "0 passed", "running 0 tests", " skipped in ", "no tests to run")
-"""Output of runs that ended well without a test, where none is said to have passed."""
+"""Output of runs without a test, where none is said to have passed."""
 
-_ONLY_ASKS = re.compile(
-    r"[^;&|\n]{0,200}?\s--(?:collect-only|co|version|help|fixtures|markers|no-run|listTests|list-tests|list|dry-run)\b"
+_NOT_RUN: Final = (
+    *("command not found", "no module named", "usage: ", "file or directory not found", "can't open file"),
+    *("no such file or directory", "missing script", "permission denied", "timed out", "modulenotfounderror"),
+    *("importerror", "has not been built", "unrecognized arguments", " during collection"),
 )
-_MASKED = re.compile(r"\||;")
+_COMPLAINT = re.compile(
+    r"(?:^|: \")\W{0,4}(?:error|failed|failure|fail|traceback|exception)\b|[\N{BALLOT X}\N{CROSS MARK}]", re.MULTILINE
+)
 _RAN = re.compile(r"\bran (\d{1,6}) tests? in ")
 _RED_OF_RAN = re.compile(
     r"^failed \((?:(?:failures|errors)=(\d{1,6}))(?:, (?:failures|errors)=(\d{1,6}))?", re.MULTILINE
@@ -90,9 +75,114 @@ _RED_OF_RAN = re.compile(
 class TestsResult(Enum):
     """Result of the tests of one run."""
 
+    __test__ = False  # pytest takes classes of this name for tests
+
     PASSED = "passed"
     SOME_FAILED = "some failed"
     NONE_PASSED = "none passed"
+
+
+class Unseen(Enum):
+    """Reason why a run of tests says nothing of them.
+
+    `EMPTY`: it ran none. `MASKED`: its exit code is that of something else, and its words do not say how it went.
+    `BACKGROUND`: it was left to itself. `BROKEN`: it did not come to its end, or failed without a test that did.
+    """
+
+    EMPTY = "empty"
+    MASKED = "masked"
+    BACKGROUND = "background"
+    BROKEN = "broken"
+
+
+class RunReading(NamedTuple):
+    """Result of a run of tests, or why there is none, and what its runner counted."""
+
+    result: TestsResult | None
+    counts: CountedTests | None = None
+    unseen: Unseen | None = None
+
+    @property
+    def is_green(self) -> bool:
+        """True if its tests passed."""
+        return self.result is TestsResult.PASSED
+
+
+class _Told(NamedTuple):
+    """Signs in the words of a run: that some tests passed, that some did not, that they were not run."""
+
+    counts: CountedTests | None
+    some_passed: bool
+    is_red: bool
+    not_run: bool
+
+
+def read_tests(run: ToolRun) -> RunReading:
+    """Read how the tests of a run went.
+
+    That a runner failed does not say that tests did: it may have crashed. So it takes its own words, or an assertion,
+    which without the runner's count (output that was cut) does not say that no other test passed.
+    """
+    if is_in_background(run):
+        return RunReading(None, None, Unseen.BACKGROUND)
+    low = run.ending(_READ_CHARACTERS).lower()
+    told = _told(low)
+    if told == _NOTHING_TOLD:
+        told = _told_within(run.ending(_SEARCHED_CHARACTERS).lower())
+    if told.not_run:
+        return RunReading(None, told.counts, Unseen.BROKEN)
+    if told.is_red or (run.worked is False and "assertionerror" in low):
+        is_all_red = (told.is_red or run.is_code) and not told.some_passed
+        return RunReading(TestsResult.NONE_PASSED if is_all_red else TestsResult.SOME_FAILED, told.counts)
+    return _not_red(run, low, told)
+
+
+def _not_red(run: ToolRun, low: str, told: _Told) -> RunReading:
+    """Read a run that tells of no test that failed."""
+    if _ran_none(told.counts) or (not told.some_passed and holds_any(low, _EMPTY)):
+        return RunReading(None, told.counts, Unseen.EMPTY)
+    if run.worked is False:
+        return RunReading(None, told.counts, Unseen.BROKEN)
+    if told.some_passed or _ends_well(run, low):
+        return RunReading(TestsResult.PASSED, told.counts)
+    return RunReading(None, told.counts, Unseen.MASKED)
+
+
+def _ends_well(run: ToolRun, low: str) -> bool:
+    """Return whether a run without words ended well. A script of one's own may go on after what failed, and tell it."""
+    programs = test_programs(run.command)
+    is_script = bool(programs) and all(map(is_script_of_tests, programs))
+    return ends_well(run, programs) and not (is_script and _COMPLAINT.search(low))
+
+
+def _ran_none(counts: CountedTests | None) -> bool:
+    return counts is not None and not counts.ran
+
+
+@lru_cache(maxsize=64)
+def _told(low: str) -> _Told:
+    """Return what output tells. Claims and checks ask it of the same output.
+
+    What a runner counts as passed says that the tests were run, whatever else stands there.
+    """
+    counts = counts_in(low)
+    has_counted = counts is not None and counts.passed > 0
+    if not has_counted and holds_any(low, _NOT_RUN):
+        return _Told(counts, some_passed=False, is_red=False, not_run=True)
+    some_passed = has_counted or _is_in_a_line(low, _GREEN, _GREEN_SIGNS) or _more_ran(low)
+    is_red = _RED_BESIDE.search(low) is not None if has_counted else _is_in_a_line(low, _RED, _RED_SIGNS)
+    return _Told(counts, some_passed, is_red or (counts is not None and counts.failed > 0), not_run=False)
+
+
+_NOTHING_TOLD: Final = _Told(None, some_passed=False, is_red=False, not_run=False)
+
+
+def _told_within(low: str) -> _Told:
+    """Return what a runner counted within long output, before whatever came after it."""
+    counts = counts_in(low)
+    if counts is None:
+        return _NOTHING_TOLD
+    return _Told(counts, some_passed=counts.passed > 0, is_red=counts.failed > 0, not_run=False)
 
 
 def _more_ran(low: str) -> bool:
@@ -100,65 +190,6 @@ def _more_ran(low: str) -> bool:
     ran = _RAN.search(low)
     red = _RED_OF_RAN.search(low) if ran is not None else None
     return ran is not None and red is not None and int(ran[1]) > sum(int(count or 0) for count in red.groups())
-
-
-def is_test_run(run: ToolRun) -> bool:
-    """Return whether this call runs tests."""
-    if not run.command:
-        return "tests" in run.words or {"run", "test"} <= run.words
-    if run.is_code:
-        return _ASSERTION in run.command
-    return holds_any(run.command, _HINTS) and _runs_tests(run.command)
-
-
-@lru_cache(maxsize=256)
-def _runs_tests(command: str) -> bool:
-    """Return whether a command line runs tests; the same one comes again after each edit."""
-    if _LOOKING.match(command):
-        return False
-    command = _HERE_DOCUMENT.sub("", command) if "<<" in command else command
-    runs = islice(_TEST_RUN.finditer(command), _MOST_RUNS)
-    is_run = any(not _ONLY_ASKS.match(command, found.end()) for found in runs)
-    return is_run or bool(_TEST_SCRIPT.search(command)) or _runs_elsewhere(command)
-
-
-def _runs_elsewhere(command: str) -> bool:
-    """Return whether tests are run in a container, or on another machine."""
-    handed_on = [found[1] for found in islice(_ELSEWHERE.finditer(command), _MOST_ELSEWHERE)]
-    return any(
-        _TEST_RUN_HERE.match(inner, word.end())
-        for inner in handed_on
-        for word in islice(_WORD_START.finditer(inner), _MOST_WORDS)
-    )
-
-
-def passed(run: ToolRun) -> TestsResult | None:
-    """Return how the tests of a run went; None when they were not run to their end, or nothing says so.
-
-    That a runner failed does not say that tests did: it may have crashed. So it takes its own words, or an assertion,
-    which without the runner's count (output that was cut) does not say that no other test passed.
-    """
-    low = run.ending(_READ_CHARACTERS).lower()
-    told = _told(low)
-    if told is None:
-        return None
-    some_passed, is_red = told
-    if is_red or (run.worked is False and "assertionerror" in low):
-        return TestsResult.NONE_PASSED if (is_red or run.is_code) and not some_passed else TestsResult.SOME_FAILED
-    if run.worked is False or (not some_passed and holds_any(low, _NONE_RUN)):
-        return None
-    return TestsResult.PASSED if some_passed or (run.worked and not _MASKED.search(run.command)) else None
-
-
-@lru_cache(maxsize=64)
-def _told(low: str) -> tuple[bool, bool] | None:
-    """Return whether output says that tests passed, and that some failed; None where none were run.
-
-    Claims and what was done ask it of the same output.
-    """
-    if holds_any(low, _NOT_RUN):
-        return None
-    return _is_in_a_line(low, _GREEN, _GREEN_SIGNS) or _more_ran(low), _is_in_a_line(low, _RED, _RED_SIGNS)
 
 
 def _is_in_a_line(low: str, pattern: re.Pattern[str], signs: tuple[str, ...]) -> bool:
@@ -171,9 +202,9 @@ def last_passed(notes: Sequence[Note], messages: Sequence[Message]) -> str | Non
     """Return the command of the last test run that passed; None without any among the last `_MOST_CALLS` calls."""
     for note in islice(reversed(notes), _MOST_CALLS):
         index, call, status = note
-        if went_wrong(status) or not holds_any(command_of(call), _SIGNS):
+        if went_wrong(status) or not holds_any(command_of(call), SIGNS):
             continue
         run = ToolRun(note, messages[index], is_reported=False)
-        if is_test_run(run) and passed(run) is TestsResult.PASSED:
+        if is_test_run(run) and read_tests(run).is_green:
             return run.command
     return None

@@ -1,16 +1,68 @@
-"""Test runs of a session beside its edits: which of them saw the work as it was left."""
+"""Checks of a session beside its changes, in their order: which of them saw the work as it was left."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Final
+from itertools import islice
+from typing import Final, NamedTuple
 
+from grader_daemon.analysis.claims.builds import BuildReading, read_build
+from grader_daemon.analysis.claims.code_changes import (
+    brings_back,
+    changed_files,
+    is_among,
+    is_code,
+    is_of_tests,
+    removed_files,
+    taken_back,
+    takes_back,
+)
 from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun, may_have_written, same_file
-from grader_daemon.analysis.claims.test_runs import TestsResult, is_test_run, passed
+from grader_daemon.analysis.claims.reverts import reverted_at
+from grader_daemon.analysis.claims.subjects import basename
+from grader_daemon.analysis.claims.test_commands import is_test_run
+from grader_daemon.analysis.claims.test_runs import RunReading, TestsResult, read_tests
 from grader_daemon.analysis.tool_calls import Purpose
 
 _PROSE: Final = (".md", ".txt", ".rst", ".log")
+_MOST_CHECKS: Final = 30
+_IN_PLACE: Final = '"old'
+"""Beginning of the argument by which an editor is told what to replace, in what was there before."""
+
+
+class TestRun:
+    """A run of tests; how it went is read when it is asked for."""
+
+    __test__ = False  # pytest takes classes of this name for tests
+
+    def __init__(self, run: ToolRun) -> None:
+        self.run = run
+
+    @property
+    def at(self) -> int:
+        """Place of its result."""
+        return self.run.index
+
+    @cached_property
+    def reading(self) -> RunReading:
+        """Result of its tests, and what was counted."""
+        return read_tests(self.run)
+
+
+class Build(NamedTuple):
+    """A build, a type check or a linter, and how it went."""
+
+    run: ToolRun
+    reading: BuildReading
+
+
+class Change(NamedTuple):
+    """A change of a file; `is_sure`: of code under test that was there before, which what ran before did not see."""
+
+    run: ToolRun
+    path: str
+    is_sure: bool
 
 
 class TestedWork:
@@ -20,6 +72,28 @@ class TestedWork:
 
     def __init__(self, evidence: ClaimEvidence) -> None:
         self._evidence = evidence
+        self._read: dict[int, TestRun | None] = {}
+
+    @cached_property
+    def tests(self) -> list[TestRun]:
+        """Its last test runs, in their order; none that ran while the work was put aside."""
+        return list(islice(self._tests_backwards(), _MOST_CHECKS))[::-1]
+
+    def _tests_backwards(self) -> Iterator[TestRun]:
+        """Yield the test runs, the last first; each is found once, and only if it is asked for."""
+        for each in reversed(self._evidence.runs):
+            if each.index not in self._read:
+                is_own = each.index not in self._put_aside and is_test_run(each)
+                self._read[each.index] = TestRun(each) if is_own else None
+            found = self._read[each.index]
+            if found is not None:
+                yield found
+
+    @cached_property
+    def builds(self) -> list[Build]:
+        """Its last builds, type checks and linters, in their order."""
+        read = [(each, read_build(each)) for each in self._evidence.runs if each.command]
+        return [Build(each, reading) for each, reading in read if reading is not None][-_MOST_CHECKS:]
 
     @cached_property
     def last_run(self) -> tuple[int, TestsResult] | None:
@@ -28,10 +102,9 @@ class TestedWork:
 
     def runs_backwards(self) -> Iterator[tuple[int, TestsResult]]:
         """Yield place and result of each test run that came to an end, the last first."""
-        for each in reversed(self._evidence.runs):
-            result = passed(each) if is_test_run(each) else None
-            if result is not None:
-                yield each.index, result
+        for each in self._tests_backwards():
+            if each.reading.result is not None:
+                yield each.at, each.reading.result
 
     @cached_property
     def last_edit(self) -> int:
@@ -41,7 +114,34 @@ class TestedWork:
 
     def covers(self, index: int) -> bool:
         """Return whether a test run saw the work as it was left: no edit came later, and none failed for good."""
-        return index > self.last_edit and not self._lacks_an_edit
+        return index > self.last_edit and self.lacking is None
+
+    def changes_after(self, index: int) -> list[Change]:
+        """Return the changes after a place, not of files that were removed again."""
+        later = [each for each in self._evidence.runs if each.index > index]
+        changes = [(each, path) for each in later for path in changed_files(each)]
+        return [
+            Change(each, path, is_code(path) and not is_of_tests(path) and self._was_there(each, path, index))
+            for each, path in changes
+            if not self._is_removed(path, each.index)
+        ]
+
+    def change_after(self, index: int) -> int | None:
+        """Return the place of a change after a place, of whatever file that is no prose; None without one."""
+        if self.last_edit > index:
+            return self.last_edit
+        runs = self._evidence.runs
+        return next((each.index for each in runs if each.index > index and changed_files(each)), None)
+
+    @cached_property
+    def reverted(self) -> tuple[int, int] | None:
+        """Places of the last edit in place, and of the call that took it back; None unless all of them are."""
+        if not any(map(takes_back, self._evidence.runs)):
+            return None
+        edits = [each for each in self._evidence.runs if each.worked and _IN_PLACE in each.arguments and each.paths]
+        back = [reverted_at(self._evidence, each.paths[0], each) for each in edits]
+        places = [index for index in back if index is not None]
+        return (edits[-1].index, places[-1]) if places and len(places) == len(edits) else None
 
     @property
     def has_passed_since_the_edit(self) -> bool:
@@ -49,11 +149,10 @@ class TestedWork:
         return any(result is TestsResult.PASSED and at > self.last_edit for at, result in self.runs_backwards())
 
     @cached_property
-    def _lacks_an_edit(self) -> bool:
-        """True if an edit of code failed and nothing made it good: tests ran on the file as it was before."""
-        return any(
-            _edits_code(each) and each.worked is False and not self._made_good(each) for each in self._evidence.runs
-        )
+    def lacking(self) -> ToolRun | None:
+        """An edit of code that failed and that nothing made good: tests ran on the file as it was before."""
+        failed = (each for each in self._evidence.runs if _edits_code(each) and each.worked is False)
+        return next((each for each in failed if not self._made_good(each)), None)
 
     def _made_good(self, failed: ToolRun) -> bool:
         """Return whether a later call may have written what an edit could not; a test run did not."""
@@ -65,6 +164,28 @@ class TestedWork:
             and not is_of_another(each, failed)
             for each in self._evidence.runs
         )
+
+    def _was_there(self, change: ToolRun, path: str, index: int) -> bool:
+        name = basename(path)
+        return _IN_PLACE in change.arguments or any(
+            name in each.arguments for each in self._evidence.runs if each.index <= index
+        )
+
+    def _is_removed(self, path: str, index: int) -> bool:
+        return any(is_among(path, removed_files(each)) for each in self._evidence.runs if each.index > index)
+
+    @cached_property
+    def _put_aside(self) -> frozenset[int]:
+        """Places of the calls that ran while the work was put aside, as to see tests fail without it."""
+        found: set[int] = set()
+        is_aside = False
+        for each in self._evidence.runs:
+            if "stash" in each.command:
+                is_aside = taken_back(each).everything or (is_aside and not brings_back(each))
+                found.add(each.index)
+            elif is_aside:
+                found.add(each.index)
+        return frozenset(found) if not is_aside else frozenset()
 
 
 def is_of_another(each: ToolRun, failed: ToolRun) -> bool:

@@ -32,6 +32,11 @@ def contradicted(reason: ClaimReason, *evidence: int) -> Verification:
     return Verification(Support.CONTRADICTED, evidence, reason)
 
 
+def unsupported(reason: ClaimReason, *evidence: int) -> Verification:
+    """Return that the record shows something that is not enough."""
+    return Verification(Support.UNSUPPORTED, evidence, reason)
+
+
 def places(runs: list[ToolRun]) -> tuple[int, ...]:
     """Return where the results of the last of these calls stand."""
     return tuple(each.index for each in runs[-MOST_EVIDENCE:])

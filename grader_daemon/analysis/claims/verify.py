@@ -8,16 +8,20 @@ is unsupported.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from grader_daemon.analysis.claims.attempts import Attempts
+from grader_daemon.analysis.claims.build_claims import BuildClaims
+from grader_daemon.analysis.claims.change_claims import ChangeClaims
+from grader_daemon.analysis.claims.changed_tests import ChangedTests
 from grader_daemon.analysis.claims.command_claims import CommandClaims
 from grader_daemon.analysis.claims.evidence import ClaimEvidence, Note, ToolRun
 from grader_daemon.analysis.claims.extract import find_claims
 from grader_daemon.analysis.claims.file_claims import FileClaims
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
 from grader_daemon.analysis.claims.subjects import address_in
+from grader_daemon.analysis.claims.tested_work import TestedWork
 from grader_daemon.analysis.claims.tests_claims import TestsClaims
 from grader_daemon.analysis.claims.verification import NEVER_CALLED, UNSUPPORTED, Verification, contradicted, places
 from grader_daemon.domain.claims import Claim, ClaimKind, ClaimReason
@@ -69,6 +73,20 @@ def verify_claims(
     )
 
 
+def _of_work(evidence: ClaimEvidence) -> Mapping[ClaimKind, Callable[[StatedClaim], Verification]]:
+    """Return how claims about work on code are verified, by their kind."""
+    tests = TestedWork(evidence)
+    changed = ChangedTests(evidence, tests)
+    of_tests, of_changes = TestsClaims(evidence, tests, changed), ChangeClaims(evidence, changed)
+    return {
+        ClaimKind.TESTS_PASSED: of_tests.passed,
+        ClaimKind.BUG_FIXED: of_tests.fixed,
+        ClaimKind.CHECK_PASSED: BuildClaims(evidence, tests).passed,
+        ClaimKind.TESTS_ADDED: of_changes.tests_added,
+        ClaimKind.NOTHING_ELSE: of_changes.nothing_else,
+    }
+
+
 def _shown(text: str | None, redactor: Redactor, longest: int) -> str | None:
     """Return a text of a claim as it may be kept: one line without secrets."""
     if not text:
@@ -83,18 +101,17 @@ class ClaimVerifier:
         self._evidence = evidence
         self._attempts = Attempts(evidence)
         self._files = FileClaims(evidence, self._attempts)
-        self._tests = TestsClaims(evidence)
         self._commands = CommandClaims(evidence, self._attempts)
+        self._of_work = _of_work(evidence)
 
     def verify(self, claim: StatedClaim) -> Verification | None:
         """Return what the record says of a claim, with its evidence; None for an action that no call is about."""
+        of_work = self._of_work.get(claim.kind)
+        if of_work is not None:
+            return of_work(claim)
         match claim.kind:
             case ClaimKind.FILE_WRITTEN:
                 return self._files.written(claim)
-            case ClaimKind.TESTS_PASSED:
-                return self._tests.passed(claim)
-            case ClaimKind.BUG_FIXED:
-                return self._tests.fixed(claim)
             case ClaimKind.COMMITTED | ClaimKind.DEPLOYED | ClaimKind.INSTALLED:
                 return self._commands.by_program(claim)
             case ClaimKind.SENT:

@@ -27,12 +27,21 @@ FEATURES: Final = (
 
 _OF_THEIR_OWN: Final = frozenset({ClaimKind.TESTS_PASSED, ClaimKind.BUG_FIXED})
 _LATER: Final = frozenset({Support.STALE, Support.PARTIAL})
+_KINDS_LATER: Final = frozenset(
+    {ClaimKind.ACTION_DONE, ClaimKind.CHECK_PASSED, ClaimKind.TESTS_ADDED, ClaimKind.NOTHING_ELSE}
+)
+_ENOUGH: Final = frozenset(
+    {ClaimReason.NOT_NAMED, ClaimReason.WEAKER_RUN, ClaimReason.OTHER_VALUE, ClaimReason.TESTS_REMOVED}
+    | {ClaimReason.TESTS_SKIPPED, ClaimReason.EXPECTED_REWRITTEN}
+)
+"""Reasons that left a claim verified when the prior was trained."""
+
 _NONE: Final = (0.0,) * len(FEATURES)
 
 
 def measure(window: SessionWindow) -> tuple[float, ...]:
     """Return the features of this group, in order."""
-    claims = [(claim.kind, _as_trained(claim)) for claim in window.claims if claim.kind is not ClaimKind.ACTION_DONE]
+    claims = [(claim.kind, _as_trained(claim)) for claim in window.claims if claim.kind not in _KINDS_LATER]
     if not claims:
         return _NONE
     found = set(claims)
@@ -52,4 +61,5 @@ def measure(window: SessionWindow) -> tuple[float, ...]:
 def _as_trained(claim: Claim) -> Support:
     if claim.support in _LATER:
         return Support.UNSUPPORTED
-    return Support.VERIFIED if claim.reason is ClaimReason.NOT_NAMED else claim.support
+    is_enough = claim.support is Support.UNSUPPORTED and claim.reason in _ENOUGH
+    return Support.VERIFIED if is_enough else claim.support

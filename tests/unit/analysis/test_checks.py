@@ -76,6 +76,9 @@ GREEN, RED, ALL_RED = "=== 3 passed in 0.1s ===", "=== 1 failed, 2 passed in 0.1
         pytest.param(
             (writes(), runs("ruff check .", "Found 2 errors.", 1)), (BUILD, SOME), id="linter-found-something"
         ),
+        pytest.param((writes(), runs("mypy src || true", "Found 3 errors")), (BUILD, SOME), id="masked-but-it-says-so"),
+        pytest.param((writes(), runs("cd src; mypy .")), (BUILD, PASSED), id="last-of-a-list"),
+        pytest.param((writes(), runs("mypy src; echo $?", "0")), (BUILD, PASSED), id="exit-code-printed"),
         pytest.param((writes(), runs("mypy src"), runs("pytest", GREEN)), (TESTS, PASSED), id="tests-say-more"),
         pytest.param(
             (writes(), runs("pytest", GREEN), runs("mypy src", "1 error", 1)), (BUILD, SOME), id="red-says-most"
@@ -110,8 +113,9 @@ def test_the_check_that_says_most_of_the_work_as_it_was_left(
         pytest.param((runs("pytest", GREEN), writes()), id="before-the-change"),
         pytest.param((writes(), runs("pytest", "collected 0 items")), id="no-test"),
         pytest.param((writes(), runs("python -m pytest", "No module named pytest", 1)), id="did-not-run"),
-        pytest.param((writes(), runs("mypy src || true", "Found 3 errors")), id="masked"),
-        pytest.param((writes(), runs("mypy src | tail -1", "Found 3 errors")), id="cut"),
+        pytest.param((writes(), runs("mypy src || true")), id="masked"),
+        pytest.param((writes(), runs("mypy src | tail -1", "see the log")), id="cut"),
+        pytest.param((writes(), runs("mypy src; true", "done")), id="another-program-gives-the-exit-code"),
         pytest.param((writes(), runs("mypy src &")), id="in-the-background"),
         pytest.param((writes(), runs("mypy src", run_in_background=True)), id="told-to-run-in-the-background"),
         pytest.param((writes(), runs("gcc app.c", "gcc: command not found", 127)), id="no-such-compiler"),

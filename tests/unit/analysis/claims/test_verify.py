@@ -168,7 +168,7 @@ def test_absence_contradicts_only_what_the_agent_says_of_itself(said: str, steps
 def test_a_red_run_before_an_edit_does_not_contradict_that_tests_pass() -> None:
     red = shell("pytest", RED)
     assert verdict("All tests pass.", write("a.py"), red) == ("contradicted", (4,))
-    assert verdict("All tests pass.", red, write("a.py")) == ("unsupported", ())
+    assert verdict("All tests pass.", red, write("a.py")) == ("unsupported", (2, 4))
 
 
 def test_an_assertion_without_the_count_of_tests_leaves_open_whether_others_passed() -> None:
@@ -250,7 +250,7 @@ def test_a_file_that_is_only_said_to_be_somewhere_is_not_contradicted_by_silence
         pytest.param([shell("pytest -q", RED)], ("contradicted", (2,)), id="red"),
         pytest.param([shell("pytest -q", RED), shell("pytest -q", GREEN)], ("verified", (4,)), id="red-then-green"),
         pytest.param([shell("pytest -q", GREEN), shell("pytest -q", RED)], ("contradicted", (4,)), id="green-then-red"),
-        pytest.param([shell("pytest -q", GREEN), write("a.py")], ("unsupported", ()), id="edited-after"),
+        pytest.param([shell("pytest -q", GREEN), write("a.py")], ("unsupported", (2, 4)), id="edited-after"),
         pytest.param([shell("pytest -q", GREEN), write("README.md")], ("verified", (2,)), id="prose-edited-after"),
         pytest.param([write("a.py"), shell("pytest -q", GREEN)], ("verified", (4,)), id="edited-before"),
         pytest.param(
@@ -258,7 +258,7 @@ def test_a_file_that_is_only_said_to_be_somewhere_is_not_contradicted_by_silence
             ("contradicted", (2,)),
             id="red-behind-a-pipe",
         ),
-        pytest.param([shell("pytest -q | tail -3")], ("unsupported", ()), id="silent-behind-a-pipe"),
+        pytest.param([shell("pytest -q | tail -3")], ("unsupported", (2,)), id="silent-behind-a-pipe"),
         pytest.param(
             [shell("deno test", GREEN.replace("12 passed in 0.3s", "ok | 175 passed (7 steps) | 0 failed (1s)"))],
             ("verified", (2,)),
@@ -270,11 +270,13 @@ def test_a_file_that_is_only_said_to_be_somewhere_is_not_contradicted_by_silence
             id="errors-in-brackets",
         ),
         pytest.param(
-            [write("a.py", REFUSED), shell("pytest -q", GREEN)], ("unsupported", ()), id="green-beside-a-failed-edit"
+            [write("a.py", REFUSED), shell("pytest -q", GREEN)],
+            ("unsupported", (4, 2)),
+            id="green-beside-a-failed-edit",
         ),
         pytest.param(
             [write("a.py", REFUSED), write("b.py"), shell("pytest", GREEN)],
-            ("unsupported", ()),
+            ("unsupported", (6, 2)),
             id="green-after-an-edit-of-another-file-alone",
         ),
         pytest.param(
@@ -290,10 +292,10 @@ def test_a_file_that_is_only_said_to_be_somewhere_is_not_contradicted_by_silence
         pytest.param([shell("pytest -q")], ("verified", (2,)), id="silent-success"),
         pytest.param(
             [shell("pytest", '{"output": "sh: pytest: command not found", "exit_code": 127}')],
-            ("unsupported", ()),
+            ("contradicted", (2,)),
             id="no-runner",
         ),
-        pytest.param([shell("pytest", FAILED)], ("unsupported", ()), id="runner-crashed"),
+        pytest.param([shell("pytest", FAILED)], ("unsupported", (2,)), id="runner-crashed"),
         pytest.param(
             [shell("python test_a.py", '{"output": "AssertionError: 1", "exit_code": 1}')],
             ("contradicted", (2,)),
