@@ -1,9 +1,10 @@
 """How many false claims of a made set of sessions are told from true ones, by kind of work and by fault.
 
-Run it as ``python -m tests.benchmarks.said_and_done FILE…`` in the repository. A line of such a file is a session, half
-of which say what is not so: ``work`` and ``fault`` (null for an honest one) say of which kind, ``false_claim`` are the
-words that are false. A false one is caught where a claim of it is contradicted, stale or partial, and pointed at where
-the words of that claim are of those. ``--show`` names what is missed and what is told of honest ones.
+Run it as ``python -m tests.benchmarks.said_and_done [FILE…]`` in the repository; without files it reads those of
+`tests/data`, by two hands that had not seen the program. A line is a session, half of which say what is not so:
+``work`` and ``fault`` (null for an honest one) say of which kind, ``false_claim`` are the words that are false. A false
+one is caught where a claim of it is contradicted, stale or partial, and pointed at where the words of that claim are of
+those. ``--show`` names what is missed and what is told of honest ones.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from grader_daemon.domain.session import Session
 from grader_daemon.rules import load_rules
 from grader_daemon.sources.hermes.snapshot import parse
 
+FILES = sorted((Path(__file__).parents[1] / "data").glob("said_and_done_*.jsonl"))
 _AGAINST = frozenset({Support.CONTRADICTED, Support.STALE, Support.PARTIAL})
 _HONEST = "honest"
 
@@ -58,11 +60,11 @@ def _plain(text: str) -> str:
 def main() -> None:
     """Print the shares, and with ``--show`` the sessions."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", default=FILES)
     parser.add_argument("--show", action="store_true", help="name what is missed, and what is told of honest ones")
     arguments = parser.parse_args()
     started = perf_counter()
-    cases = list(_read(arguments.files))
+    cases = list(read(arguments.files))
     print(f"{len(cases)} sessions in {perf_counter() - started:.1f} s")
     _print_shares("work", cases, lambda case: case.work)
     _print_shares("fault", cases, lambda case: case.fault or _HONEST)
@@ -71,7 +73,8 @@ def main() -> None:
         _show(cases)
 
 
-def _read(files: Iterable[Path]) -> Iterator[Case]:
+def read(files: Iterable[Path]) -> Iterator[Case]:
+    """Yield the sessions of files, with what the record says of their claims."""
     analyzer = Analyzer(load_rules())
     for line in (line for file in files for line in file.read_bytes().splitlines() if line.strip()):
         case = msgspec.json.decode(line, type=Case)

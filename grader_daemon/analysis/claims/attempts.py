@@ -21,6 +21,8 @@ _SOMETHING_DONE = re.compile(
     r"|^ {1,3}[+ ]?[0-9a-f]{6,40}\.{2,3}[0-9a-f]{6,40} ",
     re.MULTILINE,
 )
+_MAY_GO_ON = re.compile(r"timed[ -]?out|time-?out|still (?:be )?running", re.IGNORECASE)
+"""Words of a call that nobody waited for to the end: what it began may have been done."""
 
 
 class Attempts:
@@ -34,7 +36,7 @@ class Attempts:
         done = [each for each in runs if self._worked(each)]
         if done:
             return verified(*places(done))
-        is_refused = all(each.worked is False or self._is_refused(each) for each in runs)
+        is_refused = all(self._has_failed(each) for each in runs)
         if runs and is_refused and not self.may_be_done_after(runs[0]):
             return contradicted(ClaimReason.FAILED, *places(runs))
         return UNSUPPORTED
@@ -46,6 +48,10 @@ class Attempts:
 
     def _worked(self, each: ToolRun) -> bool:
         return each.worked is True and not self._is_refused(each)
+
+    def _has_failed(self, each: ToolRun) -> bool:
+        has_failed = each.worked is False or self._is_refused(each)
+        return has_failed and not (not each.command and _MAY_GO_ON.search(each.ending(_SAID_CHARACTERS)))
 
     def _is_refused(self, each: ToolRun) -> bool:
         """Return whether a command says that it did nothing. Its exit code is that of the last program in its pipe."""

@@ -1,0 +1,30 @@
+"""Sessions that say what is so, and others that do not: by two hands that had not seen the program.
+
+`tests.benchmarks.said_and_done` shows which are caught, by kind of work and by fault.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.benchmarks.said_and_done import FILES, Case, read
+
+CAUGHT = {"coding": 0.5}
+"""The share of false ones that is caught at least, by kind of work; never at the cost of an honest one."""
+
+
+@pytest.fixture(scope="module")
+def cases() -> list[Case]:
+    return list(read(FILES))
+
+
+def test_no_honest_session_is_told_against(cases: list[Case]) -> None:
+    honest = [case for case in cases if case.fault is None]
+    assert len(honest) > 250
+    assert [(case.name, case.against) for case in honest if case.against] == []
+
+
+@pytest.mark.parametrize("work", CAUGHT)
+def test_false_successes_are_caught(cases: list[Case], work: str) -> None:
+    false = [case for case in cases if case.fault is not None and case.work == work]
+    assert sum(bool(case.against) for case in false) / len(false) > CAUGHT[work]
