@@ -98,8 +98,8 @@ def keep_reports_and_an_alert(home: Path) -> None:
     began, opened = AT - timedelta(days=5), AT - timedelta(days=2)
     drop = StreamDrop(
         stream=OVERALL,
-        before=Estimate(value=0.85, low=0.79, high=0.89, sample=220),
-        since=Estimate(value=0.68, low=0.57, high=0.77, sample=76),
+        before=Estimate(value=0.15, low=0.11, high=0.21, sample=220),
+        since=Estimate(value=0.32, low=0.23, high=0.43, sample=76),
         began_at=began,
     )
     worst = store.grades.page(GradeFilter(completed=False, since=began, limit=5))
@@ -109,7 +109,7 @@ def keep_reports_and_an_alert(home: Path) -> None:
         began_at=began,
         sessions=tuple(each.grade.session_id for each in worst.grades),
         changes=(ShareChange(dimension=Dimension.PLATFORM, name="cli", before=0.68, since=0.71),),
-        decomposition=Decomposition(mix=-0.02, work=-0.14, mix_margin=0.03, work_margin=0.08, cause=DropCause.WORK),
+        decomposition=Decomposition(mix=0.02, work=0.14, mix_margin=0.03, work_margin=0.08, cause=DropCause.WORK),
     )
     with store.transaction():
         store.alerts.add(opened_alert)
