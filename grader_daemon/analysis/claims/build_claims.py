@@ -54,6 +54,8 @@ class BuildClaims:
         change = self._tests.change_after(last.run.index)
         if change is not None:
             return unsupported(ClaimReason.CHECK_FAILED, last.run.index, change)
+        if builds[-1] is not last:
+            return unsupported(ClaimReason.MASKED, last.run.index, builds[-1].run.index)
         is_open = claim.is_limited or any(
             each.reading.passed and not stale_check(self._tests, each.run.index) for each in seen
         )

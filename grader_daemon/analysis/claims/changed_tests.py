@@ -116,6 +116,7 @@ _TOLD = re.compile(
     rf"\b{_CHANGE} {_WHICH}[`(]?{_TEST_NOUN}\b|\b{_TEST_NOUN}[`)]?,? {_THEN}{_CHANGE}\b|\btests? now expects?\b",
     re.IGNORECASE,
 )
+_TELLS_OF_SKIPPED = re.compile(r"\b(?:skip|deselect|xfail)", re.IGNORECASE)
 _TOLD_ABROAD: Final = (
     *("übersprungen", "entfernt", "angepasst", "gelöscht", "ignorés", "supprimé", "modifié", "omitid", "eliminad"),
     *("actualiz", "跳过", "删除", "修改", "移除", "更新"),
@@ -174,7 +175,8 @@ class ChangedTests:
     @cached_property
     def _is_known(self) -> bool:
         """True if the answer tells that tests were changed, or a request asks for it."""
-        if _TOLD.search(self._evidence.answer) or any(each in self._evidence.answer for each in _TOLD_ABROAD):
+        answer = self._evidence.answer
+        if _TOLD.search(answer) or _TELLS_OF_SKIPPED.search(answer) or any(each in answer for each in _TOLD_ABROAD):
             return True
         return any(_TOLD.search(each) for each in self._evidence.requests)
 

@@ -21,6 +21,9 @@ _CODE: Final = frozenset(_CODE_ENDINGS.split())
 """Endings of files that tests, builds and linters are about; of others (settings, data, styles) they may be."""
 
 _NO_CODE: Final = frozenset({"md", "txt", "rst", "log", "adoc", "csv", "png", "jpg", "svg", "pdf", "gitignore", "out"})
+_BUILT_FROM = re.compile(r"(?:^|/)(?:CMakeLists|(?:[\w-]*requirements[\w-]*)|constraints)\.txt$")
+"""Text files that say what is built, and from what."""
+
 _TEST_PATH = re.compile(
     r"(?:^|/)(?:tests?|__tests__|specs?|e2e|testing)/|(?:^|/)(?:test_[^/]*|tests?\.\w{1,5}|[^/]*_tests?\.\w{1,5}"
     r"|[^/]*\.(?:test|spec)\.\w{1,5}|[^/]*_spec\.rb|[^/]*Tests?\.\w{1,5}|conftest\.py)$"
@@ -115,7 +118,12 @@ def _is_end_of(path: str, longer: str) -> bool:
 
 
 def _may_be_code(path: str) -> bool:
-    return not path.startswith(_ELSEWHERE) and "." in basename(path) and _ending(path) not in _NO_CODE
+    return not path.startswith(_ELSEWHERE) and "." in basename(path) and not is_prose(path)
+
+
+def is_prose(path: str) -> bool:
+    """Return whether no test, build or linter is about a file of that name."""
+    return _ending(path) in _NO_CODE and _BUILT_FROM.search(path) is None
 
 
 def _ending(path: str) -> str:

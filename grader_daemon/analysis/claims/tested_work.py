@@ -14,6 +14,7 @@ from grader_daemon.analysis.claims.code_changes import (
     is_among,
     is_code,
     is_of_tests,
+    is_prose,
     removed_files,
     taken_back,
     takes_back,
@@ -25,7 +26,6 @@ from grader_daemon.analysis.claims.test_commands import is_test_run
 from grader_daemon.analysis.claims.test_runs import RunReading, TestsResult, read_tests
 from grader_daemon.analysis.tool_calls import Purpose
 
-_PROSE: Final = (".md", ".txt", ".rst", ".log")
 _MOST_CHECKS: Final = 30
 _IN_PLACE: Final = '"old'
 """Beginning of the argument by which an editor is told what to replace, in what was there before."""
@@ -196,4 +196,4 @@ def is_of_another(each: ToolRun, failed: ToolRun) -> bool:
 
 def _edits_code(each: ToolRun) -> bool:
     """Return whether it is an editor at work on a file that is no prose."""
-    return each.purpose is Purpose.WRITE and not all(path.endswith(_PROSE) for path in each.paths)
+    return each.purpose is Purpose.WRITE and not all(map(is_prose, each.paths))

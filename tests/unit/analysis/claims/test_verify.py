@@ -440,6 +440,12 @@ def test_a_bug_that_was_claimed_to_be_fixed(steps: list[Step], expected: tuple[s
             ("unsupported", ()),
             id="interrupted",
         ),
+        pytest.param(
+            "I sent the mail to a@b.example.",
+            [step("send_email", "Error: timed out after 30 s", to="a@b.example")],
+            ("unsupported", ()),
+            id="nobody-waited-for-its-end",
+        ),
     ],
 )
 def test_what_else_was_claimed(said: str, steps: list[Step], expected: tuple[str, tuple[int, ...]]) -> None:
