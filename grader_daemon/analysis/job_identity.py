@@ -19,7 +19,7 @@ _MOST_PREAMBLES: Final = 5
 _TOLD_CHARACTERS: Final = 400
 """So much of what a job is told says which job it is: what stands behind may be results, other ones each time."""
 
-_NUMBERED = re.compile(r"\S*\d\S*")
+_DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"[^\W\d_]+")
 _OF_DATES: Final = frozenset(
     {"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "today", "yesterday"}
@@ -61,7 +61,8 @@ def _schedule_key(schedule: str) -> str:
 
 
 def _words_key(task: str) -> str | None:
-    words = _WORD.findall(_NUMBERED.sub(" ", task[:_TOLD_CHARACTERS]).lower())
+    told = [word for word in task[:_TOLD_CHARACTERS].lower().split() if not _DIGIT.search(word)]
+    words = _WORD.findall(" ".join(told))
     kept = [word for word in words if word not in _OF_DATES]
     return _digest(" ".join(kept)) if kept else None
 

@@ -29,7 +29,7 @@ _OF_SUB_AGENT: Final = re.compile(rf"/({_STEM})/(?:[^/]{{1,200}}/){{0,9}}(?!__)[
 """What begins with ``__`` is of advisors that oh-my-pi has look on."""
 
 _FIRST: Final = re.compile(
-    rb'\s*+(?:\{"type":"title",[^\n]{0,2000}\n)?'
+    rb'\A\s*+(?:\{"type":"title",[^\n]{0,2000}\n)?'
     rb'\{"type":"session",(?=[^\n]{0,2000}"id":)(?=[^\n]{0,2000}"(?:cwd|parentSession)":)'
 )
 _KIN: Final[Mapping[str, str]] = {"/.omp/": "oh-my-pi", "/.prime/": "prime-agent"}
