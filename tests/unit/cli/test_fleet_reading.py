@@ -121,7 +121,7 @@ def test_a_copied_grade_is_that_of_its_machine(team: Team, texts: bool) -> None:
         if expected["asked_again"] is not None:
             expected["asked_again"] = f"anna-laptop/{expected['asked_again']}"
         if not texts:
-            claims = [{**claim, "subject": None} for claim in expected["claims"]]
+            claims = [{**claim, "subject": None, "words": None} for claim in expected["claims"]]
             expected |= {"session_file": "", "task_summary": None, "project": None, "claims": claims}
             expected |= dict.fromkeys(_WORK_DONE)
         assert {key: value for key, value in each.items() if key not in not_there} == expected

@@ -13,6 +13,7 @@ import pytest
 
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.bootstrap import utc_now
+from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.fleet.admin import configuration_line, fleet_database, fleet_push
 from grader_daemon.fleet.copy_settings import settings_of_copy
@@ -63,7 +64,8 @@ def _url(login: FleetLogin) -> str:
 
 
 def _session(days_ago: int, number: int) -> NewGrade:
-    """Nine of ten are completed, and from twelve days ago on four of ten."""
+    """Nine of ten end well, and from twelve days ago on four of ten."""
+    ends_well = (number * 7 + days_ago) % 10 < (9 if days_ago > _BEGAN - 2 else 4)
     ended = utc_now().replace(microsecond=0) - timedelta(days=days_ago, minutes=number)
     name = f"{days_ago:02}_{number:02}"
     return new_grade(
@@ -73,7 +75,9 @@ def _session(days_ago: int, number: int) -> NewGrade:
             ended_at=ended,
             ended_on=ended.date().isoformat(),
             verdict_by=VerdictBy.MODEL,
-            task_completed=(number * 7 + days_ago) % 10 < (9 if days_ago > _BEGAN - 2 else 4),
+            task_completed=ends_well,
+            ending=EndingKind.ANSWERED,
+            standing=ResultStanding.CHECKED if ends_well else ResultStanding.CHECK_FAILED,
         )
     )
 
@@ -137,7 +141,7 @@ def test_a_drop_is_told_once_and_another_watch_goes_on_where_the_first_ended(
         wait_until(lambda: _opened(told) and _decided(server) == (1, 0), "an alert that was told")
         titles, alerts, leader = _opened(told), _decided(server)[0], _leader(server)
         assert len(titles) == alerts
-        assert "ompletion" in titles[0]
+        assert "ad endings" in titles[0]
         with _watching(second):
             wait_until(lambda: _alerts(second) == 1, "the alert in another copy")
             assert _leader(server) == leader

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from grader_daemon.errors import InputError, OutputError
+from grader_daemon.hook import installation
 from grader_daemon.hook.agents import AGENTS, Mode
 from grader_daemon.hook.installation import Change, Hooks
 from tests.unit.hook.conftest import Home
@@ -117,14 +118,16 @@ def test_a_note_that_cannot_be_read_is_named(home: Home) -> None:
         Hooks(home.settings).installed()
 
 
-@pytest.mark.skipif(os.getuid() == 0, reason="the superuser may write anywhere")
-def test_a_file_that_may_not_be_written_is_named(home: Home, file: Path) -> None:
+def test_a_file_that_may_not_be_written_is_named(home: Home, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
     hooks = Hooks(home.settings)
     planned = hooks.planned(CLAUDE, Mode.TELL)
-    file.parent.chmod(0o500)
-    with pytest.raises(OutputError, match=r"settings\.json: cannot be written"):
+    monkeypatch.setattr(installation, "replace_file", refuse)
+    with pytest.raises(OutputError, match=r"claude-code\.before: cannot be written: Permission denied"):
         hooks.install(*planned)
-    file.parent.chmod(0o700)
+    assert file.read_text() == BEFORE
 
 
 def test_a_folder_that_cannot_be_made_is_named(home: Home, file: Path) -> None:

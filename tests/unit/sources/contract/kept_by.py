@@ -38,6 +38,8 @@ from tests.transcripts import SESSION, Transcript
 _LIMITS = Limits()
 _THREAD = "01a203da-679e-78d3-95e1-a31d99fc3840"
 _AT = "2026-11-22T15:26:00Z"
+_OF_COPILOT = "7c0e8f35-2a1d-4b64-9f0b-5a8b7e1f2d90"
+_OF_QWEN = "b2d9c6a1-84f7-4a35-8c1e-3f60d2e9a713"
 SESSION_OF_OPENCLAW = "5bb7a74f-0325-4906-beff-eb09731f76b5"
 
 
@@ -308,7 +310,7 @@ class CopilotFile(Keeper):
     @property
     def file(self) -> Path:
         """See `Keeper`."""
-        return self.root / _THREAD / "events.jsonl"
+        return self.root / _OF_COPILOT / "events.jsonl"
 
     def source(self) -> Source:
         """See `Keeper`."""
@@ -316,7 +318,7 @@ class CopilotFile(Keeper):
 
     def write(self, turns: int) -> None:
         """See `Keeper`."""
-        begin = {"sessionId": _THREAD, "copilotVersion": "1.0.102", "context": {"cwd": "/work"}}
+        begin = {"sessionId": _OF_COPILOT, "copilotVersion": "1.0.102", "context": {"cwd": "/work"}}
         rows: list[dict[str, Any]] = [{"type": "session.start", "data": begin, "id": "0", "timestamp": _AT}]
         for turn in range(turns):
             answer = {"content": answered(turn), "model": "m", "toolRequests": []}
@@ -336,7 +338,7 @@ class QwenFile(Keeper):
     @property
     def file(self) -> Path:
         """See `Keeper`."""
-        return self.root / "-work" / "chats" / f"{SESSION}.jsonl"
+        return self.root / "-work" / "chats" / f"{_OF_QWEN}.jsonl"
 
     def source(self) -> Source:
         """See `Keeper`."""
@@ -349,7 +351,7 @@ class QwenFile(Keeper):
             {
                 "uuid": f"{number}",
                 "parentUuid": f"{number - 1}" if number else None,
-                "sessionId": SESSION,
+                "sessionId": _OF_QWEN,
                 "timestamp": _AT,
                 "type": kind,
                 "cwd": "/work",
