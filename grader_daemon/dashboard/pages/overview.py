@@ -53,12 +53,12 @@ from grader_daemon.reports.work_words import outcomes_words
 
 _WEEK: Final = 7
 _MONTH: Final = 28
-_ERRORS_SHOWN: Final = 4
+_ERRORS_SHOWN: Final = 3
 _GRADED_SHOWN: Final = 5
 _RUNNING_SHOWN: Final = 3
 _ALERTS_SHOWN: Final = 3
 _JOBS_SHOWN: Final = 8
-_TYPES_SHOWN: Final = 6
+_TYPES_SHOWN: Final = 5
 _MODELS_SHOWN: Final = 4
 _LEAST_PRICED: Final = 0.2
 """Of the sessions: where the price of fewer is known, a tile would make too much of them."""
