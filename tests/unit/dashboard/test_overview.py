@@ -222,4 +222,4 @@ def test_errors_that_are_not_shown_are_not_read(
     store.close()
     text_of(client)
 
-    assert len(read) == 4
+    assert len(read) == 3
