@@ -7,12 +7,13 @@ from typing import Final
 
 from grader_daemon.analysis.claims.builds import read_build
 from grader_daemon.analysis.claims.changed_tests import ChangedTests
-from grader_daemon.analysis.claims.code_changes import changed_files, is_among, removed_files
+from grader_daemon.analysis.claims.code_changes import changed_files
 from grader_daemon.analysis.claims.edit_texts import edits_of
 from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun, may_have_written
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
 from grader_daemon.analysis.claims.subjects import basename
 from grader_daemon.analysis.claims.test_commands import is_test_run
+from grader_daemon.analysis.claims.undone_changes import UndoneChanges
 from grader_daemon.analysis.claims.verification import (
     NEVER_CALLED,
     Verification,
@@ -33,9 +34,10 @@ _SEVERAL = re.compile(
 class ChangeClaims:
     """Holds claims about the changes of a session against its edits."""
 
-    def __init__(self, evidence: ClaimEvidence, changed: ChangedTests) -> None:
+    def __init__(self, evidence: ClaimEvidence, changed: ChangedTests, undone: UndoneChanges) -> None:
         self._evidence = evidence
         self._changed = changed
+        self._undone = undone
 
     def tests_added(self, claim: StatedClaim) -> Verification:
         """Verify that as many tests were written as are claimed. One that is run over a table may stand for several."""
@@ -57,7 +59,7 @@ class ChangeClaims:
         answer = self._evidence.answer
         changes = [(each, path) for each in self._evidence.runs for path in changed_files(each)]
         others = [(each, path) for each, path in changes if basename(path) not in answer]
-        others = [(each, path) for each, path in others if not self._is_removed(path, each.index)]
+        others = [(each, path) for each, path in others if not self._undone.is_removed(path, each.index)]
         if not changes or not any(basename(path) in answer for _, path in changes):
             return unsupported(ClaimReason.NOT_SEEN)
         sure = [each for each, _ in others if _IN_PLACE in each.arguments]
@@ -66,9 +68,6 @@ class ChangeClaims:
         if others or self._may_be_unseen:
             return unsupported(ClaimReason.OTHERS_CHANGED, *(each.index for each, _ in others[:1]))
         return verified(*dict.fromkeys(each.index for each, _ in changes[-3:]))
-
-    def _is_removed(self, path: str, index: int) -> bool:
-        return any(is_among(path, removed_files(each)) for each in self._evidence.runs if each.index > index)
 
     @property
     def _may_be_unseen(self) -> bool:

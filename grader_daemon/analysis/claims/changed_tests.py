@@ -66,8 +66,8 @@ _TEST_SIGNS: Final = (
 """One of these stands in each text that defines a test."""
 
 _SKIP_SIGNS: Final = (
-    *("skip", "Skip", "xfail", "expectedFailure", "only", "todo", "failing", "xit(", "xtest(", "xdescribe(", "fit("),
-    *("fdescribe(", "Ignore", "ignore", "Disabled", "deselect", "not "),
+    *("skip", "Skip", "xfail", "expectedFailure", ".only", ".todo", ".failing", "xit(", "xtest(", "xdescribe("),
+    *("fit(", "fdescribe(", "Ignore", "ignore", "Disabled", "deselect", "-k "),
 )
 """One of these stands in each text that skips a test."""
 

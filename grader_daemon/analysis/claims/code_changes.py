@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
 from grader_daemon.analysis.claims.edit_texts import edits_of
-from grader_daemon.analysis.claims.evidence import ToolRun
+from grader_daemon.analysis.claims.evidence import ToolRun, once
 from grader_daemon.analysis.claims.subjects import basename
 from grader_daemon.analysis.tool_calls import Purpose
 from grader_daemon.domain.phrases import holds_any
@@ -59,14 +59,15 @@ class TakenBack(NamedTuple):
 _NOTHING: Final = TakenBack(everything=False, paths=frozenset())
 
 
+@once
 def changed_files(run: ToolRun) -> tuple[str, ...]:
     """Return the paths of the files that a call changed, as far as they are named; not those of other folders."""
-    if run.worked is not True:
+    if run.worked is not True or run.changes_nothing:
         return ()
     if run.purpose is Purpose.WRITE and run.paths:
         return tuple(filter(_may_be_code, run.paths))
     written = _written(run.command) if run.command else (edit.path for edit in edits_of(run))
-    return () if run.changes_nothing else tuple(filter(_may_be_code, islice(written, _MOST_TARGETS)))
+    return tuple(filter(_may_be_code, islice(written, _MOST_TARGETS)))
 
 
 def is_code(path: str) -> bool:
@@ -98,7 +99,7 @@ def removed_files(run: ToolRun) -> frozenset[str]:
     return frozenset() if is_none else _paths_after(_REMOVED, run.command)
 
 
-def is_among(path: str, paths: frozenset[str]) -> bool:
+def is_among(path: str, paths: Iterable[str]) -> bool:
     """Return whether one of some paths may be that of a file, as far as both name its folder."""
     return any(_is_end_of(path, each) or _is_end_of(each, path) for each in paths)
 

@@ -7,9 +7,9 @@ is not known what it is for may have done anything, so that nothing is told from
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Sequence
-from functools import cached_property
-from typing import Final
+from collections.abc import Callable, Container, Iterator, Sequence
+from functools import cached_property, wraps
+from typing import Any, Final, TypeVar
 
 from grader_daemon.analysis.claims.subjects import basename
 from grader_daemon.analysis.tool_calls import CHANGING, HARMLESS, CallView, Purpose, tool_of
@@ -50,6 +50,7 @@ _QUOTED = re.compile(r"'[^'\n]{0,400}'|\"[^\"\n]{0,400}\"")
 
 _MAY_RUN: Final = (Purpose.RUN, Purpose.CHANGE, Purpose.UNKNOWN)
 
+_Found = TypeVar("_Found")
 Note = tuple[int, CallView, CallStatus]
 """One tool result as the analysis saw it: its place, its call, how it went."""
 
@@ -110,6 +111,25 @@ class ToolRun:
     def ending(self, characters: int) -> str:
         """Return the end of what it answered, with the line breaks that JSON escapes."""
         return self._result.text[-characters:].replace("\\n", "\n")
+
+    @cached_property
+    def known(self) -> dict[object, Any]:
+        """What functions that are marked with `once` found out about it."""
+        return {}
+
+
+def once(find: Callable[[ToolRun], _Found]) -> Callable[[ToolRun], _Found]:
+    """Have a function find out about each call once: claims, edits and checks ask it of the same calls."""
+
+    @wraps(find)
+    def found(run: ToolRun) -> _Found:
+        known = run.known
+        if find not in known:
+            known[find] = find(run)
+        answer: _Found = known[find]
+        return answer
+
+    return found
 
 
 class ClaimEvidence:
@@ -210,6 +230,7 @@ def written_paths(notes: Sequence[Note]) -> Iterator[str]:
             yield from call.paths
 
 
+@once
 def may_have_written(run: ToolRun) -> bool:
     """Return whether a call may have written. The end of a command that was cut is not known."""
     if run.changes_nothing or (run.purpose in CHANGING and run.worked is False):

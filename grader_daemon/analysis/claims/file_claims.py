@@ -7,9 +7,9 @@ from itertools import islice
 
 from grader_daemon.analysis.claims.attempts import Attempts
 from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun, same_file
-from grader_daemon.analysis.claims.reverts import reverted_at
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
 from grader_daemon.analysis.claims.subjects import basename, mentions_of
+from grader_daemon.analysis.claims.undone_changes import UndoneChanges
 from grader_daemon.analysis.claims.verification import (
     MOST_EVIDENCE,
     NEVER_CALLED,
@@ -43,9 +43,10 @@ _WRITE_MODE = re.compile(r"['\"],\s*(?:mode=)?['\"][wax]|['\"]\)\.w")
 class FileClaims:
     """Holds claims about files against the calls of one session."""
 
-    def __init__(self, evidence: ClaimEvidence, attempts: Attempts) -> None:
+    def __init__(self, evidence: ClaimEvidence, attempts: Attempts, undone: UndoneChanges) -> None:
         self._evidence = evidence
         self._attempts = attempts
+        self._undone = undone
 
     def written(self, claim: StatedClaim) -> Verification:
         """Verify that a file was written."""
@@ -54,9 +55,9 @@ class FileClaims:
         done = (each for each in reversed(about) if each.worked and _writes(each, name))
         last = [*islice(done, MOST_EVIDENCE)][::-1]
         if last:
-            reverted = reverted_at(self._evidence, claim.subject or "", last[-1])
-            if reverted is not None:
-                return contradicted(ClaimReason.TAKEN_BACK, last[-1].index, reverted)
+            back = self._undone.taken_back_at(claim.subject or "", last[-1])
+            if back is not None:
+                return contradicted(ClaimReason.TAKEN_BACK, last[-1].index, back)
             return verified(*places(last))
         if about:
             return self._left_unwritten(about, [each for each in about if _writes(each, name)], name)

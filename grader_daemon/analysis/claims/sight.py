@@ -90,7 +90,7 @@ def may_check(run: ToolRun) -> bool:
     """Return whether a call may have run code of the project."""
     if not run.command:
         return run.purpose in _CHECKING
-    return not (only_handles(run) or only_looks(run.command))
+    return not (only_looks(run.command) or only_handles(run))
 
 
 def only_handles(run: ToolRun) -> bool:

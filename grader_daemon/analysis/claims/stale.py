@@ -9,8 +9,9 @@ from grader_daemon.domain.claims import ClaimReason, Support
 
 def stale_check(tests: TestedWork, index: int) -> Verification | None:
     """Return that a check is stale if code was changed after it; whether a new file matters to it is not known."""
-    changes = tests.changes_after(index)
-    sure = next((change for change in changes if change.is_sure), None)
-    if sure is not None:
-        return Verification(Support.STALE, (index, sure.run.index), ClaimReason.STALE)
-    return unsupported(ClaimReason.STALE, index, changes[0].run.index) if changes else None
+    first: int | None = None
+    for change in tests.changes_after(index):
+        if change.is_sure:
+            return Verification(Support.STALE, (index, change.run.index), ClaimReason.STALE)
+        first = change.run.index if first is None else first
+    return None if first is None else unsupported(ClaimReason.STALE, index, first)

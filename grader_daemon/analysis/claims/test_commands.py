@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Final
 
-from grader_daemon.analysis.claims.evidence import ToolRun, only_looks
+from grader_daemon.analysis.claims.evidence import ToolRun, once, only_looks
 from grader_daemon.analysis.shell import Program, read_line, unquoted
 from grader_daemon.domain.phrases import holds_any
 
@@ -108,6 +108,7 @@ _MEASURING: Final = ("bench", "perf", "load", "stress")
 _FEW_WORDS: Final = 5
 
 
+@once
 def is_test_run(run: ToolRun) -> bool:
     """Return whether this call runs tests."""
     if not run.command:

@@ -11,19 +11,17 @@ from grader_daemon.analysis.claims.builds import BuildReading, read_build
 from grader_daemon.analysis.claims.code_changes import (
     brings_back,
     changed_files,
-    is_among,
     is_code,
     is_of_tests,
     is_prose,
-    removed_files,
     taken_back,
     takes_back,
 )
 from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun, may_have_written, same_file
-from grader_daemon.analysis.claims.reverts import reverted_at
 from grader_daemon.analysis.claims.subjects import basename
 from grader_daemon.analysis.claims.test_commands import is_test_run
 from grader_daemon.analysis.claims.test_runs import RunReading, TestsResult, read_tests
+from grader_daemon.analysis.claims.undone_changes import UndoneChanges
 from grader_daemon.analysis.tool_calls import Purpose
 
 _MOST_CHECKS: Final = 30
@@ -70,8 +68,9 @@ class TestedWork:
 
     __test__ = False  # pytest takes classes of this name for tests
 
-    def __init__(self, evidence: ClaimEvidence) -> None:
+    def __init__(self, evidence: ClaimEvidence, undone: UndoneChanges) -> None:
         self._evidence = evidence
+        self._undone = undone
         self._read: dict[int, TestRun | None] = {}
 
     @cached_property
@@ -92,8 +91,9 @@ class TestedWork:
     @cached_property
     def builds(self) -> list[Build]:
         """Its last builds, type checks and linters, in their order."""
-        read = [(each, read_build(each)) for each in self._evidence.runs if each.command]
-        return [Build(each, reading) for each, reading in read if reading is not None][-_MOST_CHECKS:]
+        read = ((each, read_build(each)) for each in reversed(self._evidence.runs) if each.command)
+        found = (Build(each, reading) for each, reading in read if reading is not None)
+        return list(islice(found, _MOST_CHECKS))[::-1]
 
     @cached_property
     def last_run(self) -> tuple[int, TestsResult] | None:
@@ -116,15 +116,13 @@ class TestedWork:
         """Return whether a test run saw the work as it was left: no edit came later, and none failed for good."""
         return index > self.last_edit and self.lacking is None
 
-    def changes_after(self, index: int) -> list[Change]:
-        """Return the changes after a place, not of files that were removed again."""
-        later = [each for each in self._evidence.runs if each.index > index]
-        changes = [(each, path) for each in later for path in changed_files(each)]
-        return [
-            Change(each, path, is_code(path) and not is_of_tests(path) and self._was_there(each, path, index))
-            for each, path in changes
-            if not self._is_removed(path, each.index)
-        ]
+    def changes_after(self, index: int) -> Iterator[Change]:
+        """Yield the changes after a place, not of files that were removed again."""
+        later = (each for each in self._evidence.runs if each.index > index)
+        for run, path in ((each, path) for each in later for path in changed_files(each)):
+            if not self._undone.is_removed(path, run.index):
+                is_under_test = is_code(path) and not is_of_tests(path)
+                yield Change(run, path, is_under_test and self._was_there(run, path, index))
 
     def change_after(self, index: int) -> int | None:
         """Return the place of a change after a place, of whatever file that is no prose; None without one."""
@@ -139,9 +137,12 @@ class TestedWork:
         if not any(map(takes_back, self._evidence.runs)):
             return None
         edits = [each for each in self._evidence.runs if each.worked and _IN_PLACE in each.arguments and each.paths]
-        back = [reverted_at(self._evidence, each.paths[0], each) for each in edits]
-        places = [index for index in back if index is not None]
-        return (edits[-1].index, places[-1]) if places and len(places) == len(edits) else None
+        back: int | None = None
+        for each in edits:
+            back = self._undone.taken_back_at(each.paths[0], each)
+            if back is None:
+                return None
+        return None if back is None else (edits[-1].index, back)
 
     @property
     def has_passed_since_the_edit(self) -> bool:
@@ -170,9 +171,6 @@ class TestedWork:
         return _IN_PLACE in change.arguments or any(
             name in each.arguments for each in self._evidence.runs if each.index <= index
         )
-
-    def _is_removed(self, path: str, index: int) -> bool:
-        return any(is_among(path, removed_files(each)) for each in self._evidence.runs if each.index > index)
 
     @cached_property
     def _put_aside(self) -> frozenset[int]:

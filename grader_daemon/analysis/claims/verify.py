@@ -23,6 +23,7 @@ from grader_daemon.analysis.claims.stated_claim import StatedClaim
 from grader_daemon.analysis.claims.subjects import address_in
 from grader_daemon.analysis.claims.tested_work import TestedWork
 from grader_daemon.analysis.claims.tests_claims import TestsClaims
+from grader_daemon.analysis.claims.undone_changes import UndoneChanges
 from grader_daemon.analysis.claims.verification import NEVER_CALLED, UNSUPPORTED, Verification, contradicted, places
 from grader_daemon.domain.claims import Claim, ClaimKind, ClaimReason
 from grader_daemon.domain.session import Session
@@ -73,11 +74,13 @@ def verify_claims(
     )
 
 
-def _of_work(evidence: ClaimEvidence) -> Mapping[ClaimKind, Callable[[StatedClaim], Verification]]:
+def _of_work(
+    evidence: ClaimEvidence, undone: UndoneChanges
+) -> Mapping[ClaimKind, Callable[[StatedClaim], Verification]]:
     """Return how claims about work on code are verified, by their kind."""
-    tests = TestedWork(evidence)
+    tests = TestedWork(evidence, undone)
     changed = ChangedTests(evidence, tests)
-    of_tests, of_changes = TestsClaims(evidence, tests, changed), ChangeClaims(evidence, changed)
+    of_tests, of_changes = TestsClaims(evidence, tests, changed), ChangeClaims(evidence, changed, undone)
     return {
         ClaimKind.TESTS_PASSED: of_tests.passed,
         ClaimKind.BUG_FIXED: of_tests.fixed,
@@ -100,9 +103,10 @@ class ClaimVerifier:
     def __init__(self, evidence: ClaimEvidence) -> None:
         self._evidence = evidence
         self._attempts = Attempts(evidence)
-        self._files = FileClaims(evidence, self._attempts)
+        undone = UndoneChanges(evidence)
+        self._files = FileClaims(evidence, self._attempts, undone)
         self._commands = CommandClaims(evidence, self._attempts)
-        self._of_work = _of_work(evidence)
+        self._of_work = _of_work(evidence, undone)
 
     def verify(self, claim: StatedClaim) -> Verification | None:
         """Return what the record says of a claim, with its evidence; None for an action that no call is about."""

@@ -589,6 +589,44 @@ def test_any_command_takes_bounded_time(analyzer: Analyzer, command: str) -> Non
     assert is_done_within(3, find_claims)
 
 
+def edit(path: str, result: str = WROTE) -> Step:
+    return step("patch", result, path=path, old_string="a", new_string="b")
+
+
+MANY = range(490)
+
+
+@pytest.mark.slow
+@for_each(
+    "steps",
+    [
+        pytest.param([edit(f"m{at}.py") for at in MANY], id="edits"),
+        pytest.param(
+            [*(write(f"m{at}.py") for at in MANY), *(shell(f"rm m{at}.py" + " x.py" * 20) for at in MANY)], id="removed"
+        ),
+        pytest.param(
+            [*(edit(f"m{at}.py") for at in MANY), *(shell(f"rm {at}/" + f" {at}/x.py" * 20) for at in MANY)],
+            id="edits-and-others-removed",
+        ),
+        pytest.param(
+            [*(edit(f"m{at}.py") for at in MANY), *(shell(f"git checkout -- m{at}.py") for at in MANY)], id="taken-back"
+        ),
+        pytest.param(
+            [*(edit(f"m{at}.py", REFUSED) for at in MANY), *(shell(f"grep {at}" + " x | cat" * 20) for at in MANY)],
+            id="refused-edits-and-looks",
+        ),
+    ],
+)
+def test_claims_about_many_changes_take_bounded_time(analyzer: Analyzer, steps: list[Step]) -> None:
+    messages = [message for pair in (shell("pytest", GREEN), *steps) for message in pair]
+    made = session(user("Do it"), *messages, answer(" ".join(CLAIMS)))
+
+    def find_claims() -> None:
+        assert analyzer.analyze(made).claims
+
+    assert is_done_within(0.6, find_claims)
+
+
 def test_a_patch_writes_each_of_its_files() -> None:
     patch = "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n*** Add File: b.py\n+z\n*** End Patch"
     function = FunctionCall(name="apply_patch", arguments=patch)
