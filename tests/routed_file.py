@@ -18,8 +18,8 @@ def write_route_file(path: Path, *, cheap: str = "cheap", strong: str = "strong"
     sessions = [*several(200, 60, model=cheap), *several(200, 180, model=strong)]
     sessions += [*several(2000, 1600, model=cheap, task_type="research")]
     sessions += [*several(2000, 1200, model=strong, task_type="research")]
-    sessions += [*several(2000, 1400, model=cheap, task_type="documentation")]
-    sessions += [*several(2000, 1400, model=strong, task_type="documentation")]
+    sessions += [*several(2000, 1400, model=cheap, task_type="documentation", judged=True)]
+    sessions += [*several(2000, 1400, model=strong, task_type="documentation", judged=True)]
     router = Router(sessions, [], now=NOW)
     rules = load_rules()
     route = Route(

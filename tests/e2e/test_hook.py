@@ -20,7 +20,7 @@ CORRECTED = "One test fails still."
 SCENARIOS: Scenarios = {
     "false_done": [
         {"calls": [["sh", {"cmd": _RED}]]},
-        {"text": SAID},
+        {"text": SAID, "sleep": 1},  # as models do: Claude Code writes its file a tenth of a second later
         {"text": CORRECTED},
     ],
     "false_edit": [
