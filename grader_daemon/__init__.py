@@ -75,7 +75,6 @@ if TYPE_CHECKING:
     from grader_daemon.domain.session import Session as Session
     from grader_daemon.domain.session import SessionKind as SessionKind
     from grader_daemon.domain.similar import ModelRecord as ModelRecord
-    from grader_daemon.domain.similar import PartingCall as PartingCall
     from grader_daemon.domain.similar import Similar as Similar
     from grader_daemon.domain.similar import SimilarSession as SimilarSession
     from grader_daemon.domain.similar import SkillOutcome as SkillOutcome
@@ -138,7 +137,7 @@ _HOMES = {
     "domain.rollup": "Dimension",
     "domain.routing": "ModelDifference ModelScore Route RouteCoverage RouteReason TaskRoute TaskWords",
     "domain.session": "Message Session SessionKind",
-    "domain.similar": "ModelRecord PartingCall Similar SimilarSession SkillOutcome",
+    "domain.similar": "ModelRecord Similar SimilarSession SkillOutcome",
     "domain.skills": "FittingSkill Lesson SkillAdvice SkillDetail SkillReason SkillRecord SkillTasks Skills",
     "domain.unit": "Found Unit",
     "domain.verdict": "VerdictCounts",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from grader_daemon.api.explanation import Explanation, FeatureEffect
     from grader_daemon.api.outline import Outline
     from grader_daemon.api.transcript import Transcript
-    from grader_daemon.domain.analysis import Called
     from grader_daemon.domain.early import EarlyErrors
     from grader_daemon.domain.grade import Grade
     from grader_daemon.domain.session import Session
@@ -187,7 +186,7 @@ class Grades:
                     f"session {grade.session_id}: its request says too little to be known again, or is not known;"
                     " 'grader-daemon regrade' finds those of earlier versions"
                 )
-            return self._similar(grade.session_id, grade.request, grade.wording, limit, calls_of=self._first_calls)
+            return self._similar(grade.session_id, grade.request, grade.wording, limit)
         from grader_daemon.analysis.user_messages import digest_of, wording_of_request  # for a text alone
 
         rules = self._context.rules.people
@@ -195,10 +194,10 @@ class Grades:
         if wording is None:
             fewest = rules.shortest_request_characters
             raise InputError(f"{asked!r} says too little to be known again; give {fewest} characters or more")
-        return self._similar(None, request, wording, limit, calls_of=self._first_calls)
+        return self._similar(None, request, wording, limit)
 
     def similar_to(self, grade: Grade, *, limit: int = 10) -> Similar:
-        """Return the same of a session that is at hand, but for where they part; nothing if its request is unknown."""
+        """Return the same of a session that is at hand; nothing if its request is unknown."""
         return self._similar(grade.session_id, grade.request, grade.wording, limit)
 
     def early(self, grade: Grade) -> EarlyErrors | None:
@@ -222,8 +221,6 @@ class Grades:
         request: int | None,
         wording: bytes | None,
         limit: int,
-        *,
-        calls_of: Callable[[str], Sequence[Called]] = lambda _: (),
     ) -> Similar:
         from grader_daemon.patterns.recurrence import similar  # who asks something else need not wait for it
 
@@ -235,16 +232,7 @@ class Grades:
             wording=wording,
             most=_MOST_ALIKE,
             listed=limit,
-            calls_of=calls_of,
         )
-
-    def _first_calls(self, session_id: str) -> Sequence[Called]:
-        """Read the first calls of a session from where it lies; none where it is gone."""
-        from grader_daemon.analysis.tool_calls.first_calls import first_calls
-
-        stored = self._context.store.grades.stored([session_id]).get(session_id)
-        session = None if stored is None else read_graded(self._context, stored)[0]
-        return () if session is None else first_calls(session, self._context.redactor)
 
     def names(self, dimension: Dimension) -> list[str]:
         """Return the models (or tools, task types, …) of finished sessions, the commonest first; users by name."""

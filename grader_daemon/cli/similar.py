@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Final
+
 import click
 
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import Whole, json_option, reads
-from grader_daemon.domain.similar import Similar
-from grader_daemon.reports.numbers import COMPLETION, estimate_words
-from grader_daemon.reports.other_sessions import asked_words, completed_words, likeness_words, parting_words
-from grader_daemon.reports.safe_text import plain
-from grader_daemon.reports.verdicts import outcome_words
+from grader_daemon.domain.similar import ModelRecord, Similar, SkillOutcome
+from grader_daemon.reports.numbers import BAD_ENDINGS, estimate_words
+from grader_daemon.reports.other_sessions import asked_words, likeness_words
+from grader_daemon.reports.verdicts import outcome_words, shares_words
+
+_ENDS: Final[tuple[tuple[str, Callable[[ModelRecord | SkillOutcome], object]], ...]] = (
+    ("done", lambda record: record.verdicts.done),
+    ("not done", lambda record: record.verdicts.not_done),
+    ("unsure", lambda record: record.verdicts.unsure),
+    ("bad endings", lambda record: estimate_words(record.ended_badly, BAD_ENDINGS)),
+)
 
 
 @click.command("similar")
@@ -39,8 +48,8 @@ def _print(found: Similar) -> None:
     output.facts(
         [
             ("asked for", asked_words(found)),
-            ("done", completed_words(found)),
-            ("first difference", plain(parting_words(found))),
+            ("verdicts", shares_words(found.verdicts)),
+            ("bad endings", estimate_words(found.ended_badly, BAD_ENDINGS)),
         ]
     )
     output.line()
@@ -48,7 +57,7 @@ def _print(found: Similar) -> None:
         found.models,
         ("model", lambda record: record.model),
         ("sessions", lambda record: record.sessions),
-        ("done", lambda record: estimate_words(record.completion, COMPLETION)),
+        *_ENDS,
     )
     if found.skills:
         output.line()
@@ -56,7 +65,7 @@ def _print(found: Similar) -> None:
             found.skills,
             ("skill", lambda outcome: outcome.skill),
             ("used in", lambda outcome: outcome.sessions),
-            ("done", lambda outcome: estimate_words(outcome.completion, COMPLETION)),
+            *_ENDS,
         )
     output.line()
     output.items(

@@ -136,13 +136,6 @@ class ErrorSign(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     subcategory: Subcategory | None = None
 
 
-class Called(NamedTuple):
-    """The target of a call: a tool, and of a shell the family of the command ("git push")."""
-
-    tool: str
-    command: str | None
-
-
 class ToolUse(msgspec.Struct, frozen=True, gc=False):
     """Number of calls of a tool in a session, and of those that failed."""
 

@@ -26,8 +26,8 @@ from grader_daemon.domain.verdict import GradeVersion
 from grader_daemon.errors import InputError
 from grader_daemon.reports.early_words import early_words
 from grader_daemon.reports.money import price_words, used_words
-from grader_daemon.reports.numbers import COMPLETION, UNKNOWN, estimate_words
-from grader_daemon.reports.other_sessions import asked_words, completed_words, likeness_words
+from grader_daemon.reports.numbers import BAD_ENDINGS, UNKNOWN, estimate_words
+from grader_daemon.reports.other_sessions import asked_words, likeness_words
 from grader_daemon.reports.sessions import (
     after_the_last,
     agent_words,
@@ -43,7 +43,7 @@ from grader_daemon.reports.sessions import (
     standing_words,
     why_words,
 )
-from grader_daemon.reports.verdicts import verdict_words
+from grader_daemon.reports.verdicts import outcome_words, shares_words, verdict_words
 
 _LONGEST: Final = 2_000
 """Characters of a text on a page; all of it has a page of its own."""
@@ -152,9 +152,10 @@ def _similar(found: Similar) -> dict[str, Any]:
     return {
         "similar": found,
         "similar_asked": asked_words(found),
-        "similar_completed": completed_words(found),
         "likeness_words": likeness_words,
-        "completion_words": lambda record: estimate_words(record.completion, COMPLETION),
+        "shares_words": shares_words,
+        "outcome_words": outcome_words,
+        "bad_endings_words": lambda record: estimate_words(record.ended_badly, BAD_ENDINGS),
     }
 
 

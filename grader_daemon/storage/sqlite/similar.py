@@ -8,7 +8,7 @@ from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.similar import AskedAlike
 from grader_daemon.storage.sqlite.database import LISTED, Database, listed
 from grader_daemon.storage.sqlite.listing_index import BANDS_OF
-from grader_daemon.storage.sqlite.rows import known_moment, to_flag, to_skills
+from grader_daemon.storage.sqlite.rows import ended_badly_of, known_moment, to_flag, to_skills
 from grader_daemon.storage.sqlite.session_list import LISTED_AS, outcome_of
 
 _SAME: Final = (
@@ -17,7 +17,8 @@ _SAME: Final = (
 )
 _NEAR: Final = "SELECT id FROM session_facets WHERE facet = 'wording' AND value = ? ORDER BY id DESC LIMIT ?"
 _ROWS: Final = (
-    "SELECT g.session_id, l.ended_at, g.model, l.completed, d.request, d.wording, d.skills, l.unsure"
+    f"SELECT g.session_id, l.ended_at, g.model, l.completed, l.unsure, {ended_badly_of('d')},"
+    " d.request, d.wording, d.skills"
     " FROM session_grades AS g JOIN session_details AS d ON d.session_id = g.session_id"
     f" JOIN {LISTED_AS}"
     f" WHERE g.id IN {LISTED} AND d.state <> '{SessionState.OPEN}'"
@@ -37,13 +38,13 @@ def asked_alike(database: Database, request: int | None, wording: bytes | None, 
             session_id,
             known_moment(ended_at),
             model,
-            to_flag(completed),
+            outcome_of(completed, unsure),
+            to_flag(ended_badly),
             asked,
             words,
             to_skills(skills),
-            outcome_of(completed, unsure),
         )
-        for session_id, ended_at, model, completed, asked, words, skills, unsure in database.rows(
+        for session_id, ended_at, model, completed, unsure, ended_badly, asked, words, skills in database.rows(
             _ROWS, (listed(list(found)),)
         )
     ]

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from grader_daemon.api.grades import Grades
-from grader_daemon.domain.analysis import Called
 from grader_daemon.domain.installed import SkillHow, SkillUse
+from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.domain.wording import wording_of
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -19,21 +18,19 @@ from tests.unit.cli.conftest import Run
 TASK = "Deploy the release to production"
 DATABASE = Path(".timmy/uniwizard/session_grades.db")
 HOSTILE = "evil\x1b[31m\u202e"
-TEST, PUSH = Called("terminal", HOSTILE), Called("terminal", "git push")
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home in which a task was done by ten sessions, of which those failed that pushed first."""
-    calls = {f"s{number}": (PUSH,) if number % 2 else (TEST, PUSH) for number in range(10)}
-    monkeypatch.setattr(Grades, "_first_calls", lambda _, session_id: calls[session_id])
+def home(tmp_path: Path) -> Path:
+    """A home in which a task was done by ten sessions, of which every second ended badly."""
     (tmp_path / DATABASE).parent.mkdir(parents=True)
     store = SqliteStore(tmp_path / DATABASE, host="here")
     made = [
         grade(
             session_id=f"s{number}",
             ended_at=NOW + timedelta(minutes=number),
-            task_completed=number % 2 == 0,
+            ending=EndingKind.GAVE_UP if number % 2 else EndingKind.ANSWERED,
+            standing=ResultStanding.NO_CLAIM,
             wording=wording_of(TASK.lower()),
             model=HOSTILE,
             skills=(SkillUse(HOSTILE, SkillHow.VIEW),) if number < 4 else (),
@@ -49,9 +46,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_became_of_a_request_is_told_with_its_numbers(home: Path, run: Run) -> None:
     text = run(home, "similar", TASK, "now").stdout
     assert "in 10 other sessions: 0 in the same words, 10 nearly so" in text
-    assert "50 % (24" in text  # Wilson, of 5 of 10
-    assert "the one not done made it, 5 of 5 pairs (57" in " ".join(text.split())
-    assert re.search(r"^evil\S* +4  too few \(4 sessions\)$", text, re.MULTILINE)
+    assert "bad endings 50 % (24" in " ".join(text.split())  # Wilson, of 5 of 10
+    assert re.search(r"^evil\S* +4 +4 +0 +0  too few \(4 sessions\)$", text, re.MULTILINE)
     assert "\x1b" not in text
     assert "\u202e" not in text
 
@@ -59,13 +55,12 @@ def test_what_became_of_a_request_is_told_with_its_numbers(home: Path, run: Run)
 def test_a_session_is_not_counted_among_the_others(home: Path, run: Run) -> None:
     text = run(home, "similar", "s9").stdout
     assert "in 9 other sessions: 9 in the same words" in text
-    assert "first difference not enough data (4 pairs, 5 needed)" in " ".join(text.split())
 
 
 def test_the_document_holds_all_of_it(home: Path, run: Run) -> None:
     document = json.loads(run(home, "similar", TASK, "--json", "-n", "2").stdout)
-    assert (document["same"], document["near"], document["pairs"]) == (10, 0, 5)
-    assert document["parting"]["by_completed"] is False
+    assert (document["same"], document["near"]) == (10, 0)
+    assert document["ended_badly"]["value"] == 0.5
     assert [each["session_id"] for each in document["sessions"]] == ["s9", "s8"]
 
 

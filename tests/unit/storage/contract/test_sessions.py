@@ -568,7 +568,7 @@ def test_sessions_of_a_request_and_of_a_near_one_are_found(store: SqliteStore) -
     assert alike(store, None, ours) == ["a", "near"]
     assert alike(store, None, None) == []
     found = next(each for each in store.grades.asked_alike(7, None, limit=9) if each.session_id == "a")
-    assert found == AskedAlike("a", NOW, "m", False, 7, ours, used, Outcome.NOT_DONE)
+    assert found == AskedAlike("a", NOW, "m", Outcome.NOT_DONE, None, 7, ours, used)
 
 
 def test_of_a_request_that_very_many_have_the_newest_are_found(store: SqliteStore) -> None:
