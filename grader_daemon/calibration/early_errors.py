@@ -33,10 +33,9 @@ def early_errors(errors: int, counts: Sequence[EarlyCount]) -> EarlyErrors:
 
 def early_worth(counts: Sequence[EarlyCount]) -> EarlyWorth:
     """Return whether early errors tell how a task ends."""
-    judged = [count for count in counts if count.judged]
-    outcomes = [count.completed for count in judged for _ in range(count.tasks)]
+    outcomes = [count.completed for count in counts for _ in range(count.tasks)]
     if len(outcomes) < FEWEST_JUDGED:
         return EarlyWorth(area=Estimate(sample=len(outcomes)), reason=EarlyReason.TOO_FEW)
-    area = ranking_estimate(outcomes, [float(-count.errors) for count in judged for _ in range(count.tasks)])
+    area = ranking_estimate(outcomes, [float(-count.errors) for count in counts for _ in range(count.tasks)])
     is_telling = area.low is not None and area.low > LEAST_AREA
     return EarlyWorth(area=area, reason=None if is_telling else EarlyReason.NOT_TELLING)

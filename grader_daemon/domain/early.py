@@ -21,18 +21,18 @@ LEAST_AREA: Final = 0.6
 
 
 class EarlyCount(NamedTuple):
-    """Number of finished tasks with so many errors in their first ten tool calls; `judged` by people or rewards."""
+    """Number of finished tasks with so many errors in their first ten tool calls, all judged by people or rewards."""
 
     errors: int
     completed: bool
-    judged: bool
     tasks: int
 
 
 class EarlyErrors(msgspec.Struct, frozen=True, kw_only=True):
     """The errors in the first ten tool calls of a session, and what became of tasks with `least` to `most` of them.
 
-    `completion` is of the finished tasks of the last 90 days, without a value of fewer than 20.
+    `completion` is of the finished tasks of the last 90 days that people or rewards judged, without a value of fewer
+    than 20.
     """
 
     errors: int

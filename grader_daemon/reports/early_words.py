@@ -15,8 +15,8 @@ def early_words(early: EarlyErrors) -> str:
     said = f"{count(early.errors, 'error')} in {_FIRST}"
     completed = estimate_words(early.completion, COMPLETION)
     if early.completion.value is None:
-        return f"{said}; of sessions with {_span(early)} {completed} to say how many were completed"
-    return f"{said}; of {early.completion.sample:,} sessions with {_span(early)} {completed} were completed"
+        return f"{said}; of judged sessions with {_span(early)} {completed} to say how many were done"
+    return f"{said}; of {early.completion.sample:,} judged sessions with {_span(early)} {completed} were done"
 
 
 def worth_words(worth: EarlyWorth) -> str:
@@ -26,7 +26,7 @@ def worth_words(worth: EarlyWorth) -> str:
     area = f"the area under the curve is {_area(worth)} on {count(worth.area.sample, 'judged task')}"
     if worth.reason is EarlyReason.NOT_TELLING:
         return f"off: {area}; its lower end must lie above {LEAST_AREA:g}"
-    return f"on: how often tasks with as many errors in {_FIRST} were completed; {area}"
+    return f"on: how many judged tasks with as many errors in {_FIRST} were done; {area}"
 
 
 def _span(early: EarlyErrors) -> str:

@@ -71,10 +71,12 @@ _TASKS = (
     f" FROM session_list WHERE ended_at >= ? AND ended_at < ? AND state <> '{SessionState.OPEN}'"
     " AND kind = ? AND completed IS NOT NULL AND model IS NOT NULL ORDER BY ended_at DESC, session_id DESC LIMIT ?"
 )
+_OF_PEOPLE = ", ".join(f"'{by}'" for by in VerdictBy if not by.is_automatic)
 _EARLY = (
-    "SELECT early_errors, completed, verdict_by FROM session_list WHERE ended_at >= ?"
+    "SELECT early_errors, completed FROM session_list WHERE ended_at >= ?"
     f" AND state <> '{SessionState.OPEN}' AND kind = '{SessionKind.MAIN}'"
-    " AND completed IS NOT NULL AND early_errors IS NOT NULL ORDER BY ended_at DESC, session_id DESC LIMIT ?"
+    f" AND verdict_by IN ({_OF_PEOPLE}) AND completed IS NOT NULL AND early_errors IS NOT NULL"
+    " ORDER BY ended_at DESC, session_id DESC LIMIT ?"
 )
 _AFTER_ALL = "~"
 
@@ -204,15 +206,12 @@ class Grades:
         return [task for row in rows if (task := _to_task(row)) is not None]
 
     def early_counts(self, *, since: datetime, limit: int) -> list[EarlyCount]:
-        """Count the newest finished tasks of persons that ended since then, by errors in their first ten tool calls.
+        """Count the newest judged tasks of persons that ended since then, by errors in their first ten tool calls.
 
-        At most `limit`, those with so many calls whose verdict is known; the counts come in any order.
+        At most `limit`, those with so many calls; the counts come in any order.
         """
         counted = Counter(self._database.rows(_EARLY, (to_text(since), limit)))
-        return [
-            EarlyCount(errors, bool(completed), not VerdictBy(by).is_automatic, tasks)
-            for (errors, completed, by), tasks in counted.items()
-        ]
+        return [EarlyCount(errors, bool(completed), tasks) for (errors, completed), tasks in counted.items()]
 
     def asked_alike(self, request: int | None, wording: bytes | None, *, limit: int) -> list[AskedAlike]:
         """Return finished sessions of this request, and those whose wording shares a band with this one, in any order.

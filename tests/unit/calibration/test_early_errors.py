@@ -8,10 +8,10 @@ from grader_daemon.calibration.early_errors import early_errors, early_worth
 from grader_daemon.domain.early import EarlyCount, EarlyReason
 
 
-def counts(*tasks: tuple[int, int, int], judged: bool = True) -> list[EarlyCount]:
+def counts(*tasks: tuple[int, int, int]) -> list[EarlyCount]:
     """Each as errors, how many such tasks were completed, and how many were not."""
     return [
-        EarlyCount(errors, completed, judged, number)
+        EarlyCount(errors, completed, number)
         for errors, *both in tasks
         for completed, number in zip((True, False), both, strict=True)
         if number
@@ -57,7 +57,6 @@ def test_errors_tell_where_completed_tasks_surely_have_fewer() -> None:
         pytest.param(counts((0, 35, 25), (3, 25, 35)), EarlyReason.NOT_TELLING, id="not-surely"),
         pytest.param(counts((0, 60, 0), (3, 60, 0)), EarlyReason.NOT_TELLING, id="one-outcome"),
         pytest.param(counts((0, 50, 0), (3, 0, 49)), EarlyReason.TOO_FEW, id="too-few"),
-        pytest.param(counts((0, 90, 0), (3, 0, 90), judged=False), EarlyReason.TOO_FEW, id="only-our-own-verdicts"),
     ],
 )
 def test_else_nothing_is_told_of_a_session_that_runs(known: list[EarlyCount], reason: EarlyReason) -> None:

@@ -12,23 +12,25 @@ from grader_daemon.reports.early_words import early_words, worth_words
 @pytest.mark.parametrize(
     ("errors", "least", "most", "words"),
     [
-        pytest.param(0, 0, 0, "0 errors in the first ten calls; of 61 sessions with none 41 % (", id="none"),
-        pytest.param(1, 1, 2, "1 error in the first ten calls; of 61 sessions with 1 or 2 41 % (", id="some"),
-        pytest.param(4, 3, 10, "4 errors in the first ten calls; of 61 sessions with 3 and more 41 % (", id="many"),
+        pytest.param(0, 0, 0, "0 errors in the first ten calls; of 61 judged sessions with none 41 % (", id="none"),
+        pytest.param(1, 1, 2, "1 error in the first ten calls; of 61 judged sessions with 1 or 2 41 % (", id="some"),
+        pytest.param(
+            4, 3, 10, "4 errors in the first ten calls; of 61 judged sessions with 3 and more 41 % (", id="many"
+        ),
     ],
 )
 def test_errors_are_said_with_what_became_of_such_sessions(errors: int, least: int, most: int, words: str) -> None:
     said = early_words(EarlyErrors(errors=errors, least=least, most=most, completion=proportion(25, 61)))
 
     assert said.startswith(words)
-    assert said.endswith(") were completed")
+    assert said.endswith(") were done")
 
 
 def test_of_few_such_sessions_it_is_said_that_they_are_too_few() -> None:
     early = EarlyErrors(errors=2, least=1, most=2, completion=Estimate(sample=3))
 
     assert early_words(early) == (
-        "2 errors in the first ten calls; of sessions with 1 or 2 too few (3 sessions) to say how many were completed"
+        "2 errors in the first ten calls; of judged sessions with 1 or 2 too few (3 sessions) to say how many were done"
     )
 
 
@@ -56,8 +58,8 @@ def test_of_few_such_sessions_it_is_said_that_they_are_too_few() -> None:
         pytest.param(
             Estimate(value=0.83, low=0.75, high=0.9, sample=120),
             None,
-            "on: how often tasks with as many errors in the first ten calls were completed; the area under the curve is"
-            " 0.83 (0.75–0.90) on 120 judged tasks",
+            "on: how many judged tasks with as many errors in the first ten calls were done; the area under the curve"
+            " is 0.83 (0.75–0.90) on 120 judged tasks",
             id="telling",
         ),
     ],

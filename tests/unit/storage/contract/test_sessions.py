@@ -303,13 +303,10 @@ def test_finished_sessions_of_another_kind_are_asked_for_by_name(store: SqliteSt
     assert [task.session_id for task in runs] == ["s-cron"]
 
 
-def test_finished_tasks_are_counted_by_their_early_errors(store: SqliteStore) -> None:
+def test_judged_tasks_are_counted_by_their_early_errors(store: SqliteStore) -> None:
     for number in range(3):
         save(store, grade(session_id=f"s{number}", ended_at=NOW, early_errors=2, task_completed=number < 2))
-    save(store, grade(session_id="judged", ended_at=NOW - HOUR, early_errors=2, task_completed=True))
-    with store.transaction():
-        said = Said(session_id="judged", by="me", source=FeedbackSource.LABEL, completed=False)
-        add_feedback(store, [said], now=NOW)
+    save(store, grade(session_id="failed", ended_at=NOW - HOUR, early_errors=2, task_completed=True))
     for name, changes in (
         ("few-calls", {"early_errors": None}),
         ("open", {"state": SessionState.OPEN}),
@@ -318,15 +315,20 @@ def test_finished_tasks_are_counted_by_their_early_errors(store: SqliteStore) ->
         ("before", {"ended_at": NOW - 3 * HOUR}),
     ):
         save(store, grade(session_id=name, **{"ended_at": NOW, "early_errors": 0} | changes))
+    with store.transaction():
+        said = [
+            Said(session_id=name, by="me", source=FeedbackSource.LABEL, completed=name != "failed")
+            for name in ("s0", "s1", "failed", "few-calls", "sub-agent", "before")
+        ]
+        add_feedback(store, said, now=NOW)
 
     found = store.grades.early_counts(since=NOW - 2 * HOUR, limit=9)
 
     assert sorted(found) == [
-        EarlyCount(2, False, False, 1),
-        EarlyCount(2, False, True, 1),
-        EarlyCount(2, True, False, 2),
+        EarlyCount(2, False, 1),
+        EarlyCount(2, True, 2),
     ]
-    assert sum(count.tasks for count in store.grades.early_counts(since=NOW - 2 * HOUR, limit=3)) == 3
+    assert sum(count.tasks for count in store.grades.early_counts(since=NOW - 2 * HOUR, limit=2)) == 2
 
 
 # -- the feed of changes ---------------------------------------------------------------------------------------------
