@@ -114,8 +114,6 @@ def example_step(tool: str, tries: int, worked: int, **changes: Any) -> StepCoun
         tries=tries,
         worked=worked,
         rate=rate(worked, tries),
-        completed=worked,
-        completion=rate(worked, tries),
         recovered=worked,
         recovery=rate(worked, tries),
     )

@@ -166,7 +166,7 @@ def _steps_table(steps: Sequence[StepCount], called: Callable[[StepCount], str])
         ("tries", lambda step: step.tries),
         ("worked", lambda step: step.worked),
         ("rate", lambda step: "too few" if step.rate.value is None else estimate_words(step.rate, COMPLETION)),
-        ("sessions done", lambda step: step.completed),
+        ("recovered", lambda step: step.recovered),
     )
 
 

@@ -214,14 +214,14 @@ class Changes:
             _add(self.issues, IssueKey(fingerprint, day), (failures, 1, int(grade.errors_recovered)), sign)
             _add(self.tasks, TaskKey(fingerprint, day, grade.task_type[:NAME_CHARACTERS]), (1,), sign)
         for error in errors:
-            self._count_step(error, day, sign, completed=bool(grade.completed))
+            self._count_step(error, day, sign)
 
-    def _count_step(self, failure: Failure, day: str, sign: int, *, completed: bool) -> None:
+    def _count_step(self, failure: Failure, day: str, sign: int) -> None:
         step = failure.next_step
         if step is None or step.worked is None:
             return
         recovered = failure.kind is FailureKind.RECOVERED
-        counts = (1, int(step.worked), int(completed), int(recovered))
+        counts = (1, int(step.worked), int(recovered))
         tool, command = step.tool[:NAME_CHARACTERS], step.command or ""
         if failure.fingerprint is not None:
             _add(self.steps, StepKey(failure.fingerprint, day, tool, command), counts, sign)

@@ -124,8 +124,8 @@ class StepCount(msgspec.Struct, frozen=True, kw_only=True):
     """A next step after a failure, and how often it worked.
 
     `tool` and `command` name the next call, `is_retry` says that they are those that had failed. `worked` is of `tries`
-    (`rate`), `completed` counts the tries in sessions that completed their task (`completion`), `recovered` those after
-    whose failure the same call worked in the end (`recovery`). Rates of fewer than 5 tries have no value.
+    (`rate`), `recovered` counts the tries after whose failure the same call worked in the end (`recovery`). Rates of
+    fewer than 5 tries have no value.
     """
 
     tool: str
@@ -134,8 +134,6 @@ class StepCount(msgspec.Struct, frozen=True, kw_only=True):
     tries: int
     worked: int
     rate: Estimate
-    completed: int
-    completion: Estimate
     recovered: int = 0
     recovery: Estimate = Estimate()
 
@@ -173,7 +171,6 @@ class StepRow(msgspec.Struct, frozen=True):
     command: str | None
     tries: int
     worked: int
-    completed: int
     recovered: int = 0
 
 
@@ -186,7 +183,6 @@ class ToolStep(msgspec.Struct, frozen=True):
     is_retry: bool
     tries: int
     worked: int
-    completed: int
     recovered: int = 0
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 import msgspec
 
 from grader_daemon.domain.analysis import SessionState
+from grader_daemon.domain.verdict import Outcome
 
 
 class PastFailure(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,8 +32,7 @@ class PastFailure(msgspec.Struct, frozen=True, kw_only=True):
 class PastGrade(msgspec.Struct, frozen=True, kw_only=True):
     """The grade of an earlier session; see `Grade`."""
 
-    completed: bool | None
-    unsure: bool
+    outcome: Outcome
     verdict_by: str
     p_completed: float | None
     efficiency: int | None

@@ -65,7 +65,7 @@ def alternatives(steps: Iterable[ToolStep], *, failures: Mapping[str, int]) -> t
 def surest_first(steps: Iterable[ToolStep]) -> tuple[StepCount, ...]:
     """Count what was tried next after failures, by the lower end of how often it worked, the highest first."""
     counted = [
-        _count(StepRow(s.next_tool, s.next_command, s.tries, s.worked, s.completed, s.recovered), is_retry=s.is_retry)
+        _count(StepRow(s.next_tool, s.next_command, s.tries, s.worked, s.recovered), is_retry=s.is_retry)
         for s in _by_tries(steps)
     ]
     return tuple(sorted(counted, key=lambda step: step.odds, reverse=True))
@@ -87,8 +87,6 @@ def _count(step: StepRow, *, is_retry: bool) -> StepCount:
         tries=step.tries,
         worked=step.worked,
         rate=proportion(step.worked, step.tries, fewest=FEWEST_TRIES),
-        completed=step.completed,
-        completion=proportion(step.completed, step.tries, fewest=FEWEST_TRIES),
         recovered=step.recovered,
         recovery=proportion(step.recovered, step.tries, fewest=FEWEST_TRIES),
     )

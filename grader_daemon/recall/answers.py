@@ -83,13 +83,13 @@ def brief(session: PastSession) -> str:
     return f"{_when(session.ended_at)}: {_ENDED[session.state]}, {_calls(session)}"
 
 
-def what_helped(causes: Sequence[PastCause], *, tool: str, known: Sequence[str], with_grades: bool) -> str:
+def what_helped(causes: Sequence[PastCause], *, tool: str, known: Sequence[str]) -> str:
     """Return what surely helped after failures of a tool; `known` are tools that fail, told where this one did not."""
     if not causes:
         others = f" Tools that failed most: {', '.join(map(quoted, known))}." if known else ""
         return f"No such failure of {quoted(tool)} is on record.{others} {DATA}"
     heading = f"{count(len(causes), 'cause')} of such failures, over all time. {DATA}"
-    return _composed([heading], [_cause(cause, with_grades=with_grades) for cause in causes])
+    return _composed([heading], list(map(_cause, causes)))
 
 
 def score(task_type: str, mean: float | None, sessions: int, *, known: Sequence[str]) -> str:
@@ -186,7 +186,7 @@ def _failure(failure: PastFailure) -> str:
     return f"{said}; {helped} worked next"
 
 
-def _cause(cause: PastCause, *, with_grades: bool) -> list[str]:
+def _cause(cause: PastCause) -> list[str]:
     words = cause.words
     weight = f"{count(cause.failures, 'failure')} in {count(cause.sessions, 'session')}, last {_when(cause.last_seen)}"
     lines = [f"\n{_called(words.tool, words.command)}: {words.subcategory or words.category}, {weight}"]
@@ -200,10 +200,7 @@ def _cause(cause: PastCause, *, with_grades: bool) -> list[str]:
     helps = "a retry" if step.is_retry else _called(step.tool, step.command)
     low, high = round(100 * (step.recovery.low or 0)), round(100 * (step.recovery.high or 1))
     tries = count(step.tries, "try", "tries")
-    lines.append(f"  helps: {helps}, recovered after {step.recovered:,} of {tries} ({low}-{high} %)")
-    if with_grades:
-        lines.append(f"  graded: {step.completed:,} of these tries were in sessions that completed their task")
-    return lines
+    return [*lines, f"  helps: {helps}, recovered after {step.recovered:,} of {tries} ({low}-{high} %)"]
 
 
 def _called(tool: str | None, command: str | None) -> str:
@@ -212,9 +209,8 @@ def _called(tool: str | None, command: str | None) -> str:
 
 
 def _grade(grade: PastGrade) -> str:
-    words = {True: "completed", False: "not completed", None: "not known whether completed"}[grade.completed]
     parts: Iterable[str | None] = (
-        words + (" (unsure)" if grade.unsure else ""),
+        grade.outcome.replace("_", " "),
         None if grade.p_completed is None else f"probability {grade.p_completed:.2f}",
         f"said by {grade.verdict_by}",
         None if grade.efficiency is None else f"efficiency {grade.efficiency} of 5",

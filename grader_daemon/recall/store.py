@@ -17,7 +17,7 @@ from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.recollection import CauseWords, Likeness, PastFailure, PastGrade, PastSession
 from grader_daemon.storage.sqlite.database import LISTED, Database, listed
 from grader_daemon.storage.sqlite.listing_index import index_words
-from grader_daemon.storage.sqlite.session_list import LISTED_AS
+from grader_daemon.storage.sqlite.session_list import LISTED_AS, outcome_of
 
 _MOST_WORDS = 12
 """The rarest words of a question that are looked for: the others tell little."""
@@ -235,8 +235,7 @@ def _to_session(row: Sequence[Any], failures: Mapping[tuple[str | None, ...], Se
         edited=tuple(row[23].split("\n")) if row[23] else (),
         failures=tuple(sorted(starmap(_to_failure, failures.items()), key=lambda failure: -failure.times)),
         grade=PastGrade(
-            completed=None if row[15] is None else bool(row[15]),
-            unsure=bool(row[16]),
+            outcome=outcome_of(row[15], row[16]),
             verdict_by=row[17],
             p_completed=row[18],
             efficiency=row[19],

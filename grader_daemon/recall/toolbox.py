@@ -195,7 +195,7 @@ class Toolbox:
                 )
                 causes = known.causes(question.tool, command=command, error=error, limit=_MOST_CAUSES)
                 others = [] if causes else known.failing_tools()
-                return answers.what_helped(causes, tool=question.tool, known=others, with_grades=self._with_grades)
+                return answers.what_helped(causes, tool=question.tool, known=others)
             case ScoreQuestion():
                 mean, sessions = known.task_score(question.task_type)
                 others = known.task_types() if mean is None else []

@@ -69,13 +69,10 @@ def fitting_skills(
 
 
 def lesson_step(steps: Iterable[StepCount]) -> StepCount | None:
-    """Return the remedy of an error that is worth telling: something else than a retry, and better than one.
-
-    None where nothing is, nor what no task was completed after, as giving up.
-    """
+    """Return the remedy of an error that is worth telling, if any: something else than a retry, and better than one."""
     tried = tuple(steps)
     retried = max((step.recovery.value or 0.0 for step in tried if step.is_retry), default=0.0)
-    others = [step for step in remedies(tried) if not step.is_retry and step.completed]
+    others = [step for step in remedies(tried) if not step.is_retry]
     return next((step for step in others if (step.recovery.low or 0.0) >= retried), None)
 
 

@@ -146,7 +146,7 @@ class Issues:
         """
         rows = self._database.rows(
             "SELECT i.tool, s.tool, s.command, s.tool = i.tool AND s.command = ifnull(i.command, '') AS is_retry,"
-            " sum(s.tries), sum(s.worked), sum(s.completed), sum(s.recovered)"
+            " sum(s.tries), sum(s.worked), sum(s.recovered)"
             " FROM error_issues AS i JOIN issue_steps AS s ON s.fingerprint = i.fingerprint"
             " WHERE i.tool = ?1 AND i.category = ?2 AND (?3 IS NULL OR i.command = ?3) AND s.day BETWEEN ?4 AND ?5"
             " GROUP BY s.tool, s.command, is_retry",
@@ -235,7 +235,7 @@ class Issues:
 
     def _steps(self, fingerprint: str, span: Span) -> tuple[StepRow, ...]:
         rows = self._database.rows(
-            "SELECT tool, command, sum(tries), sum(worked), sum(completed), sum(recovered) FROM issue_steps"
+            "SELECT tool, command, sum(tries), sum(worked), sum(recovered) FROM issue_steps"
             " WHERE fingerprint = ? AND day BETWEEN ? AND ? GROUP BY tool, command ORDER BY 3 DESC, 1, 2",
             (fingerprint, span.first.isoformat(), span.last.isoformat()),
         )

@@ -31,7 +31,7 @@ class _Table:
 
 
 _STEP_KEYS = ("tool", "next_tool", "next_command", "is_retry")
-_STEP_COUNTS = ("tries", "worked", "completed", "recovered")
+_STEP_COUNTS = ("tries", "worked", "recovered")
 _GROUP_COUNTS = ("sessions", "open_sessions", "unanswered", "side")
 _DAYS = _Table("daily_rollups", ("dimension", "day", "name"), SUM_NAMES, counts=_GROUP_COUNTS)
 _MONTHS = _Table("monthly_rollups", ("dimension", "month", "name"), SUM_NAMES, counts=_GROUP_COUNTS)
@@ -126,7 +126,7 @@ class Rollups:
         """Sum what was tried next after failures of each tool, over the days of a span."""
         where, values = _within(span, "", "steps")
         rows = self._database.rows(
-            f"SELECT tool, next_tool, next_command, is_retry, sum(tries), sum(worked), sum(completed),"
+            f"SELECT tool, next_tool, next_command, is_retry, sum(tries), sum(worked),"
             f" sum(recovered) FROM {where}"
             " GROUP BY tool, next_tool, next_command, is_retry",
             values,

@@ -148,9 +148,7 @@ def test_error_is_marked_in_no_other_way(client: TestClient, fail: Fail) -> None
 def test_the_surest_step_stands_first(client: TestClient, fail: Fail, tmp_path: Path) -> None:
     fail("1-aaa", sessions=6)
     with closing(SqliteStore(tmp_path / "grades.db")) as store, store.transaction():
-        store.connection.execute(
-            "INSERT INTO issue_steps SELECT fingerprint, day, 'ls', '', 60, 2, 0, 2 FROM issue_steps"
-        )
+        store.connection.execute("INSERT INTO issue_steps SELECT fingerprint, day, 'ls', '', 60, 2, 2 FROM issue_steps")
     page = client.get("/errors/1-aaa").text.partition("What agents tried next")[2]
 
     assert page.index("6 of 6") < page.index("2 of 60")
@@ -170,7 +168,7 @@ def test_rarer_steps_are_folded_away(client: TestClient, fail: Fail, tmp_path: P
     fail("1-aaa")
     with closing(SqliteStore(tmp_path / "grades.db")) as store, store.transaction():
         store.connection.execute(
-            "INSERT INTO issue_steps SELECT fingerprint, day, tool || value, command, 1, 0, 0, 0"
+            "INSERT INTO issue_steps SELECT fingerprint, day, tool || value, command, 1, 0, 0"
             " FROM issue_steps, json_each('[1,2,3,4,5,6,7,8,9]')"
         )
 

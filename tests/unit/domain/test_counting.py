@@ -359,21 +359,20 @@ def test_an_issue_counts_the_sessions_that_recovered(recovered: bool, count: int
 
 def test_a_step_counts_whether_its_failure_was_recovered() -> None:
     made = msgspec.structs.replace(failure(step=Step("terminal", "wget", True)), kind=FailureKind.RECOVERED)
-    assert changes_of(failing(made)).steps == {StepKey("1-a", DAY, "terminal", "wget"): [1, 1, 1, 1]}
+    assert changes_of(failing(made)).steps == {StepKey("1-a", DAY, "terminal", "wget"): [1, 1, 1]}
 
 
 @pytest.mark.parametrize(
-    ("step", "completed", "counts"),
+    ("step", "counts"),
     [
-        pytest.param(Step("terminal", "wget", True), True, [1, 1, 1, 0], id="worked"),
-        pytest.param(Step("terminal", "wget", False), True, [1, 0, 1, 0], id="failed"),
-        pytest.param(Step("terminal", "wget", True), False, [1, 1, 0, 0], id="not-completed"),
-        pytest.param(Step("terminal", "wget", None), True, None, id="not-known"),
-        pytest.param(None, True, None, id="no-step"),
+        pytest.param(Step("terminal", "wget", True), [1, 1, 0], id="worked"),
+        pytest.param(Step("terminal", "wget", False), [1, 0, 0], id="failed"),
+        pytest.param(Step("terminal", "wget", None), None, id="not-known"),
+        pytest.param(None, None, id="no-step"),
     ],
 )
-def test_only_a_step_whose_end_is_known_counts(step: Step | None, completed: bool, counts: list[int] | None) -> None:
-    changes = changes_of(failing(failure(step=step), task_completed=completed))
+def test_only_a_step_whose_end_is_known_counts(step: Step | None, counts: list[int] | None) -> None:
+    changes = changes_of(failing(failure(step=step)))
     assert changes.steps.get(StepKey("1-a", DAY, "terminal", "wget")) == counts
     assert changes.tool_steps.get(ToolStepKey(DAY, "terminal", "terminal", "wget", is_retry=False)) == counts
 
@@ -395,8 +394,8 @@ def test_the_same_again_is_a_retry(step: Step, is_retry: bool) -> None:
 def test_a_failure_without_a_fingerprint_or_a_tool_counts_where_it_can() -> None:
     step = Step("browser", None, True)
     changes = changes_of(failing(failure(step=step, fingerprint=None), failure(step=step, tool=None)))
-    assert changes.steps == {StepKey("1-a", DAY, "browser", ""): [1, 1, 1, 0]}
-    assert changes.tool_steps == {ToolStepKey(DAY, "terminal", "browser", "", is_retry=False): [1, 1, 1, 0]}
+    assert changes.steps == {StepKey("1-a", DAY, "browser", ""): [1, 1, 0]}
+    assert changes.tool_steps == {ToolStepKey(DAY, "terminal", "browser", "", is_retry=False): [1, 1, 0]}
 
 
 # -- batches -------------------------------------------------------------------------------------------------------
@@ -447,7 +446,7 @@ def test_steps_of_a_month_are_sums_of_its_days() -> None:
         for day in ("2026-11-01", "2026-11-30")
     ]
     assert by_month(changes_of(*made).tool_steps) == {
-        ToolStepKey("2026-11", "terminal", "browser", "", is_retry=False): [2, 2, 2, 0]
+        ToolStepKey("2026-11", "terminal", "browser", "", is_retry=False): [2, 2, 0]
     }
 
 

@@ -151,8 +151,8 @@ def test_an_issue_tells_what_its_row_holds() -> None:
 def test_a_step_that_is_what_had_failed_is_a_retry(tool: str, command: str | None, is_retry: bool) -> None:
     found = to_issue(row(0, steps=(StepRow(tool, command, 6, 3, 2),)), NOW, today=TODAY).steps[0]
     assert (found.tool, found.command, found.is_retry) == (tool, command, is_retry)
-    assert (found.tries, found.worked, found.completed) == (6, 3, 2)
-    assert (found.rate, found.completion) == (proportion(3, 6), proportion(2, 6))
+    assert (found.tries, found.worked, found.recovered) == (6, 3, 2)
+    assert (found.rate, found.recovery) == (proportion(3, 6), proportion(2, 6))
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_a_step_that_is_what_had_failed_is_a_retry(tool: str, command: str | Non
 )
 def test_few_tries_have_no_rate(tries: int, known: bool) -> None:
     found = to_issue(row(0, steps=(StepRow("terminal", None, tries, 1, 1),)), NOW, today=TODAY).steps[0]
-    assert (found.rate.value is not None, found.completion.value is not None) == (known, known)
+    assert (found.rate.value is not None, found.recovery.value is not None) == (known, known)
     assert found.rate.sample == tries
     if not known:
         assert found.rate == Estimate(sample=tries)

@@ -190,7 +190,7 @@ def test_of_too_few_that_tell_nothing_is_unused() -> None:
     assert fitting(lying(description="fix"), tasks=[*TASKS[:19], *silent]) == ()
 
 
-def step(command: str, worked: int, tries: int, *, is_retry: bool = False, completed: int = 1) -> StepCount:
+def step(command: str, worked: int, tries: int, *, is_retry: bool = False) -> StepCount:
     return StepCount(
         tool="terminal",
         command=command,
@@ -198,8 +198,6 @@ def step(command: str, worked: int, tries: int, *, is_retry: bool = False, compl
         tries=tries,
         worked=worked,
         rate=proportion(worked, tries, fewest=5),
-        completed=completed,
-        completion=proportion(completed, tries, fewest=5),
         recovered=worked,
         recovery=proportion(worked, tries, fewest=5),
     )
@@ -215,7 +213,6 @@ def step(command: str, worked: int, tries: int, *, is_retry: bool = False, compl
         pytest.param([step("a", 9, 9, is_retry=True)], None, id="a-retry-is-no-lesson"),
         pytest.param([step("a", 9, 9), step("r", 9, 10, is_retry=True)], None, id="no-better-than-a-retry"),
         pytest.param([step("a", 9, 9), step("r", 2, 3, is_retry=True)], "a", id="few-retries-tell-nothing"),
-        pytest.param([step("give up", 9, 9, completed=0)], None, id="nobody-went-on"),
     ],
 )
 def test_a_lesson_is_something_else_that_surely_helps(steps: list[StepCount], told: str | None) -> None:

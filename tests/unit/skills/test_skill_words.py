@@ -31,8 +31,6 @@ def lesson(tool: str | None = "terminal", command: str | None = "pytest", *, ste
             tries=30,
             worked=30,
             rate=rate,
-            completed=28,
-            completion=rate,
             recovered=30,
             recovery=rate,
         ),

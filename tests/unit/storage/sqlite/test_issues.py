@@ -224,9 +224,9 @@ def test_steps_of_a_span_come_most_tried_first(store: SqliteStore) -> None:
     failed(store, "c", "1-aaa", steps=(look,), at=NOW - 9 * DAY)
     failed(store, "d", "1-aaa", steps=(pull,), task_completed=False, kind=FailureKind.RECOVERED)
     assert issue(store, span=last_days(7, NOW.date())).steps == (
-        StepRow("terminal", "git pull", 4, 4, 2, 1),
-        StepRow("read_file", None, 1, 1, 0, 0),
-        StepRow("terminal", "git push", 1, 0, 1, 0),
+        StepRow("terminal", "git pull", 4, 4, 1),
+        StepRow("read_file", None, 1, 1, 0),
+        StepRow("terminal", "git push", 1, 0, 0),
     )
 
 
