@@ -71,6 +71,8 @@ class SetupEffect(msgspec.Struct, frozen=True, kw_only=True):
     completion: rates, 0 to 1, each at the mix of work since; without values where too few.
     ended_badly: the same of bad endings, a fact of the record; see `session_result.ended_badly`.
     facts_differ: bad endings differ surely, as many changes as are looked at.
+    slope_before: bad endings in the later half of the sessions before, against the earlier half: work that got better
+        or worse before a change goes on to do so without it. Without values where too few.
     is_sure: the difference is told: it is none that chance alone makes, as many changes as are looked at.
     by_words: compared are words of people and rewards; else probabilities. None in reports that do not say.
     """
@@ -90,6 +92,7 @@ class SetupEffect(msgspec.Struct, frozen=True, kw_only=True):
     labels_missing_after: int = 0
     ended_badly: Figure = NO_FIGURE
     facts_differ: bool = False
+    slope_before: Figure = NO_FIGURE
 
 
 class Unsteady(msgspec.Struct, frozen=True, kw_only=True):

@@ -65,7 +65,10 @@ def unsteady_words(unsteady: Unsteady) -> Words:
 
 
 def _facts(effect: SetupEffect) -> Iterator[Words]:
-    """Yield how many sessions ended badly on both sides, and whether that is a difference; nothing where too few."""
+    """Yield how many sessions ended badly on both sides, whether that is a difference, and where it began before.
+
+    Nothing where too few.
+    """
     bad = effect.ended_badly
     if bad.change.value is None:
         return
@@ -73,6 +76,11 @@ def _facts(effect: SetupEffect) -> Iterator[Words]:
     verdict = f"surely {course}" if effect.facts_differ else "no sure difference"
     before, since = (estimate_words(one, BAD_ENDINGS) for one in (bad.before, bad.now))
     yield (f"Bad endings {before} before, {since} since: {verdict}.",)
+    slope = effect.slope_before
+    if slope.change.low is not None and slope.change.high is not None and slope.change.low * slope.change.high > 0:
+        course = "more" if slope.change.low > 0 else "fewer"
+        earlier, later = (estimate_words(one, BAD_ENDINGS) for one in (slope.before, slope.now))
+        yield (f"They became {course} before it already: {earlier}, then {later}, in the halves of the time before.",)
 
 
 def _difference(effect: SetupEffect) -> Words:

@@ -157,6 +157,8 @@ def _effect(
     after = [session for session in scope if last <= session.ended_at < end]
     shared = {_stratum(session) for session in before} & {_stratum(session) for session in after}
     completion = compared(before, after, value)
+    recorded = _recorded(before)
+    half = len(recorded) // 2
     return SetupEffect(
         changes=tuple(group),
         since=begin,
@@ -167,8 +169,13 @@ def _effect(
         missing_before=max(0, FEWEST_SESSIONS - completion.before.sample),
         missing_after=max(0, FEWEST_SESSIONS - completion.now.sample),
         completion=completion,
-        ended_badly=compared(_recorded(before), _recorded(after), lambda session: float(bool(session.ended_badly))),
+        ended_badly=compared(recorded, _recorded(after), _badly),
+        slope_before=compared(recorded[:half], recorded[half:], _badly),
     )
+
+
+def _badly(session: FinishedSession) -> float:
+    return float(bool(session.ended_badly))
 
 
 def _recorded(sessions: Iterable[FinishedSession]) -> list[FinishedSession]:

@@ -155,3 +155,18 @@ def test_bad_endings_stand_beside_a_completion_that_cannot_be_seen_yet(
     assert plain(effect_title(effect)).startswith(title)
     [told] = [words for words in map(plain, effect_lines(effect)) if words.startswith("Bad endings")]
     assert told.endswith(line)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "words"),
+    [
+        pytest.param(4, 16, ["They became more before it already: 10 % ("], id="more"),
+        pytest.param(16, 2, ["They became fewer before it already: 40 % ("], id="fewer"),
+        pytest.param(8, 9, [], id="level"),
+    ],
+)
+def test_a_slope_before_a_change_is_told(earlier: int, later: int, words: list[str]) -> None:
+    bad = figure(proportion(8, 40), proportion(18, 80))
+    slope = figure(proportion(later, 40), proportion(earlier, 40))
+    said = map(plain, effect_lines(example_effect(ended_badly=bad, slope_before=slope)))
+    assert [line[: len(words[0])] for line in said if line.startswith("They became")] == words

@@ -79,6 +79,19 @@ def test_bad_endings_by_chance_and_endings_that_nobody_knows_are_no_difference()
     assert unknown.ended_badly.change.value is None
 
 
+def test_work_that_got_worse_before_a_change_already_is_seen() -> None:
+    [falling] = told([change(120)], with_endings(0.95, 0.6, 0.5))
+    [level] = told([change(120)], with_endings(0.8, 0.8, 0.5))
+    [brief] = told([change(59)], with_endings(0.9, 0.5))
+
+    assert (falling.slope_before.before.value, falling.slope_before.now.value) == pytest.approx((0.05, 0.4))
+    assert falling.slope_before.change.low is not None
+    assert falling.slope_before.change.low > 0
+    assert level.slope_before.change.low is not None
+    assert level.slope_before.change.low < 0
+    assert brief.slope_before.change.value is None  # of 29 and 30
+
+
 def labelled(sessions: list[FinishedSession], step: int) -> tuple[list[FinishedSession], set[str]]:
     """Judge one session in so many."""
     named = [session._replace(session_id=f"s{number}") for number, session in enumerate(sessions)]
