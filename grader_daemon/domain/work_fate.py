@@ -6,6 +6,8 @@ from enum import StrEnum
 
 import msgspec
 
+from grader_daemon.domain.estimate import Estimate
+
 
 class WorkFate(StrEnum):
     """Fate of a session's work in git, by the last look; of several the first that holds.
@@ -41,3 +43,10 @@ class WorkOutcomes(msgspec.Struct, frozen=True):
 
     whole: WorkCounts
     models: tuple[WorkCounts, ...]
+
+
+class FateWorth(msgspec.Struct, frozen=True):
+    """Share done of the tasks whose work had this fate, by what people and rewards say of them; no value under 5."""
+
+    fate: WorkFate
+    done: Estimate

@@ -15,6 +15,7 @@ from grader_daemon.errors import InputError
 from grader_daemon.outcomes.model import Fate
 from grader_daemon.outcomes.store import Followed, OutcomesTable
 from grader_daemon.outcomes.words import told_words
+from grader_daemon.reports.work_words import worth_words
 
 _MOST: int = 100
 
@@ -48,8 +49,9 @@ def command(*, session_id: str | None, grader: SelfGrader, as_json: bool) -> Non
     """Show what became of sessions' work, in git and on disk; of one, or of the last 100 that left any."""
     table = OutcomesTable(grader.context.store)
     found = table.every(_MOST) if session_id is None else [_of(grader, table, session_id)]
+    worth = table.worth() if session_id is None else ()
     if as_json:
-        output.document(sessions=[_outcome(each) for each in found])
+        output.document(sessions=[_outcome(each) for each in found], worth=worth)
     elif not found:
         output.line("Of no session is anything known yet: the daemon looks an hour after it has ended.")
     for each in () if as_json else found:
@@ -57,6 +59,8 @@ def command(*, session_id: str | None, grader: SelfGrader, as_json: bool) -> Non
         output.line(f"{output.cell(each.session_id)}{'' if lines else ': nothing to follow was found'}")
         for about, told in lines:
             output.paragraph(f"  {about}: ", clean(told))
+    if worth and not as_json:
+        output.paragraph("By what people and rewards say: ", f"{worth_words(worth)}.")
 
 
 def _of(grader: SelfGrader, table: OutcomesTable, session_id: str) -> Followed:

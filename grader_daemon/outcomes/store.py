@@ -9,7 +9,9 @@ from typing import Final, NamedTuple
 import msgspec
 
 from grader_daemon.domain.counting import UNKNOWN
-from grader_daemon.domain.work_fate import WorkCounts, WorkFate, WorkOutcomes
+from grader_daemon.domain.estimate import proportion
+from grader_daemon.domain.verdict import VerdictBy
+from grader_daemon.domain.work_fate import FateWorth, WorkCounts, WorkFate, WorkOutcomes
 from grader_daemon.outcomes.model import Fate, Work, became
 from grader_daemon.storage.sqlite.database import Database
 from grader_daemon.storage.sqlite.rows import PERSONS_TASK, to_text
@@ -17,6 +19,7 @@ from grader_daemon.storage.sqlite.store import SqliteStore
 
 _MOST_NEIGHBOURS: Final = 500
 _WEEK: Final = 7
+_FEWEST_JUDGED: Final = 5
 _read_work: Final = msgspec.json.Decoder(Work).decode
 _read_fate: Final = msgspec.json.Decoder(Fate).decode
 _write: Final = msgspec.json.Encoder().encode
@@ -95,6 +98,19 @@ class OutcomesTable:
             found.setdefault(model, Counter()).update(told)
         whole, *models = (WorkCounts(name=name, **counted) for name, counted in found.items())
         return WorkOutcomes(whole, tuple(sorted(models, key=lambda each: (-each.sessions, each.name))))
+
+    def worth(self) -> tuple[FateWorth, ...]:
+        """Return how often tasks of people were done after each fate, as far as people and rewards judged them."""
+        rows = self._database.rows(
+            "SELECT o.became, sum(g.task_completed), count(*) FROM session_outcomes AS o"
+            " JOIN session_details AS d ON d.session_id = o.session_id"
+            " JOIN session_grades AS g ON g.session_id = o.session_id"
+            f" WHERE o.became IS NOT NULL AND o.commits > 0 AND d.verdict_by IN (?, ?) AND {PERSONS_TASK}"
+            " GROUP BY o.became",
+            (VerdictBy.PERSON, VerdictBy.REWARD),
+        )
+        judged = {fate: proportion(done, tasks, fewest=_FEWEST_JUDGED) for fate, done, tasks in rows}
+        return tuple(FateWorth(fate, judged[fate]) for fate in WorkFate if fate in judged)
 
     def save(self, followed: Followed, *, due_at: datetime | None) -> None:
         """Keep what is known of a session; call it inside a transaction."""

@@ -49,6 +49,7 @@ from grader_daemon.domain.similar import Similar
 from grader_daemon.domain.skills import SkillAdvice, SkillDetail, Skills
 from grader_daemon.domain.summary import Summary
 from grader_daemon.domain.verdict import Outcome
+from grader_daemon.domain.work_fate import FateWorth
 from grader_daemon.fleet.server_admin import FleetHost, FleetMade
 from grader_daemon.fleet.systemd_unit import PusherStatus
 from grader_daemon.hook.agents import Mode
@@ -197,7 +198,7 @@ DOCUMENTS = (
     _document("patterns", "`patterns`", Patterns),
     _document("similar", "`similar`", Similar),
     _document("route", "`route`; the file of the setting `route_file`", Route),
-    _document("outcomes", "`outcomes`", sessions=list[SessionOutcome]),
+    _document("outcomes", "`outcomes`", sessions=list[SessionOutcome], worth=list[FateWorth]),
     _document("hook-status", "`hook status`", HookState),
     _document("hook-install", "`hook install`", agent=str, mode=Mode, file=str),
     _document("hook-uninstall", "`hook uninstall`", agent=str, file=str),

@@ -6,8 +6,10 @@ import pytest
 from msgspec.structs import replace
 
 from grader_daemon.domain.analysis import SessionState
+from grader_daemon.domain.estimate import Estimate, proportion
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import SessionKind
+from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.domain.work_fate import WorkCounts, WorkFate, WorkOutcomes
 from grader_daemon.outcomes.model import Fate, MadeCommit, Reverted, RevertKind, Survival, Work, WrittenFile
 from grader_daemon.outcomes.store import Followed, OutcomesTable, work_outcomes
@@ -120,6 +122,24 @@ def test_tasks_with_commits_are_counted_by_what_became_of_them(store: SqliteStor
     of_m = WorkCounts(name="m", sessions=5, reverted=1, gone=1, rewritten=1, kept=2, kept_week=1)
     assert found == WorkOutcomes(replace(of_m, name="", sessions=6), (of_m, WorkCounts(name="n", sessions=1)))
     assert work_outcomes(store, NOW + DAY, NOW + 2 * DAY) == WorkOutcomes(WorkCounts(), ())
+
+
+def test_what_a_fate_is_worth_is_told_by_people_and_rewards_alone(store: SqliteStore) -> None:
+    said = [VerdictBy.PERSON] * 4 + [VerdictBy.REWARD, VerdictBy.MODEL, VerdictBy.REVERT]
+    for number, by in enumerate(said):
+        for fate, done in (("kept", number > 0), ("gone", False)):
+            graded(store, f"{fate}{number}", task_completed=done, verdict_by=by)
+    graded(store, "run", kind=SessionKind.CRON, verdict_by=VerdictBy.PERSON)
+    for number in range(len(said)):
+        save(store, f"kept{number}", None, None, survival=counted(7, 9))
+    save(store, "gone0", None, None, survival=counted(1, 0))
+    save(store, "gone5", None, None, survival=counted(1, 0))
+    save(store, "run", None, None, survival=counted(1, 0))
+
+    gone, kept = OutcomesTable(store).worth()
+
+    assert (gone.fate, gone.done) == (WorkFate.GONE, Estimate(sample=1))
+    assert (kept.fate, kept.done) == (WorkFate.KEPT, proportion(4, 5))
 
 
 def test_sessions_are_listed_by_what_became_of_their_work(store: SqliteStore) -> None:

@@ -3,10 +3,11 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from grader_daemon.domain.work_fate import WorkCounts, WorkOutcomes
+from grader_daemon.domain.estimate import Estimate, proportion
+from grader_daemon.domain.work_fate import FateWorth, WorkCounts, WorkFate, WorkOutcomes
 from grader_daemon.reports.layout import Prose, Topic, lay_out
 from grader_daemon.reports.safe_text import plain
-from grader_daemon.reports.work_words import models_words, outcomes_words
+from grader_daemon.reports.work_words import models_words, outcomes_words, worth_words
 from tests.reports_examples import example_report
 
 WHOLE = WorkCounts(sessions=41, reverted=2, kept=38, kept_week=36)
@@ -17,6 +18,11 @@ OTHER = WorkCounts(name="n", sessions=11, gone=1, rewritten=2, kept=8)
 def test_work_of_many_sessions_is_told_in_a_line() -> None:
     told = "of 41 sessions with commits: 2 reverted, 1 not counted yet, 38 still there, 36 of them after 7 days"
     assert outcomes_words(WorkOutcomes(WHOLE, (ONE, OTHER))) == told
+
+
+def test_what_a_fate_is_worth_is_told_with_its_interval() -> None:
+    found = [FateWorth(WorkFate.REWRITTEN, Estimate(sample=3)), FateWorth(WorkFate.KEPT, proportion(20, 23))]
+    assert worth_words(found) == "rewritten too few (3 sessions); still there 87 % (68–95 %) of 23 done"
 
 
 def test_nothing_is_told_of_no_commits() -> None:
