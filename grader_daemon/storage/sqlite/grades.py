@@ -14,6 +14,7 @@ from grader_daemon.domain.early import EarlyCount
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.routing import FinishedSession
 from grader_daemon.domain.session import SessionKind
+from grader_daemon.domain.session_result import BAD_ENDINGS
 from grader_daemon.domain.similar import AskedAlike
 from grader_daemon.domain.text import storable
 from grader_daemon.domain.verdict import VerdictBy
@@ -64,12 +65,14 @@ _INSERT_FAILURES = (
 )
 _AGENT = "iif(EXISTS (SELECT 1 FROM fleet_copy), coalesce(agent, 'agent') || ' on ' || host, agent)"
 """Machines of a fleet are set up each in its own way: an agent there is another one than that on the next."""
+_BAD_ENDINGS = ", ".join(f"'{ending}'" for ending in sorted(BAD_ENDINGS))
 _TASKS = (
     "SELECT session_id, ended_at, task_type, model, completed, p_completed, verdict_by, unsure, request, cost_usd,"
     f" {_AGENT}, platform, project, agent_version, system_prompt_digest, tools_digest, job, skills,"
     f" {ended_badly_of('session_list')}"
     f" FROM session_list WHERE ended_at >= ? AND ended_at < ? AND state <> '{SessionState.OPEN}'"
-    " AND kind = ? AND completed IS NOT NULL AND model IS NOT NULL ORDER BY ended_at DESC, session_id DESC LIMIT ?"
+    f" AND kind = ? AND (completed IS NOT NULL OR ending IN ({_BAD_ENDINGS}))"
+    " AND model IS NOT NULL ORDER BY ended_at DESC, session_id DESC LIMIT ?"
 )
 _OF_PEOPLE = ", ".join(f"'{by}'" for by in VerdictBy if not by.is_automatic)
 _EARLY = (
@@ -200,7 +203,7 @@ class Grades:
     ) -> list[FinishedSession]:
         """Return the newest finished sessions of a kind that ended from `since` to before `until`: tasks of persons.
 
-        Those whose model and verdict are known.
+        Those whose model is known, and that have a verdict or ended badly: not those that a person stopped.
         """
         rows = self._database.rows(_TASKS, (to_text(since), to_text(until) or _AFTER_ALL, kind, limit))
         return [task for row in rows if (task := _to_task(row)) is not None]

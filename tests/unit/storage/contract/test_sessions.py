@@ -26,6 +26,7 @@ from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.routing import FinishedSession
 from grader_daemon.domain.session import SessionKind, SkipReason
+from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.domain.similar import AskedAlike
 from grader_daemon.domain.verdict import Outcome
 from grader_daemon.domain.wording import wording_of
@@ -290,6 +291,25 @@ def test_finished_tasks_up_to_a_moment_are_those_that_ended_before_it(store: Sql
     found = store.grades.finished_tasks(since=NOW - 2 * HOUR, until=NOW, limit=9)
 
     assert [task.session_id for task in found] == ["s1", "s2"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "failed"),
+    [
+        pytest.param({"scored": False, "ending": EndingKind.NO_ANSWER}, True, id="no-answer"),
+        pytest.param({"state": SessionState.INTERRUPTED, "ending": EndingKind.LEFT, "unsure": True}, True, id="left"),
+        pytest.param({"state": SessionState.INTERRUPTED, "ending": EndingKind.PERSON}, None, id="stopped-by-a-person"),
+        pytest.param({"scored": False}, None, id="nothing-is-known"),
+    ],
+)
+def test_a_task_without_a_verdict_counts_where_its_ending_is_bad(
+    store: SqliteStore, changes: dict[str, object], failed: bool | None
+) -> None:
+    save(store, grade(session_id="s", ended_at=NOW, model="m", standing=ResultStanding.NO_CLAIM, **changes))
+
+    found = store.grades.finished_tasks(since=NOW, limit=9)
+
+    assert [task.failed for task in found] == ([] if failed is None else [failed])
 
 
 def test_finished_sessions_of_another_kind_are_asked_for_by_name(store: SqliteStore) -> None:
