@@ -25,7 +25,6 @@ from grader_daemon.reports.numbers import (
     FACTS,
     FAILURES,
     RECOVERY,
-    SCORE,
     WITHIN_HOSTS,
     change_words,
     count,
@@ -182,7 +181,6 @@ def _work_table(dimension: Dimension, groups: tuple[Group, ...], most: int | Non
         *((("completion rate", lambda group: estimate_words(group.completion, COMPLETION)),) if is_checked else ()),
         ("bad endings", lambda group: estimate_words(group.ended_badly.now, BAD_ENDINGS)),
         ("change", lambda group: change_words(group.ended_badly, BAD_ENDINGS)),
-        ("score", lambda group: estimate_words(group.score.now, SCORE)),
         ("failures per call", lambda group: estimate_words(group.failure_rate.now, FAILURES)),
     )
 
