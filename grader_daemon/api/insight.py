@@ -40,6 +40,7 @@ from grader_daemon.patterns.groups import (
     day_figures,
     find_patterns,
     groups,
+    share_of,
     spending,
     with_users,
 )
@@ -115,7 +116,15 @@ class Insight:
         known = completions(store, sums, span)
         found = find_patterns(sums, before, steps, span=span, daily=daily, completions=known)
         work: WorkOutcomes = part("outcomes")(store, start_of(span.first, zone), end_of(span.last, zone))
-        return msgspec.structs.replace(found, jobs=jobs_of(store.rollups, span), work=work)
+        said, said_before = (store.reports.from_people(each) for each in (span, span.before()))
+        counts = found.overall.sessions, found.overall.sessions_before
+        return msgspec.structs.replace(
+            found,
+            jobs=jobs_of(store.rollups, span),
+            work=work,
+            objected=share_of(said.objected, counts[0], said_before.objected, counts[1]),
+            asked_again=share_of(said.asked_again, counts[0], said_before.asked_again, counts[1]),
+        )
 
     def groups(self, dimension: Dimension, *, days: float | None = 7) -> tuple[Group, ...]:
         """Describe the groups of one dimension over the last `days` days (None: ever), beside the days before.

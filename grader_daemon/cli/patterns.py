@@ -25,6 +25,7 @@ from grader_daemon.reports.numbers import (
     FACTS,
     FAILURES,
     RECOVERY,
+    SAID,
     WITHIN_HOSTS,
     change_words,
     count,
@@ -117,11 +118,16 @@ def _print_whole(patterns: Patterns) -> None:
         (measure.name.lower(), figure_words(getattr(overall, measure.group), measure, before=before))
         for measure in (BAD_ENDINGS, *FACTS, FAILURES, RECOVERY)
     ]
+    said = [
+        (measure.name.lower(), figure_words(getattr(patterns, measure.group), measure, before=before))
+        for measure in SAID
+    ]
     output.facts(
         [
             ("verdicts", shares_words(VerdictCounts(overall.done, overall.not_done, overall.unsure))),
             ("completion rate", rate_words(overall.completion)),
             *figures,
+            *said,
         ]
     )
 

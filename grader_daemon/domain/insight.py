@@ -257,8 +257,10 @@ class Patterns(msgspec.Struct, frozen=True, kw_only=True):
     however few; `tool_errors` and `error_types` count failures. `groups` holds the same by dimension with intervals,
     the span before, and no value where there are too few. `unanswered` sessions count nowhere else, see `Group`.
     `scheduled` are finished runs that a schedule began: they count in their group of `Dimension.KIND` alone, and in
-    `spending`; `jobs` are the scheduled jobs, each with its runs, `work` is what became of work in git. The days are
-    those from `first_day` to `last_day`, both included; `daily` has those on which any ended.
+    `spending`; `jobs` are the scheduled jobs, each with its runs, `work` is what became of work in git. `objected` is
+    the share of sessions in which a person complained, corrected the agent or gave up, `asked_again` that of sessions
+    whose request came again in one of these days. The days are those from `first_day` to `last_day`, both included;
+    `daily` has those on which any ended.
     """
 
     days: int
@@ -278,6 +280,8 @@ class Patterns(msgspec.Struct, frozen=True, kw_only=True):
     daily: tuple[DaySpending, ...]
     jobs: tuple[ScheduledJob, ...] = ()
     work: WorkOutcomes | None = None
+    objected: Figure = NO_FIGURE
+    asked_again: Figure = NO_FIGURE
 
 
 class Coverage(msgspec.Struct, frozen=True, kw_only=True):

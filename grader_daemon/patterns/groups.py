@@ -9,7 +9,7 @@ from functools import reduce
 from msgspec.structs import replace
 
 from grader_daemon.domain.calendar import Span
-from grader_daemon.domain.estimate import Estimate, Figure, combined_change, figure
+from grader_daemon.domain.estimate import Estimate, Figure, combined_change, figure, proportion
 from grader_daemon.domain.fleet_hosts import FleetHostState
 from grader_daemon.domain.insight import DayFigures, DaySpending, Group, Patterns, Spending, ToolStep
 from grader_daemon.domain.rollup import ESTIMATORS, Dimension, Sums
@@ -39,6 +39,15 @@ _WITHOUT_MONEY = {Dimension.TOOL, Dimension.CATEGORY}
 _APART_FROM_SIDE = {Dimension.TASK_TYPE, Dimension.MODEL, Dimension.PLATFORM, Dimension.TASK_MODEL}
 """A sub-agent has a task type and a model of its own: what it costs is not a cost of the tasks of its group."""
 _MILLION = 1_000_000
+
+
+def share_of(found: int, sessions: int, found_before: int, sessions_before: int) -> Figure:
+    """Compare how many of the sessions of a span something is true of with the span before."""
+    now, before = (
+        proportion(min(number, total), total, fewest=FEWEST_SESSIONS)
+        for number, total in ((found, sessions), (found_before, sessions_before))
+    )
+    return figure(now, before)
 
 
 def estimates(sums: Sums) -> dict[str, Estimate]:

@@ -100,6 +100,11 @@ FACTS: Final = tuple(
     )
 )
 """Facts that make an ending bad."""
+SAID: Final = tuple(
+    _measure(_RATE, name, group, more_is_better=False, fine_below=0.1)
+    for name, group in (("People objected", "objected"), ("Asked again", "asked_again"))
+)
+"""What people said of sessions, or did after them."""
 REPORTED: Final = (BAD_ENDINGS, EFFICIENCY, QUALITY, RECOVERY, FAILURES)
 """The week in numbers."""
 TRENDED: Final = tuple(measure for measure in REPORTED if measure.brief)

@@ -270,3 +270,15 @@ def test_sessions_of_which_nothing_is_recorded_are_in_no_share_of_facts() -> Non
     shares = (found.ended_badly, found.contradicted, found.check_failed, found.left_midway)
     assert [each.now.value for each in shares] == [0.5, 0.25, 0.25, 0.0]
     assert {each.now.sample for each in shares} == {4}
+
+
+def test_the_share_of_sessions_that_people_objected_to_is_compared_with_the_span_before() -> None:
+    found = groups.share_of(4, 40, 12, 40)
+
+    assert (found.now, found.before) == (proportion(4, 40), proportion(12, 40))
+    assert found.change.value == pytest.approx(-0.2)
+
+
+def test_no_share_is_told_of_few_sessions_or_is_more_than_all() -> None:
+    assert groups.share_of(1, 2, 0, 0).now.value is None
+    assert groups.share_of(9, 5, 0, 5).now.value == 1  # asked again after sessions of days before, too
