@@ -38,7 +38,7 @@ from grader_daemon.pipeline.examine import (
 )
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.pipeline.saving import grades_of_units
-from grader_daemon.sources.protocol import named_units
+from grader_daemon.sources.named_paths import named_units
 from grader_daemon.storage.records import StoredGrade
 from grader_daemon.storage.sqlite.store import SqliteStore
 
