@@ -8,13 +8,16 @@ from collections.abc import Sequence
 from grader_daemon.domain.unit import Unit
 from grader_daemon.errors import InputError
 from grader_daemon.sources.discovery import Walk
-from grader_daemon.sources.protocol import Sources
+from grader_daemon.sources.protocol import Source, Sources
 
 
-def named_units(paths: Sequence[str], sources: Sources) -> tuple[list[Unit], list[tuple[str, str]]]:
+def named_units(
+    paths: Sequence[str], sources: Sources, *, read_as: Source | None = None
+) -> tuple[list[Unit], list[tuple[str, str]]]:
     """Return the units of files that a person names, and those below folders in the order of their names.
 
-    Beside them stands what is wrong with each folder without any, and each file of an agent that is not known.
+    Beside them stands what is wrong with each folder without any, and each file of an agent that is not known. With
+    `read_as` all are of that source, by the word of the person.
 
     Raises:
         InputError: a path does not exist.
@@ -26,19 +29,25 @@ def named_units(paths: Sequence[str], sources: Sources) -> tuple[list[Unit], lis
         if not given or not os.path.lexists(path):
             raise InputError(f"{path if given else 'an empty path'}: no such file or folder")
         if os.path.isdir(path) and not os.path.islink(path):
-            walk = sources.walk_below(path)
+            walk = sources.walk_below(path) if read_as is None else read_as.walk(path)
             found = sorted(each.unit for each in walk)
             units += found
             if not found:
                 empty.append((path, _why_empty(path, walk, sources)))
-        elif sources.is_strange(path):
+        elif read_as is None and sources.is_strange(path):
             empty.append((path, f"no agent known here writes this; known: {sources.titles}"))
         else:
-            held = sources.named(path)
+            held = sources.named(path) if read_as is None else units_in(path, read_as)
             units += held
             if not held:
                 empty.append((path, "no sessions are in it"))
     return units, empty
+
+
+def units_in(path: str, source: Source) -> Sequence[Unit]:
+    """Return the units of a file that is one of this source, whatever its name is."""
+    found = source.walk(os.path.dirname(path)).of_file(path)
+    return [each.unit for each in found] or source.touched(path)
 
 
 def _why_empty(folder: str, walk: Walk, sources: Sources) -> str:

@@ -188,6 +188,10 @@ class Sources:
         found = source.walk(os.path.dirname(path)).of_file(path)
         return [each.unit for each in found] or source.touched(path)
 
+    def called(self, name: str) -> Source | None:
+        """Return the source of a name, whether it is watched or not."""
+        return self._by_name.get(name)
+
     def is_strange(self, path: str) -> bool:
         """Return whether a file of several JSON objects, one a line, is of no agent that is known."""
         if self._claiming(path) is not None:
