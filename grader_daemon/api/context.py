@@ -200,7 +200,7 @@ class GraderContext:
         """
         if unit.source not in bootstrap.SOURCES:
             raise VanishedFileError(f"no source is called {unit.source}")
-        return bootstrap.SOURCES[unit.source](self.settings, self.settings.limits)
+        return bootstrap.make_source(unit.source, self.settings)
 
     @cached_property
     def redactor(self) -> Redactor:

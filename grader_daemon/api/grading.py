@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from copy import copy
 from datetime import datetime
@@ -16,6 +16,7 @@ from grader_daemon import bootstrap
 from grader_daemon.api.context import GraderContext, paths_of
 from grader_daemon.api.forget import Forgotten, forget, leave_no_trace
 from grader_daemon.api.grades import Grades
+from grader_daemon.api.standard_input import files_of
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.difference import RegradeDiff
@@ -38,7 +39,9 @@ from grader_daemon.pipeline.examine import (
 )
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.pipeline.saving import grades_of_units
-from grader_daemon.sources.protocol import named_units
+from grader_daemon.setting_sources import meant
+from grader_daemon.sources.named_paths import named_units, units_in
+from grader_daemon.sources.protocol import Source
 from grader_daemon.storage.records import StoredGrade
 from grader_daemon.storage.sqlite.store import SqliteStore
 
@@ -101,18 +104,23 @@ class Grading:
         return grades
 
     def grade_paths(
-        self, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], *, dry_run: bool = False
+        self,
+        paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+        *,
+        dry_run: bool = False,
+        source: str | None = None,
     ) -> GradingResult:
         """Grade files, and all session files in folders; a single text is one path.
 
         Of a named file that is no session, and not watched, nothing is kept. `dry_run` grades as into an empty database
-        that is forgotten, and needs none. A folder without session files is among the errors.
+        that is forgotten, and needs none. A folder without session files is among the errors. `source`: all are of
+        this one, whatever they look like; by themselves they are known by name and content.
 
         Raises:
-            InputError: a path does not exist.
+            InputError: a path does not exist, or there is no such source.
         """
         named = paths_of(paths)
-        units, empty = named_units(named, self._sources)
+        units, empty = named_units(named, self._sources, read_as=None if source is None else self._called(source))
         if dry_run:
             outcomes = self._try_out(units)
         else:
@@ -122,6 +130,19 @@ class Grading:
             )
             leave_no_trace(store, [os.path.abspath(path) for path in named], self._sources)
         return msgspec.structs.replace(outcomes, errors=outcomes.errors + empty)
+
+    def grade_content(self, content: bytes, source: str) -> GradingResult:
+        """Grade sessions that lie in no file, as this source would find them in one; nothing is stored.
+
+        ATIF may hold several documents. Each is told as "-", of several each with its number, as "-#2".
+
+        Raises:
+            InputError: there is no such source, or what it reads is no single file; or there is too much.
+        """
+        known = self._called(source)
+        with files_of(content, known, self._settings.limits) as told:
+            units = [unit for path in told for unit in units_in(path, known)]
+            return _told_as(self._try_out(units), told)
 
     def forget(self, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[Forgotten]:
         """Remove what is remembered of files without a grade of their own; a single text is one path."""
@@ -241,6 +262,12 @@ class Grading:
     def _note(self, source: str, error: Exception) -> None:
         self._failed.setdefault(source, f"{type(error).__name__}: {error}")
 
+    def _called(self, name: str) -> Source:
+        source = self._sources.called(name)
+        if source is None:
+            raise InputError(f"there is no source {name!r}{meant(name, bootstrap.SOURCES)}")
+        return source
+
     def _units_of(self, paths: Sequence[str]) -> list[Unit]:
         """Return all units of these files."""
         return [unit for path in paths for unit in self._sources.named(path)]
@@ -288,6 +315,23 @@ class Grading:
             return bootstrap.make_policy(self._settings, store), bootstrap.read_trust(self._settings, store)
         except (NoDatabaseError, StoreError):
             return bootstrap.make_policy(self._settings, None), bootstrap.read_trust(self._settings, None)
+
+
+def _told_as(result: GradingResult, told: Mapping[str, str]) -> GradingResult:
+    """Return a result in which files are called as they are told."""
+
+    def name(path: str) -> str:
+        file, mark, key = path.partition("#")
+        return f"{told.get(file, file)}{mark}{key}"
+
+    return msgspec.structs.replace(
+        result,
+        grades=[
+            (row, msgspec.structs.replace(each, session_file=name(each.session_file))) for row, each in result.grades
+        ],
+        skipped=[(name(path), reason) for path, reason in result.skipped],
+        errors=[(name(path), error) for path, error in result.errors],
+    )
 
 
 def _stored(store: SqliteStore, units: Sequence[Unit]) -> dict[Unit, StoredGrade | str]:

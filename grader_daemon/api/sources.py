@@ -123,7 +123,7 @@ def found_sources(context: GraderContext) -> list[FoundSource]:
 def ungraded_agents(settings: Settings) -> tuple[UngradedAgent, ...]:
     """Return agents at work of which nothing is graded, and that nobody declined; a look in passing."""
     unwatched = (
-        (bootstrap.SOURCES[name](settings, settings.limits), folder)
+        (bootstrap.make_source(name, settings), folder)
         for name in bootstrap.SOURCES
         if state_of(name, settings) is not SourceState.DECLINED
         for folder in _unwatched(name, settings)

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
+from grader_daemon.domain.unit import FIRST_SOURCE
 from grader_daemon.errors import ConfigurationError
 from grader_daemon.grading_settings import ROOTS
 from grader_daemon.settings import Settings
 from grader_daemon.sources.default_roots import default_roots
 from grader_daemon.storage.sqlite.database import IN_MEMORY
 from grader_daemon.storage.sqlite.store import SqliteStore
-from grader_daemon.wings import part
+from grader_daemon.wings import imported, part
 
 if TYPE_CHECKING:
     from grader_daemon.calibration.prior import ShippedPrior
@@ -168,7 +169,15 @@ def make_sources(settings: Settings, *, most_bytes: int | None = None) -> Source
 
 def known_sources(settings: Settings, *, limits: Limits | None = None) -> list[Source]:
     """Return every source, whether it is enabled or not, in the order in which they are asked for a path."""
-    return [make(settings, limits or settings.limits) for make in SOURCES.values()]
+    return [make_source(name, settings, limits=limits) for name in SOURCES]
+
+
+def make_source(name: str, settings: Settings, *, limits: Limits | None = None) -> Source:
+    """Make one source, which alone is imported. Of all, Hermes writes times without a zone."""
+    source_class = imported(f"grader_daemon.sources.{SOURCES[name]}")
+    zone = {"zone": settings.zone} if name == FIRST_SOURCE else {}
+    source: Source = source_class(roots_of(settings, name), limits=limits or settings.limits, **zone)
+    return source
 
 
 def roots_of(settings: Settings, source: str) -> tuple[str, ...]:
@@ -188,86 +197,20 @@ def make_installed(settings: Settings) -> Installed:
     return installed
 
 
-def _make_hermes(settings: Settings, limits: Limits) -> Source:
-    from grader_daemon.sources.hermes.hermes_source import Hermes
-
-    return Hermes(roots_of(settings, "hermes"), zone=settings.zone, limits=limits)
-
-
-def _make_claude_code(settings: Settings, limits: Limits) -> Source:
-    from grader_daemon.sources.claude_code.project_files import ClaudeCode
-
-    return ClaudeCode(roots_of(settings, "claude-code"), limits=limits)
-
-
-def _make_codex(settings: Settings, limits: Limits) -> Source:
-    from grader_daemon.sources.codex.rollout_files import CodexRollouts
-
-    return CodexRollouts(roots_of(settings, "codex"), limits=limits)
-
-
-def _make_atif(settings: Settings, limits: Limits) -> Source:
-    from grader_daemon.sources.atif.trial_files import AtifTrials
-
-    return AtifTrials(roots_of(settings, "atif"), limits=limits)
-
-
-def _make_opencode(settings: Settings, limits: Limits) -> Source:
-    from grader_daemon.sources.opencode.opencode_source import OpenCode
-
-    return OpenCode(roots_of(settings, "opencode"), limits=limits)
-
-
-def _make_gemini_cli(settings: Settings, limits: Limits) -> Source:
-    from grader_daemon.sources.gemini_cli.chat_files import GeminiChats
-
-    return GeminiChats(roots_of(settings, "gemini-cli"), limits=limits)
-
-
-def _make_copilot(settings: Settings, limits: Limits) -> Source:
-    from grader_daemon.sources.copilot.session_events import CopilotSessions
-
-    return CopilotSessions(roots_of(settings, "copilot"), limits=limits)
-
-
-def _make_qwen_code(settings: Settings, limits: Limits) -> Source:
-    from grader_daemon.sources.qwen_code.chat_transcripts import QwenChats
-
-    return QwenChats(roots_of(settings, "qwen-code"), limits=limits)
-
-
-def _make_cline(settings: Settings, limits: Limits) -> Source:
-    from grader_daemon.sources.cline.cline_sessions import ClineSessions
-
-    return ClineSessions(roots_of(settings, "cline"), limits=limits)
-
-
-def _make_pi(settings: Settings, limits: Limits) -> Source:
-    from grader_daemon.sources.pi.pi_files import PiSessions
-
-    return PiSessions(roots_of(settings, "pi"), limits=limits)
-
-
-def _make_openclaw(settings: Settings, limits: Limits) -> Source:
-    from grader_daemon.sources.openclaw.openclaw_source import OpenClaw
-
-    return OpenClaw(roots_of(settings, "openclaw"), limits=limits)
-
-
-SOURCES: Final[Mapping[str, Callable[[Settings, Limits], Source]]] = {
-    "hermes": _make_hermes,
-    "claude-code": _make_claude_code,
-    "codex": _make_codex,
-    "opencode": _make_opencode,
-    "gemini-cli": _make_gemini_cli,
-    "copilot": _make_copilot,
-    "qwen-code": _make_qwen_code,
-    "cline": _make_cline,
-    "openclaw": _make_openclaw,
-    "pi": _make_pi,
-    "atif": _make_atif,
+SOURCES: Final[Mapping[str, str]] = {
+    "hermes": "hermes.hermes_source:Hermes",
+    "claude-code": "claude_code.project_files:ClaudeCode",
+    "codex": "codex.rollout_files:CodexRollouts",
+    "opencode": "opencode.opencode_source:OpenCode",
+    "gemini-cli": "gemini_cli.chat_files:GeminiChats",
+    "copilot": "copilot.session_events:CopilotSessions",
+    "qwen-code": "qwen_code.chat_transcripts:QwenChats",
+    "cline": "cline.cline_sessions:ClineSessions",
+    "openclaw": "openclaw.openclaw_source:OpenClaw",
+    "pi": "pi.pi_files:PiSessions",
+    "atif": "atif.trial_files:AtifTrials",
 }
-"""What makes a source, by its name. A path belongs to the first that claims it."""
+"""The class of each source below `grader_daemon.sources`, by its name. A path belongs to the first that claims it."""
 
 
 def open_store(settings: Settings, *, on_upgrade: OnUpgrade = lambda _: None) -> SqliteStore:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -9,10 +10,13 @@ import click
 from grader_daemon.api.documents import grade_document
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.api.grading import GradingResult
+from grader_daemon.api.standard_input import NAME as STANDARD_INPUT
 from grader_daemon.cli import output
 from grader_daemon.cli.grades import grade_table
 from grader_daemon.cli.options import asks, json_option
 from grader_daemon.domain.session import NO_SESSION_KNOWN, SkipReason
+from grader_daemon.errors import InputError
+from grader_daemon.grading_settings import ROOTS
 
 _WORDS: dict[str, str] = {SkipReason.NOT_A_SESSION: NO_SESSION_KNOWN}
 """In place of a reason that does not say enough."""
@@ -21,19 +25,43 @@ _WORDS: dict[str, str] = {SkipReason.NOT_A_SESSION: NO_SESSION_KNOWN}
 @click.command("grade")
 @asks
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path, readable=False))
+@click.option(
+    "--as",
+    "source",
+    type=click.Choice(list(ROOTS)),
+    metavar="SOURCE",
+    help="Read them as sessions of this source, whatever they look like: atif, codex …",
+)
 @json_option
 @click.option("--dry-run", is_flag=True, help="Store nothing; grade as into an empty database.")
-def command(*, grader: SelfGrader, paths: tuple[Path, ...], as_json: bool, dry_run: bool) -> int:
+def command(*, grader: SelfGrader, paths: tuple[Path, ...], source: str | None, as_json: bool, dry_run: bool) -> int:
     """Grade session files, or all of those in folders. Exit code 1 if one cannot be graded.
+
+    With --as, - is standard input: one session, or in ATIF several. Nothing of it is stored.
 
     It takes no level from these files, so it ranks them a little worse than the daemon, which does.
     """
-    result = grader.grading.grade_paths(paths, dry_run=dry_run)
+    if STANDARD_INPUT in map(str, paths):
+        result = _of_standard_input(grader, paths, source)
+    else:
+        result = grader.grading.grade_paths(paths, dry_run=dry_run, source=source)
     if as_json:
         output.document(_document(result))
     else:
         _print(result)
     return 1 if result.errors else 0
+
+
+def _of_standard_input(grader: SelfGrader, paths: tuple[Path, ...], source: str | None) -> GradingResult:
+    if len(paths) > 1:
+        raise InputError(
+            f"{STANDARD_INPUT} is standard input, and comes alone; a file of that name is ./{STANDARD_INPUT}"
+        )
+    if source is None:
+        raise InputError(f"say whose sessions come on standard input, as in: grade --as atif {STANDARD_INPUT}")
+    most = grader.context.settings.limits.bytes
+    content = b"" if sys.stdin is None else sys.stdin.buffer.read(most + 1)
+    return grader.grading.grade_content(content, source)
 
 
 def _document(result: GradingResult) -> dict[str, object]:

@@ -15,7 +15,7 @@ import msgspec
 
 from grader_daemon.domain.session import Session, Skipped
 from grader_daemon.domain.unit import Found, Unit
-from grader_daemon.errors import InputError, ReadError, VanishedFileError
+from grader_daemon.errors import ReadError, VanishedFileError
 from grader_daemon.sources.discovery import Walk
 from grader_daemon.sources.reading import read_beginning
 
@@ -188,6 +188,10 @@ class Sources:
         found = source.walk(os.path.dirname(path)).of_file(path)
         return [each.unit for each in found] or source.touched(path)
 
+    def called(self, name: str) -> Source | None:
+        """Return the source of a name, whether it is watched or not."""
+        return self._by_name.get(name)
+
     def is_strange(self, path: str) -> bool:
         """Return whether a file of several JSON objects, one a line, is of no agent that is known."""
         if self._claiming(path) is not None:
@@ -350,45 +354,6 @@ def as_shown(session: Session | Skipped) -> Session | Skipped:
 
     shown = session.session_id and public_id(session.session_id)
     return session if shown == session.session_id else msgspec.structs.replace(session, session_id=shown)
-
-
-def named_units(paths: Sequence[str], sources: Sources) -> tuple[list[Unit], list[tuple[str, str]]]:
-    """Return the units of files that a person names, and those below folders in the order of their names.
-
-    Beside them stands what is wrong with each folder without any, and each file of an agent that is not known.
-
-    Raises:
-        InputError: a path does not exist.
-    """
-    units: list[Unit] = []
-    empty: list[tuple[str, str]] = []
-    for given in paths:
-        path = os.path.abspath(given)
-        if not given or not os.path.lexists(path):
-            raise InputError(f"{path if given else 'an empty path'}: no such file or folder")
-        if os.path.isdir(path) and not os.path.islink(path):
-            walk = sources.walk_below(path)
-            found = sorted(each.unit for each in walk)
-            units += found
-            if not found:
-                empty.append((path, _why_empty(path, walk, sources)))
-        elif sources.is_strange(path):
-            empty.append((path, f"no agent known here writes this; known: {sources.titles}"))
-        else:
-            held = sources.named(path)
-            units += held
-            if not held:
-                empty.append((path, "no sessions are in it"))
-    return units, empty
-
-
-def _why_empty(folder: str, walk: Walk, sources: Sources) -> str:
-    if folder in walk.unreadable:
-        return "it cannot be read"
-    strange = sources.strange_below(folder)
-    if strange is None:
-        return "no session files are below it"
-    return f"no agent known here writes what is below it ({os.path.relpath(strange, folder)}); known: {sources.titles}"
 
 
 def _in_order(folders: list[str], names: list[str]) -> list[str]:

@@ -23,7 +23,8 @@ from grader_daemon.pipeline.examine import Examiner
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.pipeline.rereading import read_again
 from grader_daemon.sources.hermes.hermes_source import HermesSnapshots
-from grader_daemon.sources.protocol import Sources, UnknownKinds, named_units
+from grader_daemon.sources.named_paths import named_units
+from grader_daemon.sources.protocol import Sources, UnknownKinds
 from grader_daemon.storage.records import GradeFilter
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import IDLE, LIMITS, PAUSES, Clock, SessionWriter

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from grader_daemon.bootstrap import policy_maker
+from grader_daemon.bootstrap import SOURCES, make_source, policy_maker
 from grader_daemon.bootstrap.periodic import make_jobs
+from grader_daemon.grading_settings import ROOTS
 from grader_daemon.rules.prior import load_prior, prior_text
 from grader_daemon.settings import load_settings
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -21,6 +23,15 @@ def test_a_prior_is_read_once(store: SqliteStore, tmp_path: Path) -> None:
     path.unlink()
 
     assert make_policy() == policy
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_each_source_is_made_of_its_class_with_its_folders(name: str) -> None:
+    given: dict[str, Any] = {ROOTS[name]: ["/runs"]}
+    settings = load_settings(timezone="Europe/Berlin", **given)
+    source = make_source(name, settings)
+
+    assert (source.name, list(source.roots)) == (name, ["/runs"])
 
 
 @pytest.mark.parametrize("file", [None, "grader.prom"])

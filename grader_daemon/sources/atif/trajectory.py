@@ -7,7 +7,7 @@ Harbor's converter for Claude Code puts the steps of sub-agents between those of
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Final, NamedTuple
 
@@ -30,6 +30,7 @@ from grader_daemon.domain.session import (
     Usage,
     total_usage,
 )
+from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.sources.atif.observations import Result, read_observation
 from grader_daemon.sources.codex.rollout import INJECTED
 from grader_daemon.sources.codex.taken_apart import take_apart
@@ -45,6 +46,14 @@ CONTINUATION: Final = re.compile(r"trajectory\.cont-\d{1,4}\.json")
 
 _CODEX = "codex"
 _END = Ending(SessionState.COMPLETE, "written after the run")
+_CUTS = (EndingKind.LIMIT, EndingKind.ERROR, EndingKind.PERSON, EndingKind.PROCESS)
+_TOLD_ENDS: Final[Mapping[object, Ending]] = {
+    "complete": Ending(SessionState.COMPLETE, "the run says that it is complete"),
+    "open": Ending(SessionState.OPEN, "the run says that it goes on"),
+    **{str(cut): Ending(SessionState.INTERRUPTED, f"the run says {cut}", cut) for cut in _CUTS},
+}
+"""Ends that a document may tell in its notes: the format has no field for one."""
+
 _API_ERROR = Ending(SessionState.INTERRUPTED, "API error")
 _SYNTHETIC = "<synthetic>"
 """The model of steps that no model gave, as of an error of the API; so Claude Code calls it in its own files, too."""
@@ -118,6 +127,10 @@ class _Step(msgspec.Struct, frozen=True):
         return (self.extra.agent_id or "sidechain") if self.extra is not None and self.extra.is_sidechain else ""
 
 
+class _DocumentNotes(msgspec.Struct, frozen=True):
+    ending: object = None
+
+
 class _Document(msgspec.Struct, frozen=True):
     schema_version: str
     steps: tuple[_Step, ...]
@@ -127,14 +140,52 @@ class _Document(msgspec.Struct, frozen=True):
     final_metrics: _FinalMetrics | None = None
     continued_trajectory_ref: str | None = None
     subagent_trajectories: tuple[_Document, ...] | None = None
+    extra: _DocumentNotes | None = None
 
 
 _DECODE = msgspec.json.Decoder(_Document).decode
 
+UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""Raised where a document is no run."""
+
+_FORMAT = "ATIF-"
+_READABLE = "ATIF-v1."
+
+
+class Version(msgspec.Struct, frozen=True):
+    """The version of a document, read before all else of it."""
+
+    schema_version: object = None
+
+    @property
+    def is_run(self) -> bool:
+        """True if the document is one in ATIF."""
+        return isinstance(self.schema_version, str) and self.schema_version.startswith(_FORMAT)
+
+    @property
+    def unreadable(self) -> str | None:
+        """The version of a run that is too new to be read."""
+        version = self.schema_version
+        return version if isinstance(version, str) and not version.startswith(_READABLE) else None
+
+
+_VERSION = msgspec.json.Decoder(Version).decode
+
+
+class Head(NamedTuple):
+    """Name of a run and of the sub-agents in it; or its version, where that cannot be read."""
+
+    name: str
+    inside: tuple[str, ...] = ()
+    version: str | None = None
+
 
 class _Branch(NamedTuple):
+    """Steps of one session of a run, the document that begins it, and the notes of the one that it ends in."""
+
     steps: list[_Step]
     document: _Document
+    notes: _DocumentNotes | None
 
 
 def read_run(documents: Sequence[bytes], *, path: str, named: str) -> dict[str, Session]:
@@ -153,10 +204,26 @@ def read_run(documents: Sequence[bytes], *, path: str, named: str) -> dict[str, 
     branches = dict(_branches(first, ""))
     for document in following:
         branches[""].steps.extend(step for step in document.steps if not step.side)
+        branches[""] = branches[""]._replace(notes=document.extra)
         for key, branch in _branches(document, ""):
             if key:
-                branches.setdefault(key, _Branch([], branch.document)).steps.extend(branch.steps)
+                branches.setdefault(key, _Branch([], branch.document, branch.notes)).steps.extend(branch.steps)
     return {key: _session(branch, session_id, key, path) for key, branch in branches.items()}
+
+
+def head_of(document: bytes, *, named: str) -> Head | None:
+    """Return how a run is called, for a whole document of it; None where it is another kind of JSON.
+
+    Raises:
+        msgspec.DecodeError, UnicodeDecodeError, RecursionError: it is no such document.
+    """
+    version = _VERSION(document)
+    if not version.is_run:
+        return None
+    if version.unreadable is not None:
+        return Head("", version=version.unreadable)
+    run = _DECODE(document)
+    return Head(run.session_id or run.trajectory_id or named, tuple(key for key, _ in _branches(run, "") if key))
 
 
 def _branches(document: _Document, key: str) -> Iterator[tuple[str, _Branch]]:
@@ -164,7 +231,7 @@ def _branches(document: _Document, key: str) -> Iterator[tuple[str, _Branch]]:
     for step in document.steps:
         sides.setdefault(step.side, []).append(step)
     for side, steps in sides.items():
-        yield "/".join(filter(None, (key, side))), _Branch(steps, document)
+        yield "/".join(filter(None, (key, side))), _Branch(steps, document, None if side else document.extra)
     for number, child in enumerate(document.subagent_trajectories or ()):
         name = child.trajectory_id or str(number)
         unique = name if name not in sides else f"{name}.{number}"
@@ -197,7 +264,7 @@ def _session(branch: _Branch, run: str, key: str, path: str) -> Session:
         messages=tuple(messages),
         message_times=tuple(times) if known_times else (),
         reported=reported,
-        ending=_ending(original),
+        ending=_ending(original, branch.notes),
         model=next((step.model_name for step in reversed(steps) if step.model_name), _model_of(agent)),
         project=_folder(agent.extra),
         parent=run if key else None,
@@ -215,8 +282,11 @@ def _model_of(agent: _Agent) -> str | None:
     return None if agent.model_name == _SYNTHETIC else agent.model_name
 
 
-def _ending(steps: Sequence[_Step]) -> Ending:
-    """Return how a run ended: with an error of the API where that stands in place of its last answer."""
+def _ending(steps: Sequence[_Step], notes: _DocumentNotes | None) -> Ending:
+    """Return how a run ended: as it says, or with an error of the API where that stands in place of its last answer."""
+    told = notes.ending if notes is not None else None
+    if isinstance(told, str) and told in _TOLD_ENDS:
+        return _TOLD_ENDS[told]
     last = next((step for step in reversed(steps) if step.source == "agent"), None)
     is_error = last is not None and last.model_name == _SYNTHETIC and _text(last.message).startswith("API Error")
     return _API_ERROR if is_error else _END

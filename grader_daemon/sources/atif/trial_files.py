@@ -1,5 +1,8 @@
 """ATIF as a source: the ``trajectory.json`` of each run below the roots, what continues it, and its reward.
 
+Whoever converts their own sessions has no folders of trials: there ``<name>.atif.json`` is a run, and ``*.atif.jsonl``
+holds one on each line.
+
 The reward comes after the run, in a file beside it. So what lies beside a trajectory is part of its stamp and of its
 digest, and a change of it touches the trajectory.
 """
@@ -14,11 +17,13 @@ from collections.abc import Iterator, Sequence
 import msgspec
 import xxhash
 
+from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.domain.unit import Found, Stamp, Unit
 from grader_daemon.errors import ChangingFileError, ParseError, VanishedFileError
 from grader_daemon.sources.atif.rewards import REWARD_FILES, read_reward
-from grader_daemon.sources.atif.trajectory import CONTINUATION, NAME, UNKNOWN, read_run
+from grader_daemon.sources.atif.trajectory import CONTINUATION, NAME, UNKNOWN, Version, read_run
+from grader_daemon.sources.atif.trajectory_lines import LINES, TrajectoryLines
 from grader_daemon.sources.decoding import check_values, decode
 from grader_daemon.sources.discovery import Walk
 from grader_daemon.sources.protocol import Read, UnknownKinds, as_shown
@@ -30,14 +35,15 @@ _AGENT_FOLDER = "agent"
 _MOST_DOCUMENTS = 100
 """Most documents of one run."""
 
+_NAMED = (".atif.json", ".atif.jsonl")
+"""Ends of the names of runs that lie in no folder of their own."""
+
 _RECOGNIZED = re.compile(rb'"schema_version"\s{0,99}:\s{0,99}"ATIF-')
-_READABLE = "ATIF-v1."
 _BESIDE_BYTES = 8
 _REWARD_NAMES = tuple(f"/{name}" for name in REWARD_FILES)
 
 
-class _Head(msgspec.Struct, frozen=True):
-    schema_version: object = None
+class _Head(Version, frozen=True):
     continued_trajectory_ref: object = None
 
 
@@ -51,10 +57,15 @@ class AtifTrials(SessionFiles):
     title = "ATIF"
     unknown = UNKNOWN
 
+    def __init__(self, roots: Sequence[str] = (), *, limits: Limits) -> None:
+        """See `SessionFiles`."""
+        super().__init__(roots, limits=limits)
+        self._lines = TrajectoryLines(self.roots, limits)
+
     def claims(self, path: str) -> bool:
         """See `Source.claims`."""
         name = path.rpartition("/")[2]
-        return name == _TRAJECTORY or CONTINUATION.fullmatch(name) is not None or path.endswith(_REWARD_NAMES)
+        return _is_run(path) or CONTINUATION.fullmatch(name) is not None or path.endswith(_REWARD_NAMES)
 
     def recognizes(self, path: str, beginning: bytes) -> bool:
         """See `Source.recognizes`."""
@@ -74,7 +85,7 @@ class AtifTrials(SessionFiles):
 
     def walk(self, root: str) -> Walk:
         """See `Source.walk`."""
-        return Walk(root, claims=lambda path: path.endswith(f"/{_TRAJECTORY}"), units_of=self._units_of)
+        return Walk(root, claims=_is_run, units_of=self._units_of)
 
     def look(self, unit: Unit) -> Found:
         """See `Source.look`."""
@@ -86,10 +97,12 @@ class AtifTrials(SessionFiles):
         status = look_at(unit.locator)
         if stat.S_ISLNK(status.st_mode):
             return Read(None, Skipped(SkipReason.SYMBOLIC_LINK))
+        if unit.locator.endswith(LINES):
+            return self._lines.read(found, status, unless=unless)
         bare = Found(unit, found.stamp[:-_BESIDE_BYTES], found.written_ns)
         documents = [read_file(bare, status, limits=self.limits, roots=self.roots)]
         documents += self._continuations(unit.locator, documents[0])
-        reward = None if unit.key else read_reward(_trial_of(unit.locator), self.roots)
+        reward = None if unit.key or _is_alone(unit.locator) else read_reward(_trial_of(unit.locator), self.roots)
         if _beside(unit.locator) != found.stamp[-_BESIDE_BYTES:]:
             raise ChangingFileError("what lies beside the file was written to while it was read")
         digest = xxhash.xxh3_128_hexdigest(b"\0".join((*documents, repr(reward).encode())))
@@ -109,13 +122,13 @@ class AtifTrials(SessionFiles):
         unknown: list[UnknownKinds] = []
 
         def read(first: bytes) -> Session | Skipped:
-            version = _HEAD(first).schema_version
-            if not isinstance(version, str) or not version.startswith("ATIF-"):
+            head = _HEAD(first)
+            if not head.is_run:
                 return Skipped(SkipReason.NOT_A_SESSION)
-            if not version.startswith(_READABLE):
-                unknown.append(UnknownKinds(version, ()))
+            if head.unreadable is not None:
+                unknown.append(UnknownKinds(head.unreadable, ()))
                 return Skipped(SkipReason.UNREADABLE_VERSION)
-            sessions = read_run(documents, path=unit.locator, named=os.path.basename(_trial_of(unit.locator)))
+            sessions = read_run(documents, path=unit.locator, named=_name_of(unit.locator))
             if unit.key not in sessions:
                 raise VanishedFileError("the sub-agent is gone")
             if not unit.key:
@@ -155,10 +168,28 @@ class AtifTrials(SessionFiles):
 
     def _found(self, unit: Unit, status: os.stat_result) -> Found:
         found = found_file(unit, status)
+        if unit.locator.endswith(LINES):
+            return found
         return Found(unit, found.stamp + _beside(unit.locator), found.written_ns)
 
     def _units_of(self, path: str, status: os.stat_result) -> tuple[Found]:
         return (self._found(Unit(self.name, path), status),)
+
+
+def _is_run(path: str) -> bool:
+    return path.endswith((f"/{_TRAJECTORY}", *_NAMED))
+
+
+def _is_alone(path: str) -> bool:
+    """Return whether several runs may lie in one folder, so that what lies beside this one is not its own."""
+    return path.endswith(_NAMED)
+
+
+def _name_of(path: str) -> str:
+    """Return what a run is called that does not say it: as its file, or as the folder of its trial."""
+    if _is_alone(path):
+        return os.path.basename(path).removesuffix(".json").removesuffix(".atif")
+    return os.path.basename(_trial_of(path))
 
 
 def _trial_of(path: str) -> str:

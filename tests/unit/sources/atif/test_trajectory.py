@@ -214,6 +214,65 @@ def test_exit_codes_of_codex_may_stand_in_notes_of_the_step(code: object, outcom
     assert session.reported.get(1) == outcome
 
 
+@pytest.mark.parametrize(
+    ("notes", "outcome"),
+    [
+        ({"is_error": True}, FAILURE),
+        ({"is_error": False}, SUCCESS),
+        ({"exit_code": 2}, ReportedOutcome(CallStatus.FAILURE, 2)),
+        ({"exit_code": 0}, ReportedOutcome(CallStatus.SUCCESS, 0)),
+        ({"is_error": False, "exit_code": 1}, ReportedOutcome(CallStatus.SUCCESS, 1)),
+        ({"status": "completed", "exit_code": 1}, ReportedOutcome(CallStatus.FAILURE, 1)),
+        ({"status": "error"}, FAILURE),
+        ({"status": "denied", "is_error": True}, ReportedOutcome(CallStatus.REFUSED)),
+        ({"status": "cancelled"}, ReportedOutcome(CallStatus.INTERRUPTED)),
+        ({"status": "running"}, ReportedOutcome(CallStatus.PENDING)),
+        ({"status": "fine"}, None),
+        ({"is_error": "yes", "exit_code": True, "status": 4}, None),
+        ({"exit_code": 10**30}, None),
+        ({"exit_code": "1"}, None),
+    ],
+)
+def test_plain_words_on_a_result_are_read_of_any_agent(notes: dict[str, Any], outcome: ReportedOutcome | None) -> None:
+    of_nobody = read(called({"content": "x", "extra": notes}), agent="acme")
+    beside = read(called({"content": "x", **notes}), agent="acme")
+
+    assert [session.reported.get(1) for session in (of_nobody, beside)] == [outcome, outcome]
+
+
+def test_the_line_of_a_failure_is_one_whoever_wrote_it() -> None:
+    session = read(called({"content": "no\n\n[error] tool reported failure"}), agent="acme")
+
+    assert (session.messages[1].text, session.reported[1]) == ("no", FAILURE)
+
+
+@pytest.mark.parametrize(
+    ("told", "state", "kind"),
+    [
+        ("complete", "complete", None),
+        ("open", "open", None),
+        ("cut_by_limit", "interrupted", "cut_by_limit"),
+        ("cut_by_person", "interrupted", "cut_by_person"),
+        ("answered", "complete", None),
+        (["open"], "complete", None),
+    ],
+)
+def test_how_a_run_ended_may_stand_in_its_notes(told: object, state: str, kind: str | None) -> None:
+    ending = read(ASKED, agent_step("Done."), extra={"ending": told}).ending
+
+    assert ending is not None
+    assert ending.state == state
+    assert kind is None or ending.kind == kind
+
+
+def test_the_end_of_a_run_is_that_of_its_last_document() -> None:
+    first = document(ASKED, agent_step("One."), extra={"ending": "open"})
+    ending = read_all(first, document(agent_step("Two.")))[""].ending
+
+    assert ending is not None
+    assert ending.state == "complete"
+
+
 def test_what_codex_adds_in_the_name_of_a_person_is_no_message() -> None:
     session = read({"source": "user", "message": "<environment_context>\n"}, ASKED, agent="codex")
 

@@ -513,14 +513,23 @@ class AtifFile(Keeper):
 
     def write(self, turns: int) -> None:
         """See `Keeper`."""
-        steps = [
-            {"source": source, "message": text}
-            for turn in range(turns)
-            for source, text in (("user", asked(turn)), ("agent", answered(turn)))
-        ]
-        numbered = [{"step_id": number, **step} for number, step in enumerate(steps, 1)]
-        whole = {"schema_version": "ATIF-v1.7", "session_id": "run", "steps": numbered}
-        self.put(json.dumps(whole, ensure_ascii=False).encode())
+        self.put(run_of(turns))
+
+
+class AtifLines(AtifFile):
+    """Runs as lines, each time the whole one."""
+
+    name = "atif-lines"
+    is_lines = True
+
+    @property
+    def file(self) -> Path:
+        """See `Keeper`."""
+        return self.root / "runs" / "acme.atif.jsonl"
+
+    def write(self, turns: int) -> None:
+        """See `Keeper`."""
+        self.grow(b"".join(run_of(each) + b"\n" for each in range(1, turns + 1)))
 
 
 KEEPERS: tuple[type[Keeper], ...] = (
@@ -538,7 +547,20 @@ KEEPERS: tuple[type[Keeper], ...] = (
     OpenClawRows,
     PiFile,
     AtifFile,
+    AtifLines,
 )
+
+
+def run_of(turns: int) -> bytes:
+    """Return a run in ATIF."""
+    steps = [
+        {"source": source, "message": text}
+        for turn in range(turns)
+        for source, text in (("user", asked(turn)), ("agent", answered(turn)))
+    ]
+    numbered = [{"step_id": number, **step} for number, step in enumerate(steps, 1)]
+    whole = {"schema_version": "ATIF-v1.7", "session_id": "run", "steps": numbered}
+    return json.dumps(whole, ensure_ascii=False).encode()
 
 
 def _said_to_pi(turns: int, **head: object) -> PiLines:
