@@ -212,6 +212,12 @@ def _make_atif(settings: Settings, limits: Limits) -> Source:
     return AtifTrials(roots_of(settings, "atif"), limits=limits)
 
 
+def _make_mini_swe_agent(settings: Settings, limits: Limits) -> Source:
+    from grader_daemon.sources.mini_swe_agent.run_files import MiniSweAgentRuns
+
+    return MiniSweAgentRuns(roots_of(settings, "mini-swe-agent"), limits=limits)
+
+
 def _make_opencode(settings: Settings, limits: Limits) -> Source:
     from grader_daemon.sources.opencode.opencode_source import OpenCode
 
@@ -266,6 +272,7 @@ SOURCES: Final[Mapping[str, Callable[[Settings, Limits], Source]]] = {
     "openclaw": _make_openclaw,
     "pi": _make_pi,
     "atif": _make_atif,
+    "mini-swe-agent": _make_mini_swe_agent,
 }
 """What makes a source, by its name. A path belongs to the first that claims it."""
 

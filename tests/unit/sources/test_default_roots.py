@@ -29,6 +29,7 @@ def test_each_agent_has_folders_in_the_home(monkeypatch: pytest.MonkeyPatch) -> 
         "pi": ("/home/a/.pi/agent/sessions", "/home/a/.omp/agent/sessions", "/home/a/.prime/agent/sessions"),
         "openclaw": ("/home/a/.openclaw/agents",),
         "atif": (),
+        "mini-swe-agent": (),
     }
 
 
