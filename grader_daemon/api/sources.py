@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -29,6 +29,7 @@ from grader_daemon.grading_settings import ROOTS
 from grader_daemon.setting_sources import meant
 from grader_daemon.settings import Settings, load_settings
 from grader_daemon.sources.default_roots import default_roots
+from grader_daemon.sources.other_agents import PAGE, found_elsewhere
 from grader_daemon.storage.records import GradeFilter
 
 if TYPE_CHECKING:
@@ -46,6 +47,10 @@ _TAKES_OVER_SECONDS = 10.0
 """A daemon first finishes what it is writing."""
 
 _PAUSE_SECONDS = 0.05
+
+
+OTHERS_PAGE: Final = PAGE
+"""The page that says how sessions of any agent are graded."""
 
 
 class SourceState(StrEnum):
@@ -109,6 +114,18 @@ class Switched(msgspec.Struct, frozen=True, kw_only=True):
     daemon: int | None
     took_over: bool
     is_hidden: bool
+
+
+class OtherFound(msgspec.Struct, frozen=True):
+    """An agent that was found here, and whose sessions this version does not read; `path` is a place of its own."""
+
+    title: str
+    path: str
+
+
+def other_agents() -> list[OtherFound]:
+    """Return the agents that are found here and are known by name alone."""
+    return [OtherFound(each.title, each.path) for each in found_elsewhere()]
 
 
 def found_sources(context: GraderContext) -> list[FoundSource]:

@@ -17,6 +17,7 @@ from grader_daemon.domain.session import Session, Skipped
 from grader_daemon.domain.unit import Found, Unit
 from grader_daemon.errors import InputError, ReadError, VanishedFileError
 from grader_daemon.sources.discovery import Walk
+from grader_daemon.sources.other_agents import not_read, writer_of
 from grader_daemon.sources.reading import read_beginning
 
 _BEGINNING = 4_096
@@ -190,9 +191,7 @@ class Sources:
 
     def is_strange(self, path: str) -> bool:
         """Return whether a file of several JSON objects, one a line, is of no agent that is known."""
-        if self._claiming(path) is not None:
-            return False
-        beginning = read_beginning(path, _BEGINNING)
+        beginning = b"" if self.claims(path) else read_beginning(path, _BEGINNING)
         first, _, rest = beginning.partition(b"\n")
         is_lines = first.startswith(b"{") and first.rstrip().endswith(b"}") and rest.lstrip().startswith(b"{")
         return is_lines and not any(source.recognizes(path, beginning) for source in self._all)
@@ -366,7 +365,10 @@ def named_units(paths: Sequence[str], sources: Sources) -> tuple[list[Unit], lis
         path = os.path.abspath(given)
         if not given or not os.path.lexists(path):
             raise InputError(f"{path if given else 'an empty path'}: no such file or folder")
-        if os.path.isdir(path) and not os.path.islink(path):
+        writer = None if sources.claims(path) else writer_of(path, read_beginning(path, _BEGINNING))
+        if writer is not None:
+            empty.append((path, not_read(writer)))
+        elif os.path.isdir(path) and not os.path.islink(path):
             walk = sources.walk_below(path)
             found = sorted(each.unit for each in walk)
             units += found

@@ -13,7 +13,15 @@ from operator import attrgetter
 from grader_daemon import bootstrap
 from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.api.doctor.words import some, span
-from grader_daemon.api.sources import Seen, SourceState, read_newest, state_of, ungraded_agents
+from grader_daemon.api.sources import (
+    OTHERS_PAGE,
+    Seen,
+    SourceState,
+    other_agents,
+    read_newest,
+    state_of,
+    ungraded_agents,
+)
 from grader_daemon.domain.check import Finding, ok, problem, warning
 from grader_daemon.domain.session import Session, SkipReason
 from grader_daemon.domain.unit import Found
@@ -37,16 +45,22 @@ _UPGRADE = "update grader-daemon; what could not be read is graded again by itse
 
 def agents(context: DoctorContext) -> Finding:
     """Check that all agents that leave sessions here are graded, or declined."""
-    ungraded = ungraded_agents(context.settings)
+    ungraded, here = ungraded_agents(context.settings), _not_read()
     if ungraded:
         told = [f"{each.title}, {count(each.sessions, 'session')} in {each.path}" for each in ungraded]
         decline = f"; or grader-daemon sources disable {ungraded[0].agent}" if "--path" not in ungraded[0].fix else ""
-        return warning(f"not graded: {some(told)}", f"{ungraded[0].fix}{decline}")
+        return warning(f"not graded: {some(told)}{here}", f"{ungraded[0].fix}{decline}")
     states = [(state_of(each.name, context.settings), each.title) for each in bootstrap.known_sources(context.settings)]
     graded, declined = (
         [title for state, title in states if state is wanted] for wanted in (SourceState.ENABLED, SourceState.DECLINED)
     )
-    return ok(f"{some(graded)} graded{f'; {some(declined)} declined' if declined else ''}")
+    return ok(f"{some(graded)} graded{f'; {some(declined)} declined' if declined else ''}{here}")
+
+
+def _not_read() -> str:
+    """Return the agents that are here and that this version does not read, as the end of a sentence."""
+    titles = [each.title for each in other_agents()]
+    return f"; found, not read by this version: {some(titles)} ({OTHERS_PAGE})" if titles else ""
 
 
 def readable(context: DoctorContext) -> Finding:
