@@ -28,7 +28,7 @@ from grader_daemon.errors import GraderError, InputError
 from grader_daemon.grading_settings import ROOTS
 from grader_daemon.setting_sources import meant
 from grader_daemon.settings import Settings, load_settings
-from grader_daemon.sources.default_roots import default_roots
+from grader_daemon.sources.default_roots import default_roots, moved_by
 from grader_daemon.sources.other_agents import PAGE, found_elsewhere
 from grader_daemon.storage.records import GradeFilter
 
@@ -169,6 +169,8 @@ def state_of(name: str, settings: Settings) -> SourceState:
 def enable_source(name: str, paths: Sequence[str] = (), *, config: str | None = None) -> Switched:
     """Have the sessions of an agent graded, in `paths` too; what was watched before stays so.
 
+    Where a variable of the environment says where they lie, that is kept: a service does not know the variable.
+
     Raises:
         InputError: there is no such source, no such folder, or none is known in which its sessions lie.
         ConfigurationError: the file of settings cannot be written, or something else in it is wrong.
@@ -181,8 +183,9 @@ def enable_source(name: str, paths: Sequence[str] = (), *, config: str | None = 
     if not paths and not source.roots:
         raise InputError(f"{source.title} has no folder of its own: give --path FOLDER")
     written = []
-    if paths:
-        written.append(keep_setting(ROOTS[name], _with(source, settings, paths), config=config))
+    kept = paths or _moved(name, settings)
+    if kept:
+        written.append(keep_setting(ROOTS[name], _with(source, settings, kept), config=config))
     declined = [each for each in settings.sources_declined if each != name]
     if len(declined) < len(settings.sources_declined):
         written.append(keep_setting("sources_declined", declined, config=config))
@@ -328,6 +331,13 @@ def _known(name: str, settings: Settings) -> Source:
     if name not in known:
         raise InputError(f"there is no source {name!r}{meant(name, known)}")
     return known[name]
+
+
+def _moved(name: str, settings: Settings) -> list[str]:
+    """Return the folders that lie where a variable says, unless the settings name others."""
+    if moved_by(name) is None or ROOTS[name] in settings.model_fields_set:
+        return []
+    return [root for root in default_roots(name) if os.path.isdir(root)]
 
 
 def _with(source: Source, settings: Settings, paths: Sequence[str]) -> list[str]:

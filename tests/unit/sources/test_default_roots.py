@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from grader_daemon import bootstrap
-from grader_daemon.sources.default_roots import default_roots
+from grader_daemon.sources.default_roots import default_roots, moved_by
 
 _OTHERS = ("COPILOT_HOME", "QWEN_RUNTIME_DIR", "QWEN_HOME", "CLINE_DIR", "CLINE_DATA_DIR", "CLINE_SESSION_DATA_DIR")
 _OF_PI = ("PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR", "OPENCLAW_STATE_DIR")
@@ -67,3 +67,15 @@ def test_cline_has_tasks_where_its_extensions_keep_them(monkeypatch: pytest.Monk
     assert default_roots("cline")[0] == "/srv/data/sessions"
     monkeypatch.setenv("CLINE_SESSION_DATA_DIR", "/srv/sessions")
     assert default_roots("cline")[0] == "/srv/sessions"
+
+
+def test_each_variable_that_moves_an_agent_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    moving = set(_TOLD) - {"HERMES_HOME"}  # whose folders are always set
+    for variable in _TOLD:
+        monkeypatch.delenv(variable, raising=False)
+    assert [moved_by(name) for name in bootstrap.SOURCES if moved_by(name)] == []
+
+    for variable in moving:
+        with monkeypatch.context() as patched:
+            patched.setenv(variable, "/srv/x")
+            assert [name for name in bootstrap.SOURCES if moved_by(name) == variable], variable
