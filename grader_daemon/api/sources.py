@@ -30,6 +30,7 @@ from grader_daemon.setting_sources import meant
 from grader_daemon.settings import Settings, load_settings
 from grader_daemon.sources.default_roots import default_roots, moved_by
 from grader_daemon.sources.other_agents import PAGE, found_elsewhere
+from grader_daemon.sources.tried_versions import newer_than
 from grader_daemon.storage.records import GradeFilter
 
 if TYPE_CHECKING:
@@ -67,7 +68,8 @@ class FoundSource(msgspec.Struct, frozen=True, kw_only=True):
     `name` is what it is called in settings. In `folders` its sessions are looked for, by the settings or where they lie
     by default. So many `sessions` were found; `is_more` says that the look ended before all were. `active` of them were
     written to within `idle_minutes`, the last one at `newest_at`. `versions` of the agent wrote the newest, as far as
-    these say so; where a source has runs of several agents, behind the name of each. `unknown` names what its sessions
+    these say so; where a source has runs of several agents, behind the name of each. `newer_than` is the newest version
+    that was tried, where a newer one wrote the newest session. `unknown` names what its sessions
     never hold, by the fields of a session.
     """
 
@@ -80,6 +82,7 @@ class FoundSource(msgspec.Struct, frozen=True, kw_only=True):
     active: int
     newest_at: datetime | None
     versions: tuple[str, ...]
+    newer_than: str | None
     unknown: tuple[str, ...]
 
 
@@ -265,9 +268,10 @@ def _found(source: Source, settings: Settings, *, now: datetime, versions: Seque
     folders, active_since = tuple(source.roots), now - timedelta(minutes=settings.idle_minutes)
     seen = look(source, folders, active_since=active_since)
     read = read_newest(source, seen.newest)
-    latest = None
+    latest = tried = None
     if read is not None and isinstance(read.session, Session):
         latest = _version(source.name, read.session)
+        tried = newer_than(source.name, read.session.agent, read.session.agent_version)
     return FoundSource(
         name=source.name,
         title=source.title,
@@ -278,6 +282,7 @@ def _found(source: Source, settings: Settings, *, now: datetime, versions: Seque
         active=seen.active,
         newest_at=None if seen.newest is None else seen.newest.written_at,
         versions=tuple(dict.fromkeys((*([] if latest is None else [latest]), *versions))),
+        newer_than=tried,
         unknown=tuple(sorted(source.unknown)),
     )
 

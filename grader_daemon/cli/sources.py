@@ -114,7 +114,8 @@ def _seen(found: FoundSource) -> str:
     said += [f"{found.active:,} active"] if found.active else [f"the last one of {output.cell(found.newest_at)}"]
     if found.versions:
         named = "" if " " in found.versions[0] else f"{found.title} "  # of runs of several agents each is named
-        said.append(f"written by {named}{', '.join(found.versions)}")
+        newer = "" if found.newer_than is None else f"; the newest that was tried is {found.newer_than}"
+        said.append(f"written by {named}{', '.join(found.versions)}{newer}")
     return "; ".join(said)
 
 

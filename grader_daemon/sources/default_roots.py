@@ -48,6 +48,11 @@ def _cline_roots() -> tuple[str, ...]:
     return (_told("CLINE_SESSION_DATA_DIR", os.path.join(data, "sessions")), *there)
 
 
+def _openclaw_roots() -> tuple[str, ...]:
+    home = _told("OPENCLAW_STATE_DIR", os.path.join(_told("OPENCLAW_HOME", "~"), ".openclaw"))
+    return (os.path.join(home, "agents"),)
+
+
 def _opencode_roots() -> tuple[str, ...]:
     data = _told("XDG_DATA_HOME", "~/.local/share")
     return tuple(os.path.join(data, name) for name in ("opencode", "kilo", "mimocode"))
@@ -79,7 +84,7 @@ _ROOTS: Final[Mapping[str, Callable[[], tuple[str, ...]]]] = {
     "copilot": _below("COPILOT_HOME", "~/.copilot", "session-state"),
     "qwen-code": _qwen_roots,
     "cline": _cline_roots,
-    "openclaw": _below("OPENCLAW_STATE_DIR", "~/.openclaw", "agents"),
+    "openclaw": _openclaw_roots,
     "pi": _pi_roots,
 }
 _VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -90,7 +95,7 @@ _VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "copilot": ("COPILOT_HOME",),
     "qwen-code": ("QWEN_RUNTIME_DIR", "QWEN_HOME"),
     "cline": ("CLINE_SESSION_DATA_DIR", "CLINE_DATA_DIR", "CLINE_DIR"),
-    "openclaw": ("OPENCLAW_STATE_DIR",),
+    "openclaw": ("OPENCLAW_STATE_DIR", "OPENCLAW_HOME"),
     "pi": ("PI_CODING_AGENT_SESSION_DIR", "PI_CODING_AGENT_DIR"),
 }
 """Variables that agents know themselves. A service has an environment of its own, in which they are not set."""

@@ -28,6 +28,7 @@ from grader_daemon.domain.unit import Found
 from grader_daemon.errors import GraderError
 from grader_daemon.reports.numbers import count
 from grader_daemon.sources.protocol import Source
+from grader_daemon.sources.tried_versions import newer_than
 
 _LATE = timedelta(minutes=10)
 """Beyond `max_wait_seconds`: scans may be some minutes apart."""
@@ -105,7 +106,8 @@ def versions(context: DoctorContext) -> Finding:
         session = None if read is None else read.session
         if isinstance(session, Session) and session.agent_version is not None:
             name = source.title if session.agent in (None, source.name) else session.agent
-            known.append(f"{name} {session.agent_version}")
+            tried = newer_than(source.name, session.agent, session.agent_version)
+            known.append(f"{name} {session.agent_version}{'' if tried is None else f', newer than {tried} tried'}")
         if read is not None and read.unknown is not None and read.unknown.kinds:
             kinds = count(len(read.unknown.kinds), "unknown kind")
             strange.append(f"{source.title} {read.unknown.version or ''}: {kinds} of lines, passed over")

@@ -43,6 +43,19 @@ def test_agents_that_are_not_read_are_named_with_what_to_do(home: Path, run: Run
     assert "not read by this version" not in before
 
 
+def test_a_version_newer_than_any_that_was_tried_is_told(home: Path, run: Run) -> None:
+    write_claude(home)
+    file = next((home / ".claude/projects").rglob("*.jsonl"))
+    file.write_text(file.read_text("utf-8").replace("2.1.330", "99.1.0"), "utf-8")
+
+    listed = run(home, "sources").stdout
+    run(home, "sources", "enable", "claude-code")
+    checked = " ".join(run(home, "doctor").stdout.split())
+
+    assert "written by Claude Code 99.1.0; the newest that was tried is 2.1.330" in listed
+    assert "Claude Code 99.1.0, newer than 2.1.330 tried" in checked
+
+
 def test_an_agent_is_enabled_and_declined(home: Path, run: Run) -> None:
     write_claude(home)
 

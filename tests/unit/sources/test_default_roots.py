@@ -8,7 +8,7 @@ from grader_daemon import bootstrap
 from grader_daemon.sources.default_roots import default_roots, moved_by
 
 _OTHERS = ("COPILOT_HOME", "QWEN_RUNTIME_DIR", "QWEN_HOME", "CLINE_DIR", "CLINE_DATA_DIR", "CLINE_SESSION_DATA_DIR")
-_OF_PI = ("PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR", "OPENCLAW_STATE_DIR")
+_OF_PI = ("PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR", "OPENCLAW_STATE_DIR", "OPENCLAW_HOME")
 _TOLD = ("HERMES_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "GEMINI_CLI_HOME", *_OTHERS, *_OF_PI)
 
 
@@ -47,6 +47,8 @@ def test_they_follow_the_agents_own_settings(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.delenv("QWEN_RUNTIME_DIR")
     assert default_roots("qwen-code") == ("/srv/QWEN_HOME/projects",)
     assert default_roots("openclaw") == ("/srv/OPENCLAW_STATE_DIR/agents",)
+    monkeypatch.delenv("OPENCLAW_STATE_DIR")
+    assert default_roots("openclaw") == ("/srv/OPENCLAW_HOME/.openclaw/agents",)
     assert default_roots("pi")[0] == "/srv/PI_CODING_AGENT_SESSION_DIR"
     monkeypatch.delenv("PI_CODING_AGENT_SESSION_DIR")
     assert default_roots("pi")[0] == "/srv/PI_CODING_AGENT_DIR/sessions"
