@@ -27,6 +27,7 @@ ROOTS: Final[Mapping[str, str]] = {
     "openclaw": "openclaw_roots",
     "pi": "pi_roots",
     "atif": "atif_roots",
+    "mini-swe-agent": "mini_swe_agent_roots",
 }
 """By the name of a source: the setting of the folders that are watched and walked for it."""
 
@@ -76,6 +77,7 @@ class GradingSettings(BaseSettings):
     openclaw_roots: Paths = Field((), description="Those of OpenClaw; default: agents in its own folder.")
     pi_roots: Paths = Field((), description="Those of pi and its kin; default: sessions in their own folders.")
     atif_roots: Paths = Field((), description="Folders with runs of which ATIF trajectories are kept; no default.")
+    mini_swe_agent_roots: Paths = Field((), description="Folders with runs of mini-SWE-agent; no default.")
     db_path: File = Field(DEFAULT_DB_PATH, description="The database of grades; made if it does not exist.")
     rules_file: File | None = Field(
         None,

@@ -218,6 +218,7 @@ SourceName = Literal[
     "openclaw",
     "pi",
     "atif",
+    "mini-swe-agent",
 ]
 SourceNames = Annotated[tuple[SourceName, ...], BeforeValidator(_listed)]
 Words = Annotated[tuple[str, ...], BeforeValidator(_words)]

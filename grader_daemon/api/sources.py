@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -28,7 +28,9 @@ from grader_daemon.errors import GraderError, InputError
 from grader_daemon.grading_settings import ROOTS
 from grader_daemon.setting_sources import meant
 from grader_daemon.settings import Settings, load_settings
-from grader_daemon.sources.default_roots import default_roots
+from grader_daemon.sources.default_roots import default_roots, moved_by
+from grader_daemon.sources.other_agents import PAGE, found_elsewhere
+from grader_daemon.sources.tried_versions import newer_than
 from grader_daemon.storage.records import GradeFilter
 
 if TYPE_CHECKING:
@@ -48,6 +50,10 @@ _TAKES_OVER_SECONDS = 10.0
 _PAUSE_SECONDS = 0.05
 
 
+OTHERS_PAGE: Final = PAGE
+"""The page that says how sessions of any agent are graded."""
+
+
 class SourceState(StrEnum):
     """State of an agent: whether its sessions are graded; of a declined one nobody is told any more."""
 
@@ -62,7 +68,8 @@ class FoundSource(msgspec.Struct, frozen=True, kw_only=True):
     `name` is what it is called in settings. In `folders` its sessions are looked for, by the settings or where they lie
     by default. So many `sessions` were found; `is_more` says that the look ended before all were. `active` of them were
     written to within `idle_minutes`, the last one at `newest_at`. `versions` of the agent wrote the newest, as far as
-    these say so; where a source has runs of several agents, behind the name of each. `unknown` names what its sessions
+    these say so; where a source has runs of several agents, behind the name of each. `newer_than` is the newest version
+    that was tried, where a newer one wrote the newest session. `unknown` names what its sessions
     never hold, by the fields of a session.
     """
 
@@ -75,6 +82,7 @@ class FoundSource(msgspec.Struct, frozen=True, kw_only=True):
     active: int
     newest_at: datetime | None
     versions: tuple[str, ...]
+    newer_than: str | None
     unknown: tuple[str, ...]
 
 
@@ -109,6 +117,18 @@ class Switched(msgspec.Struct, frozen=True, kw_only=True):
     daemon: int | None
     took_over: bool
     is_hidden: bool
+
+
+class OtherFound(msgspec.Struct, frozen=True):
+    """An agent that was found here, and whose sessions this version does not read; `path` is a place of its own."""
+
+    title: str
+    path: str
+
+
+def other_agents() -> list[OtherFound]:
+    """Return the agents that are found here and are known by name alone."""
+    return [OtherFound(each.title, each.path) for each in found_elsewhere()]
 
 
 def found_sources(context: GraderContext) -> list[FoundSource]:
@@ -152,6 +172,8 @@ def state_of(name: str, settings: Settings) -> SourceState:
 def enable_source(name: str, paths: Sequence[str] = (), *, config: str | None = None) -> Switched:
     """Have the sessions of an agent graded, in `paths` too; what was watched before stays so.
 
+    Where a variable of the environment says where they lie, that is kept: a service does not know the variable.
+
     Raises:
         InputError: there is no such source, no such folder, or none is known in which its sessions lie.
         ConfigurationError: the file of settings cannot be written, or something else in it is wrong.
@@ -164,8 +186,9 @@ def enable_source(name: str, paths: Sequence[str] = (), *, config: str | None = 
     if not paths and not source.roots:
         raise InputError(f"{source.title} has no folder of its own: give --path FOLDER")
     written = []
-    if paths:
-        written.append(keep_setting(ROOTS[name], _with(source, settings, paths), config=config))
+    kept = paths or _moved(name, settings)
+    if kept:
+        written.append(keep_setting(ROOTS[name], _with(source, settings, kept), config=config))
     declined = [each for each in settings.sources_declined if each != name]
     if len(declined) < len(settings.sources_declined):
         written.append(keep_setting("sources_declined", declined, config=config))
@@ -245,9 +268,10 @@ def _found(source: Source, settings: Settings, *, now: datetime, versions: Seque
     folders, active_since = tuple(source.roots), now - timedelta(minutes=settings.idle_minutes)
     seen = look(source, folders, active_since=active_since)
     read = read_newest(source, seen.newest)
-    latest = None
+    latest = tried = None
     if read is not None and isinstance(read.session, Session):
         latest = _version(source.name, read.session)
+        tried = newer_than(source.name, read.session.agent, read.session.agent_version)
     return FoundSource(
         name=source.name,
         title=source.title,
@@ -258,6 +282,7 @@ def _found(source: Source, settings: Settings, *, now: datetime, versions: Seque
         active=seen.active,
         newest_at=None if seen.newest is None else seen.newest.written_at,
         versions=tuple(dict.fromkeys((*([] if latest is None else [latest]), *versions))),
+        newer_than=tried,
         unknown=tuple(sorted(source.unknown)),
     )
 
@@ -311,6 +336,13 @@ def _known(name: str, settings: Settings) -> Source:
     if name not in known:
         raise InputError(f"there is no source {name!r}{meant(name, known)}")
     return known[name]
+
+
+def _moved(name: str, settings: Settings) -> list[str]:
+    """Return the folders that lie where a variable says, unless the settings name others."""
+    if moved_by(name) is None or ROOTS[name] in settings.model_fields_set:
+        return []
+    return [root for root in default_roots(name) if os.path.isdir(root)]
 
 
 def _with(source: Source, settings: Settings, paths: Sequence[str]) -> list[str]:

@@ -209,6 +209,7 @@ SOURCES: Final[Mapping[str, str]] = {
     "openclaw": "openclaw.openclaw_source:OpenClaw",
     "pi": "pi.pi_files:PiSessions",
     "atif": "atif.trial_files:AtifTrials",
+    "mini-swe-agent": "mini_swe_agent.run_files:MiniSweAgentRuns",
 }
 """The class of each source below `grader_daemon.sources`, by its name. A path belongs to the first that claims it."""
 

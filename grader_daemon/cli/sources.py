@@ -8,12 +8,14 @@ import click
 
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.api.sources import (
+    OTHERS_PAGE,
     FoundSource,
     SourceState,
     Switched,
     disable_source,
     enable_source,
     found_sources,
+    other_agents,
 )
 from grader_daemon.cli import output
 from grader_daemon.cli.options import ListedByDefault, asks, config_flag, json_option, settings_options
@@ -57,13 +59,18 @@ def command() -> None:
 def list_(*, grader: SelfGrader, as_json: bool) -> None:
     """Show what was found of each agent, whether it is graded, and what its sessions never say.
 
-    Active are sessions that were written to within the last `idle_minutes`.
+    Active are sessions that were written to within the last `idle_minutes`. Last come agents that are here and are not
+    read by this version.
     """
-    found = found_sources(grader.context)
+    found, others = found_sources(grader.context), other_agents()
     if as_json:
-        output.document(sources=found)
+        output.document(sources=found, not_read=others)
         return
     _print(found)
+    if others:
+        output.line()
+        output.line(f"Found, not read by this version (what to do: {OTHERS_PAGE}):")
+        output.facts((f"  {each.title}", output.from_home(each.path)) for each in others)
     output.line()
     output.line(f"Next: {_next(found, has_grades=grader.context.has_database)}")
 
@@ -107,7 +114,8 @@ def _seen(found: FoundSource) -> str:
     said += [f"{found.active:,} active"] if found.active else [f"the last one of {output.cell(found.newest_at)}"]
     if found.versions:
         named = "" if " " in found.versions[0] else f"{found.title} "  # of runs of several agents each is named
-        said.append(f"written by {named}{', '.join(found.versions)}")
+        newer = "" if found.newer_than is None else f"; the newest that was tried is {found.newer_than}"
+        said.append(f"written by {named}{', '.join(found.versions)}{newer}")
     return "; ".join(said)
 
 

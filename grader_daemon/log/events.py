@@ -287,6 +287,13 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
             " is graded; told once for each version of it",
             sentences.unknown_kinds,
         ),
+        "source.newer_version": Event(
+            "notice",
+            "source version tried kinds broken path",
+            "a version of an agent is newer than any that was tried; it is graded as far as it is known;"
+            " told once for each version of it",
+            sentences.newer_version,
+        ),
         "source.unreadable_version": Event(
             "warning",
             _UNKNOWN,

@@ -125,15 +125,26 @@ def ungraded(facts: Facts) -> str:
 
 def unknown_kinds(facts: Facts) -> str:
     """Return what a version of an agent writes that is not known."""
-    kinds, broken = facts.number("kinds"), facts.number("broken")
-    parts = [f"{count(kinds, 'unknown kind')} of lines"] if kinds else []
-    parts += [f"{count(broken, 'line')} that cannot be read"] if broken else []
-    return f"{_writer(facts)}: {' and '.join(parts)} passed over, first in {facts['path']}"
+    return f"{_writer(facts)}: {_passed_over(facts)} passed over, first in {facts['path']}"
+
+
+def newer_version(facts: Facts) -> str:
+    """Return that a version is newer than any that was tried, and what of it is not known."""
+    over = _passed_over(facts)
+    known = f"{over} passed over" if over else "nothing in it is unknown"
+    return f"{_writer(facts)} is newer than {facts['tried']}, the newest tried; {known}, first in {facts['path']}"
 
 
 def unreadable_version(facts: Facts) -> str:
     """Return whose sessions cannot be read."""
     return f"what {_writer(facts)} writes cannot be read, so it has no grades; the first such session: {facts['path']}"
+
+
+def _passed_over(facts: Facts) -> str:
+    kinds, broken = facts.number("kinds"), facts.number("broken")
+    parts = [f"{count(kinds, 'unknown kind')} of lines"] if kinds else []
+    parts += [f"{count(broken, 'line')} that cannot be read"] if broken else []
+    return " and ".join(parts)
 
 
 def _writer(facts: Facts) -> str:

@@ -28,7 +28,7 @@ _BUSY_PATIENCE_SECONDS = 90
 _LOOKUP = 100
 
 
-OnUnknown = Callable[[UnknownKinds, GradedUnit | SkippedUnit], None]
+OnUnknown = Callable[[UnknownKinds | None, GradedUnit | SkippedUnit], None]
 """Callback with what a source passed over in a unit because nothing is known of it, and what came of the unit."""
 
 
@@ -54,7 +54,7 @@ class Ingest:
     ) -> None:
         """Set up.
 
-        `on_bug` is told a unit that we fail on, and how; `on_unknown` one of which something was passed over unread.
+        `on_bug` is told a unit that we fail on, and how; `on_unknown` each that was read, and what was passed over.
         Up to so many `processes` examine what is handed out, and units that could take long; without any, all is
         examined here. What is being examined stands in `marks`. `again`: also what is graded as it is. `pace` is told
         of each that is examined.
@@ -122,7 +122,7 @@ class Ingest:
     def _note(self, unit: Unit, examined: Examined) -> None:
         if self._pace is not None and isinstance(examined, GradedUnit):
             self._pace.note(unit, self.examiner.sources.size_of(unit), monotonic())
-        if isinstance(examined, GradedUnit | SkippedUnit) and examined.unknown is not None:
+        if isinstance(examined, GradedUnit | SkippedUnit):
             self._on_unknown(examined.unknown, examined)
 
     def redecide(self, outdated: Sequence[OutdatedUnit]) -> tuple[list[tuple[Grade, Grade]], list[Unit]]:

@@ -25,6 +25,11 @@ def default_roots(source: str) -> tuple[str, ...]:
     return () if roots is None else roots()
 
 
+def moved_by(source: str) -> str | None:
+    """Return the variable of the environment by which an agent keeps its sessions elsewhere; None if none is set."""
+    return next((variable for variable in _VARIABLES.get(source, ()) if os.environ.get(variable)), None)
+
+
 def _codex_roots() -> tuple[str, ...]:
     home = _told("CODEX_HOME", "~/.codex")
     return os.path.join(home, "sessions"), os.path.join(home, "archived_sessions")
@@ -41,6 +46,11 @@ def _cline_roots() -> tuple[str, ...]:
     tasks = [os.path.join(storage, extension, "tasks") for storage in editors for extension in _EXTENSIONS]
     there = [folder for folder in (os.path.join(data, "tasks"), *tasks) if os.path.isdir(folder)]
     return (_told("CLINE_SESSION_DATA_DIR", os.path.join(data, "sessions")), *there)
+
+
+def _openclaw_roots() -> tuple[str, ...]:
+    home = _told("OPENCLAW_STATE_DIR", os.path.join(_told("OPENCLAW_HOME", "~"), ".openclaw"))
+    return (os.path.join(home, "agents"),)
 
 
 def _opencode_roots() -> tuple[str, ...]:
@@ -74,6 +84,18 @@ _ROOTS: Final[Mapping[str, Callable[[], tuple[str, ...]]]] = {
     "copilot": _below("COPILOT_HOME", "~/.copilot", "session-state"),
     "qwen-code": _qwen_roots,
     "cline": _cline_roots,
-    "openclaw": _below("OPENCLAW_STATE_DIR", "~/.openclaw", "agents"),
+    "openclaw": _openclaw_roots,
     "pi": _pi_roots,
 }
+_VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
+    "claude-code": ("CLAUDE_CONFIG_DIR",),
+    "codex": ("CODEX_HOME",),
+    "opencode": ("XDG_DATA_HOME",),
+    "gemini-cli": ("GEMINI_CLI_HOME",),
+    "copilot": ("COPILOT_HOME",),
+    "qwen-code": ("QWEN_RUNTIME_DIR", "QWEN_HOME"),
+    "cline": ("CLINE_SESSION_DATA_DIR", "CLINE_DATA_DIR", "CLINE_DIR"),
+    "openclaw": ("OPENCLAW_STATE_DIR", "OPENCLAW_HOME"),
+    "pi": ("PI_CODING_AGENT_SESSION_DIR", "PI_CODING_AGENT_DIR"),
+}
+"""Variables that agents know themselves. A service has an environment of its own, in which they are not set."""

@@ -8,7 +8,13 @@ from collections.abc import Sequence
 from grader_daemon.domain.unit import Unit
 from grader_daemon.errors import InputError
 from grader_daemon.sources.discovery import Walk
+from grader_daemon.sources.other_agents import not_read, writer_of
 from grader_daemon.sources.protocol import Source, Sources
+from grader_daemon.sources.reading import read_beginning
+
+_BEGINNING = 4_096
+_NONE = "no sessions are in it"
+_NONE_BELOW = "no session files are below it"
 
 
 def named_units(
@@ -28,20 +34,36 @@ def named_units(
         path = os.path.abspath(given)
         if not given or not os.path.lexists(path):
             raise InputError(f"{path if given else 'an empty path'}: no such file or folder")
-        if os.path.isdir(path) and not os.path.islink(path):
-            walk = sources.walk_below(path) if read_as is None else read_as.walk(path)
-            found = sorted(each.unit for each in walk)
-            units += found
-            if not found:
-                empty.append((path, _why_empty(path, walk, sources)))
-        elif read_as is None and sources.is_strange(path):
-            empty.append((path, f"no agent known here writes this; known: {sources.titles}"))
-        else:
-            held = sources.named(path) if read_as is None else units_in(path, read_as)
-            units += held
-            if not held:
-                empty.append((path, "no sessions are in it"))
+        found, why_none = _units_of(path, sources) if read_as is None else _units_as(path, read_as)
+        units += found
+        if not found:
+            empty.append((path, why_none))
     return units, empty
+
+
+def _units_of(path: str, sources: Sources) -> tuple[Sequence[Unit], str]:
+    """Return the units of a path, and why there are none."""
+    writer = None if sources.claims(path) else writer_of(path, read_beginning(path, _BEGINNING))
+    if writer is not None:
+        return (), not_read(writer)
+    if _is_folder(path):
+        walk = sources.walk_below(path)
+        found = sorted(each.unit for each in walk)
+        return found, "" if found else _why_empty(path, walk, sources)
+    if sources.is_strange(path):
+        return (), f"no agent known here writes this; known: {sources.titles}"
+    return sources.named(path), _NONE
+
+
+def _units_as(path: str, source: Source) -> tuple[Sequence[Unit], str]:
+    """Return the same of a path whose files are of one source by the word of the person."""
+    if _is_folder(path):
+        return sorted(each.unit for each in source.walk(path)), _NONE_BELOW
+    return units_in(path, source), _NONE
+
+
+def _is_folder(path: str) -> bool:
+    return os.path.isdir(path) and not os.path.islink(path)
 
 
 def units_in(path: str, source: Source) -> Sequence[Unit]:
@@ -55,5 +77,5 @@ def _why_empty(folder: str, walk: Walk, sources: Sources) -> str:
         return "it cannot be read"
     strange = sources.strange_below(folder)
     if strange is None:
-        return "no session files are below it"
+        return _NONE_BELOW
     return f"no agent known here writes what is below it ({os.path.relpath(strange, folder)}); known: {sources.titles}"

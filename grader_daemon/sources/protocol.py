@@ -194,9 +194,7 @@ class Sources:
 
     def is_strange(self, path: str) -> bool:
         """Return whether a file of several JSON objects, one a line, is of no agent that is known."""
-        if self._claiming(path) is not None:
-            return False
-        beginning = read_beginning(path, _BEGINNING)
+        beginning = b"" if self.claims(path) else read_beginning(path, _BEGINNING)
         first, _, rest = beginning.partition(b"\n")
         is_lines = first.startswith(b"{") and first.rstrip().endswith(b"}") and rest.lstrip().startswith(b"{")
         return is_lines and not any(source.recognizes(path, beginning) for source in self._all)

@@ -50,7 +50,7 @@ class World:
             recorder=Commit(store, retry_pauses=PAUSES, asked_again_within=timedelta(0)),
             store=store,
             clock=clock,
-            on_unknown=lambda unknown, examined: self.unknown.append((unknown, examined.unit.key)),
+            on_unknown=lambda unknown, examined: self.unknown.extend([(unknown, examined.unit.key)] if unknown else []),
         )
         self.again = Ingest(
             examiner=examiner,

@@ -92,6 +92,7 @@ KEYS = {
     "task_type": "kind of task",
     "threads": "those that gave no sign of life",
     "title": "an alert in one line; how people call an agent",
+    "tried": "the newest version that was tried",
     "tries": "how often it was tried",
     "unchanged": "files that were touched only",
     "unreadable": "folders that may not be read",

@@ -25,7 +25,7 @@ from grader_daemon.api.forget import Forgotten
 from grader_daemon.api.grades import Child
 from grader_daemon.api.labels import LabelledFile
 from grader_daemon.api.overview import Overview
-from grader_daemon.api.sources import FoundSource, Switched
+from grader_daemon.api.sources import FoundSource, OtherFound, Switched
 from grader_daemon.api.status import Status
 from grader_daemon.api.transcript import TranscriptMessage
 from grader_daemon.calibration.prior import Validity
@@ -262,7 +262,7 @@ DOCUMENTS = (
         validity=Validity,
         file=str | None,
     ),
-    _document("sources-list", "`sources`, `sources list`", sources=list[FoundSource]),
+    _document("sources-list", "`sources`, `sources list`", sources=list[FoundSource], not_read=list[OtherFound]),
     _document("push-fleet", "`push fleet`", sessions=int),
     _document("fleet-init", "`fleet init`", FleetMade),
     _document("fleet-add-host", "`fleet add-host`", host=str, user=str | None, role=str, line=str),

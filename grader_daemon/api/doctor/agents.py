@@ -13,13 +13,22 @@ from operator import attrgetter
 from grader_daemon import bootstrap
 from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.api.doctor.words import some, span
-from grader_daemon.api.sources import Seen, SourceState, read_newest, state_of, ungraded_agents
+from grader_daemon.api.sources import (
+    OTHERS_PAGE,
+    Seen,
+    SourceState,
+    other_agents,
+    read_newest,
+    state_of,
+    ungraded_agents,
+)
 from grader_daemon.domain.check import Finding, ok, problem, warning
 from grader_daemon.domain.session import Session, SkipReason
 from grader_daemon.domain.unit import Found
 from grader_daemon.errors import GraderError
 from grader_daemon.reports.numbers import count
 from grader_daemon.sources.protocol import Source
+from grader_daemon.sources.tried_versions import newer_than
 
 _LATE = timedelta(minutes=10)
 """Beyond `max_wait_seconds`: scans may be some minutes apart."""
@@ -37,16 +46,22 @@ _UPGRADE = "update grader-daemon; what could not be read is graded again by itse
 
 def agents(context: DoctorContext) -> Finding:
     """Check that all agents that leave sessions here are graded, or declined."""
-    ungraded = ungraded_agents(context.settings)
+    ungraded, here = ungraded_agents(context.settings), _not_read()
     if ungraded:
         told = [f"{each.title}, {count(each.sessions, 'session')} in {each.path}" for each in ungraded]
         decline = f"; or grader-daemon sources disable {ungraded[0].agent}" if "--path" not in ungraded[0].fix else ""
-        return warning(f"not graded: {some(told)}", f"{ungraded[0].fix}{decline}")
+        return warning(f"not graded: {some(told)}{here}", f"{ungraded[0].fix}{decline}")
     states = [(state_of(each.name, context.settings), each.title) for each in bootstrap.known_sources(context.settings)]
     graded, declined = (
         [title for state, title in states if state is wanted] for wanted in (SourceState.ENABLED, SourceState.DECLINED)
     )
-    return ok(f"{some(graded)} graded{f'; {some(declined)} declined' if declined else ''}")
+    return ok(f"{some(graded)} graded{f'; {some(declined)} declined' if declined else ''}{here}")
+
+
+def _not_read() -> str:
+    """Return the agents that are here and that this version does not read, as the end of a sentence."""
+    titles = [each.title for each in other_agents()]
+    return f"; found, not read by this version: {some(titles)} ({OTHERS_PAGE})" if titles else ""
 
 
 def readable(context: DoctorContext) -> Finding:
@@ -91,7 +106,8 @@ def versions(context: DoctorContext) -> Finding:
         session = None if read is None else read.session
         if isinstance(session, Session) and session.agent_version is not None:
             name = source.title if session.agent in (None, source.name) else session.agent
-            known.append(f"{name} {session.agent_version}")
+            tried = newer_than(source.name, session.agent, session.agent_version)
+            known.append(f"{name} {session.agent_version}{'' if tried is None else f', newer than {tried} tried'}")
         if read is not None and read.unknown is not None and read.unknown.kinds:
             kinds = count(len(read.unknown.kinds), "unknown kind")
             strange.append(f"{source.title} {read.unknown.version or ''}: {kinds} of lines, passed over")

@@ -154,6 +154,18 @@ def test_a_file_of_an_agent_that_is_not_known_is_not_called_broken(grader: SelfG
     assert error.startswith("no agent known here writes this; known: Hermes")
 
 
+def test_a_file_of_an_agent_that_is_known_by_name_alone_says_whose_it_is(grader: SelfGrader, tmp_path: Path) -> None:
+    folder = tmp_path / ".factory" / "sessions" / "-work"
+    folder.mkdir(parents=True)
+    droid = folder / "5bb7a74f-0325-4906-beff-eb09731f76b5.jsonl"
+    droid.write_text('{"type": "message", "message": {"role": "user", "content": "Fix it"}}\n' * 2)
+
+    told = grader.grading.grade_paths([droid, folder], dry_run=True).errors
+
+    words = "Factory Droid wrote this, which this version does not read; how to have it graded: docs/other-agents.md"
+    assert told == [(str(droid), words), (str(folder), words)]
+
+
 def test_a_database_without_sessions_is_an_error(grader: SelfGrader, tmp_path: Path) -> None:
     other = tmp_path / "other.db"
     with DatabaseWriter(other) as process:

@@ -163,3 +163,26 @@ def test_what_cannot_be_enabled_is_refused(home: Path, name: str, paths: list[st
     with pytest.raises(InputError, match=says):
         enable_source(name, paths)
     assert not (home / CONFIG).exists()
+
+
+def test_folders_that_a_variable_names_are_kept_for_a_service_that_does_not_know_it(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CODEX_HOME", str(home / "elsewhere"))
+    (home / "elsewhere" / "sessions").mkdir(parents=True)
+
+    done = enable_source("codex")
+    again = enable_source("codex")
+
+    assert kept(home)["codex_roots"] == ["~/elsewhere/sessions"]
+    assert done.folders == (str(home / "elsewhere" / "sessions"),)
+    assert again.written == ()
+
+
+def test_folders_that_nothing_moves_are_not_kept(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CODEX_HOME", raising=False)
+    (home / ".codex" / "sessions").mkdir(parents=True)
+
+    enable_source("codex")
+
+    assert "codex_roots" not in kept(home)

@@ -589,6 +589,14 @@ def test_agents_that_are_declined_are_not_told(run: Run, home: Path) -> None:
     assert (declined["state"], declined["found"]) == ("ok", "Hermes graded; Claude Code declined")
 
 
+def test_agents_that_are_not_read_are_told(run: Run, home: Path) -> None:
+    (home / ".cursor/chats").mkdir(parents=True)
+    agents = checks(run, home)["agents"]
+
+    told = "Hermes graded; found, not read by this version: Cursor (docs/other-agents.md)"
+    assert (agents["state"], agents["found"]) == ("ok", told)
+
+
 @pytest.mark.parametrize(
     ("said", "state", "days"),
     [

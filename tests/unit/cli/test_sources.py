@@ -33,6 +33,29 @@ def test_what_lies_here_is_listed_with_what_can_be_done(home: Path, run: Run) ->
     assert lines[-1] == "Next: grader-daemon sources enable claude-code; or disable, to decline it"
 
 
+def test_agents_that_are_not_read_are_named_with_what_to_do(home: Path, run: Run) -> None:
+    before = run(home, "sources").stdout
+    (home / ".factory/sessions").mkdir(parents=True)
+    lines = run(home, "sources").stdout.splitlines()
+
+    at = lines.index("Found, not read by this version (what to do: docs/other-agents.md):")
+    assert lines[at + 1] == "  Factory Droid  ~/.factory/sessions"
+    assert "not read by this version" not in before
+
+
+def test_a_version_newer_than_any_that_was_tried_is_told(home: Path, run: Run) -> None:
+    write_claude(home)
+    file = next((home / ".claude/projects").rglob("*.jsonl"))
+    file.write_text(file.read_text("utf-8").replace("2.1.330", "99.1.0"), "utf-8")
+
+    listed = run(home, "sources").stdout
+    run(home, "sources", "enable", "claude-code")
+    checked = " ".join(run(home, "doctor").stdout.split())
+
+    assert "written by Claude Code 99.1.0; the newest that was tried is 2.1.330" in listed
+    assert "Claude Code 99.1.0, newer than 2.1.330 tried" in checked
+
+
 def test_an_agent_is_enabled_and_declined(home: Path, run: Run) -> None:
     write_claude(home)
 
@@ -44,7 +67,7 @@ def test_an_agent_is_enabled_and_declined(home: Path, run: Run) -> None:
 
     assert enabled.startswith("Claude Code is graded: 1 session in ")
     assert "Next: grader-daemon backfill --source claude-code, or grader-daemon run" in enabled
-    assert "claude-code  graded: 1 session in " in graded
+    assert "claude-code graded: 1 session in " in " ".join(graded.split())
     assert "nothing is written" in again
     assert declined.startswith("Claude Code is not graded, and you are not told of it any more.")
     assert "Claude Code" not in asked

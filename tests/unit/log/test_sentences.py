@@ -76,6 +76,19 @@ ALERT = {
             id="lines-that-nobody-knows",
         ),
         pytest.param(
+            {
+                "event": "source.newer_version",
+                "source": "codex",
+                "version": "1.2",
+                "tried": "1.1",
+                "kinds": 0,
+                "broken": 0,
+                "path": "/a",
+            },
+            "codex 1.2 is newer than 1.1, the newest tried; nothing in it is unknown, first in /a",
+            id="a-version-newer-than-any-tried",
+        ),
+        pytest.param(
             {"event": "source.unreadable_version", "source": "codex", "version": None, "path": "/a"},
             "what codex writes cannot be read, so it has no grades; the first such session: /a",
             id="a-version-that-cannot-be-read",

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from grader_daemon import bootstrap
-from grader_daemon.sources.default_roots import default_roots
+from grader_daemon.sources.default_roots import default_roots, moved_by
 
 _OTHERS = ("COPILOT_HOME", "QWEN_RUNTIME_DIR", "QWEN_HOME", "CLINE_DIR", "CLINE_DATA_DIR", "CLINE_SESSION_DATA_DIR")
-_OF_PI = ("PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR", "OPENCLAW_STATE_DIR")
+_OF_PI = ("PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR", "OPENCLAW_STATE_DIR", "OPENCLAW_HOME")
 _TOLD = ("HERMES_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "GEMINI_CLI_HOME", *_OTHERS, *_OF_PI)
 
 
@@ -29,6 +29,7 @@ def test_each_agent_has_folders_in_the_home(monkeypatch: pytest.MonkeyPatch) -> 
         "pi": ("/home/a/.pi/agent/sessions", "/home/a/.omp/agent/sessions", "/home/a/.prime/agent/sessions"),
         "openclaw": ("/home/a/.openclaw/agents",),
         "atif": (),
+        "mini-swe-agent": (),
     }
 
 
@@ -46,6 +47,8 @@ def test_they_follow_the_agents_own_settings(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.delenv("QWEN_RUNTIME_DIR")
     assert default_roots("qwen-code") == ("/srv/QWEN_HOME/projects",)
     assert default_roots("openclaw") == ("/srv/OPENCLAW_STATE_DIR/agents",)
+    monkeypatch.delenv("OPENCLAW_STATE_DIR")
+    assert default_roots("openclaw") == ("/srv/OPENCLAW_HOME/.openclaw/agents",)
     assert default_roots("pi")[0] == "/srv/PI_CODING_AGENT_SESSION_DIR"
     monkeypatch.delenv("PI_CODING_AGENT_SESSION_DIR")
     assert default_roots("pi")[0] == "/srv/PI_CODING_AGENT_DIR/sessions"
@@ -66,3 +69,15 @@ def test_cline_has_tasks_where_its_extensions_keep_them(monkeypatch: pytest.Monk
     assert default_roots("cline")[0] == "/srv/data/sessions"
     monkeypatch.setenv("CLINE_SESSION_DATA_DIR", "/srv/sessions")
     assert default_roots("cline")[0] == "/srv/sessions"
+
+
+def test_each_variable_that_moves_an_agent_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    moving = set(_TOLD) - {"HERMES_HOME"}  # whose folders are always set
+    for variable in _TOLD:
+        monkeypatch.delenv(variable, raising=False)
+    assert [moved_by(name) for name in bootstrap.SOURCES if moved_by(name)] == []
+
+    for variable in moving:
+        with monkeypatch.context() as patched:
+            patched.setenv(variable, "/srv/x")
+            assert [name for name in bootstrap.SOURCES if moved_by(name) == variable], variable

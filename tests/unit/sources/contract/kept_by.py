@@ -24,6 +24,7 @@ from grader_daemon.sources.codex.rollout_files import CodexRollouts
 from grader_daemon.sources.copilot.session_events import CopilotSessions
 from grader_daemon.sources.gemini_cli.chat_files import GeminiChats
 from grader_daemon.sources.hermes.hermes_source import Hermes
+from grader_daemon.sources.mini_swe_agent.run_files import MiniSweAgentRuns
 from grader_daemon.sources.openclaw.openclaw_source import OpenClaw
 from grader_daemon.sources.opencode.opencode_source import OpenCode
 from grader_daemon.sources.pi.pi_files import PiSessions
@@ -532,6 +533,31 @@ class AtifLines(AtifFile):
         self.grow(b"".join(run_of(each) + b"\n" for each in range(1, turns + 1)))
 
 
+class MiniSweAgentFile(Keeper):
+    """A run of mini-SWE-agent."""
+
+    name = "mini-swe-agent"
+
+    @property
+    def file(self) -> Path:
+        """See `Keeper`."""
+        return self.root / "run" / "django__django-1" / "django__django-1.traj.json"
+
+    def source(self) -> Source:
+        """See `Keeper`."""
+        return MiniSweAgentRuns([str(self.root)], limits=_LIMITS)
+
+    def write(self, turns: int) -> None:
+        """See `Keeper`."""
+        said = [
+            {"role": role, "content": text}
+            for turn in range(turns)
+            for role, text in (("user", asked(turn)), ("assistant", answered(turn)))
+        ]
+        whole = {"info": {"mini_version": "2.4.6"}, "messages": said, "trajectory_format": "mini-swe-agent-1.1"}
+        self.put(json.dumps(whole, ensure_ascii=False, indent=2).encode())
+
+
 KEEPERS: tuple[type[Keeper], ...] = (
     HermesFile,
     HermesRows,
@@ -548,6 +574,7 @@ KEEPERS: tuple[type[Keeper], ...] = (
     PiFile,
     AtifFile,
     AtifLines,
+    MiniSweAgentFile,
 )
 
 
