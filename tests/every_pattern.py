@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import grader_daemon
+from grader_daemon.domain import late_pattern
 
 _DOORS = ("compile", "search", "match", "fullmatch", "split", "findall", "finditer", "sub", "subn")
 _ANCHORED = {"match", "fullmatch"}
@@ -84,6 +85,7 @@ def _uses(module: ast.Module) -> dict[str, set[str]]:
 
 
 def _listen_while_all_is_used() -> None:
+    late_pattern.late_pattern = partial(_listen, re.compile)
     for name in _DOORS:
         setattr(re, name, partial(_listen, getattr(re, name)))
     for module in pkgutil.walk_packages(grader_daemon.__path__, "grader_daemon."):

@@ -7,6 +7,7 @@ from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Final, NamedTuple
 
+from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.redaction.finders import Span
 from grader_daemon.redaction.values import OF_PASSWORDS, OF_TOKENS, Value
 
@@ -19,15 +20,15 @@ _HEADINGS: Final = {
 }
 HEADING_SIGNS: Final = frozenset(_HEADINGS)
 """Signs of finders; where none is, there is no heading: each tells what to look for."""
-_ENDS = re.compile(r"\w{0,20}+[\\\"' ]{0,30}(?:[,;|\t\r\n]|\Z)")
-_PASSWORD = re.compile(r"(?:\w{1,30}_)?(?:password|passwd|pwd|secret)", re.IGNORECASE)
-_TOKEN = re.compile(r"(?:\w{1,30}_)?(?:token|api_?key|secret_key|access_key)", re.IGNORECASE)
-_HEADING = re.compile(r"[\w .#()/-]{0,60}")
+_ENDS = late_pattern(r"\w{0,20}+[\\\"' ]{0,30}(?:[,;|\t\r\n]|\Z)")
+_PASSWORD = late_pattern(r"(?:\w{1,30}_)?(?:password|passwd|pwd|secret)", re.IGNORECASE)
+_TOKEN = late_pattern(r"(?:\w{1,30}_)?(?:token|api_?key|secret_key|access_key)", re.IGNORECASE)
+_HEADING = late_pattern(r"[\w .#()/-]{0,60}")
 _LONGEST_LINE: Final = 2_000
 _MOST_ROWS: Final = 500
-_RULE = re.compile(r"[|+:=\s-]+")
+_RULE = late_pattern(r"[|+:=\s-]+")
 _CELLS = {
-    mark: re.compile(rf'(?:"(?:[^"\n]|""){{0,500}}"|[^{re.escape(mark)}\n]{{0,500}}+)')
+    mark: late_pattern(rf'(?:"(?:[^"\n]|""){{0,500}}"|[^{re.escape(mark)}\n]{{0,500}}+)')
     for mark in (",", "|", ";", "\t")
 }
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.redaction.finders import CONTINUED, LONG_WORD, Before, Finder, Form, Span
 
 _LINE_END = 80
@@ -70,7 +71,7 @@ _TOKENS = (
     _ANY_SERVICE,
 )
 
-_BEGINNING = re.compile(
+_BEGINNING = late_pattern(
     rf"(?<![\w-])((?:{_BEFORE_ANYTHING}|{_BEFORE_LETTERS_AND_DIGITS}|sk-|AIza|eyJ)[\w-]{{0,24}})\r?\n[ \t]{{0,8}}\Z"
 )
 
@@ -130,18 +131,18 @@ _BEARER = rf"(?i:bearer){_SCHEME}({_RANDOM}[\w.~+/=-]{{8,}}+)"
 
 _AT_HOST = Before(
     b"@",
-    re.compile(r"@(?:(?:tcp|unix)\(|[\w.-]{1,60}:\d{2,5}\b|\d{1,3}\.\d{1,3}\.)"),
-    re.compile(rf"(?<![\w/.])(?:[\w.-]{{1,32}}/)?[\w.-]{{1,32}}:(?!//)({_RANDOM}[^\s:@/\"'\\]{{6,64}})\Z"),
+    late_pattern(r"@(?:(?:tcp|unix)\(|[\w.-]{1,60}:\d{2,5}\b|\d{1,3}\.\d{1,3}\.)"),
+    late_pattern(rf"(?<![\w/.])(?:[\w.-]{{1,32}}/)?[\w.-]{{1,32}}:(?!//)({_RANDOM}[^\s:@/\"'\\]{{6,64}})\Z"),
 )
 """A user and a password in front of a host, without a scheme: ``app:…@tcp(db:3306)``, ``me:…@10.0.0.5:8080``."""
 
 _IN_QUOTES = r"(?:\\{0,7}\")?"
 _ENTRY = rf"{_IN_QUOTES}[\w.-]{{1,80}}{_IN_QUOTES}: ?{_IN_QUOTES}"
 _CODED = r"[\w+/=]{4,}+"
-_DATA = re.compile(
+_DATA = late_pattern(
     rf"(?<!\w)data{_IN_QUOTES}:\s{{0,4}}\{{?\s{{0,12}}{_ENTRY}(?P<values>{_CODED}(?:{_IN_QUOTES}[\s,]{{1,12}}{_ENTRY}{_CODED}){{0,60}})"
 )
-_KIND = re.compile(rf"kind{_IN_QUOTES}: ?{_IN_QUOTES}\Z")
+_KIND = late_pattern(rf"kind{_IN_QUOTES}: ?{_IN_QUOTES}\Z")
 _KIND_REACH = 24
 _MANIFEST = 600
 
@@ -161,34 +162,35 @@ class _Manifest(NamedTuple):
         return found[-1 if self.before else 0].span("values") if found else None
 
 
-_WINDOWS_HASH = Before(b":::", re.compile(":::"), re.compile(r"(?<![\da-f])([\da-fA-F]{32})\Z"))
+_WINDOWS_HASH = Before(b":::", late_pattern(":::"), late_pattern(r"(?<![\da-f])([\da-fA-F]{32})\Z"))
 
 FORMS: tuple[Finder, ...] = (
-    Form(LONG_WORD, re.compile(rf"{_GLUED}({'|'.join(_TOKENS)})")),
+    Form(LONG_WORD, late_pattern(rf"{_GLUED}({'|'.join(_TOKENS)})")),
     _Wrapped(),
-    Form(b"-----begin ", re.compile(_PRIVATE_KEY, re.IGNORECASE)),
-    Form(b"private-lines:", re.compile(_PUTTY_KEY, re.IGNORECASE)),
-    Form(b"://", re.compile(_USER_INFORMATION)),
-    Form(b"hook", re.compile(_WEBHOOK)),
-    Form(b"$", re.compile(_HASH)),
-    Form(b"%", re.compile(r"%24(?:1|5|6|7|y|2[abxy]|apr1)%24([\w.%+-]{16,}+)")),
-    Form(b":5432:", re.compile(_PGPASS_LINE)),
-    Form(b"~", re.compile(r"(?<=\dQ)~[\w~.-]{30,}+")),
+    Form(b"-----begin ", late_pattern(_PRIVATE_KEY, re.IGNORECASE)),
+    Form(b"private-lines:", late_pattern(_PUTTY_KEY, re.IGNORECASE)),
+    Form(b"://", late_pattern(_USER_INFORMATION)),
+    Form(b"hook", late_pattern(_WEBHOOK)),
+    Form(b"$", late_pattern(_HASH)),
+    Form(b"%", late_pattern(r"%24(?:1|5|6|7|y|2[abxy]|apr1)%24([\w.%+-]{16,}+)")),
+    Form(b":5432:", late_pattern(_PGPASS_LINE)),
+    Form(b"~", late_pattern(r"(?<=\dQ)~[\w~.-]{30,}+")),
     Form(
-        b"identified by", re.compile(r"identified by\s{1,3}(?:password\s)?\\{0,3}[\"']([^\"'\\\n]{3,}+)", re.IGNORECASE)
+        b"identified by",
+        late_pattern(r"identified by\s{1,3}(?:password\s)?\\{0,3}[\"']([^\"'\\\n]{3,}+)", re.IGNORECASE),
     ),
     _AT_HOST,
     _WINDOWS_HASH,
-    Form(b"cookie", re.compile(_COOKIES, re.IGNORECASE)),
+    Form(b"cookie", late_pattern(_COOKIES, re.IGNORECASE)),
     _Manifest(before=True),
     _Manifest(before=False),
-    Form(b"bearer", re.compile(_BEARER)),
+    Form(b"bearer", late_pattern(_BEARER)),
 )
 
 
 _LONGEST_LOCAL_PART = 64
-_LOCAL_PART = re.compile(r"[\w.%+'-]{1,64}\Z")
-_HOST = re.compile(r"@(?:[\w-]{1,63}\.){1,8}[\w-]{2,63}")
+_LOCAL_PART = late_pattern(r"[\w.%+'-]{1,64}\Z")
+_HOST = late_pattern(r"@(?:[\w-]{1,63}\.){1,8}[\w-]{2,63}")
 
 
 class _AddressFinder:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.redaction.finders import Before, Finder, Form, Span
 from grader_daemon.redaction.values import (
     ODD,
@@ -37,7 +38,7 @@ _PAIR = (
     rf"{QUOTE}?\s{{0,3}}[:=]\s{{0,3}}"
 )
 _CLAUSE = r"\s(?:\([^()\n]{1,40}\)|(?:for|to|of|on)(?:\s[\w@/.'\"-]{1,60}){1,3}?)(?::|\s(?:is|was)\s)\s{0,3}"
-_JOINT = re.compile(
+_JOINT = late_pattern(
     rf"(?P<quoted>{QUOTE})?(?:(?P<assigned>{_ASSIGNED}|{_ELEMENT}|{_PAIR}|{_CLAUSE})"
     r"|(?P<listed>[ \t]{0,20}\|[ \t]{0,20}|\(\s?(?=\\{0,3}[\"'])"
     r"|(?(quoted)(?:\s{0,3},\s{0,3}|(?:\r?\n|(?:\\r)?\\n){2})|(?!)))"
@@ -46,8 +47,8 @@ _JOINT = re.compile(
 )
 """Joint between a name and its value; `listed` are the cells of a table and the elements of a list."""
 
-_OPTION = re.compile(r"(?:\A|[\s\"'`(\[,=])--?[\w-]{0,24}\Z")
-_ABOUT = re.compile(
+_OPTION = late_pattern(r"(?:\A|[\s\"'`(\[,=])--?[\w-]{0,24}\Z")
+_ABOUT = late_pattern(
     r"len|count|min|max|policy|file|path|dir|field|type|expir|ur[li]|name|prompt|hint|label|strength|limit|usage|used|ttl"
     r"|budget|size|index|format|stdin|manager|input|reset|change|attempt|age\b|scope|iz[ei]|less|ring|board|error|requir"
     r"|valid|verif|check|enabl|disabl|algo|method|[_-]at\b|[_-]?id\b|Id\b|ctl|rotat|hasher|version|provider|store|vault"
@@ -119,11 +120,11 @@ def _sign(word: str) -> bytes | str:
 
 
 def _key(word: str) -> _KeyName:
-    return _KeyName(_sign(word), re.compile(rf"{word}s?{_REST}", re.IGNORECASE))
+    return _KeyName(_sign(word), late_pattern(rf"{word}s?{_REST}", re.IGNORECASE))
 
 
 def _name(sign: str, pattern: str, values: Values) -> _Name:
-    return _Name(_sign(sign), re.compile(pattern, re.IGNORECASE), values)
+    return _Name(_sign(sign), late_pattern(pattern, re.IGNORECASE), values)
 
 
 # -- in sentences -----------------------------------------------------------------------------------------------------
@@ -144,7 +145,7 @@ _PIN = rf"(?:(?<!\w)|(?<=[a-z]-))PIN(?:[ -]?[Cc]ode)?{_IS}\s{{0,3}}{QUOTE}?(\d{{
 _PHRASE_WORDS = r"(?:[a-z]{3,12}[ ,-]{1,2}){3,23}[a-z]{3,12}(?![\w ])"
 _PHRASE = rf"phrase(?:s|_\w{{1,20}})?{QUOTE}?{_IS}\s{{0,3}}{QUOTE}?(?!{SENTENCE})({_PHRASE_WORDS})"
 _SEED = rf"mnemonic(?:\s\w{{1,12}}){{0,3}}?{QUOTE}?{_IS}?\s{{0,3}}{QUOTE}?((?:[a-z]{{3,8}} ){{11,23}}[a-z]{{3,8}})"
-_USED_AS = re.compile(rf"(?:\A|[\s\"'`(]){ODD} al?s (?:[a-z']{{1,12}} ){{0,3}}\Z")
+_USED_AS = late_pattern(rf"(?:\A|[\s\"'`(]){ODD} al?s (?:[a-z']{{1,12}} ){{0,3}}\Z")
 
 NAMES: tuple[Finder, ...] = (
     _name("pass", _WORDS + _REST, OF_PASSWORDS),
@@ -170,12 +171,12 @@ NAMES: tuple[Finder, ...] = (
     _name("otp", rf"otp[ _-]?seeds?{_REST}", OF_TOKENS),
     _name("clave", r"(?<!\w)clave(?P<rest>)", OF_SHORT_NAMES),
     _name("lé", r"(?<=c)lés? (?:d['’])?(?:api|acc[èe]s|secr[èe]te|priv[ée]e)(?P<rest>)", OF_TOKENS),
-    *(Form(sign, re.compile(_CREDENTIALS, re.IGNORECASE)) for sign in (b"cred", b"login", b"zugangsdaten")),
-    Form(b"in as ", re.compile(_LOGIN, re.IGNORECASE)),
-    Form(b" code", re.compile(_CODE, re.IGNORECASE)),
-    Form(b"pin", re.compile(_PIN)),
-    Form(b"phrase", re.compile(_PHRASE, re.IGNORECASE)),
-    Form(b"mnemonic", re.compile(_SEED, re.IGNORECASE)),
-    Before(b"pass", re.compile(r"(?<= )pass(?:wor[dt]|phrase|code)\b", re.IGNORECASE), _USED_AS),
-    Before(b"kennwort", re.compile(r"(?<= )kennwort", re.IGNORECASE), _USED_AS),
+    *(Form(sign, late_pattern(_CREDENTIALS, re.IGNORECASE)) for sign in (b"cred", b"login", b"zugangsdaten")),
+    Form(b"in as ", late_pattern(_LOGIN, re.IGNORECASE)),
+    Form(b" code", late_pattern(_CODE, re.IGNORECASE)),
+    Form(b"pin", late_pattern(_PIN)),
+    Form(b"phrase", late_pattern(_PHRASE, re.IGNORECASE)),
+    Form(b"mnemonic", late_pattern(_SEED, re.IGNORECASE)),
+    Before(b"pass", late_pattern(r"(?<= )pass(?:wor[dt]|phrase|code)\b", re.IGNORECASE), _USED_AS),
+    Before(b"kennwort", late_pattern(r"(?<= )kennwort", re.IGNORECASE), _USED_AS),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.redaction.finders import Before, Finder, Form, Span
 from grader_daemon.redaction.values import ODD
 
@@ -27,8 +28,8 @@ class _Taker(NamedTuple):
 
 
 def _taker(option: str, value: str, programs: str) -> _Taker:
-    behind = re.compile(rf"\s?(?:{option})[ =]?{value}")
-    return _Taker(option, behind, re.compile(rf"\b(?:{programs})\b[^\n|;&]*\Z"))
+    behind = late_pattern(rf"\s?(?:{option})[ =]?{value}")
+    return _Taker(option, behind, late_pattern(rf"\b(?:{programs})\b[^\n|;&]*\Z"))
 
 
 class _Options(NamedTuple):
@@ -49,7 +50,7 @@ class _Options(NamedTuple):
 
 
 def _options(sign: bytes, *takers: _Taker) -> _Options:
-    return _Options(sign, takers, re.compile(rf"\s?(?:{'|'.join(taker.name for taker in takers)})"))
+    return _Options(sign, takers, late_pattern(rf"\s?(?:{'|'.join(taker.name for taker in takers)})"))
 
 
 _READERS = (
@@ -85,15 +86,15 @@ _SHORT = _options(
         r"htpasswd",
     ),
 )
-_OF_WINDOWS = Form(b"freerdp", re.compile(rf"freerdp\s[^\n|;&]{{0,200}}?\s/p:{_VALUE}"))
+_OF_WINDOWS = Form(b"freerdp", late_pattern(rf"freerdp\s[^\n|;&]{{0,200}}?\s/p:{_VALUE}"))
 _HERE_STRING = _options(b"<<<", _taker("<<<", rf"(?:{_QUOTE})?(?:[\w.-]{{1,32}}:)?{_VALUE}", _READERS))
 
 # -- through a pipe ----------------------------------------------------------------------------------------------------
 
 _PIPE = Before(
     b"|",
-    re.compile(rf"\|\s{{0,4}}(?:sudo\s(?:-[a-z]+\s)*)?(?:{_READERS})\b"),
-    re.compile(
+    late_pattern(rf"\|\s{{0,4}}(?:sudo\s(?:-[a-z]+\s)*)?(?:{_READERS})\b"),
+    late_pattern(
         rf"\b(?:echo|printf)\s(?:-\w{{1,3}}\s)?(?:{_QUOTE}%s(?:\n)?{_QUOTE}\s)?(?:{_QUOTE})?(?:[\w.-]{{1,32}}:)?"
         r"((?!\$)[^\s\"'\\|]{3,64}(?:\n[^\s\"'\\|]{3,64})?)\s{0,2}(?:\\{0,7}[\"'])?\s{0,3}\Z"
     ),
@@ -101,8 +102,8 @@ _PIPE = Before(
 _DECODED = r"\|\s{0,3}base64\s-(?:[dD]|-decode)\b"
 _ENCODED = Before(
     b"|",
-    re.compile(_DECODED),
-    re.compile(rf"\b(?:echo|printf)\s(?:-\w{{1,3}}\s)?(?:{_QUOTE})?([\w+/=]{{8,}}+)(?:{_QUOTE})?\s{{0,3}}\Z"),
+    late_pattern(_DECODED),
+    late_pattern(rf"\b(?:echo|printf)\s(?:-\w{{1,3}}\s)?(?:{_QUOTE})?([\w+/=]{{8,}}+)(?:{_QUOTE})?\s{{0,3}}\Z"),
     reach=1_000,
 )
 _NEXT_LINE = rf"[^\n]{{0,200}}\n\\{{0,7}}[\"']?{ODD}"
@@ -128,7 +129,7 @@ _ORACLE = rf"sqlplus\s(?:-\w{{1,10}}\s){{0,3}}{_OPENED}[\w$#]{{1,30}}/([^\s@\"'\
 
 
 def _place(sign: bytes, pattern: str) -> Form:
-    return Form(sign, re.compile(pattern, re.IGNORECASE))
+    return Form(sign, late_pattern(pattern, re.IGNORECASE))
 
 
 OPTIONS: tuple[Finder, ...] = (
@@ -137,7 +138,7 @@ OPTIONS: tuple[Finder, ...] = (
     _HERE_STRING,
     _PIPE,
     _ENCODED,
-    Form(b"|", re.compile(_DECODED + _NEXT_LINE)),
+    Form(b"|", late_pattern(_DECODED + _NEXT_LINE)),
     _place(b"secret", "secrets versions access" + _NEXT_LINE),
     _place(b"pass", _BEHIND_PASS),
     _place(b"user", _BEHIND_USER),

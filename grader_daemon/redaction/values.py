@@ -13,6 +13,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.redaction.finders import Span
 
 QUOTE = r"(?:\\{0,7}[\"'`]|&quot;|&\#3[49];|%2[27]|\\{1,4}u002[27])"
@@ -27,7 +28,7 @@ _FILLER = (
     r"(?i:none|null|nil|true|false|undefined|yes|no|empty|required|optional|str|string|bytes|int|integer|bool|boolean"
     r"|object|array|any|text|varchar|char|unset|missing|invalid|hidden|masked|redacted|inherit|self|default)"
 )
-_BLANK = re.compile(
+_BLANK = late_pattern(
     r"\[redacted\]|\*{3}|•|[xX]{4,}(?!\w)|\.{3}|…|<[^>\n]{1,60}>|\{\{|\{\w{0,30}\}(?!\w)|%[(s]|\#\{|\$[({]"
     rf"|\$[A-Z_][A-Z0-9_]*(?![a-z])|(?:{_NAME_AGAIN}|(?i:your|my|the|some|enter)[ _-][\w -]{{1,40}}|{_FILLER}){_END}"
 )
@@ -37,7 +38,7 @@ SENTENCE = (
     r"[^\n\"'`]{0,60}?\b(?:must|required|invalid|is|are|should|least|field|incorrect|wrong|not|cannot|please|enter"
     r"|match|do)\b"
 )
-_CODE = re.compile(
+_CODE = late_pattern(
     rf"--|-[a-z-]+(?:[\s=]|\Z)|[A-Za-z_]+(?:\.[A-Za-z_]+)*[(\[]|[A-Za-z_]+(?:\.[A-Za-z_]+)+{_END}"
     rf"|(?<== )[a-z]+(?:_[a-z]+)+{_END}|(?<=: )(?!{_FOURS})(?:[^\W\d_]|'){{1,20}},? [^\W\d_(]"
     rf"|(?<=: )(?:[A-Z][a-z]+){{2,4}}\s?[=,)]"
@@ -45,12 +46,12 @@ _CODE = re.compile(
 )
 """Continuations of programs, and of sentences behind a colon."""
 
-_ALGORITHM = re.compile(
+_ALGORITHM = late_pattern(
     r"sha-?\d|md[45]|base-?\d\d(?!:)|utf-?\d|v?\d[\d.]{0,9}[a-z]{0,3}(?:[\s,;:)]|\Z)|rfc|oauth|ed25519|rsa|aes|hs\d|rs\d"
     r"|x509|http",
     re.IGNORECASE,
 )
-_PATH = re.compile(r"[~.]{0,2}/[a-z_][\w.-]{0,40}/|(?:[\w.@+-]{1,60}/){1,12}[\w.@+-]{0,60}\.[a-z]\w{0,5}(?![\w/+=])")
+_PATH = late_pattern(r"[~.]{0,2}/[a-z_][\w.-]{0,40}/|(?:[\w.@+-]{1,60}/){1,12}[\w.@+-]{0,60}\.[a-z]\w{0,5}(?![\w/+=])")
 _NO_WORD = r"(?![a-z_.-]{0,19}+(?:[\s\"'`\\,;&|()\[\]{}<>:=]|\Z))"
 _MIXED = r"[A-Za-z]\d|\d[A-Za-z]|[A-Z][a-z][A-Z]|[a-z][A-Z]{2}[A-Za-z]|[a-z]{20}|[A-Z]{20}"
 _SPECIAL = r"\w[!#$%^*~@+?]\w"
@@ -61,7 +62,7 @@ ODD = rf"({ODDITY}{_CHARACTER}{{6,}}+)"
 
 _LONG = rf"(?=[\w+/=-]{{24}})(?![\da-f-]+\b){_DISORDER}"
 
-_BARE = re.compile(
+_BARE = late_pattern(
     rf"{_FOURS}|"
     r"(?:[^\s\"'`\\<>,;&|)\]}]++|[,;&|)\]}](?![\s\"'`\\,;)\]}.]|\Z|[\w.-]{1,40}=)|\\(?![nrtu\"'`\\])){1,4000}"
 )
@@ -73,7 +74,7 @@ _SHORTEST = 3
 
 @lru_cache(maxsize=64)
 def _closed_by(quote: str) -> re.Pattern[str]:
-    return re.compile(rf"(?:[^\n\"'`\\&%]++|(?!{re.escape(quote)})(?:\\[^\n]|[^\n])){{1,4000}}")
+    return late_pattern(rf"(?:[^\n\"'`\\&%]++|(?!{re.escape(quote)})(?:\\[^\n]|[^\n])){{1,4000}}")
 
 
 class Rule(NamedTuple):
@@ -112,15 +113,15 @@ class Values(NamedTuple):
     said: Value
 
 
-_OPENED = re.compile(rf"(?:(?:[bBrRuUfF]{{1,2}}|(?:SecretStr|String(?:::from)?|Some|str|bytes)\()?({QUOTE}))?")
-_UNQUOTED = re.compile(rf"{QUOTE}?")
+_OPENED = late_pattern(rf"(?:(?:[bBrRuUfF]{{1,2}}|(?:SecretStr|String(?:::from)?|Some|str|bytes)\()?({QUOTE}))?")
+_UNQUOTED = late_pattern(rf"{QUOTE}?")
 _SCHEMES = r"(?i:bearer|basic|token|digest|negotiate|apikey|hawk|bot|ssws|key|splunk|geniekey)"
-_SCHEME = re.compile(rf"{QUOTE}?(?:{_SCHEMES}(?:\s|%20){{1,3}})?{QUOTE}?")
-_NEVER = re.compile(r"(?!)")
+_SCHEME = late_pattern(rf"{QUOTE}?(?:{_SCHEMES}(?:\s|%20){{1,3}})?{QUOTE}?")
+_NEVER = late_pattern(r"(?!)")
 
-_disorderly = Rule(re.compile(_DISORDER), (_ALGORITHM, _PATH, _BLANK))
-_odd = Rule(re.compile(ODDITY), (_ALGORITHM, _PATH, _BLANK))
-_long = Rule(re.compile(_LONG), (_ALGORITHM, _PATH, _BLANK))
+_disorderly = Rule(late_pattern(_DISORDER), (_ALGORITHM, _PATH, _BLANK))
+_odd = Rule(late_pattern(ODDITY), (_ALGORITHM, _PATH, _BLANK))
+_long = Rule(late_pattern(_LONG), (_ALGORITHM, _PATH, _BLANK))
 
 
 def _one(opening: re.Pattern[str], rule: Rule) -> Value:
@@ -130,12 +131,12 @@ def _one(opening: re.Pattern[str], rule: Rule) -> Value:
 OF_PASSWORDS = Values(
     assigned=Value(
         _OPENED,
-        quoted=Rule(re.compile(""), (_BLANK, re.compile(SENTENCE))),
-        bare=Rule(re.compile(rf"{_CHARACTER}{{4}}"), (_BLANK, _CODE)),
+        quoted=Rule(late_pattern(""), (_BLANK, late_pattern(SENTENCE))),
+        bare=Rule(late_pattern(rf"{_CHARACTER}{{4}}"), (_BLANK, _CODE)),
     ),
     listed=_one(_UNQUOTED, _odd),
     said=Value(
-        _OPENED, quoted=Rule(re.compile(rf"[^\s\"']{{4,200}}+[\"']|{ODDITY}"), (_ALGORITHM, _PATH, _BLANK)), bare=_odd
+        _OPENED, quoted=Rule(late_pattern(rf"[^\s\"']{{4,200}}+[\"']|{ODDITY}"), (_ALGORITHM, _PATH, _BLANK)), bare=_odd
     ),
 )
 OF_TOKENS = Values(

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from grader_daemon.analysis.fingerprints.normalize import ERRNO, ERRNO_SIGNS, EXCEPTIONS, SIGNALS
+from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.phrases import holds_any
 from grader_daemon.domain.text import clean
 
@@ -18,26 +19,26 @@ _REACH = 1_500
 
 _LONGEST_LINE = 600
 
-_ANSI = re.compile(r"\x1b(?:\[[0-?]{0,32}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)?|[ -/]{0,4}[0-~])")
-_LEAD = re.compile(
+_ANSI = late_pattern(r"\x1b(?:\[[0-?]{0,32}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)?|[ -/]{0,4}[0-~])")
+_LEAD = late_pattern(
     r"(?:[\s│┃|>×●✖✗✘❌⨯╰╭╷╵─•*]++|#\d{1,3} (?:\d{1,5}\.\d{1,3}(?= )|(?=ERROR))"
     r"|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?[.,\d]{0,10}(?:Z|[+-]\d\d:?\d\d)?\]?:?(?=\s)"
     r"|\[\d\d:\d\d:\d\d\](?=\s))*"
 )
-_JSON_MESSAGE = re.compile(
+_JSON_MESSAGE = late_pattern(
     r"[\"'](?:message|error|detail|details|error_description|error_message|errorMessage|msg|reason|title|stderr)[\"']"
     r"\s{0,9}:\s{0,9}(?:\"((?:[^\"\\]|\\[\s\S])++)\"|'((?:[^'\\]|\\[\s\S])++)')"
 )
-_JSON_OUTPUT = re.compile(r"\"(?:output|stdout|content)\":\s{0,9}\"((?:[^\"\\]|\\[\s\S])++)")
-_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|[\s\S])")
+_JSON_OUTPUT = late_pattern(r"\"(?:output|stdout|content)\":\s{0,9}\"((?:[^\"\\]|\\[\s\S])++)")
+_ESCAPE = late_pattern(r"\\(u[0-9a-fA-F]{4}|[\s\S])")
 _ESCAPES = {"n": "\n", "r": "\n", "t": " ", "b": " ", "f": " "}
-_HTML_TITLE = re.compile(r"<(title|h1)>([^<]{1,300})<", re.IGNORECASE)
+_HTML_TITLE = late_pattern(r"<(title|h1)>([^<]{1,300})<", re.IGNORECASE)
 
 _TRACEBACK = "Traceback (most recent call last)"
 _DIRECT_CAUSE = "The above exception was the direct cause"
-_PYTEST_ERROR = re.compile(r"^E {3,}(\S.*)", re.MULTILINE)
-_PYTEST_SUMMARY = re.compile(r"^(?:FAILED|ERROR) \S{1,400} - (\S.*)", re.MULTILINE)
-_VERDICT = re.compile(r"(curl: \(\d{1,3}\) .*|Error response from daemon: .*|ERROR: Could not find a version .*)")
+_PYTEST_ERROR = late_pattern(r"^E {3,}(\S.*)", re.MULTILINE)
+_PYTEST_SUMMARY = late_pattern(r"^(?:FAILED|ERROR) \S{1,400} - (\S.*)", re.MULTILINE)
+_VERDICT = late_pattern(r"(curl: \(\d{1,3}\) .*|Error response from daemon: .*|ERROR: Could not find a version .*)")
 """Messages that other lines of the same programs surround which look like errors."""
 
 _FRAMES: Final = (
@@ -50,9 +51,9 @@ _FRAMES: Final = (
 )
 """Pointers to the line of a report, each with a piece of text without which it does not occur."""
 
-_JAVA_CAUSE = re.compile(r"^Caused by: (\S.*)", re.MULTILINE)
+_JAVA_CAUSE = late_pattern(r"^Caused by: (\S.*)", re.MULTILINE)
 
-_NOISE = re.compile(
+_NOISE = late_pattern(
     r"\W*$|\S{1,300}:\d{1,6}: (?:note|warning): |\d{1,6}:\d{1,6}\s+warning |at .{1,300}[)\d>]$|File \"|\d+ \||\^|-->"
     r"|(?:warn(?:ing)?|note|hint|help|info|debug|notice|tip)\b|\[Tool loop|npm (?:warn|notice)"
     r"|\[(?:warn(?:ing)?|info|notice|debug)\]|[\w.]{1,60}Warning:|\(node:\d+\)|={3,}|-{4,}|_{4,}|During handling of"
@@ -62,7 +63,7 @@ _NOISE = re.compile(
 )
 """Lines that never name a cause: stack frames, source, rulers, warnings, advice."""
 
-_FOLLOWING = re.compile(
+_FOLLOWING = late_pattern(
     r"make(?:\[\d+\])?: \*\*\*.{0,300}\bError \d|could not read from remote|failed to push some refs|aborting due to"
     r"|(?:could not compile|build failed|compilation failed|tests? failed)\b.{0,80}$|subprocess-exited-with-error"
     r"|metadata-generation-failed|npm (?:ERR!|error) (?:code (?:\d|ELIFECYCLE)|errno|path|command|cwd|syscall)\b"
@@ -74,7 +75,7 @@ _FOLLOWING = re.compile(
 )
 """Lines that only say that something before them failed."""
 
-_STATED = re.compile(
+_STATED = late_pattern(
     r"(?:[\w./\\+@-]{1,200}+(?:\(\d{1,6}(?:,\d{1,6})?\))?:(?:\d{1,6}:){0,2} ?(?:- )?){0,3}"
     r"(?i:(?:fatal |internal |uncaught |unhandled |compile |parse |PHP )?"
     r"(?:error|fatal|panic|E|ERR!|exception|failure|severe|critical)"
@@ -88,7 +89,7 @@ _STATED = re.compile(
 )
 """Lines that have the form of an error message."""
 
-_ENDING = re.compile(
+_ENDING = late_pattern(
     rf"command not found|: not found$|not recognized|(?:{ERRNO})(?: \(|\b.{{0,20}}$)|net::ERR_|undefined reference to"
     r"|connection (?:refused|reset|timed out|closed)|could(?: not|n't) resolve|publickey|ERR_[A-Z]"
     r"|\bE(?:CONN|ADDR|NO|ACC|PERM|TIMED)",
@@ -108,7 +109,7 @@ _SPOKEN: Final[tuple[str, ...]] = (
 )
 """One of these stands, in lower case, in every line that speaks of an error."""
 
-_NOTHING_WRONG = re.compile(
+_NOTHING_WRONG = late_pattern(
     r"\b(?:0|no) (?:errors?|fail|warnings?|problems?)|(?:errors?|failures?|failed)[:=] ?0\b", re.IGNORECASE
 )
 
@@ -119,7 +120,7 @@ _FOLLOWING_SIGNS: Final = (
     "failures",
 )
 _FOLLOWING_COUNTED: Final = (" error", " problem", " failed")
-_FOLLOWING_COUNT = re.compile(r"\d (?:error|problem|failed)")
+_FOLLOWING_COUNT = late_pattern(r"\d (?:error|problem|failed)")
 _FOLLOWING_ALONE: Final = ("error", "error:", "errors", "errors:")
 """Whole lines that `_FOLLOWING` finds, in lower case; any other that it finds holds one of those above."""
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from grader_daemon.domain.late_pattern import late_pattern
+
 SIGNALS = "Segmentation fault|Killed|Aborted|Bus error|Illegal instruction|Floating point exception|Terminated"
 EXCEPTIONS = "Error|Exception|Failure|Fault|Interrupt|Timeout|NotFound|Exit"
 ERRNO = (
@@ -32,36 +34,36 @@ _EXTENSIONS = (
 )
 _NO_PATH = r"(?:and/or|[Ii](?:nput)?/[Oo](?:utput)?|N/A|TCP/IP|SSL/TLS|TLS/SSL|HTTPS?/\d|read/write|client/server)\b"
 
-_QUOTED = re.compile(
+_QUOTED = late_pattern(
     r"(?<!\w)(?:b|u|r|f)?'(?!NoneType')(?:[^'\n]|(?<=\w)'(?=\w)){0,200}?'(?!\w)|\"(?!NoneType\")(?:[^\"\\]|\\.){0,600}+\""
     r"|`[^`\n]{0,200}?[`'](?!['\w])|‘[^’]{0,200}+’|“[^”]{0,200}+”|«[^»]{0,200}+»"
 )
-_URL = re.compile(
+_URL = late_pattern(
     r"\b[a-zA-Z][a-zA-Z\d+.-]{1,20}://(?:[^\s/@]{1,80}@)?(?:\[[\da-fA-F:.]{2,45}\])?[^\s<>\"'`)\]},;]*[^\s<>\"'`)\]},;.:!?]"
 )
-_ADDRESS = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}+@[\w-]{1,63}+(?:\.[\w-]{1,63}+){0,20}(?::[\w./~-]*[\w/])?")
-_PATH = re.compile(
+_ADDRESS = late_pattern(r"(?<![\w.+-])[\w.+-]{1,64}+@[\w-]{1,63}+(?:\.[\w-]{1,63}+){0,20}(?::[\w./~-]*[\w/])?")
+_PATH = late_pattern(
     rf"(?<![\w.@%+~$/\\<-])(?!{_NO_PATH}|\d[\d.,]*(?:/\d[\d.,]*)+(?![\w/-]))(?:"
     r"[A-Za-z]:[\\/][^\s'\"<>|,;]*[^\s'\"<>|,;.:)]|\\\\[\w.$-]+[\\\w.$-]*|[\w.@%+~$-]*+\\[\w.@%+~$\\-]++"
     r"|[\w.@%+~$-]*+/(?:[\w.@%+~$/=&#*?-]|:(?=\d)|::(?=\w)|\[[\w-]+\])*(?<![.:?]))"
 )
-_FILE = re.compile(
+_FILE = late_pattern(
     rf"(?<![\w.<+-])(?:[\w+-]++(?:\.[\w+-]++){{0,6}}?\.(?:(?:{_EXTENSIONS})(?::\d{{1,6}}){{0,2}}(?![\w(-]|\.\w)|[a-z]{{2,5}}$)"
     r"|(?:[A-Z][a-z]+file|README|LICENSE)\b)"
 )
-_HOST = re.compile(
+_HOST = late_pattern(
     rf"(?<![\w.@:<-])(?:(?:(?:[\w-]++\.){{1,8}}(?:{_DOMAINS})|localhost)(?::\d{{1,5}})?(?![\w.(-])"
     r"|(?:\d{1,3}(?:\.\d{1,3}){3}|\[[\da-fA-F:.]{2,45}\]|(?:[\da-fA-F]{0,4}:){2,7}[\da-fA-F]{1,4})(?::\d{1,5})?(?![\w.:])"
     r"|(?!(?:line|code|status|col|column|exit|error|errno|count|size|offset|char|at)\b)"
     r"[a-z][\w-]{1,40}:\d{2,5}\b(?![:.\w]))"
 )
-_OPTION = re.compile(r"(?<![\w<-])--?[A-Za-z][\w-]*+(?:=\S+)?")
-_CALLED = re.compile(r"\b[A-Za-z_][\w.]{0,200}+(?:<locals>[\w.]{1,60})?\(\)")
+_OPTION = late_pattern(r"(?<![\w<-])--?[A-Za-z][\w-]*+(?:=\S+)?")
+_CALLED = late_pattern(r"\b[A-Za-z_][\w.]{0,200}+(?:<locals>[\w.]{1,60})?\(\)")
 _REASONS = (
     "Bad Request|Unauthorized|Forbidden|Not Found|Method Not Allowed|Conflict|Gone|Too Many Requests"
     "|Internal Server Error|Bad Gateway|Service Unavailable|Gateway Time-?out"
 )
-_NUMERIC = re.compile(
+_NUMERIC = late_pattern(
     r"(?<![\w<])(?:(?P<kept>\[(?:Errno|WinError) -?\d{1,6}\]"
     r"|(?:exit(?:ed)?|status|code|HTTP(?:/\d(?:\.\d)?)?|errno|signal|SQLSTATE|returned)"
     r"[ :=]{0,2}(?:status |code |with )?[ :=\[(]{0,2}-?[A-Z\d]{1,5}\b(?!\.\d)(?: \(\d{5}\))?"
@@ -88,24 +90,24 @@ _KINDS = (
     (_PLAIN.fullmatch, "<number>"),
     (_OPAQUE.fullmatch, "<id>"),
 )
-_DIGIT_RUN = re.compile(r"\d+(?:[.,:]\d+)*")
-_UNIT_OF_TIME = re.compile(
+_DIGIT_RUN = late_pattern(r"\d+(?:[.,:]\d+)*")
+_UNIT_OF_TIME = late_pattern(
     r"<number>(?: |-)(?:(?:milli|micro|nano)?seconds?|secs?|ms|minutes?|mins?|hours?|hrs?|days?|weeks?)\b"
 )
-_UNIT_OF_SIZE = re.compile(r"<number> (?:bytes?|(?:kilo|mega|giga)bytes?|[kKMGT]i?B)\b")
-_COUNTED = re.compile(r"(?<=<number> )(?:\w{2,30}(?:\(s\))? ){0,2}\w{2,30}(?:\(s\))?(?![\w<])")
-_PLURAL = re.compile(r"\(s\)|(?<=ch|sh|ss)es\b|(?<=x)es\b|(?<=[^\Wsui])s\b")
-_BE = re.compile(r"\b(?:was|were|are|have|has)\b")
+_UNIT_OF_SIZE = late_pattern(r"<number> (?:bytes?|(?:kilo|mega|giga)bytes?|[kKMGT]i?B)\b")
+_COUNTED = late_pattern(r"(?<=<number> )(?:\w{2,30}(?:\(s\))? ){0,2}\w{2,30}(?:\(s\))?(?![\w<])")
+_PLURAL = late_pattern(r"\(s\)|(?<=ch|sh|ss)es\b|(?<=x)es\b|(?<=[^\Wsui])s\b")
+_BE = late_pattern(r"\b(?:was|were|are|have|has)\b")
 _ANY = "<(?:path|number|id|time|host|url|text|size|option|address)>"
-_PLACEHOLDER = re.compile(rf"(?<![\w#-])(?:[\w#-]*+{_ANY})+[\w-]*+")
+_PLACEHOLDER = late_pattern(rf"(?<![\w#-])(?:[\w#-]*+{_ANY})+[\w-]*+")
 """A placeholder with the rest of its word. Digests do not tell kinds apart: of two names, one may look like a path."""
-_REPEATED = re.compile(rf"({_ANY}|<>)(?:(?:,? |, ?|,? and |,? or |\||/)\1)+")
-_PLACE = re.compile(r"(?: (?:\(<url>\)|(?:for|at|from)(?: url:?)? <url>))++$")
-_LISTED = re.compile(r"[\[{](?:[\[\](){}, :]|<\w{2,7}>|None\b|True\b|False\b|nan\b){1,400}")
+_REPEATED = late_pattern(rf"({_ANY}|<>)(?:(?:,? |, ?|,? and |,? or |\||/)\1)+")
+_PLACE = late_pattern(r"(?: (?:\(<url>\)|(?:for|at|from)(?: url:?)? <url>))++$")
+_LISTED = late_pattern(r"[\[{](?:[\[\](){}, :]|<\w{2,7}>|None\b|True\b|False\b|nan\b){1,400}")
 
 # What stands unquoted in the messages of well-known programs: a word that must occur, the pattern, its replacement.
 _TEMPLATES: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
-    (needle, re.compile(pattern), replacement)
+    (needle, late_pattern(pattern), replacement)
     for needle, pattern, replacement in (
         ("sh: ", r"(?<!\S)(?:\S{0,100}/)?(?:ba|z|da|k|a)?sh: (?:-c: )?(?:line )?(?:\d{1,6}: )?", ""),
         ("id you mean", r"[.,;]? {0,9}\(?\b[Dd]id you mean.*$", ""),
@@ -179,12 +181,12 @@ _TEMPLATES: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
         ("", rf"^(?:\d{{1,9}} )?({SIGNALS})(?: ?\(core dumped\))?(?: .*)?$", r"\1"),
     )
 )
-_ARGUMENT = re.compile(
+_ARGUMENT = late_pattern(
     rf"(?:^|(?<=: ))((?:cannot|can't|could not|unable to|failed to) (?:\w+ )(?:(?:directory|file|regular file) )?)?"
     rf"(?!\[Errno)(?:[A-Za-z]:)?[^:]{{1,400}}: ({ERRNO})(?! \()",
     re.IGNORECASE,
 )
-_NAMED = re.compile(
+_NAMED = late_pattern(
     r"\b((?:(?:file|path|directory|folder|module|package|host|user|tool|command|option|argument|key|table|column|function|method|"
     r"variable|symbol|type|class|container|image|service|process|task|session|resource|branch|field|name|target)s? )?"
     r"(?:not found|does not exist|already exists|not installed|not defined)"
@@ -193,10 +195,10 @@ _NAMED = re.compile(
     re.IGNORECASE,
 )
 
-_ERRNO_SIGN = re.compile(f": (?:{ERRNO.lower()})")
-_NAMED_SIGN = re.compile(r": \S+(?:, \S+)*$")
+_ERRNO_SIGN = late_pattern(f": (?:{ERRNO.lower()})")
+_NAMED_SIGN = late_pattern(r": \S+(?:, \S+)*$")
 _NAMES = tuple(
-    (re.compile(occasion), pattern, placeholder)
+    (late_pattern(occasion), pattern, placeholder)
     for occasion, pattern, placeholder in (
         ("['\"`‘“«]", _QUOTED, "<text>"),
         ("://", _URL, "<url>"),
@@ -208,7 +210,7 @@ _NAMES = tuple(
         (r"\(\)", _CALLED, "<text>()"),
     )
 )
-_HAS_DIGIT = re.compile(r"\d")
+_HAS_DIGIT = late_pattern(r"\d")
 
 
 @lru_cache(maxsize=512)

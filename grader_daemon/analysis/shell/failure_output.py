@@ -12,23 +12,24 @@ import re
 from grader_daemon.analysis.shell.exit_codes import GOES_ON_AFTER_ERRORS, LOOKING, PLAIN_SPOKEN, QUOTING, Meaning
 from grader_daemon.analysis.shell.lines import Line, Program
 from grader_daemon.analysis.shell.programs import program_name
+from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.phrases import holds_any
 
 _TAIL = 6_000
 _LONGEST_LINE = 400
 _TRACEBACK = "Traceback (most recent call last)"
 
-_OF_SHELL = re.compile(
+_OF_SHELL = late_pattern(
     r"(?:\S{0,40}/)?(?:ba|z|da|k|a)?sh(?:\[\d{1,9}\])?: (?:-c: )?(?:line \d{1,6}: |\d{1,6}: )?"
     r"(?:(?P<program>[^:\s]{1,80}): (?:[^:\n]{1,200}: )?"
     r"(?:command not found|not found|No such file or directory|Permission denied|cannot )"
     r"|(?P<syntax>syntax error|unexpected EOF))"
 )
-_OF_PROGRAM = re.compile(
+_OF_PROGRAM = late_pattern(
     r"(?!(?i:warn(?:ing)?|note|info)\b)(?P<program>[\w./+-]{1,80})(?:\[\d{1,9}\]|\.exe)?(?:: | ERR! )"
     r"(?!(?i:warn(?:ing)?|note|info)\b)(?P<says>.{0,300})"
 )
-_COMPLAINT = re.compile(
+_COMPLAINT = late_pattern(
     r"\*\*\*|\berror|\bfail|\bcannot\b|\bcan't\b|\bcould ?n[o']t\b|\bunable\b|no such\b|not found\b|\bdenied\b"
     r"|\binvalid\b|\bunmatched\b|\bunterminated\b|\billegal\b|\bunrecognized\b|\bunknown\b|\bmissing\b"
     r"|\brefused\b|\bno module\b|\bdoes not exist\b|\bnot a |\(\d{1,3}\)",
@@ -43,12 +44,12 @@ _MOUTHPIECES = {
 }
 """Programs whose complaints begin with another word than their name."""
 
-_EXCEPTION = re.compile(r"(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Exit|Failure)(?::|$)")
-_RED = re.compile(
+_EXCEPTION = late_pattern(r"(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Exit|Failure)(?::|$)")
+_RED = late_pattern(
     r"(?:=++ )?(?:\d{1,6} \w{1,12}, ){0,6}\d{1,6} (?:failed|errors?)\b.{0,120} in \d[\d.:]{0,12}s?\b.{0,30}$"
     r"|FAILED \((?:failures|errors)=|test result: FAILED|error: test failed|FAIL(?:\t|$)"
 )
-_OF_SCRIPTS = re.compile(
+_OF_SCRIPTS = late_pattern(
     r"^(?:\s{0,3}\[?ELIFECYCLE\]?\s{1,4}|error )"
     r"(?:(?P<red>Test failed)|Command failed(?: with exit code (?P<code>\d{1,3}))?)\."
     r"|^(?:Error: |\s{0,3}\[?)ERR_PNPM_RECURSIVE_\w{1,20}_FAIL\b",
@@ -59,26 +60,26 @@ _SCRIPT_RUNNERS = frozenset({"pnpm", "yarn"})
 
 _END_OF_SCRIPTS = 600
 
-_OF_DATABASE = re.compile(r"^(?:psql:[^\n]{0,200}?\d: )?(?:ERROR|FATAL):  ", re.MULTILINE)
-_RAISED = re.compile(r"(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Z]\w{0,60}(?::|$)")
+_OF_DATABASE = late_pattern(r"^(?:psql:[^\n]{0,200}?\d: )?(?:ERROR|FATAL):  ", re.MULTILINE)
+_RAISED = late_pattern(r"(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Z]\w{0,60}(?::|$)")
 _OF_FRAMES = (" ", "\t", "│", "╭", "╰")
 _MOST_MESSAGE_LINES = 8
-_CUT = re.compile(
+_CUT = late_pattern(
     r"\.{3}\s?\[[^\]\n]{0,40}\btruncated\b[^\]\n]{0,40}\]\s{0,9}\Z|\[Output Truncated\]\s{0,9}\Z", re.IGNORECASE
 )
 _LONGEST_CUT = 120
-_BROKE = re.compile(
+_BROKE = late_pattern(
     r"^(?:Traceback \(most recent call last\):|[^\s:]{1,200}:\d{1,6}:(?:\d{1,6}:)? (?:fatal )?error: "
     r"|\s{0,4}error: subprocess-exited-with-error|make(?:\[\d+\])?: \*\*\* )",
     re.MULTILINE,
 )
-_RED_WITHIN = re.compile(r"^(?:(?:FAILED|ERROR) \S{1,300}::|E {3,}\S|(?:FAIL|ERROR): \w{1,100} \()", re.MULTILINE)
+_RED_WITHIN = late_pattern(r"^(?:(?:FAILED|ERROR) \S{1,300}::|E {3,}\S|(?:FAIL|ERROR): \w{1,100} \()", re.MULTILINE)
 _RED_SIGNS = ("FAILED ", "ERROR ", "\nE   ", "FAIL: ", "ERROR: ")
 _BROKEN_SIGNS = (_TRACEBACK, " error: ", "subprocess-exited", ": *** ")
 """Signs before the end of output that was cut: errors of interpreters and compilers, and red tests."""
 
 _BROKEN_OFF = "note: This error originates from a subprocess, and is likely not a problem with pip"
-_STATED = re.compile(r"(?:\w{1,20} )?(?:[Ee]rror|ERROR|fatal): ")
+_STATED = late_pattern(r"(?:\w{1,20} )?(?:[Ee]rror|ERROR|fatal): ")
 _STALE_INDEX = "W: Some index files failed to download"
 """End of the output of an ``apt-get update`` that exits with 0 though it got nothing."""
 
@@ -111,7 +112,7 @@ _TELLTALE = (
 """Programs that are known by their name alone in front of a complaint."""
 
 _FEW_LINES = 3
-_PRINTED_CODE = re.compile(r"(?:^|[\s:=(\[])(\d{1,3})[\])\s.]{0,3}$")
+_PRINTED_CODE = late_pattern(r"(?:^|[\s:=(\[])(\d{1,3})[\])\s.]{0,3}$")
 
 
 def masked_failure(output: str, line: Line | None) -> tuple[bool, Meaning | None]:
