@@ -39,7 +39,7 @@ _LISTED_WEIGHTS = 10
 
 @click.group("calibration", cls=Group)
 def command() -> None:
-    """How sure grades are, and what is known of it."""
+    """Show how sure grades are, and what is known of it."""
 
 
 @command.command("show")

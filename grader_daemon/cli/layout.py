@@ -1,4 +1,4 @@
-"""Where texts stand on a screen: tables in columns, paragraphs in lines, no wider than the terminal is.
+"""Layout of texts on a screen: tables in columns, paragraphs in lines, no wider than the terminal is.
 
 Widths are columns of a terminal, of which wide characters take two; `room` None means that nothing is too wide.
 """

@@ -99,7 +99,7 @@ def database_of_flags() -> Path:
 
 
 def is_database_named() -> bool:
-    """Whether a flag says which database is meant: one that a person names must be there."""
+    """True if a flag says which database is meant: one that a person names must be there."""
     return "db_path" in click.get_current_context().meta.get(_FLAGS, {})
 
 

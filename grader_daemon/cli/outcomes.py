@@ -1,4 +1,4 @@
-"""What came of grading many files, as it is told."""
+"""The result of grading many files, as it is told."""
 
 from __future__ import annotations
 
@@ -37,5 +37,5 @@ def tell_outcomes(outcomes: Counter[IngestOutcome], *, as_json: bool) -> None:
 
 
 def is_trouble(outcomes: Counter[IngestOutcome]) -> bool:
-    """Whether there is a file that could not be graded."""
+    """True if a file could not be graded."""
     return any(outcomes[each] for each in _TROUBLE)

@@ -366,12 +366,12 @@ def _by(given: Feedback) -> str:
 
 
 def has_room() -> bool:
-    """Whether nothing is too long, as for what is piped."""
+    """True if nothing is too long, as for what is piped."""
     return _room() is None
 
 
 def _room() -> int | None:
-    """How many columns there are to fill; None where nothing is too long."""
+    """The columns there are to fill; None where nothing is too long."""
     return width() if sys.stdout.isatty() else None
 
 

@@ -144,7 +144,7 @@ def _print_work(work: WorkOutcomes | None) -> None:
 
 
 def _is_mixed(groups: tuple[Group, ...]) -> bool:
-    """Whether a table says more than the other ones: there are several groups, or runs that count in none of these."""
+    """Return whether a table says more than the other ones: several groups, or runs that count in none."""
     return len(groups) > 1 or any(group.name == SessionKind.CRON for group in groups)
 
 

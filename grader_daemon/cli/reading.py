@@ -1,4 +1,4 @@
-"""Whose grades a command is about: this machine's own, or those of a fleet, of which a copy is brought up to date."""
+"""The grades that a command is about: this machine's own, or those of a fleet, by a copy that is brought up to date."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class _Review:
 
     @property
     def done(self) -> int:
-        """How many sessions were judged."""
+        """The number of sessions that were judged."""
         return len(self._judged)
 
     @property

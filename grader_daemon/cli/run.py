@@ -120,7 +120,7 @@ def _signals(supervisor: Supervisor) -> Iterator[None]:
 
 
 def _has_terminal() -> bool:
-    """Whether this process belongs to a terminal that is there; the kernel takes it away before it tells."""
+    """Return whether this process belongs to a terminal that is there; the kernel takes it away before it tells."""
     try:
         os.close(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC))
     except OSError:
@@ -129,6 +129,6 @@ def _has_terminal() -> bool:
 
 
 def _lacks_a_folder(settings: Settings) -> bool:
-    """Whether a folder that somebody named is not there. The default need not be: the agent may not have run yet."""
+    """Return whether a folder that somebody named is missing. The default may be: the agent may not have run yet."""
     named = settings.model_fields_set & {ROOTS[name] for name in settings.sources}
     return not all(root.is_dir() for setting in named for root in getattr(settings, setting))

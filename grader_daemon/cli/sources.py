@@ -50,7 +50,7 @@ UNKNOWN_WORDS = {
 
 @click.group("sources", cls=ListedByDefault)
 def command() -> None:
-    """Whose sessions lie on this machine, and having them graded or not."""
+    """Show whose sessions lie on this machine, and have them graded or not."""
 
 
 @command.command("list")

@@ -94,7 +94,7 @@ def waiting_words(status: Status) -> str | None:
 
 
 def _comparison(status: Status) -> list[tuple[str, str]]:
-    """When all folders were compared last, and what fails the daemon, which is a bug."""
+    """The last comparison of all folders, and what fails the daemon, which is a bug."""
     if status.daemon is None or not status.running:
         return []
     since = status.compared_seconds
@@ -110,7 +110,7 @@ def _comparison(status: Status) -> list[tuple[str, str]]:
 
 
 def _failures(failures: Mapping[str, int], failing: Sequence[str]) -> str | None:
-    """How often which source failed since the daemon began; None if none did."""
+    """Failures of each source since the daemon began; None if none did."""
     if not failures:
         return None
     told = ", ".join(f"{source} {number:,}" for source, number in sorted(failures.items()))

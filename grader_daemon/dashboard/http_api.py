@@ -186,7 +186,7 @@ def _status(visit: Visit, _: _Question) -> msgspec.Struct:
 
 
 def _patterns(visit: Visit, asked: _Week) -> msgspec.Struct:
-    """What sessions of the last days have in common, with 95 % intervals."""
+    """Return what sessions of the last days have in common, with 95 % intervals."""
     return visit.grader.insight.patterns(asked.days)
 
 
@@ -227,7 +227,7 @@ def _error(visit: Visit, _: _Question) -> dict[str, Any]:
 
 
 def _alternatives(visit: Visit, asked: _Failed) -> dict[str, Any]:
-    """What was tried next after a tool had failed for a cause, the surest first."""
+    """Return what was tried next after a tool had failed for a cause, the surest first."""
     tried = visit.grader.insight.alternatives(asked.tool, asked.category, command=asked.command, days=asked.days)
     return {"alternatives": tried}
 
@@ -251,13 +251,13 @@ def _report(visit: Visit, asked: _Report) -> msgspec.Struct:
 
 
 def _route(visit: Visit, asked: _Choice) -> msgspec.Struct:
-    """Which model completes which type of task, and which one to prefer."""
+    """Return which model completes which type of task, and which one to prefer."""
     routing = visit.grader.routing
     return routing.route(task_type=asked.task_type, default=asked.default, most_usd=asked.max_cost)
 
 
 def _setup_changes(visit: Visit, asked: _Quarter) -> msgspec.Struct:
-    """What changed in how agents are set up, and how work went before and since."""
+    """Return what changed in how agents are set up, and how work went before and since."""
     return visit.grader.setup.changes(timedelta(days=asked.days))
 
 
@@ -272,22 +272,22 @@ def _skill(visit: Visit, _: _Question) -> msgspec.Struct:
 
 
 def _skill_advice(visit: Visit, asked: _OfType) -> msgspec.Struct:
-    """Which skill could help with a type of task, if it needs one."""
+    """Return which skill could help with a type of task, if it needs one."""
     return visit.grader.recommend_skill(asked.task_type)
 
 
 def _similar(visit: Visit, given: _Alike) -> msgspec.Struct:
-    """What became of the same request in other sessions."""
+    """Return what became of the same request in other sessions."""
     return visit.grader.grades.similar(given.asked, limit=given.limit)
 
 
 def _calibration(visit: Visit, _: _Question) -> dict[str, Any]:
-    """Who decides and why, and how far verdicts agree with people."""
+    """Return who decides and why, and how far verdicts agree with people."""
     return calibration_state_document(visit.grader.calibration.state())
 
 
 def _changes(visit: Visit, asked: _After) -> dict[str, Any]:
-    """What changed behind a change: grades, labels, grades taken back, alerts."""
+    """Return what changed behind a change: grades, labels, grades taken back, alerts."""
     store = visit.grader.context.store
     return {
         "database": store.identity,

@@ -19,7 +19,7 @@ from grader_daemon.hook.settings_edits import Edit, JsonHook, YamlHook
 
 
 class Mode(StrEnum):
-    """What is made of a claim that the record speaks against."""
+    """Treatment of a claim that the record speaks against."""
 
     TELL = "tell"
     BLOCK = "block"

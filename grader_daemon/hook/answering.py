@@ -21,7 +21,7 @@ _HEAD: Final = 100
 
 
 class Answer(NamedTuple):
-    """What an agent is answered, and what was found: nothing of it is told where `text` is empty."""
+    """The answer to an agent, and what was found: nothing of it is told where `text` is empty."""
 
     text: bytes = b""
     agent: str = ""

@@ -1,4 +1,4 @@
-"""How it stands with hooks: who asks, what was found, whether telling helps."""
+"""State of hooks: who asks, what was found, whether telling helps."""
 
 from __future__ import annotations
 

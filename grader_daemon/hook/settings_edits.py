@@ -1,4 +1,4 @@
-"""How a hook is put into the settings of an agent, and taken out again: text in, text out.
+"""A hook put into the settings of an agent, and taken out again: text in, text out.
 
 All else in the file stays as it is. JSON is written anew with its indentation; of YAML, whose comments no parser would
 keep, lines are added at the end and those same lines removed.

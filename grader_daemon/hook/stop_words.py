@@ -1,4 +1,4 @@
-"""What a person, or the agent, is told of claims that the record speaks against. Pure."""
+"""Sentences to a person, or the agent, on claims that the record speaks against. Pure."""
 
 from __future__ import annotations
 

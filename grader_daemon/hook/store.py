@@ -41,7 +41,7 @@ class Trial(NamedTuple):
 
 
 class HookTable:
-    """What hooks found, and the trials."""
+    """The tables of what hooks found, and of trials."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -1,4 +1,4 @@
-"""Whether telling helps: sessions that were told nothing, by chance, against those that were told. Pure."""
+"""The effect of telling: sessions that were told nothing, by chance, against those that were told. Pure."""
 
 from __future__ import annotations
 

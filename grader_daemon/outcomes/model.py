@@ -27,7 +27,7 @@ class WrittenFile(msgspec.Struct, frozen=True, gc=False):
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True):
-    """What a session left: files with lines of its own, and the commits that it made, as its results name them.
+    """The work of a session: files with lines of its own, and the commits that it made, as its results name them.
 
     `wrote` is the number of lines of which `files` hold a draw. `is_settled`: lines that stood there before are left
     out of them, which only a look at the repository tells.
@@ -118,7 +118,7 @@ class OwnCheck(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Fate(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of the work of a session, at the last look.
+    """Fate of the work of a session, at the last look.
 
     commits: those with its work, the first one first.
     reverted: those of them that were taken back, and were not put back since.

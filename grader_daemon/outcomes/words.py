@@ -1,4 +1,4 @@
-"""What became of a session, in the words of `show`, `why` and the page."""
+"""Fate of a session, in the words of `show`, `why` and the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the rules come from: the shipped `rules.toml`, overlaid by a user's own file."""
+"""The rules: the shipped `rules.toml`, overlaid by a user's own file."""
 
 from grader_daemon.rules.loader import load_rules
 
