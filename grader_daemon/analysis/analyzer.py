@@ -16,6 +16,7 @@ from grader_daemon.analysis.job_identity import job_of
 from grader_daemon.analysis.session_state import SessionEnd, is_answer, last_word, read_state
 from grader_daemon.analysis.skills import skills_used
 from grader_daemon.analysis.tool_calls import shared_name
+from grader_daemon.analysis.tool_calls.hand_in import handed_in_at
 from grader_daemon.analysis.tool_calls.outcomes import OutcomeReader
 from grader_daemon.analysis.user_messages import (
     SignalReader,
@@ -35,7 +36,7 @@ from grader_daemon.domain.early import EARLY_CALLS
 from grader_daemon.domain.limits import LONGEST_NAME
 from grader_daemon.domain.people import MOST_SIGNALS, PersonSignal, SignalKind
 from grader_daemon.domain.rules import PeopleRules, Rules
-from grader_daemon.domain.session import ASSISTANT, USER, Message, Session, SessionKind
+from grader_daemon.domain.session import ASSISTANT, USER, Session, SessionKind
 from grader_daemon.domain.session_features import NO_FEATURES, Features
 from grader_daemon.domain.session_result import Check, EndingKind
 from grader_daemon.redaction import public_id, redactor_of
@@ -87,8 +88,7 @@ class Analyzer:
         session = _without_sentinel(session, rules.people)
         walk = self._walk(session)
         users = walk.users.messages
-        end = read_state(session.messages, rules.tail, last_status=walk.last_status, idle=idle, ending=session.ending)
-        final_index = _final_index(session.messages)
+        final_index, end = _final_index(session, walk), self._end(session, walk, idle=idle)
         final_answer = session.messages[final_index].text.strip() if final_index is not None else ""
         answered = final_index is not None and is_answer(session.messages[final_index], rules.tail)
         claims = verify_claims(session, walk.notes, final_index=final_index, redactor=self._redactor)
@@ -145,11 +145,21 @@ class Analyzer:
     def claims(self, session: Session) -> tuple[Claim, ...]:
         """Return the claims of the last answer, held against the record; it costs a part of `analyze`."""
         session = _without_sentinel(session, self._rules.people)
-        final_index = _final_index(session.messages)
-        return verify_claims(session, self._walk(session).notes, final_index=final_index, redactor=self._redactor)
+        walk = self._walk(session)
+        return verify_claims(session, walk.notes, final_index=_final_index(session, walk), redactor=self._redactor)
 
     def _walk(self, session: Session) -> MessageWalk:
         return MessageWalk(session, self._rules, redactor=self._redactor, outcomes=self._outcomes).to_the_end()
+
+    def _end(self, session: Session, walk: MessageWalk, *, idle: bool) -> SessionEnd:
+        return read_state(
+            session.messages,
+            self._rules.tail,
+            last_status=walk.last_status,
+            idle=idle,
+            ending=session.ending,
+            is_handed_in=handed_in_at(session.messages, walk.last_status) is not None,
+        )
 
     def _finished(
         self, session: Session, walk: MessageWalk, end: SessionEnd, window: SessionWindow, *, answer: str
@@ -184,10 +194,12 @@ def _asked(walk: MessageWalk, rules: PeopleRules) -> bool:
     return walk.users.was_asked or not rules.clarification_tools.isdisjoint(map(shared_name, walk.tools.called))
 
 
-def _final_index(messages: tuple[Message, ...]) -> int | None:
+def _final_index(session: Session, walk: MessageWalk) -> int | None:
+    """Return where the last answer stands: what ends the session, or stands beside the call that hands the work in."""
+    messages = session.messages
     if messages and messages[-1].role == ASSISTANT and not messages[-1].tool_calls:
         return len(messages) - 1
-    return None
+    return handed_in_at(messages, walk.last_status)
 
 
 def _early_errors(notes: Sequence[Note], failures: Sequence[Failure]) -> int | None:

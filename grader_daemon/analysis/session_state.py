@@ -44,6 +44,7 @@ def read_state(
     last_status: CallStatus | None,
     idle: bool,
     ending: Ending | None = None,
+    is_handed_in: bool = False,
 ) -> SessionEnd:
     """Return the state, what decided it, and whether that cut the session short.
 
@@ -55,26 +56,39 @@ def read_state(
         last_status: of the last tool result, None without one.
         idle: nothing was written for so long that an open end stays open.
         ending: what the agent notes of the end; one that is in order says so, and how good it was the messages do.
+        is_handed_in: its last call hands the work in, and worked.
     """
     told, noted = (ending.state, f" ({ending.reason})") if ending is not None else (None, "")
     if ending is not None and told is SessionState.INTERRUPTED:
         return SessionEnd(told, ending.reason, ending.kind, cut_short=ending.kind is not EndingKind.PERSON)
+    if is_handed_in and told is not SessionState.OPEN:
+        return SessionEnd(SessionState.COMPLETE, "handed in" + noted, EndingKind.ANSWERED)
     if messages and told is not SessionState.OPEN:
-        last = messages[-1]
-        if last.role == ASSISTANT and not last.tool_calls:
-            cut = _cut_of(messages, rules)
-            if cut is None:
-                return SessionEnd(SessionState.COMPLETE, "answered" + noted, EndingKind.ANSWERED)
-            kind, cause = cut
-            by_person = kind is EndingKind.PERSON
-            return SessionEnd(SessionState.INTERRUPTED, cause + noted, kind, cut_short=not by_person)
-        if last.role == TOOL and last_status is CallStatus.INTERRUPTED:
-            return SessionEnd(SessionState.INTERRUPTED, "tool call interrupted", EndingKind.PERSON)
+        ended = _ended_in(messages, rules, last_status, noted)
+        if ended is not None:
+            return ended
     if told is SessionState.COMPLETE:
         return SessionEnd(SessionState.INTERRUPTED, "ended without an answer" + noted, EndingKind.NO_ANSWER)
     if idle:
         return SessionEnd(SessionState.INTERRUPTED, "open and idle" + noted)
     return SessionEnd(SessionState.OPEN, "open" + noted)
+
+
+def _ended_in(
+    messages: tuple[Message, ...], rules: TailRules, last_status: CallStatus | None, noted: str
+) -> SessionEnd | None:
+    """Return how a session ended by its last message; None where that is no end."""
+    last = messages[-1]
+    if last.role == ASSISTANT and not last.tool_calls:
+        cut = _cut_of(messages, rules)
+        if cut is None:
+            return SessionEnd(SessionState.COMPLETE, "answered" + noted, EndingKind.ANSWERED)
+        kind, cause = cut
+        by_person = kind is EndingKind.PERSON
+        return SessionEnd(SessionState.INTERRUPTED, cause + noted, kind, cut_short=not by_person)
+    if last.role == TOOL and last_status is CallStatus.INTERRUPTED:
+        return SessionEnd(SessionState.INTERRUPTED, "tool call interrupted", EndingKind.PERSON)
+    return None
 
 
 def is_answer(last: Message, rules: TailRules) -> bool:

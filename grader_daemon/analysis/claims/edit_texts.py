@@ -28,7 +28,10 @@ _SED = re.compile(r"\bsed ([^|;&\n]{1,600})")
 
 
 class EditText(NamedTuple):
-    """One edit of a file. `old` is None where the file was written as a whole, and "" in `new` where it was removed."""
+    """One edit of a file. `old` is None where the file was written as a whole, "" where something was put to its end.
+
+    `new` is "" where it was removed.
+    """
 
     path: str
     old: str | None
@@ -98,7 +101,8 @@ def _of_command(command: str) -> Iterator[EditText]:
         yield from _of_patch(command)
     for found in _HERE.finditer(command):
         end = command.find(f"\n{found[2] or found[3]}", found.end() - 1)
-        yield EditText(found[1] or found[4], None, command[found.end() : end if end >= 0 else len(command)])
+        old = "" if ">>" in found[0] else None
+        yield EditText(found[1] or found[4], old, command[found.end() : end if end >= 0 else len(command)])
     for found in _SED.finditer(command):
         words = found[1].split()
         if _EDITS_IN_PLACE.isdisjoint(words):

@@ -12,7 +12,8 @@ from grader_daemon.analysis.features.conversation import is_content
 from grader_daemon.analysis.features.feature import Feature
 from grader_daemon.analysis.features.session_window import SessionWindow
 from grader_daemon.analysis.session_state import LastWord
-from grader_daemon.analysis.tool_calls import CHANGING, CallView, Purpose
+from grader_daemon.analysis.tool_calls import CHANGING
+from grader_daemon.analysis.tool_calls.hand_in import is_hand_in
 from grader_daemon.domain.analysis import CallStatus
 from grader_daemon.domain.phrases import holds_any
 
@@ -42,10 +43,6 @@ _LIMITS = (b"exceeded", b"max turns", b"turn limit", b"step limit", b"limit reac
 _NEXT = frozenset(b"let lets ill will next going need".split())
 _LAST_SENTENCES = 250
 _CLOSERS = " \t\r\n*_`\"')]"
-_SUBMITS = ('"submit"', '"submit ', '"finish"', "COMPLETE_TASK", "complete_task(", "SUBMIT_FINAL")
-"""Signs that the work is handed in where the only tool is a shell or an interpreter."""
-
-_SHORT_CALL = 200
 _HUMANS = frozenset(b"human representative specialist supervisor department colleague".split())
 _HANDING = frozenset(
     b"transfer transferred transferring escalate escalated escalating connect connecting connected contact hold".split()
@@ -91,13 +88,7 @@ def _tail(window: SessionWindow) -> list[bytes]:
 
 def hands_in(window: SessionWindow) -> bool:
     """Return whether one of the last calls hands the work in."""
-    return any(map(_hands_in, window.calls[-3:], window.effects[-3:]))
-
-
-def _hands_in(call: CallView, effect: Purpose) -> bool:
-    if effect is Purpose.HAND_IN:
-        return True
-    return effect is Purpose.RUN and len(call.text) < _SHORT_CALL and holds_any(call.text, _SUBMITS)
+    return any(map(is_hand_in, window.calls[-3:], window.effects[-3:]))
 
 
 def is_handed_over(window: SessionWindow) -> bool:

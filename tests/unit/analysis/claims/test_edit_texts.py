@@ -44,6 +44,8 @@ def edits(tool: str, arguments: dict[str, object] | str) -> list[tuple[str, str 
         pytest.param("bash", {"command": f"apply_patch <<'EOF'\n{PATCH}\nEOF"}, PATCHED, id="patch-in-a-shell"),
         pytest.param("bash", {"command": "cat > a.py <<'EOF'\nx\nEOF"}, [("a.py", None, "x")], id="here-document"),
         pytest.param("bash", {"command": "cat <<EOF > a.py\nx"}, [("a.py", None, "x")], id="here-document-cut"),
+        pytest.param("bash", {"command": "cat <<EOF >> a.py\nx"}, [("a.py", "", "x")], id="put-to-the-end"),
+        pytest.param("bash", {"command": "cat >> a.py <<EOF\nx\nEOF"}, [("a.py", "", "x")], id="put-to-the-end-of-it"),
         pytest.param("bash", {"command": "sed -i 's/x/y/' a.py"}, [("a.py", "x", "y")], id="sed"),
         pytest.param("bash", {"command": "sed 's/x/y/' a.py"}, [], id="sed-that-only-prints"),
         pytest.param("bash", {"command": "ls"}, [], id="a-command-that-edits-nothing"),
