@@ -13,7 +13,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from grader_daemon.domain.limits import Limits
 from grader_daemon.setting_sources import DEFAULT_DB_PATH, ENVIRONMENT_PREFIX, absolute
-from grader_daemon.setting_types import File, Paths, Pauses, Seconds, SourceNames, ZoneName
+from grader_daemon.setting_types import AdapterRoots, File, Paths, Pauses, Seconds, SourceNames, ZoneName
 
 ROOTS: Final[Mapping[str, str]] = {
     "hermes": "watch_roots",
@@ -30,6 +30,11 @@ ROOTS: Final[Mapping[str, str]] = {
     "mini-swe-agent": "mini_swe_agent_roots",
 }
 """By the name of a source: the setting of the folders that are watched and walked for it."""
+
+
+def setting_of(source: str) -> str:
+    """Return the setting of the folders of a source."""
+    return ROOTS.get(source, "adapter_roots")
 
 
 def expanded(value: Any) -> Any:
@@ -57,7 +62,9 @@ class GradingSettings(BaseSettings):
     )
 
     sources: SourceNames = Field(
-        ("hermes",), min_length=1, description="The agents whose sessions are graded; see docs/sources.md."
+        ("hermes",),
+        min_length=1,
+        description="The agents whose sessions are graded; see docs/sources.md. Or a name that an adapter gives.",
     )
     sources_declined: SourceNames = Field(
         (), description="Agents that are not told of any more when sessions of theirs are found."
@@ -78,6 +85,11 @@ class GradingSettings(BaseSettings):
     pi_roots: Paths = Field((), description="Those of pi and its kin; default: sessions in their own folders.")
     atif_roots: Paths = Field((), description="Folders with runs of which ATIF trajectories are kept; no default.")
     mini_swe_agent_roots: Paths = Field((), description="Folders with runs of mini-SWE-agent; no default.")
+    adapter_roots: AdapterRoots = Field(
+        (),
+        examples=[["acme=~/.acme/sessions"]],
+        description="Those of sources that adapters give, each behind a name; default: what the adapter says.",
+    )
     db_path: File = Field(DEFAULT_DB_PATH, description="The database of grades; made if it does not exist.")
     rules_file: File | None = Field(
         None,
@@ -149,7 +161,15 @@ class GradingSettings(BaseSettings):
     @property
     def named_roots(self) -> tuple[Path, ...]:
         """The folders that are set for enabled sources; those that a source has by default are not among them."""
-        return tuple(root for name in self.sources for root in getattr(self, ROOTS[name]))
+        return tuple(root for name in self.sources for root in self.roots_of(name))
+
+    def roots_of(self, source: str) -> tuple[Path, ...]:
+        """Return the folders that are set for a source, whether it is enabled or not."""
+        if source in ROOTS:
+            roots: tuple[Path, ...] = getattr(self, ROOTS[source])
+            return roots
+        pairs = (each.partition("=") for each in self.adapter_roots)
+        return tuple(Path(folder) for name, _, folder in pairs if name == source)
 
     @property
     def limits(self) -> Limits:

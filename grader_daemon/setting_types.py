@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
+from grader_daemon.adapters import installed
 from grader_daemon.domain.addresses import is_this_machine
 
 _PLAIN_HTTP = "quality_judge_plain_http"
@@ -62,6 +63,23 @@ def _known_zone(value: str) -> str:
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise ValueError("a zone name such as Europe/Berlin is expected") from error
     return value
+
+
+def _known_source(value: str) -> str:
+    if value in get_args(_BuiltIn):
+        return value
+    given = installed()  # which takes some ms: only who names one waits for it
+    if value not in given:
+        known = ", ".join((*get_args(_BuiltIn), *given))
+        raise ValueError(f"a source is expected: {known}; no installed package gives another one")
+    return value
+
+
+def _adapter_root(value: str) -> str:
+    name, _, folder = value.partition("=")
+    if not name.strip() or not folder.strip():
+        raise ValueError('a folder of an adapter is written as "acme=~/.acme/sessions"')
+    return f"{name.strip()}={os.path.abspath(os.path.expanduser(_path(folder.strip())))}"
 
 
 def _alias(value: str) -> str:
@@ -206,7 +224,7 @@ Seconds = Annotated[float, Field(allow_inf_nan=False)]
 Pauses = Annotated[tuple[Annotated[Seconds, Field(ge=0, le=2_592_000)], ...], BeforeValidator(_listed)]
 File = Annotated[Path, BeforeValidator(_path)]
 Paths = Annotated[tuple[Path, ...], BeforeValidator(_paths)]
-SourceName = Literal[
+_BuiltIn = Literal[
     "hermes",
     "claude-code",
     "codex",
@@ -220,7 +238,9 @@ SourceName = Literal[
     "atif",
     "mini-swe-agent",
 ]
+SourceName = Annotated[_BuiltIn | str, AfterValidator(_known_source)]
 SourceNames = Annotated[tuple[SourceName, ...], BeforeValidator(_listed)]
+AdapterRoots = Annotated[tuple[Annotated[str, AfterValidator(_adapter_root)], ...], BeforeValidator(_listed)]
 Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
 ZoneName = Annotated[str, AfterValidator(_known_zone)]
 HttpUrl = Annotated[str, AfterValidator(_http_url)]

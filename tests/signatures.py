@@ -8,18 +8,36 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
+from types import ModuleType
 
 import grader_daemon
+from grader_daemon.sources import api
+from grader_daemon.testing import source_contract
 
 RECORDED = Path(__file__).parent / "data" / "signatures.txt"
 
 _BESIDE = re.compile(r"\b(?:[A-Za-z_]\w*\.)+(?=\w)|'|<function | at 0x\w+>")
 """Where a class lies is no promise, and whether an annotation was a text or where a function is says nothing."""
 
+_REFERENCE = re.compile(r"ForwardRef\('([^']*)'\)")
+
 
 def signatures() -> list[str]:
     """Return each public name with what it takes, and below `SelfGrader` what it and its parts can do."""
-    return [line for name in grader_daemon.__all__ for line in _lines(name, getattr(grader_daemon, name))]
+    own = [line for name in grader_daemon.__all__ for line in _lines(name, getattr(grader_daemon, name))]
+    return [*own, *_names_of(api, "sources.api"), *_names_of(source_contract, "testing.source_contract")]
+
+
+def _names_of(module: ModuleType, shown: str) -> Iterator[str]:
+    """Names that adapters are promised; of classes to build on, what they have too."""
+    for name in module.__all__:
+        value = getattr(module, name)
+        if not callable(value) or value in (str, bytes):
+            yield f"{shown}.{name} = {value!r}"
+            continue
+        yield from (f"{shown}.{line}" for line in _lines(name, value))
+        if inspect.isclass(value) and not issubclass(value, enum.Enum | BaseException):
+            yield from _members(f"{shown}.{name}", value)
 
 
 def _lines(name: str, value: object) -> Iterator[str]:
@@ -61,7 +79,7 @@ def _signature(of: object) -> str:
 
 def _parameter(parameter: inspect.Parameter) -> str:
     by_name = "* " if parameter.kind is inspect.Parameter.KEYWORD_ONLY else ""
-    return by_name + _BESIDE.sub("", str(parameter))
+    return by_name + _BESIDE.sub("", _REFERENCE.sub(r"\1", str(parameter)))
 
 
 if __name__ == "__main__":

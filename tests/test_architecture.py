@@ -94,8 +94,8 @@ def _lint(folder: Path) -> int:
 
 # -- what a session says leaves through one door -----------------------------------------------------------------------
 
-_READING_ROOMS = frozenset({"sources", "analysis", "grading", "pipeline", "domain", "redaction"})
-"""They work on whole sessions; what they keep of one is redacted by the analysis."""
+_READING_ROOMS = frozenset({"sources", "analysis", "grading", "pipeline", "domain", "redaction", "testing"})
+"""They work on whole sessions; what they keep of one is redacted by the analysis. Tests keep nothing."""
 
 _CONTENT = frozenset({"Session", "Message", "ToolCall", "FunctionCall", "Part"})
 _READS = frozenset({"messages", "arguments"})

@@ -198,7 +198,7 @@ class GraderContext:
         Raises:
             VanishedFileError: this version knows none of its name.
         """
-        if unit.source not in bootstrap.SOURCES:
+        if unit.source not in bootstrap.source_names(self.settings):
             raise VanishedFileError(f"no source is called {unit.source}")
         return bootstrap.make_source(unit.source, self.settings)
 

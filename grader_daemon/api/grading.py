@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from grader_daemon import bootstrap
+from grader_daemon.adapters import installed
 from grader_daemon.api.context import GraderContext, paths_of
 from grader_daemon.api.forget import Forgotten, forget, leave_no_trace
 from grader_daemon.api.grades import Grades
@@ -156,8 +157,10 @@ class Grading:
         of an older version says nothing until `migrate`.
 
         Raises:
-            InputError: none of the roots is a folder.
+            InputError: none of the roots is a folder, or there is no such source.
         """
+        if source is not None:
+            self._called(source)
         sources = copy(self._sources)
         self._failed = {}
         sources.guard(self._note)
@@ -176,6 +179,10 @@ class Grading:
     def failed_sources(self) -> dict[str, str]:
         """Return the errors of this program that kept the last search from files of a source, the first of each."""
         return dict(self._failed)
+
+    def adapter_faults(self) -> dict[str, str]:
+        """Return the first failure of each adapter so far, by the name of its source."""
+        return self._sources.faults
 
     def missing_roots(self) -> list[Path]:
         """Return the watched folders that are set and are none."""
@@ -264,9 +271,11 @@ class Grading:
 
     def _called(self, name: str) -> Source:
         source = self._sources.called(name)
-        if source is None:
-            raise InputError(f"there is no source {name!r}{meant(name, bootstrap.SOURCES)}")
-        return source
+        if source is not None:
+            return source
+        if name in installed():
+            raise InputError(f"{name}: an adapter that is not enabled; grader-daemon sources enable {name}")
+        raise InputError(f"there is no source {name!r}{meant(name, bootstrap.SOURCES)}")
 
     def _units_of(self, paths: Sequence[str]) -> list[Unit]:
         """Return all units of these files."""

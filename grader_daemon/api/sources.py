@@ -8,24 +8,25 @@ from __future__ import annotations
 import os
 import shlex
 import signal
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from datetime import datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from grader_daemon import bootstrap
+from grader_daemon.adapters import Adapter, installed
 from grader_daemon.api.configuration import Written, keep_setting
 from grader_daemon.api.context import GraderContext
+from grader_daemon.api.looks import look, read_newest
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import Session
-from grader_daemon.domain.unit import Found, Unit
 from grader_daemon.errors import GraderError, InputError
-from grader_daemon.grading_settings import ROOTS
+from grader_daemon.grading_settings import ROOTS, setting_of
 from grader_daemon.setting_sources import meant
 from grader_daemon.settings import Settings, load_settings
 from grader_daemon.sources.default_roots import default_roots, moved_by
@@ -34,16 +35,13 @@ from grader_daemon.sources.tried_versions import newer_than
 from grader_daemon.storage.records import GradeFilter
 
 if TYPE_CHECKING:
-    from grader_daemon.sources.protocol import Read, Source
+    from grader_daemon.sources.protocol import Source
 
-_MANY = 100_000
-_MANY_FOLDERS = 20_000
 _FEW = 1_000
 _FEW_FOLDERS = 400
 """Of what is not graded, seen in passing: some 10 ms."""
 
 _NEWEST_GRADED = 500
-_LARGEST_READ = 4_000_000
 _TAKES_OVER_SECONDS = 10.0
 """A daemon first finishes what it is writing."""
 
@@ -69,8 +67,9 @@ class FoundSource(msgspec.Struct, frozen=True, kw_only=True):
     by default. So many `sessions` were found; `is_more` says that the look ended before all were. `active` of them were
     written to within `idle_minutes`, the last one at `newest_at`. `versions` of the agent wrote the newest, as far as
     these say so; where a source has runs of several agents, behind the name of each. `newer_than` is the newest version
-    that was tried, where a newer one wrote the newest session. `unknown` names what its sessions
-    never hold, by the fields of a session.
+    that was tried, where a newer one wrote the newest session. `unknown` names what its sessions never hold, by the
+    fields of a session. `package` is the installed package, with its version, that gives a source which is none of this
+    program; `fault` why it fails.
     """
 
     name: str
@@ -82,8 +81,10 @@ class FoundSource(msgspec.Struct, frozen=True, kw_only=True):
     active: int
     newest_at: datetime | None
     versions: tuple[str, ...]
-    newer_than: str | None
     unknown: tuple[str, ...]
+    newer_than: str | None = None
+    package: str | None = None
+    fault: str | None = None
 
 
 class UngradedAgent(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,11 +134,31 @@ def other_agents() -> list[OtherFound]:
 
 def found_sources(context: GraderContext) -> list[FoundSource]:
     """Return what lies here of each agent whose sessions can be read, those too that are not graded."""
-    graded = _graded_versions(context)
-    return [
-        _found(source, context.settings, now=context.now(), versions=graded.get(source.name, ()))
-        for source in bootstrap.known_sources(context.settings)
+    graded, settings = _graded_versions(context), context.settings
+    found = [
+        _found(source, settings, now=context.now(), versions=graded.get(source.name, ()))
+        for source in bootstrap.known_sources(settings)
     ]
+    named = bootstrap.source_names(settings)
+    return found + [_only_installed(each, settings) for name, each in installed().items() if name not in named]
+
+
+def _only_installed(adapter: Adapter, settings: Settings) -> FoundSource:
+    """Return what is known of an adapter that no setting names: nothing of it is imported."""
+    state = state_of(adapter.name, settings)
+    return FoundSource(
+        name=adapter.name,
+        title=adapter.name,
+        state=state,
+        folders=(),
+        sessions=0,
+        is_more=False,
+        active=0,
+        newest_at=None,
+        versions=(),
+        unknown=(),
+        package=adapter.package,
+    )
 
 
 def ungraded_agents(settings: Settings) -> tuple[UngradedAgent, ...]:
@@ -188,12 +209,14 @@ def enable_source(name: str, paths: Sequence[str] = (), *, config: str | None = 
     written = []
     kept = paths or _moved(name, settings)
     if kept:
-        written.append(keep_setting(ROOTS[name], _with(source, settings, kept), config=config))
+        written.append(keep_setting(setting_of(name), _with(source, settings, kept), config=config))
     declined = [each for each in settings.sources_declined if each != name]
     if len(declined) < len(settings.sources_declined):
         written.append(keep_setting("sources_declined", declined, config=config))
     if name not in settings.sources:
-        enabled = [each for each in ROOTS if each in (*settings.sources, name)]
+        enabled = [
+            each for each in dict.fromkeys((*ROOTS, *settings.sources, name)) if each in (*settings.sources, name)
+        ]
         written.append(keep_setting("sources", enabled, config=config))
     return _switched(name, written, config)
 
@@ -218,52 +241,6 @@ def disable_source(name: str, *, config: str | None = None) -> Switched:
     return _switched(name, written, config)
 
 
-class Seen(NamedTuple):
-    """Result of a look: sessions, whether there are more, those that were active, the newest; what can't be read."""
-
-    sessions: int
-    is_more: bool
-    active: int
-    newest: Found | None
-    unreadable: tuple[Unit, ...]
-
-
-def look(
-    source: Source,
-    roots: Iterable[str],
-    *,
-    sessions: int = _MANY,
-    folders: int = _MANY_FOLDERS,
-    active_since: datetime | None = None,
-) -> Seen:
-    """Count what lies there, up to so many sessions and in so many folders; `active_since` some moment is counted."""
-    from grader_daemon.sources.session_files import SessionFiles  # where nothing lies, nobody need wait for it
-
-    count = active = 0
-    newest: Found | None = None
-    unreadable: list[Unit] = []
-    is_more = False
-    since_ns = 0 if active_since is None else active_since.timestamp() * 1e9
-    for root in roots:
-        walk = source.walk(root)
-        walk.most_folders = folders
-        for found in walk:
-            if isinstance(source, SessionFiles) and source.skipped_by_name(found.unit.locator) is not None:
-                continue
-            if not found.written_ns:  # a database that does not say what is in it
-                unreadable.append(found.unit)
-                continue
-            if count == sessions:
-                is_more = True
-                break
-            count += 1
-            active += found.written_ns >= since_ns
-            if newest is None or found.written_ns > newest.written_ns:
-                newest = found
-        is_more = is_more or walk.is_cut
-    return Seen(count, is_more, active, newest, tuple(unreadable))
-
-
 def _found(source: Source, settings: Settings, *, now: datetime, versions: Sequence[str]) -> FoundSource:
     folders, active_since = tuple(source.roots), now - timedelta(minutes=settings.idle_minutes)
     seen = look(source, folders, active_since=active_since)
@@ -284,17 +261,9 @@ def _found(source: Source, settings: Settings, *, now: datetime, versions: Seque
         versions=tuple(dict.fromkeys((*([] if latest is None else [latest]), *versions))),
         newer_than=tried,
         unknown=tuple(sorted(source.unknown)),
+        package=getattr(source, "package", None),
+        fault=getattr(source, "fault", None),
     )
-
-
-def read_newest(source: Source, found: Found | None) -> Read | None:
-    """Read a session to see which version wrote it, if it is small enough for that, and can be read."""
-    if found is None or source.size_of(found.unit) > _LARGEST_READ:
-        return None
-    try:
-        return source.read(found)
-    except GraderError:
-        return None
 
 
 def _graded_versions(context: GraderContext) -> dict[str, list[str]]:
@@ -332,10 +301,10 @@ def _enabling(name: str, folder: str | None) -> str:
 
 
 def _known(name: str, settings: Settings) -> Source:
-    known = {source.name: source for source in bootstrap.known_sources(settings)}
+    known = (*bootstrap.source_names(settings), *installed())
     if name not in known:
         raise InputError(f"there is no source {name!r}{meant(name, known)}")
-    return known[name]
+    return bootstrap.make_source(name, settings)
 
 
 def _moved(name: str, settings: Settings) -> list[str]:
@@ -347,10 +316,14 @@ def _moved(name: str, settings: Settings) -> list[str]:
 
 def _with(source: Source, settings: Settings, paths: Sequence[str]) -> list[str]:
     """Return the folders to watch: those that are set or there, and some more; below the home folder with a ``~``."""
-    is_set = ROOTS[source.name] in settings.model_fields_set
+    is_set = bool(settings.roots_of(source.name)) and setting_of(source.name) in settings.model_fields_set
     before = [root for root in source.roots if is_set or os.path.isdir(root)]
     after = dict.fromkeys([*before, *(os.path.abspath(os.path.expanduser(path)) for path in paths)])
-    return [_from_home(path) for path in after]
+    folders = [_from_home(path) for path in after]
+    if source.name in ROOTS:
+        return folders
+    others = [each for each in settings.adapter_roots if each.partition("=")[0] != source.name]
+    return [*others, *(f"{source.name}={folder}" for folder in folders)]
 
 
 def _from_home(path: str) -> str:

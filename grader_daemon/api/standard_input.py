@@ -35,11 +35,11 @@ def files_of(content: bytes, source: Source, limits: Limits) -> Iterator[dict[st
     Raises:
         InputError: sessions of this source do not come so, or are too much.
     """
-    from grader_daemon.sources.session_files import SessionFiles  # who grades files need not wait for it here
+    from grader_daemon.sources.session_files import is_of_files  # who grades files need not wait for it here
 
     if len(content) > limits.bytes:
         raise InputError(f"{NAME}: more bytes than max_file_bytes = {limits.bytes:,}")
-    if content.startswith(_DATABASE) or not isinstance(source, SessionFiles):
+    if content.startswith(_DATABASE) or not is_of_files(source):
         raise InputError(f"{NAME}: {source.title} keeps this in a database or a folder; name that in place of {NAME}")
     documents = list(documents_in(content)) if source.name == _ATIF else [content]
     if len(documents) > _MOST_DOCUMENTS:

@@ -15,7 +15,6 @@ import msgspec
 
 from grader_daemon.domain.unit import FIRST_SOURCE
 from grader_daemon.errors import ConfigurationError
-from grader_daemon.grading_settings import ROOTS
 from grader_daemon.settings import Settings
 from grader_daemon.sources.default_roots import default_roots
 from grader_daemon.storage.sqlite.database import IN_MEMORY
@@ -169,25 +168,43 @@ def make_sources(settings: Settings, *, most_bytes: int | None = None) -> Source
 
 def known_sources(settings: Settings, *, limits: Limits | None = None) -> list[Source]:
     """Return every source, whether it is enabled or not, in the order in which they are asked for a path."""
-    return [make_source(name, settings, limits=limits) for name in SOURCES]
+    return [make_source(name, settings, limits=limits) for name in source_names(settings)]
+
+
+def source_names(settings: Settings) -> tuple[str, ...]:
+    """Return the sources of this program, and behind them those of adapters that the settings name."""
+    return (*SOURCES, *(name for name in settings.sources if name not in SOURCES))
 
 
 def make_source(name: str, settings: Settings, *, limits: Limits | None = None) -> Source:
     """Make one source, which alone is imported. Of all, Hermes writes times without a zone."""
+    if name not in SOURCES:
+        return _adapted(name, settings, limits or settings.limits)
     source_class = imported(f"grader_daemon.sources.{SOURCES[name]}")
     zone = {"zone": settings.zone} if name == FIRST_SOURCE else {}
     source: Source = source_class(roots_of(settings, name), limits=limits or settings.limits, **zone)
     return source
 
 
+def _adapted(name: str, settings: Settings, limits: Limits) -> Source:
+    from grader_daemon.adapters import installed, missing
+    from grader_daemon.sources.adapted import Adapted
+
+    adapter = installed().get(name) or missing(name)
+    return Adapted(adapter, [str(root) for root in settings.roots_of(name)], limits=limits)
+
+
 def roots_of(settings: Settings, source: str) -> tuple[str, ...]:
     """Return the folders in which sessions of a source are looked for: those that are set, else its own."""
-    return tuple(str(root) for root in getattr(settings, ROOTS[source])) or default_roots(source)
+    named = tuple(str(root) for root in settings.roots_of(source))
+    if source not in SOURCES:
+        return named or tuple(make_source(source, settings).roots)
+    return named or default_roots(source)
 
 
 def watched_roots(settings: Settings) -> list[str]:
     """Return the folders of all sources whose sessions are graded, each once."""
-    enabled = [name for name in SOURCES if name in settings.sources]
+    enabled = [name for name in source_names(settings) if name in settings.sources]
     return list(dict.fromkeys(root for name in enabled for root in roots_of(settings, name)))
 
 

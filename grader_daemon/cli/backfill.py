@@ -11,6 +11,7 @@ from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import Whole, asks, json_option, since_options
 from grader_daemon.cli.outcomes import graded_with_progress, is_trouble, tell_outcomes
+from grader_daemon.cli.source_name import SourceName
 from grader_daemon.domain.text import clean
 from grader_daemon.grading_settings import ROOTS
 from grader_daemon.reports.numbers import count
@@ -19,7 +20,7 @@ from grader_daemon.reports.numbers import count
 @click.command("backfill")
 @asks
 @since_options
-@click.option("--source", type=click.Choice(list(ROOTS)), help="Only of this source, whether it is enabled or not.")
+@click.option("--source", type=SourceName(), help="Only of this source, whether it is enabled or not.")
 @click.option("--jobs", type=Whole(1, 64), default=1, show_default=True, help="Processes that examine files.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be graded.")
 @json_option
@@ -44,7 +45,7 @@ def command(
         output.error(f"grader-daemon: {root}: no such folder; the others are looked through")
     failed = grader.grading.failed_sources()
     for name, error in failed.items():
-        output.error(f"grader-daemon: files of {name} are left out by a fault of this program: {clean(error)}")
+        output.error(f"grader-daemon: files of {name} are left out by a fault {_of_whom(name)}: {clean(error)}")
     if dry_run:
         _list_files([str(found.unit) for found in files], as_json=as_json)
         return 1 if missing or failed else 0
@@ -60,3 +61,7 @@ def _list_files(paths: Sequence[str], *, as_json: bool) -> None:
     for path in paths:
         output.line(clean(path))
     output.line(f"{count(len(paths), 'file')} would be graded.")
+
+
+def _of_whom(source: str) -> str:
+    return "of this program" if source in ROOTS else "of its adapter"

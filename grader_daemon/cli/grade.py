@@ -14,9 +14,10 @@ from grader_daemon.api.standard_input import NAME as STANDARD_INPUT
 from grader_daemon.cli import output
 from grader_daemon.cli.grades import grade_table
 from grader_daemon.cli.options import asks, json_option
+from grader_daemon.cli.source_name import SourceName
 from grader_daemon.domain.session import NO_SESSION_KNOWN, SkipReason
+from grader_daemon.domain.text import clean
 from grader_daemon.errors import InputError
-from grader_daemon.grading_settings import ROOTS
 
 _WORDS: dict[str, str] = {SkipReason.NOT_A_SESSION: NO_SESSION_KNOWN}
 """In place of a reason that does not say enough."""
@@ -28,7 +29,7 @@ _WORDS: dict[str, str] = {SkipReason.NOT_A_SESSION: NO_SESSION_KNOWN}
 @click.option(
     "--as",
     "source",
-    type=click.Choice(list(ROOTS)),
+    type=SourceName(),
     metavar="SOURCE",
     help="Read them as sessions of this source, whatever they look like: atif, codex …",
 )
@@ -49,6 +50,7 @@ def command(*, grader: SelfGrader, paths: tuple[Path, ...], source: str | None, 
         output.document(_document(result))
     else:
         _print(result)
+    _tell_faults(grader)
     return 1 if result.errors else 0
 
 
@@ -79,3 +81,8 @@ def _print(result: GradingResult) -> None:
         output.error(f"skipped {file}: {_WORDS.get(reason, reason)}")
     for file, error in result.errors:
         output.error(f"cannot grade {file}: {error}")
+
+
+def _tell_faults(grader: SelfGrader) -> None:
+    for name, fault in grader.grading.adapter_faults().items():
+        output.warning(clean(f"the adapter for {name} fails, and reads nothing: {fault}"))

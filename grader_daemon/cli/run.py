@@ -23,7 +23,7 @@ from grader_daemon.cli.options import read_settings, settings_options
 from grader_daemon.daemon.notify import Notifier
 from grader_daemon.daemon.supervisor import Supervisor
 from grader_daemon.errors import ConfigurationError
-from grader_daemon.grading_settings import ROOTS
+from grader_daemon.grading_settings import setting_of
 from grader_daemon.settings import Settings
 
 _log = structlog.get_logger()
@@ -130,5 +130,5 @@ def _has_terminal() -> bool:
 
 def _lacks_a_folder(settings: Settings) -> bool:
     """Return whether a folder that somebody named is missing. The default may be: the agent may not have run yet."""
-    named = settings.model_fields_set & {ROOTS[name] for name in settings.sources}
-    return not all(root.is_dir() for setting in named for root in getattr(settings, setting))
+    named = [name for name in settings.sources if setting_of(name) in settings.model_fields_set]
+    return not all(root.is_dir() for name in named for root in settings.roots_of(name))

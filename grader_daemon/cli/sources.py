@@ -19,9 +19,9 @@ from grader_daemon.api.sources import (
 )
 from grader_daemon.cli import output
 from grader_daemon.cli.options import ListedByDefault, asks, config_flag, json_option, settings_options
+from grader_daemon.cli.source_name import SourceName
 from grader_daemon.cli.status import counted
 from grader_daemon.domain.text import clean
-from grader_daemon.grading_settings import ROOTS
 
 _STATES = {SourceState.ENABLED: "graded", SourceState.NOT_ENABLED: "not graded", SourceState.DECLINED: "declined"}
 UNKNOWN_WORDS = {
@@ -77,7 +77,7 @@ def list_(*, grader: SelfGrader, as_json: bool) -> None:
 
 @command.command("enable")
 @settings_options
-@click.argument("name", type=click.Choice(list(ROOTS)))
+@click.argument("name", type=SourceName())
 @click.option("--path", "paths", multiple=True, type=click.Path(), help="A folder with such sessions, in addition.")
 @json_option
 def enable(*, name: str, paths: tuple[str, ...], as_json: bool) -> None:
@@ -87,7 +87,7 @@ def enable(*, name: str, paths: tuple[str, ...], as_json: bool) -> None:
 
 @command.command("disable")
 @settings_options
-@click.argument("name", type=click.Choice(list(ROOTS)))
+@click.argument("name", type=SourceName())
 @json_option
 def disable(*, name: str, as_json: bool) -> None:
     """Have the sessions of an agent not graded, and not told of any more. Grades that there are stay."""
@@ -105,6 +105,10 @@ def _print(found: Sequence[FoundSource]) -> None:
 
 
 def _seen(found: FoundSource) -> str:
+    if found.fault is not None:
+        return f"fails: {found.fault}"
+    if found.package is not None and found.state is not SourceState.ENABLED:
+        return f"an adapter of {found.package}, not loaded; grader-daemon sources enable {found.name}"
     if not found.folders:
         return f"it has no folder of its own; grader-daemon sources enable {found.name} --path FOLDER"
     places = ", ".join(output.from_home(folder) for folder in found.folders)

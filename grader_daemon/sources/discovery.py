@@ -64,6 +64,10 @@ class Walk:
         """Return a walk that passes over files that are taken by somebody else."""
         return self._with([taker._replace(claims=_free(taker.claims, is_taken)) for taker in self.takers])
 
+    def each_found(self, change: Callable[[Found], Found]) -> Walk:
+        """Return a walk whose units are found as `change` makes them."""
+        return self._with([taker._replace(units_of=_changed(taker.units_of, change)) for taker in self.takers])
+
     def guarded(self, on_bug: OnBug) -> Walk:
         """Return a walk that passes over what a taker fails on by a bug of ours, tells it, and goes on."""
         return self._with([_guarded(taker, on_bug) for taker in self.takers])
@@ -135,6 +139,10 @@ class Walk:
 
 def _free(claims: Claims, is_taken: Callable[[str], bool]) -> Claims:
     return lambda path: claims(path) and not is_taken(path)
+
+
+def _changed(units_of: UnitsOf, change: Callable[[Found], Found]) -> UnitsOf:
+    return lambda path, status: map(change, units_of(path, status))
 
 
 def _guarded(taker: Taker, on_bug: OnBug) -> Taker:

@@ -9,14 +9,14 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
 from grader_daemon.domain.session import Session, Skipped
 from grader_daemon.domain.unit import Found, Unit
 from grader_daemon.errors import ReadError, VanishedFileError
-from grader_daemon.sources.discovery import Walk
+from grader_daemon.sources.discovery import OnBug, Walk
 from grader_daemon.sources.reading import read_beginning
 
 _BEGINNING = 4_096
@@ -127,6 +127,20 @@ class Source(Protocol):
         """
 
 
+@runtime_checkable
+class Guarding(Protocol):
+    """A source that is guarded by itself: whatever it fails on, it answers, and tells that; `fault` is the first."""
+
+    name: str
+    fault: str | None
+
+    def guard(self, on_bug: OnSourceBug) -> None:
+        """Report failures from now on."""
+
+    def walk_telling(self, root: str, tell: OnBug) -> Walk:
+        """Return a walk that passes over what fails, and tells it."""
+
+
 class Sources:
     """The sources that are set up. A path belongs to the first that claims it, and has it below one of its roots.
 
@@ -157,6 +171,9 @@ class Sources:
     def guard(self, on_bug: OnSourceBug) -> None:
         """Report failures of a source by a bug of ours from now on, in place of raising; but for `read` and `of`."""
         self._on_bug = on_bug
+        for source in self._all:
+            if isinstance(source, Guarding):
+                source.guard(on_bug)
 
     def __iter__(self) -> Iterator[Source]:
         """Yield the sources that are watched and walked."""
@@ -210,6 +227,12 @@ class Sources:
         return next(filter(self.is_strange, islice(lines, _MOST_LOOKED_INTO)), None)
 
     @property
+    def faults(self) -> dict[str, str]:
+        """The first failure of each source that guards itself, by its name."""
+        guarding = (source for source in self._all if isinstance(source, Guarding))
+        return {source.name: source.fault for source in guarding if source.fault is not None}
+
+    @property
     def titles(self) -> str:
         """The agents that are known, as people call them, in a list."""
         return ", ".join(source.title for source in self._all)
@@ -252,7 +275,7 @@ class Sources:
             on_bug(source.name, error)
 
         try:
-            return source.walk(root).guarded(note)
+            return source.walk_telling(root, note) if isinstance(source, Guarding) else source.walk(root).guarded(note)
         except Exception as error:  # noqa: BLE001  whatever it was, the other sources are walked
             note(error)
             return Walk(root, claims=lambda _: False, units_of=lambda _, __: (), enters=lambda _: False)

@@ -15,7 +15,7 @@ from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.domain.unit import Found, Unit
 from grader_daemon.sources.discovery import Walk
-from grader_daemon.sources.protocol import Read, UnknownKinds, Watch, as_shown
+from grader_daemon.sources.protocol import Read, Source, UnknownKinds, Watch, as_shown
 from grader_daemon.sources.reading import found_file, look_at, read_file
 
 _LINES = ".jsonl"
@@ -130,3 +130,8 @@ class SessionFiles(ABC):
 
     def _units_of(self, path: str, status: os.stat_result) -> tuple[Found]:
         return (found_file(Unit(self.name, path), status),)
+
+
+def is_of_files(source: Source) -> bool:
+    """Return whether each session of a source lies in one file, by its own word if it is another's."""
+    return isinstance(source, SessionFiles) or getattr(source, "is_of_files", False)

@@ -26,7 +26,11 @@ _BLOCKS: Mapping[str, Mapping[str, Callable[[], str]]] = {
     "export.md": {"columns": tables.columns_table},
     "json.md": {"documents": schemas.documents_list, "types": schemas.types_list},
     "log-events.md": {"events": log_events.events_table, "keys": log_events.keys_table},
-    "python-api.md": {"methods": python_api.methods, "names": python_api.names},
+    "python-api.md": {
+        "methods": python_api.methods,
+        "names": python_api.names,
+        "adapters": python_api.adapter_names,
+    },
     "settings.md": {"settings": settings.settings_table},
     "sql.md": {"tables": database.tables},
 }

@@ -12,6 +12,7 @@ from typing import Any
 
 import grader_daemon
 from grader_daemon.api import grader as api_grader
+from grader_daemon.sources import api as sources_api
 from tests.reference.blocks import table
 
 
@@ -27,6 +28,15 @@ def names() -> str:
     """Return one row for each public name."""
     found = [(name, getattr(grader_daemon, name)) for name in grader_daemon.__all__]
     return table(("name", "is"), [(f"`{name}`", _sentence(value)) for name, value in found])
+
+
+def adapter_names() -> str:
+    """Return one row for each name that adapters are promised, but for values that have no text of their own."""
+    found = [(name, getattr(sources_api, name)) for name in sources_api.__all__]
+    rows = [
+        (f"`{name}`", _sentence(value)) for name, value in found if inspect.isclass(value) or inspect.isfunction(value)
+    ]
+    return table(("name", "is"), [row for row in rows if row[1] and row[0] != "`Stamp`"])
 
 
 def parts() -> Iterator[tuple[str, Any]]:

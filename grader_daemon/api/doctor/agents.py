@@ -13,15 +13,8 @@ from operator import attrgetter
 from grader_daemon import bootstrap
 from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.api.doctor.words import some, span
-from grader_daemon.api.sources import (
-    OTHERS_PAGE,
-    Seen,
-    SourceState,
-    other_agents,
-    read_newest,
-    state_of,
-    ungraded_agents,
-)
+from grader_daemon.api.looks import Seen, read_newest
+from grader_daemon.api.sources import OTHERS_PAGE, SourceState, other_agents, state_of, ungraded_agents
 from grader_daemon.domain.check import Finding, ok, problem, warning
 from grader_daemon.domain.session import Session, SkipReason
 from grader_daemon.domain.unit import Found
@@ -45,7 +38,12 @@ _UPGRADE = "update grader-daemon; what could not be read is graded again by itse
 
 
 def agents(context: DoctorContext) -> Finding:
-    """Check that all agents that leave sessions here are graded, or declined."""
+    """Check that all agents that leave sessions here are graded, or declined, and that no adapter fails."""
+    failing = [source for source, _ in context.seen if getattr(source, "fault", None) is not None]
+    if failing:
+        said = [f"the adapter for {source.name} fails: {getattr(source, 'fault', '')}" for source in failing]
+        fix = f"update it, or tell its authors; without it: grader-daemon sources disable {failing[0].name}"
+        return problem(some(said), fix)
     ungraded, here = ungraded_agents(context.settings), _not_read()
     if ungraded:
         told = [f"{each.title}, {count(each.sessions, 'session')} in {each.path}" for each in ungraded]

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from grader_daemon import bootstrap
-from grader_daemon.api.sources import Seen, look
+from grader_daemon.api.looks import Seen, look
 from grader_daemon.bootstrap import watched_roots
 from grader_daemon.domain.unit import Found
 from grader_daemon.errors import GraderError, InputError

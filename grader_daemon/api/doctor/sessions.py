@@ -9,7 +9,7 @@ from pathlib import Path
 from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.api.doctor.words import some, span
 from grader_daemon.domain.check import Finding, ok, problem, unknown, warning
-from grader_daemon.grading_settings import ROOTS
+from grader_daemon.grading_settings import setting_of
 from grader_daemon.integrations.machine import inotify_limits, inotify_use, mount_of
 from grader_daemon.reports.numbers import count
 from grader_daemon.settings import Settings
@@ -99,4 +99,4 @@ def last_session(context: DoctorContext) -> Finding:
 def _named_folders(settings: Settings) -> set[Path]:
     """Return the folders that somebody named, and the one of Timmy, which is there from the start."""
     is_named = settings.model_fields_set | {"watch_roots"}
-    return {root for name in settings.sources if ROOTS[name] in is_named for root in getattr(settings, ROOTS[name])}
+    return {root for name in settings.sources if setting_of(name) in is_named for root in settings.roots_of(name)}

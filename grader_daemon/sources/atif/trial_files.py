@@ -60,7 +60,7 @@ class AtifTrials(SessionFiles):
     def __init__(self, roots: Sequence[str] = (), *, limits: Limits) -> None:
         """See `SessionFiles`."""
         super().__init__(roots, limits=limits)
-        self._lines = TrajectoryLines(self.roots, limits)
+        self._lines = TrajectoryLines(tuple(roots), limits)
 
     def claims(self, path: str) -> bool:
         """See `Source.claims`."""

@@ -75,7 +75,7 @@ def test_what_was_tried_again_is_told_by_its_command(grader: SelfGrader, capsys:
 
     assert "3 finished sessions, " in shown
     assert "; not counted: 0 open, 1 without an answer." in shown
-    assert [line.split()[:4] for line in shown.splitlines() if " again " in line] == [
+    assert [line.split()[:4] for line in shown.splitlines() if " again  " in line and line.startswith("terminal")] == [
         ["terminal", "terminal", "exit", "again"],
         ["terminal", "terminal", "python", "again"],
     ]

@@ -10,7 +10,8 @@ from grader_daemon.api.grading import Grading, GradingResult
 from grader_daemon.api.standard_input import documents_in
 from grader_daemon.errors import InputError
 from grader_daemon.storage.sqlite.store import SqliteStore
-from tests.unit.sources.contract.kept_by import KEEPERS, Keeper, run_of
+from grader_daemon.testing.source_contract import Keeper
+from tests.unit.sources.contract.kept_by import KEEPERS, run_of
 
 ATIF = run_of(1)
 

@@ -22,10 +22,12 @@ from grader_daemon.sources.openclaw.openclaw_db import OpenClawQueries
 from grader_daemon.sources.opencode.opencode_db import OpenCodeQueries
 from grader_daemon.storage.records import GradeFilter
 from grader_daemon.storage.sqlite.store import SqliteStore
-from tests.unit.sources.contract.kept_by import KEEPERS, ClineTask, HermesFile, Keeper, OpenClawFile
+from grader_daemon.testing.source_contract import Keeper
+from tests.adapters import install
+from tests.unit.sources.contract.kept_by import KEEPERS, AtifLines, ClineTask, HermesFile, OpenClawFile
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
-KINDS = [kind for kind in KEEPERS if kind not in (HermesFile, ClineTask, OpenClawFile)]
+KINDS = [kind for kind in KEEPERS if kind not in (HermesFile, ClineTask, OpenClawFile, AtifLines)]
 METHODS = ("claims", "touched", "walk", "look", "size_of", "read", "roots", "watches")
 QUERIES = {"hermes-database": HermesQueries, "openclaw-database": OpenClawQueries, "opencode-database": OpenCodeQueries}
 ASKED = ("schema", "mark", "id_at", "grown_since", "ids_after", "entries")
@@ -120,6 +122,28 @@ def test_a_failure_is_told_once_and_counted_and_what_was_missed_is_graded_when_i
     assert (told["source"], told["error"]) == ("opencode", "ValueError: not enough values to unpack")
     assert (status.failing, list(status.failures)) == (("opencode",), ["opencode"])
     assert status.compared_at is None
+
+
+def test_an_adapter_that_cannot_be_loaded_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source_troubles, "_PAUSES_SECONDS", (0.05,))
+    install(tmp_path / "site")
+    (tmp_path / "site" / "acme_grader.py").write_text("import nothing_of_this_name")
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    hermes = HermesFile(tmp_path / "hermes")
+    hermes.write(1)
+    settings = load_settings(
+        watch_roots=[hermes.root],
+        sources=["hermes", "acme"],
+        db_path=tmp_path / "db" / "grades.db",
+        quiet_seconds=0.05,
+    )
+    with capture_logs() as logs, running(settings) as service, closing(read_store(settings)) as store:
+        wait_until(lambda: service._troubles.failures.get("acme", 0) > 2, "some failures")
+        wait_until(lambda: graded(store).keys() == {"hermes"}, "the session of another agent")
+
+    [told] = [line for line in logs if line["event"] in ("source.failed", "source.recovered")]
+    assert told["source"] == "acme"
+    assert "acme-grader 1.0: cannot be loaded: ModuleNotFoundError" in told["error"]
 
 
 def saved(service: Service) -> Any:

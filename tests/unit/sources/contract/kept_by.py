@@ -1,13 +1,11 @@
-"""How each agent keeps a session, as far as the contract of all sources needs it.
+"""How each agent of ours keeps a session, as far as the contract of all sources needs it.
 
-A new source adds a `Keeper` to `KEEPERS`: what makes the source below a folder, which file it keeps a session in, and
-how it writes one of so many turns there, anew or grown. All tests of `test_contract` then hold for it.
+A new source adds a `Keeper` to `KEEPERS`. All tests of `test_contract` then hold for it.
 """
 
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import closing
 from datetime import UTC
@@ -30,6 +28,7 @@ from grader_daemon.sources.opencode.opencode_source import OpenCode
 from grader_daemon.sources.pi.pi_files import PiSessions
 from grader_daemon.sources.protocol import Source
 from grader_daemon.sources.qwen_code.chat_transcripts import QwenChats
+from grader_daemon.testing.source_contract import Keeper, answered, asked
 from tests.openclaw_home import database_in, made, rows, run, window
 from tests.pi_lines import FILE, PiLines
 from tests.state_db import StateHome
@@ -42,68 +41,6 @@ _AT = "2026-11-22T15:26:00Z"
 _OF_COPILOT = "7c0e8f35-2a1d-4b64-9f0b-5a8b7e1f2d90"
 _OF_QWEN = "b2d9c6a1-84f7-4a35-8c1e-3f60d2e9a713"
 SESSION_OF_OPENCLAW = "5bb7a74f-0325-4906-beff-eb09731f76b5"
-
-
-def asked(turn: int) -> str:
-    """Return what a person asks for in a turn."""
-    return f"Fix the parser {turn}, größe \u2028 and all"
-
-
-def answered(turn: int) -> str:
-    """Return what the agent answers."""
-    return f"Fixed {turn}."
-
-
-class Keeper(ABC):
-    """How one agent keeps sessions below a folder."""
-
-    name: str
-    """Of the test."""
-
-    is_database = False
-    """Whether its file is a database, so that it cannot be cut or copied as bytes."""
-
-    is_lines = False
-    """Whether its file is written line by line."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-
-    @property
-    def told(self) -> str:
-        """The path of which an event tells when the session is written."""
-        return str(self.file)
-
-    @property
-    @abstractmethod
-    def file(self) -> Path:
-        """The file that it keeps the session in."""
-
-    @abstractmethod
-    def source(self) -> Source:
-        """Make the source, as another process would."""
-
-    @abstractmethod
-    def write(self, turns: int) -> None:
-        """Write a session of so many turns; one of fewer turns is there already, or none."""
-
-    def put(self, content: bytes) -> None:
-        """Write these bytes in place of the session."""
-        self.file.parent.mkdir(parents=True, exist_ok=True)
-        self.file.write_bytes(content)
-
-    def grow(self, content: bytes) -> None:
-        """Write these bytes as agents do that only add: behind what is there, if they begin with that."""
-        there = self.file.read_bytes() if self.file.exists() else b""
-        if not there or not content.startswith(there):
-            self.put(content)
-            return
-        with self.file.open("ab") as file:
-            file.write(content[len(there) :])
-
-    def delete(self) -> None:
-        """Delete the session."""
-        self.file.unlink()
 
 
 class HermesFile(Keeper):

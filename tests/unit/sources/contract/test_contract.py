@@ -1,53 +1,27 @@
-"""What holds for every source, whatever its agent writes; how each agent writes stands in `kept_by`."""
+"""The published contract of all sources, held by our own, and what is asked of those that read databases alone."""
 
 from __future__ import annotations
 
-import pickle
 import re
-import shutil
-import threading
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
 import apsw
-import msgspec
 import pytest
 
 from grader_daemon.bootstrap import SOURCES
-from grader_daemon.domain.session import ASSISTANT, USER, Message, Session, Skipped
-from grader_daemon.domain.unit import Found, Unit
-from grader_daemon.errors import ChangingFileError, ParseError, ReadError, UnfinishedFileError, VanishedFileError
-from grader_daemon.sources.protocol import Source
-from tests.unit.sources.contract.kept_by import KEEPERS, Keeper, answered, asked
+from grader_daemon.testing.source_contract import FilesContract, Keeper, LinesContract, SourceContract, found_by
+from tests.unit.sources.contract.kept_by import KEEPERS
 
-EVERY = pytest.mark.parametrize("keeper", KEEPERS, ids=lambda kind: kind.name, indirect=True)
-LINES = pytest.mark.parametrize(
-    "keeper", [kind for kind in KEEPERS if kind.is_lines], ids=lambda kind: kind.name, indirect=True
-)
-FILES = pytest.mark.parametrize(
-    "keeper", [kind for kind in KEEPERS if not kind.is_database], ids=lambda kind: kind.name, indirect=True
-)
-DATABASES = pytest.mark.parametrize(
-    "keeper", [kind for kind in KEEPERS if kind.is_database], ids=lambda kind: kind.name, indirect=True
-)
-HOSTILE = {
-    "empty": b"",
-    "blank": b" \n\n \n",
-    "nul-bytes": b"\0" * 5_000,
-    "not-utf-8": b'{"type":"\xff\xfe"}\n' * 10,
-    "deep": b"[" * 200_000,
-    "deep-object": b'{"a":' * 100_000 + b"\n",
-    "a-number": b"1",
-    "null": b"null\n",
-    "a-list": b"[1, 2, 3]",
-    "huge-number": b'{"type": ' + b"9" * 10_000 + b"}\n",
-    "lone-surrogate": b'{"type":"user","message":{"role":"user","content":"\\ud800"}}\n',
-    "giant-base64": b'{"type":"user","message":{"role":"user","content":"' + b"QUJD" * 500_000 + b'"}}\n',
-    "unknown-kinds": b"".join(b'{"type":"kind_%d","x":{"role":"user"}}\n' % number for number in range(2_000)),
-    "keys-of-all": b'{"type":"user","messages":{},"steps":7,"payload":[],"message":"x","sessionId":{},"content":-1}\n',
-    "times-beyond-all": b'{"timestamp":"99999-99-99T99:99:99Z","type":"response_item","payload":{"type":"message"}}\n',
-    "a-database": b"SQLite format 3\0" + b"\xff" * 5_000,
-}
+_DATABASES = [kind for kind in KEEPERS if kind.is_database]
+_LINES = [kind for kind in KEEPERS if kind.is_lines]
+_DOCUMENTS = [kind for kind in KEEPERS if not kind.is_database and not kind.is_lines]
+
+
+def test_every_source_is_here() -> None:
+    forms = re.compile("-(snapshot|database|lines)$")
+    assert {forms.sub("", kind.name) for kind in KEEPERS} == set(SOURCES)
 
 
 @pytest.fixture
@@ -56,83 +30,35 @@ def keeper(request: pytest.FixtureRequest, tmp_path: Path) -> Keeper:
     return made
 
 
-def found_by(source: Source, keeper: Keeper) -> Found:
-    (found,) = source.walk(str(keeper.root))
-    return found
+def _of(kinds: Sequence[type[Keeper]]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("keeper", kinds, ids=lambda kind: kind.name, indirect=True)
 
 
-def session_of(source: Source, unit: Unit) -> Session:
-    session = source.read(source.look(unit)).session
-    assert isinstance(session, Session)
-    return session
+@_of(_DATABASES)
+class TestDatabases(SourceContract):
+    @pytest.fixture
+    def keeper(self, request: pytest.FixtureRequest, tmp_path: Path) -> Keeper:
+        made: Keeper = request.param(tmp_path)
+        return made
 
 
-def spoken(session: Session) -> list[tuple[str, str]]:
-    return [(message.role, message.text) for message in session.messages]
+@_of(_DOCUMENTS)
+class TestDocuments(FilesContract):
+    @pytest.fixture
+    def keeper(self, request: pytest.FixtureRequest, tmp_path: Path) -> Keeper:
+        made: Keeper = request.param(tmp_path)
+        return made
 
 
-def said_in(turns: int) -> list[tuple[str, str]]:
-    return [said for turn in range(turns) for said in ((USER, asked(turn)), (ASSISTANT, answered(turn)))]
+@_of(_LINES)
+class TestLines(LinesContract):
+    @pytest.fixture
+    def keeper(self, request: pytest.FixtureRequest, tmp_path: Path) -> Keeper:
+        made: Keeper = request.param(tmp_path)
+        return made
 
 
-def test_every_source_is_here() -> None:
-    forms = re.compile("-(snapshot|database|lines)$")
-    assert {forms.sub("", kind.name) for kind in KEEPERS} == set(SOURCES)
-
-
-@EVERY
-def test_a_session_is_listed_and_read_as_it_was_written(keeper: Keeper) -> None:
-    keeper.write(2)
-    source = keeper.source()
-    found = found_by(source, keeper)
-    session = session_of(source, found.unit)
-
-    assert spoken(session) == said_in(2)
-    assert (session.unit, session.format) == (found.unit, source.name)
-    assert found.stamp == source.look(found.unit).stamp
-    assert source.size_of(found.unit) > 0
-
-
-@EVERY
-def test_what_it_says_is_not_known_is_not_said(keeper: Keeper) -> None:
-    keeper.write(1)
-    source = keeper.source()
-    session = session_of(source, found_by(source, keeper).unit)
-    empty = Session(session_id="", file="", format="", messages=())
-
-    fields = {field.name for field in msgspec.structs.fields(Session)} & source.unknown
-    assert {name: getattr(session, name) for name in fields} == {name: getattr(empty, name) for name in fields}
-    of_messages = {field.name for field in msgspec.structs.fields(Message)} & source.unknown
-    assert {getattr(message, name) for message in session.messages for name in of_messages} <= {None}
-
-
-@EVERY
-def test_an_event_of_what_was_written_touches_the_unit(keeper: Keeper) -> None:
-    source = keeper.source()
-    keeper.write(1)
-
-    assert source.claims(keeper.told)
-    assert list(source.touched(keeper.told)) == [found_by(source, keeper).unit]
-
-
-@EVERY
-def test_what_changed_has_another_stamp_and_digest_and_what_did_not_the_same(keeper: Keeper) -> None:
-    keeper.write(1)
-    source = keeper.source()
-    before = found_by(source, keeper)
-    first, again = source.read(before), source.read(source.look(before.unit))
-    keeper.write(2)
-    after = source.look(before.unit)
-    second = source.read(after)
-
-    assert first.digest == again.digest
-    assert before.stamp != after.stamp
-    assert first.digest != second.digest
-    assert source.read(after, unless=second.digest).session is None
-    assert before.unit in source.touched(keeper.told)
-
-
-@DATABASES
+@_of(_DATABASES)
 def test_a_database_that_was_seen_before_its_tables_is_read_as_soon_as_they_are_there(keeper: Keeper) -> None:
     """The daemon sees an agent make its database: first the file, then, in a later transaction, the tables."""
     keeper.write(1)
@@ -155,166 +81,3 @@ def test_a_database_that_was_seen_before_its_tables_is_read_as_soon_as_they_are_
 
     assert touched == [found_by(source, keeper).unit]
     assert again == []
-
-
-@EVERY
-def test_a_session_that_grew_since_it_was_found_is_read_as_it_was_or_not_at_all(keeper: Keeper) -> None:
-    keeper.write(1)
-    source = keeper.source()
-    before = found_by(source, keeper)
-    keeper.write(2)
-    try:
-        read = source.read(before).session
-    except ChangingFileError:
-        return
-
-    assert isinstance(read, Session)
-    assert spoken(read) == said_in(1)
-
-
-@EVERY
-def test_a_session_that_is_gone_is_not_there(keeper: Keeper) -> None:
-    keeper.write(1)
-    source = keeper.source()
-    found = found_by(source, keeper)
-    keeper.delete()
-
-    assert [each.unit for each in source.walk(str(keeper.root))] == []
-    with pytest.raises(VanishedFileError):
-        source.look(found.unit)
-    with pytest.raises(VanishedFileError):
-        source.read(found)
-    source.touched(keeper.told)
-
-
-@EVERY
-def test_another_process_reads_the_same(keeper: Keeper) -> None:
-    keeper.write(2)
-    source = keeper.source()
-    found = found_by(source, keeper)
-    source.touched(keeper.told)
-    other: Source = pickle.loads(pickle.dumps(source))
-
-    assert other.look(found.unit).stamp == found.stamp
-    assert other.read(found) == source.read(found)
-
-
-@EVERY
-def test_two_that_read_while_a_third_writes_see_whole_turns(keeper: Keeper) -> None:
-    keeper.write(1)
-    unit = found_by(keeper.source(), keeper).unit
-    done = threading.Event()
-    wrong: list[object] = []
-
-    def look_on(source: Source) -> None:
-        while not done.is_set():
-            try:
-                read = source.read(source.look(unit)).session
-            except (ReadError, UnfinishedFileError):
-                continue
-            if not isinstance(read, Session) or spoken(read) != said_in(20)[: len(read.messages)]:
-                wrong.append(read)
-
-    readers = [threading.Thread(target=look_on, args=(keeper.source(),)) for _ in range(2)]
-    for reader in readers:
-        reader.start()
-    try:
-        for turns in range(2, 21):
-            keeper.write(turns)
-    finally:
-        done.set()
-        for reader in readers:
-            reader.join()
-
-    assert wrong == []
-    assert spoken(session_of(keeper.source(), unit)) == said_in(20)
-
-
-@FILES
-def test_a_file_cut_anywhere_in_its_last_turn_gives_what_is_whole_or_says_why_not(keeper: Keeper) -> None:
-    keeper.write(1)
-    first = len(keeper.file.read_bytes())
-    keeper.write(2)
-    whole = keeper.file.read_bytes()
-    source = keeper.source()
-    unit = found_by(source, keeper).unit
-    for cut in range(min(first, len(whole) - 400), len(whole)):
-        keeper.put(whole[:cut])
-        try:
-            read = source.read(source.look(unit)).session
-        except (UnfinishedFileError, ParseError):
-            continue
-        if isinstance(read, Session):
-            assert spoken(read) == said_in(2)[: len(read.messages)], cut
-
-
-@FILES
-@pytest.mark.parametrize("content", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_content_is_a_session_or_one_line_that_says_why_not(keeper: Keeper, content: bytes) -> None:
-    keeper.put(content)
-    source = keeper.source()
-    unit = Unit(source.name, str(keeper.file))
-    source.recognizes(str(keeper.file), content[:4_096])
-    source.touched(keeper.told)
-    try:
-        read: object = source.read(source.look(unit)).session
-    except (ReadError, ParseError) as error:
-        read = str(error)
-
-    assert isinstance(read, Session | Skipped) or (read and "\n" not in str(read))
-
-
-@LINES
-def test_a_hostile_line_among_good_ones_costs_no_good_one(keeper: Keeper) -> None:
-    """Only where sessions are written line by line, which later versions add kinds of lines to."""
-    keeper.write(2)
-    lines = keeper.file.read_bytes().split(b"\n")
-    news = [b'{"type":"news","message":{"role":"user","content":"no"}}', b"{broken", b'{"type":"\xff"}', b"[]"]
-    keeper.put(b"\n".join([lines[0], *news, *lines[1:]]))
-    source = keeper.source()
-    read = source.read(source.look(found_by(source, keeper).unit))
-
-    assert isinstance(read.session, Session)
-    assert spoken(read.session) == said_in(2)
-    assert read.unknown is not None
-    assert len(read.unknown.kinds) + read.unknown.broken == len(news)
-
-
-@FILES
-def test_a_byte_order_mark_before_a_session_says_nothing(keeper: Keeper) -> None:
-    keeper.write(2)
-    keeper.put(b"\xef\xbb\xbf" + keeper.file.read_bytes())
-    source = keeper.source()
-
-    assert spoken(session_of(source, found_by(source, keeper).unit)) == said_in(2)
-
-
-@FILES
-def test_a_copy_is_told_by_its_digest_and_its_session(keeper: Keeper) -> None:
-    keeper.write(1)
-    source = keeper.source()
-    found = found_by(source, keeper)
-    copied = keeper.file.with_name("copied-" + keeper.file.name)
-    shutil.copy(keeper.file, copied)
-    unit = Unit(source.name, str(copied))
-
-    copy, read = source.read(source.look(unit)), source.read(found)
-    assert isinstance(copy.session, Session)
-    assert isinstance(read.session, Session)
-    assert copy.digest == read.digest
-    assert spoken(copy.session) == spoken(read.session)
-
-
-@FILES
-def test_no_link_is_followed_below_a_root(keeper: Keeper, tmp_path_factory: pytest.TempPathFactory) -> None:
-    keeper.write(1)
-    elsewhere = tmp_path_factory.mktemp("elsewhere") / "secret"
-    shutil.move(keeper.file, elsewhere)
-    keeper.file.symlink_to(elsewhere)
-    source = keeper.source()
-    unit = Unit(source.name, str(keeper.file))
-    try:
-        read = source.read(source.look(unit)).session
-    except (ReadError, ParseError):
-        return
-    assert isinstance(read, Skipped)

@@ -1,0 +1,49 @@
+"""Adapters: sources that packages of others give, as entry points. Only who asks for one by name has it imported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+GROUP: Final = "grader_daemon.sources"
+"""Group of the entry points; the name of one is that of its source."""
+
+
+class Adapter(NamedTuple):
+    """An adapter that is installed: the name of its source, its package with the version, and what loads its class."""
+
+    name: str
+    package: str
+    entries: tuple[EntryPoint, ...]
+
+    def load(self) -> Any:
+        """Import the class.
+
+        Raises:
+            Exception: of any kind; it is not our code.
+        """
+        if len(self.entries) != 1:
+            raise LookupError(f"{len(self.entries)} classes are given for {self.name}, and not one")
+        return self.entries[0].load()
+
+
+def installed() -> Mapping[str, Adapter]:
+    """Return the adapters beside this program by the names of their sources; nothing of theirs is imported."""
+    from importlib.metadata import entry_points  # some ms, for who has no adapter too
+
+    found: dict[str, Adapter] = {}
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, entry.value)):
+        package = "an unknown package" if entry.dist is None else f"{entry.dist.name} {entry.dist.version}"
+        known = found.get(entry.name, Adapter(entry.name, package, ()))
+        if known.entries and known.package != package:
+            known = known._replace(package=f"{known.package} and {package}")
+        found[entry.name] = known._replace(entries=(*known.entries, entry))
+    return found
+
+
+def missing(name: str) -> Adapter:
+    """Return what stands for an adapter that was there when the settings were read; it cannot be loaded."""
+    return Adapter(name, "no installed package", ())
