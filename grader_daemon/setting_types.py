@@ -219,6 +219,7 @@ SourceName = Literal[
     "pi",
     "atif",
     "mini-swe-agent",
+    "openhands",
 ]
 SourceNames = Annotated[tuple[SourceName, ...], BeforeValidator(_listed)]
 Words = Annotated[tuple[str, ...], BeforeValidator(_words)]

@@ -218,6 +218,12 @@ def _make_mini_swe_agent(settings: Settings, limits: Limits) -> Source:
     return MiniSweAgentRuns(roots_of(settings, "mini-swe-agent"), limits=limits)
 
 
+def _make_openhands(settings: Settings, limits: Limits) -> Source:
+    from grader_daemon.sources.openhands.evaluation_files import OpenHandsRuns
+
+    return OpenHandsRuns(roots_of(settings, "openhands"), zone=settings.zone, limits=limits)
+
+
 def _make_opencode(settings: Settings, limits: Limits) -> Source:
     from grader_daemon.sources.opencode.opencode_source import OpenCode
 
@@ -273,6 +279,7 @@ SOURCES: Final[Mapping[str, Callable[[Settings, Limits], Source]]] = {
     "pi": _make_pi,
     "atif": _make_atif,
     "mini-swe-agent": _make_mini_swe_agent,
+    "openhands": _make_openhands,
 }
 """What makes a source, by its name. A path belongs to the first that claims it."""
 

@@ -30,6 +30,7 @@ def test_each_agent_has_folders_in_the_home(monkeypatch: pytest.MonkeyPatch) -> 
         "openclaw": ("/home/a/.openclaw/agents",),
         "atif": (),
         "mini-swe-agent": (),
+        "openhands": (),
     }
 
 

@@ -27,6 +27,7 @@ from grader_daemon.sources.hermes.hermes_source import Hermes
 from grader_daemon.sources.mini_swe_agent.run_files import MiniSweAgentRuns
 from grader_daemon.sources.openclaw.openclaw_source import OpenClaw
 from grader_daemon.sources.opencode.opencode_source import OpenCode
+from grader_daemon.sources.openhands.evaluation_files import OpenHandsRuns
 from grader_daemon.sources.pi.pi_files import PiSessions
 from grader_daemon.sources.protocol import Source
 from grader_daemon.sources.qwen_code.chat_transcripts import QwenChats
@@ -549,6 +550,31 @@ class MiniSweAgentFile(Keeper):
         self.put(json.dumps(whole, ensure_ascii=False, indent=2).encode())
 
 
+class OpenHandsLine(Keeper):
+    """A line of an evaluation with OpenHands."""
+
+    name = "openhands"
+
+    @property
+    def file(self) -> Path:
+        """See `Keeper`."""
+        return self.root / "gpt-5_maxiter_100" / "output.jsonl"
+
+    def source(self) -> Source:
+        """See `Keeper`."""
+        return OpenHandsRuns([str(self.root)], zone=UTC, limits=_LIMITS)
+
+    def write(self, turns: int) -> None:
+        """See `Keeper`."""
+        history = [
+            {"id": f"{turn}-{source}", "kind": "MessageEvent", "source": source, "llm_message": {"content": text}}
+            for turn in range(turns)
+            for source, text in (("user", asked(turn)), ("agent", answered(turn)))
+        ]
+        line = {"instance_id": "django__django-1", "test_result": {}, "history": history}
+        self.put(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+
+
 KEEPERS: tuple[type[Keeper], ...] = (
     HermesFile,
     HermesRows,
@@ -565,6 +591,7 @@ KEEPERS: tuple[type[Keeper], ...] = (
     PiFile,
     AtifFile,
     MiniSweAgentFile,
+    OpenHandsLine,
 )
 
 
