@@ -79,7 +79,9 @@ class GradingSettings(BaseSettings):
     pi_roots: Paths = Field((), description="Those of pi and its kin; default: sessions in their own folders.")
     atif_roots: Paths = Field((), description="Folders with runs of which ATIF trajectories are kept; no default.")
     mini_swe_agent_roots: Paths = Field((), description="Folders with runs of mini-SWE-agent; no default.")
-    openhands_roots: Paths = Field((), description="Folders with evaluations by OpenHands; no default.")
+    openhands_roots: Paths = Field(
+        (), description="Those of OpenHands, and of evaluations by it; default: its own folder."
+    )
     db_path: File = Field(DEFAULT_DB_PATH, description="The database of grades; made if it does not exist.")
     rules_file: File | None = Field(
         None,

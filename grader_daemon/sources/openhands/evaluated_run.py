@@ -26,9 +26,7 @@ from grader_daemon.sources.openhands.told_events import Told, ending_by
 NAME: Final = "openhands"
 """Name of the source, of the format of its sessions, and of the agent."""
 
-UNKNOWN: Final = frozenset(
-    {"agent_version", "finish_reason", "parent", "platform", "project", "taken_back", "tools_digest"}
-)
+UNKNOWN: Final = frozenset({"agent_version", "finish_reason", "parent", "platform", "taken_back", "tools_digest"})
 """Facts that no evaluation has."""
 
 _END: Final = Ending(SessionState.COMPLETE, "written after the run")
@@ -53,7 +51,9 @@ class _Tokens(msgspec.Struct, frozen=True):
     reasoning_tokens: object = None
 
 
-class _Metrics(msgspec.Struct, frozen=True):
+class Metrics(msgspec.Struct, frozen=True):
+    """Money and tokens that calls of models took."""
+
     accumulated_cost: object = None
     accumulated_token_usage: _Tokens | None = None
 
@@ -71,7 +71,7 @@ class _Line(msgspec.Struct, frozen=True):
     history: tuple[msgspec.Raw, ...] | None = None
     instruction: str | None = None
     metadata: _Metadata | None = None
-    metrics: _Metrics | None = None
+    metrics: Metrics | None = None
     error: str | None = None
     resolved: bool | None = None
     report: _Judged | None = None
@@ -111,7 +111,7 @@ def read_line(content: bytes, unit: Unit, *, zone: tzinfo | None) -> ReadLine:
 
 def _session(line: _Line, told: Told, unit: Unit) -> Session:
     times = [time for time in told.times if time is not None]
-    usage, model = _usage(line.metrics), _model(line)
+    usage, model = usage_of(line.metrics), _model(line)
     prompt = told.system_prompt
     mark = xxhash.xxh3_64_hexdigest(f"{line.instance_id}\0{told.mark}".encode("utf-8", "replace"))[:8]
     return Session(
@@ -127,7 +127,7 @@ def _session(line: _Line, told: Told, unit: Unit) -> Session:
         kind=SessionKind.MAIN,
         agent=NAME,
         usage=() if usage is None else (msgspec.structs.replace(usage, model=model),),
-        cost_usd=_cost(line.metrics),
+        cost_usd=cost_of(line.metrics),
         reward=_reward(line),
         system_prompt_digest=setup_digest(prompt.encode("utf-8", "replace")) if prompt else None,
         started_at=min(times, default=None),
@@ -155,13 +155,15 @@ def _model(line: _Line) -> str | None:
     return next((name.model for name in names if name is not None and name.model), None)
 
 
-def _usage(metrics: _Metrics | None) -> Usage | None:
+def usage_of(metrics: Metrics | None) -> Usage | None:
+    """Return the tokens that were used; None where none were counted."""
     used = metrics.accumulated_token_usage if metrics is not None else None
     read = token_count(used.prompt_tokens) if used is not None else None
     if used is None or not read:
         return None
     cached, written = token_count(used.cache_read_tokens), token_count(used.cache_write_tokens)
     return Usage(
+        model=used.model,
         input_tokens=max(0, read - (cached or 0) - (written or 0)),
         cache_read_tokens=cached,
         cache_write_tokens=written,
@@ -170,7 +172,7 @@ def _usage(metrics: _Metrics | None) -> Usage | None:
     )
 
 
-def _cost(metrics: _Metrics | None) -> float | None:
+def cost_of(metrics: Metrics | None) -> float | None:
     """Return the price; where none is known it is 0, which is not known to be the price."""
     cost = metrics.accumulated_cost if metrics is not None else None
     return float(cost) if isinstance(cost, int | float) and 0 < cost <= MOST_USD else None

@@ -1,4 +1,4 @@
-"""OpenHands as a source: the ``output.jsonl`` of evaluations below the roots, in which each line is a run.
+"""OpenHands as a source: its conversations, and the ``output.jsonl`` of evaluations, in which each line is a run.
 
 A line that is added changes the file of all, so units are told apart by their lines: what lies where in a file of a
 certain stamp is remembered in the process. A verdict may stand in the line, or in a report beside the file.
@@ -10,7 +10,7 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import tzinfo
 from functools import lru_cache
 from typing import NamedTuple
@@ -19,12 +19,20 @@ import msgspec
 import xxhash
 
 from grader_daemon.domain.limits import Limits
-from grader_daemon.domain.session import Session, Skipped
+from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.domain.unit import Found, Stamp, Unit
 from grader_daemon.errors import ChangingFileError, ParseError, ReadError, VanishedFileError
-from grader_daemon.sources.decoding import decode
+from grader_daemon.sources.decoding import check_values, decode
 from grader_daemon.sources.discovery import Walk
-from grader_daemon.sources.openhands.evaluated_run import NAME, UNKNOWN, read_line
+from grader_daemon.sources.openhands.conversation_folders import (
+    STATE,
+    look_at_conversation,
+    read_conversation_files,
+    size_of_conversation,
+    state_of,
+)
+from grader_daemon.sources.openhands.conversation_state import read_conversation
+from grader_daemon.sources.openhands.evaluated_run import NAME, UNKNOWN, ReadLine, read_line
 from grader_daemon.sources.protocol import Read, UnknownKinds, Watch, as_shown
 from grader_daemon.sources.reading import explain, found_file, look_at, open_file, stamp_of
 from grader_daemon.sources.swebench_reports import reports_beside, reward_of, stamps_of
@@ -34,6 +42,7 @@ _TASK = re.compile(rb'\s{0,9}\{\s{0,9}"instance_id":\s{0,9}"([^"\\]{1,200})"')
 _BEGINNING = 512
 _CHUNK = 1 << 20
 _RECOGNIZED = (b'"history"', b'"test_result"', b'"instruction"')
+_CONVERSATION = b'"agent"'
 _BESIDE_BYTES = 8
 _MARK = b"\xef\xbb\xbf"
 
@@ -48,7 +57,7 @@ class _Place(NamedTuple):
 
 
 class OpenHandsRuns:
-    """Runs in evaluations below the roots; there are none unless a person names some; see `Source`."""
+    """Conversations, and runs in evaluations, below the roots; see `Source`."""
 
     name = NAME
     title = "OpenHands"
@@ -73,15 +82,20 @@ class OpenHandsRuns:
 
     def claims(self, path: str) -> bool:
         """See `Source.claims`."""
-        return path.endswith(f"/{_FILE}")
+        return path.endswith(f"/{_FILE}") or (path.endswith(".json") and state_of(path) is not None)
 
     def recognizes(self, path: str, beginning: bytes) -> bool:
         """See `Source.recognizes`."""
+        if state_of(path) is not None:
+            return _CONVERSATION in beginning
         named = _TASK.match(beginning.removeprefix(_MARK)) is not None
         return named and (self.claims(path) or any(key in beginning for key in _RECOGNIZED))
 
     def touched(self, path: str) -> Sequence[Unit]:
         """See `Source.touched`."""
+        state = state_of(path)
+        if state is not None:
+            return (Unit(self.name, state),)
         try:
             places = self._places(path, look_at(path))
         except (ReadError, ParseError):
@@ -92,15 +106,24 @@ class OpenHandsRuns:
 
     def walk(self, root: str) -> Walk:
         """See `Source.walk`."""
-        return Walk(root, claims=self.claims, units_of=self._units_of)
+        return Walk(
+            root,
+            claims=lambda path: path.endswith((f"/{_FILE}", f"/{STATE}")),
+            units_of=self._units_of,
+            enters=_is_entered,
+        )
 
     def look(self, unit: Unit) -> Found:
         """See `Source.look`."""
+        if _is_conversation(unit):
+            return look_at_conversation(unit)
         status = look_at(unit.locator)
         return self._found(unit, status, self._place_of(unit, status))
 
     def size_of(self, unit: Unit) -> int:
         """See `Source.size_of`."""
+        if _is_conversation(unit):
+            return size_of_conversation(unit)
         try:
             return self._place_of(unit, look_at(unit.locator)).length
         except (ReadError, ParseError):
@@ -110,6 +133,10 @@ class OpenHandsRuns:
         """See `Source.read`."""
         unit = found.unit
         status = look_at(unit.locator)
+        if stat.S_ISLNK(status.st_mode):
+            return Read(None, Skipped(SkipReason.SYMBOLIC_LINK))
+        if _is_conversation(unit):
+            return self._read_conversation(found, unless)
         place = self._place_of(unit, status)
         content = self._content(unit.locator, place, found.stamp[:-_BESIDE_BYTES])
         reward = reward_of(_reports(unit.locator, place.task), place.task, self.roots)
@@ -118,16 +145,29 @@ class OpenHandsRuns:
         digest = xxhash.xxh3_128_hexdigest(b"\0".join((content, repr(reward).encode())))
         if digest == unless:
             return Read(digest, None)
-        session, unknown = self._parse(content, unit)
+        session, unknown = self._parse(content, lambda line: read_line(line, unit, zone=self._zone))
         if isinstance(session, Session) and session.reward is None:
             session = msgspec.structs.replace(session, reward=reward)
         return Read(digest, as_shown(session), (), unknown)
 
-    def _parse(self, content: bytes, unit: Unit) -> tuple[Session | Skipped, UnknownKinds | None]:
+    def _read_conversation(self, found: Found, unless: str | None) -> Read:
+        state, events = read_conversation_files(found, roots=self.roots, limits=self._limits)
+        digest = xxhash.xxh3_128_hexdigest(b"\0".join((state, *events)))
+        if digest == unless:
+            return Read(digest, None)
+        check_values(events, self._limits)
+        session, unknown = self._parse(
+            state, lambda content: read_conversation(content, events, found.unit, zone=self._zone)
+        )
+        return Read(digest, as_shown(session), (), unknown)
+
+    def _parse(
+        self, content: bytes, read_by: Callable[[bytes], ReadLine]
+    ) -> tuple[Session | Skipped, UnknownKinds | None]:
         unknown: list[UnknownKinds] = []
 
-        def read(line: bytes) -> Session | Skipped:
-            told = read_line(line, unit, zone=self._zone)
+        def read(whole: bytes) -> Session | Skipped:
+            told = read_by(whole)
             if told.kinds or told.broken:
                 unknown.append(UnknownKinds(None, told.kinds, told.broken))
             return told.session
@@ -170,9 +210,20 @@ class OpenHandsRuns:
         return Found(unit, found.stamp + _beside(unit.locator, place.task), found.written_ns)
 
     def _units_of(self, path: str, status: os.stat_result) -> Iterator[Found]:
-        if stat.S_ISREG(status.st_mode):
+        if path.endswith(STATE):
+            yield look_at_conversation(Unit(self.name, path))
+        elif stat.S_ISREG(status.st_mode):
             for key, place in self._places(path, status).items():
                 yield self._found(Unit(self.name, path, key), status, place)
+
+
+def _is_conversation(unit: Unit) -> bool:
+    return unit.locator.endswith(STATE)
+
+
+def _is_entered(folder: str) -> bool:
+    """Return whether runs or conversations may lie in or below a folder."""
+    return not folder.endswith("/events")
 
 
 def _made(roots: Sequence[str], zone: tzinfo | None, limits: Limits) -> OpenHandsRuns:

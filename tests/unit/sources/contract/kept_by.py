@@ -7,6 +7,7 @@ how it writes one of so many turns there, anew or grown. All tests of `test_cont
 from __future__ import annotations
 
 import json
+import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import closing
@@ -575,6 +576,44 @@ class OpenHandsLine(Keeper):
         self.put(json.dumps(line, ensure_ascii=False).encode() + b"\n")
 
 
+class OpenHandsFolder(Keeper):
+    """A conversation of OpenHands."""
+
+    name = "openhands"
+
+    @property
+    def told(self) -> str:
+        """See `Keeper`."""
+        return str(self.file.parent / "events" / "event-00001-b0000000-0000.json")
+
+    @property
+    def file(self) -> Path:
+        """See `Keeper`."""
+        return self.root / "0f9c2b1a" / "base_state.json"
+
+    def source(self) -> Source:
+        """See `Keeper`."""
+        return OpenHandsRuns([str(self.root)], zone=UTC, limits=_LIMITS)
+
+    def write(self, turns: int) -> None:
+        """See `Keeper`."""
+        events = self.file.parent / "events"
+        events.mkdir(parents=True, exist_ok=True)
+        for number in range(2 * turns):
+            turn, source = number // 2, ("user", "agent")[number % 2]
+            text = answered(turn) if number % 2 else asked(turn)
+            event = {"kind": "MessageEvent", "id": str(number), "source": source, "llm_message": {"content": text}}
+            file = events / f"event-{number:05}-b0000000-{number:04}.json"
+            if not file.exists():
+                file.write_text(json.dumps(event), "utf-8")
+        state = {"id": "0f9c2b1a", "agent": {"llm": {"model": "m"}}, "leaf_event_id": str(2 * turns - 1)}
+        self.put(json.dumps(state).encode())
+
+    def delete(self) -> None:
+        """See `Keeper`."""
+        shutil.rmtree(self.file.parent)
+
+
 KEEPERS: tuple[type[Keeper], ...] = (
     HermesFile,
     HermesRows,
@@ -592,6 +631,7 @@ KEEPERS: tuple[type[Keeper], ...] = (
     AtifFile,
     MiniSweAgentFile,
     OpenHandsLine,
+    OpenHandsFolder,
 )
 
 
