@@ -28,6 +28,7 @@ ROOTS: Final[Mapping[str, str]] = {
     "pi": "pi_roots",
     "atif": "atif_roots",
     "mini-swe-agent": "mini_swe_agent_roots",
+    "openhands": "openhands_roots",
 }
 """By the name of a source: the setting of the folders that are watched and walked for it."""
 
@@ -85,6 +86,9 @@ class GradingSettings(BaseSettings):
     pi_roots: Paths = Field((), description="Those of pi and its kin; default: sessions in their own folders.")
     atif_roots: Paths = Field((), description="Folders with runs of which ATIF trajectories are kept; no default.")
     mini_swe_agent_roots: Paths = Field((), description="Folders with runs of mini-SWE-agent; no default.")
+    openhands_roots: Paths = Field(
+        (), description="Those of OpenHands, and of evaluations by it; default: its own folder."
+    )
     adapter_roots: AdapterRoots = Field(
         (),
         examples=[["acme=~/.acme/sessions"]],

@@ -237,6 +237,7 @@ _BuiltIn = Literal[
     "pi",
     "atif",
     "mini-swe-agent",
+    "openhands",
 ]
 SourceName = Annotated[_BuiltIn | str, AfterValidator(_known_source)]
 SourceNames = Annotated[tuple[SourceName, ...], BeforeValidator(_listed)]

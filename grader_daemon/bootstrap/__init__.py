@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
-from grader_daemon.domain.unit import FIRST_SOURCE
 from grader_daemon.errors import ConfigurationError
 from grader_daemon.settings import Settings
 from grader_daemon.sources.default_roots import default_roots
@@ -177,11 +176,11 @@ def source_names(settings: Settings) -> tuple[str, ...]:
 
 
 def make_source(name: str, settings: Settings, *, limits: Limits | None = None) -> Source:
-    """Make one source, which alone is imported. Of all, Hermes writes times without a zone."""
+    """Make one source, which alone is imported."""
     if name not in SOURCES:
         return _adapted(name, settings, limits or settings.limits)
     source_class = imported(f"grader_daemon.sources.{SOURCES[name]}")
-    zone = {"zone": settings.zone} if name == FIRST_SOURCE else {}
+    zone = {"zone": settings.zone} if name in _WITHOUT_ZONES else {}
     source: Source = source_class(roots_of(settings, name), limits=limits or settings.limits, **zone)
     return source
 
@@ -214,6 +213,9 @@ def make_installed(settings: Settings) -> Installed:
     return installed
 
 
+_WITHOUT_ZONES: Final = frozenset({"hermes", "openhands"})
+"""Sources that write times without a zone: meant is that of the settings."""
+
 SOURCES: Final[Mapping[str, str]] = {
     "hermes": "hermes.hermes_source:Hermes",
     "claude-code": "claude_code.project_files:ClaudeCode",
@@ -227,6 +229,7 @@ SOURCES: Final[Mapping[str, str]] = {
     "pi": "pi.pi_files:PiSessions",
     "atif": "atif.trial_files:AtifTrials",
     "mini-swe-agent": "mini_swe_agent.run_files:MiniSweAgentRuns",
+    "openhands": "openhands.evaluation_files:OpenHandsRuns",
 }
 """The class of each source below `grader_daemon.sources`, by its name. A path belongs to the first that claims it."""
 

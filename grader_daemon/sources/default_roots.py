@@ -58,6 +58,11 @@ def _opencode_roots() -> tuple[str, ...]:
     return tuple(os.path.join(data, name) for name in ("opencode", "kilo", "mimocode"))
 
 
+def _openhands_roots() -> tuple[str, ...]:
+    home = _told("OPENHANDS_PERSISTENCE_DIR", "~/.openhands")
+    return (_told("OPENHANDS_CONVERSATIONS_DIR", os.path.join(home, "conversations")),)
+
+
 def _pi_roots() -> tuple[str, ...]:
     return (_of_pi(), *(os.path.expanduser(f"~/{kin}/agent/sessions") for kin in (".omp", ".prime")))
 
@@ -86,6 +91,7 @@ _ROOTS: Final[Mapping[str, Callable[[], tuple[str, ...]]]] = {
     "cline": _cline_roots,
     "openclaw": _openclaw_roots,
     "pi": _pi_roots,
+    "openhands": _openhands_roots,
 }
 _VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "claude-code": ("CLAUDE_CONFIG_DIR",),
@@ -97,5 +103,6 @@ _VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "cline": ("CLINE_SESSION_DATA_DIR", "CLINE_DATA_DIR", "CLINE_DIR"),
     "openclaw": ("OPENCLAW_STATE_DIR", "OPENCLAW_HOME"),
     "pi": ("PI_CODING_AGENT_SESSION_DIR", "PI_CODING_AGENT_DIR"),
+    "openhands": ("OPENHANDS_CONVERSATIONS_DIR", "OPENHANDS_PERSISTENCE_DIR"),
 }
 """Variables that agents know themselves. A service has an environment of its own, in which they are not set."""

@@ -55,7 +55,7 @@ _AGENTS: Final = (
     OtherAgent("Kiro", (".kiro/sessions",)),
     OtherAgent("Kiro CLI", ("kiro-cli/data.sqlite3",), _DATA),
     OtherAgent("Mistral Vibe", (".vibe/logs/session",)),
-    OtherAgent("OpenHands", (".openhands/conversations", ".openhands/sessions")),
+    OtherAgent("OpenHands before version 1", (".openhands/sessions",)),
     OtherAgent("Trae", (".config/Trae/User/globalStorage/state.vscdb",)),
     OtherAgent("Warp", ("warp-terminal/warp.sqlite",), _STATE),
     OtherAgent("Windsurf", (".codeium/windsurf/cascade",)),

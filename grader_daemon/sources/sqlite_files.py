@@ -121,6 +121,12 @@ def look_into(path: str, read: Callable[[Reader], T], *, roots: Sequence[str] = 
     raise AssertionError("unreachable")
 
 
+def database_beside(path: str) -> str:
+    """Return the database whose log or journal a file is; any other file is one itself."""
+    log = next((end for end in ("-wal", "-journal") if path.endswith(end)), "")
+    return path.removesuffix(log)
+
+
 def database_stamp(path: str) -> bytes:
     """Return what differs whenever the content of a database does: the stamps of its file and of its ``-wal``.
 

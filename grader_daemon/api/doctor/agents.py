@@ -108,7 +108,8 @@ def versions(context: DoctorContext) -> Finding:
             known.append(f"{name} {session.agent_version}{'' if tried is None else f', newer than {tried} tried'}")
         if read is not None and read.unknown is not None and read.unknown.kinds:
             kinds = count(len(read.unknown.kinds), "unknown kind")
-            strange.append(f"{source.title} {read.unknown.version or ''}: {kinds} of lines, passed over")
+            writer = " ".join(filter(None, (source.title, read.unknown.version)))
+            strange.append(f"{writer}: {kinds} of lines, passed over")
     if strange:
         return ok(f"{'; '.join(strange)}; what is known of them is graded")
     return ok(some(known) if known else "no session says which version wrote it")

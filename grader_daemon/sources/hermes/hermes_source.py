@@ -7,7 +7,7 @@ its snapshot is read with it, and no unit of its own.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import tzinfo
 
 import msgspec
@@ -24,11 +24,11 @@ from grader_daemon.sources.hermes.state_memory import StateDatabase
 from grader_daemon.sources.hermes.state_rows import joined, to_session
 from grader_daemon.sources.protocol import Read, as_shown
 from grader_daemon.sources.reading import stamp_of
+from grader_daemon.sources.session_databases import SessionDatabases, found_entry
 from grader_daemon.sources.session_files import Parsed, SessionFiles
-from grader_daemon.sources.sqlite_files import database_stamp
+from grader_daemon.sources.sqlite_files import database_beside, database_stamp
 
 _DATABASE = "state.db"
-_WRITTEN = frozenset({_DATABASE, "state.db-wal", "state.db-journal"})
 _RETIRED = "/state.db."
 """Part of the paths of copies that Hermes makes of a database: ``state.db.retired-wal-…/``."""
 
@@ -76,8 +76,9 @@ class Hermes(HermesSnapshots):
     def __init__(self, roots: Sequence[str] = (), *, zone: tzinfo | None, limits: Limits) -> None:
         """Set up; for `zone` see `snapshot.parse`."""
         super().__init__(roots, zone=zone, limits=limits)
-        self._databases: dict[str, StateDatabase] = {}
-        """Databases by path; threads may add one each, and one of these stays."""
+        self._databases = SessionDatabases(
+            self.name, lambda path: StateDatabase(path, roots=self.roots, limits=self.limits), found=_found
+        )
 
     def __reduce__(self) -> tuple[object, ...]:
         """It goes to another process without what it remembers."""
@@ -85,7 +86,7 @@ class Hermes(HermesSnapshots):
 
     def claims(self, path: str) -> bool:
         """See `Source.claims`."""
-        return super().claims(path) or (path.rpartition("/")[2] in _WRITTEN and _RETIRED not in path)
+        return super().claims(path) or (_is_database(database_beside(path)) and _RETIRED not in path)
 
     def recognizes(self, path: str, beginning: bytes) -> bool:
         """See `Source.recognizes`."""
@@ -93,17 +94,11 @@ class Hermes(HermesSnapshots):
 
     def touched(self, path: str) -> Sequence[Unit]:
         """See `Source.touched`."""
-        folder, _, name = path.rpartition("/")
-        if name not in _WRITTEN:
-            absorbed = self._row_of(path)
-            return (absorbed,) if absorbed is not None else super().touched(path)
-        database = os.path.join(folder, _DATABASE)
-        try:
-            return [Unit(self.name, database, each) for each in self._database(database).changed()]
-        except (VanishedFileError, ChangingFileError):
-            return ()
-        except ReadError:
-            return (Unit(self.name, database),)
+        database = database_beside(path)
+        if _is_database(database):
+            return self._databases.touched(database)
+        absorbed = self._row_of(path)
+        return (absorbed,) if absorbed is not None else super().touched(path)
 
     def walk(self, root: str) -> Walk:
         """See `Source.walk`."""
@@ -112,7 +107,7 @@ class Hermes(HermesSnapshots):
     def look(self, unit: Unit) -> Found:
         """See `Source.look`."""
         if unit.key:
-            return self._found(unit, self._database(unit.locator).entry(unit.key))
+            return self._databases.look(unit)
         if _is_database(unit.locator):
             return Found(unit, database_stamp(unit.locator), 0)
         if self._row_of(unit.locator) is not None:
@@ -121,12 +116,9 @@ class Hermes(HermesSnapshots):
 
     def size_of(self, unit: Unit) -> int:
         """See `Source.size_of`."""
-        if not unit.key:
-            return 0 if _is_database(unit.locator) else super().size_of(unit)
-        try:
-            return self._database(unit.locator).entry(unit.key).messages * _BYTES_A_MESSAGE
-        except ReadError:
-            return 0  # whoever reads it says what is wrong
+        if unit.key:
+            return self._databases.messages_of(unit) * _BYTES_A_MESSAGE
+        return 0 if _is_database(unit.locator) else super().size_of(unit)
 
     def read(self, found: Found, *, unless: str | None = None) -> Read:
         """See `Source.read`."""
@@ -134,7 +126,7 @@ class Hermes(HermesSnapshots):
         if unit.key:
             return self._read_row(found, unless)
         if _is_database(unit.locator):
-            self._database(unit.locator).entries()
+            self._databases.at(unit.locator).entries()
             return Read(None, Skipped(SkipReason.NOT_A_SESSION))
         return super().read(found, unless=unless)
 
@@ -142,31 +134,13 @@ class Hermes(HermesSnapshots):
         return super().claims(path) or (_is_database(path) and _RETIRED not in path)
 
     def _listed(self, path: str, status: os.stat_result) -> Iterable[Found]:
-        if not _is_database(path):
-            return () if self._row_of(path) is not None else self._units_of(path, status)
-        try:
-            return self._rows(path)
-        except (VanishedFileError, ChangingFileError):
-            return ()
-        except ReadError:
-            return (Found(Unit(self.name, path), stamp_of(status), 0),)
-
-    def _rows(self, path: str) -> Iterator[Found]:
-        """Return the sessions of a database, each with the snapshot that it may have."""
-        entries = self._database(path).entries()
-        return (self._found(Unit(self.name, path, session_id), entry) for session_id, entry in entries.items())
-
-    def _found(self, unit: Unit, entry: Entry) -> Found:
-        """Return a session as it stands in row and snapshot."""
-        try:
-            status = os.lstat(_snapshot_of(unit))
-        except OSError:
-            return Found(unit, entry.stamp, entry.written_ns)
-        return Found(unit, entry.stamp + stamp_of(status), max(entry.written_ns, status.st_mtime_ns))
+        if _is_database(path):
+            return self._databases.listed(path, status)
+        return () if self._row_of(path) is not None else self._units_of(path, status)
 
     def _read_row(self, found: Found, unless: str | None) -> Read:
         unit = found.unit
-        database = self._database(unit.locator)
+        database = self._databases.at(unit.locator)
         stamp = database.entry(unit.key).stamp
         if self.look(unit).stamp != found.stamp:
             raise ChangingFileError("the session was written to while it was read")
@@ -205,16 +179,10 @@ class Hermes(HermesSnapshots):
         if not os.path.lexists(database):
             return None
         try:
-            session_id = self._database(database).session_of(stem)
+            session_id = self._databases.at(database).session_of(stem)
         except ReadError:
             return None
         return None if session_id is None else Unit(self.name, database, session_id)
-
-    def _database(self, path: str) -> StateDatabase:
-        known = self._databases.get(path)
-        if known is None:
-            known = self._databases.setdefault(path, StateDatabase(path, roots=self.roots, limits=self.limits))
-        return known
 
 
 def _made(roots: Sequence[str], zone: tzinfo | None, limits: Limits) -> Hermes:
@@ -228,3 +196,12 @@ def _is_database(path: str) -> bool:
 def _snapshot_of(unit: Unit) -> str:
     """Return where the snapshot of a row would lie."""
     return os.path.join(os.path.dirname(unit.locator), "sessions", f"session_{snapshot.file_stem(unit.key)}.json")
+
+
+def _found(unit: Unit, entry: Entry) -> Found:
+    """Return a session as it stands in row and snapshot."""
+    try:
+        status = os.lstat(_snapshot_of(unit))
+    except OSError:
+        return found_entry(unit, entry)
+    return Found(unit, entry.stamp + stamp_of(status), max(entry.written_ns, status.st_mtime_ns))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -11,20 +11,18 @@ import msgspec
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.domain.unit import Found, Unit
-from grader_daemon.errors import ChangingFileError, ReadError, VanishedFileError
-from grader_daemon.sources.database_memory import DatabaseMemory, Entry
+from grader_daemon.sources.database_memory import DatabaseMemory
 from grader_daemon.sources.discovery import Walk
-from grader_daemon.sources.openclaw.openclaw_db import OpenClawQueries, Schema, digest_of, read_stored
+from grader_daemon.sources.openclaw.openclaw_db import OpenClawQueries, digest_of, read_stored
 from grader_daemon.sources.openclaw.session_windows import NAME, UNKNOWN, Window, in_window, in_words_of_persons
 from grader_daemon.sources.pi.pi_files import is_first_line, parsed_lines
 from grader_daemon.sources.pi.spoken_branch import Place
 from grader_daemon.sources.protocol import Read, as_shown
-from grader_daemon.sources.reading import stamp_of
+from grader_daemon.sources.session_databases import SessionDatabases
 from grader_daemon.sources.session_files import Parsed, SessionFiles
-from grader_daemon.sources.sqlite_files import database_stamp
+from grader_daemon.sources.sqlite_files import database_beside, database_stamp
 
 _DATABASE: Final = "openclaw-agent.sqlite"
-_BESIDE: Final = ("-wal", "-journal")
 _FILE: Final = re.compile(r"/agents/[^/]{1,200}/sessions/([\w-]{1,200})\.jsonl\Z")
 _TOPIC: Final = "-topic-"
 """Between the id of a session and the thread of a chat that it was about."""
@@ -44,8 +42,9 @@ class OpenClaw(SessionFiles):
     def __init__(self, roots: Sequence[str] = (), *, limits: Limits) -> None:
         """See `SessionFiles`."""
         super().__init__(roots, limits=limits)
-        self._databases: dict[str, DatabaseMemory[Schema]] = {}
-        """Databases by path; threads may add one each, and one of these stays."""
+        self._databases = SessionDatabases(
+            self.name, lambda path: DatabaseMemory(path, OpenClawQueries(), roots=self.roots)
+        )
 
     def __reduce__(self) -> tuple[object, ...]:
         """It goes to another process without what it remembers."""
@@ -67,14 +66,7 @@ class OpenClaw(SessionFiles):
     def touched(self, path: str) -> Sequence[Unit]:
         """See `Source.touched`."""
         database = _database_of(path)
-        if database is None:
-            return super().touched(path)
-        try:
-            return [Unit(self.name, database, each) for each in self._database(database).changed()]
-        except (VanishedFileError, ChangingFileError):
-            return ()
-        except ReadError:
-            return (Unit(self.name, database),)
+        return super().touched(path) if database is None else self._databases.touched(database)
 
     def walk(self, root: str) -> Walk:
         """See `Source.walk`."""
@@ -82,24 +74,20 @@ class OpenClaw(SessionFiles):
             root,
             claims=lambda path: _is_database(path) or _FILE.search(path) is not None,
             units_of=lambda path, status: (
-                self._sessions_in(path, stamp_of(status)) if _is_database(path) else self._units_of(path, status)
+                self._databases.listed(path, status) if _is_database(path) else self._units_of(path, status)
             ),
         )
 
     def look(self, unit: Unit) -> Found:
         """See `Source.look`."""
         if unit.key:
-            return _found(unit, self._database(unit.locator).entry(unit.key))
+            return self._databases.look(unit)
         return Found(unit, database_stamp(unit.locator), 0) if _is_database(unit.locator) else super().look(unit)
 
     def size_of(self, unit: Unit) -> int:
         """See `Source.size_of`."""
-        if not _is_database(unit.locator):
-            return super().size_of(unit)
-        try:
-            return self._database(unit.locator).entry(unit.key).messages * _BYTES_A_LINE
-        except ReadError:
-            return 0  # whoever reads it says what is wrong
+        is_row = _is_database(unit.locator)
+        return self._databases.messages_of(unit) * _BYTES_A_LINE if is_row else super().size_of(unit)
 
     def read(self, found: Found, *, unless: str | None = None) -> Read:
         """See `Source.read`."""
@@ -107,9 +95,9 @@ class OpenClaw(SessionFiles):
         if not _is_database(unit.locator):
             return super().read(found, unless=unless)
         if not unit.key:
-            self._database(unit.locator).entries()
+            self._databases.at(unit.locator).entries()
             return Read(None, Skipped(SkipReason.NOT_A_SESSION))
-        stored = read_stored(self._database(unit.locator), unit.key, found.stamp, limits=self.limits)
+        stored = read_stored(self._databases.at(unit.locator), unit.key, found.stamp, limits=self.limits)
         digest = digest_of(stored)
         if digest == unless:
             return Read(digest, None)
@@ -127,29 +115,9 @@ class OpenClaw(SessionFiles):
             return parsed
         return parsed._replace(session=in_window(in_words_of_persons(parsed.session), window))
 
-    def _sessions_in(self, path: str, stamp: bytes) -> Iterable[Found]:
-        try:
-            entries = self._database(path).entries()
-        except (VanishedFileError, ChangingFileError):
-            return ()
-        except ReadError:
-            return (Found(Unit(self.name, path), stamp, 0),)
-        return (_found(Unit(self.name, path, name), entry) for name, entry in entries.items())
-
-    def _database(self, path: str) -> DatabaseMemory[Schema]:
-        known = self._databases.get(path)
-        if known is None:
-            made = DatabaseMemory(path, OpenClawQueries(), roots=self.roots)
-            known = self._databases.setdefault(path, made)
-        return known
-
 
 def _made(roots: Sequence[str], limits: Limits) -> OpenClaw:
     return OpenClaw(roots, limits=limits)
-
-
-def _found(unit: Unit, entry: Entry) -> Found:
-    return Found(unit, entry.stamp, entry.written_ns)
 
 
 def _is_database(path: str) -> bool:
@@ -158,4 +126,5 @@ def _is_database(path: str) -> bool:
 
 def _database_of(path: str) -> str | None:
     """Return the database that a file is, or stands beside."""
-    return next((path.removesuffix(end) for end in ("", *_BESIDE) if _is_database(path.removesuffix(end))), None)
+    database = database_beside(path)
+    return database if _is_database(database) else None

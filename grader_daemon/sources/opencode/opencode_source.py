@@ -15,10 +15,9 @@ import xxhash
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Skipped, SkipReason
 from grader_daemon.domain.unit import Found, Unit
-from grader_daemon.errors import ChangingFileError, ReadError, VanishedFileError
-from grader_daemon.sources.database_memory import DatabaseMemory, Entry
+from grader_daemon.sources.database_memory import DatabaseMemory
 from grader_daemon.sources.discovery import Walk
-from grader_daemon.sources.opencode.opencode_db import OpenCodeQueries, Schema, read_stored
+from grader_daemon.sources.opencode.opencode_db import OpenCodeQueries, read_stored
 from grader_daemon.sources.opencode.session_parts import Stored
 from grader_daemon.sources.opencode.storage_files import (
     is_session,
@@ -29,12 +28,12 @@ from grader_daemon.sources.opencode.storage_files import (
 )
 from grader_daemon.sources.opencode.thread import NAME, UNKNOWN, to_session
 from grader_daemon.sources.protocol import Read, Watch, as_shown
-from grader_daemon.sources.reading import read_beginning, stamp_of
-from grader_daemon.sources.sqlite_files import MAGIC, database_stamp
+from grader_daemon.sources.reading import read_beginning
+from grader_daemon.sources.session_databases import SessionDatabases
+from grader_daemon.sources.sqlite_files import MAGIC, database_beside, database_stamp
 
 _OWN = "opencode.db"
 _SUFFIX = ".db"
-_BESIDE = ("-wal", "-journal")
 _STORAGE = "storage"
 _BYTES_A_MESSAGE = 4_000
 
@@ -50,8 +49,11 @@ class OpenCode:
         """Set up. Below one of `roots` no link is followed to a file."""
         self.roots = tuple(roots)
         self._limits = limits
-        self._databases: dict[str, DatabaseMemory[Schema]] = {}
-        """Databases by path; threads may add one each, and one of these stays."""
+        self._databases = SessionDatabases(
+            self.name,
+            lambda path: DatabaseMemory(path, OpenCodeQueries(), roots=self.roots),
+            deserves_a_note=_may_hold_sessions,
+        )
 
     def __reduce__(self) -> tuple[object, ...]:
         """It goes to another process without what it remembers."""
@@ -84,12 +86,7 @@ class OpenCode:
         if database is None:
             session = path if is_session(path) else session_of_message(path)
             return () if session is None else (Unit(self.name, session),)
-        try:
-            return [Unit(self.name, database, each) for each in self._database(database).changed()]
-        except (VanishedFileError, ChangingFileError):
-            return ()
-        except ReadError:
-            return (Unit(self.name, database),) if _may_hold_sessions(database) else ()
+        return self._databases.touched(database)
 
     def walk(self, root: str) -> Walk:
         """See `Source.walk`: folders of messages and parts, and what OpenCode keeps beside them, are not entered."""
@@ -103,25 +100,25 @@ class OpenCode:
     def look(self, unit: Unit) -> Found:
         """See `Source.look`."""
         if unit.key:
-            return _found(unit, self._database(unit.locator).entry(unit.key))
+            return self._databases.look(unit)
         if _is_database(unit.locator):
             return Found(unit, database_stamp(unit.locator), 0)
         return look_at_session(unit)
 
     def size_of(self, unit: Unit) -> int:
         """See `Source.size_of`."""
+        if unit.key:
+            return self._databases.messages_of(unit) * _BYTES_A_MESSAGE
         try:
-            if unit.key:
-                return self._database(unit.locator).entry(unit.key).messages * _BYTES_A_MESSAGE
             return 0 if _is_database(unit.locator) else os.lstat(unit.locator).st_size
-        except (ReadError, OSError):
+        except OSError:
             return 0  # whoever reads it says what is wrong
 
     def read(self, found: Found, *, unless: str | None = None) -> Read:
         """See `Source.read`."""
         unit = found.unit
         if not unit.key and _is_database(unit.locator):
-            self._database(unit.locator).entries()
+            self._databases.at(unit.locator).entries()
             return Read(None, Skipped(SkipReason.NOT_A_SESSION))
         stored, digest = self._stored(found) if unit.key else read_session(found, roots=self.roots, limits=self._limits)
         if digest == unless:
@@ -133,34 +130,15 @@ class OpenCode:
 
     def _stored(self, found: Found) -> tuple[Stored, str]:
         unit = found.unit
-        stored = read_stored(self._database(unit.locator), unit.key, found.stamp, limits=self._limits)
+        stored = read_stored(self._databases.at(unit.locator), unit.key, found.stamp, limits=self._limits)
         return stored, xxhash.xxh3_128_hexdigest(msgspec.json.encode(stored))
 
     def _units_of(self, path: str, status: os.stat_result) -> Iterable[Found]:
-        if not _is_database(path):
-            return units_of(path, self.name)
-        try:
-            entries = self._database(path).entries()
-        except (VanishedFileError, ChangingFileError):
-            return ()
-        except ReadError:
-            return (Found(Unit(self.name, path), stamp_of(status), 0),) if _may_hold_sessions(path) else ()
-        return (_found(Unit(self.name, path, session_id), entry) for session_id, entry in entries.items())
-
-    def _database(self, path: str) -> DatabaseMemory[Schema]:
-        known = self._databases.get(path)
-        if known is None:
-            made = DatabaseMemory(path, OpenCodeQueries(), roots=self.roots)
-            known = self._databases.setdefault(path, made)
-        return known
+        return self._databases.listed(path, status) if _is_database(path) else units_of(path, self.name)
 
 
 def _made(roots: Sequence[str], limits: Limits) -> OpenCode:
     return OpenCode(roots, limits=limits)
-
-
-def _found(unit: Unit, entry: Entry) -> Found:
-    return Found(unit, entry.stamp, entry.written_ns)
 
 
 def _name_of(path: str) -> str:
@@ -173,7 +151,8 @@ def _is_database(path: str) -> bool:
 
 def _database_of(path: str) -> str | None:
     """Return the database that a file is, or stands beside."""
-    return next((path.removesuffix(end) for end in ("", *_BESIDE) if path.endswith(_SUFFIX + end)), None)
+    database = database_beside(path)
+    return database if _is_database(database) else None
 
 
 def _may_hold_sessions(database: str) -> bool:

@@ -96,7 +96,7 @@ def test_folders_of_an_adapter_are_set_behind_its_name(home: Path) -> None:
     [
         (
             {"sources": ["hermes", "acne"]},
-            "a source is expected: hermes, .*, atif, mini-swe-agent, acme; no installed package",
+            "a source is expected: hermes, .*, openhands, acme; no installed package",
         ),
         ({"adapter_roots": ["/logs"]}, 'a folder of an adapter is written as "acme=~/.acme/sessions"'),
         ({"adapter_roots": ["acme=https://x"]}, "a path is expected, not a URL"),

@@ -20,7 +20,7 @@ _OF_GRADING = {
     *("subprocess", "tenacity", "watchdog"),
     *(f"grader_daemon.{room}" for room in ("alerts", "analysis", "daemon", "grading", "jobs", "log", "redaction")),
     *(f"grader_daemon.sources.{agent}" for agent in ("atif", "claude_code", "codex", "copilot", "gemini_cli")),
-    "grader_daemon.sources.mini_swe_agent",
+    *(f"grader_daemon.sources.{agent}" for agent in ("mini_swe_agent", "openhands")),
     *(f"grader_daemon.sources.{agent}" for agent in ("cline", "openclaw", "opencode", "pi", "qwen_code")),
 }
 """Each takes 2 to 60 ms of processor time."""

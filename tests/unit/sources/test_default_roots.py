@@ -9,7 +9,17 @@ from grader_daemon.sources.default_roots import default_roots, moved_by
 
 _OTHERS = ("COPILOT_HOME", "QWEN_RUNTIME_DIR", "QWEN_HOME", "CLINE_DIR", "CLINE_DATA_DIR", "CLINE_SESSION_DATA_DIR")
 _OF_PI = ("PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR", "OPENCLAW_STATE_DIR", "OPENCLAW_HOME")
-_TOLD = ("HERMES_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "GEMINI_CLI_HOME", *_OTHERS, *_OF_PI)
+_OF_OPENHANDS = ("OPENHANDS_CONVERSATIONS_DIR", "OPENHANDS_PERSISTENCE_DIR")
+_TOLD = (
+    "HERMES_HOME",
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
+    "XDG_DATA_HOME",
+    "GEMINI_CLI_HOME",
+    *_OTHERS,
+    *_OF_PI,
+    *_OF_OPENHANDS,
+)
 
 
 def test_each_agent_has_folders_in_the_home(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,6 +40,7 @@ def test_each_agent_has_folders_in_the_home(monkeypatch: pytest.MonkeyPatch) -> 
         "openclaw": ("/home/a/.openclaw/agents",),
         "atif": (),
         "mini-swe-agent": (),
+        "openhands": ("/home/a/.openhands/conversations",),
     }
 
 
@@ -49,6 +60,9 @@ def test_they_follow_the_agents_own_settings(monkeypatch: pytest.MonkeyPatch) ->
     assert default_roots("openclaw") == ("/srv/OPENCLAW_STATE_DIR/agents",)
     monkeypatch.delenv("OPENCLAW_STATE_DIR")
     assert default_roots("openclaw") == ("/srv/OPENCLAW_HOME/.openclaw/agents",)
+    assert default_roots("openhands") == ("/srv/OPENHANDS_CONVERSATIONS_DIR",)
+    monkeypatch.delenv("OPENHANDS_CONVERSATIONS_DIR")
+    assert default_roots("openhands") == ("/srv/OPENHANDS_PERSISTENCE_DIR/conversations",)
     assert default_roots("pi")[0] == "/srv/PI_CODING_AGENT_SESSION_DIR"
     monkeypatch.delenv("PI_CODING_AGENT_SESSION_DIR")
     assert default_roots("pi")[0] == "/srv/PI_CODING_AGENT_DIR/sessions"

@@ -27,4 +27,4 @@ def test_a_version_above_those_that_were_tried_is_newer(
 
 
 def test_every_source_of_one_agent_was_tried_with_a_version() -> None:
-    assert [name for name in bootstrap.SOURCES if newer_than(name, None, "999999999") is None] == ["atif"]
+    assert [name for name in bootstrap.SOURCES if newer_than(name, None, "999999999") is None] == ["atif", "openhands"]

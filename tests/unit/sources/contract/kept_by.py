@@ -6,6 +6,7 @@ A new source adds a `Keeper` to `KEEPERS`. All tests of `test_contract` then hol
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from contextlib import closing
 from datetime import UTC
@@ -25,6 +26,7 @@ from grader_daemon.sources.hermes.hermes_source import Hermes
 from grader_daemon.sources.mini_swe_agent.run_files import MiniSweAgentRuns
 from grader_daemon.sources.openclaw.openclaw_source import OpenClaw
 from grader_daemon.sources.opencode.opencode_source import OpenCode
+from grader_daemon.sources.openhands.evaluation_files import OpenHandsRuns
 from grader_daemon.sources.pi.pi_files import PiSessions
 from grader_daemon.sources.protocol import Source
 from grader_daemon.sources.qwen_code.chat_transcripts import QwenChats
@@ -495,6 +497,69 @@ class MiniSweAgentFile(Keeper):
         self.put(json.dumps(whole, ensure_ascii=False, indent=2).encode())
 
 
+class OpenHandsLine(Keeper):
+    """A line of an evaluation with OpenHands."""
+
+    name = "openhands"
+
+    @property
+    def file(self) -> Path:
+        """See `Keeper`."""
+        return self.root / "gpt-5_maxiter_100" / "output.jsonl"
+
+    def source(self) -> Source:
+        """See `Keeper`."""
+        return OpenHandsRuns([str(self.root)], zone=UTC, limits=_LIMITS)
+
+    def write(self, turns: int) -> None:
+        """See `Keeper`."""
+        history = [
+            {"id": f"{turn}-{source}", "kind": "MessageEvent", "source": source, "llm_message": {"content": text}}
+            for turn in range(turns)
+            for source, text in (("user", asked(turn)), ("agent", answered(turn)))
+        ]
+        line = {"instance_id": "django__django-1", "test_result": {}, "history": history}
+        self.put(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+
+
+class OpenHandsFolder(Keeper):
+    """A conversation of OpenHands."""
+
+    name = "openhands"
+
+    @property
+    def told(self) -> str:
+        """See `Keeper`."""
+        return str(self.file.parent / "events" / "event-00001-b0000000-0000.json")
+
+    @property
+    def file(self) -> Path:
+        """See `Keeper`."""
+        return self.root / "0f9c2b1a" / "base_state.json"
+
+    def source(self) -> Source:
+        """See `Keeper`."""
+        return OpenHandsRuns([str(self.root)], zone=UTC, limits=_LIMITS)
+
+    def write(self, turns: int) -> None:
+        """See `Keeper`."""
+        events = self.file.parent / "events"
+        events.mkdir(parents=True, exist_ok=True)
+        for number in range(2 * turns):
+            turn, source = number // 2, ("user", "agent")[number % 2]
+            text = answered(turn) if number % 2 else asked(turn)
+            event = {"kind": "MessageEvent", "id": str(number), "source": source, "llm_message": {"content": text}}
+            file = events / f"event-{number:05}-b0000000-{number:04}.json"
+            if not file.exists():
+                file.write_text(json.dumps(event), "utf-8")
+        state = {"id": "0f9c2b1a", "agent": {"llm": {"model": "m"}}, "leaf_event_id": str(2 * turns - 1)}
+        self.put(json.dumps(state).encode())
+
+    def delete(self) -> None:
+        """See `Keeper`."""
+        shutil.rmtree(self.file.parent)
+
+
 KEEPERS: tuple[type[Keeper], ...] = (
     HermesFile,
     HermesRows,
@@ -512,6 +577,8 @@ KEEPERS: tuple[type[Keeper], ...] = (
     AtifFile,
     AtifLines,
     MiniSweAgentFile,
+    OpenHandsLine,
+    OpenHandsFolder,
 )
 
 
