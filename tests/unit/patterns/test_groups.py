@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import statistics
+from datetime import date
 
 import msgspec
 import pytest
@@ -238,6 +239,7 @@ def test_a_host_that_has_no_sessions_on_one_side_says_nothing_of_a_change() -> N
     assert groups.group(now, {OVERALL: _rate(50, 45)}, *OVERALL).ended_badly.change.value == pytest.approx(-0.8)
 
 
+@pytest.mark.no_cover
 @pytest.mark.slow
 @pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name.replace(" ", "-"))
 def test_intervals_of_a_fleet_hold_what_they_promise(world: World) -> None:
@@ -270,3 +272,9 @@ def test_sessions_of_which_nothing_is_recorded_are_in_no_share_of_facts() -> Non
     shares = (found.ended_badly, found.contradicted, found.check_failed, found.left_midway)
     assert [each.now.value for each in shares] == [0.5, 0.25, 0.25, 0.0]
     assert {each.now.sample for each in shares} == {4}
+
+
+def test_a_day_has_its_counts_and_no_rate_of_few() -> None:
+    told = groups.day_figures(date(2026, 11, 21), Sums(sessions=2, done=1))
+    assert (told.day, told.sessions, told.done, told.unsure) == (date(2026, 11, 21), 2, 1, 1)
+    assert told.ended_badly.value is None
