@@ -114,7 +114,7 @@ class ToolRun:
 
     @cached_property
     def known(self) -> dict[object, Any]:
-        """What functions that are marked with `once` found out about it."""
+        """Findings about it of functions that are marked with `once`."""
         return {}
 
 

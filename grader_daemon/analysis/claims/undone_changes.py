@@ -23,7 +23,7 @@ _COMMITS: Final = "git commit"
 
 
 class UndoneChanges:
-    """What calls of one session took back or removed. These calls are found once, for any number of changes."""
+    """Changes that calls of one session took back or removed. These calls are found once, for any number of changes."""
 
     def __init__(self, evidence: ClaimEvidence) -> None:
         self._evidence = evidence
