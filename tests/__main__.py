@@ -69,9 +69,14 @@ _EVERYTHING = ("-n", str(2 + _CORES), "--dist", "loadscope", *_SECOND_TRY)
 """Two workers more than cores: tests of real processes wait more than they work, and mind no busy machine."""
 
 _COVERED = ("-p", "tests.core_coverage", *(f"--cov={module}" for module in _CORE), "--cov-branch", "--cov-report=")
-_USUAL = _Run((*_EVERYTHING, "-m", "not releases", *_COVERED), examples="usual", covered=True)
+_USUAL = _Run((*_EVERYTHING, "-m", "not releases and not thorough", *_COVERED), examples="usual", covered=True)
 _BY_WORD = {
-    "fast": _Run(("-n", str(_CORES), "-m", "not slow and not releases"), examples="few", covered=False, places=_FAST),
+    "fast": _Run(
+        ("-n", str(_CORES), "-m", "not slow and not releases and not thorough"),
+        examples="few",
+        covered=False,
+        places=_FAST,
+    ),
     "thorough": _Run((*_EVERYTHING, "--timeout=3600"), examples="many", covered=False),
 }
 

@@ -22,6 +22,7 @@ _REDACTION = "redaction/"
 """Its patterns are only tried behind signs, at places that the redactor counts: so their texts go through all of it."""
 
 _SIZE = 2_500
+_SAMPLES = repeats(2, thorough=3)
 _QUICK_SECONDS = 0.005
 """What is faster than that at this size is looked at no closer: one step for each pair of characters takes longer."""
 
@@ -62,7 +63,7 @@ def _slow(patterns: Sequence[Found], chance: Random) -> Iterator[str]:
     return (
         f"{found.place}: {found.pattern.pattern!r:.80} on {pump}"
         for found in patterns
-        for pump in pumps(found.pattern, samples=3, chance=chance, tails=_TRIED)
+        for pump in pumps(found.pattern, samples=_SAMPLES, chance=chance, tails=_TRIED)
         if not _is_linear(found, pump)
     )
 

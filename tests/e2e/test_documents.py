@@ -56,7 +56,7 @@ def test_daily_command_ends_well(home: SampleHome, session_id: str, command: str
 
 def test_sessions_of_hermes_are_graded_once_its_home_is_set(tmp_path: Path) -> None:
     [command] = [line for block in page("README.md").blocks("sh") for line in block.splitlines() if "~/.hermes" in line]
-    home = SampleHome(tmp_path, agent=".hermes")
+    home = SampleHome(tmp_path, agent=".hermes", last=20)
     without = home.run("list", "-o", "ndjson")
 
     home.run(*shlex.split(command.replace("~", str(tmp_path)))[1:])
@@ -68,7 +68,7 @@ def test_sessions_of_hermes_are_graded_once_its_home_is_set(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("name", ["docs/operations.md", "docs/settings.md"])
 def test_commands_to_copy_work_one_after_the_other(tmp_path: Path, name: str) -> None:
-    home = SampleHome(tmp_path)
+    home = SampleHome(tmp_path, last=100)
     (tmp_path / ".hermes").mkdir()
 
     printed = [home.shell(block) for block in page(name).blocks("sh")]

@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.benchmarks import validity
 from tests.benchmarks.truth.cases import read_cases
 from tests.benchmarks.truth.homes import Taught, learn, look, new_home, split
 from tests.benchmarks.truth.order import share_of_lowest
 from tests.benchmarks.truth.trials import LabelKey, Truth, World, places_of, trial_keys, with_labels, without_family
 from tests.benchmarks.truth.worth import Judged, over_places, worth
 from tests.benchmarks.validity import main
+from tests.examples import repeats
 
 _SESSIONS = 108
 
@@ -56,8 +58,9 @@ def _session(name: str, number: int, *, failing: bool) -> dict[str, object]:
 
 
 def test_all_tables_are_printed_for_a_folder_of_labelled_sessions(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(validity, "_QUICK_HOMES", repeats(1, thorough=2))
     folder = write_places(tmp_path, ("a", "b", "c", "d"))
     main([str(folder), "--quick"])
     printed = capsys.readouterr().out

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import Final
+from urllib.parse import urlsplit
 
 from playwright.sync_api import Page
 
@@ -18,6 +19,9 @@ _QUERIES: Final = {"/compare": "id={0}&id={1}"}
 
 _NO_PAGES: Final = ("/api", "/events", "/metrics", "/static")
 
+
+_FOUND: Final[dict[tuple[str, str, str | None], str]] = {}
+"""By host with port, pattern and listing: to open a list takes longer than most of what is asked of a page."""
 
 TOO_WIDE: Final = """() => {
   const seen = document.documentElement.clientWidth;
@@ -42,6 +46,13 @@ def named(pattern: str) -> str:
 
 def address(tab: Page, pattern: str, *, listing: str | None = None) -> str:
     """Return an address of the pattern that there is: the first on the page that lists such, or on `listing`."""
+    asked = (urlsplit(tab.url).netloc, pattern, listing)
+    if asked not in _FOUND:
+        _FOUND[asked] = _address(tab, pattern, listing)
+    return _FOUND[asked]
+
+
+def _address(tab: Page, pattern: str, listing: str | None) -> str:
     beginning, brace, rest = pattern.partition("{")
     if brace:
         return next(links(tab, beginning, listing=listing)) + rest.partition("}")[2].replace("{index}", "1")

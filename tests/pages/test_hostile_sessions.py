@@ -21,8 +21,8 @@ from tests.pictures import Home
 _REFUSED = r"Failed to load resource: the server responded with a status of (400|404) \(.*\)"
 _NARROW, _WIDE = 360, 1440
 
-EVERY = repeats(5, thorough=1)
-"""Each text stands at six places: by fives each is looked at at least once, and each place with some texts."""
+EVERY = repeats(7, thorough=1)
+"""Each text stands at six places: by sevens nearly each is looked at once, and each place with some texts."""
 
 _STRANGE = """() => {
   const ours = new RegExp("^(/(?!/)|#|\\\\?|$)");
@@ -99,14 +99,19 @@ def test_every_page_about_them_shows_text(tab: Page, session_links: list[str]) -
         link
         for pattern in patterns()
         if re.match(r"/(errors|alerts|reports)/\{", pattern)
-        for link in links(tab, pattern.partition("{")[0])
+        for link in [*links(tab, pattern.partition("{")[0])][::EVERY]
     ]
     paths.append(f"/compare?id={ids[0]}&id={ids[1]}")
     assert [wrong for path in paths for wrong in _wrong(tab, path)] == []
 
 
 @pytest.mark.parametrize(
-    "name", ["script-behind-everything", "handler", "other-direction", "template-braces", "controls"]
+    "name",
+    [
+        "script-behind-everything",
+        "controls",
+        *(pytest.param(each, marks=pytest.mark.thorough) for each in ("handler", "other-direction", "template-braces")),
+    ],
 )
 def test_addresses_that_others_wrote_show_text(tab: Page, name: str) -> None:
     text = quote(TEXTS[name], safe="")

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 from PIL import Image
 from playwright.sync_api import Browser, Page
 
@@ -51,8 +52,20 @@ def tabs(browser: Browser, dashboard: Served, tmp_path_factory: pytest.TempPathF
         yield {name: (stack.enter_context(opened(browser, each)), each.home) for name, each in served.items()}
 
 
-@pytest.mark.parametrize("colours", COLOURS)
-@pytest.mark.parametrize("picture", [pytest.param(each, id=each.name) for each in pictures()])
+_IN_THE_DARK = ("overview", "session-one", "changes")
+"""Pages with every kind of chart and text; that of the others nothing is too dark to read, axe-core tells."""
+
+
+def _looks() -> Iterator[ParameterSet]:
+    """Yield each picture in its colours."""
+    for each in pictures():
+        for colours in COLOURS:
+            is_usual = colours == "light" or each.name in _IN_THE_DARK
+            marks = () if is_usual else pytest.mark.thorough
+            yield pytest.param(each, colours, id=f"{each.name}-{colours}", marks=marks)
+
+
+@pytest.mark.parametrize(("picture", "colours"), [*_looks()])
 def test_page_looks_as_it_did(tabs: Tabs, picture: Picture, colours: Colours, tmp_path: Path) -> None:
     taken = take(*tabs[picture.home], picture, colours)
 

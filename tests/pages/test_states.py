@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.pages.conftest import signed_in
 from tests.pages.every_page import address, named, patterns
 from tests.pages.picture import FIRST_EVENING
-from tests.pages.served import Served, serve
+from tests.pages.served import serve
 from tests.pictures import SampleHome
 
 _SINGLE = [each for each in patterns() if "{" not in each and each != "/compare"]
@@ -34,10 +35,13 @@ def first_session(browser: Browser, tmp_path_factory: pytest.TempPathFactory) ->
         yield from signed_in(browser, served)
 
 
-@pytest.fixture
-def plain(browser: Browser, own_dashboard: Served) -> Iterator[Page]:
-    """A tab that runs no script."""
-    yield from signed_in(browser, own_dashboard, java_script_enabled=False)
+@pytest.fixture(scope="module")
+def plain(browser: Browser, sample_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """A tab that runs no script; each test changes something else."""
+    home = tmp_path_factory.mktemp("plain") / "home"
+    shutil.copytree(sample_home, home)
+    with serve(home) as served:
+        yield from signed_in(browser, served, java_script_enabled=False)
 
 
 @_EVERY_LIST

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from grader_daemon.storage.sqlite import database
+from tests.begun import copied_or_migrated
 from tests.plans import watched_statements
 
 
@@ -17,6 +19,12 @@ def statements_cost_the_same_after_years() -> Iterator[None]:
     with watched_statements() as found:
         yield
     assert found == []
+
+
+@pytest.fixture(autouse=True)
+def databases_begin_as_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nearly every test begins one; see `tests.begun`."""
+    monkeypatch.setattr(database, "migrate", copied_or_migrated)
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from tests.e2e.session_files import path_of, turns, write, write_many
 from tests.examples import repeats
 from tests.waiting import wait_until
 
-ROUNDS = repeats(30, thorough=201)
+ROUNDS = repeats(15, thorough=201)
 MOST_ROUNDS = 3 * ROUNDS
 IN_TRANSACTIONS = ROUNDS // 5
 IN_COMMITS = repeats(0, thorough=1)

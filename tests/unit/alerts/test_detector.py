@@ -428,3 +428,9 @@ def test_a_state_of_a_clock_that_was_ahead_is_brought_back() -> None:
     assert (found.day, found.began_day <= today, baseline_of(found).made_on <= today) == (today, True, True)
     assert all(day.number <= today for day in found.days)
     assert (found.seen, found.evidence) == (ahead.seen, ahead.evidence)
+
+
+def test_one_that_has_no_baseline_yet_is_brought_back_too() -> None:
+    found = kept(begin(day=at(765).toordinal()), today=at(400).toordinal())
+    assert found is not None
+    assert (found.day, found.baseline) == (at(400).toordinal(), None)

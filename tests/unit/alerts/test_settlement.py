@@ -18,6 +18,7 @@ from grader_daemon.alerts.settlement import (
     explained,
     home,
     is_news,
+    is_only_mix,
     joined,
     level_of,
     opened,
@@ -565,3 +566,17 @@ class AlertsAgainstTheirPromises(RuleBasedStateMachine):
 
 
 TestAlertsAgainstTheirPromises = AlertsAgainstTheirPromises.TestCase
+
+
+# -- agents --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("agent", "expected"),
+    [pytest.param("codex", True, id="by-the-agents"), pytest.param("hermes", False, id="by-their-work")],
+)
+def test_a_stream_falls_by_the_mix_of_agents_alone_or_not(agent: str, expected: bool) -> None:
+    before = [observation(ended_badly=number < 10, agent="hermes") for number in range(100)]
+    since = [observation(11, ended_badly=number < 1, agent="hermes") for number in range(10)]
+    since += [observation(11, ended_badly=number < 50, agent=agent) for number in range(100)]
+    assert is_only_mix(alarmed(), before=before, since=since) is expected

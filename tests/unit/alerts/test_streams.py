@@ -222,3 +222,7 @@ def test_bad_endings_are_told_as_the_share_that_ended_badly() -> None:
     assert (found.value, found.sample) == (0.25, 100)
     assert shown(Metric.ENDED_BADLY, 0.75) == 0.25
     assert shown_change(Metric.ENDED_BADLY, -0.5) == 0.5
+
+
+def test_a_session_is_one_of_its_agent() -> None:
+    assert (Dimension.AGENT, "codex") in groups(observation(agent="codex"))

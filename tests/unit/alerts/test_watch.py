@@ -292,3 +292,16 @@ def test_a_job_that_no_longer_runs_is_forgotten() -> None:
     states = watch({}, runs([1.0] * 20), since=START, rules=HASTY_JOBS).states
     later = watch(states, runs([1.0] * 20, "other", 30), since=START, rules=HASTY_JOBS)
     assert NIGHTLY in later.gone
+
+
+@pytest.mark.parametrize(
+    ("agents", "watched"),
+    [
+        pytest.param(["hermes", "hermes"], set(), id="alone-it-is-all-there-is"),
+        pytest.param(["hermes", "codex", "hermes"], {"codex", "hermes"}, id="beside-another"),
+    ],
+)
+def test_agents_are_watched_apart_once_there_are_several(agents: list[str], watched: set[str]) -> None:
+    seen = [observation(number, agent=agent) for number, agent in enumerate(agents)]
+    states = watch({}, seen, since=START, rules=HASTY).states
+    assert {stream.name for stream in states if stream.dimension is Dimension.AGENT} == watched

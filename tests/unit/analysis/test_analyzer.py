@@ -394,3 +394,8 @@ def test_only_what_a_person_began_can_be_asked_again(analyzer: Analyzer, kind: S
 def test_a_question_to_a_person_counts_whatever_the_tool_is_called(analyzer: Analyzer, tool: str) -> None:
     found = analyzer.analyze(session(REQUEST, call(tool), result("Blue", tool), answer("Done.")))
     assert found.had_user_clarification
+
+
+def test_claims_alone_are_those_of_the_analysis(analyzer: Analyzer) -> None:
+    claiming = session(REQUEST, call("terminal"), result(BROKE), answer("Done, all tests pass now."))
+    assert analyzer.claims(claiming) == analyzer.analyze(claiming).claims != ()

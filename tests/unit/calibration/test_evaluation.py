@@ -16,6 +16,7 @@ PRIOR = prior()
 OTHER = (0.0, 0.0, 3.0, 0.0)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     ("labelled", "name"),
     [
@@ -47,6 +48,7 @@ def test_a_level_of_its_own_turns_no_verdict() -> None:
     assert sum(predict(taught, each)[0] for each in asked) < sum(predict(untaught, each)[0] for each in asked)
 
 
+@pytest.mark.no_cover
 @pytest.mark.slow
 def test_labels_without_meaning_teach_no_weights_though_the_prior_is_wrong() -> None:
     names = []
@@ -67,6 +69,7 @@ def test_weights_need_enough_labels_of_either_outcome() -> None:
     assert evaluate(PRIOR, failed, history=[]).name != "weights"
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     ("labelled", "is_looked_at"),
     [

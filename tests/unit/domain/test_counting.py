@@ -16,6 +16,7 @@ from grader_daemon.domain.counting import (
     TaskKey,
     ToolStepKey,
     by_month,
+    groups_of,
     is_counted_alike,
     task_and_model,
     task_model,
@@ -463,3 +464,14 @@ def test_what_is_counted_alike_adds_the_same(one: Grade, judged: Grade) -> None:
 
     assert not is_counted_alike(one, other) or vars(added) == vars(instead)
     assert is_counted_alike(one, msgspec.structs.replace(one, reasons=()))
+
+
+def test_a_task_is_in_the_groups_of_what_it_was_and_met() -> None:
+    met = failing(failure(), task_type="coding", tools=(ToolUse("terminal", calls=2, failures=1),))
+    found = set(groups_of(met))
+    assert {
+        (Dimension.OVERALL, ""),
+        (Dimension.TASK_TYPE, "coding"),
+        (Dimension.TOOL, "terminal"),
+        (Dimension.CATEGORY, failure().category),
+    } <= found

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from datetime import timedelta
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -9,15 +11,21 @@ from grader_daemon.domain.feedback import (
     NOTHING_SAID,
     Feedback,
     FeedbackSource,
+    JudgedSession,
+    Said,
     Sampling,
     Standing,
+    add_override,
     apply_override,
     automatic,
+    feedback_on,
     standing,
+    standing_by_session,
+    to_label,
 )
 from grader_daemon.domain.verdict import VerdictBy
 from tests.feedback_examples import feedback, withdrawal
-from tests.strategies import grade, scores
+from tests.strategies import NOW, SESSION_ID, grade, scores
 
 YES = feedback(1)
 NO = feedback(2, completed=False, given_by="anna")
@@ -120,3 +128,49 @@ def test_a_word_on_quality_leaves_the_verdict_automatic() -> None:
     laid = apply_override(grade(response_quality=2), Standing(quality=GOOD))
 
     assert laid == grade(response_quality=5, automatic_quality=2)
+
+
+def test_of_words_from_a_fleet_the_latest_by_its_own_time_stands() -> None:
+    late = msgspec.structs.replace(NO, source=FeedbackSource.FLEET, given_at=NOW + timedelta(hours=1))
+    early = msgspec.structs.replace(GOOD, completed=True, source=FeedbackSource.FLEET)
+    assert standing([late, early]).completed == late
+
+
+def test_what_stands_above_a_grade_already_stays() -> None:
+    said = standing([YES, GOOD])
+    above = apply_override(grade(), standing([NO]))
+    added = add_override(above, said)
+    assert (added.task_completed, added.response_quality) == (False, 5)
+    assert add_override(grade(), said) == apply_override(grade(), said)
+
+
+def test_what_a_person_says_is_kept_with_what_stood_before() -> None:
+    said = Said(session_id=SESSION_ID, by="anna", source=FeedbackSource.LABEL, completed=True, note="saw it")
+    kept = feedback_on(grade(task_completed=False, response_quality=2), said, digest="d", now=NOW)
+    assert (kept.id, kept.given_by, kept.completed, kept.note, kept.given_at) == (0, "anna", True, "saw it", NOW)
+    assert (kept.completed_before, kept.quality_before, kept.digest) == (False, 2, "d")
+
+
+def test_each_session_has_what_stands_of_its_own_feedback() -> None:
+    other = msgspec.structs.replace(NO, session_id="other")
+    found = standing_by_session([YES, other])
+    assert found == {SESSION_ID: standing([YES]), "other": standing([other])}
+
+
+def test_a_label_keeps_the_verdict_though_a_note_came_later() -> None:
+    noted = feedback(4, completed=None, note="see there", given_by="anna")
+    judged = JudgedSession(
+        session_id=SESSION_ID,
+        digest="d",
+        is_persons=True,
+        is_finished=True,
+        ended_on="2026-11-21",
+        automatic_completed=True,
+        automatic_quality=3,
+        rules_completed=True,
+        p_completed=None,
+        request=None,
+        features=(),
+    )
+    made = to_label(standing([YES, noted]), noted, judged)
+    assert (made.completed, made.given_by, made.went_on) == (True, "anna", False)

@@ -11,6 +11,7 @@ from grader_daemon.domain.fleet_hosts import (
     FleetWatch,
     copied_id,
     host_and_session,
+    is_behind,
     is_unwatched,
     silent_hosts,
 )
@@ -37,3 +38,8 @@ def test_a_fleet_is_unwatched_when_nobody_came_to_an_end_for_an_hour() -> None:
 
     worked = (None, NOW - timedelta(minutes=61), NOW - timedelta(minutes=59))
     assert [is_told(each) for each in worked] == [True, True, False]
+
+
+def test_a_copy_is_behind_that_was_not_read_to_the_end_for_a_minute() -> None:
+    read = (None, NOW - timedelta(seconds=61), NOW - timedelta(seconds=59))
+    assert [is_behind(FleetView(hosts=(), read_at=each), NOW) for each in read] == [True, True, False]

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from grader_daemon.domain.grade import session_score
+from grader_daemon.domain.unit import Unit
 from tests.strategies import grade
 
 
@@ -22,3 +23,8 @@ def test_score_is_the_mean_of_three_on_one_scale(efficiency: int, quality: int, 
 
 def test_score_takes_a_rate_as_well_as_a_verdict() -> None:
     assert session_score(3, 3, completed=0.5) == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize(("told", "source"), [("codex", "codex"), ("unknown", "hermes")])
+def test_a_grade_knows_the_unit_of_its_session(told: str, source: str) -> None:
+    assert grade(format=told, session_file="/s/a.json", unit_key="k").unit == Unit(source, "/s/a.json", "k")

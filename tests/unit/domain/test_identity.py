@@ -19,6 +19,7 @@ from grader_daemon.domain.identity import (
     decide,
     is_like,
     outranks,
+    rival_keys,
 )
 from grader_daemon.domain.session import Message, Session, SessionKind, SkipReason, ToolCall
 from grader_daemon.domain.unit import Unit
@@ -301,3 +302,15 @@ def test_identities_are_found_by_what_rivals_share(changes: dict[str, int], foun
 )
 def test_a_session_is_like_before_wherever_its_file_is(changes: dict[str, object], alike: bool) -> None:
     assert is_like(identity(), identity(**changes)) is alike
+
+
+@pytest.mark.parametrize(
+    ("changes", "keys"),
+    [
+        pytest.param({}, [], id="like-no-other"),
+        pytest.param({"lineage": 1, "opening": 2}, [(1, 2)], id="chain"),
+        pytest.param({"conversation": 3, "first_call": 4}, [(3,), (4, None, None)], id="conversation-and-first-call"),
+    ],
+)
+def test_rivals_are_found_by_what_they_share(changes: dict[str, object], keys: list[tuple[int | None, ...]]) -> None:
+    assert rival_keys(identity(**changes)) == keys

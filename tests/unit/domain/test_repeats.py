@@ -6,8 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.domain.repeats import NEIGHBOURS, REACH, Asked, Place, Stretch, asked_again
-from tests.strategies import NOW
+from grader_daemon.domain.repeats import (
+    NEIGHBOURS,
+    REACH,
+    Asked,
+    Place,
+    Stretch,
+    asked_again,
+    changed_around,
+    places_of,
+)
+from tests.strategies import NOW, grade
 
 WITHIN = timedelta(hours=48)
 HOUR = timedelta(hours=1)
@@ -95,3 +104,16 @@ def test_a_stretch_that_was_read_for_one_place_serves_others_exactly_or_not_at_a
     assert stretch.around(places[1]) in (None, around(places[1], REACH))
     if count < REACH:
         assert stretch.around(places[1]) is not None
+
+
+def test_only_what_has_a_request_and_an_end_has_a_place() -> None:
+    asked_at = grade(request=7, ended_at=NOW)
+    assert places_of([asked_at, grade(request=None, ended_at=NOW), grade(request=7, ended_at=None)]) == [
+        Place(7, NOW, asked_at.session_id)
+    ]
+
+
+def test_a_session_that_comes_between_changes_who_asks_again() -> None:
+    before, after = [asked("a", timedelta())], [asked("b", 2 * HOUR)]
+    assert changed_around(before, after, within=WITHIN) == [("a", "b")]
+    assert changed_around([before[0]._replace(asked_again="b")], after, within=WITHIN) == []

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from grader_daemon.domain.text import clean, duration_words
+from grader_daemon.domain.text import clean, duration_words, storable
 from tests.strategies import texts
 
 
@@ -30,3 +30,7 @@ def test_nothing_but_printable_text_comes_out(text: str) -> None:
 )
 def test_a_span_of_time_reads_as_a_person_says_it(seconds: float, words: str) -> None:
     assert duration_words(seconds) == words
+
+
+def test_what_is_no_text_is_stored_with_question_marks() -> None:
+    assert [storable("plain"), storable("a\udcffb")] == ["plain", "a?b"]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import statistics
+from datetime import date
 
 import msgspec
 import pytest
@@ -238,6 +239,7 @@ def test_a_host_that_has_no_sessions_on_one_side_says_nothing_of_a_change() -> N
     assert groups.group(now, {OVERALL: _rate(50, 45)}, *OVERALL).ended_badly.change.value == pytest.approx(-0.8)
 
 
+@pytest.mark.no_cover
 @pytest.mark.slow
 @pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name.replace(" ", "-"))
 def test_intervals_of_a_fleet_hold_what_they_promise(world: World) -> None:
@@ -282,3 +284,9 @@ def test_the_share_of_sessions_that_people_objected_to_is_compared_with_the_span
 def test_no_share_is_told_of_few_sessions_or_is_more_than_all() -> None:
     assert groups.share_of(1, 2, 0, 0).now.value is None
     assert groups.share_of(9, 5, 0, 5).now.value == 1  # asked again after sessions of days before, too
+
+
+def test_a_day_has_its_counts_and_no_rate_of_few() -> None:
+    told = groups.day_figures(date(2026, 11, 21), Sums(sessions=2, done=1))
+    assert (told.day, told.sessions, told.done, told.unsure) == (date(2026, 11, 21), 2, 1, 1)
+    assert told.ended_badly.value is None

@@ -265,6 +265,7 @@ def test_secrets_are_redacted_with_addresses_too() -> None:
 # -- beginnings --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.no_cover
 @for_each("kind", UNSEEN_KINDS, ids=lambda kind: kind.name)
 def test_where_a_beginning_ends_in_a_secret_nothing_of_it_is_given(kind: Kind) -> None:
     text = f"Look: {kind.text} {'and so on ' * 100}"
@@ -394,6 +395,7 @@ HOSTILE_UNITS = (
 )
 
 
+@pytest.mark.no_cover
 @pytest.mark.slow
 @for_each("unit", HOSTILE_UNITS)
 def test_any_text_takes_linear_time(unit: str) -> None:

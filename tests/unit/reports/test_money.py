@@ -137,3 +137,7 @@ def test_agents_are_named_where_there_are_several() -> None:
 def test_an_agent_of_which_only_sub_agents_ran_is_no_second_one() -> None:
     sums = {(Dimension.AGENT, "hermes"): Sums(sessions=12), (Dimension.AGENT, "codex"): Sums(side=1)}
     assert agents_words([group(sums, {}, Dimension.AGENT, name) for name in ("hermes", "codex")]) == ""
+
+
+def test_a_session_whose_cost_nobody_knows_has_no_price() -> None:
+    assert price_words(grade(cost_usd=None)) is None

@@ -30,6 +30,7 @@ from grader_daemon.reports.numbers import (
     figure_words,
     interval_words,
     part_words,
+    scheduled_words,
     tick_words,
     value_words,
 )
@@ -274,3 +275,7 @@ def test_interval_alone_is_said_where_there_is_one() -> None:
     assert interval_words(proportion(70, 100, fewest=1), COMPLETION) == f"60{DASH}78 %"
     assert interval_words(Estimate(sample=2), COMPLETION) is None
     assert interval_words(Estimate(value=0.5, sample=2), COMPLETION) is None
+
+
+def test_runs_of_schedules_stand_beside_what_counts() -> None:
+    assert [scheduled_words(0), scheduled_words(1330)] == ["", ", + 1,330 scheduled"]

@@ -6,13 +6,14 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from grader_daemon.domain.alert import Decomposition, DropCause, ShareChange, Stream
+from grader_daemon.domain.alert import SCHEDULED, Decomposition, DropCause, ShareChange, Stream
 from grader_daemon.domain.estimate import proportion
 from grader_daemon.domain.insight import Coverage, StepCount
 from grader_daemon.domain.rollup import Dimension, Metric
 from grader_daemon.reports.phrasing import (
     MOST_CHANGES,
     MOST_SESSIONS,
+    alert_cause,
     alert_lines,
     alert_title,
     coverage_words,
@@ -274,3 +275,12 @@ def test_days_of_an_issue_are_those_in_utc() -> None:
     issue = example_issue(first_seen=late, last_seen=late.astimezone(UTC))
 
     assert any("Seen 17 November 2026 to 17 November 2026" in line for line in read(issue_lines(issue)))
+
+
+def test_the_stream_of_scheduled_runs_is_named_by_them() -> None:
+    assert plain(stream_words(Stream(Metric.QUALITY, *SCHEDULED))) == "response quality of scheduled runs"
+
+
+def test_the_cause_of_an_alert_is_told_in_a_line() -> None:
+    changed = ShareChange(dimension=Dimension.MODEL, name="m", before=0.1, since=0.2)
+    assert "What changed since: " in alert_cause(example_alert(changes=(changed,)))

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
+from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.claims import Claim, ClaimKind, ClaimReason, Support
 from grader_daemon.domain.grade import Reason
 from grader_daemon.domain.installed import SkillHow, SkillUse
+from grader_daemon.domain.quality import CheckOutcome, QualityCheck
 from grader_daemon.domain.session import SessionKind
+from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.reports.sessions import (
     after_the_last,
     agent_words,
+    borne_out,
+    checked_words,
     claim_words,
     effect_words,
+    ending_words,
     feature_words,
     flag_words,
     gone_words,
     of_five,
+    said_words,
     skill_words,
+    standing_words,
     why_words,
 )
-from tests.strategies import grade
+from tests.feedback_examples import feedback
+from tests.strategies import NOW, grade
 
 
 @pytest.mark.parametrize(
@@ -129,3 +139,75 @@ def test_a_feature_is_told_in_words_and_not_by_its_number(value: float, meaning:
 def test_a_score_has_its_scale() -> None:
     assert of_five(4) == "4 of 5"
     assert of_five(None) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        pytest.param({}, "4.5 of 5 by judge, today; 1.5 from the 3 of then", id="answer"),
+        pytest.param({"quality": None, "error": "it timed out"}, "no answer, today: it timed out", id="none"),
+    ],
+)
+def test_a_scorer_s_word_is_told_with_what_it_differs_from(changes: dict[str, object], words: str) -> None:
+    check = QualityCheck(
+        id=1,
+        session_id="s",
+        scorer="judge",
+        checked_at=NOW,
+        digest=None,
+        outcome=CheckOutcome.ANSWERED,
+        quality=4.5,
+        ours=3,
+        discrepancy=1.5,
+        error=None,
+    )
+    assert checked_words(msgspec.structs.replace(check, **changes), when="today") == words
+
+
+@pytest.mark.parametrize(
+    ("changes", "ending", "standing"),
+    [
+        pytest.param({"ending": None, "standing": None}, None, None, id="open"),
+        pytest.param(
+            {"ending": EndingKind.ANSWERED, "standing": ResultStanding.CHECK_FAILED},
+            "answered",
+            "check failed",
+            id="answered",
+        ),
+        pytest.param(
+            {
+                "ending": EndingKind.LIMIT,
+                "state": SessionState.INTERRUPTED,
+                "state_reason": "finish_reason=length",
+                "standing": None,
+            },
+            "cut by limit: finish_reason=length",
+            None,
+            id="cut",
+        ),
+    ],
+)
+def test_how_a_session_ended_is_told_with_why(
+    changes: dict[str, object], ending: str | None, standing: str | None
+) -> None:
+    told = grade(**changes)
+    assert (ending_words(told), standing_words(told)) == (ending, standing)
+
+
+@pytest.mark.parametrize(
+    ("supports", "words"),
+    [
+        pytest.param((), None, id="none"),
+        pytest.param((Support.VERIFIED, Support.CONTRADICTED, Support.VERIFIED), "2 ok, 1 contradicted", id="some"),
+        pytest.param((Support.UNSUPPORTED,) * 2, "2 unsupported", id="all-unsupported"),
+    ],
+)
+def test_what_became_of_claims_is_told_in_a_few_words(supports: tuple[Support, ...], words: str | None) -> None:
+    claims = [Claim(ClaimKind.SENT, support, None, 4) for support in supports]
+    assert borne_out(claims) == words
+
+
+def test_a_word_from_before_the_session_went_on_is_told_as_that() -> None:
+    given = feedback(1)
+    assert said_words(given, "d", when="Monday") == "said by timmy on Monday"
+    assert said_words(given, "e", when="Monday") == "said by timmy on Monday, before the session went on"

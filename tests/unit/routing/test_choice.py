@@ -123,6 +123,7 @@ def test_one_request_asked_for_again_and_again_is_one_vote() -> None:
     assert of(found, "strong").low < 0.5 < of(apart, "strong").low
 
 
+@pytest.mark.no_cover
 def test_of_equal_models_none_is_preferred_for_its_name() -> None:
     names = [f"m{number}" for number in range(8)]
     sessions = [one for name in names for one in several(40, 30, model=name)]
@@ -270,6 +271,7 @@ def test_a_model_that_was_not_tried_stands_in_no_other_ones_way() -> None:
     assert (route(sessions, default="strong").recommended, route(sessions, default="strong").known) == (None, False)
 
 
+@pytest.mark.no_cover
 def test_of_very_many_models_those_with_most_sessions_are_compared() -> None:
     rare = [
         finished(session_id=f"rare-{number}", model=f"checkpoint-{number}", completed=False)

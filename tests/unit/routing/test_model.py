@@ -106,6 +106,7 @@ def test_whatever_was_counted_intervals_hold_their_scores(counts: dict[tuple[str
                 assert gap.value == pytest.approx(-back.value, abs=1e-9)
 
 
+@pytest.mark.no_cover
 def test_intervals_hold_the_truth_as_often_as_they_promise() -> None:
     """Of 1,200 cells of homes drawn from such a model, with few votes; 95 % are promised."""
     chance = random.Random(5)

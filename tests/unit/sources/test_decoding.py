@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.errors import ParseError, UnfinishedFileError
-from grader_daemon.sources.decoding import token_count
+from grader_daemon.sources.decoding import token_count, utc
 from grader_daemon.sources.hermes.snapshot import claims, companion, parse
 from tests.hostile import CUT_AT, Kind, cuts
 from tests.strategies import SESSION_ID, document, file_contents, json_answer, json_round, json_user
@@ -286,3 +287,16 @@ def test_what_can_be_no_number_of_tokens_is_none() -> None:
     numbers = (0, 1 << 40, (1 << 40) + 1, -1, 1.5, "7", None)
 
     assert [token_count(value) for value in numbers] == [0, 1 << 40, None, None, None, None, None]
+
+
+@pytest.mark.parametrize(
+    ("stamp", "known"),
+    [
+        pytest.param("2026-11-21T22:00:00+01:00", True, id="zone"),
+        pytest.param("2026-11-21T22:00:00", False, id="no-zone"),
+        pytest.param("yesterday", False, id="words"),
+        pytest.param(1763758800, False, id="number"),
+    ],
+)
+def test_only_a_time_with_its_zone_is_one(stamp: object, known: bool) -> None:
+    assert utc(stamp) == (datetime(2026, 11, 21, 21, tzinfo=UTC) if known else None)

@@ -550,6 +550,7 @@ def calls(command: str, count: int) -> tuple[Message, ...]:
     return (asked, Message(role="tool", content=WORKED, tool_call_id="c")) * count
 
 
+@pytest.mark.no_cover
 def test_claims_about_many_calls_take_bounded_time(analyzer: Analyzer) -> None:
     made = calls("pytest -q", 20_000)
 
@@ -596,6 +597,7 @@ def edit(path: str, result: str = WROTE) -> Step:
 MANY = range(490)
 
 
+@pytest.mark.no_cover
 @pytest.mark.slow
 @for_each(
     "steps",

@@ -156,6 +156,7 @@ def test_a_look_at_what_the_message_does_not_name_is_about_all_its_paths(analyze
     assert kinds(found) == [PROBE, HARMFUL]
 
 
+@pytest.mark.no_cover
 def test_many_looks_and_red_runs_take_linear_time(analyzer: Analyzer) -> None:
     looks = [ran(number, f"cat /srv/{number}", missing(f"/srv/{number}")) for number in range(2_000)]
     runs = [ran(number, "pytest", RED) for number in range(3_000, 5_000)]

@@ -290,3 +290,10 @@ def test_regular_inflections_of_words_of_ones_own(rules: Rules, word: str) -> No
     own = msgspec.structs.replace(rules.task_types, keywords={"mending": ("patch", "fax", "verify")})
 
     assert TaskTypes(own).of(f"Please {word} it") == "mending"
+
+
+def test_the_words_of_task_types_are_told_to_those_who_look_elsewhere() -> None:
+    rules = load_rules().task_types
+    words = TaskTypes(rules).words
+    assert ("code", "review") in words.phrases["code_review"]
+    assert (list(words.phrases), set(words.ignored)) == (list(rules.keywords), set(rules.ignored_words))

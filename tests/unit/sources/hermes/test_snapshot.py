@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from grader_daemon.domain.session import Session, SessionKind, Skipped, SkipReason
 from grader_daemon.errors import ParseError
-from grader_daemon.sources.hermes.snapshot import UNKNOWN, file_stem, parse, prompt_digest
+from grader_daemon.sources.hermes.snapshot import UNKNOWN, file_stem, parse, prompt_digest, working_folder
 from tests.any_file import session_files
 from tests.strategies import SESSION_ID, document, json_answer, json_round, json_user
 from tests.timing import is_done_within
@@ -61,6 +61,7 @@ def test_the_folder_of_the_work_is_a_line_of_the_prompt(prompt: object, project:
     assert read(content).project == project
 
 
+@pytest.mark.no_cover
 @pytest.mark.no_cover
 def test_a_prompt_of_nothing_but_such_lines_takes_linear_time() -> None:
     content = document(TURN, system_prompt="User home directory: " * 500_000 + HOME_LINE * 200_000)
@@ -438,3 +439,8 @@ def test_a_system_prompt_that_is_no_text_takes_no_longer() -> None:
     hostile = json.dumps({"a": "\nConversation started: x" * 20_000}).encode()
 
     assert is_done_within(0.5, lambda: prompt_digest(hostile))
+
+
+def test_a_system_prompt_names_the_folder_to_work_in() -> None:
+    told = "User home directory: /home/timmy\nCurrent working directory: /home/timmy/work\nMore"
+    assert [working_folder(told), working_folder("none"), working_folder(None)] == ["/home/timmy/work", None, None]

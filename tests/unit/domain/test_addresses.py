@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+import pytest
+
+from grader_daemon.domain.addresses import is_this_machine
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("localhost", True),
+        ("127.0.0.1", True),
+        ("::1", True),
+        ("192.0.2.1", False),
+        ("example.org", False),
+        ("", False),
+    ],
+)
+def test_this_machine_is_known_by_its_names(host: str, expected: bool) -> None:
+    assert is_this_machine(host) is expected

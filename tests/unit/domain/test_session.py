@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+from grader_daemon.domain.session import FunctionCall, Message, ToolCall, with_tools
+from grader_daemon.domain.unit import Unit
+from tests.strategies import session
+
+
+def test_a_call_that_names_no_function_has_no_arguments() -> None:
+    assert [call.arguments for call in (ToolCall(), ToolCall(function=FunctionCall(arguments="{}")))] == [None, "{}"]
+
+
+def test_results_are_of_the_tool_that_they_name_or_whose_call_they_answer() -> None:
+    called = Message(role="assistant", tool_calls=(ToolCall(id="c1", function=FunctionCall(name="terminal")),))
+    results = [Message(tool_call_id="c1"), Message(name="web", tool_call_id="c1"), Message(tool_call_id="c2")]
+    assert [tool for _, tool in with_tools([called, *results])] == [None, "terminal", "web", None]
+
+
+def test_a_session_knows_its_unit() -> None:
+    assert session(format="codex", file="/s/a", unit_key="k").unit == Unit("codex", "/s/a", "k")
