@@ -63,14 +63,14 @@ _NOUNS: Final = {
 }
 _FAMILIES: Final = (
     (Purpose.RUN, "terminal", "Bash bash shell local_shell shell_command exec_command run_shell_command"),
-    (Purpose.RUN, "terminal", "powershell run_commands"),
+    (Purpose.RUN, "terminal", "powershell run_commands execute_bash"),
     (Purpose.UNKNOWN, "process", "KillShell KillBash TaskStop write_stdin"),
     (Purpose.UNKNOWN, "process", "task_stop write_bash stop_bash write_powershell stop_powershell"),
     (Purpose.READ, "read_file", "Read NotebookRead read read_many_files view_image view read_files"),
     (Purpose.READ, "list_files", "LS list list_directory ls"),
     (Purpose.SEARCH, "search_files", "search_codebase Grep Glob grep glob grep_search search_file_content find"),
     (Purpose.WRITE, "patch", "Edit MultiEdit NotebookEdit edit multiedit replace apply_patch"),
-    (Purpose.WRITE, "patch", "editor replace_in_file apply_diff"),
+    (Purpose.WRITE, "patch", "editor replace_in_file apply_diff str_replace_editor file_editor"),
     (Purpose.WRITE, "write_file", "Write write create write_to_file"),
     (Purpose.SEARCH, "web_search", "WebSearch websearch google_web_search"),
     (Purpose.READ, "web_extract", "WebFetch webfetch web_fetch fetch_web_content"),
@@ -81,7 +81,7 @@ _FAMILIES: Final = (
     (Purpose.READ, "todo", "TodoWrite TodoRead TaskCreate TaskUpdate TaskList TaskGet todowrite todoread write_todos"),
     (Purpose.READ, "todo", "update_plan update_topic EnterPlanMode ExitPlanMode enter_plan_mode exit_plan_mode"),
     (Purpose.READ, "todo", "todo_write task_create task_get task_list task_update report_intent update_todo"),
-    (Purpose.READ, "todo", "update_todo_list"),
+    (Purpose.READ, "todo", "update_todo_list task_tracker"),
     (Purpose.READ, "clarify", "AskUserQuestion ask_user question request_user_input"),
     (Purpose.READ, "clarify", "ask_user_question ask_question ask_followup_question"),
     (Purpose.READ, "skill_view", "Skill skill skills use_skill activate_skill"),
@@ -89,7 +89,7 @@ _FAMILIES: Final = (
     (Purpose.HAND_IN, "attempt_completion", "attempt_completion"),
 )
 """Purposes of tools by family, each with the name that the family shares (that of Hermes' tool), and the names of other
-agents: Claude Code, Codex, OpenCode, Gemini CLI, Copilot CLI, Qwen Code, OpenClaw, pi and Cline.
+agents: Claude Code, Codex, OpenCode, Gemini CLI, Copilot CLI, Qwen Code, OpenClaw, pi, Cline and OpenHands.
 """
 
 _SHARED: Final = {name: shared for _, shared, names in _FAMILIES for name in names.split()}

@@ -176,6 +176,8 @@ def _told(stored: StoredRun) -> _Run:
         messages.pop()
     for message in messages:
         told.add(message)
+    if told.messages and told.messages[0].role == USER:
+        told.messages[0] = Message(role=USER, content=stored.task_in(told.messages[0].text))
     if status == _SUBMITTED:
         told.submit(stored.info.submission or "")
     return told

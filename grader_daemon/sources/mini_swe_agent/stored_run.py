@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import Annotated, Final, NamedTuple
 
@@ -18,6 +19,8 @@ _TOOL: Final = "bash"
 _RESPONSE: Final = "response"
 _RESULT: Final = "function_call_output"
 _FENCES: Final = ("```mswea_bash_command", "```bash")
+_TASK: Final = re.compile(r"\{\{-?\s{0,9}task\s{0,9}-?\}\}")
+_FILLED_IN: Final = re.compile(r"\{[{%]")
 _NO_JSON: Final = msgspec.Raw(b"null")
 
 
@@ -188,7 +191,12 @@ class _Environment(msgspec.Struct, frozen=True):
     cwd: _Name | None = None
 
 
+class _Agent(msgspec.Struct, frozen=True):
+    instance_template: str | None = None
+
+
 class _Config(msgspec.Struct, frozen=True):
+    agent: _Agent = _Agent()
     model: _Model = _Model()
     environment: _Environment = _Environment()
     environment_type: str | None = None
@@ -212,6 +220,14 @@ class StoredRun(msgspec.Struct, frozen=True):
     trajectory_format: str | None = None
     instance_id: SessionId | None = None
 
+    def task_in(self, prompt: str) -> str:
+        """Return what was asked for in the first message: without the instructions that the settings put around it."""
+        before, mark, after = _split(self.info.config.agent.instance_template or "")
+        if not mark or not prompt.startswith(before):
+            return prompt
+        end = prompt.rfind(after) if after else len(prompt)
+        return prompt[len(before) : end].strip() or prompt if end >= len(before) else prompt
+
     @property
     def has_notes(self) -> bool:
         """True where its messages note which of them are results."""
@@ -220,6 +236,22 @@ class StoredRun(msgspec.Struct, frozen=True):
 
 FIRST_FORMAT: Final = "mini-swe-agent-1"
 """The format of versions below 2."""
+
+
+def _split(template: str) -> tuple[str, str, str]:
+    """Return what stands before the task in a template, the mark of the task, and behind it up to the next mark.
+
+    Nothing where something else is filled in before it.
+    """
+    found = _TASK.search(template)
+    if found is None or _FILLED_IN.search(template, 0, found.start()) is not None:
+        return "", "", ""
+    following = _FILLED_IN.search(template, found.end())
+    return (
+        template[: found.start()],
+        found[0],
+        template[found.end() : following.start() if following else None].rstrip(),
+    )
 
 
 def _plain(content: _Text) -> str:

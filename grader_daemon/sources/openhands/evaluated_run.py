@@ -113,7 +113,8 @@ def _session(line: _Line, told: Told, unit: Unit) -> Session:
     times = [time for time in told.times if time is not None]
     usage, model = usage_of(line.metrics), _model(line)
     prompt = told.system_prompt
-    mark = xxhash.xxh3_64_hexdigest(f"{line.instance_id}\0{told.mark}".encode("utf-8", "replace"))[:8]
+    of_run = told.mark.encode("utf-8", "replace") or b"\0".join(line.history or ())
+    mark = xxhash.xxh3_64_hexdigest(b"\0".join((line.instance_id.encode("utf-8", "replace"), of_run)))[:8]
     return Session(
         session_id=f"{line.instance_id}-{mark}",
         file=unit.locator,

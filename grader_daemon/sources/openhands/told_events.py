@@ -59,7 +59,7 @@ class Told:
         self.unknown: list[str] = []
         self.broken = 0
         self.mark = ""
-        """Id and time of the first event of the agent, which no other run has."""
+        """Id and time of the first event of the agent, which no other run has; "" of old events, which have no time."""
 
         self._zone = zone
         self._tools: dict[str, str | None] = {}
@@ -94,7 +94,7 @@ class Told:
 
     def _add(self, event: StoredEvent) -> None:
         kind = event.kind or (event.observation if isinstance(event.observation, str) else event.action)
-        if not self.mark and event.source == _AGENT:
+        if not self.mark and event.source == _AGENT and event.timestamp is not None:
             self.mark = f"{event.id}\0{event.timestamp}"
         if kind in ("MessageEvent", _MESSAGE):
             self._add_message(event)

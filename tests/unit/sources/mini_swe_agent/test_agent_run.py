@@ -218,6 +218,32 @@ def spoken(text: str, **more: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": text, **more}
 
 
+@pytest.mark.parametrize(
+    ("template", "task"),
+    [
+        pytest.param("Solve this: {{task}}\n\nYou can edit files.\n{{extra}}", "Fix it", id="between-instructions"),
+        pytest.param("Solve this: {{ task }}", "Fix it\n\nYou can edit files.", id="at-the-end"),
+        pytest.param("Solve this: {{task}}\n\nRun commands.", None, id="others-behind"),
+        pytest.param("Please solve: {{task}}", None, id="others-before"),
+        pytest.param("{% if x %}Solve this: {{task}}", None, id="something-filled-in-before"),
+        pytest.param("Solve this: Fix it{{task}}\n\nYou can edit files.", None, id="an-empty-task"),
+        pytest.param("No task", None, id="none"),
+        pytest.param(None, None, id="not-there"),
+    ],
+)
+def test_the_task_is_what_was_asked_for_without_the_instructions_around_it(
+    template: str | None, task: str | None
+) -> None:
+    prompt = "Solve this: Fix it\n\nYou can edit files."
+    session = run({"role": "user", "content": prompt}, called("ls"), config={"agent": {"instance_template": template}})
+
+    assert said(session)[0] == ("user", task or prompt)
+
+
+def test_a_run_that_nobody_asked_for_begins_with_the_answer() -> None:
+    assert said(run(called("ls", text="I look"))) == [("assistant", "I look")]
+
+
 def test_commands_in_the_text_are_calls() -> None:
     answer = spoken(
         "THOUGHT: look\n\n```mswea_bash_command\nls /none\n```", extra={"actions": [{"command": "ls /none"}]}

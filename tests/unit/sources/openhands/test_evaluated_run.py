@@ -251,6 +251,16 @@ def test_runs_of_one_task_have_ids_of_their_own() -> None:
     assert run(ASKED, first).session_id == run(ASKED, first, observed()).session_id
 
 
+def test_runs_of_old_events_without_a_time_are_told_apart_by_all_of_them() -> None:
+    asked = {"source": "user", "action": "message", "args": {"content": "Fix it"}}
+    called = {"source": "agent", "action": "run", "args": {"command": "ls"}}
+    first = run([asked, {}], [called, {"observation": "run", "content": "x"}])
+    other = run([asked, {}], [called, {"observation": "run", "content": "y"}])
+
+    assert first.session_id != other.session_id
+    assert first.session_id.startswith(f"{UNIT.key}-")
+
+
 def test_times_are_those_of_the_machine_that_ran_it() -> None:
     zone = timezone(timedelta(hours=2))
     whole = {"instance_id": "a", "history": [ASKED, {**ASKED, "timestamp": "never"}, {**ASKED, "timestamp": 1}]}
