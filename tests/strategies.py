@@ -473,6 +473,7 @@ def grades(draw: st.DrawFn) -> Grade:
         standing=draw(st.none() | st.sampled_from(ResultStanding)),
         job=draw(st.none() | st.sampled_from(["nightly", "hourly"])),
         job_name=draw(st.none() | texts),
+        adapter=draw(st.none() | st.just("acme-grader 1.0")),
     )
 
 

@@ -41,7 +41,7 @@ from grader_daemon.domain.session_features import NO_FEATURES, Features
 from grader_daemon.domain.session_result import Check, EndingKind
 from grader_daemon.redaction import public_id, redactor_of
 
-_NAMES: Final = ("model", "platform", "agent", "agent_version", "schedule")
+_NAMES: Final = ("model", "platform", "agent", "agent_version", "schedule", "adapter")
 
 
 class _Finished(NamedTuple):

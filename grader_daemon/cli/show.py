@@ -118,6 +118,7 @@ def _print(
             ("flags", ", ".join(flag_words(grade))),
             ("people", ", ".join(people_words(grade))),
             ("agent", " ".join(filter(None, (agent_words(grade), grade.agent_version)))),
+            *([("read by", grade.adapter)] if grade.adapter is not None else []),
             *([("parent", grade.parent)] if grade.parent is not None else []),
             *([("children", children_words(children))] if children else []),
             ("skills", skill_words(grade)),

@@ -121,6 +121,7 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         standing: how its result stands by the record.
         job: key of the scheduled job that it is a run of, the same for all its runs; None where no schedule began it.
         job_name: the beginning of what that job is told to do, one redacted line.
+        adapter: the installed package that read it, with its version; None where this program did.
     """
 
     session_id: str
@@ -197,6 +198,7 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     standing: ResultStanding | None = None
     job: str | None = None
     job_name: str | None = None
+    adapter: str | None = None
 
     @property
     def unit(self) -> Unit:

@@ -222,6 +222,7 @@ class Session(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     conversation: shared by copies of one conversation.
     compacted: earlier messages were replaced by a summary.
     named_after_id: the file bears the name of the session.
+    adapter: the installed package that read it, with its version; None where this program did.
     """
 
     session_id: str
@@ -253,6 +254,7 @@ class Session(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     conversation: int | None = None
     compacted: bool = False
     named_after_id: bool = True
+    adapter: str | None = None
 
     @property
     def unit(self) -> Unit:

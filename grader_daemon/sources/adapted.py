@@ -28,6 +28,7 @@ API_VERSION: Final = 1
 """The version of what adapters are promised; it counts up when an adapter would have to be changed."""
 
 _LONGEST_FAULT = 300
+_LONGEST_PACKAGE = 100
 _SALT_BYTES = 4
 _METHODS = ("claims", "recognizes", "touched", "walk", "look", "size_of", "read")
 _ENCODE = msgspec.json.Encoder().encode
@@ -60,7 +61,7 @@ class Adapted:
         """
         self.name = adapter.name
         self.title = adapter.name
-        self.package = adapter.package
+        self.package = clean(adapter.package[:_LONGEST_PACKAGE])
         self._roots = tuple(folders)
         self.unknown: frozenset[str] = frozenset()
         self.fault: str | None = None
@@ -229,7 +230,8 @@ class Adapted:
             if unless is None or known.digest != unless:
                 raise NonsenseError("it read nothing, though that was not read before")
         elif not isinstance(session, Skipped):
-            session = as_shown(anew(_of(Session, session), unit, self._limits))
+            built = msgspec.structs.replace(anew(_of(Session, session), unit, self._limits), adapter=self.package)
+            session = as_shown(built)
             if digest is None:
                 raise NonsenseError("a session has no digest")
         return Read(digest, session, inside, unknown)

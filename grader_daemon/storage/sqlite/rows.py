@@ -246,6 +246,7 @@ _DETAILS: Final = _Columns(
     Column("standing", None, lambda text: None if text is None else ResultStanding(text)),
     Column("job"),
     Column("job_name"),
+    Column("adapter"),
 )
 """What `session_details` holds of a grade."""
 

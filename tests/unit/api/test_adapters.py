@@ -79,6 +79,7 @@ def test_enabling_one_finds_and_grades_its_sessions_and_disabling_it_leaves_them
 
     assert (enabled.title, enabled.folders, enabled.sessions) == ("Acme", (str(home / ".acme/logs"),), 1)
     assert (grade.session_id, grade.agent, grade.agent_version) == ("7", "acme", "3.1")
+    assert (grade.format, grade.adapter) == ("acme", "acme-grader 1.0")
     assert disabled.state is SourceState.DECLINED
 
 
