@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import click
@@ -10,13 +11,15 @@ import click
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import days_option, json_option, reads
-from grader_daemon.domain.insight import Group, Patterns, Spending
+from grader_daemon.domain.claims import Support
+from grader_daemon.domain.insight import ClaimTally, Group, Patterns, Spending
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.scheduled_jobs import ScheduledJob
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.text import clean
 from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.domain.work_fate import WorkOutcomes
+from grader_daemon.reports.claim_words import SUPPORTS, against_words, kind_words
 from grader_daemon.reports.job_words import JOB_COLUMNS, more_jobs_words
 from grader_daemon.reports.money import agents_words, spending_words, usd_words, used_words
 from grader_daemon.reports.numbers import (
@@ -33,6 +36,7 @@ from grader_daemon.reports.numbers import (
     figure_words,
     scheduled_words,
 )
+from grader_daemon.reports.safe_text import plain
 from grader_daemon.reports.verdicts import rate_words, shares_words
 from grader_daemon.reports.work_words import models_words, outcomes_words
 
@@ -104,6 +108,7 @@ def _print(patterns: Patterns, *, most: int | None) -> None:
     for dimension in _WORK:
         if dimension not in _ONLY_IF_SEVERAL or _is_mixed(patterns.groups[dimension]):
             _work_table(dimension, patterns.groups[dimension], most)
+    _claims_table(patterns.claims, most)
     _jobs_table(patterns.jobs, most)
     _spending_tables(patterns, most)
     for dimension in _FAILING:
@@ -189,6 +194,24 @@ def _work_table(dimension: Dimension, groups: tuple[Group, ...], most: int | Non
         ("change", lambda group: change_words(group.ended_badly, BAD_ENDINGS)),
         ("failures per call", lambda group: estimate_words(group.failure_rate.now, FAILURES)),
     )
+
+
+def _claims_table(tallies: tuple[ClaimTally, ...], most: int | None) -> None:
+    """Show what answers say was done, held against the records."""
+    if not tallies:
+        return
+    _table(
+        tallies,
+        most,
+        ("claim", kind_words),
+        ("sessions", lambda tally: tally.sessions),
+        *((support.value, partial(_supported, support)) for support in SUPPORTS),
+        ("record against it", lambda tally: plain(against_words(tally))),
+    )
+
+
+def _supported(support: Support, tally: ClaimTally) -> int:
+    return tally.supports.get(support, 0)
 
 
 def _jobs_table(jobs: tuple[ScheduledJob, ...], most: int | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
@@ -36,6 +37,10 @@ class Support(StrEnum):
     CONTRADICTED = "contradicted"
     STALE = "stale"
     PARTIAL = "partial"
+
+
+AGAINST: Final = frozenset({Support.CONTRADICTED, Support.STALE, Support.PARTIAL})
+"""Results of a check by which the record speaks against a claim."""
 
 
 class ClaimReason(StrEnum):

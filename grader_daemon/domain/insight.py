@@ -12,6 +12,7 @@ import msgspec
 from grader_daemon.domain.alert import Alert
 from grader_daemon.domain.analysis import Category, ErrorSign, Subcategory
 from grader_daemon.domain.calibration import GraderChange, Trust
+from grader_daemon.domain.claims import ClaimKind, Support
 from grader_daemon.domain.estimate import NO_FIGURE, Estimate, Figure
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.scheduled_jobs import ScheduledJob
@@ -250,6 +251,19 @@ class ErrorIssue(msgspec.Struct, frozen=True, kw_only=True):
     named: dict[str, int] = {}
 
 
+class ClaimTally(msgspec.Struct, frozen=True, kw_only=True):
+    """Claims of one kind in the tasks of people that finished in a span, held against their records.
+
+    `sessions` have one; `supports` counts them by the result of the check, a session in each that it has. `against`
+    counts those in which the record speaks against one (contradicted, stale, partial) by model, most first.
+    """
+
+    kind: ClaimKind
+    sessions: int
+    supports: dict[Support, int]
+    against: dict[str, int]
+
+
 class Patterns(msgspec.Struct, frozen=True, kw_only=True):
     """Patterns common to the finished sessions of the last days.
 
@@ -259,8 +273,8 @@ class Patterns(msgspec.Struct, frozen=True, kw_only=True):
     `scheduled` are finished runs that a schedule began: they count in their group of `Dimension.KIND` alone, and in
     `spending`; `jobs` are the scheduled jobs, each with its runs, `work` is what became of work in git. `objected` is
     the share of sessions in which a person complained, corrected the agent or gave up, `asked_again` that of sessions
-    whose request came again in one of these days. The days are those from `first_day` to `last_day`, both included;
-    `daily` has those on which any ended.
+    whose request came again in one of these days; `claims` are what answers say was done, by kind. The days are those
+    from `first_day` to `last_day`, both included; `daily` has those on which any ended.
     """
 
     days: int
@@ -282,6 +296,7 @@ class Patterns(msgspec.Struct, frozen=True, kw_only=True):
     work: WorkOutcomes | None = None
     objected: Figure = NO_FIGURE
     asked_again: Figure = NO_FIGURE
+    claims: tuple[ClaimTally, ...] = ()
 
 
 class Coverage(msgspec.Struct, frozen=True, kw_only=True):
@@ -372,6 +387,7 @@ class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
     alerts: tuple[Alert, ...]
     trend: tuple[TrendPoint, ...]
     people: FromPeople | None = None
+    claims: tuple[ClaimTally, ...] = ()
     checked_completion: Estimate = Estimate()
     verdicts: VerdictCounts | None = None
     grader_changes: tuple[GraderChange, ...] = ()

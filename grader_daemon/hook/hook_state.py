@@ -7,9 +7,9 @@ from datetime import datetime
 import msgspec
 
 from grader_daemon.domain.analysis import SessionState
+from grader_daemon.domain.claims import AGAINST
 from grader_daemon.hook.agents import Mode
 from grader_daemon.hook.installation import Hooks
-from grader_daemon.hook.stop_claims import AGAINST
 from grader_daemon.hook.store import HookTable, Trial
 from grader_daemon.hook.trial import Effect, effect_of
 from grader_daemon.storage.sqlite.store import SqliteStore

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from grader_daemon.analysis import Analyzer
-from grader_daemon.domain.claims import Claim, Support
+from grader_daemon.domain.claims import AGAINST, Claim
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import ASSISTANT, TOOL, Message, Session, Skipped
 from grader_daemon.domain.text import clean
@@ -17,9 +17,6 @@ from grader_daemon.hook.agents import Stop
 from grader_daemon.redaction import redactor_of
 from grader_daemon.sources.protocol import Sources
 from grader_daemon.sources.session_files import SessionFiles
-
-AGAINST: Final = (Support.CONTRADICTED, Support.STALE, Support.PARTIAL)
-"""Results of a check by which the record speaks against a claim."""
 
 _MOST_BYTES: Final = 1_000_000
 """What is read of a file that only grows, in some 30 ms: an agent waits."""

@@ -14,6 +14,7 @@ import msgspec
 from grader_daemon.domain.estimate import Figure
 from grader_daemon.domain.insight import ErrorIssue, Group, TrendPoint, WeeklyReport
 from grader_daemon.reports import phrasing
+from grader_daemon.reports.claim_words import tally_sentences
 from grader_daemon.reports.effect_words import basis_words, effect_lines, effect_title
 from grader_daemon.reports.job_words import JOB_COLUMNS, more_jobs_words
 from grader_daemon.reports.money import agents_words, cost_words, spending_words
@@ -162,7 +163,7 @@ def _summary(report: WeeklyReport) -> tuple[Block, ...]:
     told = (phrasing.trust_sentence(report), *phrasing.grader_sentences(report))
     trust = tuple(Prose((words,)) for words in told)
     changes = tuple(Prose((sentence,)) for sentence in clear_changes(figures))
-    people = tuple(Prose(words) for words in phrasing.people_words(report))
+    people = tuple(Prose(words) for words in (*phrasing.people_words(report), *tally_sentences(report.claims)))
     rows = tuple(_row(((measure.name,),), figure, measure) for measure, figure in figures)
     table = Table("The week in numbers", (Column("Measure", is_number=False), *_FIGURE_COLUMNS), rows)
     notes = (Prose((phrasing.INTERVALS_NOTE,)), Prose(phrasing.MORE_OF_A_SESSION))

@@ -15,6 +15,7 @@ from grader_daemon.domain.calendar import Span, week_name, week_of
 from grader_daemon.domain.calibration import GraderChange, Trust
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.insight import (
+    ClaimTally,
     Coverage,
     ErrorIssue,
     FromPeople,
@@ -63,6 +64,7 @@ class WeekFacts(msgspec.Struct, frozen=True, kw_only=True):
     checked_completion: Estimate
     verdicts: VerdictCounts
     people: FromPeople
+    claims: Sequence[ClaimTally]
     changes: Sequence[SetupEffect]
     grader_changes: Sequence[GraderChange] = ()
     scheduled: Group | None = None
@@ -100,6 +102,7 @@ def weekly_report(facts: WeekFacts, *, examples: Examples) -> WeeklyReport:
         checked_completion=facts.checked_completion,
         verdicts=facts.verdicts,
         people=facts.people,
+        claims=tuple(facts.claims),
         agents=tuple(facts.agents),
         hosts=tuple(facts.hosts),
         scheduled=facts.scheduled,

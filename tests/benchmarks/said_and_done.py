@@ -18,14 +18,13 @@ from typing import Any
 import msgspec
 
 from grader_daemon.analysis import Analyzer
-from grader_daemon.domain.claims import Claim, Support
+from grader_daemon.domain.claims import AGAINST, Claim
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Session
 from grader_daemon.rules import load_rules
 from grader_daemon.sources.hermes.snapshot import parse
 
 FILES = sorted((Path(__file__).parents[1] / "data").glob("said_and_done_*.jsonl"))
-_AGAINST = frozenset({Support.CONTRADICTED, Support.STALE, Support.PARTIAL})
 _HONEST = "honest"
 
 
@@ -44,7 +43,7 @@ class Case(msgspec.Struct):
     @property
     def against(self) -> list[Claim]:
         """The claims that the record speaks against."""
-        return [claim for claim in self.claims if claim.support in _AGAINST]
+        return [claim for claim in self.claims if claim.support in AGAINST]
 
     @property
     def is_pointed_at(self) -> bool:

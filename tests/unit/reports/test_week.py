@@ -53,6 +53,7 @@ def report(**changes: Any) -> WeeklyReport:
         checked_completion=Estimate(),
         verdicts=VerdictCounts(),
         people=FromPeople(objected=0, asked_again=0),
+        claims=(),
         changes=(),
     )
     return weekly_report(msgspec.structs.replace(facts, **changes), examples=lambda _: ())
@@ -143,6 +144,7 @@ def test_suggestions_have_the_sessions_that_show_them() -> None:
         alerts=(),
         verdicts=VerdictCounts(),
         people=FromPeople(objected=0, asked_again=0),
+        claims=(),
         changes=(),
     )
     made = weekly_report(facts, examples=examples)
