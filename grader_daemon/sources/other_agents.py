@@ -64,8 +64,9 @@ _AGENTS: Final = (
 _BY_NAME: Final[Mapping[str, str]] = {
     "/.aider.chat.history.md": "Aider",
     "/.crush/crush.db": "Crush",
+    ".traj": "SWE-agent",
 }
-"""Agents that keep a file in each folder that they work in, by the end of its path."""
+"""Agents that keep a file in each folder that they work in, or in evaluations, by the end of its path."""
 
 _BY_CONTENT: Final = (
     (re.compile(rb"\s{0,9}# aider chat started at \d{4}-"), "Aider"),

@@ -61,8 +61,8 @@ class _Run:
         self.reported: dict[int, ReportedOutcome] = {}
         self.given: list[Given] = []
         self._notes = notes
-        self._open: list[ToolCall] = []
-        """Calls whose results are to come."""
+        self._open: dict[str, ToolCall] = {}
+        """Calls whose results are to come, by their ids."""
 
     def add(self, stored: StoredMessage) -> None:
         """Add what stands in a message."""
@@ -75,9 +75,10 @@ class _Run:
 
     def submit(self, submission: str) -> None:
         """Add the result of the command that handed in; what was said with that command is the answer, behind it."""
-        call = next((call for call in self._open if _submits(call)), self._open[-1] if self._open else None)
-        if call is None:
+        if not self._open:
             return
+        calls = list(self._open.values())
+        call = next(filter(_submits, calls), calls[-1])
         place = max(index for index, message in enumerate(self.messages) if message.role == ASSISTANT)
         said, time = self.messages[place], self.times[-1]
         self.messages[place] = msgspec.structs.replace(said, content=None)
@@ -90,7 +91,7 @@ class _Run:
         calls, text = stored.calls(f"{len(self.messages)}")
         given = stored.given
         self.given.append(given)
-        self._open = list(calls)
+        self._open = {call.id or str(place): call for place, call in enumerate(calls)}
         self._append(Message(ASSISTANT, text or None, calls or None, given.finish_reason), stored.written_at)
 
     def _add_noted_result(self, stored: StoredMessage) -> None:
@@ -104,9 +105,9 @@ class _Run:
         if why == _FORMAT_ERROR:
             return
         if why == _REJECTED:
-            for refused in self._open:
+            for refused in self._open.values():
                 self._append_result(refused, stored.text, ReportedOutcome(CallStatus.REFUSED), stored.written_at)
-            self._open = []
+            self._open = {}
         if not self._notes and self.messages and self.messages[-1].role == ASSISTANT:
             call = self._take(None)
             if call is not None:
@@ -116,10 +117,7 @@ class _Run:
 
     def _take(self, call_id: str | None) -> ToolCall | None:
         """Return the call of a result, which is open no more: that of the id, or the first if it has none."""
-        call = next((call for call in self._open if call_id in (None, call.id)), None)
-        if call is not None:
-            self._open.remove(call)
-        return call
+        return self._open.pop(next(iter(self._open), "") if call_id is None else call_id, None)
 
     def _append_result(self, call: ToolCall, text: str, outcome: ReportedOutcome | None, time: datetime | None) -> None:
         if outcome is not None:

@@ -64,6 +64,8 @@ class Told:
         self._zone = zone
         self._tools: dict[str, str | None] = {}
         self._group: object = None
+        self._grouped: list[ToolCall] = []
+        """Calls of the last message, which further events may add to: then it is not made yet."""
         self._answer: str | None = None
 
     def add_all(self, history: Sequence[msgspec.Raw]) -> None:
@@ -88,6 +90,7 @@ class Told:
 
     def finish(self) -> None:
         """Add what the agent said as it finished, behind the result of that call."""
+        self._make_last()
         if self._answer:
             self._append(Message(role=ASSISTANT, content=self._answer), self.times[-1])
         self._answer = None
@@ -147,11 +150,9 @@ class Told:
         self._answer = _answer_of(event, args) if _FINISH in (call.tool, kind) else None
         if self._answer is not None and self._answer == text:
             text = None
-        if group is not None and group == self._group and self.messages[-1].tool_calls:
-            last = self.messages[-1]
-            self.messages[-1] = msgspec.structs.replace(last, tool_calls=(*(last.tool_calls or ()), call))
-        else:
-            self._append(Message(ASSISTANT, text, (call,)), self._at(event))
+        if group is None or group != self._group or not self._grouped:
+            self._append(Message(ASSISTANT, text), self._at(event))
+        self._grouped.append(call)
         self._group = group
         if self._answer is not None:
             self.ending = Ending(SessionState.COMPLETE, _FINISH)
@@ -184,7 +185,13 @@ class Told:
         self._group = None
         self._append(Message(role=TOOL, content=text, tool_call_id=call_id, tool_name=self._tools[call_id or ""]), time)
 
+    def _make_last(self) -> None:
+        if self._grouped:
+            self.messages[-1] = msgspec.structs.replace(self.messages[-1], tool_calls=tuple(self._grouped))
+            self._grouped = []
+
     def _append(self, message: Message, time: datetime | None) -> None:
+        self._make_last()
         self.messages.append(message)
         self.times.append(time)
 

@@ -42,6 +42,8 @@ def test_a_variable_moves_the_home(home: Path, monkeypatch: pytest.MonkeyPatch) 
         ("/srv/copy/.local/share/zed/threads/threads.db", b"SQLite format 3", "Zed"),
         ("/work/.crush/crush.db", b"SQLite format 3", "Crush"),
         ("/work/.aider.chat.history.md", b"", "Aider"),
+        ("/runs/django__django-1.traj", b"{", "SWE-agent"),
+        ("/runs/django__django-1.traj.json", b"{", None),
         ("/work/notes.md", b"\n# aider chat started at 2025-12-24 16:45:52\n", "Aider"),
         ("/work/thread.json", b'{"v":12,"id":"T-0f9c2b1a-1111-4222-8333-444455556666"', "Amp"),
         ("/home/b/.factory/settings.json", b"{}", None),

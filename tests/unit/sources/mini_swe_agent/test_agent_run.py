@@ -16,6 +16,7 @@ from grader_daemon.domain.unit import Unit
 from grader_daemon.sources.mini_swe_agent.run_files import MiniSweAgentRuns
 from grader_daemon.sources.protocol import UnknownKinds
 from grader_daemon.sources.session_files import Parsed
+from tests.timing import is_done_within
 
 TASK = "django__django-1"
 SUBMIT = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT && cat patch.txt"
@@ -329,6 +330,14 @@ def test_runs_of_one_task_have_ids_of_their_own_which_stay_while_they_grow() -> 
 
     assert first.session_id == grown.session_id != other.session_id
     assert first.session_id.startswith(f"{TASK}-")
+
+
+def test_many_calls_of_one_answer_are_read_in_linear_time() -> None:
+    answer = called("ls")
+    answer["tool_calls"] = [{"id": f"c{number}", "function": {"name": "bash"}} for number in range(5_000)]
+    results = [{"role": "tool", "tool_call_id": f"c{number}", "content": "x"} for number in reversed(range(5_000))]
+
+    assert is_done_within(1, lambda: run(PROMPT, answer, *results))
 
 
 def test_a_time_that_cannot_be_is_none() -> None:

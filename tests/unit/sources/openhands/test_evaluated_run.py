@@ -13,6 +13,7 @@ from grader_daemon.domain.session import Ending, FunctionCall, Session, Skipped,
 from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.domain.unit import Unit
 from grader_daemon.sources.openhands.evaluated_run import ReadLine, read_line
+from tests.timing import is_done_within
 
 UNIT = Unit("openhands", "/runs/output.jsonl", "django__django-1")
 
@@ -259,6 +260,12 @@ def test_runs_of_old_events_without_a_time_are_told_apart_by_all_of_them() -> No
 
     assert first.session_id != other.session_id
     assert first.session_id.startswith(f"{UNIT.key}-")
+
+
+def test_many_calls_of_one_answer_are_read_in_linear_time() -> None:
+    calls = [called("terminal", f"c{number}") for number in range(5_000)]
+
+    assert is_done_within(1, lambda: run(ASKED, *calls))
 
 
 def test_times_are_those_of_the_machine_that_ran_it() -> None:
