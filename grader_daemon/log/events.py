@@ -271,8 +271,9 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
         "source.failed": Event(
             "error",
             "source error retry_seconds",
-            "a source failed by a bug of ours, whose traceback follows; the others go on, and a scan makes up for it",
-            f"{{source}}: {{error}}; {OUR_BUG}; other agents go on, tried again in {{retry_seconds}}".format_map,
+            "a source failed by a bug of ours, whose traceback follows, or of its adapter; the others go on, and a scan"
+            " makes up for it",
+            sentences.source_failed,
         ),
         "source.recovered": Event(
             "notice",

@@ -18,6 +18,7 @@ _PLACES = frozenset({"path", "root", "roots", "database", "unreadable"})
 _SPANS = frozenset({"seconds", "retry_seconds", "scan_seconds", "oldest_seconds"})
 _LOGGERS_OWN = frozenset({"event", "level", "timestamp", "exception", "repeated"})
 OUR_BUG = "an error in grader-daemon itself"
+_OF_ADAPTER = "AdapterError: "
 
 
 class Facts:
@@ -186,6 +187,13 @@ def failed(facts: Facts) -> str:
     """Format an internal error and the file it concerns."""
     of = f" ({facts['path']})" if "path" in facts.event else ""
     return f"{OUR_BUG}{of}; the traceback tells where"
+
+
+def source_failed(facts: Facts) -> str:
+    """Format the failure of a source, and whose error it is."""
+    ours, error = facts["error"], facts["error"].removeprefix(_OF_ADAPTER)
+    whose = OUR_BUG if error == ours else "an error in its adapter"
+    return f"{facts['source']}: {error}; {whose}; other agents go on, tried again in {facts['retry_seconds']}"
 
 
 def updated(facts: Facts) -> str:

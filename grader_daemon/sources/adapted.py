@@ -137,10 +137,7 @@ class Adapted:
 
     def look(self, unit: Unit) -> Found:
         """See `Source.look`."""
-        found = self._try("look", lambda source: self._salted(source.look(unit)))
-        if found.unit != unit:
-            raise self._told(self._fault_of("look", NonsenseError("it looked at another unit")))
-        return found
+        return self._try("look", lambda source: self._looked(source.look(unit), unit))
 
     def read(self, found: Found, *, unless: str | None = None) -> Read:
         """See `Source.read`; the session is built anew from what it says, so that each value is of its type."""
@@ -191,11 +188,8 @@ class Adapted:
             raise
         except _ANYTHING as error:
             fault = self._fault_of(what, error)
-        raise self._told(fault)
-
-    def _told(self, fault: AdapterError) -> ReadError:
-        self._note(fault)
-        return ReadError(str(fault))
+        self.fault = self.fault or str(fault)  # and no more is done: who asked tells it, of the one session
+        raise ReadError(str(fault))
 
     def _note(self, fault: Exception) -> None:
         self.fault = self.fault or str(fault)
@@ -219,6 +213,12 @@ class Adapted:
     def _salted(self, found: object) -> Found:
         known = _of(Found, found)
         return Found(self._own(known.unit), _of(bytes, known.stamp) + self._salt, _of(int, known.written_ns))
+
+    def _looked(self, found: object, unit: Unit) -> Found:
+        salted = self._salted(found)
+        if salted.unit != unit:
+            raise NonsenseError("it looked at another unit")
+        return salted
 
     def _checked(self, read: object, unit: Unit, unless: str | None) -> Read:
         known = _of(Read, read)

@@ -21,9 +21,6 @@ def log(*lines: dict[str, Any]) -> bytes:
 class AcmeLog(Keeper):
     """How Acme keeps a session."""
 
-    name = "acme"
-    is_lines = True
-
     @property
     def file(self) -> Path:
         return self.root / "7.log"

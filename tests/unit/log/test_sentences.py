@@ -246,6 +246,16 @@ ALERT = {
             " (held back 3 times)",
             id="a-trouble-that-repeats",
         ),
+        pytest.param(
+            {"event": "source.failed", "source": "codex", "error": "ValueError: no", "retry_seconds": 5.0},
+            "codex: ValueError: no; an error in grader-daemon itself; other agents go on, tried again in 5 s",
+            id="a-source-of-ours",
+        ),
+        pytest.param(
+            {"event": "source.failed", "source": "acme", "error": "AdapterError: acme 1.0: no", "retry_seconds": 5.0},
+            "acme: acme 1.0: no; an error in its adapter; other agents go on, tried again in 5 s",
+            id="a-source-of-an-adapter",
+        ),
         pytest.param({"event": "job.failed"}, "?: ?; tried again in ?", id="keys-that-are-missing"),
     ],
 )
