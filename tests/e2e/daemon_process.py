@@ -18,6 +18,7 @@ from typing import Any
 
 import apsw
 
+from tests.e2e.forked_commands import can_be_forked, run_forked
 from tests.waiting import PATIENCE_SECONDS, Found, wait_until
 
 Row = dict[str, Any]
@@ -82,9 +83,12 @@ def run_command(
 ) -> subprocess.CompletedProcess[str]:
     """Run a command of the installed program to its end, `under` a program that becomes it, if one is given."""
     home.mkdir(parents=True, exist_ok=True)
+    found = environment(home, settings)
+    if program == "grader-daemon" and not under and can_be_forked(found):
+        return run_forked(arguments, environment=found, folder=home, within=within)
     return subprocess.run(
         [*under, str(_SCRIPTS / program), *arguments],
-        env=environment(home, settings),
+        env=found,
         cwd=home,
         stdin=subprocess.DEVNULL,
         capture_output=True,

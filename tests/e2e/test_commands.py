@@ -489,3 +489,25 @@ def test_the_demo_uses_none_of_the_settings_and_reads_none_of_the_sessions(home:
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.count("graded") == 4
     assert "claude-code" not in ended.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(["list", "--json"], id="what-is-there"),
+        pytest.param(["show", "nothing"], id="what-is-not-there"),
+        pytest.param(["list", "--nonsense"], id="wrong-usage"),
+        pytest.param(["status"], id="no-daemon"),
+        pytest.param(["completion", "fish"], id="much"),
+    ],
+)
+def test_a_command_that_is_forked_says_what_one_does_that_is_started(
+    home: Path, sessions: Path, arguments: list[str]
+) -> None:
+    write(sessions, "one", turns(2))
+    run_command(home, "grade", sessions)
+
+    forked, started = run_command(home, *arguments), run_command(home, *arguments, under=["env"])
+
+    assert (forked.returncode, forked.stdout, forked.stderr) == (started.returncode, started.stdout, started.stderr)
+    assert forked.stdout + forked.stderr
