@@ -29,6 +29,7 @@ API_VERSION: Final = 1
 
 _LONGEST_FAULT = 300
 _LONGEST_PACKAGE = 100
+_NOT_THERE = "no installed package gives it: install the one that does, or take it out of sources"
 _SALT_BYTES = 4
 _METHODS = ("claims", "recognizes", "touched", "walk", "look", "size_of", "read")
 _ENCODE = msgspec.json.Encoder().encode
@@ -75,7 +76,7 @@ class Adapted:
         try:
             self._source = self._made()
         except _ANYTHING as error:
-            self._note(self._fault_of("cannot be loaded", error))
+            self._note(self._fault_of("cannot be loaded", error) if adapter.entries else AdapterError(_NOT_THERE))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Another process loads it anew: whether the adapter can be pickled is not asked."""

@@ -281,4 +281,6 @@ def test_an_adapter_that_two_packages_give_is_not_chosen_from(site: Site) -> Non
 
 
 def test_one_that_is_gone_since_the_settings_were_read_fails_as_others_do() -> None:
-    assert "no installed package" in (Adapted(missing("acme"), [], limits=Limits()).fault or "")
+    fault = Adapted(missing("acme"), [], limits=Limits()).fault
+
+    assert fault == "no installed package gives it: install the one that does, or take it out of sources"
