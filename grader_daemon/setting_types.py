@@ -66,12 +66,18 @@ def _known_zone(value: str) -> str:
 
 
 def _known_source(value: str) -> str:
+    """Return the name of a source; one that no package gives now is a fault of that source, which no other pays for."""
     if value in get_args(_BuiltIn):
         return value
-    given = installed()  # which takes some ms: only who names one waits for it
-    if value not in given:
-        known = ", ".join((*get_args(_BuiltIn), *given))
-        raise ValueError(f"a source is expected: {known}; no installed package gives another one")
+    known = (*get_args(_BuiltIn), *installed())  # which takes some ms: only who names another one waits for it
+    if value in known:
+        return value
+    from difflib import get_close_matches
+
+    close = get_close_matches(value, known, n=1)
+    if close or re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,99}", value) is None:
+        meant = f"; did you mean {close[0]}?" if close else ""
+        raise ValueError(f"a source is expected: {', '.join(known)}, or one that an adapter gives{meant}")
     return value
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 import xxhash
 
-from grader_daemon.adapters import Adapter
+from grader_daemon.adapters import Adapter, installed, missing
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Session, Skipped
 from grader_daemon.domain.text import clean
@@ -29,6 +29,7 @@ API_VERSION: Final = 1
 
 _LONGEST_FAULT = 300
 _LONGEST_PACKAGE = 100
+_NOT_THERE = "no installed package gives it: install the one that does, or take it out of sources"
 _SALT_BYTES = 4
 _METHODS = ("claims", "recognizes", "touched", "walk", "look", "size_of", "read")
 _ENCODE = msgspec.json.Encoder().encode
@@ -75,11 +76,11 @@ class Adapted:
         try:
             self._source = self._made()
         except _ANYTHING as error:
-            self._note(self._fault_of("cannot be loaded", error))
+            self._note(self._fault_of("cannot be loaded", error) if adapter.entries else AdapterError(_NOT_THERE))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Another process loads it anew: whether the adapter can be pickled is not asked."""
-        return _loaded, (self._adapter, self._given, self._limits)
+        return _again, (self.name, self._given, self._limits)
 
     def guard(self, on_bug: OnSourceBug) -> None:
         """Report failures from now on, in place of keeping the first alone."""
@@ -128,12 +129,13 @@ class Adapted:
         def tell_fault(error: Exception) -> None:
             tell(self._fault_of("walk", error))
 
-        try:
-            walk = _of(Walk, self._loaded().walk(root)).each_found(self._salted).guarded(tell_fault)
-        except Exception as error:  # noqa: BLE001  it is not our code
-            tell_fault(error)
-            walk = Walk(root, claims=lambda _: False, units_of=lambda _, __: (), enters=lambda _: False)
-        return walk
+        nothing = Walk(root, claims=lambda _: False, units_of=lambda _, __: (), enters=lambda _: False)
+        try:  # its walk is taken apart, and walked by ours
+            walk = nothing.joined([_of(Walk, self._loaded().walk(root))])
+        except _ANYTHING as error:
+            tell(self._fault_of("walk", error))
+            walk = nothing
+        return walk.each_found(self._salted).guarded(tell_fault)
 
     def look(self, unit: Unit) -> Found:
         """See `Source.look`."""
@@ -278,8 +280,8 @@ _RULES: Final[Sequence[tuple[Callable[[Session], bool], str]]] = (
 """What a session may not be, beyond the types of its fields."""
 
 
-def _loaded(adapter: Adapter, folders: Sequence[str], limits: Limits) -> Adapted:
-    return Adapted(adapter, folders, limits=limits)
+def _again(name: str, folders: Sequence[str], limits: Limits) -> Adapted:
+    return Adapted(installed().get(name) or missing(name), folders, limits=limits)
 
 
 def _of(kind: type[T], value: object) -> T:

@@ -97,7 +97,11 @@ def test_folders_of_an_adapter_are_set_behind_its_name(home: Path) -> None:
     [
         (
             {"sources": ["hermes", "acne"]},
-            "a source is expected: hermes, .*, openhands, acme; no installed package",
+            "a source is expected: hermes, .*, openhands, acme, or .* did you mean acme?",
+        ),
+        (
+            {"sources": ["hermes", "Of mine"]},
+            "a source is expected: hermes, .*, openhands, acme, or one that an adapter gives",
         ),
         ({"adapter_roots": ["/logs"]}, 'a folder of an adapter is written as "acme=~/.acme/sessions"'),
         ({"adapter_roots": ["acme=https://x"]}, "a path is expected, not a URL"),
@@ -127,6 +131,15 @@ def test_one_that_fails_costs_no_session_of_others(home: Path) -> None:
     assert (check.state, check.found) == ("problem", f"the adapter for acme fails: {why}")
     assert "grader-daemon sources disable acme" in str(check.fix)
     assert found.fault == why
+
+
+def test_one_that_is_not_installed_any_more_costs_no_session_of_others() -> None:
+    with SelfGrader(settings=settings("borg")) as grader:
+        grades = grader.grade_latest_sessions()
+        [check] = [check for check in grader.doctor() if check.name == "agents"]
+
+    assert [grade.format for grade in grades] == ["hermes"]
+    assert check.found.startswith("the adapter for borg fails: no installed package gives it: install the one")
 
 
 def test_commands_tell_of_it_in_a_line(home: Path, run: Run) -> None:

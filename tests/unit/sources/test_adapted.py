@@ -271,6 +271,13 @@ def test_a_walk_of_all_says_whose_part_of_it_failed(site: Site) -> None:
     assert told == ["acme: acme-grader 1.0: walk: KeyError: 1 (acme_grader.py:5)"]
 
 
+def test_only_our_own_walk_is_walked(site: Site) -> None:
+    """A walk that goes its own way could fail in the middle of the folders of all others."""
+    walks = "type('Own', (Walk,), {'__iter__': lambda _: 1 / 0})(root, claims=self.claims, units_of=self._units_of)"
+
+    assert len(list(site.failing(f"def walk(self, root): return {walks}").walk(str(site.logs)))) == 1
+
+
 def test_an_adapter_that_two_packages_give_is_not_chosen_from(site: Site) -> None:
     install(site.folder, package="other-grader", version="2.0")
     source = site.load()
@@ -281,4 +288,6 @@ def test_an_adapter_that_two_packages_give_is_not_chosen_from(site: Site) -> Non
 
 
 def test_one_that_is_gone_since_the_settings_were_read_fails_as_others_do() -> None:
-    assert "no installed package" in (Adapted(missing("acme"), [], limits=Limits()).fault or "")
+    fault = Adapted(missing("acme"), [], limits=Limits()).fault
+
+    assert fault == "no installed package gives it: install the one that does, or take it out of sources"
