@@ -38,8 +38,28 @@ _PID_BYTES = 8
 
 
 def can_be_forked(environment: Mapping[str, str]) -> bool:
-    """Return whether a command that finds this environment needs no interpreter of its own."""
-    return environment.items() >= _LIKE_ANY.items() and not any(name.startswith(_READ_AT_START) for name in environment)
+    """Return whether a command that finds this environment needs no interpreter of its own, and inherits nothing else.
+
+    A test may have put its own process in a namespace, or taken rights from it.
+    """
+    is_like_any = environment.items() >= _LIKE_ANY.items()
+    return is_like_any and not any(map(_is_read_at_start, environment)) and _inherited() == _AT_FIRST
+
+
+def _is_read_at_start(name: str) -> bool:
+    return name.startswith(_READ_AT_START)
+
+
+def _inherited() -> tuple[str, ...]:
+    """Return what a process that is started now would have from this one: namespaces, rights, mask, limits, group."""
+    own = Path("/proc/self")
+    namespaces = [os.readlink(own / "ns" / name) for name in ("mnt", "net", "pid_for_children", "user")]
+    rights = [line for line in (own / "status").read_text().splitlines() if line.startswith(_RIGHTS)]
+    return (*namespaces, *rights, (own / "limits").read_text(), (own / "cgroup").read_text())
+
+
+_RIGHTS = ("Umask:", "Uid:", "Gid:", "Groups:", "CapEff:", "CapBnd:", "Cpus_allowed:")
+_AT_FIRST = _inherited()
 
 
 def run_forked(
