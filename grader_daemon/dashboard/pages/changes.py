@@ -20,7 +20,7 @@ from grader_daemon.domain.setup_changes import SetupChanges, SetupEffect
 from grader_daemon.errors import InputError
 from grader_daemon.reports.effect_words import basis_words, effect_lines, effect_title, unsteady_words
 from grader_daemon.reports.finding_charts import change_strip
-from grader_daemon.reports.numbers import COMPLETION, count, direction_of, scheduled_words
+from grader_daemon.reports.numbers import BAD_ENDINGS, COMPLETION, count, direction_of, scheduled_words
 from grader_daemon.reports.safe_text import Words
 
 _SPANS: Final[Mapping[str, str]] = MappingProxyType(
@@ -112,6 +112,8 @@ def _shown(effects: Iterable[SetupEffect], now: datetime, zone: tzinfo | None) -
 
 
 def _meaning(effect: SetupEffect) -> str:
+    if not effect.is_sure and effect.facts_differ:
+        return direction_of(effect.ended_badly, BAD_ENDINGS)
     if effect.completion.change.value is None:
         return "too few"
     return direction_of(effect.completion, COMPLETION) if effect.is_sure else "not sure"

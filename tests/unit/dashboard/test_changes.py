@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 from grader_daemon.domain.feedback import FeedbackSource, Said
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.installed import InstalledKind, ObservedVersion
+from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.domain.setup_changes import SetupChanges
 from grader_daemon.pipeline.labels import add_feedback
 from grader_daemon.pipeline.saving import save_grades
@@ -35,7 +36,7 @@ Edited = Callable[..., None]
 def sessions(tmp_path: Path) -> Sessions:
     """Keep an hourly stream of sessions up to now, so many by each model, which complete so many of ten."""
 
-    def kept(*models: tuple[str, int], each: int = 100, agent: str | None = "hermes") -> None:
+    def kept(*models: tuple[str, int], each: int = 100, agent: str | None = "hermes", is_judged: bool = True) -> None:
         made = [
             grade(
                 session_id=f"s{number}",
@@ -44,6 +45,8 @@ def sessions(tmp_path: Path) -> Sessions:
                 model=model,
                 task_completed=number % 10 < completed,
                 p_completed=None,
+                ending=EndingKind.ANSWERED if number % 10 < completed else EndingKind.GAVE_UP,
+                standing=ResultStanding.NO_CLAIM,
                 ended_at=NOW - (len(models) * each - number) * HOUR,
             )
             for part, (model, completed) in enumerate(models)
@@ -51,7 +54,7 @@ def sessions(tmp_path: Path) -> Sessions:
         ]
         with closing(SqliteStore(tmp_path / "grades.db")) as store, store.transaction():
             save_grades(store, [new_grade(one) for one in made])
-            add_feedback(store, [_rewarded(one) for one in made], now=NOW)
+            add_feedback(store, [_rewarded(one) for one in made if is_judged], now=NOW)
 
     return kept
 
@@ -126,6 +129,12 @@ def test_a_rise_is_better(client: TestClient, sessions: Sessions) -> None:
     sessions(("weak", 4), ("strong", 8))
 
     assert "better +40 points" in text_of(client.get("/changes").text)
+
+
+def test_facts_that_differ_say_so_where_nobody_judged(client: TestClient, sessions: Sessions) -> None:
+    sessions(("strong", 8), ("weak", 4), is_judged=False)
+
+    assert "worse +40 points (" in text_of(client.get("/changes").text)
 
 
 def test_too_few_are_said_and_not_drawn(client: TestClient, sessions: Sessions, edited: Edited) -> None:
