@@ -62,9 +62,16 @@ def verify_claims(
     if not stated and not notes:
         return ()
     evidence = ClaimEvidence(notes, session.messages, is_whole=not session.compacted, reported=session.reported)
-    verifier = ClaimVerifier(evidence)
-    weighed = [(each, found) for each in stated if (found := verifier.verify(each)) is not None]
+    weighed = list(_weighed(stated, evidence)) if stated else []
     return tuple(_claims(_with_deeds(weighed, weigh_deeds(evidence, answer)), final_index, redactor))
+
+
+def _weighed(stated: Sequence[StatedClaim], evidence: ClaimEvidence) -> Iterator[_Weighed]:
+    verifier = ClaimVerifier(evidence)
+    for each in stated:
+        found = verifier.verify(each)
+        if found is not None:
+            yield each, found
 
 
 def _with_deeds(weighed: Sequence[_Weighed], deeds: Sequence[Deed]) -> Sequence[_Weighed]:

@@ -19,6 +19,7 @@ from grader_daemon.analysis.tool_calls import CHANGING, HARMLESS, Purpose, tool_
 
 _READ_ARGUMENTS: Final = 3_000
 _READ_RESULT: Final = 8_000
+_READ_OUTPUT: Final = 3_000
 _SQL_REACH: Final = 120
 _LONG_LOOK: Final = 120
 _LOOKING_WORDS: Final = word_set(
@@ -139,7 +140,9 @@ class Act:
     @cached_property
     def answered(self) -> Answered:
         """Signs in its result; in a command's output only those that surely are no part of its data."""
-        return answered_by_shell(self.result) if self.is_shell else answered(self.run.ending(_READ_RESULT))
+        return (
+            answered_by_shell(self.result[-_READ_OUTPUT:]) if self.is_shell else answered(self.run.ending(_READ_RESULT))
+        )
 
     @cached_property
     def is_denied(self) -> bool:
@@ -262,7 +265,7 @@ def _looks(run: ToolRun) -> bool:
         return asked
     if run.changes_nothing:
         return _CHANGING_WORDS.isdisjoint(run.words)
-    return _is_told_to_look(run) or _names_a_look(run) or (run.purpose is Purpose.UNKNOWN and _tells_more(run))
+    return _is_told_to_look(run) or names_a_look(run) or (run.purpose is Purpose.UNKNOWN and _tells_more(run))
 
 
 def _asks_only(run: ToolRun) -> bool | None:
@@ -281,7 +284,7 @@ def _is_told_to_look(run: ToolRun) -> bool:
     return told is not None and tool_of(told[1]).purpose in HARMLESS
 
 
-def _names_a_look(run: ToolRun) -> bool:
+def names_a_look(run: ToolRun) -> bool:
     """Return whether the name of a tool of which is not known what it is for has a word for looking or checking."""
     if run.purpose is Purpose.RUN:
         return not _CHECKING.isdisjoint(run.words)

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from grader_daemon.analysis.claims.deeds.deed_words import word_set
+from grader_daemon.domain.phrases import holds_any
 
 _EXAMINED: Final = 8_000
 _DEEPEST: Final = 6
@@ -95,10 +96,24 @@ _LINE_DRAFTED: Final = re.compile(
     r"|\bno changes (?:written|made|applied)\b|\bnot (?:yet )?(?:committed|sent|published|persisted)\b"
 )
 _NO_LINES: Final = ("http", "[", "<")
-_SHELL_HINT: Final = re.compile(
-    r"error|fail|fatal|denied|refused|roll(?:ed|ing) back|rejected|skip|no space|not found|password|\[dry|would "
-    r"|dry.run|\berr\b|unchanged|cannot|abort"
+_AMISS: Final = (
+    *(
+        "error",
+        "fail",
+        "fatal",
+        "denied",
+        "refused",
+        "rolled back",
+        "rolling back",
+        "rejected",
+        "skip",
+        "no space",
+        "[dry",
+    ),
+    *("password", "would ", "dry-run", "dry run", "err ", "unchanged", "cannot", "abort"),
 )
+"""Parts of words, of which one stands in an output that tells of anything amiss."""
+
 _SHELL_DENIED: Final = re.compile(
     r"^(?:[\w./-]{1,40}: ){0,2}(?:error|fatal|failed|failure|err)\b|\b(?:\w{2,40}error|error): |: (?:failed|skipped)\b"
     r"|^failed to\b|\bpermission denied\b|\broll(?:ed|ing) back\b|\bno space left\b|\brc=[1-9]|\bincorrect password\b"
@@ -148,12 +163,12 @@ def answered(text: str) -> Answered:
 
 def may_be_amiss(text: str) -> bool:
     """Return whether a command's output has any word by which it tells that something was not done."""
-    return _SHELL_HINT.search(text.lower()) is not None
+    return holds_any(text.lower(), _AMISS)
 
 
 def answered_by_shell(low: str) -> Answered:
     """Return what the lines of a command's output, in lower case, say of what it did."""
-    if not _SHELL_HINT.search(low):
+    if not holds_any(low, _AMISS):
         return Answered()
     lines = [line.strip()[:_LONGEST_LINE] for line in low.splitlines()[-_MOST_LINES:]]
     denied = tuple(line for line in lines if _SHELL_DENIED.search(line))

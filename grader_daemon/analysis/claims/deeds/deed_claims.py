@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from grader_daemon.analysis.claims.deeds import deed_words as words
-from grader_daemon.analysis.claims.deeds.acts import Act, Acts
+from grader_daemon.analysis.claims.deeds.acts import Act, Acts, names_a_look
 from grader_daemon.analysis.claims.deeds.call_answers import may_be_amiss
 from grader_daemon.analysis.claims.deeds.listed import of_another
 from grader_daemon.analysis.claims.deeds.other_values import OtherValues
@@ -33,7 +33,6 @@ _LAST_COMMANDS: Final = 2
 _LAST_LINES: Final = 1_500
 _NEAR: Final = 2
 _LONG_REQUEST: Final = 1_500
-_OF_TOOLS: Final = frozenset({Purpose.CHANGE, Purpose.UNKNOWN})
 
 _Weighed = Iterator[tuple[Sentence, Verification]]
 
@@ -50,7 +49,7 @@ def weigh_deeds(evidence: ClaimEvidence, answer: str) -> list[Deed]:
     """Return the deeds that an answer tells and that the record speaks against."""
     if not evidence.is_whole or not 0 < evidence.calls <= MOST_CALLS or len(answer) > LONGEST_ANSWER:
         return []
-    if len(evidence.requests) > MOST_REQUESTS or not words.may_tell_deed(answer) or not _may_speak(evidence):
+    if not words.may_tell_deed(answer) or len(evidence.requests) > MOST_REQUESTS or not _may_speak(evidence):
         return []
     deeds = DeedClaims(evidence, answer)
     return [Deed(sentence.text, sentence.subject, found) for sentence, found in deeds.weighed()]
@@ -59,7 +58,7 @@ def weigh_deeds(evidence: ClaimEvidence, answer: str) -> list[Deed]:
 def _may_speak(evidence: ClaimEvidence) -> bool:
     """Return whether the record may speak of deeds: of tools, of looks alone, or of commands with something amiss."""
     runs = evidence.runs
-    if any(run.purpose in _OF_TOOLS for run in runs):
+    if any(run.purpose is Purpose.CHANGE or (run.purpose is Purpose.UNKNOWN and not names_a_look(run)) for run in runs):
         return True
     commands = [run for run in runs if run.purpose is Purpose.RUN]
     if not commands:

@@ -29,7 +29,13 @@ _DEEDS: Final = word_set(
     añadido creado creada publicado publicada reembolsado pagado pedido anotado actualizado actualizada asignado
     """
 )
-_OTHER_WORDS: Final = word_set("checked verified works pass passes passed meet meets clean valid fixed resolved ran")
+_OTHER_WORDS: Final = word_set(
+    "checked verified works pass passes passed meet meets clean valid fixed resolved ran now ahora"
+)
+_TELLING: Final = frozenset(word.encode() for word in _DEEDS | _OTHER_WORDS if word.isascii())
+_TO_WORDS: Final = bytes(code if bytes([code]).isalnum() else ord(" ") for code in bytes(range(256)).lower())
+"""Translation table by ASCII code: the letter in lower case or the digit, else a space."""
+
 _CHINESE_DEEDS: Final = re.compile(
     r"已(?:经)?[^，。；！？\n]{0,12}?(?:发|改|删|移|存|订|付|退|取消|提交|更新|创建|添加|通知)"
 )
@@ -132,11 +138,9 @@ def stems_of(low: str) -> frozenset[str]:
 
 def may_tell_deed(answer: str) -> bool:
     """Return whether an answer has any word by which a deed or a check is told; in other letters it may."""
-    low = answer.lower()
-    said = _WORD.findall(low)
-    return not (_DEEDS.isdisjoint(said) and _OTHER_WORDS.isdisjoint(said) and low.isascii()) or bool(
-        _IS_NOW.search(low)
-    )
+    if not answer.isascii():
+        return True
+    return not _TELLING.isdisjoint(answer.encode().translate(_TO_WORDS).split())
 
 
 def tells_deed(low: str) -> bool:
