@@ -18,7 +18,7 @@ from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun, only_
 from grader_daemon.analysis.tool_calls import CHANGING, HARMLESS, Purpose, tool_of
 
 _READ_ARGUMENTS: Final = 3_000
-_READ_RESULT: Final = 8_000
+_READ_RESULT: Final = 4_000
 _READ_OUTPUT: Final = 3_000
 _SQL_REACH: Final = 120
 _LONG_LOOK: Final = 120
@@ -52,10 +52,6 @@ _WRITES_CODE: Final = re.compile(
     r"|\.post\(|\.put\(|insert|update|delete|remove|create|send|migrate|credit|apply"
     r"|import (?!pandas|numpy|math|re\b|json|csv|datetime)"
 )
-_PROGRAM: Final = re.compile(
-    r"(?:\s*(?:cd \S{1,120} ?(?:&&|;)|sudo|ssh \S{1,60}|[A-Z_]{1,30}=\S{1,60})\s+){0,4}([\w./-]{1,60})"
-)
-_ANYTHING: Final = word_set("python python3 node bash sh for while ruby perl make")
 _DRAFTING: Final = word_set("draft preview simulate dryrun render estimate propose compose brouillon")
 _MAY_BE_DRAFT: Final = re.compile(r"draft|dry|preview|simulat|validate|false")
 _DRAFT_ARGUMENTS: Final = re.compile(
@@ -95,12 +91,6 @@ class Act:
         """True if a shell or an interpreter was given a command; a query of a database is none."""
         is_run = bool(self.run.command) or self.run.purpose is Purpose.RUN
         return is_run and not _CHANGES_SQL.search(self.run.arguments[:_SQL_REACH])
-
-    @cached_property
-    def program(self) -> str:
-        """Name of the program that a command runs, the first that it tells."""
-        found = _PROGRAM.match(self.run.command)
-        return found[1] if found else ""
 
     @property
     def edits(self) -> bool:
@@ -205,14 +195,18 @@ class Acts:
 
     @cached_property
     def unmended(self) -> Sequence[Act]:
-        """Those that were not done, in part or at all, and that none after them may have done; edits are none."""
+        """Those that were not done, in part or at all, and that none after them may have done.
+
+        Edits are none, nor are commands but the last one: another may have done anything.
+        """
         found: list[Act] = []
         later: list[Act] = []
         for act in reversed(self.all):
-            is_failed = (act.is_denied or act.is_in_part) and (act.is_shell or act in self.of_tools)
+            is_open = act in self.of_tools or (act.is_shell and not any(each.is_shell or each.edits for each in later))
+            is_failed = is_open and (act.is_denied or act.is_in_part)
             if is_failed and not any(_mends(each, act) for each in later) and not self._is_shown_done(act):
                 found.append(act)
-            if act.is_done:
+            if not is_open or act.is_done:
                 later.append(act)
         return found[::-1]
 
@@ -232,10 +226,10 @@ def _shown_by(look: ToolRun) -> str:
 
 def _mends(later: Act, failed: Act) -> bool:
     """Return whether an act may have done what one before it could not: the same, or of any other tool of its kind."""
-    if later.is_shell:
-        return not failed.is_shell or later.program == failed.program or later.program in _ANYTHING
-    if failed.is_shell or later.communicates != failed.communicates:
-        return failed.is_shell
+    if later.is_shell or failed.is_shell:
+        return True
+    if later.communicates != failed.communicates:
+        return False
     if later.run.words == failed.run.words:
         return not _is_of_another(later, failed)
     shared = (later.run.words & failed.run.words) - _NO_KIND

@@ -86,6 +86,27 @@ _LINE_DENIED: Final = re.compile(
     r"|encontrad[oa])\b|\bnon (?:enregistrée?|trouvée?)\b|\bintrouvable\b|\béch(?:ec|oué)\b|\brechazad[oa]\b"
     r"|\bno permitido\b|\bquota (?:exceeded|exhausted)\b|\b(?:is|was) (?:locked|read-only|declined|rejected)\b"
 )
+_LINE_HINTS: Final = (
+    *("error", "fatal", "fail", "traceback", "denied", "reject", "refuse", "abort", "fehler", "not ", "n't", "unable"),
+    *(
+        "unknown ",
+        "exist",
+        "no ",
+        "0",
+        "roll",
+        "unchanged",
+        "skipped",
+        "bounced",
+        "nicht ",
+        "non ",
+        "introuvable",
+        "éch",
+    ),
+    *("rechazad", "quota", "locked", "read-only", "declined"),
+)
+"""Parts of words, of which one stands in a text that denies, if no code of HTTP does."""
+
+_ERROR_CODE: Final = re.compile(r"[45]\d\d")
 _LINE_DONE: Final = re.compile(
     r"\b(?:success(?:ful(?:ly)?)?|updated|created|sent|added|saved|done|ok|moved|deleted|tagged|applied|copied"
     r"|installed|imported|loaded|merged|inserted|succeeded|completed?)\b"
@@ -171,9 +192,10 @@ def answered_by_shell(low: str) -> Answered:
     if not holds_any(low, _AMISS):
         return Answered()
     lines = [line.strip()[:_LONGEST_LINE] for line in low.splitlines()[-_MOST_LINES:]]
-    denied = tuple(line for line in lines if _SHELL_DENIED.search(line))
+    telling = [line for line in lines if holds_any(line, _AMISS)]
+    denied = tuple(line for line in telling if _SHELL_DENIED.search(line))
     done = tuple(line for line in lines if denied and line not in denied and _SHELL_DONE.search(line))
-    return Answered(denied, done, tuple(line for line in lines if _SHELL_DRAFTED.search(line)))
+    return Answered(denied, done, tuple(line for line in telling if _SHELL_DRAFTED.search(line)))
 
 
 def document_in(text: str) -> object:
@@ -261,13 +283,15 @@ def _in_text(text: str) -> Iterator[_Sign]:
         yield from _in_field(tag[1], {"true": True, "false": False}.get(tag[2].strip(), tag[2]))
     if any(int(code) in _HTTP_ERRORS for code in _CODE.findall(low)):
         yield _DENIED, low[:_LONGEST_LINE]
+    may_deny = holds_any(low, _LINE_HINTS) or _ERROR_CODE.search(low) is not None
     for line in low.splitlines()[:_MOST_LINES]:
         inner = document_in(line)
-        yield from _in_line(line[:_LONGEST_LINE].strip()) if inner is None else _in_value(inner, 1)
+        said = line[:_LONGEST_LINE].strip()
+        yield from _in_line(said, may_deny=may_deny) if inner is None else _in_value(inner, 1)
 
 
-def _in_line(line: str) -> Iterator[_Sign]:
-    if _LINE_DENIED.search(line) and not _ALREADY.search(line):
+def _in_line(line: str, *, may_deny: bool) -> Iterator[_Sign]:
+    if may_deny and _LINE_DENIED.search(line) and not _ALREADY.search(line):
         yield _DENIED, line
     elif _LINE_DRAFTED.search(line):
         yield _DRAFTED, line

@@ -23,13 +23,13 @@ from grader_daemon.analysis.claims.verification import NEVER_CALLED, Verificatio
 from grader_daemon.analysis.tool_calls import Purpose
 from grader_daemon.domain.claims import ClaimReason
 
-MOST_CALLS: Final = 15
-MOST_REQUESTS: Final = 4
+MOST_CALLS: Final = 10
+MOST_REQUESTS: Final = 2
 LONGEST_ANSWER: Final = 1_500
 """Of sessions with more calls or requests, and of longer answers, no deeds are told: too much may have changed."""
 
-_FEW_CALLS: Final = 8
-_LAST_COMMANDS: Final = 2
+_FEW_CALLS: Final = 5
+_LAST_COMMANDS: Final = 1
 _LAST_LINES: Final = 1_500
 _NEAR: Final = 2
 _LONG_REQUEST: Final = 1_500
@@ -63,7 +63,7 @@ def _may_speak(evidence: ClaimEvidence) -> bool:
     commands = [run for run in runs if run.purpose is Purpose.RUN]
     if not commands:
         return any(map(words.asks_for_deed, evidence.requests))
-    if len(runs) > _FEW_CALLS:
+    if len(runs) > _FEW_CALLS or all(run.is_code for run in commands):
         return False
     is_repeated = len({run.arguments for run in commands}) < len(commands)
     return is_repeated or any(may_be_amiss(run.ending(_LAST_LINES)) for run in commands[-_LAST_COMMANDS:])
@@ -131,9 +131,6 @@ class DeedClaims:
 
     def _telling_what_failed(self, act: Act) -> Sentence | None:
         """Return a sentence that tells as done what the last command could not do, or that it did all."""
-        later = [each for each in self._acts.all if each.index > act.index]
-        if not act.answered.denied or any(each.is_shell or each.edits for each in later):
-            return None
         denied = words.stems_of(" ".join(act.answered.denied))
         return next((each for each in self._sentences if _tells_all_of(each, act, each.stems & denied)), None)
 
@@ -172,7 +169,7 @@ def _nearness(sentence: Sentence, act: Act) -> int:
 
 def _tells_all_of(sentence: Sentence, act: Act, failed: frozenset[str]) -> bool:
     """Return whether a sentence tells that all was done, or names, by two words, what failed."""
-    if not sentence.tells_deed or words.is_earlier(sentence.low):
+    if not act.answered.denied or not sentence.tells_deed or words.is_earlier(sentence.low):
         return False
     is_of_it = failed or sentence.counts or sentence.stems & act.stems
     return len(failed) > 1 or bool(sentence.is_of_all and is_of_it)

@@ -13,7 +13,7 @@ from grader_daemon.analysis.claims.evidence import ClaimEvidence
 from grader_daemon.analysis.claims.verification import Verification, contradicted
 from grader_daemon.domain.claims import ClaimReason
 
-_EXAMINED: Final = 4_000
+_EXAMINED: Final = 2_500
 _MOST_THINGS: Final = 60
 _DEEPEST: Final = 6
 _LONGEST_VALUE: Final = 60
@@ -33,17 +33,18 @@ def of_another(
     evidence: ClaimEvidence, acts: Acts, sentences: Sequence[Sentence], answer: str
 ) -> Iterator[tuple[Sentence, Verification]]:
     """Yield sentences that name one thing of a list, as it was asked for, where an act was given only another of it."""
-    done = [(act, frozenset(_leaves_of(act))) for act in acts.of_tools if act.is_done]
     asked, said = _words_of(" ".join(evidence.requests).lower()), _words_of(answer)
+    done = [(act, frozenset(_leaves_of(act))) for act in acts.of_tools if act.is_done]
     unnamed = [leaf for _, leaves in done for leaf in leaves if _words_of(leaf).isdisjoint(asked | said)]
     for run in acts.looks if unnamed else ():
-        shown = run.ending(_EXAMINED).lower()
-        if not any(leaf in shown for leaf in unnamed):
+        shown = run.ending(_EXAMINED + 1)
+        if len(shown) > _EXAMINED or not any(leaf in shown.lower() for leaf in unnamed):
             continue
         given = [(act, leaves) for act, leaves in done if act.index > run.index]
-        called = [each.arguments.lower() for each in evidence.runs if each.index > run.index]
-        for things in _lists_in(run.ending(_EXAMINED)):
-            for act, meant in _mistaken(things, given, asked & said - _words_of(" ".join(called)), asked | said):
+        called = " ".join(each.arguments.lower() for each in evidence.runs if each.index > run.index)
+        missed = asked & said - _words_of(called)
+        for things in _lists_in(shown) if missed else ():
+            for act, meant in _mistaken(things, given, missed, asked | said):
                 told = next((each for each in sentences if each.tells_deed and meant & _words_of(each.low)), None)
                 if told is not None:
                     yield told, contradicted(ClaimReason.OTHER_TARGET, act.index)

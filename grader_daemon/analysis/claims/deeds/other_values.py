@@ -14,8 +14,8 @@ from grader_daemon.analysis.claims.evidence import ClaimEvidence
 from grader_daemon.analysis.claims.verification import Verification, contradicted
 from grader_daemon.domain.claims import ClaimReason
 
-_READ: Final = 8_000
-_MOST_READ: Final = 40_000
+_READ: Final = 4_000
+_MOST_READ: Final = 20_000
 _LONG_REQUEST: Final = 2_000
 _LIKE: Final = 10
 _RATIOS: Final = (60, 3600, 24, 1440, 7, 100, 1000, 1024, 12)
@@ -39,23 +39,35 @@ class OtherValues:
 
     def found(self) -> Iterator[tuple[Sentence, Verification]]:
         """Yield the first sentence that tells another thing than was done."""
-        if not self._names_what_was_not_done or self._is_long:
+        candidates = list(self._candidates()) if self._missing else []
+        if not candidates or self._is_long:
             return
         acts = [act for act in self._acts.all if not act.edits and not act.run.is_code and act.is_done]
         given = [(act, values) for act in acts if (values := self._unnamed(act))]
-        for sentence in self._sentences if given else ():
-            found = self._given_otherwise(sentence, given) if sentence.is_plain else None
+        for sentence, told in candidates if given else ():
+            found = self._given_otherwise(told, given)
             if found is not None:
                 yield sentence, found
                 return
 
-    @property
-    def _names_what_was_not_done(self) -> bool:
-        """True if anything that was asked for and is told stands in no act in these letters. It may do so in others."""
+    @cached_property
+    def _missing(self) -> frozenset[str]:
+        """The numbers and addresses that were asked for and are told, and that no call was given in these letters."""
         asked = {part for each in self._requests for part in _PARTS.findall(each.lower())}
         told = asked.intersection(_PARTS.findall(self._answer))
-        acts = self._acts.all if told else ()
-        return not told <= {part for act in acts for part in _PARTS.findall(f"{act.arguments} {act.result}")}
+        runs = self._evidence.runs if told else []
+        return frozenset(told.difference(part for run in runs for part in _PARTS.findall(run.arguments.lower())))
+
+    def _candidates(self) -> Iterator[tuple[Sentence, Literal]]:
+        """Yield what is told with such a number, by sentence; a value that a result shows is none."""
+        shown = {part for run in self._evidence.runs for part in _PARTS.findall(run.ending(_READ).lower())}
+        for sentence in self._sentences:
+            if self._missing.isdisjoint(_PARTS.findall(sentence.low)) or not sentence.is_plain:
+                continue
+            for told in sentence.literals:
+                parts = set(_PARTS.findall(told.text))
+                if parts & self._missing and (told.kind in _TARGETS or not parts <= shown):
+                    yield sentence, told
 
     @property
     def _is_long(self) -> bool:
@@ -66,17 +78,15 @@ class OtherValues:
         text = " ".join(_OPTION.findall(act.arguments)) if act.is_shell else _FIELDS.sub("", act.arguments)
         return [each for each in literals_of(text) if self._named.isdisjoint(_own(each))]
 
-    def _given_otherwise(self, sentence: Sentence, given: Sequence[tuple[Act, list[Literal]]]) -> Verification | None:
-        for told in sentence.literals:
-            is_target = told.kind in _TARGETS
-            recorded = self._done_with if is_target else self._recorded
-            if told.readings.isdisjoint(self._asked) or not _own(told).isdisjoint(recorded):
-                continue
-            for act, values in given:
-                known = frozenset() if is_target else self._seen_before(act)
-                if any(_stands_instead(each, told) and known.isdisjoint(_own(each)) for each in values):
-                    reason = ClaimReason.OTHER_TARGET if is_target else ClaimReason.OTHER_VALUE
-                    return contradicted(reason, act.index)
+    def _given_otherwise(self, told: Literal, given: Sequence[tuple[Act, list[Literal]]]) -> Verification | None:
+        is_target = told.kind in _TARGETS
+        recorded = self._done_with if is_target else self._recorded
+        if told.readings.isdisjoint(self._asked) or not _own(told).isdisjoint(recorded):
+            return None
+        for act, values in given:
+            known = frozenset() if is_target else self._seen_before(act)
+            if any(_stands_instead(each, told) and known.isdisjoint(_own(each)) for each in values):
+                return contradicted(ClaimReason.OTHER_TARGET if is_target else ClaimReason.OTHER_VALUE, act.index)
         return None
 
     @cached_property
