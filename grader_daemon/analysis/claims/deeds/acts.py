@@ -35,14 +35,14 @@ _CHECKING: Final = word_set("validation check checks test tests smoke scan lint 
 _CHANGING_WORDS: Final = word_set("add set write create send log book schedule update delete remove post cancel")
 _TOLD: Final = re.compile(r'"(?:tool|action|method|operation|op)" ?: ?"(\w{2,40})"')
 _QUERY: Final = re.compile(r'"(?:sql|q|query|statement|soql|args|cmd|command)" ?: ?"((?:[^"\\]|\\.){0,2000})')
-_SELECTS: Final = re.compile(r"[\s(]*(?:select|explain|show|describe|with)\b", re.IGNORECASE)
+_SELECTS: Final = re.compile(r"[\s(]{0,20}(?:select|explain|show|describe|with)\b", re.IGNORECASE)
 _CHANGES_SQL: Final = re.compile(
     r"\b(?:insert into|update \w{1,40} set|delete from|alter table|(?:create|drop) (?:table|index|view|unique|column)"
     r"|truncate|merge into|begin\b|commit\b|vacuum)",
     re.IGNORECASE,
 )
 _LISTS: Final = re.compile(
-    r"\s*(?:sudo |kubectl |crontab |helm |git |docker |systemctl |gh \w{2,9} |terraform "
+    r"\s{0,20}(?:sudo |kubectl |crontab |helm |git |docker |systemctl |gh \w{2,9} |terraform "
     r"|(?:-n|--namespace) \S{1,40} ){0,4}(?:get|describe|logs|list|status|show|top|history|-l|ps|images|diff|log|view"
     r"|plan|rollout (?:history|status))\b"
 )

@@ -101,7 +101,7 @@ _ALL: Final = re.compile(
 )
 _FOREIGN: Final = re.compile(r"\b(?:el|la|los|las|der|die|das|den|dem|le|les|des|du|del|al)\b")
 _ASKS_TO_LOOK: Final = re.compile(
-    r"\W*(?:busca|muestra|lista|lee|resume|dime|cherche|montre|liste|lis|résume|dis|suche|zeig|lies|fass|was|wie|wer"
+    r"\W{0,4}(?:busca|muestra|lista|lee|resume|dime|cherche|montre|liste|lis|résume|dis|suche|zeig|lies|fass|was|wie|wer"
     r"|wann|vergleich|compara|compare|prüf|revisa|vérifie|explica|erklär|explique)",
     re.IGNORECASE,
 )
