@@ -179,6 +179,11 @@ def require_browser(name: str) -> str:
     return str(shutil.which(name))
 
 
+def require_chromium() -> str:
+    """Require a Chromium, best the one that has no windows, which takes half of a processor; return its path."""
+    return shutil.which("chromium-headless-shell") or require_browser("chromium")
+
+
 def require_axe() -> str:
     """Require the rules of axe-core, and return them: a script that a browser runs."""
     found = _AGENTS / "node_modules" / "axe-core" / "axe.min.js"

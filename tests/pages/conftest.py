@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from tests.needs import require_browser
+from tests.needs import require_chromium
 from tests.pages.served import Served, make_sample_home, serve
 
 _DEADLINE_MS = 10_000
@@ -47,7 +47,7 @@ def own_dashboard(sample_home: Path, tmp_path: Path) -> Iterator[Served]:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Start Chromium as Debian packages it."""
-    program = require_browser("chromium")
+    program = require_chromium()
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield started

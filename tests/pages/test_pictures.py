@@ -11,7 +11,7 @@ from _pytest.mark import ParameterSet
 from PIL import Image
 from playwright.sync_api import Browser, Page
 
-from tests.needs import require_browser, require_fonts
+from tests.needs import require_chromium, require_fonts
 from tests.pages.picture import (
     COLOURS,
     HOMES,
@@ -77,7 +77,7 @@ def test_page_looks_as_it_did(tabs: Tabs, picture: Picture, colours: Colours, tm
 
 def test_other_hinting_of_letters_is_no_difference(tabs: Tabs, browser: Browser, dashboard: Served) -> None:
     with (
-        browser.browser_type.launch(executable_path=require_browser("chromium"), args=_OTHER_HINTING) as other,
+        browser.browser_type.launch(executable_path=require_chromium(), args=_OTHER_HINTING) as other,
         opened(other, dashboard) as tab,
     ):
         taken = take(tab, dashboard.home, _OVERVIEW, "light")
