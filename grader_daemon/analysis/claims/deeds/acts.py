@@ -71,6 +71,7 @@ _GUESTS: Final = re.compile(
 _MAY_BE_DONE: Final = re.compile(
     r"timed[ -]?out|time-?out|still (?:be )?running|\balready (?:exists?|done|cancell?ed)\b"
 )
+_TEXT: Final = re.compile(r'": ?"([^"\\]{30,400})"')
 _NO_KIND: Final = word_set("mcp api tool create update set add get post put do run")
 _TARGETS: Final = (LiteralKind.ADDRESS, LiteralKind.ID)
 
@@ -101,6 +102,11 @@ class Act:
     def communicates(self) -> bool:
         """True if it tells something to a person, or names guests."""
         return is_communication(self.run.words) or _GUESTS.search(self.arguments) is not None
+
+    @cached_property
+    def texts(self) -> frozenset[str]:
+        """The long texts that it was given: the same one to another address is another try."""
+        return frozenset(_TEXT.findall(self.arguments[:_READ_ARGUMENTS]))
 
     @cached_property
     def is_quiet(self) -> bool:
@@ -231,7 +237,7 @@ def _mends(later: Act, failed: Act) -> bool:
     if later.communicates != failed.communicates:
         return False
     if later.run.words == failed.run.words:
-        return not _is_of_another(later, failed)
+        return not _is_of_another(later, failed) or not later.texts.isdisjoint(failed.texts)
     shared = (later.run.words & failed.run.words) - _NO_KIND
     return bool(shared) or len(later.stems & failed.stems) > 1 or not _is_of_another(later, failed)
 

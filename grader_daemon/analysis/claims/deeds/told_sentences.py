@@ -26,6 +26,12 @@ _MENDED: Final = re.compile(
     r"|corregid[oa]s?|meets?|pass(?:es|ed)?|valid|conform\w{0,3}|green|no errors|works?|resolves?|deduped|brought)\b"
     r"|修复|修正|通过"
 )
+_BY_ANOTHER: Final = re.compile(
+    r"\b(?!I\b|We\b)(?:[A-Z][a-z]{1,30}|[Hh]e|[Ss]he|[Tt]hey|[Ss]omeone) (?:has |had |have |already ){0,2}"
+    r"[a-z]{3,20}(?:ed|t) (?:it|them|this|that|these|those|the|your|our|his|her|their|an?)\b"
+)
+"""A person who did something: "Nora moved it"."""
+
 _COUNTED: Final = words.word_set(
     """
     two three four five six seven eight nine ten eleven twelve zwei drei vier fünf sechs sieben acht neun zehn elf zwölf
@@ -59,7 +65,7 @@ class Sentence:
     def tells_deed_of_now(self) -> bool:
         """True if it tells a deed of the agent, or what is so now; not what once happened, or is as a rule."""
         is_now = words.begins_with_deed(self.low) or _NOW.search(self.low) is not None
-        return self.tells_deed and is_now and not words.is_earlier(self.low)
+        return self.tells_deed and is_now and not words.is_earlier(self.low) and not _BY_ANOTHER.search(self.text)
 
     @cached_property
     def tells_mended(self) -> bool:
@@ -100,8 +106,9 @@ def sentences_of(answer: str) -> tuple[Sentence, ...]:
 
 
 def _each(answer: str) -> Iterator[Sentence]:
-    prose = "\n".join(answer.split(_FENCE)[::2])
+    lines = "\n".join(answer.split(_FENCE)[::2]).split("\n")
+    prose = "\n".join(line for line in lines if not line.lstrip().startswith(">"))
     for piece in _ENDS.split(prose):
         text = piece.strip()
-        if len(text) >= _SHORTEST and not text.startswith((">", "|--", "| --")) and any(map(str.isalpha, text)):
+        if len(text) >= _SHORTEST and not text.startswith(("|--", "| --")) and any(map(str.isalpha, text)):
             yield Sentence(text)

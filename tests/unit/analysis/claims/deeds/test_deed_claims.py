@@ -314,6 +314,7 @@ def test_another_target_or_value(asked: str, said: str, steps: list[Step], expec
     ("asked", "said", "steps", "expected"),
     [
         pytest.param(CANCEL, CANCELLED, [LOOK], [("contradicted", "no_call", ())], id="only-looked"),
+        pytest.param(CANCEL, "Nora cancelled it today, order 88121.", [LOOK], [], id="somebody-else-did"),
         pytest.param("Is order 88121 cancelled?", CANCELLED, [LOOK], [], id="asked-a-question"),
         pytest.param(CANCEL, "It was cancelled in May.", [LOOK], [], id="by-others"),
         pytest.param(CANCEL, "Order 88121 was not cancelled yet.", [LOOK], [], id="denied"),
@@ -437,3 +438,22 @@ def test_a_check_before_the_last_change(said: str, steps: list[Step], expected: 
 )
 def test_nothing_is_told_of_what_may_be_otherwise(said: str, steps: list[Step], requests: int) -> None:
     assert against(CANCEL, said, *steps, requests=requests) == []
+
+
+HOURS = "City archive: Tue to Thu 10 to 17, Fri 10 to 13; closed in the last week."
+
+
+@for_each(
+    ("said", "expected"),
+    [
+        pytest.param("I sent Beth the hours as a direct message.", [], id="told-once"),
+        pytest.param(f"I sent Beth the hours:\n\n> {HOURS}\n\nThe page says so.", [], id="quoted"),
+    ],
+)
+def test_the_same_text_to_another_address_is_another_try(said: str, expected: Against) -> None:
+    steps = (
+        step("slack_send", {"ok": False, "error": "not_in_channel"}, channel="U77", text=HOURS),
+        step("slack_open_dm", {"ok": True, "channel": {"id": "D88"}}, user="U77"),
+        step("slack_send", {"ok": True, "ts": "1763461.002"}, channel="D88", text=HOURS),
+    )
+    assert against("Look up the hours and message them to Beth", said, *steps) == expected
