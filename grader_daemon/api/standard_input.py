@@ -24,7 +24,7 @@ NAME: Final = "-"
 _ATIF = "atif"
 _DATABASE = b"SQLite format 3\0"
 _MOST_DOCUMENTS = 10_000
-_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[\[\]{}]', re.DOTALL)
+_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.|\\\Z)*+(?:"|\Z)|[\[\]{}]', re.DOTALL)
 _LINES = re.compile(rb"\s*+\{[^\r\n]*+(?<=\})\r?+\n\s*+\{")
 
 

@@ -11,8 +11,8 @@ import click
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import days_option, json_option, reads
-from grader_daemon.domain.claims import Support
-from grader_daemon.domain.insight import ClaimTally, Group, Patterns, Spending
+from grader_daemon.domain.claims import ClaimTally, Support
+from grader_daemon.domain.insight import Group, Patterns, Spending
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.scheduled_jobs import ScheduledJob
 from grader_daemon.domain.session import SessionKind

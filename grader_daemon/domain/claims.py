@@ -87,3 +87,16 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
     evidence: tuple[int, ...] = ()
     reason: ClaimReason | None = None
     words: str | None = None
+
+
+class ClaimTally(msgspec.Struct, frozen=True, kw_only=True):
+    """Claims of one kind in the tasks of people that finished in a span, held against their records.
+
+    `sessions` have one; `supports` counts them by the result of the check, a session in each that it has. `against`
+    counts those in which the record speaks against one (contradicted, stale, partial) by model, most first.
+    """
+
+    kind: ClaimKind
+    sessions: int
+    supports: dict[Support, int]
+    against: dict[str, int]

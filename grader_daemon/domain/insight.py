@@ -12,7 +12,7 @@ import msgspec
 from grader_daemon.domain.alert import Alert
 from grader_daemon.domain.analysis import Category, ErrorSign, Subcategory
 from grader_daemon.domain.calibration import GraderChange, Trust
-from grader_daemon.domain.claims import ClaimKind, Support
+from grader_daemon.domain.claims import ClaimTally
 from grader_daemon.domain.estimate import NO_FIGURE, Estimate, Figure
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.scheduled_jobs import ScheduledJob
@@ -249,19 +249,6 @@ class ErrorIssue(msgspec.Struct, frozen=True, kw_only=True):
     latest: tuple[str, ...]
     steps: tuple[StepCount, ...]
     named: dict[str, int] = {}
-
-
-class ClaimTally(msgspec.Struct, frozen=True, kw_only=True):
-    """Claims of one kind in the tasks of people that finished in a span, held against their records.
-
-    `sessions` have one; `supports` counts them by the result of the check, a session in each that it has. `against`
-    counts those in which the record speaks against one (contradicted, stale, partial) by model, most first.
-    """
-
-    kind: ClaimKind
-    sessions: int
-    supports: dict[Support, int]
-    against: dict[str, int]
 
 
 class Patterns(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from grader_daemon.domain.claims import Support
-from grader_daemon.domain.insight import ClaimTally
+from grader_daemon.domain.claims import ClaimTally, Support
 from grader_daemon.reports.numbers import count
 from grader_daemon.reports.safe_text import Words, joined, name
 

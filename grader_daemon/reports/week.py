@@ -13,9 +13,9 @@ from msgspec.structs import replace
 from grader_daemon.domain.alert import Alert
 from grader_daemon.domain.calendar import Span, week_name, week_of
 from grader_daemon.domain.calibration import GraderChange, Trust
+from grader_daemon.domain.claims import ClaimTally
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.insight import (
-    ClaimTally,
     Coverage,
     ErrorIssue,
     FromPeople,

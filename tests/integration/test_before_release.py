@@ -53,8 +53,11 @@ COUNTED_ANEW = {
     "daily_rollups": _OF_SCORES,
     "monthly_rollups": _OF_SCORES,
     "session_list": _OF_SCORES,
+    **dict.fromkeys(("issue_steps", "daily_steps", "monthly_steps"), ("completed",)),
 }
-"""Columns that say how often a row was counted, not what was counted; and sums that interrupted sessions left since."""
+"""Columns that say how often a row was counted, not what was counted; sums that interrupted sessions left since; and
+best guesses of what got done after a step, which are counted no more.
+"""
 
 INTERRUPTED = {"efficiency": 5, "efficiency_squares": 25, "quality": 3, "quality_squares": 9, "score_squares": 81}
 """What the one interrupted session of each of these databases had in such sums; it has no scores since."""
@@ -89,9 +92,18 @@ def _kept(of: str, said: dict[str, Any]) -> dict[str, Any]:
     """Return what does not depend on the prior that ships today: it reads other features than the one of then."""
     if of == "calibration":
         return {key: said[key] for key in ("policy", "history")}
+    if of.endswith("issues"):
+        return {
+            **said,
+            "issues": [{**issue, "steps": list(map(_without_guesses, issue["steps"]))} for issue in said["issues"]],
+        }
     if of == "grades":
         return {**said, "grades": [{**grade, "verdict": None} for grade in said["grades"]]}
     return said
+
+
+def _without_guesses(step: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in step.items() if key not in ("completed", "completion")}
 
 
 class CarriedOver(NamedTuple):

@@ -9,19 +9,20 @@ from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun, may_h
 from grader_daemon.analysis.claims.tested_work import is_of_another
 from grader_daemon.analysis.claims.verification import UNSUPPORTED, Verification, contradicted, places, verified
 from grader_daemon.domain.claims import ClaimReason
+from grader_daemon.domain.late_pattern import late_pattern
 
 _SAID_CHARACTERS: Final = 600
-_NOTHING_DONE = re.compile(
+_NOTHING_DONE = late_pattern(
     r"nothing to commit|no changes added to commit|\[(?:remote )?rejected\]|(?:^|\")(?:fatal|error|ERROR|E): "
     r"|npm (?:ERR!|error)|command not found",
     re.MULTILINE,
 )
-_SOMETHING_DONE = re.compile(
+_SOMETHING_DONE = late_pattern(
     r"(?:^|\")\[[^\]\n]{1,80} [0-9a-f]{1,40}\] |\bSuccessfully installed "
     r"|^ {1,3}[+ ]?[0-9a-f]{6,40}\.{2,3}[0-9a-f]{6,40} ",
     re.MULTILINE,
 )
-_MAY_GO_ON = re.compile(r"timed[ -]?out|time-?out|still (?:be )?running", re.IGNORECASE)
+_MAY_GO_ON = late_pattern(r"timed[ -]?out|time-?out|still (?:be )?running", re.IGNORECASE)
 """Words of a call that nobody waited for to the end: what it began may have been done."""
 
 

@@ -20,12 +20,13 @@ from grader_daemon.analysis.claims.verification import (
     verified,
 )
 from grader_daemon.domain.claims import ClaimReason
+from grader_daemon.domain.late_pattern import late_pattern
 
-_RULES_FILE: Final = re.compile(
+_RULES_FILE: Final = late_pattern(
     r"(?:^|/)(?:\.eslintrc\S{0,6}|eslint\.config\.\w{2,4}|\.eslintignore|tsconfig\S{0,20}\.json|\.?ruff\.toml|\.?mypy\.ini"
     r"|\.flake8|\.coveragerc|setup\.cfg|pyproject\.toml|\.pylintrc|\.golangci\.ya?ml|clippy\.toml|\.stylelintrc\S{0,6})$"
 )
-_RULES: Final = re.compile(
+_RULES: Final = late_pattern(
     r"\b(?:rules?|config\w{0,9}|threshold|disabl\w{1,3}|ignor\w{1,3}|exclud\w{1,3}|relax\w{0,3}|loosen\w{0,2}|lower\w{0,3})\b"
     r"|\b(?:eslintrc|tsconfig|coveragerc|fail_under|strict)\b",
     re.IGNORECASE,

@@ -14,6 +14,7 @@ from grader_daemon.analysis.claims.evidence import ToolRun
 from grader_daemon.analysis.claims.sight import ends_well, hands_on, is_in_background
 from grader_daemon.analysis.claims.test_commands import test_programs
 from grader_daemon.analysis.shell import Program, read_line, unquoted
+from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.phrases import holds_any
 
 _READ_CHARACTERS: Final = 1_500
@@ -73,13 +74,13 @@ _NO_TASKS: Final = frozenset(
     {"install", "i", "add", "remove", "uninstall", "clean", "test", "init", "create", "run-script"}
 )
 _FEW_WORDS: Final = 4
-_RED: Final = re.compile(
+_RED: Final = late_pattern(
     r"\berror TS\d|\berror\[E\d|\bfound [1-9]\d{0,5} errors?\b|[✖✗] [1-9]\d{0,5} problems?|\bcould not compile\b"
     r"|\bbuild fail(?:ed|ure)\b|: \*\*\* \[|\bfailed to compile\b|\bcompilation failed\b|npm err!"
     r"|\b[1-9]\d{0,5} errors?(?: generated|, \d{1,6} warnings?)\b|\bundefined reference to\b|: fatal error: ",
     re.IGNORECASE,
 )
-_GREEN: Final = re.compile(
+_GREEN: Final = late_pattern(
     r"\bno issues found\b|\ball checks passed\b|\b0 errors\b|\bbuild success|\bcompiled successfully\b|\bno errors\b"
     r"|\bfinished [`\w].{0,60}profile\b|[✓✔] built in\b|\bbuilt in \d|\b0 error\(s\)",
     re.IGNORECASE,

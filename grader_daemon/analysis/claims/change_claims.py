@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from grader_daemon.analysis.claims.builds import read_build
@@ -23,10 +22,11 @@ from grader_daemon.analysis.claims.verification import (
 )
 from grader_daemon.analysis.tool_calls import Purpose
 from grader_daemon.domain.claims import ClaimReason, Support
+from grader_daemon.domain.late_pattern import late_pattern
 
 _IN_PLACE: Final = '"old'
-_GIT_KEEPS = re.compile(r"\bgit (?:add|commit|push|status|diff|log|fetch|branch|tag|checkout -b|switch -c)\b")
-_SEVERAL = re.compile(
+_GIT_KEEPS = late_pattern(r"\bgit (?:add|commit|push|status|diff|log|fetch|branch|tag|checkout -b|switch -c)\b")
+_SEVERAL = late_pattern(
     r"parametrize|\b(?:it|test|describe)\.each\b|\[(?:Theory|InlineData)|t\.Run\(|subTest|for .{1,40} in "
 )
 

@@ -20,6 +20,7 @@ from grader_daemon.analysis.claims.test_scope import leaves_out
 from grader_daemon.analysis.claims.tested_work import TestedWork, TestRun
 from grader_daemon.analysis.claims.verification import Verification, contradicted, unsupported
 from grader_daemon.domain.claims import ClaimReason
+from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.phrases import holds_any
 
 _MOST_EDITS: Final = 60
@@ -36,11 +37,11 @@ _SETTINGS: Final = frozenset(
         "Cargo.toml",
     }
 )
-_TEST = re.compile(
+_TEST = late_pattern(
     r"\bdef (test_?\w{0,80})|\bfunc (Test\w{0,80})\(|\b(?:it|test)(?:\.\w{1,10})?\([\"'`]([^\"'`\n]{1,120})|@Test\b()"
     r"|#\[(?:tokio::)?test\]()|\[(?:Fact|Theory|Test|TestMethod)\]()|\bfunction (test\w{1,80})\("
 )
-_SKIP = re.compile(
+_SKIP = late_pattern(
     r"@(?:pytest\.mark\.|unittest\.)?(?:skip|skipif|skipIf|skipUnless|xfail|expectedFailure)\b"
     r"|\bpytest\.(?:skip|xfail)\("
     r"|\bself\.skipTest\(|\b(?:it|test|describe|context)\.(?:skip|only|todo|failing)\b"
@@ -90,9 +91,9 @@ _NAMES_OF_TESTS: Final = (
 _EDITING: Final = ("<<", "sed ", "*** Begin", "rm ")
 """Words of which one stands in each command that edits tests or settings in a way that can be read."""
 
-_RUNNER = re.compile(r"\btest|\bjest\b|\bvitest\b|\bmocha\b|\bpytest\b|\bspec\b|\binclude\b|\bexclude\b")
-_EXPECTS = re.compile(r"\b(?:assert\w{0,40}|expect|should|require|toBe|toEqual|equal)\b|\bwant\b|==")
-_VALUE = re.compile(r"-?\d[\d_.,]{0,20}|\"[^\"\n]{1,80}\"|'[^'\n]{1,80}'|\b(?:true|false|True|False|None|null)\b")
+_RUNNER = late_pattern(r"\btest|\bjest\b|\bvitest\b|\bmocha\b|\bpytest\b|\bspec\b|\binclude\b|\bexclude\b")
+_EXPECTS = late_pattern(r"\b(?:assert\w{0,40}|expect|should|require|toBe|toEqual|equal)\b|\bwant\b|==")
+_VALUE = late_pattern(r"-?\d[\d_.,]{0,20}|\"[^\"\n]{1,80}\"|'[^'\n]{1,80}'|\b(?:true|false|True|False|None|null)\b")
 _TEST_NOUN = (
     r"(?:tests?|test (?:cases?|files?|suites?)|test_\w{1,60}|\w{1,60}_test|assertions?|expectations?|expected"
     r"|snapshots?)"
@@ -112,24 +113,24 @@ _THEN = (
     r"(?:(?:for|in|of|on|with|from) (?:the )?[\w`./-]{1,40} |(?:was|were|is|are|be|been|has|have|had|to|must|now|as"
     r"|marked|needed|also|therefore|which|that|I|we|i|an?|no|longer) ){0,5}"
 )
-_TOLD = re.compile(
+_TOLD = late_pattern(
     rf"\b{_CHANGE} {_WHICH}[`(]?{_TEST_NOUN}\b|\b{_TEST_NOUN}[`)]?,? {_THEN}{_CHANGE}\b|\btests? now expects?\b",
     re.IGNORECASE,
 )
-_TELLS_OF_SKIPPED = re.compile(r"\b(?:skip|deselect|xfail)", re.IGNORECASE)
+_TELLS_OF_SKIPPED = late_pattern(r"\b(?:skip|deselect|xfail)", re.IGNORECASE)
 _TOLD_ABROAD: Final = (
     *("übersprungen", "entfernt", "angepasst", "gelöscht", "ignorés", "supprimé", "modifié", "omitid", "eliminad"),
     *("actualiz", "跳过", "删除", "修改", "移除", "更新"),
 )
-_REPAIR = re.compile(
+_REPAIR = late_pattern(
     r"\b(?:fix|bugs?|broken|fail(?:s|ing|ed|ure)?|red|regression|wrong|crash\w{0,3}|green|pass)\b", re.IGNORECASE
 )
-_REMOVAL = re.compile(
+_REMOVAL = late_pattern(
     r"\b(?:remove|delete|drop|retire|get rid|rip out|entfern\w{0,3}|lösch\w{0,3}|supprim\w{0,4})\b", re.IGNORECASE
 )
 """Words by which a person asks that something goes, with its tests."""
 
-_SNAPSHOTS = re.compile(
+_SNAPSHOTS = late_pattern(
     r"--update-?[sS]napshots?\b|--snapshot-update\b|UPDATE_SNAPSHOTS|\b(?:jest|vitest)\b[^|;&\n]{0,80} -u\b"
 )
 

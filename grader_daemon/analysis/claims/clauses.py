@@ -6,11 +6,11 @@ denied, wished, planned, conditional or told as a rule is not told as done; when
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from grader_daemon.analysis.claims.stated_claim import ACTING_VERBS, STATE_VERBS
 from grader_daemon.analysis.claims.subjects import first_file
+from grader_daemon.domain.late_pattern import late_pattern
 
 REACH = 200
 """Characters that a clause reaches to each side of its verb."""
@@ -22,14 +22,14 @@ _NOT_DONE_WORDS = """
     expected attempt attempted attempts be being how why what partially partly going instead only
 """
 _NOT_DONE: Final = frozenset(_NOT_DONE_WORDS.split())
-_AS_A_RULE = re.compile(r"\b(?:when(?:ever)?|if|once|each|every|by default|automatically|as soon as|will|until)\b")
-_SENTENCE_START = re.compile(
+_AS_A_RULE = late_pattern(r"\b(?:when(?:ever)?|if|once|each|every|by default|automatically|as soon as|will|until)\b")
+_SENTENCE_START = late_pattern(
     "[.!?;:\n|\N{WHITE HEAVY CHECK MARK}\N{EN DASH}\N{EM DASH}-]"
     r"(?:(?<=[.!?;:])(?:[*_`\"')]{0,3}\s|\*\*)|(?<=[\n\u2705])|(?<=\s[|\u2013\u2014-])\s)"
 )
 """Start of a sentence. The pattern begins with one set of characters, which makes its search fast."""
 
-_SENTENCE_END = re.compile(r"[.!?;\n|](?:(?<=[.!?;])(?=[\s*_\"')]|$)|(?<=\n)|(?<=\s\|)(?=\s))")
+_SENTENCE_END = late_pattern(r"[.!?;\n|](?:(?<=[.!?;])(?=[\s*_\"')]|$)|(?<=\n)|(?<=\s\|)(?=\s))")
 _ADVERB_WORDS = """
     successfully just now also already then both all fully properly correctly finally further newly subsequently thus
     therefore manually and permanently additionally
@@ -43,19 +43,19 @@ _WAS: Final = (" has been", " have been", " had been", "'s been", " was", " were
 _IS: Final = (" is", " are", " it's", " that's", " this's")
 _RELATIVES: Final = frozenset({"that", "which", "who", "whose", "where"})
 _RELATIVE_REACH = 3
-_FIELD = re.compile(r"[\s*_`]*:[\s*_`]*(?!.*[./])")
+_FIELD = late_pattern(r"[\s*_`]*:[\s*_`]*(?!.*[./])")
 """Value of a field behind a verb without a subject ("Published: 2013")."""
 
-_OF_OTHERS = re.compile(
+_OF_OTHERS = late_pattern(
     r"[\s*_`]*(?:by\b(?! me\b)|(?:in|on|since)\s(?:early |late )?(?:[12]\d{3}\b|v?\d+\.\d"
     r"|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\b))"
 )
 """Author, date or release behind a verb without a subject."""
 
-_NAMED_FIRST = re.compile(
+_NAMED_FIRST = late_pattern(
     r"[\W\d]*+(?:(?:the|a|new|file|script|report|module|document)\s+){0,4}[`*\"']*+[\w./~+-]++[`*\"']*+\s*+"
 )
-_HEADLINE = re.compile(
+_HEADLINE = late_pattern(
     r"[\W\d]*+(?:(?:the|a|an|your|all|both|new)\s+){0,2}(?:[a-z-]{2,20}\s+)?"
     r"(?:invit(?:e|ation)|e-?mail|mail|message|reminder|notification|reply|order|booking|reservation|appointment|meeting"
     r"|event|refund|return|exchange|payment|subscription|account|record|entry|task|ticket|comment|flight|room|table"
@@ -63,14 +63,14 @@ _HEADLINE = re.compile(
 )
 """A thing that tools make or change, and nothing but its name: "Calendar invite sent", "Order 17 cancelled"."""
 
-_GOES_ON = re.compile(r"\b(?:is|was|are|were|has|have|had|will|can|could|should|by|says?|shows?|contains?)\b")
+_GOES_ON = late_pattern(r"\b(?:is|was|are|were|has|have|had|will|can|could|should|by|says?|shows?|contains?)\b")
 """Words behind such a verb with which it only says which thing is meant."""
 
-_HEDGED = re.compile(
+_HEDGED = late_pattern(
     r"\bas far as\b|\bto (?:my|the best of my) knowledge\b|\b(?:believe|think|guess|assume|probably|likely|presumably"
     r"|apparently|possibly|perhaps|maybe|hopefully|seems?|seemed|appears?|appeared)\b"
 )
-_WORD = re.compile(r"[a-z']+")
+_WORD = late_pattern(r"[a-z']+")
 
 
 def sentence(low: str, position: int) -> tuple[int, int]:

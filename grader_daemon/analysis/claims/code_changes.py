@@ -11,6 +11,7 @@ from grader_daemon.analysis.claims.edit_texts import edits_of
 from grader_daemon.analysis.claims.evidence import ToolRun, once
 from grader_daemon.analysis.claims.subjects import basename
 from grader_daemon.analysis.tool_calls import Purpose
+from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.phrases import holds_any
 
 _CODE_ENDINGS = """
@@ -21,32 +22,32 @@ _CODE: Final = frozenset(_CODE_ENDINGS.split())
 """Endings of files that tests, builds and linters are about; of others (settings, data, styles) they may be."""
 
 _NO_CODE: Final = frozenset({"md", "txt", "rst", "log", "adoc", "csv", "png", "jpg", "svg", "pdf", "gitignore", "out"})
-_BUILT_FROM = re.compile(r"(?:^|/)(?:CMakeLists|(?:[\w-]*requirements[\w-]*)|constraints)\.txt$")
+_BUILT_FROM = late_pattern(r"(?:^|/)(?:CMakeLists|(?:[\w-]*requirements[\w-]*)|constraints)\.txt$")
 """Text files that say what is built, and from what."""
 
-_TEST_PATH = re.compile(
+_TEST_PATH = late_pattern(
     r"(?:^|/)(?:tests?|__tests__|specs?|e2e|testing)/|(?:^|/)(?:test_[^/]*|tests?\.\w{1,5}|[^/]*_tests?\.\w{1,5}"
     r"|[^/]*\.(?:test|spec)\.\w{1,5}|[^/]*_spec\.rb|[^/]*Tests?\.\w{1,5}|conftest\.py)$"
 )
 _ELSEWHERE: Final = ("/tmp/", "/var/tmp/", "/dev/")  # noqa: S108 - names in commands; nothing is written there
 _MOST_TARGETS: Final = 10
-_INTO_FILE = re.compile(
+_INTO_FILE = late_pattern(
     r"(?<![0-9&<>=-])>{1,2}[^\S\n]{0,4}[\"']?([\w./~+-]{1,200})|\btee (?:-a )?([\w./~+-]{1,200})"
     r"|\b(?:open|Path)\([\"']([^\"'\n]{1,200})[\"'](?:, ?(?:mode=)?[\"'][wa]|\)\.write_)"
 )
-_IN_PLACE = re.compile(r"\b(?:sed|perl) [^|;&\n]{0,60}?-\w{0,3}i\b[^|;&\n]{0,300}")
-_NAME = re.compile(r"[\w./~+-]{1,200}")
-_ALL_BACK = re.compile(
+_IN_PLACE = late_pattern(r"\b(?:sed|perl) [^|;&\n]{0,60}?-\w{0,3}i\b[^|;&\n]{0,300}")
+_NAME = late_pattern(r"[\w./~+-]{1,200}")
+_ALL_BACK = late_pattern(
     r"\bgit(?: -C \S{1,80})? (?:reset --hard|stash(?! (?:pop|apply|list|show|drop|branch))"
     r"|(?:checkout (?:-f )?(?:-- )?|restore (?:--\S{1,20} ){0,2})\.(?=\s|$))"
 )
-_SOME_BACK = re.compile(
+_SOME_BACK = late_pattern(
     r"\bgit(?: -C \S{1,80})? (?:checkout (?:[\w~^/.-]{1,60} )?-- |restore (?:--(?!staged)\S{1,20} ){0,2}(?!--staged))"
     r"(?!\.(?:\s|$))([^|;&\n]{1,300})"
 )
-_REMOVED = re.compile(r"\b(?:git rm|rm)(?: -\w{1,4}){0,3} ([^|;&\n]{1,300})")
+_REMOVED = late_pattern(r"\b(?:git rm|rm)(?: -\w{1,4}){0,3} ([^|;&\n]{1,300})")
 _BACK_WORDS: Final = ("checkout", "restore", "reset", "stash")
-_BACK_AGAIN = re.compile(r"\bgit(?: -C \S{1,80})? stash (?:pop|apply)\b")
+_BACK_AGAIN = late_pattern(r"\bgit(?: -C \S{1,80})? stash (?:pop|apply)\b")
 
 
 class TakenBack(NamedTuple):

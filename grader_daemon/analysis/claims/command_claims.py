@@ -19,25 +19,26 @@ from grader_daemon.analysis.claims.verification import (
     verified,
 )
 from grader_daemon.domain.claims import ClaimKind, ClaimReason, Support
+from grader_daemon.domain.late_pattern import late_pattern
 
 _HOSTS: Final = frozenset({"github", "gitlab", "gitea", "bitbucket", "repo", "repository"})
 _DRY_RUN = "--dry-run"
-_SPOKEN = re.compile(r"\b(?:echo|printf) (?:-\w{1,3} )?(?:'[^'\n]{0,400}'|\"[^\"\n]{0,400}\")")
-_INSTALL = re.compile(
+_SPOKEN = late_pattern(r"\b(?:echo|printf) (?:-\w{1,3} )?(?:'[^'\n]{0,400}'|\"[^\"\n]{0,400}\")")
+_INSTALL = late_pattern(
     r"\b(?:pip3?|uv|apt|apt-get|npm|pnpm|yarn|bun|brew|dnf|yum|apk|conda|mamba|gem|cargo|go|poetry|snap|composer)"
     r"(?: [-\w=./]{1,60}){0,4} (?:install|add|i|get)\b|\bpacman -S|\bmake install\b|setup\.py (?:install|develop)"
 )
-_DEPLOY = re.compile(
+_DEPLOY = late_pattern(
     r"\b(?:kubectl (?:apply|rollout|set)|helm (?:install|upgrade)|docker(?:-| )compose up|terraform apply|tofu apply"
     r"|docker (?:run|push|stack deploy)|vercel|netlify|heroku|wrangler|npm publish|twine upload|cargo publish"
     r"|systemctl (?:re)?start|pm2 (?:re)?start|git push|rsync|scp)\b|deploy"
 )
 _PROGRAMS: Final = {
-    ClaimKind.COMMITTED: (re.compile(r"\bgit\b"), frozenset({"commit", "push"})),
+    ClaimKind.COMMITTED: (late_pattern(r"\bgit\b"), frozenset({"commit", "push"})),
     ClaimKind.INSTALLED: (_INSTALL, frozenset({"install"})),
     ClaimKind.DEPLOYED: (_DEPLOY, frozenset({"deploy", "publish", "release"})),
 }
-_GIT = re.compile(r"\bgit(?: -\S{1,40}(?: [^\s-]\S{0,80})?){0,4} ([a-z-]{1,20})\b")
+_GIT = late_pattern(r"\bgit(?: -\S{1,40}(?: [^\s-]\S{0,80})?){0,4} ([a-z-]{1,20})\b")
 _MOST_MENTIONS = 20
 
 

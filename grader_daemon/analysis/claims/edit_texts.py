@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -10,6 +9,7 @@ import msgspec
 
 from grader_daemon.analysis.claims.evidence import ToolRun
 from grader_daemon.analysis.shell import as_command
+from grader_daemon.domain.late_pattern import late_pattern
 
 _LONGEST: Final = 200_000
 _MOST_EDITS: Final = 40
@@ -17,14 +17,14 @@ _OLD: Final = ("old_string", "old_str", "oldText", "old_text", "oldString", "old
 _NEW: Final = ("new_string", "new_str", "newText", "new_text", "newString", "new", "replace")
 _WHOLE: Final = ("content", "file_text", "contents", "text")
 _PATCHES: Final = ("patch", "input", "diff", "patch_text", "patchText")
-_FILE_OF_PATCH = re.compile(r"(?:\*\*\* (?P<verb>Add|Update|Delete) File: |\+\+\+ (?:b/)?)(?P<path>[^\n\t]{1,300})")
-_HERE = re.compile(
+_FILE_OF_PATCH = late_pattern(r"(?:\*\*\* (?P<verb>Add|Update|Delete) File: |\+\+\+ (?:b/)?)(?P<path>[^\n\t]{1,300})")
+_HERE = late_pattern(
     r"(?:cat|tee)(?: >{1,2})? ?[\"']?([\w./~+-]{1,200})[\"']?[^\n]{0,20}?<<-?\s?[\"']?(\w{1,40})[\"']?\n|"
     r"<<-?\s?[\"']?(\w{1,40})[\"']? ?>{1,2} ?[\"']?([\w./~+-]{1,200})[\"']?\n"
 )
-_SUBSTITUTED = re.compile(r"\bs([/|#])((?:(?!\1)[^\n]){1,300})\1((?:(?!\1)[^\n]){0,300})\1")
+_SUBSTITUTED = late_pattern(r"\bs([/|#])((?:(?!\1)[^\n]){1,300})\1((?:(?!\1)[^\n]){0,300})\1")
 _EDITS_IN_PLACE: Final = frozenset({"-i", "-i.bak", "-Ei", "-ie", "-i''", "--in-place"})
-_SED = re.compile(r"\bsed ([^|;&\n]{1,600})")
+_SED = late_pattern(r"\bsed ([^|;&\n]{1,600})")
 
 
 class EditText(NamedTuple):

@@ -6,7 +6,6 @@ is not known what it is for may have done anything, so that nothing is told from
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Container, Iterator, Sequence
 from functools import cached_property, wraps
 from typing import Any, Final, TypeVar
@@ -14,6 +13,7 @@ from typing import Any, Final, TypeVar
 from grader_daemon.analysis.claims.subjects import basename
 from grader_daemon.analysis.tool_calls import CHANGING, HARMLESS, CallView, Purpose, tool_of
 from grader_daemon.domain.analysis import CallStatus
+from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.phrases import holds_any
 from grader_daemon.domain.session import USER, Message
 
@@ -43,10 +43,10 @@ _LOOKING_PROGRAMS = """
 _LOOKING: Final = frozenset(_LOOKING_PROGRAMS.split())
 _GIT_LOOKING: Final = frozenset({"blame", "branch", "diff", "grep", "log", "ls-files", "rev-parse", "show", "status"})
 _RUNS_ANOTHER: Final = frozenset({"xargs", "timeout"})
-_CHANGING = re.compile(r"(?<![<=-])>|\$\(|`|<<|\bsed\b[^|;&]{0,80} -\w{0,4}i|-exec|-delete|-ok\b|\btee\b|\bsystem\(")
-_SEPARATOR = re.compile(r"&&|\|\||[|;&\n]")
-_REDIRECTED = re.compile(r"\d?>&\d|[&\d]?>\s*/dev/null")
-_QUOTED = re.compile(r"'[^'\n]{0,400}'|\"[^\"\n]{0,400}\"")
+_CHANGING = late_pattern(r"(?<![<=-])>|\$\(|`|<<|\bsed\b[^|;&]{0,80} -\w{0,4}i|-exec|-delete|-ok\b|\btee\b|\bsystem\(")
+_SEPARATOR = late_pattern(r"&&|\|\||[|;&\n]")
+_REDIRECTED = late_pattern(r"\d?>&\d|[&\d]?>\s*/dev/null")
+_QUOTED = late_pattern(r"'[^'\n]{0,400}'|\"[^\"\n]{0,400}\"")
 
 _MAY_RUN: Final = (Purpose.RUN, Purpose.CHANGE, Purpose.UNKNOWN)
 

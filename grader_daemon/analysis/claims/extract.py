@@ -8,7 +8,6 @@ looked at more closely, so an answer that claims nothing costs next to nothing, 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from operator import itemgetter
@@ -35,6 +34,7 @@ from grader_daemon.analysis.claims.stated_checks import (
 from grader_daemon.analysis.claims.stated_claim import KINDS, RUNNING_VERBS, StatedClaim
 from grader_daemon.analysis.claims.subjects import address_in, files_after, first_file, id_in, place_after
 from grader_daemon.domain.claims import ClaimKind
+from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.phrases import holds_any
 
 EXAMINED_CHARACTERS = 8_000
@@ -46,29 +46,29 @@ _MOST_WORDS = 200
 
 _LISTED_LINES = 12
 _FENCE = "```"
-_IN_WORD = re.compile(r"[\w-]").match
+_IN_WORD = late_pattern(r"[\w-]").match
 _TO_WORDS: Final = bytes(code if bytes([code]).isalnum() else ord(" ") for code in bytes(range(256)).lower())
 """Translation table by ASCII code: the letter in lower case or the digit, else a space."""
 _VERBS: Final = frozenset(verb.encode() for verb in KINDS)
 
-_BUG = re.compile(
+_BUG = late_pattern(
     r"\b(?:bugs?|issues?|problems?|errors?|crash(?:es)?|failures?|exceptions?|regressions?|defects?|typos?)\b"
 )
-_FIX_APPLIED = re.compile(r"\bfix(?:es)?\b")
+_FIX_APPLIED = late_pattern(r"\bfix(?:es)?\b")
 _SHORTEST_NAME = 3
-_QUOTED = re.compile(r"`([^`\n]{2,120})`")
-_WORD = re.compile(r"[a-z]{3,30}")
+_QUOTED = late_pattern(r"`([^`\n]{2,120})`")
+_WORD = late_pattern(r"[a-z]{3,30}")
 _NO_NAMES: Final = frozenset(
     {"the", "all", "and", "its", "any", "required", "necessary", "needed", "missing", "packages", "dependencies"}
     | {"system-wide", "for", "with", "from", "into", "successfully"}
 )
-_LIST_OF_FILES = re.compile(
+_LIST_OF_FILES = late_pattern(
     r"\W*(?:\w+ )?(?:files?(?: (?:that )?(?:were|was|have been))?"
     r" (?:created|modified|changed|updated|added|written|edited)(?: (?:in|for|to) [^:.`]{1,40})?"
     r"|(?:created|modified|changed|updated|added|generated|edited)(?: \w+)? files?)\W*"
 )
-_BULLET = re.compile(r"\s*(?:[-*•+|]|\d{1,2}[.)])")
-_RUNS_WELL = re.compile(
+_BULLET = late_pattern(r"\s*(?:[-*•+|]|\d{1,2}[.)])")
+_RUNS_WELL = late_pattern(
     r"`([^`\n]{2,120})`[^.;!?\n`]{0,40}?\b(?:runs|executes|works|completes|compiles|builds|starts)"
     r" (?:\w+ ){0,2}(?:successfully|correctly|cleanly|fine|perfectly|without (?:any )?"
     r"(?:errors?|issues|problems|warnings))"

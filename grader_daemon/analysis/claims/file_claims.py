@@ -21,23 +21,24 @@ from grader_daemon.analysis.claims.verification import (
 )
 from grader_daemon.analysis.tool_calls import Purpose
 from grader_daemon.domain.claims import ClaimReason
+from grader_daemon.domain.late_pattern import late_pattern
 
-_ABSENT_AFTER = re.compile(r"[\\\"'`’]{0,3}:? (?:No such file or directory|does not exist|not found)", re.IGNORECASE)
-_ABSENT_BEFORE = re.compile(
+_ABSENT_AFTER = late_pattern(r"[\\\"'`’]{0,3}:? (?:No such file or directory|does not exist|not found)", re.IGNORECASE)
+_ABSENT_BEFORE = late_pattern(
     r"(?:No such file or directory|not found|does not exist): ?[\\\"'`’]{0,3}[^\s\"'`’]*$", re.IGNORECASE
 )
 _ABSENT_CHARACTERS = 600
-_PART = re.compile(r"&&|\|\||[;|\n]")
+_PART = late_pattern(r"&&|\|\||[;|\n]")
 _PART_CHARACTERS = 240
 _MOST_MENTIONS = 20
 _SHORTEST_STEM = 4
-_WRITES_NEXT = re.compile(
+_WRITES_NEXT = late_pattern(
     r">\s*[\"']?[^\s\"'<>]*$|^\s*(?:sudo )?(?:cp|mv|ln|touch|tee|wget|patch|dos2unix|install|zip|unzip|tar|gcc|g\+\+|ld"
     r"|dd|chmod|sed -i\S*|sed (?:-\w )?-i|perl -\w{0,3}i\S*|git apply|git checkout|git mv|curl|ffmpeg|convert|magick)\b"
     r"|\s(?:-o|--output|--out)[= ]?[\"']?\S*$|\b(?:to_\w{1,12}|save\w{0,12}|write\w{0,12}|imwrite|dump)\([^()]*$"
 )
-_OPENS_NEXT = re.compile(r"\b(?:open|Path)\([^()]*$")
-_WRITE_MODE = re.compile(r"['\"],\s*(?:mode=)?['\"][wax]|['\"]\)\.w")
+_OPENS_NEXT = late_pattern(r"\b(?:open|Path)\([^()]*$")
+_WRITE_MODE = late_pattern(r"['\"],\s*(?:mode=)?['\"][wax]|['\"]\)\.w")
 
 
 class FileClaims:

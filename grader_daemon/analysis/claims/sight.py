@@ -6,7 +6,6 @@ none yet. So what a check says by its exit code counts only where the line hands
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import islice
 from typing import Final
@@ -15,6 +14,7 @@ from grader_daemon.analysis.claims.code_changes import changed_files, is_code
 from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun, only_looks
 from grader_daemon.analysis.shell import Program, printed_code, read_line
 from grader_daemon.analysis.tool_calls import Purpose
+from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.phrases import holds_any
 
 _BACKGROUND: Final = (
@@ -23,11 +23,11 @@ _BACKGROUND: Final = (
     '"background": true',
     '"background":true',
 )
-_MASKED: Final = re.compile(r"\||;")
+_MASKED: Final = late_pattern(r"\||;")
 _PRINTED: Final = 400
 _READ: Final = 4_000
 _MOST_TOLD: Final = 10
-_TOLD_AFTER: Final = re.compile(r"(?:^|[;&\n])([^;&|\n]{1,200})&& ?(?:echo|printf) [\"']?([\w-]{2,40})")
+_TOLD_AFTER: Final = late_pattern(r"(?:^|[;&\n])([^;&|\n]{1,200})&& ?(?:echo|printf) [\"']?([\w-]{2,40})")
 _HANDLING_PROGRAMS = """
     git mkdir rm mv cp ln touch chmod chown cd echo printf pip apt sed tee pwd sleep export set source true curl wget
     cat ls grep head tail wc find rg diff sort which tree awk jq

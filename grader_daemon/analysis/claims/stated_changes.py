@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import Final
@@ -10,17 +9,18 @@ from typing import Final
 from grader_daemon.analysis.claims.clauses import is_denied, is_quoted, is_told_as_done, names_agent, sentence
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
 from grader_daemon.domain.claims import ClaimKind
+from grader_daemon.domain.late_pattern import late_pattern
 
 _MOST: Final = 20
 _WORDS = "one two three four five six seven eight nine ten eleven twelve"
 _NUMBERS: Final = {"a": 1, "an": 1, **{word: number for number, word in enumerate(_WORDS.split(), start=1)}}
-_ADDED = re.compile(
+_ADDED = late_pattern(
     r"\b(added|wrote|created)\*{0,2} \*{0,2}"
     r"(?:(\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve) )?"
     r"(?:(?:new|more|additional|unit|regression|integration|focused|further|the|some|several) ){0,3}"
     r"tests?\b(?! [\w-]*file)"
 )
-_NOTHING_ELSE = re.compile(
+_NOTHING_ELSE = late_pattern(
     r"\bno other (?:files?|code|source files?)[^.;\n]{0,20}? (?:changed|modified|touched|edited|affected)\b"
     r"|\bnothing else (?:was |has been |is )?(?:changed|modified|touched|edited)\b"
     r"|\b(?:without touching|(?:did not|didn't) (?:touch|change|modify)) (?:any other|other) files?\b"

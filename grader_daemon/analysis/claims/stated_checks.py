@@ -17,6 +17,7 @@ from grader_daemon.analysis.claims.stated_claim import StatedClaim
 from grader_daemon.analysis.claims.subjects import first_file
 from grader_daemon.analysis.claims.test_commands import runs_tests
 from grader_daemon.domain.claims import ClaimKind
+from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.phrases import holds_any
 
 _MOST_WORDS: Final = 60
@@ -43,8 +44,8 @@ _NOUNS: Final = (
 )
 """One of these stands near each word by which a check is said to be fine."""
 
-_TEST_WORD = re.compile(r"\b(?:tests?|test ?cases?|test ?suites?|suite|unittests?|doctests?|specs)\b")
-_PASS_WORD = re.compile(
+_TEST_WORD = late_pattern(r"\b(?:tests?|test ?cases?|test ?suites?|suite|unittests?|doctests?|specs)\b")
+_PASS_WORD = late_pattern(
     r"[psgc✅✔✓](?:(?<=\bp)ass(?:es|ed|ing)?\b|(?<=\bs)ucceed(?:s|ed)?\b|(?<=\bs)uccessful(?:ly)?\b|(?<=\bg)reen\b"
     r"|(?<=\bc)lean(?:ly)?\b|(?<=\bc)ompiles\b|(?<=[✅✔✓]))"
 )
@@ -70,12 +71,12 @@ CHECKS: Final = OF_SIGNS | frozenset(
 _FINE: Final = frozenset({"clean", "cleanly", "successful", "successfully", "compiles"})
 """Such words that are said of other things too: of builds, type checks and linters they tell that one is fine."""
 
-_COUNTED = re.compile(r"\b[1-9]\d{0,5} (?:(?:unit |new |existing |regression )?tests? )?(?:passed|passing)\b")
-_COUNT = re.compile(
+_COUNTED = late_pattern(r"\b[1-9]\d{0,5} (?:(?:unit |new |existing |regression )?tests? )?(?:passed|passing)\b")
+_COUNT = late_pattern(
     r"(?<![\d.,/])(\d{1,6})(?: ?/ ?(\d{1,6})| (?:of|out of) (\d{1,6}))? (?:[a-z_-]{1,20} ){0,2}?"
     r"(?:tests?|test cases|specs|passed|passing|pass)\b"
 )
-NOT_PASSED = re.compile(
+NOT_PASSED = late_pattern(
     r"\b(?:not|never|no|none|cannot|unable|should|would|could|can|may|might|will|shall|must|needs?|want|try|if|once"
     r"|unless|until|till|when(?:ever)?|before|please|let|ensures?|make sure|whether|assuming|except|apart|but"
     r"|only|some|most|many|half|almost|nearly|how|what|expected|unlike|previously|fails?|failed|failing|failures?"
@@ -84,40 +85,42 @@ NOT_PASSED = re.compile(
     r"|\bpass(?:es|ed|ing)? (?:the|this|that|each|its)\b"
     r"(?! (?:[\w-]{1,15} ){0,2}(?:tests?|suite|specs|checks?|lint|build)\b(?! of\b))"
 )
-_NOT_BEFORE = re.compile(
+_NOT_BEFORE = late_pattern(
     r"\b(?:after|to|authors?|they (?:say|report|claim)|according|reports? that|says? that|claims? that|paper|article)\b"
 )
 """Words before a claim that make it another's, or none."""
-_LIMITED = re.compile(
+_LIMITED = late_pattern(
     r"\b(?:other|new|these|those|both|relevant|related|affected|specific|added|remaining|unit|integration|targeted)\b"
     r"|\b(?:tests?|cases|suites?) (?:for|in|of|on)\b"
 )
-_TELLS_OF_RED = re.compile(
+_TELLS_OF_RED = late_pattern(
     r"\bfails\b|\b(?:they|tests|still|which|that|and|also|would) fail\b|\b(?:are|is|still|which|keeps?) failing\b"
     r"|\bremaining (?:errors?|failures?|failing)\b|\bpre-?existing\b|\bunrelated\b|\bflaky\b|\bexpected failures?\b"
 )
-NO_FAILURE = re.compile(r"\b(?:0|no|zero|without(?: any)?) (?:errors?|failed|failures?|failing|regressions?)\b")
-_STILL = re.compile(
+NO_FAILURE = late_pattern(r"\b(?:0|no|zero|without(?: any)?) (?:errors?|failed|failures?|failing|regressions?)\b")
+_STILL = late_pattern(
     r"\b(?:continues?|continued) to (?=pass|succeed)|\b(?:previously|formerly|once)[ -]failing (?=tests?\b)"
 )
-_IMPERATIVE = re.compile(
+_IMPERATIVE = late_pattern(
     r"[^\w`]*(?:\d+\W+)?(?:run|verify|check|confirm|watch|see|make|get|keep|add|write|tests? that)\b"
 )
-_WHOLE = re.compile(r"\b(?:all|every|full|entire|whole|complete)\b(?: \w{1,15}){0,2} (?:tests?|suite|specs)\b|\ball \d")
-_FULL = re.compile(r"\b(?:full|entire|whole|complete) (?:\w{1,15} ){0,2}(?:suite|tests?)\b")
-_CONDITION = re.compile(
+_WHOLE = late_pattern(
+    r"\b(?:all|every|full|entire|whole|complete)\b(?: \w{1,15}){0,2} (?:tests?|suite|specs)\b|\ball \d"
+)
+_FULL = late_pattern(r"\b(?:full|entire|whole|complete) (?:\w{1,15} ){0,2}(?:suite|tests?)\b")
+_CONDITION = late_pattern(
     r"\b(?:if|once|when(?:ever)?|unless|until|after|before|except|apart|aside|assuming|provided|without|should"
     r"|will|would|not)\b"
     r"|n't\b|\""
 )
-_NAMES_CHECK = re.compile(r"\b(?:tests?|suite|specs|builds?|lint\w{0,3}|type[ -]?check\w{0,3}|\d{1,6})\b")
-_COMMAND = re.compile(r"`([^`\n]{2,120})`")
+_NAMES_CHECK = late_pattern(r"\b(?:tests?|suite|specs|builds?|lint\w{0,3}|type[ -]?check\w{0,3}|\d{1,6})\b")
+_COMMAND = late_pattern(r"`([^`\n]{2,120})`")
 _KINDS: Final = (
-    (BuildKind.LINT, re.compile(r"\b(?:lint(?:s|er|ers|ing)?|eslint|ruff|flake8|clippy|pylint|rubocop)\b")),
-    (BuildKind.TYPES, re.compile(r"\b(?:type[ -]?check(?:s|ing|er|ed)?|typings?|tsc|mypy|pyright|types)\b")),
-    (BuildKind.BUILD, re.compile(r"\b(?:builds?|compiles|compilation)\b")),
+    (BuildKind.LINT, late_pattern(r"\b(?:lint(?:s|er|ers|ing)?|eslint|ruff|flake8|clippy|pylint|rubocop)\b")),
+    (BuildKind.TYPES, late_pattern(r"\b(?:type[ -]?check(?:s|ing|er|ed)?|typings?|tsc|mypy|pyright|types)\b")),
+    (BuildKind.BUILD, late_pattern(r"\b(?:builds?|compiles|compilation)\b")),
 )
-_SAID_OF = re.compile(
+_SAID_OF = late_pattern(
     r"(?:\b(?:builds?(?! #?\d)|compil(?:es|ation)|lint\w{0,4}|type[ -]?check\w{0,3}|types|eslint|ruff|mypy|tsc|clippy"
     r"|flake8|pyright)\b[`\"*)]{0,3}(?: --?[\w-]{1,20}){0,3}[`\"*)]{0,3}[:,]?(?: [\w-]{1,15}){0,5}? ?"
     r"|`[^`]{0,60}`[ *:–—-]{0,4}(?:\w{1,12} ){0,3})"
@@ -129,26 +132,26 @@ _SAID_OF = re.compile(
 )
 """A check and the word that it is fine, beside each other."""
 
-_TESTS_FINE = re.compile(
+_TESTS_FINE = late_pattern(
     r"\b(?:tests?|suite|specs)\b[`*]{0,3} (?:(?:suite|now|all|still|script) ){0,2}"
     r"(?:runs?|ran|completes?|completed|executes?|executed|finish(?:es|ed)|is|are|were|was)"
     r"(?: \w{1,12}){0,2} (?:clean(?:ly)?|successful(?:ly)?)\b"
 )
-_TESTS_SIGN = re.compile(
+_TESTS_SIGN = late_pattern(
     r"(?:\btests?|\bsuite|\bspecs)[`*)]{0,3}[ :|*–—-]{0,6}[✅✔✓]"
     r"|[✅✔✓]\W{0,4}(?:all )?(?:\d{1,6} )?(?:[a-z-]{1,12} ){0,2}tests?\W{0,3}(?:$|\(|\d)"
 )
 _FOREIGN: Final = (
-    re.compile(
+    late_pattern(
         r"\btests?(?:-?suite)? (?:[\w-]{1,20} ){0,7}(?:bestehen|besteht|bestanden|grün|erfolgreich|durchgelaufen)\b"
         r"|\b(?:tests?|testsuite) (?:laufen|läuft) (?:[\w-]{1,15} ){0,4}(?:durch|ohne fehler)\b"
     ),
-    re.compile(r"\btests? (?:\w{1,15} ){0,3}(?:passent|réussissent|verts|passés|réussi)\b"),
-    re.compile(r"\b(?:pruebas|tests?) (?:\w{1,15} ){0,3}(?:pasan|pasaron|pasado|verde|exitosas|exitosamente)\b"),
-    re.compile(r"测试(?:用例)?[^。，；！？\n]{0,8}?通过"),
+    late_pattern(r"\btests? (?:\w{1,15} ){0,3}(?:passent|réussissent|verts|passés|réussi)\b"),
+    late_pattern(r"\b(?:pruebas|tests?) (?:\w{1,15} ){0,3}(?:pasan|pasaron|pasado|verde|exitosas|exitosamente)\b"),
+    late_pattern(r"测试(?:用例)?[^。，；！？\n]{0,8}?通过"),
 )
-_FOREIGN_ALL = re.compile(r"\b(?:alle|komplette|gesamte|ganze|tous|toutes|todas|todos)\b|所有|全部")
-_FOREIGN_NOT = re.compile(
+_FOREIGN_ALL = late_pattern(r"\b(?:alle|komplette|gesamte|ganze|tous|toutes|todas|todos)\b|所有|全部")
+_FOREIGN_NOT = late_pattern(
     r"\b(?:nicht|kein|keine|wenn|falls|sollten?|müssen|sobald|würden?|bevor|bis|nur|pas|aucun|si|devraient|doivent|quand"
     r"|seuls?|ninguna?|d'après|selon"
     r"|laut|según|deberían?|cuando|hasta|para que|solo)\b|[?？]|未|没|不|如果|应|请|需要|才能|若|仅"
@@ -157,7 +160,7 @@ _FOREIGN_CUES: Final = (
     *("bestehen", "bestanden", "grün", " durch", "erfolgreich", "passent", "verts", "passés", "réussi"),
     *("pasan", "pasaron", "pasado", "verde", "exitosa", "通过"),
 )
-_FOREIGN_COUNT = re.compile(r"(?<![\d.,])(\d{1,6}) ?(?:\w{1,15} ){0,2}?(?:tests?|pruebas|个)")
+_FOREIGN_COUNT = late_pattern(r"(?<![\d.,])(\d{1,6}) ?(?:\w{1,15} ){0,2}?(?:tests?|pruebas|个)")
 _LONGEST_HEAD: Final = 60
 _HEAD_ENDS: Final = (":", "|")
 

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
+from grader_daemon.domain.late_pattern import late_pattern
+
 _FILE_ENDINGS = """
     py pyi ipynb js jsx mjs cjs ts tsx vue svelte go rs rb php java kt kts scala c h cc cpp cxx hpp hh cs swift m lua pl
     pm r jl ex exs erl hs ml clj sh bash zsh ps1 bat sql html htm css scss less xml xsl json jsonl ndjson yaml yml toml
@@ -21,17 +23,19 @@ _FILE_ENDINGS = """
 _ENDINGS: Final = frozenset(_FILE_ENDINGS.split())
 _NAMES: Final = frozenset({"dockerfile", "makefile", "procfile", "gemfile", "jenkinsfile", "vagrantfile", "license"})
 _NO_FILES: Final = frozenset({"node.js", "next.js", "vue.js", "react.js", "express.js", "three.js", "d3.js", "asp.net"})
-_PATH = re.compile(
+_PATH = late_pattern(
     r"(?<![\w/.:@~!+-])(?:[\w@+~-]{0,80}+(?:(?<=\b[A-Za-z]):)?[./\\][\w./\\@+~-]{1,200}+"
     r"|[Mm]akefile\b|Dockerfile\b|Procfile\b|Gemfile\b|Jenkinsfile\b|Vagrantfile\b|LICENSE\b)(?![(])"
 )
-_BETWEEN = re.compile(r"[`*_\"',\s]{0,12}(?:and|&)?[`*_\"'\s]{0,12}")
-_ID = re.compile(r"(?:#|\b(?=[A-Z0-9]{0,19}[A-Z]))(?=[A-Z0-9]{0,19}\d)[A-Z0-9][A-Z0-9-]{4,19}\b")
-_ADDRESS = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}+@[\w-]{1,63}+(?:\.[\w-]{1,63}+)++")
-_NOT_WRITTEN = re.compile(r"\b(?:from|using|based on|with|like|see|by|via|than|of)\W{0,4}$", re.IGNORECASE)
-_INTO = re.compile(r"\b(?:to|in|into|at|as)\W{1,4}$", re.IGNORECASE)
-_OTHER_CLAUSE = re.compile(r"\b(?:because|which|that|so|since|where|when|while|for|by|using|via|due|after|before)\b|\(")
-_PLACED = re.compile(
+_BETWEEN = late_pattern(r"[`*_\"',\s]{0,12}(?:and|&)?[`*_\"'\s]{0,12}")
+_ID = late_pattern(r"(?:#|\b(?=[A-Z0-9]{0,19}[A-Z]))(?=[A-Z0-9]{0,19}\d)[A-Z0-9][A-Z0-9-]{4,19}\b")
+_ADDRESS = late_pattern(r"(?<![\w.+-])[\w.+-]{1,64}+@[\w-]{1,63}+(?:\.[\w-]{1,63}+)++")
+_NOT_WRITTEN = late_pattern(r"\b(?:from|using|based on|with|like|see|by|via|than|of)\W{0,4}$", re.IGNORECASE)
+_INTO = late_pattern(r"\b(?:to|in|into|at|as)\W{1,4}$", re.IGNORECASE)
+_OTHER_CLAUSE = late_pattern(
+    r"\b(?:because|which|that|so|since|where|when|while|for|by|using|via|due|after|before)\b|\("
+)
+_PLACED = late_pattern(
     r"\b(?:to|in|into|at|as|under)\b(?: (?:the|a|your|new|file|folder|directory|named|called)){0,4}\W{1,4}$"
 )
 _MOST_FILES = 4

@@ -6,13 +6,13 @@ the programs that a shell would run, which finds those behind options and wrappe
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from itertools import islice
 from typing import Final
 
 from grader_daemon.analysis.claims.evidence import ToolRun, once, only_looks
 from grader_daemon.analysis.shell import Program, read_line, unquoted
+from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.phrases import holds_any
 
 _MOST_RUNS = 20
@@ -38,22 +38,22 @@ _RUNNER = (
     r"|deno test|dotnet test|swift test|mix test|mvn (?:\S{1,20} )?test|(?:\./)?gradlew? (?:\S{1,20} )?test"
     r"|make (?:\S{1,20} )?(?:test|check)|rake test|zig test|flutter test)\b"
 )
-_TEST_RUN = re.compile(_START + _RUNNER)
-_TEST_RUN_HERE = re.compile(_RUNNER)
-_ELSEWHERE = re.compile(r"\b(?:(?:docker|podman)(?:[ -]compose)? (?:run|exec)|ssh)\s([^;&|\n]{0,200})")
+_TEST_RUN = late_pattern(_START + _RUNNER)
+_TEST_RUN_HERE = late_pattern(_RUNNER)
+_ELSEWHERE = late_pattern(r"\b(?:(?:docker|podman)(?:[ -]compose)? (?:run|exec)|ssh)\s([^;&|\n]{0,200})")
 """A command that is handed to a container or another machine, with options in front."""
 
 _HANDS_ON: Final = ("docker", "podman", "ssh")
-_WORD_START = re.compile(r"(?:^|[\s\"'])(?=[\w./])")
+_WORD_START = late_pattern(r"(?:^|[\s\"'])(?=[\w./])")
 _MOST_ELSEWHERE = 3
 _MOST_WORDS = 30
-_TEST_SCRIPT = re.compile(
+_TEST_SCRIPT = late_pattern(
     rf"{_START}(?:(?:python3?(?:\.\d+)?|node|bash|sh|ruby|php|perl)(?: -[a-zA-Z]{{1,2}}){{0,2}} |\./|/)"
     r"(?:[\w.~-]{1,60}/){0,12}(?:run_)?tests?(?:_[\w.-]{1,60}|\w{0,10})\.(?:py|js|mjs|ts|sh|rb|php|pl)\b"
 )
-_HERE_DOCUMENT = re.compile(r"<<-?\s{0,4}(['\"]?)(\w{1,40})\1[\s\S]*?(?:\n\2\b|$)")
-_LOOKING = re.compile(r"^\s*(?:cat|grep|ls|head|tail|sed|find|which|rm|git)\b[^;&|]*$")
-_ONLY_ASKS = re.compile(
+_HERE_DOCUMENT = late_pattern(r"<<-?\s{0,4}(['\"]?)(\w{1,40})\1[\s\S]*?(?:\n\2\b|$)")
+_LOOKING = late_pattern(r"^\s*(?:cat|grep|ls|head|tail|sed|find|which|rm|git)\b[^;&|]*$")
+_ONLY_ASKS = late_pattern(
     r"[^;&|\n]{0,200}?\s--(?:collect-only|co|version|help|fixtures|markers|no-run|listTests|list-tests|list|dry-run)\b"
 )
 
@@ -86,7 +86,7 @@ _BUILDERS: Final = frozenset(
 """Programs that run tests when one of their first arguments says so."""
 
 _SCRIPTED: Final = frozenset({"python", "python3", "node", "deno", "bash", "sh", "zsh", "ruby", "php", "perl", "tsx"})
-_TASK: Final = re.compile(r"(?:[\w-]{0,40}:){0,3}(?:\w{0,12}-)?(?:--)?tests?(?:[:-][\w:-]{1,40}|[A-Z]\w{0,40})?")
+_TASK: Final = late_pattern(r"(?:[\w-]{0,40}:){0,3}(?:\w{0,12}-)?(?:--)?tests?(?:[:-][\w:-]{1,40}|[A-Z]\w{0,40})?")
 _OTHER_TASKS: Final = {
     **dict.fromkeys(("make", "gmake", "gradle", "gradlew", "just", "task"), frozenset({"check"})),
     **dict.fromkeys(("mvn", "mvnw"), frozenset({"verify"})),
@@ -98,7 +98,7 @@ _OTHER_TASKS: Final = {
 """Other words by which these are told to run tests."""
 
 _NO_TASKS: Final = frozenset({"install", "i", "add", "remove", "uninstall", "create", "init", "build", "get"})
-_SCRIPT: Final = re.compile(
+_SCRIPT: Final = late_pattern(
     r"(?:[\w.-]{1,40}[_-])?(?:run[_-]?)?(?:all[_-]?)?tests?(?:[_.-][\w.-]{1,60}|\w{0,10})?"
     r"(?:(?<=\.py)|(?<=\.js)|(?<=\.mjs)|(?<=\.ts)|(?<=\.sh)|(?<=\.rb)|(?<=\.php)|(?<=\.pl))"
     r"|run[_-]?tests?|test\.sh|runtests"

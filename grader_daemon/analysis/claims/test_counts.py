@@ -6,24 +6,24 @@ command that runs several (crates, projects, packages) prints several, which are
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.phrases import holds_any
 
 _MOST_LINES: Final = 25
 _LONGEST_LINE: Final = 300
-_COLOUR: Final = re.compile(r"(?:\x1b|\\u001b|\\x1b)\[[\d;]{0,12}m")
-_FRAME: Final = re.compile(r"\s{0,9}\{\"\w{1,20}\": ?\"")
+_COLOUR: Final = late_pattern(r"(?:\x1b|\\u001b|\\x1b)\[[\d;]{0,12}m")
+_FRAME: Final = late_pattern(r"\s{0,9}\{\"\w{1,20}\": ?\"")
 """Beginning of a result that is an object, before the first line of its output."""
 
 _SIGNS: Final = ("pass", "fail", "ran ", "ok (", "tests", "examples", "skipped", "error", "deselected")
 """One of these stands in every line that ends a run."""
 
-_END: Final = re.compile(
+_END: Final = late_pattern(
     r"[=\s]{0,90}(?P<pytest>(?:\d{1,6} [a-z]{1,12}, ){0,7}\d{1,6} [a-z]{1,12}) in \d[\d.:]{0,9} ?m?s?\b"
     r"|\s{0,9}tests:?\s{1,9}(?P<jest>\d{1,6} (?:passed|failed|skipped|todo|pending)\b.{0,120})"
     r"|test result: \w{2,6}\. (?P<cargo>\d{1,6} passed; \d{1,6} failed(?:; \d{1,6} ignored)?)"
@@ -45,9 +45,9 @@ _END: Final = re.compile(
 )
 """The lines by which runners end, in lower case."""
 
-_NUMBER_FIRST: Final = re.compile(r"(?<![\d.])(\d{1,6})(?: tests?)? ([a-z]{2,12})")
-_NUMBER_LAST: Final = re.compile(r"([a-z][a-z ]{1,20}?)[:=]? {0,9}(\d{1,6})(?!\d)")
-_NUMBER: Final = re.compile(r"\d{1,6}")
+_NUMBER_FIRST: Final = late_pattern(r"(?<![\d.])(\d{1,6})(?: tests?)? ([a-z]{2,12})")
+_NUMBER_LAST: Final = late_pattern(r"([a-z][a-z ]{1,20}?)[:=]? {0,9}(\d{1,6})(?!\d)")
+_NUMBER: Final = late_pattern(r"\d{1,6}")
 _WORD_FIRST: Final = frozenset({"tap", "unittest", "of_unittest", "maven", "dotnet", "of_phpunit"})
 _RATIOS: Final = frozenset({"of_ctest", "ratio"})
 _PASSED, _FAILED, _SKIPPED, _ALL = "passed", "failed", "skipped", "all"

@@ -16,6 +16,7 @@ from grader_daemon.analysis.claims.evidence import Note, ToolRun, command_of, we
 from grader_daemon.analysis.claims.sight import ends_well, is_in_background
 from grader_daemon.analysis.claims.test_commands import SIGNS, is_script_of_tests, is_test_run, test_programs
 from grader_daemon.analysis.claims.test_counts import CountedTests, counts_in
+from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.phrases import holds_any
 from grader_daemon.domain.session import Message
 
@@ -24,7 +25,7 @@ _SEARCHED_CHARACTERS = 20_000
 _MOST_CALLS: Final = 200
 """Number of last calls that are looked through for tests that passed."""
 
-_RED = re.compile(
+_RED = late_pattern(
     r"\b[1-9]\d{0,5} (?:tests? )?(?:failed|failing|failures?)\b|\btest result: failed"
     r"|\bfailed \((?:errors|failures|skipped|expected|unexpected)"
     r"|(?:^|: \")fail\b|--- fail:"
@@ -34,10 +35,10 @@ _RED = re.compile(
 _RED_SIGNS: Final = ("fail", "error", "not ok")
 """One of these stands in every line that `_RED` finds, as in those that `_GREEN` finds one of the others."""
 
-_RED_BESIDE = re.compile(r"\btest (?:suites|files):? {1,9}[1-9]\d{0,5} failed|^fail\b|^--- fail:", re.MULTILINE)
+_RED_BESIDE = late_pattern(r"\btest (?:suites|files):? {1,9}[1-9]\d{0,5} failed|^fail\b|^--- fail:", re.MULTILINE)
 """Red beside a count of tests of which none failed: what could not be collected, or another package."""
 
-_GREEN = re.compile(
+_GREEN = late_pattern(
     r"\b[1-9]\d{0,5} (?:tests? )?pass(?:ed|ing)\b|(?:^|: \")ok\b|test result: ok\. [1-9]"
     r"|\ball tests? (?:\w{1,20} )?pass(?:ed)?\b"
     r"|(?:^|: \")pass\b|^ok \(\d|\b[1-9]\d{0,5} (?:examples|tests), 0 failures\b|\bpassed: {1,9}[1-9]"
@@ -62,11 +63,11 @@ _NOT_RUN: Final = (
     *("no such file or directory", "missing script", "permission denied", "timed out", "modulenotfounderror"),
     *("importerror", "has not been built", "unrecognized arguments", " during collection"),
 )
-_COMPLAINT = re.compile(
+_COMPLAINT = late_pattern(
     r"(?:^|: \")\W{0,4}(?:error|failed|failure|fail|traceback|exception)\b|[\N{BALLOT X}\N{CROSS MARK}]", re.MULTILINE
 )
-_RAN = re.compile(r"\bran (\d{1,6}) tests? in ")
-_RED_OF_RAN = re.compile(
+_RAN = late_pattern(r"\bran (\d{1,6}) tests? in ")
+_RED_OF_RAN = late_pattern(
     r"^failed \((?:(?:failures|errors)=(\d{1,6}))(?:, (?:failures|errors)=(\d{1,6}))?", re.MULTILINE
 )
 """The two lines that end a run of `unittest`, which counts all tests, and those that failed."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -10,6 +9,7 @@ from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun
 from grader_daemon.analysis.claims.test_commands import is_script_of_tests, test_programs
 from grader_daemon.analysis.claims.tested_work import TestRun
 from grader_daemon.analysis.shell import Program, unquoted
+from grader_daemon.domain.late_pattern import late_pattern
 
 _CHOOSING: Final = frozenset(
     {
@@ -49,14 +49,14 @@ _CHOOSING: Final = frozenset(
 )
 """Options by which a runner is told which tests to run."""
 
-_LEAVING_OUT = re.compile(
+_LEAVING_OUT = late_pattern(
     r"-k[ =]?[\"']?not |-m[ =]?[\"']?not "
     r"|--(?:ignore|deselect|testPathIgnorePatterns|exclude|skip|ignore-glob|grep-invert|invert)\b"
 )
-_CODE_FILE = re.compile(
+_CODE_FILE = late_pattern(
     r"[\w./\\@+-]{1,200}\.(?:py|js|jsx|mjs|ts|tsx|rb|go|java|kt|cs|php|exs|dart|swift)(?:::.*|:\d+)?"
 )
-_TEST_FILE = re.compile(
+_TEST_FILE = late_pattern(
     r"\b(?:test_[\w-]{1,60}\.py|[\w-]{1,60}_test\.(?:py|go|rb|dart|exs)|[\w.-]{1,60}\.(?:test|spec)\.[cm]?[jt]sx?"
     r"|[\w-]{1,60}_spec\.rb|[A-Z]\w{1,60}Tests?\.(?:java|kt|cs|php))\b"
 )

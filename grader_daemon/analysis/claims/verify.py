@@ -7,7 +7,6 @@ is unsupported.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
@@ -27,6 +26,7 @@ from grader_daemon.analysis.claims.tests_claims import TestsClaims
 from grader_daemon.analysis.claims.undone_changes import UndoneChanges
 from grader_daemon.analysis.claims.verification import NEVER_CALLED, UNSUPPORTED, Verification, contradicted, places
 from grader_daemon.domain.claims import Claim, ClaimKind, ClaimReason, Support
+from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.session import Session
 from grader_daemon.domain.text import clean
 from grader_daemon.redaction import Redactor
@@ -41,9 +41,9 @@ _Weighed = tuple[StatedClaim, Verification]
 _SENDING: Final = frozenset(
     {"send", "mail", "email", "message", "notify", "reply", "post", "forward", "slack", "sms", "telegram"}
 )
-_SENDS = re.compile(r"sendmail|mail |mutt |msmtp|smtplib|smtps?:")
-_CLIENT = re.compile(r"\b(?:curl|https?|wget) ")
-_POSTS = re.compile(
+_SENDS = late_pattern(r"sendmail|mail |mutt |msmtp|smtplib|smtps?:")
+_CLIENT = late_pattern(r"\b(?:curl|https?|wget) ")
+_POSTS = late_pattern(
     r"\s(?:-d|-F|-T|-XPOST|-XPUT|POST|PUT|--data\S{0,12}|--json|--form|--upload-file|--post-\w{4}|--mail-\w{1,8})(?!\w)"
 )
 

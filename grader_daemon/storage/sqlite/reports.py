@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 from grader_daemon.domain.calendar import Span
-from grader_daemon.domain.claims import AGAINST, ClaimKind, Support
+from grader_daemon.domain.claims import AGAINST, ClaimKind, ClaimTally, Support
 from grader_daemon.domain.counting import NAME_CHARACTERS, UNKNOWN
-from grader_daemon.domain.insight import ClaimTally, Coverage, FromPeople
+from grader_daemon.domain.insight import Coverage, FromPeople
 from grader_daemon.domain.people import OBJECTING
 from grader_daemon.domain.suggestion import Concern, Example
 from grader_daemon.domain.verdict import Outcome, VerdictCounts

@@ -11,7 +11,7 @@ from grader_daemon.api.standard_input import documents_in
 from grader_daemon.errors import InputError
 from grader_daemon.storage.sqlite.store import SqliteStore
 from grader_daemon.testing.source_contract import Keeper
-from tests.unit.sources.contract.kept_by import KEEPERS, run_of
+from tests.unit.sources.contract.kept_by import KEEPERS, OpenHandsFolder, OpenHandsLine, run_of
 
 ATIF = run_of(1)
 
@@ -23,12 +23,18 @@ def grading(context: GraderContext, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     return Grading(context)
 
 
+_OF_FOLDERS = (OpenHandsFolder, OpenHandsLine)
+"""What they write is read with what lies beside it."""
+
+
 def told(result: GradingResult) -> list[str]:
     return [*(each.session_file for _, each in result.grades), *(file for file, _ in (*result.skipped, *result.errors))]
 
 
 @pytest.mark.parametrize(
-    "kind", [kind for kind in KEEPERS if not kind.is_database], ids=lambda kind: f"{kind.__name__}"
+    "kind",
+    [kind for kind in KEEPERS if not kind.is_database and kind not in _OF_FOLDERS],
+    ids=lambda kind: kind.__name__,
 )
 def test_a_session_of_any_agent_that_keeps_it_in_one_file_is_graded(
     grading: Grading, tmp_path: Path, kind: type[Keeper]

@@ -57,7 +57,7 @@ def test_an_agent_is_answered_with_facts(talk: Talk, home: Path) -> None:
 def test_grades_are_told_where_that_is_asked_for(talk: Talk, home: Path) -> None:
     known_database(home / "other.db")
     ended = talk(lines(OPENING, recall("Deploy the release")), "--db-path", "other.db", "mcp", "--grades")
-    assert "graded: not completed" in json.loads(ended.stdout.splitlines()[1])["result"]["content"][0]["text"]
+    assert "graded: not done" in json.loads(ended.stdout.splitlines()[1])["result"]["content"][0]["text"]
 
 
 def test_without_a_database_each_question_is_answered_with_one_line(talk: Talk, home: Path) -> None:

@@ -25,10 +25,17 @@ from grader_daemon.storage.records import GradeFilter
 from grader_daemon.storage.sqlite.store import SqliteStore
 from grader_daemon.testing.source_contract import Keeper
 from tests.adapters import install
-from tests.unit.sources.contract.kept_by import KEEPERS, AtifLines, ClineTask, HermesFile, OpenClawFile
+from tests.unit.sources.contract.kept_by import (
+    KEEPERS,
+    AtifLines,
+    ClineTask,
+    HermesFile,
+    OpenClawFile,
+    OpenHandsFolder,
+)
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
-KINDS = [kind for kind in KEEPERS if kind not in (HermesFile, ClineTask, OpenClawFile, AtifLines)]
+KINDS = [kind for kind in KEEPERS if kind not in (HermesFile, ClineTask, OpenClawFile, AtifLines, OpenHandsFolder)]
 METHODS = ("claims", "touched", "walk", "look", "size_of", "read", "roots", "watches")
 QUERIES = {"hermes-database": HermesQueries, "openclaw-database": OpenClawQueries, "opencode-database": OpenCodeQueries}
 ASKED = ("schema", "mark", "id_at", "grown_since", "ids_after", "entries")

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from grader_daemon.domain.claims import ClaimKind, Support
-from grader_daemon.domain.insight import ClaimTally
+from grader_daemon.domain.claims import ClaimKind, ClaimTally, Support
 from grader_daemon.reports.claim_words import against_words, tally_sentences
 from grader_daemon.reports.layout import Prose, Topic, lay_out
 from grader_daemon.reports.safe_text import plain

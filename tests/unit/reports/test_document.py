@@ -75,7 +75,7 @@ def test_schema_describes_the_document() -> None:
     assert set(described["properties"]) == set(report_document(example_report()))
     optional = {"report_version", "people", "checked_completion", "ended_badly", "verdicts"}
     optional |= {"grader_changes", "agents", "spending", "spending_before", "changes", "hosts", "scheduled"}
-    optional |= {"jobs", "work"}
+    optional |= {"jobs", "work", "claims"}
     assert set(described["required"]) == set(described["properties"]) - optional
 
 

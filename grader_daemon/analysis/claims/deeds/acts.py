@@ -16,6 +16,7 @@ from grader_daemon.analysis.claims.deeds.deed_words import is_communication, ste
 from grader_daemon.analysis.claims.deeds.literals import Literal, LiteralKind, literals_of
 from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun, only_looks
 from grader_daemon.analysis.tool_calls import CHANGING, HARMLESS, Purpose, tool_of
+from grader_daemon.domain.late_pattern import late_pattern
 
 _READ_ARGUMENTS: Final = 3_000
 _READ_RESULT: Final = 4_000
@@ -33,28 +34,28 @@ _LOOKING_WORDS: Final = word_set(
 _LOOKING_ENDS: Final = ("_log", "_history", "_list", "_status", "_info", "_details", "_lookup", "_search", "_get")
 _CHECKING: Final = word_set("validation check checks test tests smoke scan lint report audit query")
 _CHANGING_WORDS: Final = word_set("add set write create send log book schedule update delete remove post cancel")
-_TOLD: Final = re.compile(r'"(?:tool|action|method|operation|op)" ?: ?"(\w{2,40})"')
-_QUERY: Final = re.compile(r'"(?:sql|q|query|statement|soql|args|cmd|command)" ?: ?"((?:[^"\\]|\\.){0,2000})')
-_SELECTS: Final = re.compile(r"[\s(]{0,20}(?:select|explain|show|describe|with)\b", re.IGNORECASE)
-_CHANGES_SQL: Final = re.compile(
+_TOLD: Final = late_pattern(r'"(?:tool|action|method|operation|op)" ?: ?"(\w{2,40})"')
+_QUERY: Final = late_pattern(r'"(?:sql|q|query|statement|soql|args|cmd|command)" ?: ?"((?:[^"\\]|\\.){0,2000})')
+_SELECTS: Final = late_pattern(r"[\s(]{0,20}(?:select|explain|show|describe|with)\b", re.IGNORECASE)
+_CHANGES_SQL: Final = late_pattern(
     r"\b(?:insert into|update \w{1,40} set|delete from|alter table|(?:create|drop) (?:table|index|view|unique|column)"
     r"|truncate|merge into|begin\b|commit\b|vacuum)",
     re.IGNORECASE,
 )
-_LISTS: Final = re.compile(
+_LISTS: Final = late_pattern(
     r"\s{0,20}(?:sudo |kubectl |crontab |helm |git |docker |systemctl |gh \w{2,9} |terraform "
     r"|(?:-n|--namespace) \S{1,40} ){0,4}(?:get|describe|logs|list|status|show|top|history|-l|ps|images|diff|log|view"
     r"|plan|rollout (?:history|status))\b"
 )
-_PARTS: Final = re.compile(r"&&|\|\||[|;\n]")
-_WRITES_CODE: Final = re.compile(
+_PARTS: Final = late_pattern(r"&&|\|\||[|;\n]")
+_WRITES_CODE: Final = late_pattern(
     r"\bopen\(|\bto_\w+\(|\.save|\bsave\w*\(|write|dump|shutil|\bos\.|subprocess|\bPath\(|requests|commit|execute"
     r"|\.post\(|\.put\(|insert|update|delete|remove|create|send|migrate|credit|apply"
     r"|import (?!pandas|numpy|math|re\b|json|csv|datetime)"
 )
 _DRAFTING: Final = word_set("draft preview simulate dryrun render estimate propose compose brouillon")
-_MAY_BE_DRAFT: Final = re.compile(r"draft|dry|preview|simulat|validate|false")
-_DRAFT_ARGUMENTS: Final = re.compile(
+_MAY_BE_DRAFT: Final = late_pattern(r"draft|dry|preview|simulat|validate|false")
+_DRAFT_ARGUMENTS: Final = late_pattern(
     r'"(?:dry_?run|preview|draft|simulate|validate_only|is_draft)" ?: ?true'
     r'|"(?:publish|send|commit|save|submit|apply|persist|execute|confirm)" ?: ?false'
     r'|"(?:mode|status|state|action)" ?: ?"(?:draft|preview|dry[_-]?run|simulate)"|--dry-run'
@@ -62,16 +63,16 @@ _DRAFT_ARGUMENTS: Final = re.compile(
 _FINISHING: Final = word_set(
     "send save submit checkout confirm commit apply publish place finalize execute approve release pay book"
 )
-_QUIET: Final = re.compile(
+_QUIET: Final = late_pattern(
     r'"(?:send_?updates|notify\w{0,12}|send_?notifications?|send_?invites?|silent)" ?: ?(?:"none"|false)'
 )
-_GUESTS: Final = re.compile(
+_GUESTS: Final = late_pattern(
     r'"(?:attendees|guests|participants|invitees|recipients|to|cc|notify\w{0,12}|send_\w{3,14})" ?:'
 )
-_MAY_BE_DONE: Final = re.compile(
+_MAY_BE_DONE: Final = late_pattern(
     r"timed[ -]?out|time-?out|still (?:be )?running|\balready (?:exists?|done|cancell?ed)\b"
 )
-_TEXT: Final = re.compile(r'": ?"([^"\\]{30,400})"')
+_TEXT: Final = late_pattern(r'": ?"([^"\\]{30,400})"')
 _NO_KIND: Final = word_set("mcp api tool create update set add get post put do run")
 _TARGETS: Final = (LiteralKind.ADDRESS, LiteralKind.ID)
 

@@ -6,7 +6,6 @@ depth, and the lines of a text; what a result tells the agent to say is none of 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Final, NamedTuple
@@ -14,6 +13,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from grader_daemon.analysis.claims.deeds.deed_words import word_set
+from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.phrases import holds_any
 
 _EXAMINED: Final = 8_000
@@ -39,12 +39,12 @@ _STATES: Final = (
     *("status", "state", "result", "outcome", "estado", "statut", "etat", "état", "zustand", "resultado", "folder"),
     *("mode", "stage", "phase", "ergebnis"),
 )
-_DENIES: Final = re.compile(
+_DENIES: Final = late_pattern(
     r"\b(?:errors?|fail\w{0,4}|reject\w{0,3}|declined?|denied|refused?|ignored|skipped|bounced|unchanged|invalid|expired"
     r"|not \w{3,14}|notfound|conflict|aborted|rolled back|forbidden|unauthorized|blocked|unavailable|noop"
     r"|no op|undelivered|échec|echec|erreur|fallido|rechazad[oa]|fehlgeschlagen|abgelehnt|fehler|refusée?)\b"
 )
-_DRAFTS: Final = re.compile(
+_DRAFTS: Final = late_pattern(
     r"\b(?:drafts?|preview|cart|carrito|basket|panier|warenkorb|dry ?run|simulat\w{2,4}|unsaved|brouillon|borrador"
     r"|entwurf|proposed|unsent|tentative|provisional|unconfirmed|held|hold)\b"
 )
@@ -63,15 +63,15 @@ _SAID: Final = word_set(
     """
 )
 _HTTP_ERRORS: Final = range(400, 600)
-_WORDS: Final = re.compile(r"[A-ZÀ-Ý]?[a-zà-ÿ]+|[A-Z]+(?![a-z])")
-_TAG: Final = re.compile(r"<(?:\w{1,20}:)?([\w-]{1,40})>([^<>]{1,120})</")
-_CODE: Final = re.compile(r"<\w{1,30} code=\"(\d{3})\"")
-_ALREADY: Final = re.compile(
+_WORDS: Final = late_pattern(r"[A-ZÀ-Ý]?[a-zà-ÿ]+|[A-Z]+(?![a-z])")
+_TAG: Final = late_pattern(r"<(?:\w{1,20}:)?([\w-]{1,40})>([^<>]{1,120})</")
+_CODE: Final = late_pattern(r"<\w{1,30} code=\"(\d{3})\"")
+_ALREADY: Final = late_pattern(
     r"\balready (?:exists?|done|cancell?ed|in|sent|set|member|there)\b|\bexists?$|\bfile exists\b"
 )
 """Words by which it was done before."""
 
-_LINE_DENIED: Final = re.compile(
+_LINE_DENIED: Final = late_pattern(
     r"\bhttp(?:/[\d.]{1,3})? ?[45]\d\d\b|^\W{0,3}[45]\d\d [a-z]|\b(?:status|code|returned)\W{1,3}[45]\d\d\b"
     r"|^[\W\d]{0,6}(?:<?tool_use_)?(?:error|fatal|failed|failure|traceback|denied|rejected|refused|aborted|fehler)\b"
     r"|\b(?<!if )not (?:saved|sent|found|created|updated|applied|allowed|permitted|authori[sz]ed|delivered|moved"
@@ -106,12 +106,12 @@ _LINE_HINTS: Final = (
 )
 """Parts of words, of which one stands in a text that denies, if no code of HTTP does."""
 
-_ERROR_CODE: Final = re.compile(r"[45]\d\d")
-_LINE_DONE: Final = re.compile(
+_ERROR_CODE: Final = late_pattern(r"[45]\d\d")
+_LINE_DONE: Final = late_pattern(
     r"\b(?:success(?:ful(?:ly)?)?|updated|created|sent|added|saved|done|ok|moved|deleted|tagged|applied|copied"
     r"|installed|imported|loaded|merged|inserted|succeeded|completed?)\b"
 )
-_LINE_DRAFTED: Final = re.compile(
+_LINE_DRAFTED: Final = late_pattern(
     r"\b(?:saved|stored|created|left|kept) (?:\w+ ){0,3}(?:as (?:an? )?|in (?:your )?|to (?:your )?)drafts?\b"
     r"|\bdry[- ]run\b|\bdraft (?:\w+ )?(?:created|saved|stored)\b|\bpreview only\b"
     r"|\bno changes (?:written|made|applied)\b|\bnot (?:yet )?(?:committed|sent|published|persisted)\b"
@@ -135,7 +135,7 @@ _AMISS: Final = (
 )
 """Parts of words, of which one stands in an output that tells of anything amiss."""
 
-_SHELL_DENIED: Final = re.compile(
+_SHELL_DENIED: Final = late_pattern(
     r"^(?:[\w./-]{1,40}: ){0,2}(?:error|fatal|failed|failure|err)\b|\b(?:\w{2,40}error|error): |: (?:failed|skipped)\b"
     r"|^failed to\b|\bpermission denied\b|\broll(?:ed|ing) back\b|\bno space left\b|\brc=[1-9]|\bincorrect password\b"
     r"|! \[\w{0,8} ?rejected|'ok': false|\bcannot (?:open|create|write|decode|process|remove|copy)\b"
@@ -143,10 +143,10 @@ _SHELL_DENIED: Final = re.compile(
     r"|\bconnection (?:refused|lost|closed)\b|^rollback$|^aborted\b|\b(?:update|delete) 0$"
     r"|\b0 rows? (?:affected|updated)"
 )
-_SHELL_DONE: Final = re.compile(
+_SHELL_DONE: Final = late_pattern(
     r"\b(?:ok|done|success(?:ful|fully)?|succeeded|created|copied|complete[d]?|true|passed|exported|sent)\b"
 )
-_SHELL_DRAFTED: Final = re.compile(
+_SHELL_DRAFTED: Final = late_pattern(
     r"\[dry[- _]?(?:run)?\]|\bdry[- ]run\b|\bno changes (?:written|made|applied)\b|^would \w+ "
 )
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from grader_daemon.domain.late_pattern import late_pattern
+
 
 def word_set(text: str) -> frozenset[str]:
     """Return the words of a text that lists them."""
@@ -36,10 +38,10 @@ _TELLING: Final = frozenset(word.encode() for word in _DEEDS | _OTHER_WORDS if w
 _TO_WORDS: Final = bytes(code if bytes([code]).isalnum() else ord(" ") for code in bytes(range(256)).lower())
 """Translation table by ASCII code: the letter in lower case or the digit, else a space."""
 
-_CHINESE_DEEDS: Final = re.compile(
+_CHINESE_DEEDS: Final = late_pattern(
     r"已(?:经)?[^，。；！？\n]{0,12}?(?:发|改|删|移|存|订|付|退|取消|提交|更新|创建|添加|通知)"
 )
-_IS_NOW: Final = re.compile(
+_IS_NOW: Final = late_pattern(
     r"\b(?:is|are|has|have|starts?|takes?|sits?|runs?|holds?|goes|shows?|owns?|reads?|belongs?|points?|stands?"
     r"|includes?|carr(?:y|ies))(?: \w{1,12}){0,2} now\b|\bnow (?:is|are|has|have|starts?|takes?|sits?|holds?|gives?"
     r"|goes|shows?|owns?|reads?|belongs?|points?|loads?|includes?|stands?|carr(?:y|ies))\b|\b(?:jetzt|ahora)\b|现在"
@@ -52,12 +54,12 @@ _COMMUNICATION: Final = word_set(
     posted told informed texted
     """
 )
-_TOLD_BY_AGENT: Final = re.compile(
+_TOLD_BY_AGENT: Final = late_pattern(
     r"\b(?:i|we)(?:'ve| have)?(?: also| just| then){0,2} (?:emailed|mailed|messaged|notified|replied|forwarded|invited"
     r"|reminded|texted|sent|informed|told)\b|\bhabe\b[^.;]{0,80} (?:benachrichtigt|informiert|verschickt|geschrieben)\b"
     r"|\bj'ai (?:également |aussi )?(?:envoyé|prévenu|informé|répondu)\b|\bhe (?:también )?(?:enviado|avisado)\b"
 )
-_WORD: Final = re.compile(r"[^\W\d_]{3,30}")
+_WORD: Final = late_pattern(r"[^\W\d_]{3,30}")
 _STEM: Final = 4
 _NO_STEMS: Final = word_set(
     """
@@ -66,7 +68,7 @@ _NO_STEMS: Final = word_set(
     del una con para por que está han yes please will true false null name
     """
 )
-_NOT_TOLD: Final = re.compile(
+_NOT_TOLD: Final = late_pattern(
     r"^\W*next\b|\b(?:glad|able to|left|not|no|never|nothing|none|cannot|unable|fail\w{0,4}|should|would|could|can|may"
     r"|might|will|must|needs?|if|once|unless|until|whenever|please|let me|let us|let's|ensure|try|tried|trying"
     r"|plan(?:s|ned|ning)?|propose\w?|suggest\w{0,3}|recommend\w{0,3}|believe|think|guess|assume|probably|likely|seems?"
@@ -74,8 +76,8 @@ _NOT_TOLD: Final = re.compile(
     r"|vermutlich|wahrscheinlich|noch|nichts|ne|pas|aucune?|si|peut|pouvez|faut|sera|seront|rien|ningun[oa]?|nada"
     r"|puede\w{0,2}|será|serán|debe\w{0,2})\b|n't\b|'ll\b|[未没不请若如]|\?|？"
 )
-_EARLIER: Final = re.compile(r"\b(?:already|earlier|bereits|schon|déjà|ya)\b|之前")
-_ADMITS: Final = re.compile(
+_EARLIER: Final = late_pattern(r"\b(?:already|earlier|bereits|schon|déjà|ya)\b|之前")
+_ADMITS: Final = late_pattern(
     r"\b(?:fail(?:s|ed|ing|ure)?|errors?|unable|rejected|refused|declined|skipped|bounced|unfortunately|except|remaining"
     r"|pending|missing|timed? ?out|timeout|locked|denied|first (?:try|attempt|go)|retried|retry|second (?:try|attempt)"
     r"|(?:was|is|are|were|got) blocked|expired|full|left|exist\w{1,4}|told me|\d+ of (?:the )?\d+"
@@ -86,26 +88,26 @@ _ADMITS: Final = re.compile(
     r"|falta\w{0,2}|no (?:se|pude|fue|está|puedo|ha)|sigue|borrador|già)\b|n't\b"
     r"|未|没有|没能|失败|无法|不能|不可|除了|草稿|❌|⚠|✗|✘"
 )
-_NO_FAILURE: Final = re.compile(
+_NO_FAILURE: Final = late_pattern(
     r"\b(?:no|without(?: any)?|0|zero|ohne|keine|sin|sans|aucune?) (?:[\w-]{1,15} )?(?:errors?|failures?|problems?"
     r"|conflicts?|issues?|fehler|konflikte?|error(?:es)?|erreurs?|problèmes?)\b"
 )
-_SPEAKS_OF_DRAFTS: Final = re.compile(
+_SPEAKS_OF_DRAFTS: Final = late_pattern(
     r"draft|preview|propos|\bhold\b|\bheld\b|awaiting|pending|dry[- ]?run|simulat|entwurf|brouillon|borrador|草稿|预览"
     r"|\bcart\b|basket|unsaved|not (?:yet )?(?:sent|saved)|warenkorb|panier|carrito|vorschau|tentativ|provision"
 )
-_MARKS: Final = re.compile(r"[*`]{1,3}|(?<!\w)_{1,3}|_{1,3}(?!\w)")
-_ALL: Final = re.compile(
+_MARKS: Final = late_pattern(r"[*`]{1,3}|(?<!\w)_{1,3}|_{1,3}(?!\w)")
+_ALL: Final = late_pattern(
     r"\b(?:all|both|every|each|fully|whole|everyone|alle[nrs]?|beide|sämtliche|komplett|tous|toutes|tout|los|las|todos"
     r"|todas|ambos)\b|全部|所有|都|均"
 )
-_FOREIGN: Final = re.compile(r"\b(?:el|la|los|las|der|die|das|den|dem|le|les|des|du|del|al)\b")
-_ASKS_TO_LOOK: Final = re.compile(
+_FOREIGN: Final = late_pattern(r"\b(?:el|la|los|las|der|die|das|den|dem|le|les|des|du|del|al)\b")
+_ASKS_TO_LOOK: Final = late_pattern(
     r"\W{0,4}(?:busca|muestra|lista|lee|resume|dime|cherche|montre|liste|lis|résume|dis|suche|zeig|lies|fass|was|wie|wer"
     r"|wann|vergleich|compara|compare|prüf|revisa|vérifie|explica|erklär|explique)",
     re.IGNORECASE,
 )
-_ASKS: Final = re.compile(
+_ASKS: Final = late_pattern(
     r"(?:^|[.,;:!\n+]|\b(?:and|then|please|pls|now|to|also|can you|could you|you)\b)\W{0,4}(?:also |then |please )?"
     r"(?:just )?"
     r"(?:add|append|apply|approve|archive|assign|block|book|build|cancel|change|clean|close|combine|compress|convert"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -12,14 +11,15 @@ from grader_daemon.analysis.claims.deeds.told_sentences import Sentence
 from grader_daemon.analysis.claims.evidence import ClaimEvidence
 from grader_daemon.analysis.claims.verification import Verification, contradicted
 from grader_daemon.domain.claims import ClaimReason
+from grader_daemon.domain.late_pattern import late_pattern
 
 _EXAMINED: Final = 2_500
 _MOST_THINGS: Final = 60
 _DEEPEST: Final = 6
 _LONGEST_VALUE: Final = 60
-_WORD: Final = re.compile(r"\w+")
-_VALUE: Final = re.compile(r"[\w@./+-]*\w")
-_TELLING_WORD: Final = re.compile(r"[^\W\d_]{4,}|\d{2,}|[a-z]\d+")
+_WORD: Final = late_pattern(r"\w+")
+_VALUE: Final = late_pattern(r"[\w@./+-]+")
+_TELLING_WORD: Final = late_pattern(r"[^\W\d_]{4,}|\d{2,}|[a-z]\d+")
 
 
 class _Thing(NamedTuple):
@@ -90,9 +90,14 @@ def _lists_in(text: str) -> Iterator[list[_Thing]]:
         found = list(_in(document, 0))
     elif "\n" in text.strip():
         lines = [line.lower() for line in text.splitlines()[:_MOST_THINGS]]
-        found = [[_Thing(_words_of(line), frozenset(_VALUE.findall(line))) for line in lines if line.strip()]]
+        found = [[_Thing(_words_of(line), _values_of(line)) for line in lines if line.strip()]]
     for things in found:
         yield [_Thing(each.words, _apart(each, things, 1)) for each in things]
+
+
+def _values_of(line: str) -> frozenset[str]:
+    """Return the words, addresses, paths and ids of a line, without the marks behind them."""
+    return frozenset(found for each in _VALUE.findall(line) if (found := each.rstrip("@./+-")))
 
 
 def _in(value: object, depth: int) -> Iterator[list[_Thing]]:

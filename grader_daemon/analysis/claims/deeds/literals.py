@@ -13,6 +13,8 @@ from functools import lru_cache
 from itertools import islice
 from typing import Final, NamedTuple
 
+from grader_daemon.domain.late_pattern import late_pattern
+
 MOST_LITERALS = 200
 
 
@@ -67,7 +69,7 @@ _MONTHS: Final = {
     for name in names.split()
 }
 _MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
-_FOUND = re.compile(
+_FOUND = late_pattern(
     r"(?<!\w)(?:(?=[\w.+#-]{0,64}[\d@])(?:"
     r"(?P<address>(?<![.+-])[\w.+-]{1,64}+@[\w-]{1,63}+(?:\.[\w-]{1,63}+)++)"
     r"|(?P<iso>(?:19|20)\d\d-(?P<m1>\d\d)-(?P<d1>\d\d)(?:[t ](?P<h1>\d\d):(?P<n1>\d\d))?)"
@@ -85,7 +87,7 @@ _FOUND = re.compile(
     rf"|(?P<md>(?P<m2>{_MONTH})\.? (?:the )?(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)))"
     r"|(?P<zh>(?P<m4>\d{1,2}) ?月 ?(?P<d4>\d{1,2}) ?日)"
 )
-_HAS_ANY = re.compile(r"[\d@]")
+_HAS_ANY = late_pattern(r"[\d@]")
 _MONTH_NUMBERS: Final = range(1, 13)
 _THOUSAND: Final = 3
 DAY: Final = "day"

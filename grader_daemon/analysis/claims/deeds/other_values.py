@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final
@@ -13,6 +12,7 @@ from grader_daemon.analysis.claims.deeds.told_sentences import Sentence
 from grader_daemon.analysis.claims.evidence import ClaimEvidence
 from grader_daemon.analysis.claims.verification import Verification, contradicted
 from grader_daemon.domain.claims import ClaimReason
+from grader_daemon.domain.late_pattern import late_pattern
 
 _READ: Final = 4_000
 _MOST_READ: Final = 20_000
@@ -23,9 +23,9 @@ _RATIOS: Final = (60, 3600, 24, 1440, 7, 100, 1000, 1024, 12)
 
 _NEARLY: Final = 0.01
 _TARGETS: Final = (LiteralKind.ADDRESS, LiteralKind.ID)
-_FIELDS: Final = re.compile(r'"(?:\w{0,30}_)?(?:id|n|nr|page|limit|version|offset|max\w{0,20})" ?: ?"?\d{1,3}\b')
-_OPTION: Final = re.compile(r"--[\w-]{2,30}[= ](?:[a-z]{2,20}=)?([\w.@-]{1,60})")
-_PARTS: Final = re.compile(r"\d+|(?<![\w.+-])[\w.+-]{1,64}+@[\w.-]{1,80}")
+_FIELDS: Final = late_pattern(r'"(?:\w{0,30}_)?(?:id|n|nr|page|limit|version|offset|max\w{0,20})" ?: ?"?\d{1,3}\b')
+_OPTION: Final = late_pattern(r"--[\w-]{2,30}[= ](?:[a-z]{2,20}=)?([\w.@-]{1,60})")
+_PARTS: Final = late_pattern(r"\d+|(?<![\w.+-])[\w.+-]{1,64}+@[\w.-]{1,80}")
 
 
 class OtherValues:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -12,6 +11,7 @@ from grader_daemon.analysis.claims.deeds.told_sentences import Sentence
 from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun
 from grader_daemon.analysis.claims.verification import Verification, contradicted
 from grader_daemon.domain.claims import ClaimReason, Support
+from grader_daemon.domain.late_pattern import late_pattern
 
 _READ: Final = 4_000
 _SHORT: Final = 500
@@ -19,30 +19,30 @@ _AMISS: Final = (
     "invalid|rejected|errors?|fail(?:ed|ures?|s)?|findings?|critical|blocked|violations?|unresolved|broken|missing"
     "|duplicates?|conflicts?|issues?|warnings?|verstöße|fehler|errores|erreurs"
 )
-_FOUND: Final = re.compile(
+_FOUND: Final = late_pattern(
     rf"\b({_AMISS})\b\"?\W{{0,3}}(\d{{1,6}}|\[\]|\[)|\b(\d{{1,6}}) (?:of \d{{1,6}} )?(?:\w{{1,12}} )?({_AMISS})\b"
 )
-_NOT_PASSED: Final = re.compile(r"\"(?:passed|pass|valid|ok|clean|success)\" ?: ?false|\bfail\b")
-_ON_THE_CHECK: Final = re.compile(
+_NOT_PASSED: Final = late_pattern(r"\"(?:passed|pass|valid|ok|clean|success)\" ?: ?false|\bfail\b")
+_ON_THE_CHECK: Final = late_pattern(
     r"ignore|skip|exclu|disabl|suppress|allow_?list|whitelist|threshold|tolerance|baseline|error_if|warn_if|schema|max_"
     r"|polic|rule|validat|constraint|check|limit|regel|règle|regla"
 )
-_SPEAKS_OF_IT: Final = re.compile(
+_SPEAKS_OF_IT: Final = late_pattern(
     r"ignor|skip|exclu|disabl|suppress|switch(?:ed)? off|turned off|threshold|tolerance|baseline|relax|loosen|lowered"
     r"|weaken|allow-?list|whitelist|deaktivier|abgeschaltet|ausgeschaltet|gelockert|désactiv|desactiv|schema|rule|limit"
     r"|regel|règle|regla|waive|removed the|关闭|忽略|规则"
 )
-_CHECKED: Final = re.compile(
+_CHECKED: Final = late_pattern(
     r"\b(?:re-?)?(?:check(?:ed(?! (?:bag|in\b|out\b|lugg))|s were)|verified|(?<=i )confirmed|tested|validated|scann?ed"
     r"|scan|proofread|smoke|count(?:ed)?|opened|passed again|(?<=final )\w+ (?:confirms|shows)|geprüft|überprüft"
     r"|vérifiée?s?|comprob\w{2,4}|revis\w{2,4})\b|检查|验证"
 )
-_OF_NOW: Final = re.compile(
+_OF_NOW: Final = late_pattern(
     r"\b(?:after(?:wards)?|just now|once more|double|again|rerun|re-?ran|re-?checked|re-?tested|final|new|updated"
     r"|included|including|complete|whole|still|nach|danach|erneut|nochmals?|après|de nouveau|otra vez|tras|después"
     r"|an dem tag|every|all)\b|再次|之后"
 )
-_SEVERAL: Final = re.compile(r"[;|&]")
+_SEVERAL: Final = late_pattern(r"[;|&]")
 
 _Weighed = Iterator[tuple[Sentence, Verification]]
 

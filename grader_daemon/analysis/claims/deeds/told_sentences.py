@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
@@ -10,23 +9,26 @@ from typing import Final
 
 from grader_daemon.analysis.claims.deeds import deed_words as words
 from grader_daemon.analysis.claims.deeds.literals import Literal, LiteralKind, literals_of
+from grader_daemon.domain.late_pattern import late_pattern
 
 MOST_SENTENCES: Final = 40
 _FENCE: Final = "```"
-_ENDS: Final = re.compile(r"(?<=[.!?;:])(?<!\s\d\.)(?<!\s\d\d\.)[*_\"')]{0,3}\s+|(?<=[。！？；])|\n|\s[\u2013\u2014]\s")
+_ENDS: Final = late_pattern(
+    r"(?<=[.!?;:])(?<!\s\d\.)(?<!\s\d\d\.)[*_\"')]{0,3}\s+|(?<=[。！？；])|\n|\s[\u2013\u2014]\s"
+)
 _SHORTEST: Final = 6
-_NOW: Final = re.compile(
+_NOW: Final = late_pattern(
     r"\b(?:i|we)(?:'ve| have| just| also| now|'ve also|'ve just| have also)? [a-z-]{3,20}(?:ed|t|e)\b"
     r"|\bha(?:s|ve) been [a-z]|\b(?:is|are) (?:now |all |fully )?(?:[a-z-]{3,20}ed|sent|set|out)\b|\bnow\b"
     r"|^\W*(?:[a-z-]{2,20} ){0,3}(?:[a-z-]{3,20}ed|sent|set) |\b(?:ich|habe|wurden?|sind|ist|jetzt|nun|eingetragen"
     r"|j'ai|est|sont|a été|ont été|he|ha|han|está|están|ahora|queda|fue)\b|[^\x00-\u2fff]"
 )
-_MENDED: Final = re.compile(
+_MENDED: Final = late_pattern(
     r"\b(?:fixed|repaired|corrected|resolved|cleaned|clean|removed|behoben|korrigiert|bereinigt|corrigée?s?"
     r"|corregid[oa]s?|meets?|pass(?:es|ed)?|valid|conform\w{0,3}|green|no errors|works?|resolves?|deduped|brought)\b"
     r"|修复|修正|通过"
 )
-_BY_ANOTHER: Final = re.compile(
+_BY_ANOTHER: Final = late_pattern(
     r"\b(?!I\b|We\b)(?:[A-Z][a-z]{1,30}|[Hh]e|[Ss]he|[Tt]hey|[Ss]omeone) (?:has |had |have |already ){0,2}"
     r"[a-z]{3,20}(?:ed|t) (?:it|them|this|that|these|those|the|your|our|his|her|their|an?)\b"
 )

@@ -514,7 +514,13 @@ class OpenHandsLine(Keeper):
     def write(self, turns: int) -> None:
         """See `Keeper`."""
         history = [
-            {"id": f"{turn}-{source}", "kind": "MessageEvent", "source": source, "llm_message": {"content": text}}
+            {
+                "id": f"{turn}-{source}",
+                "timestamp": f"2026-11-22T15:{turn:02}:00",
+                "kind": "MessageEvent",
+                "source": source,
+                "llm_message": {"content": text},
+            }
             for turn in range(turns)
             for source, text in (("user", asked(turn)), ("agent", answered(turn)))
         ]
@@ -525,7 +531,7 @@ class OpenHandsLine(Keeper):
 class OpenHandsFolder(Keeper):
     """A conversation of OpenHands."""
 
-    name = "openhands"
+    name = "openhands-folder"
 
     @property
     def told(self) -> str:

@@ -20,7 +20,7 @@ _DOCUMENTS = [kind for kind in KEEPERS if not kind.is_database and not kind.is_l
 
 
 def test_every_source_is_here() -> None:
-    forms = re.compile("-(snapshot|database|lines)$")
+    forms = re.compile("-(snapshot|database|lines|folder)$")
     assert {forms.sub("", kind.name) for kind in KEEPERS} == set(SOURCES)
 
 

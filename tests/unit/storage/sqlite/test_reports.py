@@ -7,9 +7,9 @@ import pytest
 
 from grader_daemon.domain.analysis import Category, Failure, FailureKind, SessionState
 from grader_daemon.domain.calendar import start_of, week_of
-from grader_daemon.domain.claims import Claim, ClaimKind, Support
+from grader_daemon.domain.claims import Claim, ClaimKind, ClaimTally, Support
 from grader_daemon.domain.grade import Grade
-from grader_daemon.domain.insight import ClaimTally, Coverage
+from grader_daemon.domain.insight import Coverage
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.people import PersonSignal, SignalKind
 from grader_daemon.domain.session import SessionKind
