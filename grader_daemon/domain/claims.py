@@ -65,7 +65,6 @@ class ClaimReason(StrEnum):
     READ_BACK = "read_back"
     NOT_SEEN = "not_seen"
     BROKE_OFF = "broke_off"
-    CHECK_WEAKENED = "check_weakened"
     CHECK_FAILED = "check_failed"
     EDIT_FAILED = "edit_failed"
     TAKEN_BACK = "taken_back"

@@ -70,11 +70,6 @@ class ToolRun:
         return self._call.words
 
     @property
-    def tool(self) -> str:
-        """The tool's name."""
-        return self._call.tool or ""
-
-    @property
     def arguments(self) -> str:
         """Arguments of the call, as they stand in the file."""
         return self._call.text
@@ -157,11 +152,6 @@ class ClaimEvidence:
         """The calls, in their order."""
         messages, reported = self._messages, self._reported
         return [ToolRun(note, messages[note[0]], is_reported=note[0] in reported) for note in self._notes[-MOST_RUNS:]]
-
-    @property
-    def calls(self) -> int:
-        """Number of calls."""
-        return len(self._notes)
 
     @cached_property
     def requests(self) -> list[str]:

@@ -40,8 +40,3 @@ def unsupported(reason: ClaimReason, *evidence: int) -> Verification:
 def places(runs: list[ToolRun]) -> tuple[int, ...]:
     """Return where the results of the last of these calls stand."""
     return tuple(each.index for each in runs[-MOST_EVIDENCE:])
-
-
-def partial(*evidence: int) -> Verification:
-    """Return that the record shows a part of it to be done, and a part not to be."""
-    return Verification(Support.PARTIAL, evidence, ClaimReason.FEWER_DONE)

@@ -7,7 +7,7 @@ is unsupported.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from grader_daemon.analysis.claims.attempts import Attempts
@@ -15,7 +15,6 @@ from grader_daemon.analysis.claims.build_claims import BuildClaims
 from grader_daemon.analysis.claims.change_claims import ChangeClaims
 from grader_daemon.analysis.claims.changed_tests import ChangedTests
 from grader_daemon.analysis.claims.command_claims import CommandClaims
-from grader_daemon.analysis.claims.deeds import Deed, weigh_deeds
 from grader_daemon.analysis.claims.evidence import ClaimEvidence, Note, ToolRun
 from grader_daemon.analysis.claims.extract import find_claims
 from grader_daemon.analysis.claims.file_claims import FileClaims
@@ -25,7 +24,7 @@ from grader_daemon.analysis.claims.tested_work import TestedWork
 from grader_daemon.analysis.claims.tests_claims import TestsClaims
 from grader_daemon.analysis.claims.undone_changes import UndoneChanges
 from grader_daemon.analysis.claims.verification import NEVER_CALLED, UNSUPPORTED, Verification, contradicted, places
-from grader_daemon.domain.claims import Claim, ClaimKind, ClaimReason, Support
+from grader_daemon.domain.claims import Claim, ClaimKind, ClaimReason
 from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.session import Session
 from grader_daemon.domain.text import clean
@@ -33,10 +32,6 @@ from grader_daemon.redaction import Redactor
 
 LONGEST_SUBJECT = 120
 LONGEST_WORDS = 160
-AGAINST: Final = frozenset({Support.CONTRADICTED, Support.STALE, Support.PARTIAL})
-OF_WORK: Final = frozenset({ClaimKind.TESTS_PASSED, ClaimKind.BUG_FIXED, ClaimKind.CHECK_PASSED, ClaimKind.TESTS_ADDED})
-
-_Weighed = tuple[StatedClaim, Verification]
 
 _SENDING: Final = frozenset(
     {"send", "mail", "email", "message", "notify", "reply", "post", "forward", "slack", "sms", "telegram"}
@@ -55,58 +50,28 @@ def verify_claims(
 
     Nothing is told from what is absent when earlier messages were replaced by a summary.
     """
-    if final_index is None:
+    stated = find_claims(session.messages[final_index].text) if final_index is not None else ()
+    if not stated or final_index is None:
         return ()
-    answer = session.messages[final_index].text
-    stated = find_claims(answer)
-    if not stated and not notes:
-        return ()
-    evidence = ClaimEvidence(notes, session.messages, is_whole=not session.compacted, reported=session.reported)
-    weighed = list(_weighed(stated, evidence)) if stated else []
-    return tuple(_claims(_with_deeds(weighed, weigh_deeds(evidence, answer)), final_index, redactor))
-
-
-def _weighed(stated: Sequence[StatedClaim], evidence: ClaimEvidence) -> Iterator[_Weighed]:
-    verifier = ClaimVerifier(evidence)
+    is_whole = not session.compacted
+    verifier = ClaimVerifier(ClaimEvidence(notes, session.messages, is_whole=is_whole, reported=session.reported))
+    weighed: dict[tuple[ClaimKind, str | None, Verification], StatedClaim] = {}
     for each in stated:
-        found = verifier.verify(each)
-        if found is not None:
-            yield each, found
-
-
-def _with_deeds(weighed: Sequence[_Weighed], deeds: Sequence[Deed]) -> Sequence[_Weighed]:
-    """Return claims with the deeds that the record speaks against.
-
-    These saw more than a claim of the same sentence, if that is not of tests and the like, nor spoken against.
-    """
-    settled = [each for each, found in weighed if found.support in AGAINST or each.kind in OF_WORK]
-    more = [deed for deed in deeds if not any(_is_of(each, deed) for each in settled)]
-    kept = [each for each in weighed if not any(_is_of(each[0], deed) for deed in more)]
-    stated = [StatedClaim(ClaimKind.ACTION_DONE, deed.subject, said=deed.said) for deed in more]
-    return [*kept, *zip(stated, (deed.verification for deed in more), strict=True)]
-
-
-def _is_of(claim: StatedClaim, deed: Deed) -> bool:
-    """Return whether a claim is of the sentence that tells a deed."""
-    said = claim.said.strip()
-    return bool(said) and (said in deed.said or deed.said in said)
-
-
-def _claims(weighed: Sequence[_Weighed], index: int, redactor: Redactor) -> Iterator[Claim]:
-    """Yield claims as they may be kept, each once."""
-    once: dict[tuple[ClaimKind, str | None, Verification], StatedClaim] = {}
-    for claim, found in weighed:
-        once.setdefault((claim.kind, claim.subject, found), claim)
-    for (kind, subject, found), claim in once.items():
-        yield Claim(
+        verification = verifier.verify(each)
+        if verification is not None:
+            weighed.setdefault((each.kind, each.subject, verification), each)
+    return tuple(
+        Claim(
             kind,
-            found.support,
+            verification.support,
             _shown(subject, redactor, LONGEST_SUBJECT),
-            index,
-            found.evidence,
-            found.reason,
-            _shown(claim.said, redactor, LONGEST_WORDS),
+            final_index,
+            verification.evidence,
+            verification.reason,
+            _shown(each.said, redactor, LONGEST_WORDS),
         )
+        for (kind, subject, verification), each in weighed.items()
+    )
 
 
 def _of_work(

@@ -3,8 +3,8 @@
 A kind of its own is what a reviewer would weigh on its own: tests that were seen to pass and a fix that they bear out
 tell of the task, a file that was written or a program that was run only of a step towards it.
 
-The prior was trained before claims were stale, partial or compared in what they name, and before deeds of tools were
-claims: they count here as they did then.
+The prior was trained before claims were stale, partial or compared in what they name:
+they count here as they did then.
 """
 
 from __future__ import annotations
