@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 import structlog
 
 from grader_daemon.bootstrap import make_sources, open_store, utc_now
+from grader_daemon.domain.late_pattern import compile_late_patterns
 from grader_daemon.errors import GraderError
 from grader_daemon.hook.installation import Hooks, socket_of
 from grader_daemon.integrations.files import OWNER_ONLY
@@ -108,6 +109,7 @@ def listeners(settings: Settings) -> Iterator[HookListener]:
         from grader_daemon.hook.stop_claims import StopReader
 
         reader = StopReader(make_sources(settings), load_rules(settings.rules_file))
+        compile_late_patterns()  # 0.2 s, which the first agent that stops would wait for
         return Answering(reader, open_store(settings), utc_now)
 
     yield HookListener(settings, make)
