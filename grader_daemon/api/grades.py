@@ -27,6 +27,7 @@ from grader_daemon.storage.records import Change, GradeFilter, Page, SortKey, St
 if TYPE_CHECKING:
     from grader_daemon.api.explanation import Explanation, FeatureEffect
     from grader_daemon.api.outline import Outline
+    from grader_daemon.api.said_and_happened import SaidAndHappened
     from grader_daemon.api.transcript import Transcript
     from grader_daemon.domain.early import EarlyErrors
     from grader_daemon.domain.grade import Grade
@@ -339,6 +340,17 @@ class Grades:
         if kept is None or kept[0] is not session or kept[1] != stored:
             kept = self._outlined = (session, stored, outline(stored, session, redactor=self._context.redactor))
         return kept[2]
+
+    def said_and_happened(self, prefix: str) -> tuple[SaidAndHappened, ...]:
+        """Return the claims of a session beside what its record holds, those that it speaks against first.
+
+        Raises:
+            InputError: no session id, or several, begin with `prefix`.
+        """
+        from grader_daemon.api.said_and_happened import said_and_happened
+
+        stored = self.find(prefix)
+        return said_and_happened(stored.grade, read_graded(self._context, stored)[0], self._context.redactor)
 
     def _check_names(self, which: GradeFilter) -> None:
         """Refuse a filter that nothing can meet: it names what no finished session has, probably by mistake."""

@@ -179,7 +179,7 @@ def _call(call: ToolCall, telling: _Telling) -> TranscriptCall:
 
 def _written(given: str | dict[str, object], redactor: Redactor) -> str:
     """Return the arguments of a call, the texts of an edit as a diff; what is no object stands as it is."""
-    fields = _decoded(given) if isinstance(given, str) else given
+    fields = fields_of(given) if isinstance(given, str) else given
     if fields is None:
         return str(given)
     rest, edits = edits_apart(fields, redactor)
@@ -188,12 +188,12 @@ def _written(given: str | dict[str, object], redactor: Redactor) -> str:
 
 def _unfolded(text: str) -> str:
     """Return a JSON object with its values in lines of their own, and any other text as it is."""
-    fields = _decoded(text)
+    fields = fields_of(text)
     return text if fields is None else _lines(fields)
 
 
-def _decoded(text: str) -> dict[str, object] | None:
-    """Return a JSON object; None of any other text."""
+def fields_of(text: str) -> dict[str, object] | None:
+    """Return what a text that is a JSON object has; None of any other text."""
     if not text.startswith("{"):
         return None
     try:

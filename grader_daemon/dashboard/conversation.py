@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final, NamedTuple
 
 from grader_daemon.api.outline import Outline
@@ -17,6 +18,9 @@ MOST_CALLS: Final = 40
 """So many calls of a message are shown; nobody reads more, and one message may hold thousands."""
 _MOST_FINDINGS: Final = 12
 _INSTRUCTIONS: Final = frozenset(("system", "developer"))
+_COMMANDS: Final = ("command: ", "cmd: ")
+_OUTPUT: Final = "output:"
+_EXIT_CODE: Final = re.compile(r"^exit_code: (-?\d{1,9})$", re.MULTILINE)
 _KINDS: Final = {USER: "user", ASSISTANT: "agent", TOOL: "tool"}
 
 
@@ -58,7 +62,7 @@ def shown_message(told: TranscriptMessage, outline: Outline | None) -> ShownMess
         kind=_KINDS.get(told.role, "other"),
         seconds=_seconds(outline, told.index),
         has_failed=any(finding.kind is FindingKind.FAILURE for finding in told.findings),
-        brief=_brief(told.text) if is_folded else None,
+        brief=_brief(told.text, is_result=told.role == TOOL) if is_folded else None,
         lines=told.text.count("\n") + 1,
         blocks=output_blocks(told.text) if is_folded else blocks_of(told.text),
         calls=tuple(_shown_call(call) for call in told.calls[:MOST_CALLS]),
@@ -74,8 +78,9 @@ def _seconds(outline: Outline | None, index: int) -> float | None:
 def _shown_call(call: TranscriptCall) -> ShownCall:
     blocks = output_blocks(call.arguments)
     first = blocks[0].lines if blocks and isinstance(blocks[0], Code) else ()  # what an edit changes stands behind it
-    brief = _cut(" · ".join(line for line in first if line.strip()))
-    is_all = brief == call.arguments and not call.left_out
+    command = next((first[0][len(name) :] for name in _COMMANDS if first and first[0].startswith(name)), "").strip()
+    brief = _cut(f"$ {command}" if command else " · ".join(line for line in first if line.strip()))
+    is_all = brief in (call.arguments, f"$ {call.arguments.partition(': ')[2]}") and not call.left_out
     return ShownCall(_named(call.tool), brief, () if is_all else blocks, call.left_out)
 
 
@@ -83,12 +88,16 @@ def _named(tool: str | None) -> str | None:
     return None if tool is None else cut(tool, LONGEST_ID)
 
 
-def _brief(text: str) -> str:
-    """Return the first line that says something, with a name that stands alone before it."""
+def _brief(text: str, *, is_result: bool) -> str:
+    """Return the first line that says something, with a name that stands alone before it; of a command how it ended."""
     first, _, rest = text.strip().partition("\n")
     if first.rstrip().endswith(":") and rest:
         first = f"{first.rstrip()} {rest.strip().partition(chr(10))[0]}"
-    return _cut(first)
+    code = _EXIT_CODE.search(text) if is_result else None
+    if code is None:
+        return _cut(first)
+    said = first.removeprefix(_OUTPUT).strip()
+    return _cut(" · ".join((f"exit {code.group(1)}", said)) if said and code.start() else f"exit {code.group(1)}")
 
 
 def _cut(text: str) -> str:

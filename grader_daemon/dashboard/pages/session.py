@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby
@@ -14,12 +15,13 @@ from grader_daemon.api.beside import told_beside
 from grader_daemon.api.explanation import sentences_of
 from grader_daemon.api.grades import StoredGrade
 from grader_daemon.api.outline import Outline, OutlinedMessage
+from grader_daemon.api.said_and_happened import SaidAndHappened
 from grader_daemon.dashboard.addresses import PAGE_MESSAGES, message_address
 from grader_daemon.dashboard.conversation import MOST_CALLS, shown_message
 from grader_daemon.dashboard.minimap import MapMessage, has_times, marks_of, minimap
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.dashboard.words import moment_words
-from grader_daemon.domain.claims import Support
+from grader_daemon.domain.claims import AGAINST, Support
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.similar import Similar
 from grader_daemon.domain.verdict import GradeVersion
@@ -56,9 +58,14 @@ _FEW_MESSAGES: Final = 10
 _MOST_DIGITS: Final = 12
 _MOST_FAILURES: Final = 12
 _MOST_CLAIMS: Final = 40
+_FIRST_CLAIMS: Final = 3
+"""So many claims stand on top of a page, beside what the record holds; those that it bears out are folded."""
 _MOST_CHILDREN: Final = 20
 _FEW_SIMILAR: Final = 5
 _GRAVITY: Final = (Support.VERIFIED, Support.UNSUPPORTED, Support.STALE, Support.PARTIAL, Support.CONTRADICTED)
+
+
+_SIGNS: Final = {Support.VERIFIED: "=", Support.UNSUPPORTED: "?"} | dict.fromkeys(AGAINST, "≠")
 
 
 class Pages(NamedTuple):
@@ -89,6 +96,7 @@ def session(visit: Visit) -> Response:
         shown=shown,
         messages=[shown_message(each, outline) for each in told.messages],
         answer=shown_message(outline.answer, outline) if has_answer and outline.answer else None,
+        **_claims(grades.said_and_happened(grade.session_id) if grade.claims else ()),
         map=minimap(mapped, shown=shown, page=PAGE_MESSAGES, address=at) if mapped else None,
         marks=marks_of(mapped),
         has_times=has_times(mapped),
@@ -99,7 +107,6 @@ def session(visit: Visit) -> Response:
         sentences=sentences_of(grade.reasons),
         effects=grades.effects(grade),
         most_failures=_MOST_FAILURES,
-        most_claims=_MOST_CLAIMS,
         most_children=_MOST_CHILDREN,
         **_words(visit, told.stored),
         reasons=[(score, tuple(found)) for score, found in groupby(grade.reasons, key=lambda each: each.score)],
@@ -145,6 +152,20 @@ def mapped_messages(outline: Outline, grade: Grade) -> list[MapMessage]:
         )
         for index, message in enumerate(outline.messages)
     ]
+
+
+def _claims(told: Sequence[SaidAndHappened]) -> dict[str, Any]:
+    """Return the claims that stand on top, and those that are folded below them."""
+    open_ones = [each for each in told if each.claim.support is not Support.VERIFIED][:_FIRST_CLAIMS]
+    folded = [each for each in told if each not in open_ones]
+    counts = Counter(each.claim.support.value for each in folded)
+    return {
+        "claims": open_ones,
+        "folded_claims": folded[:_MOST_CLAIMS],
+        "folded_words": ", ".join(f"{number} {support}" for support, number in counts.items()),
+        "more_claims": max(0, len(folded) - _MOST_CLAIMS),
+        "sign_of": _SIGNS.__getitem__,
+    }
 
 
 def _similar(found: Similar) -> dict[str, Any]:

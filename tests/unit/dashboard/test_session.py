@@ -33,12 +33,23 @@ def test_a_session_is_shown_with_its_failures_its_claims_and_why(client_of: Make
     messages = [json_user("Fix it"), *json_round(PERMISSION_DENIED, arguments='{"command": "cp x y"}')]
     text = graded(client_of, tmp_path, [*messages, json_answer(ANSWER)]).get("/session/told").text
 
-    assert "command: cp x y" in text
+    assert "$ cp x y" in text
     assert "failure: permission denied, harmful" in text
     assert 'href="#m2" aria-label="message 2"' in text
-    assert "Claims against the record" in text
+    assert "Said, and happened" in text
     assert "Why this grade" in text
     assert "What moved the probability" in text
+
+
+def test_a_claim_stands_on_top_beside_the_run_that_speaks_against_it(client_of: MakeClient, tmp_path: Path) -> None:
+    output = json.dumps({"output": "FAILED a.py\n1 failed, 11 passed", "exit_code": 1})
+    messages = [json_user("Fix it"), *json_round(output, arguments='{"command": "pytest -q"}')]
+    text = graded(client_of, tmp_path, [*messages, json_answer("Fixed. All 12 tests pass.")]).get("/session/told").text
+
+    assert text.index("All 12 tests pass") < text.index('class="strip"')
+    assert "$ pytest -q\nFAILED a.py\n1 failed, 11 passed\nexit 1</pre>" in text
+    assert "≠" in text
+    assert "exit 1 · FAILED a.py" in text, "the result, folded"
 
 
 def test_the_beginning_of_an_id_is_enough(client_of: MakeClient, tmp_path: Path) -> None:

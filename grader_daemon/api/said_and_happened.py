@@ -1,0 +1,108 @@
+"""What an answer says was done, side by side with what the record of the session holds about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from grader_daemon.analysis.tool_calls import CallView
+from grader_daemon.analysis.tool_calls.plain_text import stated_code, without_code
+from grader_daemon.api.excerpts import excerpt
+from grader_daemon.api.transcript import fields_of, readable
+from grader_daemon.domain.claims import Claim, Support
+from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.session import TOOL, Message, Session, ToolCall
+from grader_daemon.redaction import MARGIN, Redactor
+
+_ORDER: Final = (Support.CONTRADICTED, Support.STALE, Support.PARTIAL, Support.UNSUPPORTED, Support.VERIFIED)
+_ENDING: Final = 600
+_LINES: Final = 3
+_COLUMNS: Final = 200
+_OUTPUTS: Final = ("output", "stdout", "stderr", "error", "content")
+"""Values of a result in which a program's own words stand, in the order in which one is looked for."""
+
+_EXIT_CODES: Final = ("exit_code", "exitCode", "returncode")
+
+
+class Happened(msgspec.Struct, frozen=True, kw_only=True):
+    """A message of the record that speaks for a claim or against it.
+
+    `index` is its place; `call` the command or the arguments that it answers, on a line; `lines` the last of what it
+    says, at most three. All are redacted. `exit_code` is None where the result has none as a number.
+    """
+
+    index: int
+    call: str | None
+    is_command: bool
+    lines: tuple[str, ...]
+    exit_code: int | None
+
+
+class SaidAndHappened(msgspec.Struct, frozen=True, kw_only=True):
+    """A claim, and the message that decides it; `happened` is None where none does, or the session cannot be read."""
+
+    claim: Claim
+    happened: Happened | None
+
+
+def said_and_happened(grade: Grade, session: Session | None, redactor: Redactor) -> tuple[SaidAndHappened, ...]:
+    """Return the claims of a session, those that the record speaks against first; `session` as it can be read now."""
+    claims = sorted(grade.claims, key=lambda claim: _ORDER.index(claim.support))
+    calls = {} if session is None else _calls(session.messages, _deciding(claims))
+    return tuple(
+        SaidAndHappened(
+            claim=claim,
+            happened=None if session is None else _happened(session, claim, calls, redactor),
+        )
+        for claim in claims
+    )
+
+
+def _deciding(claims: Iterable[Claim]) -> set[int]:
+    return {claim.evidence[-1] for claim in claims if claim.evidence}
+
+
+def _calls(messages: Sequence[Message], results: set[int]) -> dict[str, ToolCall]:
+    """Return the calls that some results answer, by their ids."""
+    wanted = {messages[index].tool_call_id for index in results if index < len(messages)}
+    return {call.id: call for message in messages for call in message.tool_calls or () if call.id and call.id in wanted}
+
+
+def _happened(session: Session, claim: Claim, calls: dict[str, ToolCall], redactor: Redactor) -> Happened | None:
+    if not claim.evidence or claim.evidence[-1] >= len(session.messages):
+        return None
+    index = claim.evidence[-1]
+    message = session.messages[index]
+    called = calls.get(message.tool_call_id or "")
+    view = None if called is None else CallView(called.tool, called.arguments)
+    command = (view.shell or view.command) if view is not None else ""
+    text, code = _said_by(message)
+    noted = session.reported.get(index)
+    return Happened(
+        index=index,
+        call=None if view is None else excerpt(command or " ".join(filter(None, (view.tool, view.path))), redactor),
+        is_command=bool(command),
+        lines=tuple(_last_lines(text, redactor)),
+        exit_code=code if noted is None or noted.exit_code is None else noted.exit_code,
+    )
+
+
+def _said_by(message: Message) -> tuple[str, int | None]:
+    """Return what a result says, and its exit code, without what stands around them."""
+    if message.role != TOOL:
+        return message.text, None
+    fields = fields_of(message.text)
+    if fields is None:
+        return without_code(message.text), stated_code(message.text)
+    code = next((code for name in _EXIT_CODES if type(code := fields.get(name)) is int), None)
+    said = next((text for name in _OUTPUTS if isinstance(text := fields.get(name), str) and text.strip()), None)
+    return message.text if said is None else said, code
+
+
+def _last_lines(text: str, redactor: Redactor) -> Iterator[str]:
+    ending = redactor.redact(text.rstrip()[-_ENDING - MARGIN :])[-_ENDING:]
+    lines = [line for line in readable(ending, redactor).split("\n") if line.strip()]
+    for line in lines[-_LINES:]:
+        yield line if len(line) <= _COLUMNS else line[: _COLUMNS - 1] + "…"
