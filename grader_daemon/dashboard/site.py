@@ -38,7 +38,7 @@ _NEWEST: Final = GradeFilter(limit=100)
 """What a beginning that many requests share is looked for in."""
 
 NAVIGATION: Final = (
-    ("/", "Overview"),
+    ("/", "Today"),
     ("/sessions", "Sessions"),
     ("/errors", "Errors"),
     ("/alerts", "Alerts"),

@@ -13,6 +13,7 @@ from xml.etree.ElementTree import Element
 import msgspec
 
 from grader_daemon.domain.estimate import Estimate, Figure
+from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.reports.markup import element
 from grader_daemon.reports.numbers import Measure, estimate_words, tick_words, value_words
 from grader_daemon.reports.safe_text import cut
@@ -36,6 +37,7 @@ _LONGEST_BAR = 58.0
 """Percent of the width; to the right are the numbers of the bar."""
 _BAR_PITCH = 46
 _STRIP_MIDDLE = 9
+_SHARES_HEIGHT: Final = 10
 _SPARK_HEIGHT = 34
 _SPARK_EDGE = 4
 
@@ -95,6 +97,19 @@ def sparkline(estimates: Sequence[Estimate], *, measure: Measure) -> Element:
     curves.set("height", str(_SPARK_HEIGHT))
     curves.set("viewBox", f"0 {top - spare:.1f} 100 {bottom - top + 2 * spare:.1f}")
     drawn.append(curves)
+    return drawn
+
+
+def shares_bar(verdicts: VerdictCounts) -> Element:
+    """Draw the shares of done, not done and unsure tasks as one bar, for beside the numbers."""
+    drawn = element("svg", class_="shares", width="100%", height=_SHARES_HEIGHT, viewBox=f"0 0 100 {_SHARES_HEIGHT}")
+    drawn.set("preserveAspectRatio", "none")
+    drawn.set("aria-hidden", "true")
+    begun = 0.0
+    for kind in ("done", "unsure", "not_done"):
+        share = 100 * getattr(verdicts, kind) / max(1, verdicts.answered)
+        drawn.append(element("rect", class_=kind, x=f"{begun:.2f}", width=f"{share:.2f}", height=_SHARES_HEIGHT))
+        begun += share
     return drawn
 
 

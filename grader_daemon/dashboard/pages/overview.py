@@ -1,4 +1,4 @@
-"""Overview: is anything wrong, how good is it, can the numbers be trusted, and what to look at."""
+"""Today: what needs a person, is anything wrong, how good is it, can the numbers be trusted, and what to look at."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from starlette.responses import Response
 
 from grader_daemon.api.grades import GradeFilter
 from grader_daemon.api.overview import Overview, main_figures
+from grader_daemon.dashboard.pages.cards import CONTRADICTED_READ, MOST, Today, cards_of
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.domain.alert import Alert
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calendar import day_of
 from grader_daemon.domain.calibration import GraderChange
+from grader_daemon.domain.claims import Support
 from grader_daemon.domain.counting import task_and_model
 from grader_daemon.domain.estimate import Figure
-from grader_daemon.domain.fleet_hosts import FleetHostState, is_behind, silent_hosts
+from grader_daemon.domain.fleet_hosts import FleetHostState
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.insight import DayFigures, ErrorIssue, Group, Spending, StepCount
 from grader_daemon.domain.rollup import Dimension
@@ -27,7 +29,7 @@ from grader_daemon.domain.scheduled_jobs import ScheduledJob
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.setup_changes import SetupChange
 from grader_daemon.reports.change_words import mark_words
-from grader_daemon.reports.charts import APART, Event, sparkline, trend_chart
+from grader_daemon.reports.charts import APART, Event, shares_bar, sparkline, trend_chart
 from grader_daemon.reports.issue_names import IssueName, issue_name
 from grader_daemon.reports.job_words import endings_words, more_jobs_words
 from grader_daemon.reports.money import usd_words
@@ -55,8 +57,7 @@ _WEEK: Final = 7
 _MONTH: Final = 28
 _ERRORS_SHOWN: Final = 3
 _GRADED_SHOWN: Final = 5
-_RUNNING_SHOWN: Final = 3
-_ALERTS_SHOWN: Final = 3
+_RUNNING_SHOWN: Final = 10
 _JOBS_SHOWN: Final = 8
 _TYPES_SHOWN: Final = 5
 _MODELS_SHOWN: Final = 4
@@ -125,6 +126,8 @@ def overview(visit: Visit) -> Response:
     seen, daily = main_figures(grader.context, days=_WEEK), grader.insight.daily(days=_MONTH)
     assert seen.patterns is not None  # there is a database
     issues = grader.insight.error_issues(days=_WEEK, limit=_ERRORS_SHOWN)
+    running = _listed(visit, GradeFilter(state=SessionState.OPEN, limit=_RUNNING_SHOWN))
+    needed = cards_of(Today(seen, _contradicted(visit), running, issues, visit.site.title))
     changed, graders = _changed(visit), grader.calibration.changes(days=_MONTH)
     return visit.show(
         "overview.html",
@@ -134,10 +137,8 @@ def overview(visit: Visit) -> Response:
         jobs=[_job_line(job) for job in seen.patterns.jobs[:_JOBS_SHOWN]],
         work=None if seen.patterns.work is None else outcomes_words(seen.patterns.work),
         more_jobs=more_jobs_words(seen.patterns.jobs, _JOBS_SHOWN),
-        is_behind=seen.fleet is not None and is_behind(seen.fleet, seen.at),
-        silent=[] if seen.fleet is None else silent_hosts(seen.fleet, seen.at),
-        alerts=seen.alerts[:_ALERTS_SHOWN],
-        more_alerts=max(0, len(seen.alerts) - _ALERTS_SHOWN),
+        cards=needed[:MOST],
+        more_cards=max(0, len(needed) - MOST),
         tiles=list(_tiles(seen, daily)),
         trend=_trend(daily, _events(daily, [*grader.insight.alerts(), *changed, *graders], visit.site.settings.zone)),
         changed=bool(changed),
@@ -146,7 +147,7 @@ def overview(visit: Visit) -> Response:
         graded=_listed(visit, GradeFilter(limit=_GRADED_SHOWN)),
         bad_endings=BAD_ENDINGS,
         completion=COMPLETION,
-        running=_listed(visit, GradeFilter(state=SessionState.OPEN, limit=_RUNNING_SHOWN)),
+        running=running,
     )
 
 
@@ -187,7 +188,7 @@ def _verdicts(seen: Overview) -> Iterator[Tile]:
         detail="" if seen.checked is None else f"Completion rate {rate_words(seen.checked)}",
         change=None,
         direction=Direction.UNKNOWN,
-        month=None,
+        month=shares_bar(seen.verdicts),
     )
 
 
@@ -312,6 +313,12 @@ def _commonest(cells: dict[tuple[str, str], Group], which: int) -> tuple[str, ..
     for key, group in cells.items():
         sessions[key[which]] = sessions.get(key[which], 0) + group.sessions
     return tuple(sorted(sessions, key=lambda name: (-sessions[name], name)))
+
+
+def _contradicted(visit: Visit) -> list[Grade]:
+    """Return the newest sessions of the week with a claim that the record contradicts."""
+    since = visit.grader.grades.begin_of(_WEEK)
+    return _listed(visit, GradeFilter(claim=Support.CONTRADICTED, since=since, limit=CONTRADICTED_READ))
 
 
 def _listed(visit: Visit, which: GradeFilter) -> list[Grade]:

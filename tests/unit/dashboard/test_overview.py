@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 
 from grader_daemon.domain.analysis import Category, ErrorSign, Failure, SessionState
 from grader_daemon.domain.calendar import Span
+from grader_daemon.domain.claims import Claim, ClaimKind, ClaimReason, Support
 from grader_daemon.domain.insight import IssueRow
 from grader_daemon.domain.installed import InstalledKind, ObservedVersion
 from grader_daemon.domain.session import SessionKind
@@ -117,7 +118,24 @@ def test_where_nothing_is_wrong_that_is_said(home_with: Fill, tmp_path: Path) ->
 
     with DaemonLock(tmp_path / "grades.db"):
         said = text_of(client)
-    assert "No alert is open, the daemon runs and keeps up, and no file was given up." in said
+    assert "All right" in said
+    assert (
+        "No alert is open, no answer is contradicted, the daemon runs and keeps up, and no file was given up." in said
+    )
+
+
+def test_a_contradicted_answer_needs_a_person_and_is_listed(home_with: Fill, tmp_path: Path) -> None:
+    said = "All 12 tests pass"
+    lied = Claim(ClaimKind.TESTS_PASSED, Support.CONTRADICTED, None, 3, (2,), ClaimReason.TESTS_FAILED, said)
+    client = home_with(3, claims=(lied,), standing=ResultStanding.CONTRADICTED)
+
+    with DaemonLock(tmp_path / "grades.db"):
+        text = text_of(client)
+
+    assert "1 thing needs you" in text
+    assert "Said done, was not 3 answers say what the record contradicts, in 7 days. Show" in text
+    assert "“All 12 tests pass” ≠ the last run failed" in text
+    assert client.get("/sessions?days=7&claim=contradicted").text.count("data-id=") == 3
 
 
 def test_changes_and_alerts_are_marked_on_the_trend(home_with: Fill, tmp_path: Path) -> None:

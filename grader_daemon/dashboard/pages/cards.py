@@ -1,0 +1,168 @@
+"""Cards of the first page: what needs a person now, in the order of what waiting costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple
+from urllib.parse import quote
+
+from grader_daemon.api.overview import Overview
+from grader_daemon.domain.claims import Claim, Support
+from grader_daemon.domain.fleet_hosts import is_behind, silent_hosts
+from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.insight import ErrorIssue, IssueState
+from grader_daemon.reports.issue_names import issue_name
+from grader_daemon.reports.numbers import count
+from grader_daemon.reports.phrasing import alert_title, sure_step
+from grader_daemon.reports.safe_text import Name, Words, name
+from grader_daemon.reports.sessions import claim_words, why_words
+
+MOST: Final = 5
+CONTRADICTED_READ: Final = 21
+"""So many sessions with a contradicted claim are read: of more it is said that there are 20 or more."""
+
+_QUOTED: Final = 2
+_ALERTS: Final = 2
+_ERRORS: Final = 2
+_LEAST_SESSIONS: Final = 2
+_LONGEST: Final = 90
+_NEWS: Final = {IssueState.NEW: "is new", IssueState.REGRESSED: "is back"}
+
+
+class Quote(NamedTuple):
+    """What an answer said, and what the record holds."""
+
+    said: str
+    happened: str
+    address: str
+
+
+class Card(NamedTuple):
+    """One thing that needs a person: a sentence, the page that shows more, a command that mends it, and quotations."""
+
+    tag: str
+    words: Words
+    address: str | None = None
+    command: str | None = None
+    quotes: tuple[Quote, ...] = ()
+
+
+class Today(NamedTuple):
+    """What the cards are made of: the figures, the newest sessions with a contradicted claim, open ones, errors."""
+
+    seen: Overview
+    contradicted: Sequence[Grade]
+    running: Sequence[Grade]
+    issues: Sequence[ErrorIssue]
+    title_of: Callable[[Grade], str]
+
+
+def cards_of(today: Today) -> list[Card]:
+    """Return the cards, those first that cost most while they wait."""
+    return [
+        card
+        for kind in (_machine, _stuck, _contradicted, _worse, _errors, _given_up, _ungraded)
+        for card in kind(today)
+    ]
+
+
+def _machine(today: Today) -> Iterator[Card]:
+    """Yield what keeps grades from being made, here or on the machines of a fleet."""
+    seen = today.seen
+    if seen.fleet is not None:
+        yield from _fleet(seen)
+    elif not seen.status.running:
+        command = f"grader-daemon {'service install' if seen.has_systemd else 'run'}"
+        yield Card("Not running", ("The daemon does not run, so nothing new is graded",), command=command)
+    elif seen.status.daemon is not None and seen.status.daemon.longest_wait:
+        waiting = f"The daemon falls behind: {count(seen.status.daemon.backlog, 'file')} wait"
+        yield Card("Behind", (waiting,), "/health")
+
+
+def _fleet(seen: Overview) -> Iterator[Card]:
+    assert seen.fleet is not None
+    if is_behind(seen.fleet, seen.at):
+        read = "is being read for the first time" if seen.fleet.read_at is None else "was not read for a while"
+        yield Card("Behind", (f"The fleet's database {read}: this is how it was then",))
+    silent: list[str | Name] = []
+    for host in silent_hosts(seen.fleet, seen.at):
+        silent += [", " if silent else "Not heard of for a day: ", name(host.host)]
+    if silent:
+        yield Card("Silent", tuple(silent))
+    for host in seen.fleet.hosts:
+        if host.unread:
+            behind = " cannot be read by this version of grader-daemon"
+            yield Card("Not read", (f"{count(host.unread, 'session')} of ", name(host.host), behind))
+
+
+def _stuck(today: Today) -> Iterator[Card]:
+    """Yield open sessions that may go in circles."""
+    for grade in today.running:
+        if grade.had_infinite_loop_risk:
+            failed = f": {grade.total_errors:,} of {count(grade.tool_calls, 'call')} failed, and it goes on"
+            yield Card("Stuck now", (name(today.title_of(grade), _LONGEST), failed), _session(grade))
+
+
+def _contradicted(today: Today) -> Iterator[Card]:
+    found, days = len(today.contradicted), today.seen.patterns.days if today.seen.patterns else 0
+    if not found:
+        return
+    most = CONTRADICTED_READ - 1
+    some = f"{count(found, 'answer')} {'says' if found == 1 else 'say'}"
+    said = f"{most} answers or more say" if found > most else some
+    yield Card(
+        "Said done, was not",
+        (f"{said} what the record contradicts, in {days} days",),
+        f"/sessions?days={days}&claim={Support.CONTRADICTED}",
+        quotes=tuple(_quotes(today)),
+    )
+
+
+def _quotes(today: Today) -> Iterator[Quote]:
+    for grade in today.contradicted[:_QUOTED]:
+        claim = next((claim for claim in grade.claims if claim.support is Support.CONTRADICTED), None)
+        if claim is not None:
+            yield Quote(name(_said(claim), _LONGEST).text, why_words(claim) or claim.support, _session(grade))
+
+
+def _said(claim: Claim) -> str:
+    return f"“{claim.words}”" if claim.words else claim_words(claim)
+
+
+def _worse(today: Today) -> Iterator[Card]:
+    for alert in today.seen.alerts[:_ALERTS]:
+        yield Card("Got worse", alert_title(alert), f"/alerts/{alert.number}")
+    more = len(today.seen.alerts) - _ALERTS
+    if more > 0:
+        yield Card("Got worse", (f"{count(more, 'more alert')} {'is' if more == 1 else 'are'} open",), "/alerts")
+
+
+def _errors(today: Today) -> Iterator[Card]:
+    """Yield errors that are new or back, in two sessions or more, with the next step that helped surely."""
+    news = [issue for issue in today.issues if issue.state in _NEWS and issue.sessions >= _LEAST_SESSIONS]
+    for issue in news[:_ERRORS]:
+        called, step = issue_name(issue), sure_step(issue.steps)
+        told = f" {_NEWS[issue.state]}, in {count(issue.sessions, 'session')}"
+        words: list[str | Name] = [name(f"{called.before}{called.names or ''}{called.behind}", _LONGEST), told]
+        if step is not None:
+            tool = "a retry" if step.is_retry else " ".join(filter(None, (step.tool, step.command)))
+            words += ["; ", name(tool), f" helped {step.recovered:,} of {step.tries:,}"]
+        yield Card("New error", tuple(words), f"/errors/{quote(issue.fingerprint)}")
+
+
+def _given_up(today: Today) -> Iterator[Card]:
+    dead = today.seen.status.files.get("dead", 0)
+    if dead:
+        yield Card("Not graded", (f"{count(dead, 'file')} could not be graded",), "/health")
+
+
+def _ungraded(today: Today) -> Iterator[Card]:
+    for agent in today.seen.status.ungraded if today.seen.fleet is None else ():
+        left = (
+            f"{agent.title} left {agent.sessions:,}{' or more' if agent.is_more else ''} sessions that are not graded"
+        )
+        yield Card("Not graded", (left,), command=agent.fix)
+
+
+def _session(grade: Grade) -> str:
+    return f"/session/{quote(grade.session_id)}"
