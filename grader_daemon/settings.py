@@ -223,6 +223,12 @@ class Settings(GradingSettings):
     )
     outcomes_days: int = Field(30, ge=1, le=365, description="A session's work is followed for so many days.")
     outcomes_seconds: Seconds = Field(2.0, gt=0, le=10, description="Most processor time of one look at a repository.")
+    message_search_days: int = Field(
+        0,
+        ge=0,
+        le=3_650,
+        description="Messages of sessions of so many days can be searched, 0: none: docs/message-search.md.",
+    )
     hook_milliseconds: int = Field(
         80,
         ge=10,

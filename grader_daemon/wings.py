@@ -53,6 +53,12 @@ WINGS: Final = (
         commands={"mcp": ("commands:command", "Answer agents that ask what earlier sessions did and what helped.")},
     ),
     Wing(
+        "messages",
+        commands={"search": ("commands:command", "Find what was written in sessions, and how these ended.")},
+        jobs=("job:message_jobs",),
+        parts={"messages": "found:Messages"},
+    ),
+    Wing(
         "skills",
         commands={
             "changes": ("changes_command:command", "What changed in how agents are set up, and whether it mattered."),

@@ -10,6 +10,8 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from grader_daemon.domain.feedback import Feedback, Said
+from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.message_search import FoundMessages
 from grader_daemon.domain.quality import QualityCheck, QualityScorer
 from grader_daemon.domain.routing import Route, TaskRoute
 from grader_daemon.domain.setup_changes import USUAL_SPAN, SetupChange, SetupChanges
@@ -85,6 +87,27 @@ class Setup(Protocol):
 
         Raises:
             InputError: no session is of this type, and no rule gives it.
+        """
+
+
+class MessageSearch(Protocol):
+    """Words of messages, where the person has them indexed."""
+
+    @property
+    def is_on(self) -> bool:
+        """True if messages can be searched."""
+
+    def find(self, words: str, *, limit: int = 20, keep: Callable[[Grade], bool] = ...) -> FoundMessages:
+        """Return messages with all of some words, those of the newest sessions first.
+
+        Args:
+            words: words or beginnings of them; those in double quotes stand one behind the other.
+            limit: most messages.
+            keep: which sessions are meant; without it all.
+
+        Raises:
+            InputError: there is no word in `words`, or the search is off.
+            StoreError: the index cannot be read.
         """
 
 

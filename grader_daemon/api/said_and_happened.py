@@ -1,4 +1,4 @@
-"""What an answer says was done, side by side with what the record of the session holds about it."""
+"""Claims of an answer, side by side with what the record of the session holds about each."""
 
 from __future__ import annotations
 

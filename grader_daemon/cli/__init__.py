@@ -62,7 +62,7 @@ _OF_THE_CORE = {
 
 _BEHIND: Final = {
     "backfill": ("archive",),
-    "list": ("export",),
+    "list": ("search", "export"),
     "patterns": ("route", "outcomes", "changes", "skills"),
     "report": ("metrics",),
     "calibration": ("push", "fleet"),

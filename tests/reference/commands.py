@@ -30,6 +30,7 @@ EXAMPLES = MappingProxyType(
             "list --since 7d --not-completed --sort quality --reverse",
             "list --tool terminal --error permission_denied -o csv",
         ),
+        "search": ("search alembic upgrade", "search '\"disk full\"' --verdict not_done", "search wombat --json"),
         "export": ("export --since 2026-11-01", "export --format parquet --partition month --out grades"),
         "show": ("show 20261122_000625", "show 20261122_000625 --transcript", "show 20261122_000625 --around 7"),
         "why": ("why 20261122_000625",),

@@ -41,6 +41,7 @@ from grader_daemon.domain.feedback import Feedback, Label
 from grader_daemon.domain.fleet_hosts import FleetWatch
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.insight import ErrorIssue, Patterns, StepCount, WeeklyReport
+from grader_daemon.domain.message_search import FoundMessages
 from grader_daemon.domain.people import PersonSignal
 from grader_daemon.domain.quality import QualityCheck
 from grader_daemon.domain.routing import Route
@@ -196,6 +197,7 @@ DOCUMENTS = (
     _document("label-file", "`label --csv`", LabelledFile),
     _document("summary", "`summary`", Overview, summary=Summary | None),
     _document("patterns", "`patterns`", Patterns),
+    _document("search", "`search`", FoundMessages),
     _document("similar", "`similar`", Similar),
     _document("route", "`route`; the file of the setting `route_file`", Route),
     _document("outcomes", "`outcomes`", sessions=list[SessionOutcome], worth=list[FateWorth]),

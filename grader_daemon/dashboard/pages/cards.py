@@ -30,7 +30,7 @@ _NEWS: Final = {IssueState.NEW: "is new", IssueState.REGRESSED: "is back"}
 
 
 class Quote(NamedTuple):
-    """What an answer said, and what the record holds."""
+    """Words of an answer, and the cause for which the record speaks against them."""
 
     said: str
     happened: str
@@ -48,7 +48,7 @@ class Card(NamedTuple):
 
 
 class Today(NamedTuple):
-    """What the cards are made of: the figures, the newest sessions with a contradicted claim, open ones, errors."""
+    """Material of the cards: the figures, the newest sessions with a contradicted claim, open ones, errors."""
 
     seen: Overview
     contradicted: Sequence[Grade]

@@ -93,6 +93,7 @@ NOT_HERE = {
         "it takes PostgreSQL: tests/unit/cli/test_fleet.py",
     ),
     "push": "it takes a receiver: tests/unit/cli/test_push.py",
+    "search": "it takes an index: tests/unit/cli/test_search.py",
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -18,7 +19,7 @@ from tests.conftest import Clock
 HOST = "127.0.0.1:7654"
 ACCESS = Access("the-token", frozenset({HOST}), 7654)
 
-MakeClient = Callable[[Path], TestClient]
+MakeClient = Callable[..., TestClient]
 
 
 @pytest.fixture
@@ -26,8 +27,8 @@ def client_of(tmp_path: Path, clock: Clock) -> Iterator[MakeClient]:
     """Make a client of the page of a database."""
     with ExitStack() as open_clients:
 
-        def make(db_path: Path) -> TestClient:
-            settings = load_settings(db_path=db_path, watch_roots=(tmp_path / "sessions",), timezone="UTC")
+        def make(db_path: Path, **given: Any) -> TestClient:
+            settings = load_settings(db_path=db_path, watch_roots=(tmp_path / "sessions",), timezone="UTC", **given)
             made = TestClient(
                 make_app(Site(settings, ACCESS, clock=clock)),
                 base_url=f"http://{HOST}",

@@ -1,0 +1,1 @@
+"""Search over what was written in sessions: an index of words, off unless it is asked for."""

@@ -1,0 +1,98 @@
+"""``search``: what was written in sessions, with their verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import click
+
+from grader_daemon.api.grader import SelfGrader
+from grader_daemon.cli import output
+from grader_daemon.cli.options import Whole, asks, json_option
+from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.message_search import MessageHit
+from grader_daemon.domain.text import clean
+from grader_daemon.domain.verdict import Outcome
+from grader_daemon.errors import InputError
+from grader_daemon.messages.found import Messages
+from grader_daemon.messages.size import expected_bytes
+from grader_daemon.reports.money import usd_words
+from grader_daemon.reports.numbers import count
+from grader_daemon.reports.verdicts import outcome_words
+
+_USUAL_DAYS = 92
+
+
+@click.command("search")
+@asks
+@click.argument("words", nargs=-1)
+@click.option("-n", "--limit", type=Whole(min=1, max=1_000), default=20, show_default=True, help="At most so many.")
+@click.option("--days", type=Whole(min=1), help="Only sessions that ended in the last so many days.")
+@click.option("--verdict", type=click.Choice([each.value for each in Outcome]), help="Only sessions of this verdict.")
+@click.option("--model", help="Only sessions of this model.")
+@click.option("--project", help="Only sessions in this folder.")
+@json_option
+def command(
+    *,
+    grader: SelfGrader,
+    words: tuple[str, ...],
+    limit: int,
+    days: int | None,
+    verdict: str | None,
+    model: str | None,
+    project: str | None,
+    as_json: bool,
+) -> None:
+    """Find what was written in sessions, and how these ended: `search alembic upgrade`, `search '"disk full"'`.
+
+    All words must stand in one message, or begin one; those in double quotes stand one behind the other.
+    """
+    messages = Messages(grader.context)
+    if not messages.is_on:
+        raise InputError(_how_to_turn_on(grader))
+    if not words:
+        raise InputError("say what to look for: grader-daemon search alembic upgrade")
+    keep = _keeping(grader, days=days, verdict=verdict, model=model, project=project)
+    found = messages.find(" ".join(words), limit=limit, keep=keep)
+    if as_json:
+        output.document(found)
+        return
+    for hit in found.hits:
+        _tell(grader, hit)
+    searched = f"{count(found.sessions, 'session')} searched"
+    output.line(f"{len(found.hits):,} shown, there are more: -n. {searched}." if found.is_more else f"{searched}.")
+
+
+def _keeping(
+    grader: SelfGrader, *, days: int | None, verdict: str | None, model: str | None, project: str | None
+) -> Callable[[Grade], bool]:
+    since = None if days is None else grader.context.now() - timedelta(days=days)
+
+    def keep(grade: Grade) -> bool:
+        return (
+            (since is None or (grade.ended_at or grade.graded_at) >= since)
+            and (verdict is None or grade.outcome == verdict)
+            and (model is None or grade.model == model)
+            and (project is None or grade.project == project)
+        )
+
+    return keep
+
+
+def _tell(grader: SelfGrader, hit: MessageHit) -> None:
+    about = [outcome_words(hit.outcome), f"{hit.errors:,} failed" if hit.errors else None]
+    about += [f"{hit.contradicted} contradicted" if hit.contradicted else None]
+    about += [None if hit.cost_usd is None else usd_words(hit.cost_usd), hit.model]
+    told = ", ".join(clean(each) for each in about if each)
+    output.line(f"{output.cell(grader.grades.short_id(hit.session_id))} message {hit.index}  {told}")
+    output.paragraph("  ", hit.excerpt or "its file is gone, or cannot be read now")
+
+
+def _how_to_turn_on(grader: SelfGrader) -> str:
+    size, sessions = expected_bytes(grader.context, days=_USUAL_DAYS)
+    takes = f"about {size / 1e6:,.0f} MB for {count(sessions, 'session')} of {_USUAL_DAYS} days"
+    return (
+        f"messages are not searched: an index of their words would take {takes}; turn it on with: grader-daemon config"
+        f" set message_search_days {_USUAL_DAYS}, then restart the daemon; 0 deletes it again"
+    )

@@ -1,0 +1,106 @@
+"""Search over messages for people: where words stand, with a line around them and how the session ended."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from typing import Final
+
+from grader_daemon.api.context import GraderContext
+from grader_daemon.api.excerpts import one_line
+from grader_daemon.api.grades import read_graded
+from grader_daemon.domain.claims import AGAINST
+from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.message_search import FoundMessages, MessageHit
+from grader_daemon.domain.session import Session
+from grader_daemon.errors import InputError
+from grader_daemon.messages.store import MessageIndex, Place
+from grader_daemon.messages.texts import text_of
+from grader_daemon.redaction import MARGIN, Redactor
+from grader_daemon.storage.records import StoredGrade
+
+_OF_A_SESSION: Final = 3
+_AT_ONCE: Final = 200
+_MOST_READ: Final = 20_000
+"""So many messages are looked at for those that are meant: who asks for what is rare gets what was found by then."""
+_BEFORE, _AROUND = 60, 200
+_OFF: Final = "messages are not searched: grader-daemon search says what it takes to turn that on"
+
+
+def _every(_: Grade) -> bool:
+    return True
+
+
+class Messages:
+    """Words of messages of one database; see `api.parts.MessageSearch`."""
+
+    def __init__(self, context: GraderContext) -> None:
+        self._context = context
+
+    @property
+    def is_on(self) -> bool:
+        """True if messages can be searched."""
+        return self._context.settings.message_search_days > 0
+
+    def find(self, words: str, *, limit: int = 20, keep: Callable[[Grade], bool] = _every) -> FoundMessages:
+        """Return messages with all of some words, those of the newest sessions first; see `api.parts.MessageSearch`."""
+        if not self.is_on:
+            raise InputError(_OFF)
+        with closing(MessageIndex(self._context.settings.db_path)) as index:
+            wanted = index.words(words)
+            if not wanted:
+                raise InputError(f"{words[:40]!r} has no word to search for")
+            hits: list[MessageHit] = []
+            for stored, place in self._meant(index.find(words), keep):
+                if len(hits) == limit:
+                    return FoundMessages(hits=tuple(hits), sessions=index.sessions(), is_more=True)
+                hits.append(self._hit(stored, place, wanted))
+            return FoundMessages(hits=tuple(hits), sessions=index.sessions(), is_more=False)
+
+    def _meant(self, places: Iterator[Place], keep: Callable[[Grade], bool]) -> Iterator[tuple[StoredGrade, Place]]:
+        """Yield the places in sessions that are meant and still graded, at most three of each."""
+        told: dict[str, int] = {}
+        for begin in range(0, _MOST_READ, _AT_ONCE):
+            part = [place for place, _ in zip(places, range(_AT_ONCE), strict=False)]
+            known = self._context.store.grades.stored(list({place.session_id for place in part}))
+            for place in part:
+                stored, number = known.get(place.session_id), told.get(place.session_id, 0)
+                if stored is not None and number < _OF_A_SESSION and keep(stored.grade):
+                    told[place.session_id] = number + 1
+                    yield stored, place
+            if len(part) < _AT_ONCE or begin + _AT_ONCE >= _MOST_READ:
+                return
+
+    def _hit(self, stored: StoredGrade, place: Place, words: Sequence[str]) -> MessageHit:
+        grade = stored.grade
+        session = read_graded(self._context, stored)[0]
+        is_there = session is not None and place.message < len(session.messages)
+        return MessageHit(
+            session_id=grade.session_id,
+            index=place.message,
+            role=session.messages[place.message].role if session is not None and is_there else None,
+            excerpt=_around(session, place.message, words, self._context.redactor) if session and is_there else None,
+            ended_at=grade.ended_at or grade.graded_at,
+            outcome=grade.outcome,
+            errors=grade.total_errors,
+            contradicted=sum(claim.support in AGAINST for claim in grade.claims),
+            cost_usd=grade.cost_usd,
+            task_summary=grade.task_summary,
+            model=grade.model,
+            agent=grade.agent,
+            project=grade.project,
+        )
+
+
+def _around(session: Session, index: int, words: Sequence[str], redactor: Redactor) -> str:
+    """Return a line around the first of some words, without secrets."""
+    text = text_of(session.messages[index])
+    found = re.search("|".join(map(re.escape, words)), text, re.IGNORECASE)
+    begin = max(0, (found.start() if found else 0) - _BEFORE)
+    margin = min(begin, MARGIN)
+    line = one_line(text[begin - margin : begin + _AROUND + MARGIN], redactor)
+    at = re.search("|".join(map(re.escape, words)), line[margin:], re.IGNORECASE) if margin else None
+    start = 0 if not margin else max(0, margin + (at.start() if at else 0) - _BEFORE)
+    shown = line[start : start + _AROUND]
+    return f"{'…' if start or begin else ''}{shown}{'…' if start + _AROUND < len(line) else ''}"
