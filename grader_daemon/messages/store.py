@@ -31,6 +31,7 @@ _ROWS_OF_A_SECOND: Final = 1 << 20
 """Of the end of sessions; more messages than that in one second are not kept."""
 _BUSY_MS: Final = 5_000
 _MOST_WORDS: Final = 32
+_SHORTEST_BEGINNING: Final = 3
 
 
 class Place(NamedTuple):
@@ -195,5 +196,10 @@ def _query(connection: apsw.Connection, words: str) -> str:
     parts: list[str] = []
     for number, part in enumerate(words.split('"')):
         found = index_words(connection, part)[:_MOST_WORDS]
-        parts += [f'"{" ".join(found)}"'] if number % 2 and found else [f'"{word}" *' for word in found]
+        parts += [f'"{" ".join(found)}"'] if number % 2 and found else [_beginning(word) for word in found]
     return " ".join(parts[:_MOST_WORDS])
+
+
+def _beginning(word: str) -> str:
+    """Return a query for words that begin so; what is very short is a word itself, as half of all begin so."""
+    return f'"{word}" *' if len(word) >= _SHORTEST_BEGINNING else f'"{word}"'
