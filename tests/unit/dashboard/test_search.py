@@ -34,7 +34,7 @@ def test_a_hit_leads_to_its_message_and_tells_how_the_session_ended(client: Test
 
     assert 'href="/session/told?from=0#m0"' in text
     assert "Feed the &lt;b&gt;wombats&lt;/b&gt;" in text
-    assert "1 in 1 sessions" in text
+    assert "1 shown; 1 session searched" in text
     assert 'class="verdict ' in text
 
 
