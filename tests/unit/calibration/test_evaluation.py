@@ -99,6 +99,7 @@ def test_labels_say_where_a_verdict_is_little_better_than_a_guess(labels: str, i
     assert evaluation.model.doubtful == (doubtful([seen]) if is_looked_at else PRIOR.doubtful)
 
 
+@pytest.mark.no_cover
 def test_a_model_is_named_by_what_it_says() -> None:
     labelled = samples(80, weights=(0.0, 0.0, 4.0, 0.0))
     made = [evaluate(PRIOR, some, history=[]).model.version for some in (labelled, labelled, labelled[1:])]
