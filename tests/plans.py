@@ -52,6 +52,7 @@ _ALIAS = re.compile(r"\b(\w+) AS (\w+)\b")
 _SCAN = re.compile(r"SCAN (\w+)(?: USING (?:COVERING )?INDEX (\w+))?")
 _SORT = re.compile(r"USE TEMP B-TREE FOR (?!LAST TERM)")
 _known: dict[str, str | None] = {}
+"""The trouble of each statement that was looked at; None of one that has none."""
 
 
 @contextmanager
@@ -71,6 +72,8 @@ def watched_statements() -> Iterator[list[str]]:
 
 def _tracer(connection: apsw.Connection, found: list[str]) -> Callable[[Any, str, Any], bool]:
     def trace(_: Any, sql: str, values: Any) -> bool:
+        if _known.get(sql, sql) is None:  # without trouble, whoever asks: to find out who is dearer than the statement
+            return True
         asker = _asker()
         if asker is not None and _STATEMENT.match(sql):
             if sql not in _known:

@@ -18,6 +18,7 @@ from grader_daemon.domain.rules import GENERAL
 from grader_daemon.domain.text import clean
 from grader_daemon.errors import InputError, NoDatabaseError, StoreOutdatedError, VanishedFileError
 from grader_daemon.settings import Settings
+from grader_daemon.storage.sqlite.database import is_made
 from grader_daemon.wings import part
 
 if TYPE_CHECKING:
@@ -79,8 +80,8 @@ class GraderContext:
 
     @property
     def has_database(self) -> bool:
-        """True if there is a database to read."""
-        return self._writing is not None or self.settings.db_path.exists()
+        """True if there is a database to read; one that another program is only making at this moment is none yet."""
+        return self._writing is not None or is_made(self.settings.db_path)
 
     @property
     def is_in_place(self) -> bool:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from grader_daemon.domain.recollection import CauseWords, Likeness, PastSession
 from grader_daemon.errors import NoDatabaseError
 from grader_daemon.recall.store import Recall
-from grader_daemon.storage.sqlite.database import Database
+from grader_daemon.storage.sqlite.database import Database, is_made
 
 if TYPE_CHECKING:
     from grader_daemon.domain.past_cause import PastCause
@@ -97,7 +97,7 @@ class Recollections:
 
     @contextmanager
     def _open(self) -> Iterator[Database]:
-        if not self._path.exists():
+        if not is_made(self._path):
             raise NoDatabaseError(f"no database at {self._path}: nothing was graded yet")
         database = Database(self._path, read_only=True)
         try:

@@ -18,7 +18,7 @@ from typing import Any
 
 import apsw
 
-from tests.e2e.forked_commands import can_be_forked, run_forked
+from tests.e2e.forked_commands import ForkedProcess, can_be_forked, run_forked
 from tests.waiting import PATIENCE_SECONDS, Found, wait_until
 
 Row = dict[str, Any]
@@ -128,17 +128,10 @@ class DaemonProcess:
         self._strange: list[str] = []
         self._events: list[Event] = []
         self._arrived = threading.Condition()
-        self._process = subprocess.Popen(
-            [*under, *_MODULE, "run", "--log-format", "json", *arguments],
-            env=environment(home, chosen),
-            cwd=home,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-            errors="backslashreplace",
-        )
-        self._reader = threading.Thread(target=self._collect, name="log reader")
+        said, its_errors = os.pipe()
+        self._process = _started(home, ["run", "--log-format", "json", *arguments], under, chosen, errors=its_errors)
+        os.close(its_errors)
+        self._reader = threading.Thread(target=self._collect, args=[said], name="log reader")
         self._reader.start()
 
     @property
@@ -238,7 +231,7 @@ class DaemonProcess:
     def kill(self) -> None:
         """End it as a crash does."""
         self.killed = True
-        self._process.kill()
+        self.send(signal.SIGKILL)
         self.wait_for_end()
 
     def wait_for_end(self, *, within: float = PATIENCE_SECONDS) -> int:
@@ -250,15 +243,13 @@ class DaemonProcess:
     def end(self) -> None:
         """Whatever happened, leave no process behind."""
         if self.running:
-            self._process.terminate()
+            self.send(signal.SIGTERM)
             try:
                 self._process.wait(PATIENCE_SECONDS)
             except subprocess.TimeoutExpired:
-                self._process.kill()
+                self.send(signal.SIGKILL)
         self._process.wait()
         self._reader.join()
-        assert self._process.stderr is not None
-        self._process.stderr.close()
 
     def _wait(self, condition: Callable[[], Found | None], what: str, within: float) -> Found:
         def found() -> Found | None:
@@ -275,15 +266,28 @@ class DaemonProcess:
                 last = [json.dumps(event)[:300] for event in self._events[-8:]]
             raise AssertionError("\n".join([str(error), *self.strange_lines()[-20:], *last])) from None
 
-    def _collect(self) -> None:
-        assert self._process.stderr is not None
-        for line in self._process.stderr:
-            event = _event_of(line)
-            with self._arrived:
-                if event is None:
-                    self._strange.append(line.rstrip("\n"))
-                else:
-                    self._events.append(event)
+    def _collect(self, said: int) -> None:
+        with open(said, encoding="utf-8", errors="backslashreplace") as lines:
+            for line in lines:
+                event = _event_of(line)
+                with self._arrived:
+                    if event is None:
+                        self._strange.append(line.rstrip("\n"))
+                    else:
+                        self._events.append(event)
+
+
+def _started(
+    home: Path, arguments: Sequence[str], under: Sequence[str], settings: Mapping[str, object], *, errors: int
+) -> subprocess.Popen[bytes] | ForkedProcess:
+    """Start a daemon, or fork one where that makes no difference."""
+    found = environment(home, settings)
+    with open(os.devnull, "r+b") as nothing:
+        if not under and can_be_forked(found):
+            return ForkedProcess(arguments, environment=found, folder=home, output=nothing.fileno(), errors=errors)
+        return subprocess.Popen(
+            [*under, *_MODULE, *arguments], env=found, cwd=home, stdin=nothing, stdout=nothing, stderr=errors
+        )
 
 
 def _event_of(line: str) -> Event | None:

@@ -51,6 +51,7 @@ def test_a_session_that_is_graded_from_its_file_moves_to_its_row(start_daemon: S
     after = daemon.wait_for_grade("a")
     assert (after["id"], after["session_file"]) == (before["id"], str(agent.path))
     assert daemon.grade_count() == 1
+    daemon.stop()  # a grade is told after it is saved
     events = daemon.events("session.graded", session_id="a")
     assert len(events) == 3, json.dumps(events)
 

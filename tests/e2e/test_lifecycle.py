@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import signal
 import sys
 from collections import Counter
@@ -50,6 +51,32 @@ def test_names_that_could_not_be_read_are_told_in_one_line(home: Path, sessions:
     [line] = daemon.strange_lines()
     assert "file names are taken for" in line
     assert "PYTHONUTF8=1" in line
+
+
+def test_a_daemon_that_is_forked_is_what_one_is_that_is_started(home: Path) -> None:
+    forked, started = (_seen_by_the_kernel(DaemonProcess(home, under=under)) for under in ((), ("env",)))
+
+    assert forked == started
+    assert {"/dev/null", "anon_inode:inotify"} <= set(forked["descriptors"])
+
+
+def _seen_by_the_kernel(daemon: DaemonProcess) -> dict[str, Any]:
+    """Return what a daemon that watches has of its start: signals, rights, limits, group, session, terminal, files."""
+    own = Path("/proc", str(daemon.pid))
+    try:
+        daemon.wait_for_event("reconcile.finished")
+        kept = re.compile(r"(?:Sig[^Q]|Shd|Umask|[UG]id|Groups|Cap|NoNewPrivs|Threads)")
+        _, _, fields = (own / "stat").read_text().rpartition(")")
+        return {
+            "status": [line for line in (own / "status").read_text().splitlines() if kept.match(line)],
+            "group, session, terminal": fields.split()[2:5],
+            "limits": (own / "limits").read_text(),
+            "folder": os.readlink(own / "cwd"),
+            "descriptors": sorted(re.sub(r"\d+", "N", os.readlink(each)) for each in (own / "fd").iterdir()),
+            "end": daemon.stop()[0],
+        }
+    finally:
+        daemon.end()
 
 
 # -- stopping ----------------------------------------------------------------------------------------------------------
@@ -126,8 +153,7 @@ def test_an_agent_that_is_enabled_is_graded_by_the_daemon_that_runs(start_daemon
     enabled = run_command(home, "sources", "enable", "claude-code")
 
     assert "has taken it over" in enabled.stdout
-    daemon.wait_for_grade(path.stem)
-    assert daemon.events("session.graded", session_id=path.stem)[0]["agent"] == "claude-code"
+    assert daemon.wait_for_event("session.graded", session_id=path.stem)["agent"] == "claude-code"
     disabled = run_command(home, "sources", "disable", "claude-code", "--json")
     assert json.loads(disabled.stdout)["took_over"] is True
     assert daemon.stop()[0] == 0

@@ -12,7 +12,7 @@ import shlex
 import stat
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -34,6 +34,9 @@ from grader_daemon.storage.sqlite.schema import applied_version, check_readable,
 _BUSY_SECONDS = 5.0
 _PRAGMAS = ("journal_mode = WAL", "synchronous = NORMAL", "wal_autocheckpoint = 4000", "cache_size = -8000")
 """NORMAL: a power cut may take the last commits back, never damage the file; the disk tells what to grade again."""
+
+_PAGE_BYTES = 4096
+"""Of SQLite by itself. A database with our tables may be as small as one page while all of them are in its log."""
 
 _SMALL_BYTES = 100_000_000
 """A database of so many is read through in a fifth of a second."""
@@ -187,6 +190,23 @@ class Database:
         """Run one query and give all its rows."""
         with self.lock, translated(self.path):
             return self.connection.execute(sql, tuple(values)).fetchall()
+
+
+def is_made(path: Path) -> bool:
+    """Return whether there is a database to read; one without a table is none yet: another program begins to make it.
+
+    A file that cannot be read counts as one: who opens it says what is wrong with it.
+    """
+    if not path.exists():
+        return False
+    if path.is_dir() or path.stat().st_size > _PAGE_BYTES:
+        return True
+    try:
+        with closing(_connect_to_read(path)) as connection:
+            connection.set_busy_timeout(int(_BUSY_SECONDS * 1000))
+            return bool(connection.execute("SELECT count(*) FROM sqlite_master").get)
+    except apsw.Error:
+        return True
 
 
 def _connect_to_read(path: Path) -> apsw.Connection:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
 
 from grader_daemon.api.context import GraderContext
@@ -30,6 +32,50 @@ def test_without_a_database_nothing_is_made_of_a_question(settings: Settings) ->
     with pytest.raises(NoDatabaseError):
         _ = context.writable
     assert not settings.db_path.exists()
+
+
+def _as_a_file_alone(path: Path) -> apsw.Connection:
+    path.touch()
+    return apsw.Connection(str(path))
+
+
+def _as_one_page(path: Path) -> apsw.Connection:
+    connection = apsw.Connection(str(path))
+    connection.execute("PRAGMA journal_mode = WAL").fetchall()
+    return connection
+
+
+def _with_tables_that_nobody_else_sees(path: Path) -> apsw.Connection:
+    connection = _as_one_page(path)
+    connection.execute("BEGIN IMMEDIATE; CREATE TABLE session_grades (a TEXT)")
+    return connection
+
+
+@pytest.mark.parametrize("begin", [_as_a_file_alone, _as_one_page, _with_tables_that_nobody_else_sees])
+def test_a_database_that_another_program_begins_to_make_is_none_yet(
+    begin: Callable[[Path], apsw.Connection], settings: Settings
+) -> None:
+    with closing(begin(settings.db_path)), closing(GraderContext(settings)) as context:
+        assert not context.has_database
+        with pytest.raises(NoDatabaseError, match="nothing was graded yet"):
+            _ = context.store
+
+
+def test_a_database_whose_tables_are_all_in_its_log_is_one(settings: Settings) -> None:
+    with closing(_with_tables_that_nobody_else_sees(settings.db_path)) as connection:
+        connection.execute("COMMIT")
+        assert settings.db_path.stat().st_size <= 4096
+        assert GraderContext(settings).has_database
+
+
+@pytest.mark.parametrize("content", [b"no database", b"SQLite format 3\0" + bytes(4000)])
+def test_a_file_that_is_no_database_is_told_as_one_that_cannot_be_read(settings: Settings, content: bytes) -> None:
+    settings.db_path.write_bytes(content)
+
+    with closing(GraderContext(settings)) as context:
+        assert context.has_database
+        with pytest.raises(StoreError):
+            _ = context.store
 
 
 def test_what_is_to_be_graded_makes_the_database(settings: Settings) -> None:

@@ -2,33 +2,49 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from functools import cache
 
 import msgspec
 import pytest
 
 from grader_daemon.calibration.doubt import doubtful
-from grader_daemon.calibration.evaluation import FEWEST_OF_EACH, cross_validate, evaluate, predict
+from grader_daemon.calibration.evaluation import FEWEST_OF_EACH, Evaluation, cross_validate, evaluate, predict
 from grader_daemon.calibration.samples import Sample
 from grader_daemon.domain.completion_model import CompletionModel
 from tests.calibration_examples import prior, samples
+from tests.examples import repeats
 
 PRIOR = prior()
 OTHER = (0.0, 0.0, 3.0, 0.0)
 
 
+LABELLED = {
+    "no-labels": [],
+    "too-few": samples(19, intercept=-3.0),
+    "too-few-tasks": samples(40, intercept=-3.0, tasks=4),
+    "another-level": samples(49, intercept=-3.0),
+    "other-weights": samples(200, weights=(0.0, 0.0, 4.0, 0.0)),
+}
+
+
+@cache
+def _evaluated(labels: str) -> Evaluation:
+    return evaluate(PRIOR, LABELLED[labels], history=[])
+
+
 @pytest.mark.no_cover
 @pytest.mark.parametrize(
-    ("labelled", "name"),
+    ("labels", "name"),
     [
-        pytest.param([], "", id="no-labels"),
-        pytest.param(samples(19, intercept=-3.0), "", id="too-few"),
-        pytest.param(samples(40, intercept=-3.0, tasks=4), "", id="too-few-tasks"),
-        pytest.param(samples(49, intercept=-3.0), "level and slope", id="another-level"),
-        pytest.param(samples(200, weights=(0.0, 0.0, 4.0, 0.0)), "weights", id="other-weights"),
+        ("no-labels", ""),
+        ("too-few", ""),
+        ("too-few-tasks", ""),
+        ("another-level", "level and slope"),
+        ("other-weights", "weights"),
     ],
 )
-def test_the_most_that_labels_are_shown_to_teach_is_taken(labelled: list[Sample], name: str) -> None:
-    evaluation = evaluate(PRIOR, labelled, history=[])
+def test_the_most_that_labels_are_shown_to_teach_is_taken(labels: str, name: str) -> None:
+    labelled, evaluation = LABELLED[labels], _evaluated(labels)
     assert evaluation.name == name
     assert len(evaluation.likely) == len(evaluation.verdicts) == evaluation.gain.sample == len(labelled)
 
@@ -52,7 +68,7 @@ def test_a_level_of_its_own_turns_no_verdict() -> None:
 @pytest.mark.slow
 def test_labels_without_meaning_teach_no_weights_though_the_prior_is_wrong() -> None:
     names = []
-    for seed in range(10):
+    for seed in range(repeats(5, thorough=10)):
         labelled = samples(100, seed=seed)
         told = [each.completed for each in labelled]
         random.Random(seed).shuffle(told)
@@ -71,18 +87,19 @@ def test_weights_need_enough_labels_of_either_outcome() -> None:
 
 @pytest.mark.no_cover
 @pytest.mark.parametrize(
-    ("labelled", "is_looked_at"),
+    ("labels", "is_looked_at"),
     [
-        pytest.param(samples(49, intercept=-3.0), False, id="too-few-labels"),
-        pytest.param(samples(200, weights=(0.0, 0.0, 4.0, 0.0)), True, id="enough-labels"),
+        pytest.param("another-level", False, id="too-few-labels"),
+        pytest.param("other-weights", True, id="enough-labels"),
     ],
 )
-def test_labels_say_where_a_verdict_is_little_better_than_a_guess(labelled: list[Sample], is_looked_at: bool) -> None:
-    evaluation = evaluate(PRIOR, labelled, history=[])
+def test_labels_say_where_a_verdict_is_little_better_than_a_guess(labels: str, is_looked_at: bool) -> None:
+    labelled, evaluation = LABELLED[labels], _evaluated(labels)
     seen = [(likely, each.completed) for likely, each in zip(evaluation.likely, labelled, strict=True)]
     assert evaluation.model.doubtful == (doubtful([seen]) if is_looked_at else PRIOR.doubtful)
 
 
+@pytest.mark.no_cover
 def test_a_model_is_named_by_what_it_says() -> None:
     labelled = samples(80, weights=(0.0, 0.0, 4.0, 0.0))
     made = [evaluate(PRIOR, some, history=[]).model.version for some in (labelled, labelled, labelled[1:])]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -39,11 +40,13 @@ KINDS = [kind for kind in KEEPERS if kind not in (HermesFile, ClineTask, OpenCla
 METHODS = ("claims", "touched", "walk", "look", "size_of", "read", "roots", "watches")
 QUERIES = {"hermes-database": HermesQueries, "openclaw-database": OpenClawQueries, "opencode-database": OpenCodeQueries}
 ASKED = ("schema", "mark", "id_at", "grown_since", "ids_after", "entries")
-CASES = [
-    *((kind.name, None, method) for kind in KINDS for method in METHODS),
-    *((name, queries, method) for name, queries in QUERIES.items() for method in ASKED),
-    *((kind.name, None, "parse") for kind in KINDS if not kind.is_database),
-]
+Case = tuple[str, type | None, str]
+TABLES: tuple[tuple[Sequence[tuple[str, type | None]], Sequence[str]], ...] = (
+    ([(kind.name, None) for kind in KINDS], METHODS),
+    (list(QUERIES.items()), ASKED),
+    ([(kind.name, None) for kind in KINDS if not kind.is_database], ("parse",)),
+)
+"""Sources, and what all of them are asked."""
 
 
 def fail(*_: Any, **__: Any) -> Any:
@@ -93,18 +96,19 @@ def graded(store: SqliteStore) -> dict[str, int]:
 
 
 def _cases() -> Iterator[ParameterSet]:
-    """Yield all; CI tries each fifth, which is each source, and the first in which something else is asked."""
-    asked: set[str] = set()
-    for number, case in enumerate(CASES):
-        is_usual = number % 5 == 0 or case[2] not in asked
-        asked.add(case[2])
-        yield pytest.param(case, id=f"{case[0]}-{case[2]}", marks=() if is_usual else pytest.mark.thorough)
+    """Yield all; of each table CI tries each source and each thing that is asked once, where it is as large as wide."""
+    for sources, asked in TABLES:
+        usual = {(number % len(sources), number % len(asked)) for number in range(max(len(sources), len(asked)))}
+        for row, column in product(range(len(sources)), range(len(asked))):
+            (name, queries), method = sources[row], asked[column]
+            marks = () if (row, column) in usual else pytest.mark.thorough
+            yield pytest.param((name, queries, method), id=f"{name}-{method}", marks=marks)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", [*_cases()])
 def test_all_others_are_graded(
-    case: tuple[str, type | None, str], keepers: list[Keeper], settings: Settings, monkeypatch: pytest.MonkeyPatch
+    case: Case, keepers: list[Keeper], settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name, kind, method = case
     broken = next(keeper for keeper in keepers if keeper.name == name)

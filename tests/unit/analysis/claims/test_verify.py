@@ -561,6 +561,7 @@ def test_claims_about_many_calls_take_bounded_time(analyzer: Analyzer) -> None:
     assert is_done_within(3 * silent, lambda: find_claims(answer(" ".join(CLAIMS))))
 
 
+@pytest.mark.no_cover
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
