@@ -24,6 +24,7 @@ server, port, scenarios = sys.argv[1:]
 sys.argv = [server, port]
 names = runpy.run_path(server)
 names["S"].update(json.loads(scenarios))
+names["MAP"]["itself"] = {}
 names["ThreadingHTTPServer"].daemon_threads = True
 names["ThreadingHTTPServer"](("127.0.0.1", int(port)), names["H"]).serve_forever()
 """
