@@ -129,9 +129,13 @@ class Source(Protocol):
 
 @runtime_checkable
 class Guarding(Protocol):
-    """A source that is guarded by itself: whatever it fails on, it answers, and tells that; `fault` is the first."""
+    """A source that is guarded by itself: whatever it fails on, it answers, and tells that; `fault` is the first.
+
+    An adapter is one; `package` is the installed package that gives it, with its version.
+    """
 
     name: str
+    package: str
     fault: str | None
 
     def guard(self, on_bug: OnSourceBug) -> None:
