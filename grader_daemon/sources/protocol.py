@@ -28,7 +28,7 @@ OnSourceBug = Callable[[str, Exception], None]
 
 
 class UnknownKinds(msgspec.Struct, frozen=True, gc=False):
-    """Kinds that a source passed over because nothing is known of them; agents add some with every version.
+    """Kinds of lines or records that a source skipped because they are unknown; agents add some with every version.
 
     version: of the agent that wrote it last, where that is noted.
     kinds: their names, each once.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -30,7 +31,12 @@ names["ThreadingHTTPServer"](("127.0.0.1", int(port)), names["H"]).serve_forever
 """
 
 Scenarios = Mapping[str, Sequence[Mapping[str, Any]]]
-"""Steps of a scenario by its name: ``{"calls": [["sh", {"cmd": "ls"}]]}`` or ``{"text": "Done."}``."""
+"""Steps of a scenario by its name: ``{"calls": [["sh", {"cmd": "ls"}]]}`` or ``{"text": "Done."}``.
+
+For the agent `ITSELF` calls are served as they stand there, by the names of its own tools.
+"""
+
+ITSELF = "itself"
 
 
 class Terminal:
@@ -69,6 +75,26 @@ class Terminal:
         )
         assert (done.returncode != 0) is fails, done.stderr.decode()
         return done.stdout.decode()
+
+    def stop(self, command: Sequence[str], environment: Mapping[str, str], *, by: signal.Signals, once: Path) -> None:
+        """Begin a task, and send a signal to all its processes once a file is there."""
+        agent = subprocess.Popen(
+            command,
+            env={**self.environment(), **environment},
+            cwd=self.work,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            wait_until(once.exists, f"{once}")
+            os.killpg(agent.pid, by)
+            agent.wait(PATIENCE_SECONDS)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(agent.pid, signal.SIGKILL)
+            agent.wait()
 
     def served(self, scenario: str) -> list[dict[str, Any]]:
         """Return what the server noted of each answer, without those that are no part of a conversation."""
