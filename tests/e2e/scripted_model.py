@@ -76,8 +76,9 @@ class Terminal:
         assert (done.returncode != 0) is fails, done.stderr.decode()
         return done.stdout.decode()
 
-    def stop(self, command: Sequence[str], environment: Mapping[str, str], *, by: signal.Signals, once: Path) -> None:
-        """Begin a task, and send a signal to all its processes once a file is there."""
+    @contextmanager
+    def begun(self, command: Sequence[str], environment: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+        """Have a task begun, in a group of processes of its own; none of them is left at the end of the block."""
         agent = subprocess.Popen(
             command,
             env={**self.environment(), **environment},
@@ -88,9 +89,7 @@ class Terminal:
             start_new_session=True,
         )
         try:
-            wait_until(once.exists, f"{once}")
-            os.killpg(agent.pid, by)
-            agent.wait(PATIENCE_SECONDS)
+            yield agent
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(agent.pid, signal.SIGKILL)

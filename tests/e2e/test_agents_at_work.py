@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from tests.e2e.conftest import StartDaemon
 from tests.e2e.scripted_model import ITSELF, Scenarios, Terminal, graded, scripted_terminal, tokens_of
 from tests.needs import require_cline, require_copilot, require_openclaw, require_qwen_code
+from tests.waiting import PATIENCE_SECONDS
 
 Call = tuple[str, Mapping[str, Any]]
 
@@ -120,7 +122,7 @@ def _scenarios(agent: Agent, work: Path) -> Scenarios:
         agent.edit(data, "three", "four"),
         agent.shell("grep four data.txt"),
     ]
-    stopped: Sequence[Call] = [agent.shell("exit 3"), agent.shell("touch begun; sleep 100; echo slept")]
+    stopped: Sequence[Call] = [agent.shell("exit 3"), agent.shell("python3 -c 'import time; time.sleep(100)'")]
     return {
         "mended": [*({"calls": [call]} for call in mended), {"text": "The last line says four."}],
         "stopped": [{"calls": [call]} for call in stopped],
@@ -161,9 +163,13 @@ def test_a_session_whose_agent_is_stopped_in_a_call_shows_that_call_without_its_
 ) -> None:
     daemon = start_daemon(sources=["hermes", agent.source])
     asks = agent.asks(terminal, terminal.model(ITSELF, "stopped"))
-    terminal.stop([*agent.required(), *agent.options, "Stop it"], asks, by=by, once=terminal.work / "begun")
+    standing = "SELECT * FROM session_details WHERE tool_calls = 2 AND state = ?"
+    with terminal.begun([*agent.required(), *agent.options, "Stop it"], asks) as process:
+        daemon.wait_for_rows(standing, "open")
+        os.killpg(process.pid, by)
+        process.wait(PATIENCE_SECONDS)
+        daemon.wait_for_rows(standing, state)
 
-    daemon.wait_for_rows("SELECT * FROM session_details WHERE tool_calls = 2 AND state = ?", state)
     (grade,) = graded(daemon, 1, source=agent.source, state=state)
     served = terminal.served("stopped")
 
