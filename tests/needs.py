@@ -27,6 +27,7 @@ AGENTS = frozenset(
         "no Cline is here",
         "no Qwen Code is here",
         "no OpenClaw is here",
+        "no pi is here",
         "no Prometheus is here",
         "no client of MCP is here",
         "no LiteLLM 1.106 is here",
@@ -106,6 +107,11 @@ def require_qwen_code() -> list[str]:
 def require_openclaw() -> list[str]:
     """Require an OpenClaw, and return the command that begins it."""
     return [*_node("OpenClaw"), *_found_agent("OpenClaw", f"{_AGENTS}/openclaw/node_modules/openclaw/openclaw.mjs")]
+
+
+def require_pi() -> list[str]:
+    """Require a pi, and return the command that begins it."""
+    return [*_node("pi"), *_found_agent("pi", f"{_AGENTS}/pi/node_modules/@*/pi-coding-agent/dist/cli.js")]
 
 
 def _node(agent: str) -> list[str]:

@@ -13,7 +13,7 @@ import pytest
 
 from tests.e2e.conftest import StartDaemon
 from tests.e2e.scripted_model import ITSELF, Scenarios, Terminal, graded, scripted_terminal, tokens_of
-from tests.needs import require_cline, require_copilot, require_openclaw, require_qwen_code
+from tests.needs import require_cline, require_copilot, require_openclaw, require_pi, require_qwen_code
 from tests.waiting import PATIENCE_SECONDS
 
 Call = tuple[str, Mapping[str, Any]]
@@ -31,6 +31,8 @@ class Agent(NamedTuple):
     shell: Callable[[str], Call]
     read: Callable[[Path], Call]
     edit: Callable[[Path, str, str], Call]
+    tells_ctrl_c: bool = True
+    """Does it write down that a person stopped it? Else its session stands as if it had been killed."""
 
 
 def _copilot_asks(_: Terminal, url: str) -> Mapping[str, str]:
@@ -69,6 +71,15 @@ def _openclaw_asks(terminal: Terminal, url: str) -> Mapping[str, str]:
     return {}
 
 
+def _pi_asks(terminal: Terminal, url: str) -> Mapping[str, str]:
+    model = {"id": "fake-model", "contextWindow": 128_000, "maxTokens": 8_000}
+    provider = {"baseUrl": f"{url}/v1", "apiKey": "none", "api": "openai-completions", "models": [model]}
+    models = terminal.home / ".pi" / "agent" / "models.json"
+    models.parent.mkdir(parents=True)
+    models.write_text(json.dumps({"providers": {"scripted": provider}}))
+    return {"PI_OFFLINE": "1"}
+
+
 COPILOT = Agent(
     "copilot",
     require_copilot,
@@ -104,6 +115,17 @@ OPENCLAW = Agent(
     lambda line: ("exec", {"command": line}),
     lambda path: ("read", {"path": str(path)}),
     lambda path, old, new: ("edit", {"path": str(path), "edits": [{"oldText": old, "newText": new}]}),
+    tells_ctrl_c=False,
+)
+PI = Agent(
+    "pi",
+    require_pi,
+    _pi_asks,
+    ("--provider", "scripted", "--model", "fake-model", "-p"),
+    lambda line: ("bash", {"command": line}),
+    lambda path: ("read", {"path": str(path)}),
+    lambda path, old, new: ("edit", {"path": str(path), "edits": [{"oldText": old, "newText": new}]}),
+    tells_ctrl_c=False,
 )
 
 _EACH = [
@@ -111,6 +133,7 @@ _EACH = [
     pytest.param(CLINE, id="cline"),
     pytest.param(QWEN_CODE, id="qwen-code", marks=pytest.mark.releases),
     pytest.param(OPENCLAW, id="openclaw", marks=pytest.mark.releases),
+    pytest.param(PI, id="pi", marks=pytest.mark.releases),
 ]
 
 
@@ -156,11 +179,12 @@ def test_a_session_appears_as_it_ends_with_its_calls_failures_and_tokens(
 
 
 @pytest.mark.releases
-@pytest.mark.parametrize("agent", [COPILOT, CLINE, QWEN_CODE, OPENCLAW], ids=lambda agent: agent.source)
-@pytest.mark.parametrize(("by", "state"), [(signal.SIGINT, "interrupted"), (signal.SIGKILL, "open")])
+@pytest.mark.parametrize("agent", [COPILOT, CLINE, QWEN_CODE, OPENCLAW, PI], ids=lambda agent: agent.source)
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGKILL], ids=["ctrl-c", "kill-9"])
 def test_a_session_whose_agent_is_stopped_in_a_call_shows_that_call_without_its_end(
-    agent: Agent, terminal: Terminal, start_daemon: StartDaemon, by: signal.Signals, state: str
+    agent: Agent, terminal: Terminal, start_daemon: StartDaemon, by: signal.Signals
 ) -> None:
+    state = "interrupted" if by is signal.SIGINT and agent.tells_ctrl_c else "open"
     daemon = start_daemon(sources=["hermes", agent.source])
     asks = agent.asks(terminal, terminal.model(ITSELF, "stopped"))
     standing = "SELECT * FROM session_details WHERE tool_calls = 2 AND state = ?"
