@@ -96,6 +96,8 @@ class _Conversation:
                     Message(role=TOOL, content=text, tool_call_id=block.tool_use_id, tool_name=tool), stored.written_at
                 )
         said = _said(stored)
+        if not said:
+            return
         self.compacted = self.compacted or said.startswith(_SUMMARY)
         prompt = _prompt_in(said, is_reminder=marks.user_run_span == 0)
         if prompt and marks.display_role is None:

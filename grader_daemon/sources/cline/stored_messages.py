@@ -56,7 +56,7 @@ class Marks(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     user_run_span: object = None
 
 
-class StoredMessage(msgspec.Struct, frozen=True, rename="camel"):
+class StoredMessage(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """One message."""
 
     role: str = ""
@@ -86,7 +86,7 @@ class Origin(msgspec.Struct, frozen=True, gc=False):
     version: Word | None = None
 
 
-class MessagesFile(msgspec.Struct, frozen=True, rename="camel"):
+class MessagesFile(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """``<name>.messages.json``. `agent`: ``lead`` for the session itself, else what a sub-agent is."""
 
     session_id: SessionId | None = None
