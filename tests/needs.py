@@ -23,6 +23,11 @@ AGENTS = frozenset(
         "no Claude Code is here",
         "no Codex is here",
         "no Hermes Agent 0.19 is here",
+        "no Copilot CLI is here",
+        "no Cline is here",
+        "no Qwen Code is here",
+        "no OpenClaw is here",
+        "no pi is here",
         "no Prometheus is here",
         "no client of MCP is here",
         "no LiteLLM 1.106 is here",
@@ -79,6 +84,46 @@ def require_codex() -> str:
     if not found:
         pytest.skip("no Codex is here")
     return found[0]
+
+
+def require_copilot() -> list[str]:
+    """Require a GitHub Copilot CLI, and return the command that begins it."""
+    return _found_agent("Copilot CLI", f"{_AGENTS}/node_modules/@github/copilot-linux-*/copilot")
+
+
+def require_cline() -> list[str]:
+    """Require a Cline for the terminal, and return the command that begins it."""
+    return _found_agent("Cline", f"{_AGENTS}/node_modules/@cline/cli-linux-*/bin/cline")
+
+
+def require_qwen_code() -> list[str]:
+    """Require a Qwen Code, and return the command that begins it."""
+    return [
+        *_node("Qwen Code"),
+        *_found_agent("Qwen Code", f"{_AGENTS}/node_modules/@qwen-code/qwen-code/cli-entry.js"),
+    ]
+
+
+def require_openclaw() -> list[str]:
+    """Require an OpenClaw, and return the command that begins it."""
+    return [*_node("OpenClaw"), *_found_agent("OpenClaw", f"{_AGENTS}/openclaw/node_modules/openclaw/openclaw.mjs")]
+
+
+def require_pi() -> list[str]:
+    """Require a pi, and return the command that begins it."""
+    return [*_node("pi"), *_found_agent("pi", f"{_AGENTS}/pi/node_modules/@*/pi-coding-agent/dist/cli.js")]
+
+
+def _node(agent: str) -> list[str]:
+    """Require the Node.js that npm packages; agents want a newer one than Debian has."""
+    return _found_agent(agent, f"{_AGENTS}/node_modules/node-linux-*/bin/node")
+
+
+def _found_agent(agent: str, pattern: str) -> list[str]:
+    found = glob(pattern)
+    if not found:
+        pytest.skip(f"no {agent} is here")
+    return found[:1]
 
 
 def require_hermes() -> str:

@@ -30,7 +30,8 @@ from grader_daemon.grading_settings import ROOTS, setting_of
 from grader_daemon.setting_sources import meant
 from grader_daemon.settings import Settings, load_settings
 from grader_daemon.sources.default_roots import default_roots, moved_by
-from grader_daemon.sources.other_agents import PAGE, found_elsewhere
+from grader_daemon.sources.other_agents import PAGE, FoundElsewhere, found_elsewhere
+from grader_daemon.sources.protocol import Guarding
 from grader_daemon.sources.tried_versions import newer_than
 from grader_daemon.storage.records import GradeFilter
 
@@ -120,16 +121,9 @@ class Switched(msgspec.Struct, frozen=True, kw_only=True):
     is_hidden: bool
 
 
-class OtherFound(msgspec.Struct, frozen=True):
-    """An agent that was found here, and whose sessions this version does not read; `path` is a place of its own."""
-
-    title: str
-    path: str
-
-
-def other_agents() -> list[OtherFound]:
+def other_agents() -> list[FoundElsewhere]:
     """Return the agents that are found here and are known by name alone."""
-    return [OtherFound(each.title, each.path) for each in found_elsewhere()]
+    return found_elsewhere()
 
 
 def found_sources(context: GraderContext) -> list[FoundSource]:
@@ -245,6 +239,7 @@ def _found(source: Source, settings: Settings, *, now: datetime, versions: Seque
     folders, active_since = tuple(source.roots), now - timedelta(minutes=settings.idle_minutes)
     seen = look(source, folders, active_since=active_since)
     read = read_newest(source, seen.newest)
+    adapter = source if isinstance(source, Guarding) else None
     latest = tried = None
     if read is not None and isinstance(read.session, Session):
         latest = _version(source.name, read.session)
@@ -261,8 +256,8 @@ def _found(source: Source, settings: Settings, *, now: datetime, versions: Seque
         versions=tuple(dict.fromkeys((*([] if latest is None else [latest]), *versions))),
         newer_than=tried,
         unknown=tuple(sorted(source.unknown)),
-        package=getattr(source, "package", None),
-        fault=getattr(source, "fault", None),
+        package=None if adapter is None else adapter.package,
+        fault=None if adapter is None else adapter.fault,
     )
 
 

@@ -117,6 +117,8 @@ def utc(stamp: object) -> datetime | None:
         return None
     try:
         moment = datetime.fromisoformat(stamp)
+        if moment.tzinfo is UTC:  # as nearly all say it
+            return moment
         return None if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):
         return None

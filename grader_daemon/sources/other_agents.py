@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
+import msgspec
+
 PAGE: Final = "docs/other-agents.md"
 """The page that says how sessions of any agent are graded."""
 
@@ -30,8 +32,8 @@ class OtherAgent(NamedTuple):
     home: str = ""
 
 
-class FoundElsewhere(NamedTuple):
-    """An agent that was found, by a folder or file of its own."""
+class FoundElsewhere(msgspec.Struct, frozen=True, order=True):
+    """An agent that was found here, and whose sessions this version does not read; `path` is a place of its own."""
 
     title: str
     path: str

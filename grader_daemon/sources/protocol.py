@@ -28,7 +28,7 @@ OnSourceBug = Callable[[str, Exception], None]
 
 
 class UnknownKinds(msgspec.Struct, frozen=True, gc=False):
-    """Kinds that a source passed over because nothing is known of them; agents add some with every version.
+    """Kinds of lines or records that a source skipped because they are unknown; agents add some with every version.
 
     version: of the agent that wrote it last, where that is noted.
     kinds: their names, each once.
@@ -129,9 +129,13 @@ class Source(Protocol):
 
 @runtime_checkable
 class Guarding(Protocol):
-    """A source that is guarded by itself: whatever it fails on, it answers, and tells that; `fault` is the first."""
+    """A source that is guarded by itself: whatever it fails on, it answers, and tells that; `fault` is the first.
+
+    An adapter is one; `package` is the installed package that gives it, with its version.
+    """
 
     name: str
+    package: str
     fault: str | None
 
     def guard(self, on_bug: OnSourceBug) -> None:

@@ -30,7 +30,7 @@ class Parsed(NamedTuple):
 
 
 class SessionFiles(ABC):
-    """A source of which each claimed file is a unit; see `Source`. What it says of its own is where a format differs.
+    """A source that reads one session from each file; derive from it, and see `Source`.
 
     writes: its files stay open while a session runs, so that each write is to be told.
     append_only: they only grow. One that did since it was looked at is read as far as it was then.

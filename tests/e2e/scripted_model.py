@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -24,12 +25,18 @@ server, port, scenarios = sys.argv[1:]
 sys.argv = [server, port]
 names = runpy.run_path(server)
 names["S"].update(json.loads(scenarios))
+names["MAP"]["itself"] = {}
 names["ThreadingHTTPServer"].daemon_threads = True
 names["ThreadingHTTPServer"](("127.0.0.1", int(port)), names["H"]).serve_forever()
 """
 
 Scenarios = Mapping[str, Sequence[Mapping[str, Any]]]
-"""Steps of a scenario by its name: ``{"calls": [["sh", {"cmd": "ls"}]]}`` or ``{"text": "Done."}``."""
+"""Steps of a scenario by its name: ``{"calls": [["sh", {"cmd": "ls"}]]}`` or ``{"text": "Done."}``.
+
+For the agent `ITSELF` calls are served as they stand there, by the names of its own tools.
+"""
+
+ITSELF = "itself"
 
 
 class Terminal:
@@ -68,6 +75,25 @@ class Terminal:
         )
         assert (done.returncode != 0) is fails, done.stderr.decode()
         return done.stdout.decode()
+
+    @contextmanager
+    def begun(self, command: Sequence[str], environment: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+        """Have a task begun, in a group of processes of its own; none of them is left at the end of the block."""
+        agent = subprocess.Popen(
+            command,
+            env={**self.environment(), **environment},
+            cwd=self.work,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            yield agent
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(agent.pid, signal.SIGKILL)
+            agent.wait()
 
     def served(self, scenario: str) -> list[dict[str, Any]]:
         """Return what the server noted of each answer, without those that are no part of a conversation."""

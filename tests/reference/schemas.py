@@ -25,7 +25,7 @@ from grader_daemon.api.forget import Forgotten
 from grader_daemon.api.grades import Child
 from grader_daemon.api.labels import LabelledFile
 from grader_daemon.api.overview import Overview
-from grader_daemon.api.sources import FoundSource, OtherFound, Switched
+from grader_daemon.api.sources import FoundSource, Switched
 from grader_daemon.api.status import Status
 from grader_daemon.api.transcript import TranscriptMessage
 from grader_daemon.calibration.prior import Validity
@@ -58,6 +58,7 @@ from grader_daemon.hook.hook_state import HookState
 from grader_daemon.outcomes.commands import SessionOutcome
 from grader_daemon.reports.document import report_schema
 from grader_daemon.service.install import Installation, ServiceStatus
+from grader_daemon.sources.other_agents import FoundElsewhere
 from grader_daemon.storage.maintenance.backup import Backup, Restored
 from grader_daemon.storage.records import Change
 from tests.reference.blocks import table
@@ -264,7 +265,7 @@ DOCUMENTS = (
         validity=Validity,
         file=str | None,
     ),
-    _document("sources-list", "`sources`, `sources list`", sources=list[FoundSource], not_read=list[OtherFound]),
+    _document("sources-list", "`sources`, `sources list`", sources=list[FoundSource], not_read=list[FoundElsewhere]),
     _document("push-fleet", "`push fleet`", sessions=int),
     _document("fleet-init", "`fleet init`", FleetMade),
     _document("fleet-add-host", "`fleet add-host`", host=str, user=str | None, role=str, line=str),

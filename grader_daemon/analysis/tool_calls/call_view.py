@@ -41,7 +41,7 @@ _PATCH: Final = "*** Begin Patch"
 """Beginning of arguments that are a patch of several files, and no JSON, as those of Codex."""
 
 _PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (\S[^\n]{0,1000})$", re.MULTILINE)
-_MOST_PATCHED: Final = 100
+_MOST_LISTED: Final = 100
 _VERBS: Final = {Purpose.WRITE: "edit", Purpose.READ: "read"}
 
 
@@ -63,6 +63,9 @@ class _Arguments(msgspec.Struct, frozen=True):
     file_path_of_opencode: object = msgspec.field(name="filePath", default=None)
     absolute_path: object = None
     dir_path: object = None
+    files: object = None
+    file_paths: object = None
+    paths: object = None
 
 
 _NO_ARGUMENTS = _Arguments()
@@ -185,13 +188,13 @@ class CallView(msgspec.Struct, eq=False, gc=False):
 
     @property
     def path(self) -> str | None:
-        """The file or folder that the call names; of several in a patch the first."""
+        """The file or folder that the call names; of several the first."""
         paths = self.paths
         return paths[0] if paths else None
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The files that a patch names, else the file or folder that the call names."""
+        """The files that a patch or a list names, else the file or folder that the call names."""
         if self._paths is None:
             self._paths = self._paths_named()
         return self._paths
@@ -199,10 +202,11 @@ class CallView(msgspec.Struct, eq=False, gc=False):
     def _paths_named(self) -> tuple[str, ...]:
         arguments = self.arguments
         if isinstance(arguments, str) and arguments.startswith(_PATCH):
-            return tuple(_PATCHED.findall(arguments)[:_MOST_PATCHED])
-        for path in msgspec.structs.astuple(self._given)[_FIRST_PATH:]:
-            if path and isinstance(path, str):
-                return (path,)
+            return tuple(_PATCHED.findall(arguments)[:_MOST_LISTED])
+        for named in msgspec.structs.astuple(self._given)[_FIRST_PATH:]:
+            paths = _paths_in(named)
+            if paths:
+                return paths
         return ()
 
     def operation(self, actor: str) -> Operation:
@@ -244,7 +248,27 @@ def _encoded(arguments: dict[str, object]) -> str:
 
 
 def _line_in(given: _Arguments) -> object:
+    """Return the shell command: a line, or its words; of a list of lines one that fails where one of them does."""
+    if isinstance(given.commands, list) and not (given.command or given.cmd):
+        return " && ".join(filter(None, map(_line_of, given.commands[:_MOST_LISTED])))
     return given.command or given.cmd or given.commands
+
+
+def _line_of(command: object) -> str | None:
+    """Return one command of a list: a line, or an object with the program and its words."""
+    if isinstance(command, dict):
+        words = command.get("args")
+        line, more = as_command(command.get("command")), as_command(words) if isinstance(words, list) else None
+        return f"{line} {more}" if line and more else line
+    return as_command(command)
+
+
+def _paths_in(named: object) -> tuple[str, ...]:
+    """Return the paths in an argument: a path, or a list of paths or of objects that have one."""
+    if not isinstance(named, list):
+        return (named,) if named and isinstance(named, str) else ()
+    each = (one.get("path") if isinstance(one, dict) else one for one in named[:_MOST_LISTED])
+    return tuple(path for path in each if path and isinstance(path, str))
 
 
 def _writes_files(head: str) -> bool:

@@ -20,7 +20,7 @@ from grader_daemon.domain.session import Session, SkipReason
 from grader_daemon.domain.unit import Found
 from grader_daemon.errors import GraderError
 from grader_daemon.reports.numbers import count
-from grader_daemon.sources.protocol import Source
+from grader_daemon.sources.protocol import Guarding, Source
 from grader_daemon.sources.tried_versions import newer_than
 
 _LATE = timedelta(minutes=10)
@@ -39,9 +39,9 @@ _UPGRADE = "update grader-daemon; what could not be read is graded again by itse
 
 def agents(context: DoctorContext) -> Finding:
     """Check that all agents that leave sessions here are graded, or declined, and that no adapter fails."""
-    failing = [source for source, _ in context.seen if getattr(source, "fault", None) is not None]
+    failing = [source for source, _ in context.seen if isinstance(source, Guarding) and source.fault is not None]
     if failing:
-        said = [f"the adapter for {source.name} fails: {getattr(source, 'fault', '')}" for source in failing]
+        said = [f"the adapter for {source.name} fails: {source.fault}" for source in failing]
         fix = f"update it, or tell its authors; without it: grader-daemon sources disable {failing[0].name}"
         return problem(some(said), fix)
     ungraded, here = ungraded_agents(context.settings), _not_read()

@@ -24,7 +24,14 @@ from grader_daemon.domain.session import (
 from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.domain.unit import Unit
 from grader_daemon.sources.cline.operation_results import read_operations
-from grader_daemon.sources.cline.stored_messages import Block, Manifest, MessagesFile, Metrics, StoredMessage
+from grader_daemon.sources.cline.stored_messages import (
+    Block,
+    Manifest,
+    Marks,
+    MessagesFile,
+    Metrics,
+    StoredMessage,
+)
 from grader_daemon.sources.cline.tagged_calls import spans_in
 from grader_daemon.sources.decoding import token_count, utc
 
@@ -39,6 +46,9 @@ _TYPED = re.compile(r"<(user_input)\b[^<>]{0,200}>")
 _INJECTED: Final = ("<hook_context", "<mode_notice", "<environment_details", "<system-reminder")
 _SUMMARY: Final = "Context summary:"
 _COMPLETED, _CANCELLED, _FAILED = "completed", "cancelled", "failed"
+_LIMITED: Final = "Model reached the maximum output token limit"
+_LEFT: Final = re.compile(r"Capability owner client \S{1,200} disconnected before request was resolved")
+"""What is shown when the terminal that had asked ends while its work goes on in Cline's hub, as after Ctrl-C."""
 
 
 class _Conversation:
@@ -51,14 +61,21 @@ class _Conversation:
         self.used: list[Usage] = []
         self.model: str | None = None
         self.compacted = False
+        self.shown = ""
+        """What was shown last, and is no word of the model."""
+
         self._tools: dict[str, str | None] = {}
 
     def add(self, stored: StoredMessage) -> None:
-        """Add a message, and what stands in it."""
+        """Add a message, and what stands in it; one that is only shown, as an error of the API is, nobody said."""
+        marks = stored.metadata or Marks()
+        if marks.display_only is True:
+            self.shown = _said(stored)
+            return
         if stored.role == ASSISTANT:
             self._add_answer(stored)
         elif stored.role == USER:
-            self._add_user(stored)
+            self._add_user(stored, marks)
 
     def _add_answer(self, stored: StoredMessage) -> None:
         calls = tuple(_call(block) for block in stored.blocks if block.type == "tool_use")
@@ -69,7 +86,7 @@ class _Conversation:
         self.used.append(_usage(stored.metrics or Metrics(), model))
         self._append(Message(ASSISTANT, said or None, calls or None), stored.written_at)
 
-    def _add_user(self, stored: StoredMessage) -> None:
+    def _add_user(self, stored: StoredMessage, marks: Marks) -> None:
         for block in stored.blocks:
             if block.type == "tool_result":
                 tool = self._tools.get(block.tool_use_id or "", block.name)
@@ -79,10 +96,11 @@ class _Conversation:
                     Message(role=TOOL, content=text, tool_call_id=block.tool_use_id, tool_name=tool), stored.written_at
                 )
         said = _said(stored)
+        if not said:
+            return
         self.compacted = self.compacted or said.startswith(_SUMMARY)
-        prompt = _prompt_in(said)
-        marked = stored.metadata is not None and stored.metadata.display_role is not None
-        if prompt and not marked:
+        prompt = _prompt_in(said, is_reminder=marks.user_run_span == 0)
+        if prompt and marks.display_role is None:
             self._append(Message(role=USER, content=prompt), stored.written_at)
 
     def _append(self, message: Message, time: datetime | None) -> None:
@@ -115,7 +133,7 @@ def read_session(file: MessagesFile, manifest: Manifest | None, unit: Unit, *, n
         messages=tuple(told.messages),
         message_times=tuple(told.times) if any(told.times) else (),
         reported=told.reported,
-        ending=_ending(own),
+        ending=_ending(own, told.shown),
         model=told.model or own.model,
         platform=notes.source or (file.origin.source if file.origin is not None else None),
         project=notes.cwd,
@@ -140,12 +158,12 @@ def _said(stored: StoredMessage) -> str:
     return "\n".join(block.text for block in stored.blocks if block.type == "text" and block.text)
 
 
-def _prompt_in(said: str) -> str:
+def _prompt_in(said: str, *, is_reminder: bool) -> str:
     """Return what a person said: what stands in the tags for that, else all that is not the program's."""
     typed = [inside for _, _, inside in spans_in(said, _TYPED)]
     if typed:
         return "\n".join(filter(None, typed))
-    return "" if said.startswith((*_INJECTED, _SUMMARY)) else said
+    return "" if is_reminder or said.startswith((*_INJECTED, _SUMMARY)) else said
 
 
 def _usage(metrics: Metrics, model: str | None) -> Usage:
@@ -167,14 +185,15 @@ def _cost(manifest: Manifest) -> float | None:
     return float(cost) if isinstance(cost, int | float) and 0 < cost < float("inf") else None
 
 
-def _ending(manifest: Manifest) -> Ending | None:
-    """Return how the process ended; one that is found without its process was killed."""
+def _ending(manifest: Manifest, shown: str) -> Ending | None:
+    """Return how the process ended; one that is found without its process was killed. `shown` is its last error."""
     match manifest.status:
         case "completed" if manifest.exit_code in (None, 0):
             return Ending(SessionState.COMPLETE, f"status={_COMPLETED}")
         case "completed" | "failed":
             killed = manifest.metadata is not None and manifest.metadata.terminal_marker is not None
-            kind = EndingKind.PROCESS if killed else EndingKind.ERROR
+            kind = EndingKind.PROCESS if killed or _LEFT.match(shown) else EndingKind.ERROR
+            kind = EndingKind.LIMIT if shown.startswith(_LIMITED) else kind
             return Ending(SessionState.INTERRUPTED, f"status={_FAILED}", kind)
         case "cancelled":
             return Ending(SessionState.INTERRUPTED, f"status={_CANCELLED}", EndingKind.PERSON)

@@ -45,13 +45,18 @@ class Metrics(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 
 class Marks(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """Marks of a message that the program wrote in a person's place."""
+    """Marks of a message that the program wrote in a person's place, or the model's.
+
+    `display_only`: it is shown, and the model never said or saw it. `user_run_span`: 0 where no request begins with it.
+    """
 
     kind: object = None
     display_role: object = None
+    display_only: object = None
+    user_run_span: object = None
 
 
-class StoredMessage(msgspec.Struct, frozen=True, rename="camel"):
+class StoredMessage(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """One message."""
 
     role: str = ""
@@ -81,7 +86,7 @@ class Origin(msgspec.Struct, frozen=True, gc=False):
     version: Word | None = None
 
 
-class MessagesFile(msgspec.Struct, frozen=True, rename="camel"):
+class MessagesFile(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """``<name>.messages.json``. `agent`: ``lead`` for the session itself, else what a sub-agent is."""
 
     session_id: SessionId | None = None

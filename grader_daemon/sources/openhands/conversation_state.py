@@ -5,7 +5,7 @@ Events are a tree since somebody can go back in a conversation: told is the bran
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import tzinfo
 from typing import Annotated, Final
 
@@ -21,6 +21,7 @@ from grader_daemon.sources.openhands.told_events import Told
 
 _Name = Annotated[str, msgspec.Meta(max_length=4 * LONGEST_NAME)]
 _ROOT: Final = "__root__"
+_RUNNING: Final = "running"
 _ENDS: Final = {
     "finished": Ending(SessionState.COMPLETE, "finished"),
     "error": Ending(SessionState.INTERRUPTED, "error"),
@@ -77,7 +78,7 @@ def read_conversation(content: bytes, events: Sequence[bytes], unit: Unit, *, zo
     """
     state = _STATE(content)
     told = Told(zone)
-    told.add_all([msgspec.Raw(event) for event in _branch(events, state.leaf_event_id)])
+    told.add_all([msgspec.Raw(event) for event in _branch(events, state)])
     told.finish()
     kinds = tuple(dict.fromkeys(told.unknown))
     if not told.messages:
@@ -121,21 +122,31 @@ def _ending(status: str | None, told: Told) -> Ending | None:
     return told.ending if is_told and ending is not None and ending.state is SessionState.INTERRUPTED else ending
 
 
-def _branch(events: Sequence[bytes], leaf: str | None) -> Sequence[bytes]:
+def _branch(events: Sequence[bytes], state: _State) -> Sequence[bytes]:
     """Return the events from the first to the leaf; all where they are no tree, or it cannot be followed.
 
-    An event without a parent follows the one before it.
+    An event without a parent follows the one before it. While the agent is running the state is kept only between its
+    steps: then the newest event is the leaf, if it goes on from the one in the state. Nor is it kept when it is killed.
     """
     nodes = [_NODE(event) for event in events]
-    places = {node.id: place for place, node in enumerate(nodes) if node.id is not None}
-    if leaf not in places or all(node.parent_id is None for node in nodes):
+    places: dict[str | None, int] = {node.id: place for place, node in enumerate(nodes) if node.id is not None}
+    leaf = places.get(state.leaf_event_id)
+    if leaf is None or all(node.parent_id is None for node in nodes):
         return events
+    path = _path_to(leaf, nodes, places)
+    if state.execution_status == _RUNNING:
+        newest = _path_to(len(nodes) - 1, nodes, places)
+        path = newest if leaf in newest else path
+    return [events[place] for place in reversed(path)] if len(path) <= len(nodes) else events
+
+
+def _path_to(place: int | None, nodes: Sequence[_Node], places: Mapping[str | None, int]) -> list[int]:
+    """Return an event and those before it on its branch, the last first; one more than there are where it is a ring."""
     path: list[int] = []
-    place: int | None = places[leaf]
     while place is not None and len(path) <= len(nodes):
         path.append(place)
         parent = nodes[place].parent_id
         if parent == _ROOT:
             break
         place = places.get(parent) if parent is not None else (place - 1 if place else None)
-    return [events[place] for place in reversed(path)] if len(path) <= len(nodes) else events
+    return path

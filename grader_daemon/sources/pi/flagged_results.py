@@ -40,6 +40,8 @@ class _Details(msgspec.Struct, frozen=True):
 
 _DETAILS: Final = msgspec.json.Decoder(_Details).decode
 _NO_DETAILS: Final = _Details()
+_OBJECT: Final = ord("{")
+_WORKED: Final = ReportedOutcome(CallStatus.SUCCESS)
 _SHELLS: Final = frozenset({"bash", "exec"})
 
 
@@ -52,10 +54,12 @@ def outcome_of(result: Spoken, text: str) -> ReportedOutcome:
     if result.is_error is True:
         return ReportedOutcome(_why_not(text, end), _code_in(details, end))
     if result.tool_name not in _SHELLS:
-        return ReportedOutcome(CallStatus.SUCCESS)
+        return _WORKED
     if details.status in _STILL_RUNS:
         return ReportedOutcome(CallStatus.PENDING)
     code = _code_in(details, end)
+    if code is None and details is _NO_DETAILS and "timed out" not in end:
+        return _WORKED
     failed = code or details.timed_out is True or _TIMED_OUT.search(end) is not None
     return ReportedOutcome(CallStatus.FAILURE if failed else CallStatus.SUCCESS, code)
 
@@ -71,13 +75,13 @@ def _code_in(details: _Details, end: str) -> int | None:
     noted = details.exit_code
     if isinstance(noted, int) and not isinstance(noted, bool) and abs(noted) < _MOST_CODE:
         return noted
-    found = _EXIT_CODE.search(end)
+    found = _EXIT_CODE.search(end) if "exited with code" in end else None
     return int(found[1]) if found is not None else None
 
 
 def _details_of(result: Spoken) -> _Details:
     raw = memoryview(result.details)
-    if bytes(raw[:1]) != b"{" or len(raw) <= len(b"{}"):
+    if len(raw) <= len(b"{}") or raw[0] != _OBJECT:
         return _NO_DETAILS
     try:
         return _DETAILS(raw)

@@ -29,7 +29,6 @@ from grader_daemon.domain.session import (
     SessionKind,
     ToolCall,
     Usage,
-    total_usage,
 )
 from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.sources.decoding import setup_digest, utc
@@ -101,6 +100,7 @@ class SpokenBranch:
         head = self._head or Head(place.name)
         began = utc(head.timestamp)
         times = list(filter(None, self._times))
+        used = list(self._used())
         return Session(
             session_id=head.id,
             file=place.file,
@@ -116,8 +116,8 @@ class SpokenBranch:
             parent=id_in(head.parent) if head.parent else place.parent,
             kind=SessionKind.SUB_AGENT if self._is_begun or place.parent is not None else SessionKind.MAIN,
             agent=place.agent,
-            usage=self._usage(),
-            cost_usd=self._cost(),
+            usage=_usage_in(used),
+            cost_usd=_cost_of(used),
             system_prompt_digest=None if self._prompt is None else _prompt_digest(self._prompt),
             tools_digest=None if self._prompt is None else setup_digest(self._prompt.tools_added),
             started_at=began or next(iter(times), None),
@@ -198,31 +198,18 @@ class SpokenBranch:
             return None
         return _ENDINGS.get(last.stop_reason)
 
-    def _usage(self) -> tuple[Usage, ...]:
-        by_model: dict[str | None, list[Usage]] = {}
-        for model, tokens in self._used():
-            by_model.setdefault(model, []).append(_usage_of(tokens))
-        return tuple(msgspec.structs.replace(total_usage(parts), model=model) for model, parts in by_model.items())
-
-    def _cost(self) -> float | None:
-        """Return the price; for a model without one pi writes 0, which is not known to be the price."""
-        totals = [tokens.cost.total for _, tokens in self._used() if tokens.cost is not None]
-        cost = sum(total for total in totals if isinstance(total, int | float) and total >= 0)
-        return float(cost) if 0 < cost < float("inf") else None
-
     def _used(self) -> Iterable[tuple[str | None, Tokens]]:
         """Yield what each call of a model used, those on branches that were left too; what is a copy, once."""
         seen: set[tuple[object, ...]] = set()
         for link in self._links:
-            if isinstance(link, Note):
-                if link.usage is not None:
-                    yield link.model, link.usage
+            said = link if isinstance(link, Note) else link.message
+            if said.usage is None:
                 continue
-            said = link.message
-            call = (said.response_id, said.timestamp)
-            if said.usage is None or (None not in call and call in seen):
-                continue
-            seen.add(call)
+            if isinstance(said, Spoken) and said.response_id is not None and said.timestamp is not None:
+                call = (said.response_id, said.timestamp)
+                if call in seen:
+                    continue
+                seen.add(call)
             yield said.model, said.usage
 
 
@@ -267,19 +254,43 @@ def _text(said: Spoken) -> str:
     return "\n".join(block.text for block in content if block.type == "text" and block.text)
 
 
-def _usage_of(tokens: Tokens) -> Usage:
-    reasoning = tokens.reasoning if tokens.reasoning is not None else tokens.reasoning_tokens
-    return Usage(
-        input_tokens=_count(tokens.input),
-        cache_read_tokens=_count(tokens.cache_read),
-        cache_write_tokens=_count(tokens.cache_write),
-        output_tokens=_count(tokens.output),
-        reasoning_tokens=_count(reasoning),
+def _usage_in(used: Sequence[tuple[str | None, Tokens]]) -> tuple[Usage, ...]:
+    """Return the tokens of calls summed up for each model; each kind by itself, as a session may have many calls."""
+    by_model: dict[str | None, list[Tokens]] = {}
+    for model, tokens in used:
+        by_model.setdefault(model, []).append(tokens)
+    return tuple(
+        Usage(
+            model=model,
+            input_tokens=_sum_of([each.input for each in calls]),
+            cache_read_tokens=_sum_of([each.cache_read for each in calls]),
+            cache_write_tokens=_sum_of([each.cache_write for each in calls]),
+            output_tokens=_sum_of([each.output for each in calls]),
+            reasoning_tokens=_sum_of([_reasoning_in(each) for each in calls]),
+        )
+        for model, calls in by_model.items()
     )
 
 
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and 0 <= value <= MOST_TOKENS else None
+def _reasoning_in(tokens: Tokens) -> object:
+    return tokens.reasoning if tokens.reasoning is not None else tokens.reasoning_tokens
+
+
+def _sum_of(counts: Iterable[object]) -> int | None:
+    """Return a sum of numbers of tokens; of which one is none, or that cannot be, it is not known."""
+    total = 0
+    for count in counts:
+        if not isinstance(count, int) or not 0 <= count <= MOST_TOKENS:
+            return None
+        total += count
+    return total if total <= MOST_TOKENS else None
+
+
+def _cost_of(used: Iterable[tuple[str | None, Tokens]]) -> float | None:
+    """Return the price; for a model without one pi writes 0, which is not known to be the price."""
+    totals = [tokens.cost.total for _, tokens in used if tokens.cost is not None]
+    cost = sum(total for total in totals if isinstance(total, int | float) and total >= 0)
+    return float(cost) if 0 < cost < float("inf") else None
 
 
 def _prompt_digest(prompt: Spoken) -> str | None:

@@ -57,6 +57,16 @@ from tests.calls import Arguments, call_of
             id="a-command-in-a-folder",
         ),
         pytest.param("lint", {"path": "a.py"}, Operation("lint"), Purpose.UNKNOWN, id="neither-read-nor-written"),
+        pytest.param(
+            "run_commands", {"commands": ["git push -q"]}, Operation("run_commands", "git push"), Purpose.RUN, id="list"
+        ),
+        pytest.param(
+            "read_files",
+            {"files": [{"path": "/srv/a.py", "start_line": 1}, "/srv/b.py"]},
+            Operation("read", None, "a.py"),
+            Purpose.READ,
+            id="files",
+        ),
         pytest.param("search_files", {"query": "x"}, Operation("search_files"), Purpose.SEARCH, id="search"),
         pytest.param("get_order", {"order_id": "#W1"}, Operation("get_order"), Purpose.READ, id="tool-of-ones-own"),
         pytest.param("get_order", {}, Operation("get_order"), Purpose.READ, id="no-arguments"),
@@ -109,6 +119,15 @@ def test_the_names_of_arguments_say_better_than_the_tool_what_a_call_does(
         pytest.param('{"command": "ls"}', "ls", False, id="shell"),
         pytest.param('{"cmd": ["ls", "a b"]}', "ls 'a b'", False, id="list-of-words"),
         pytest.param('{"code": "print(1)"}', "print(1)", True, id="code"),
+        pytest.param('{"commands": "ls"}', "ls", False, id="commands-that-are-one-line"),
+        pytest.param('{"commands": ["cd a; ls", "git diff"]}', "cd a; ls && git diff", False, id="list-of-lines"),
+        pytest.param(
+            '{"commands": [{"command": "git", "args": ["add", "a b"]}, {"command": "ls -l"}, {"args": ["x"]}, 7]}',
+            "git add 'a b' && ls -l",
+            False,
+            id="list-of-programs-with-their-words",
+        ),
+        pytest.param('{"cmd": "ls", "commands": ["x"]}', "ls", False, id="a-command-beside-a-list"),
         pytest.param('{"command": "ls", "code": "x"}', "ls", False, id="both"),
         pytest.param('{"command": "ls", ', "", False, id="broken"),
         pytest.param('{"command": 3}', "", False, id="number"),
@@ -207,3 +226,16 @@ def test_a_file_is_known_by_whatever_name_an_agent_gives_its_argument(name: str)
 )
 def test_a_command_given_as_words_is_a_line(given: list[object], command: str) -> None:
     assert call_of("shell", {"command": given}).shell == command
+
+
+@pytest.mark.parametrize(
+    ("arguments", "paths"),
+    [
+        pytest.param({"files": ["a.py", {"path": "b.py"}, {"path": 7}, 7, ""]}, ("a.py", "b.py"), id="of-two-kinds"),
+        pytest.param({"file_paths": ["a.py"]}, ("a.py",), id="paths-of-files"),
+        pytest.param({"files": [], "paths": ["a.py"]}, ("a.py",), id="the-second-where-the-first-is-empty"),
+        pytest.param({"paths": {"path": "a.py"}}, (), id="no-list"),
+    ],
+)
+def test_a_list_names_all_its_files(arguments: Arguments, paths: tuple[str, ...]) -> None:
+    assert call_of("read_files", arguments).paths == paths

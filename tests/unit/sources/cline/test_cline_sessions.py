@@ -154,6 +154,41 @@ def test_how_a_session_stands_its_manifest_says(home: Home, manifest: dict[str, 
     assert home.session(typed("Do it"), manifest=manifest).ending == ending
 
 
+def error(said: str) -> dict[str, Any]:
+    return answer(said, metrics=None, metadata={"displayOnly": True, "displayRole": "error"})
+
+
+@pytest.mark.parametrize(
+    ("shown", "kind"),
+    [
+        ("Invalid value for 'messages'", EndingKind.ERROR),
+        ("Model reached the maximum output token limit before completing the turn", EndingKind.LIMIT),
+        (
+            "Capability owner client core-5tiuwky8-mwxuzvz6 disconnected before request was resolved.",
+            EndingKind.PROCESS,
+        ),
+    ],
+)
+def test_an_error_that_is_shown_is_no_answer_and_says_how_it_ended(home: Home, shown: str, kind: EndingKind) -> None:
+    failed = {**MANIFEST, "status": "failed", "exit_code": 1}
+    read = home.session(typed("Do it"), answer("I begin."), error(shown), manifest=failed)
+
+    assert said(read) == [(USER, "Do it"), (ASSISTANT, "I begin.")]
+    assert read.ending == Ending(SessionState.INTERRUPTED, "status=failed", kind)
+    assert [used.output_tokens for used in read.usage] == [20]
+
+
+def test_what_the_program_asks_in_a_persons_place_is_no_message(home: Home) -> None:
+    read = home.session(
+        typed("Do it"),
+        answer("Half of"),
+        user(text("Your previous response was cut off"), metadata={"userRunSpan": 0}),
+        user(text('<user_input mode="act">Hurry</user_input>'), metadata={"userRunSpan": 0}),
+    )
+
+    assert said(read) == [(USER, "Do it"), (ASSISTANT, "Half of"), (USER, "Hurry")]
+
+
 def test_a_session_without_a_manifest_says_less(home: Home) -> None:
     read = home.session(typed("Do it"), manifest=None)
 

@@ -97,6 +97,27 @@ def test_the_branch_that_ends_where_it_stands_is_told() -> None:
     assert said(run(*events, leaf_event_id="gone")) == ["Fix it", "Wrong.", "Right.", "Other"]
 
 
+@pytest.mark.parametrize(
+    ("leaf", "status", "told"),
+    [
+        pytest.param("e1", "running", ["Fix it", "So.", "And?", "Now."], id="killed-in-a-step-that-the-state-has-not"),
+        pytest.param("e3", "running", ["Fix it", "So.", "And?", "Now."], id="the-state-has-all"),
+        pytest.param("e1", "finished", ["Fix it", "So."], id="somebody-went-back"),
+        pytest.param("other", "running", ["Fix it", "Other."], id="the-newest-is-of-a-branch-that-was-left"),
+    ],
+)
+def test_the_newest_event_counts_while_the_agent_is_running(leaf: str, status: str, told: list[str]) -> None:
+    events = (
+        spoken(0, "user", "Fix it"),
+        {**spoken(1, "agent", "Other.", "e0"), "id": "other"},
+        spoken(1, "agent", "So.", "e0"),
+        spoken(2, "user", "And?", "e1"),
+        spoken(3, "agent", "Now.", "e2"),
+    )
+
+    assert said(run(*events, leaf_event_id=leaf, execution_status=status)) == told
+
+
 def test_events_from_before_there_was_a_tree_follow_each_other() -> None:
     events = (spoken(0, "user", "Fix it"), spoken(1, "agent", "So."), spoken(2, "user", "And?", "e1"))
 
