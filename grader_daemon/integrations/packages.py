@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 EXTRAS: Final = {
-    "archive": ("cryptography>=42", "distributed>=2025.1", "fsspec>=2025.1", "s3fs>=2025.1", "zstandard>=0.22,<1"),
+    "archive": ("cryptography>=42", "distributed>=2025.1", "fsspec>=2025.1", "s3fs>=2025.1"),
     "fleet": ("psycopg[binary]>=3.2,<4",),
     "parquet": ("pyarrow>=16,<30",),
 }
