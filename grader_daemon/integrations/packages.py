@@ -1,4 +1,4 @@
-"""Advice on adding a missing package to this installation: grader-daemon is on no index, so extras cannot be named."""
+"""Advice on adding a missing package to this installation, by its own name, wherever the program came from."""
 
 from __future__ import annotations
 
