@@ -34,6 +34,7 @@ AGENTS = frozenset(
         "no DuckDB, Polars and pandas are here",
         "no Phoenix 20 is here",
         "no moto is here",
+        "no mkdocs is here",
         "no PostgreSQL 16 is here",
         "no PostgreSQL 17 is here",
         "no PostgreSQL 18 is here",
@@ -163,6 +164,14 @@ def require_moto() -> Path:
     found = _AGENTS / "moto" / "bin" / "moto_server"
     if not found.exists():
         pytest.skip("no moto is here")
+    return found
+
+
+def require_mkdocs() -> Path:
+    """Require the program that makes the site of the documents, and return its path."""
+    found = _AGENTS / "site" / "bin" / "mkdocs"
+    if not found.exists():
+        pytest.skip("no mkdocs is here")
     return found
 
 

@@ -100,7 +100,6 @@ _HASHED = sum(name.startswith("hash:") for name in FEATURES)
 @pytest.mark.parametrize(
     ("name", "figure"),
     [
-        pytest.param("README.md", f"grader_daemon-{__version__}-py3-none-any.whl", id="wheel"),
         pytest.param(
             "docs/install.md", f"uv tool install grader_daemon-{__version__}-py3-none-any.whl", id="wheel-for-uv"
         ),

@@ -25,6 +25,7 @@ _TOGETHER: Final = (
     "tests/e2e/test_replays.py",
     "tests/e2e/test_table_readers.py",
     "tests/e2e/test_terminal.py",
+    "tests/e2e/test_upgrade.py",
 )
 """A browser and a home; a box with systemd; a PostgreSQL; processes of Dask, which want cores; a daemon or a home."""
 

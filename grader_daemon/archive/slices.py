@@ -19,9 +19,10 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import xxhash
 
-from grader_daemon.archive.objects import SHARD_BYTES, TARS, Archive, StoredObject, import_package, split_name
+from grader_daemon.archive.objects import SHARD_BYTES, TARS, Archive, StoredObject, split_name
 from grader_daemon.archive.tar import Stream, members
 from grader_daemon.errors import ReadError
+from grader_daemon.zstd import ZstdError, ZstdFile
 
 SLICE_FILES: Final = 1_000
 """A slice ends behind so many, at the next folder; behind twice as many in any case."""
@@ -217,11 +218,10 @@ class _Zstandard:
     """A stream of Zstandard, whose errors are those of other streams."""
 
     def __init__(self, content: Any) -> None:
-        self._package = import_package("zstandard")
-        self._stream = self._package.ZstdDecompressor().stream_reader(content, read_across_frames=True)
+        self._stream = ZstdFile(content)
 
     def read(self, size: int) -> bytes:
         try:
-            return bytes(self._stream.read(size))
-        except self._package.ZstdError as error:
+            return self._stream.read(size)
+        except (ZstdError, EOFError) as error:
             raise ReadError(str(error)) from error

@@ -1,4 +1,4 @@
-"""Advice on adding a missing package to this installation: grader-daemon is on no index, so extras cannot be named."""
+"""Advice on adding a missing package to this installation, by its own name, wherever the program came from."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 EXTRAS: Final = {
-    "archive": ("cryptography>=42", "distributed>=2025.1", "fsspec>=2025.1", "s3fs>=2025.1", "zstandard>=0.22,<1"),
+    "archive": ("cryptography>=42", "distributed>=2025.1", "fsspec>=2025.1", "s3fs>=2025.1"),
     "fleet": ("psycopg[binary]>=3.2,<4",),
     "parquet": ("pyarrow>=16,<30",),
 }

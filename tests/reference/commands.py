@@ -11,7 +11,7 @@ from grader_daemon.cli import program
 from tests.reference.blocks import table
 
 _WIDTH = 100
-_PROGRAM = "grader-daemon"
+PROGRAM = "grader-daemon"
 
 EXAMPLES = MappingProxyType(
     {
@@ -112,41 +112,42 @@ EXAMPLES = MappingProxyType(
 
 def overview() -> str:
     """Return the table of all commands."""
-    ctx = _context(program, None, _PROGRAM)
+    ctx = context(program, None, PROGRAM)
     return table(
         ("command", "is for"),
-        [(f"[`{_PROGRAM} {name}`](#{_anchor(name)})", _purpose(command)) for name, command in _below(ctx)],
+        [(f"[`{PROGRAM} {name}`](#{_anchor(name)})", _purpose(command)) for name, command in below(ctx)],
     )
 
 
 def details() -> str:
     """Return each command with examples and its help, and those of its own commands."""
-    ctx = _context(program, None, _PROGRAM)
+    ctx = context(program, None, PROGRAM)
     return "\n\n".join(
-        "\n\n".join([f"## {_PROGRAM} {name}", _examples(name), *_helps(command, ctx, name)])
-        for name, command in _below(ctx)
+        "\n\n".join([f"## {PROGRAM} {name}", _examples(name), *_helps(command, ctx, name)])
+        for name, command in below(ctx)
     )
 
 
 def names() -> list[tuple[str, ...]]:
     """Return the names of all commands, and of the commands of groups behind that of the group."""
-    ctx = _context(program, None, _PROGRAM)
+    ctx = context(program, None, PROGRAM)
     found: list[tuple[str, ...]] = []
-    for name, command in _below(ctx):
+    for name, command in below(ctx):
         found.append((name,))
-        found += [(name, inner) for inner, _ in _below(_context(command, ctx, name))]
+        found += [(name, inner) for inner, _ in below(context(command, ctx, name))]
     return found
 
 
 def _helps(command: click.Command, parent: click.Context, name: str) -> Iterator[str]:
-    ctx = _context(command, parent, name)
+    ctx = context(command, parent, name)
     yield _block("text", ctx.get_help())
-    for inner, its_command in _below(ctx):
+    for inner, its_command in below(ctx):
         yield f"### {ctx.command_path} {inner}"
-        yield _block("text", _context(its_command, ctx, inner).get_help())
+        yield _block("text", context(its_command, ctx, inner).get_help())
 
 
-def _below(ctx: click.Context) -> Iterator[tuple[str, click.Command]]:
+def below(ctx: click.Context) -> Iterator[tuple[str, click.Command]]:
+    """Yield the commands of a group; none of what is no group."""
     if isinstance(ctx.command, click.Group):
         for name in ctx.command.list_commands(ctx):
             command = ctx.command.get_command(ctx, name)
@@ -154,7 +155,8 @@ def _below(ctx: click.Context) -> Iterator[tuple[str, click.Command]]:
             yield name, command
 
 
-def _context(command: click.Command, parent: click.Context | None, name: str) -> click.Context:
+def context(command: click.Command, parent: click.Context | None, name: str) -> click.Context:
+    """Return a command as it is called, whose help is as wide as on the page."""
     return click.Context(command, parent=parent, info_name=name, terminal_width=_WIDTH, **command.context_settings)
 
 
@@ -163,11 +165,11 @@ def _purpose(command: click.Command) -> str:
 
 
 def _anchor(name: str) -> str:
-    return f"{_PROGRAM}-{name}"
+    return f"{PROGRAM}-{name}"
 
 
 def _examples(name: str) -> str:
-    return _block("sh", "\n".join(f"{_PROGRAM} {example}".rstrip() for example in EXAMPLES.get(name, ())))
+    return _block("sh", "\n".join(f"{PROGRAM} {example}".rstrip() for example in EXAMPLES.get(name, ())))
 
 
 def _block(language: str, text: str) -> str:

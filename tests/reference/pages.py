@@ -8,7 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from grader_daemon.cli.completion import WORDS
-from tests.reference import commands, database, keys, log_events, openapi, python_api, rooms, schemas, settings, tables
+from tests.reference import (
+    commands,
+    database,
+    keys,
+    log_events,
+    manual,
+    openapi,
+    python_api,
+    rooms,
+    schemas,
+    settings,
+    tables,
+)
 from tests.reference.blocks import renewed
 from tests.reference.words import words_file
 
@@ -17,6 +29,7 @@ _DOCS = ROOT / "docs"
 SCHEMAS = _DOCS / "schemas"
 _OPENAPI = _DOCS / "openapi.json"
 _SAMPLE = ROOT / "config" / "grader.toml"
+_MANUAL = _DOCS / "man" / "grader-daemon.1"
 _PICTURE = _DOCS / "pictures" / "rooms.svg"
 
 _BLOCKS: Mapping[str, Mapping[str, Callable[[], str]]] = {
@@ -48,6 +61,7 @@ def written() -> dict[Path, str]:
         **pages,
         **files,
         _OPENAPI: _json(openapi.openapi()),
+        _MANUAL: manual.manual(),
         _PICTURE: rooms.picture(),
         _SAMPLE: sample,
         WORDS: words_file(),

@@ -2,13 +2,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
 from importlib.metadata import version
 
 import pytest
+from genai_prices import Usage as Counted
+from genai_prices import calc_price
 
 from grader_daemon.domain.session import Usage
-from grader_daemon.prices import price
+from grader_daemon.prices import _MAKERS, price
+from grader_daemon.prices.lists import lists
+from tests.prices import FILE, taken_over, written
 
 AT = datetime(2025, 11, 22, tzinfo=UTC)
 
@@ -114,9 +119,69 @@ def test_a_model_that_was_not_used_needs_no_price() -> None:
 def test_the_lists_are_loaded_only_for_a_model_that_may_be_in_them() -> None:
     program = (
         "import sys; from datetime import UTC, datetime; from grader_daemon.domain.session import Usage;"
-        "import grader_daemon.bootstrap; from grader_daemon.prices import price;"
+        "import grader_daemon.bootstrap; from grader_daemon.prices import lists, price;"
         "assert price([Usage(model='local', input_tokens=1, output_tokens=1)], at=datetime.now(UTC)) is None;"
-        "assert 'genai_prices' not in sys.modules"
+        "assert lists.cache_info().currsize == 0"
     )
 
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_the_lists_are_those_of_the_package() -> None:
+    assert written(taken_over(lists().taken)) == FILE.read_bytes(), "python -m tests.prices"
+
+
+def _names(*, of_several_prices: bool) -> set[tuple[str, str]]:
+    """Return makers and names that their lists speak of, as they are, and with a date as routers write it."""
+    patterns = {maker: pattern for pattern, maker in _MAKERS}
+    matches = [
+        (maker, model.match)
+        for maker, models in lists().makers.items()
+        for model in models
+        if len(model.rates) > of_several_prices
+    ]
+    return {
+        (maker, name + date)
+        for maker, match in matches
+        for name in (*match.equals, *match.starts, *match.contains)
+        for date in ("", "-20251211")
+        if patterns[maker].match(name)
+    }
+
+
+def _by_the_package(maker: str, name: str, day: date) -> tuple[Decimal, ...] | None:
+    """Return the price of a million tokens of each kind as the package has it, where it is sold by tokens."""
+
+    def rate(**tokens: int) -> Decimal:
+        at = datetime.combine(day, time(12), UTC)
+        found = calc_price(Counted(**tokens), name, provider_id=maker, genai_request_timestamp=at)
+        return found.total_price * 1000
+
+    try:
+        rates = (
+            rate(input_tokens=1000),
+            rate(input_tokens=1000, cache_read_tokens=1000),
+            rate(input_tokens=1000, cache_write_tokens=1000),
+            rate(output_tokens=1000),
+        )
+    except LookupError:
+        return None
+    return rates if rates[0] and rates[-1] else None
+
+
+@pytest.mark.parametrize(
+    ("of_several_prices", "day"),
+    [
+        pytest.param(False, date(2026, 11, 26), id="today"),
+        pytest.param(True, date(2024, 1, 1), id="before-prices-changed"),
+    ],
+)
+def test_a_name_costs_what_it_does_in_the_package(of_several_prices: bool, day: date) -> None:
+    names = _names(of_several_prices=of_several_prices)
+    found = {name: lists().rates(*name, day) for name in names}
+
+    assert len(names) > 20
+    assert {
+        name: rates and (rates.input, rates.cache_read, rates.cache_write, rates.output)
+        for name, rates in found.items()
+    } == {name: _by_the_package(*name, day) for name in names}

@@ -16,7 +16,7 @@ from tests.unit.cli.test_completion import known_home
 __all__ = ["known_home"]
 
 _OF_GRADING = {
-    *("asyncio", "difflib", "genai_prices", "http", "logging", "multiprocessing", "rich", "sqlite3", "structlog"),
+    *("asyncio", "difflib", "http", "logging", "multiprocessing", "rich", "sqlite3", "structlog"),
     *("subprocess", "tenacity", "watchdog", "pytest", "grader_daemon.sources.adapted", "grader_daemon.testing"),
     *(f"grader_daemon.{room}" for room in ("alerts", "analysis", "daemon", "grading", "jobs", "log", "redaction")),
     *(f"grader_daemon.sources.{agent}" for agent in ("atif", "claude_code", "codex", "copilot", "gemini_cli")),
