@@ -42,8 +42,9 @@ def _copilot_asks(_: Terminal, url: str) -> Mapping[str, str]:
 
 
 def _cline_asks(terminal: Terminal, url: str) -> Mapping[str, str]:
+    """Its hub, a process that stays behind at a port of all homes, is left out."""
     options = ["-p", "openai", "-k", "none", "-m", "fake-model", "-b", f"{url}/v1"]
-    offline = {"CLINE_TELEMETRY_DISABLED": "1", "CLINE_NO_AUTO_UPDATE": "1"}
+    offline = {"CLINE_TELEMETRY_DISABLED": "1", "CLINE_NO_AUTO_UPDATE": "1", "CLINE_SESSION_BACKEND_MODE": "local"}
     terminal.run([*require_cline(), "auth", *options], offline)
     return offline
 
