@@ -145,7 +145,7 @@ in_ daemon grep -q 'CapEff:.0000000000000000' /proc/self/status && echo "rights:
 [ "$(in_ daemon ls /sys/class/net)" = lo ] && echo "network of the daemon: none"
 
 # Elsewhere timers of systemd ask; compose waits for the answer.
-while sleep 2; do podman healthcheck run project_postgres_1; done >/dev/null 2>&1 &
+while sleep 2; do podman healthcheck run project_postgres_1 || true; done >/dev/null 2>&1 &
 up postgres
 healthy postgres
 up fleet-init
