@@ -71,15 +71,18 @@ cat > /given/base/entry.sh <<'END'
 #!/bin/bash -eu
 data=/var/lib/postgresql/data programs=$(echo /usr/lib/postgresql/*/bin)
 as() { setpriv --reuid=postgres --regid=postgres --clear-groups "$@"; }
-rm -rf "$data"
 mkdir -p "$data" /var/run/postgresql
 chown -R postgres /var/lib/postgresql /var/run/postgresql
-echo "$POSTGRES_PASSWORD" > /tmp/password
-chown postgres /tmp/password
-as "$programs/initdb" -D "$data" --username=postgres $POSTGRES_INITDB_ARGS --pwfile=/tmp/password
-as "$programs/pg_ctl" -D "$data" -w -o "-h ''" start
-PGPASSWORD=$POSTGRES_PASSWORD "$programs/createdb" --username=postgres "$POSTGRES_DB"
-as "$programs/pg_ctl" -D "$data" -w stop
+if [ ! -e /var/lib/postgresql/made ]; then
+  rm -rf "$data"/*
+  echo "$POSTGRES_PASSWORD" > /tmp/password
+  chown postgres /tmp/password
+  as "$programs/initdb" -D "$data" --username=postgres $POSTGRES_INITDB_ARGS --pwfile=/tmp/password
+  as "$programs/pg_ctl" -D "$data" -w -o "-h ''" start
+  PGPASSWORD=$POSTGRES_PASSWORD "$programs/createdb" --username=postgres "$POSTGRES_DB"
+  as "$programs/pg_ctl" -D "$data" -w stop
+  touch /var/lib/postgresql/made
+fi
 exec setpriv --reuid=postgres --regid=postgres --clear-groups "$programs/postgres" -D "$data" -h '*'
 END
 chmod +x /given/base/entry.sh
@@ -142,7 +145,7 @@ in_ daemon grep -q 'CapEff:.0000000000000000' /proc/self/status && echo "rights:
 [ "$(in_ daemon ls /sys/class/net)" = lo ] && echo "network of the daemon: none"
 
 # Elsewhere timers of systemd ask; compose waits for the answer.
-while sleep 2; do podman healthcheck run project_postgres_1; done >/dev/null 2>&1 &
+while sleep 2; do podman healthcheck run project_postgres_1 || true; done >/dev/null 2>&1 &
 up postgres
 healthy postgres
 up fleet-init
