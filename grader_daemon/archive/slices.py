@@ -19,9 +19,10 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import xxhash
 
-from grader_daemon.archive.objects import SHARD_BYTES, TARS, Archive, StoredObject, import_package, split_name
+from grader_daemon.archive.objects import SHARD_BYTES, TARS, Archive, StoredObject, split_name
 from grader_daemon.archive.tar import Stream, members
 from grader_daemon.errors import ReadError
+from grader_daemon.system import zstd
 
 SLICE_FILES: Final = 1_000
 """A slice ends behind so many, at the next folder; behind twice as many in any case."""
@@ -178,7 +179,7 @@ class _Timed:
         self._clock.check()
         try:
             return bytes(self._stream.read(size))
-        except (EOFError, zlib.error) as error:
+        except (EOFError, zlib.error, zstd.ZstdError) as error:
             raise ReadError(str(error) or type(error).__name__) from error
 
 
@@ -209,19 +210,5 @@ def _decompressed(content: Any, suffix: str) -> Any:
     if suffix.endswith("gz"):
         return gzip.GzipFile(fileobj=content)
     if suffix.endswith("zst"):
-        return _Zstandard(content)
+        return zstd.ZstdFile(content)
     return content
-
-
-class _Zstandard:
-    """A stream of Zstandard, whose errors are those of other streams."""
-
-    def __init__(self, content: Any) -> None:
-        self._package = import_package("zstandard")
-        self._stream = self._package.ZstdDecompressor().stream_reader(content, read_across_frames=True)
-
-    def read(self, size: int) -> bytes:
-        try:
-            return bytes(self._stream.read(size))
-        except self._package.ZstdError as error:
-            raise ReadError(str(error)) from error

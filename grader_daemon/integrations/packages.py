@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Final
 
 EXTRAS: Final = {
-    "archive": ("cryptography>=42", "distributed>=2025.1", "fsspec>=2025.1", "s3fs>=2025.1", "zstandard>=0.22,<1"),
-    "fleet": ("psycopg[binary]>=3.2,<4",),
-    "parquet": ("pyarrow>=16,<30",),
+    "archive": ("cryptography>=42", "distributed>=2025.1", "fsspec>=2025.1", "s3fs>=2025.1"),
+    "fleet": ("psycopg[binary]>=3.2",),
+    "parquet": ("pyarrow>=16",),
 }
 """Extras of pyproject.toml that commands ask for."""
 

@@ -36,7 +36,7 @@ _NEEDED: Final = frozenset({"session_id", "seq", "event_json", "created_at"})
 _AMONG: Final = "IN (SELECT value FROM json_each(?))"
 _ROWS: Final = 64
 _MOST_UNPACKED: Final = 16_777_216
-_WINDOW_BYTES: Final = 1 << 27
+_WINDOW_BITS: Final = 27
 _MILLISECOND: Final = 1_000_000
 _LATEST: Final = 9_000_000_000_000
 
@@ -185,12 +185,12 @@ def _line(row: Sequence[Value]) -> bytes:
 
 
 def _unpacked(packed: bytes) -> bytes:
-    import zstandard  # only long lines are packed
+    from grader_daemon.system import zstd  # only long lines are packed
 
     try:
-        with zstandard.ZstdDecompressor(max_window_size=_WINDOW_BYTES).stream_reader(packed) as reader:
-            unpacked = reader.read(_MOST_UNPACKED + 1)
-    except (zstandard.ZstdError, MemoryError):
+        unpacking = zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: _WINDOW_BITS})
+        unpacked = unpacking.decompress(packed, _MOST_UNPACKED + 1)
+    except (zstd.ZstdError, MemoryError):
         return b"?"  # so that it is told as a line that is broken
     return unpacked if len(unpacked) <= _MOST_UNPACKED else b"?"
 
