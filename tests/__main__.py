@@ -17,6 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
+from grader_daemon.system.running import usable_cores
+
 _ROOT = Path(__file__).parent.parent
 _CORE = tuple(
     f"grader_daemon.{part}"
@@ -29,7 +31,7 @@ _CORE = tuple(
         *("skills.setup_effects", "skills.skill_records", "skills.skill_words", "skills.takeovers"),
     )
 )
-_CORES = len(os.sched_getaffinity(0))
+_CORES = usable_cores()
 _SECOND_TRY = ("--reruns=1", "--reruns-delay=5", "--max-suite-reruns=5", "--rerun-show-tracebacks")
 """On a machine shared with strangers a process may starve; what passes only then is told at the end, with its trace."""
 
@@ -37,6 +39,7 @@ CHECKS = (
     ("ruff", "format", "--check", "."),
     ("ruff", "check", "."),
     ("mypy",),
+    ("mypy", "--platform=darwin", "--cache-dir=.mypy_cache/darwin", "grader_daemon"),
     ("lint-imports",),
 )
 _COLLECT = ("pytest", "--collect-only", "-qq")

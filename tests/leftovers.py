@@ -53,11 +53,19 @@ def _alive() -> Leftovers:
 def _children() -> Leftovers:
     """Return the processes that any thread of this one started and nobody has waited for."""
     found = {}
-    for task in os.listdir("/proc/self/task"):
+    for task in _listed("/proc/self/task"):
         with suppress(OSError), open(f"/proc/self/task/{task}/children") as children:  # the thread ended
             for pid in children.read().split():
                 found[f"process {pid}"] = f"process {_command_of(pid)}"
     return found
+
+
+def _listed(folder: str) -> list[str]:
+    """Return what is in a folder of the kernel's; nothing on a Mac, which has none."""
+    try:
+        return os.listdir(folder)
+    except FileNotFoundError:
+        return []
 
 
 def _command_of(pid: str) -> str:
@@ -68,7 +76,7 @@ def _command_of(pid: str) -> str:
 
 def _descriptors() -> Leftovers:
     found = {}
-    for descriptor in os.listdir("/proc/self/fd"):
+    for descriptor in _listed("/proc/self/fd"):
         with suppress(OSError):  # the one that lists them
             found[f"descriptor {descriptor}"] = f"descriptor of {os.readlink(f'/proc/self/fd/{descriptor}')}"
     return found

@@ -21,6 +21,8 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
+from grader_daemon.system.running import usable_cores
+
 _ROOT = Path(__file__).parent.parent
 _PACKAGE = "grader_daemon"
 _SECONDS = 300
@@ -126,7 +128,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="+", choices=_PARTS)
     parser.add_argument("--most", type=int, default=10_000, help="of each part, drawn by chance")
-    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--jobs", type=int, default=usable_cores())
     chosen = parser.parse_args()
     for part in chosen.parts:
         pattern, tests = _PARTS[part]

@@ -35,6 +35,7 @@ AGENTS = frozenset(
         "no Phoenix 20 is here",
         "no moto is here",
         "no mkdocs is here",
+        "no Python 3.15 is here",
         "no PostgreSQL 16 is here",
         "no PostgreSQL 17 is here",
         "no PostgreSQL 18 is here",
@@ -180,6 +181,14 @@ def require_litellm() -> Path:
     found = _AGENTS / "litellm" / "bin"
     if not (found / "litellm").exists():
         pytest.skip("no LiteLLM 1.106 is here")
+    return found
+
+
+def require_newest_python() -> Path:
+    """Require the newest Python that `.ci/python` can get, with the tools of the tests, and return its path."""
+    found = Path("/var/tmp/grader-daemon-python-3.15/bin/python")
+    if not found.exists():
+        pytest.skip("no Python 3.15 is here")
     return found
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import apsw
 
-from grader_daemon.zstd import compress
+from grader_daemon.system import zstd
 from tests.pi_lines import Line
 
 TABLES = (
@@ -79,7 +79,7 @@ def rows(name: str, lines: Sequence[Line], *, begin: int = 0, packed: bool = Fal
         text, time = json.dumps(line, ensure_ascii=False), 1_795_000_000_000 + seq * 1_000
         if packed:
             content = text.encode()
-            statements.append((PACKED, (name, seq, compress(content), len(content), time)))
+            statements.append((PACKED, (name, seq, zstd.compress(content), len(content), time)))
         else:
             statements.append((LINE, (name, seq, text, time)))
     return statements

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import struct
 import subprocess
 import sys
+from pathlib import Path
 
-import pytest
+_ROOT = Path(__file__).parents[1]
+_ROOMS = (
+    "system",
+    "service/test_launchd.py",
+    "daemon/test_watcher.py",
+    "hook",
+    "sources/openclaw",
+    "sources/test_sqlite_files.py",
+)
+"""Rooms of `tests/unit` that depend on the system."""
 
-from grader_daemon.errors import ReadError
-from grader_daemon.integrations.machine import usable_cores
-from grader_daemon.pipeline.crash_marks import CrashMarks
-from grader_daemon.sources import sqlite_files
-from grader_daemon.sources.sqlite_files import read_lock
-from tests.units import unit
-
-LINUX_ALONE = {
-    "os": ["O_PATH", "O_TMPFILE", "sched_getaffinity", "memfd_create", "pidfd_open", "eventfd", "posix_fadvise"],
-    "fcntl": ["F_OFD_GETLK", "F_OFD_SETLK", "F_OFD_SETLKW"],
-    "socket": ["SOCK_CLOEXEC", "SOCK_NONBLOCK"],
-}
-"""What the same modules of Python have on Linux, and not on macOS."""
-
-_IMPORT_ALL = f"""
+_IMPORT_ALL = """
 import importlib, pkgutil
-for module, names in {LINUX_ALONE}.items():
-    for name in names:
-        vars(importlib.import_module(module)).pop(name, None)
+import tests.darwin
 import grader_daemon
 found = [each.name for each in pkgutil.walk_packages(grader_daemon.__path__, "grader_daemon.")]
 failed = []
@@ -44,39 +36,22 @@ print(len(found), failed)
 
 
 def test_every_module_is_imported_without_what_only_linux_has() -> None:
-    ended = subprocess.run([sys.executable, "-c", _IMPORT_ALL], capture_output=True, text=True, check=True)
+    ended = _python("-W", "error", "-c", _IMPORT_ALL)
 
     found, _, failed = ended.stdout.partition(" ")
-    assert (int(found) > 400, failed) == (True, "[]\n")
+    assert (int(found) > 400, failed) == (True, "[]\n"), ended.stderr
 
 
-def test_cores_are_counted_where_no_affinity_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(os, "sched_getaffinity")
+def test_what_depends_on_the_system_holds_by_the_calls_of_macos() -> None:
+    rooms = [f"tests/unit/{room}" for room in _ROOMS]
+    ended = _python("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.darwin", "-m", "not slow", *rooms)
 
-    assert 1 <= usable_cores() <= (os.cpu_count() or 1)
-
-
-def test_what_is_read_is_marked_where_no_file_is_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(os, "memfd_create")
-    marks = CrashMarks()
-    marks.open()
-
-    marks.of(1).set(unit("/a"))
-
-    assert marks.of(1).read() == unit("/a")
-    marks.close()
+    assert ended.returncode == 0, (ended.stdout + ended.stderr)[-20_000:]
 
 
-def test_a_lock_is_written_as_each_system_reads_it() -> None:
-    """fcntl(2) of Linux, x86-64 and AArch64: type, whence, start, length, process; of macOS: start, length first."""
-    lock = (fcntl.F_RDLCK, os.SEEK_SET)
-
-    assert struct.unpack("=hh4xqqi4x", read_lock("linux")) == (*lock, 0x40000002, 510, 0)
-    assert struct.unpack("=qqihh", read_lock("darwin")) == (0x40000002, 510, 0, *lock)
-
-
-def test_a_database_that_cannot_be_kept_still_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(fcntl, "F_OFD_SETLK")
-
-    with pytest.raises(ReadError, match="no lock"):
-        sqlite_files._hold_still(0)
+def _python(*words: str) -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV_", "CI"))}
+    environment |= {"HYPOTHESIS_PROFILE": "few"}
+    return subprocess.run(
+        [sys.executable, *words], cwd=_ROOT, env=environment, capture_output=True, text=True, timeout=500, check=False
+    )

@@ -20,7 +20,7 @@ from grader_daemon.domain.fleet_hosts import FleetView
 from grader_daemon.domain.insight import ErrorIssue, IssueState, Patterns
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.verdict import Outcome, VerdictCounts
-from grader_daemon.integrations.machine import has_systemd
+from grader_daemon.integrations.machine import has_launchd, has_systemd
 from grader_daemon.pipeline.grader_changes import grader_changes
 from grader_daemon.reports.worries import worry_words
 
@@ -109,7 +109,7 @@ def main_figures(context: GraderContext, *, days: int = 7) -> Overview:
     Raises:
         StoreError: there is a database, and it cannot be read.
     """
-    bare = Overview(status=read_status(context), has_systemd=has_systemd(), at=context.now())
+    bare = Overview(status=read_status(context), has_systemd=has_systemd() or has_launchd(), at=context.now())
     if not context.has_database:
         return bare
     insight = Insight(context)

@@ -20,7 +20,7 @@ from grader_daemon.archive.unpacking import Unreadable, unpack
 from grader_daemon.domain.unit import Found, Unit, shown_path
 from grader_daemon.pipeline.examine import Examined, Examiner, GradedUnit, SkippedUnit, TroubledUnit, inside_of
 from grader_daemon.pipeline.trouble import examine_any
-from grader_daemon.zstd import compress, decompress
+from grader_daemon.system import zstd
 
 _IN_MEMORY: Final = "/dev/shm"  # noqa: S108  only folders with names of their own are made there
 _PLENTY_BYTES: Final = 2 * 1024**3
@@ -103,14 +103,14 @@ def _in_time(waiting: deque[Slice]) -> Iterator[Slice]:
 
 def read_part(part: bytes) -> ShardResult:
     """Return what `examine_shard` packed."""
-    return _decode(decompress(part))
+    return _decode(zstd.decompress(part))
 
 
 def _packed(result: ShardResult) -> Iterator[bytes]:
     first = msgspec.structs.replace(result, examined=result.examined[:_MOST_TOGETHER])
-    yield compress(_encode(first), level=_LEVEL)
+    yield zstd.compress(_encode(first), _LEVEL)
     for start in range(_MOST_TOGETHER, len(result.examined), _MOST_TOGETHER):
-        yield compress(_encode(ShardResult(result.examined[start : start + _MOST_TOGETHER])), level=_LEVEL)
+        yield zstd.compress(_encode(ShardResult(result.examined[start : start + _MOST_TOGETHER])), _LEVEL)
 
 
 def _scratch() -> str | None:

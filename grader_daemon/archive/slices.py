@@ -22,7 +22,7 @@ import xxhash
 from grader_daemon.archive.objects import SHARD_BYTES, TARS, Archive, StoredObject, split_name
 from grader_daemon.archive.tar import Stream, members
 from grader_daemon.errors import ReadError
-from grader_daemon.zstd import ZstdError, ZstdFile
+from grader_daemon.system import zstd
 
 SLICE_FILES: Final = 1_000
 """A slice ends behind so many, at the next folder; behind twice as many in any case."""
@@ -179,7 +179,7 @@ class _Timed:
         self._clock.check()
         try:
             return bytes(self._stream.read(size))
-        except (EOFError, zlib.error) as error:
+        except (EOFError, zlib.error, zstd.ZstdError) as error:
             raise ReadError(str(error) or type(error).__name__) from error
 
 
@@ -210,18 +210,5 @@ def _decompressed(content: Any, suffix: str) -> Any:
     if suffix.endswith("gz"):
         return gzip.GzipFile(fileobj=content)
     if suffix.endswith("zst"):
-        return _Zstandard(content)
+        return zstd.ZstdFile(content)
     return content
-
-
-class _Zstandard:
-    """A stream of Zstandard, whose errors are those of other streams."""
-
-    def __init__(self, content: Any) -> None:
-        self._stream = ZstdFile(content)
-
-    def read(self, size: int) -> bytes:
-        try:
-            return self._stream.read(size)
-        except (ZstdError, EOFError) as error:
-            raise ReadError(str(error)) from error

@@ -1,4 +1,4 @@
-"""``service``: the daemon in the hands of systemd's user manager."""
+"""``service``: the daemon in the hands of the service manager, systemd or launchd."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ from grader_daemon.cli import output
 from grader_daemon.cli.options import Group, Whole, json_option, read_settings, settings_options
 from grader_daemon.cli.unit_commands import NOT_RUNNING, force_option, install_service, print_uninstalled, status_facts
 from grader_daemon.service.daemon_unit import DAEMON
-from grader_daemon.service.install import UserService
-from grader_daemon.service.systemd import read_log
-
-_PRIORITIES = ("emerg", "alert", "crit", "err", "warning", "notice", "info", "debug")
+from grader_daemon.service.manager import PRIORITIES, read_service_log, user_service
 
 
 @click.group("service", cls=Group)
 def command() -> None:
-    """The daemon as a service of systemd's user manager."""
+    """The daemon as a service of systemd's user manager, or of launchd on macOS."""
 
 
 @command.command("install")
@@ -35,7 +32,7 @@ def install(*, force: bool, as_json: bool) -> None:
 @json_option
 def uninstall(*, as_json: bool) -> None:
     """Stop the daemon and remove the unit; grades and settings stay."""
-    kept = UserService("daemon").uninstall()
+    kept = user_service("daemon").uninstall()
     print_uninstalled(kept, stays=f"Your grades stay in {kept}.", as_json=as_json, writable=kept)
 
 
@@ -44,7 +41,7 @@ def uninstall(*, as_json: bool) -> None:
 @json_option
 def status(*, as_json: bool) -> int:
     """Show how the service is. Exit code 3 if it does not run."""
-    service = UserService("daemon").status(read_settings())
+    service = user_service("daemon").status(read_settings())
     output.document(service) if as_json else output.facts(status_facts(service, DAEMON))
     return 0 if service.running else NOT_RUNNING
 
@@ -53,10 +50,10 @@ def status(*, as_json: bool) -> int:
 @settings_options
 @click.option("-f", "--follow", is_flag=True, help="Go on with new lines, until Ctrl-C.")
 @click.option("-n", "--lines", type=Whole(min=1), default=50, show_default=True, help="The last so many.")
-@click.option("-p", "--priority", type=click.Choice(_PRIORITIES), help="Only lines of this priority, and worse ones.")
+@click.option("-p", "--priority", type=click.Choice(PRIORITIES), help="Only lines of this priority, and worse ones.")
 def logs(*, follow: bool, lines: int, priority: str | None) -> None:
     """Show the service's log: `-p warning` is the alerts and the troubles."""
     read_settings()  # for the zone of its times
-    for entry in read_log(DAEMON.service, lines=lines, priority=priority, follow=follow):
-        output.log_line(entry.at, _PRIORITIES[entry.priority], entry.message)
+    for entry in read_service_log(DAEMON, lines=lines, priority=priority, follow=follow):
+        output.log_line(entry.at, PRIORITIES[entry.priority], entry.message)
         output.flush()

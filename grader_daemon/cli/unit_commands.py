@@ -9,6 +9,7 @@ import click
 
 from grader_daemon.cli import output
 from grader_daemon.cli.options import read_settings
+from grader_daemon.integrations.machine import has_launchd
 
 if TYPE_CHECKING:
     from grader_daemon.service.install import Installation, ServiceStatus
@@ -26,9 +27,9 @@ def install_service(name: str, *, force: bool, as_json: bool) -> None:
     """Install a service that runs all the time by the settings that are given, and print what was done."""
     import msgspec  # `--help` must not wait for these
 
-    from grader_daemon.service.install import UserService
+    from grader_daemon.service.manager import user_service
 
-    service = UserService(name)
+    service = user_service(name)
     done = service.install(read_settings(), force=force)
     if not as_json:
         print_installation(done, service.unit)
@@ -48,7 +49,7 @@ def print_installation(done: Installation, unit: Unit) -> None:
         output.line(f"Kept the edited unit as {kept}.")
     if done.written:
         output.line(f"Wrote {_listed(done.units)}.")
-        output.line(f"It can write in {_listed(done.writable)} and nowhere else; {_reach(done, unit)}.")
+        output.line(_sandbox(done, unit))
     if done.enabled:
         output.line(f"Enabled: {unit.enabled}.")
     if done.started and unit.started:
@@ -66,13 +67,14 @@ def print_uninstalled(kept: str | None, *, stays: str = "", as_json: bool, **fie
 
 def status_facts(status: ServiceStatus, unit: Unit) -> list[tuple[str, Any]]:
     """Return how a service is that runs all the time, as names and values."""
-    troubles = unit.troubles or f"journalctl --user -u {unit.name}"
+    told_by = f"grep -v info ~/Library/Logs/grader-daemon/{unit.name}.log" if has_launchd() else None
+    troubles = unit.troubles or told_by or f"journalctl --user -u {unit.name}"
     return [
         ("service", _state(status)),
         ("installed", status.unit if status.installed else f"no: {unit.install}"),
         *file_facts(unit, edited=status.edited, outdated=status.outdated),
         ("starts with your session", status.enabled),
-        ("goes on after logout", f"no: {_linger(status.user)}" if status.lingers is False else status.lingers),
+        ("goes on after logout", _after_logout(status)),
         *([("says", status.says)] if status.says else []),
         *([("restarts", f"{status.restarts}: {troubles}")] if status.restarts else []),
         *([("last exit", f"{output.cell(status.ended_at)}, {status.ended}")] if status.ended else []),
@@ -81,11 +83,18 @@ def status_facts(status: ServiceStatus, unit: Unit) -> list[tuple[str, Any]]:
 
 def file_facts(unit: Unit, *, edited: bool, outdated: bool) -> list[tuple[str, Any]]:
     """Return what there is to say of the files of a service."""
-    edit = f"systemctl --user edit {unit.name}"
+    drop_in = f"lines of your own belong into a drop-in: systemctl --user edit {unit.name}"
+    belong = "settings of your own belong into the settings file" if has_launchd() else drop_in
     return [
-        *([("edited", f"by hand: lines of your own belong into a drop-in: {edit}")] if edited else []),
+        *([("edited", f"by hand: {belong}")] if edited else []),
         *([("outdated", f"other settings or another version since: {unit.install}")] if outdated else []),
     ]
+
+
+def _sandbox(done: Installation, unit: Unit) -> str:
+    if not done.writable:
+        return "It may do what you may: launchd has no sandbox for it."
+    return f"It can write in {_listed(done.writable)} and nowhere else; {_reach(done, unit)}."
 
 
 def _reach(done: Installation, unit: Unit) -> str:
@@ -102,6 +111,12 @@ def _state(status: ServiceStatus) -> str:
     if status.running:
         return f"running, pid {status.pid}, since {output.cell(status.since)}"
     return f"not running ({status.state})"
+
+
+def _after_logout(status: ServiceStatus) -> str | bool | None:
+    if has_launchd():
+        return False
+    return f"no: {_linger(status.user)}" if status.lingers is False else status.lingers
 
 
 def _listed(names: Iterable[object]) -> str:

@@ -33,7 +33,6 @@ from grader_daemon.daemon.unknown_kinds import UnknownTold
 from grader_daemon.daemon.watcher import OverflowListener, Watchers
 from grader_daemon.daemon.worker import Worker
 from grader_daemon.errors import StoreError
-from grader_daemon.integrations.machine import usable_cores
 from grader_daemon.jobs import Job
 from grader_daemon.pipeline.crash_marks import CrashMarks
 from grader_daemon.pipeline.ingest import Ingest
@@ -42,6 +41,7 @@ from grader_daemon.settings import Settings
 from grader_daemon.storage.lock import DaemonLock
 from grader_daemon.storage.records import DaemonStatus
 from grader_daemon.storage.sqlite.store import SqliteStore
+from grader_daemon.system.running import usable_cores
 
 _CHECK_SECONDS = 2.0
 _STOP_SECONDS = 4.5

@@ -11,6 +11,7 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import sys
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
@@ -27,12 +28,12 @@ from watchdog.events import (
     FileSystemEvent,
     FileSystemEventHandler,
 )
-from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver
 
 from grader_daemon.daemon.scan_plan import BLIND_PAUSE_SECONDS
 from grader_daemon.sources.protocol import Watch
 from grader_daemon.storage.records import AWAITED, WATCHED
+from grader_daemon.system.open_files import stored_path
 
 _EVENTS: list[type[FileSystemEvent]] = [
     FileCreatedEvent,
@@ -42,6 +43,12 @@ _EVENTS: list[type[FileSystemEvent]] = [
     DirMovedEvent,
     DirDeletedEvent,
 ]
+if sys.platform == "darwin":  # there nothing tells that a file was closed
+    _EVENTS.append(FileModifiedEvent)
+
+_LOGGERS = ("watchdog", "fsevents")
+"""Under which watchdog logs."""
+
 _JOIN_SECONDS = 2.0
 _NOT_STARTED = "not started"
 _LIMITS = {
@@ -165,7 +172,7 @@ class RootWatcher:
         self.state = _NOT_STARTED
         self._watch = watch
         self._missing = missing
-        self._handler = _Handler(on_path, on_gap)
+        self._on_path = on_path
         self._on_gap = on_gap
         self._observer: BaseObserver | None = None
         self._descriptors: frozenset[str] = frozenset()
@@ -193,7 +200,9 @@ class RootWatcher:
             observer.join(_JOIN_SECONDS)
 
     def count_watches(self) -> int | None:
-        """Count its inotify watches, as the kernel sees them (proc(5)); None if it does not tell."""
+        """Count its inotify watches, as the kernel sees them (proc(5)); None if it does not tell, or has no such."""
+        if not self._descriptors:
+            return None
         watches = 0
         try:
             for descriptor in self._descriptors:
@@ -208,19 +217,18 @@ class RootWatcher:
             return "the folder is not readable"
         others = _inotify_descriptors()
         try:
-            observer = Observer()
+            self._observer = _started(self._handler_here(), self._watch)
         except OSError as error:
             return _LIMITS.get(error.errno or 0, str(error))
-        events = [*_EVENTS, FileModifiedEvent] if self._watch.writes else _EVENTS
-        try:
-            observer.schedule(self._handler, self.root, recursive=self._watch.recursive, event_filter=events)
-            observer.start()
-        except OSError as error:
-            observer.stop()
-            return _LIMITS.get(error.errno or 0, str(error))
-        self._observer = observer
+        except (ImportError, RuntimeError, SystemError) as error:  # as FSEvents tell it
+            return str(error)
         self._descriptors = _inotify_descriptors() - others
         return WATCHED
+
+    def _handler_here(self) -> _Handler:
+        """Return what hears the events, of which FSEvents tell the path as the file system has it."""
+        told_as = stored_path(self.root) if sys.platform == "darwin" else self.root
+        return _Handler(self._on_path, self._on_gap, root=self.root, told_as=told_as)
 
     def _is_alive(self) -> bool:
         observer = self._observer
@@ -230,9 +238,14 @@ class RootWatcher:
 class _Handler(FileSystemEventHandler):
     """Passes events on. It must never raise: an exception here would end the observer's thread without a word."""
 
-    def __init__(self, on_path: Callable[[str], None], on_gap: Callable[[str], None]) -> None:
+    def __init__(
+        self, on_path: Callable[[str], None], on_gap: Callable[[str], None], *, root: str = "", told_as: str = ""
+    ) -> None:
+        """Set up; of the folder `root`, events have the path `told_as`."""
         self._on_path = on_path
         self._on_gap = on_gap
+        self._root = root
+        self._told_as = told_as
 
     def dispatch(self, event: FileSystemEvent) -> None:
         """Report the path that now holds something new; a whole folder that came or went is a gap."""
@@ -241,9 +254,40 @@ class _Handler(FileSystemEventHandler):
                 if not isinstance(event, DirDeletedEvent):
                     self._on_gap("a folder appeared")
             else:
-                self._on_path(os.fsdecode(event.dest_path or event.src_path))
+                self._on_path(self._named(os.fsdecode(event.dest_path or event.src_path)))
         except Exception:  # noqa: BLE001  whatever it is, the scan makes up for it
             self._on_gap("an event could not be handled")
+
+    def _named(self, path: str) -> str:
+        """Return a path as the rest of the program knows it, below the root that somebody named."""
+        is_told_so = self._told_as != self._root and path.startswith(f"{self._told_as}/")
+        return f"{self._root.rstrip('/')}{path[len(self._told_as) :]}" if is_told_so else path
+
+
+def _started(handler: FileSystemEventHandler, watch: Watch) -> BaseObserver:
+    """Start to watch.
+
+    On macOS only by FSEvents: kqueue, which watchdog may take in its place, opens every file.
+
+    Raises:
+        OSError: a limit is reached, or the folder is gone.
+        ImportError: watchdog was built without FSEvents.
+        RuntimeError: FSEvents refuse.
+        SystemError: the same.
+    """
+    if sys.platform == "darwin":
+        from watchdog.observers.fsevents import FSEventsObserver as Observer
+    else:
+        from watchdog.observers import Observer
+    events = [*_EVENTS, FileModifiedEvent] if watch.writes else _EVENTS
+    observer: BaseObserver = Observer()
+    try:
+        observer.schedule(handler, watch.folder, recursive=watch.recursive, event_filter=events)
+        observer.start()
+    except BaseException:
+        observer.stop()
+        raise
+    return observer
 
 
 class OverflowListener(logging.Handler):
@@ -261,16 +305,16 @@ class OverflowListener(logging.Handler):
     def __enter__(self) -> OverflowListener:
         """Listen, and keep watchdog's own lines and warnings (a folder that is registered twice) out of ours."""
         warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"watchdog\.")
-        logger = logging.getLogger("watchdog")
-        logger.addHandler(self)
-        logger.propagate = False
+        for logger in map(logging.getLogger, _LOGGERS):
+            logger.addHandler(self)
+            logger.propagate = False
         return self
 
     def __exit__(self, *_: object) -> None:
         """Stop listening; what watchdog's threads say while they end is nobody's business."""
-        logger = logging.getLogger("watchdog")
-        logger.addHandler(logging.NullHandler())
-        logger.removeHandler(self)
+        for logger in map(logging.getLogger, _LOGGERS):
+            logger.addHandler(logging.NullHandler())
+            logger.removeHandler(self)
 
 
 def _inotify_descriptors() -> frozenset[str]:

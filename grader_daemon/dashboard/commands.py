@@ -19,6 +19,7 @@ from grader_daemon.cli.reading import settings_to_read
 from grader_daemon.cli.unit_commands import NOT_RUNNING, file_facts, force_option, print_installation, print_uninstalled
 from grader_daemon.domain.addresses import is_this_machine
 from grader_daemon.errors import ConfigurationError
+from grader_daemon.log.rotation import LOG_FILE
 from grader_daemon.settings import Settings
 from grader_daemon.wings import part
 
@@ -49,7 +50,7 @@ def command(ctx: click.Context, *, opens: bool, port: int | None, idle_exit: flo
 
     settings = settings_to_read(read_settings())
     handed_over = passed_socket()
-    was_handed_over = handed_over is not None
+    keeps_log = handed_over is not None or LOG_FILE in os.environ
     listening = handed_over or _listening(settings, port)
     if listening is None:
         _tell(_entrance(settings), settings, opens=opens)
@@ -57,8 +58,8 @@ def command(ctx: click.Context, *, opens: bool, port: int | None, idle_exit: flo
     log.configure(level=settings.log_level, log_format=settings.log_format, zone=settings.zone)
 
     def tell(address: str) -> None:
-        if was_handed_over:  # by a service manager, which keeps all that is said here
-            output.line("Serves the port that was handed over; `grader-daemon dashboard status` tells its address.")
+        if keeps_log:  # as a service, of which all is kept that is said here
+            output.line("Serves as a service; `grader-daemon dashboard status` tells its address.")
         else:
             _tell(address, settings, opens=opens)
             output.line("Ctrl-C ends it.")
@@ -74,13 +75,17 @@ def command(ctx: click.Context, *, opens: bool, port: int | None, idle_exit: flo
 @force_option
 @json_option
 def install(*, opens: bool, force: bool, as_json: bool) -> None:
-    """Have systemd hold the port of the page, and run it while somebody looks; again after a change of settings."""
-    from grader_daemon.service.install import UserService
+    """Have systemd hold the port of the page, and run it while somebody looks; again after a change of settings.
 
-    settings, service = read_settings(), UserService("page")
+    On macOS launchd runs it all the time.
+    """
+    from grader_daemon.dashboard.systemd_unit import page_status
+    from grader_daemon.service.manager import user_service
+
+    settings, service = read_settings(), user_service("page")
     done = service.install(settings, force=force)
     if as_json:
-        is_open = service.state().active == "active"
+        is_open = page_status(settings).listening
         output.document(units=done.units, written=done.written, kept=done.kept, enabled=done.enabled, listening=is_open)
         return
     print_installation(done, service.unit)
@@ -91,9 +96,9 @@ def install(*, opens: bool, force: bool, as_json: bool) -> None:
 @json_option
 def uninstall(*, as_json: bool) -> None:
     """Close the port, end the process, and remove both units."""
-    from grader_daemon.service.install import UserService
+    from grader_daemon.service.manager import user_service
 
-    print_uninstalled(UserService("page").uninstall(), as_json=as_json)
+    print_uninstalled(user_service("page").uninstall(), as_json=as_json)
 
 
 @command.command("status")

@@ -18,7 +18,7 @@ from grader_daemon.api.sources import FoundSource, found_sources
 from grader_daemon.domain.check import Check
 from grader_daemon.errors import GraderError
 from grader_daemon.service.daemon_unit import DAEMON
-from grader_daemon.service.systemd import read_log
+from grader_daemon.service.manager import read_service_log
 from grader_daemon.settings import Settings
 
 _LOG_LINES: Final = 30
@@ -83,7 +83,7 @@ class Examination:
         try:
             warnings = tuple(
                 Warned(entry.at, _sentence(entry.message))
-                for entry in read_log(DAEMON.service, lines=_LOG_LINES, priority="warning")
+                for entry in read_service_log(DAEMON, lines=_LOG_LINES, priority="warning")
             )
             found = self._found = msgspec.structs.replace(found, warnings=warnings[::-1])
         except GraderError as error:

@@ -1,4 +1,7 @@
-"""The page as a service of this user: a port that systemd holds, and a process that it starts at the first visit."""
+"""The page as a service of this user: a port that systemd holds, and a process that it starts at the first visit.
+
+launchd runs it all the time: its way to hand over a port is a call of C, which nobody here could try.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,10 @@ from typing import Final
 
 import msgspec
 
+from grader_daemon.integrations.machine import has_launchd
 from grader_daemon.service.demands import demands, home
 from grader_daemon.service.install import UserService
+from grader_daemon.service.manager import user_service
 from grader_daemon.service.unit_file import TEMPORARY
 from grader_daemon.service.unit_value import Fit, Unit
 from grader_daemon.settings import Settings
@@ -23,7 +28,7 @@ class DashboardStatus(msgspec.Struct, frozen=True, kw_only=True):
     """Status of the page as a service.
 
     Attributes:
-        installed: whether its port is known to systemd.
+        installed: whether the service manager knows it.
         listening: whether the port is open.
         is_here: whether that is the port of these settings.
         running: whether its process runs: somebody looked in the last ten minutes.
@@ -45,15 +50,19 @@ def page_status(settings: Settings) -> DashboardStatus:
     """Return how the page is, and whether its units fit these settings.
 
     Raises:
-        ServiceError: systemd does not answer.
+        ServiceError: the service manager does not answer.
     """
-    service = UserService("page")
-    status, port = service.status(settings), service.state()
-    is_listening = port.active == "active"
+    service = user_service("page")
+    status = service.status(settings)
+    if isinstance(service, UserService):
+        is_listening = service.state().active == "active"
+        is_here = is_listening and service.directive("ListenStream") == _address(settings)
+    else:  # launchd holds no port of ours
+        is_listening, is_here = status.running, status.running and not status.outdated
     return DashboardStatus(
         installed=status.installed,
         listening=is_listening,
-        is_here=is_listening and service.directive("ListenStream") == _address(settings),
+        is_here=is_here,
         running=status.running,
         pid=status.pid if status.running else None,
         edited=status.edited,
@@ -69,7 +78,7 @@ def _address(settings: Settings) -> str:
 def _fit(settings: Settings) -> Fit:
     """Return what the page needs: it shows sessions wherever they lay when they were graded."""
     files = filter(None, (settings.dashboard_certificate_file, settings.dashboard_key_file))
-    words = ("dashboard", "--idle-exit", str(_IDLE_EXIT_SECONDS))
+    words = ("dashboard",) if has_launchd() else ("dashboard", "--idle-exit", str(_IDLE_EXIT_SECONDS))
     fit = demands(settings, *words, read=[home(), *TEMPORARY, *files])
     return replace(fit, shown=_OF_SYSTEMD, address=_address(settings))
 

@@ -52,9 +52,9 @@ def install(*, force: bool, as_json: bool) -> None:
 @json_option
 def uninstall(*, as_json: bool) -> None:
     """Stop sending from this machine and remove the unit; what was sent stays."""
-    from grader_daemon.service.install import UserService
+    from grader_daemon.service.manager import user_service
 
-    print_uninstalled(UserService("pusher").uninstall(), stays="What was sent stays.", as_json=as_json)
+    print_uninstalled(user_service("pusher").uninstall(), stays="What was sent stays.", as_json=as_json)
 
 
 @command.command("service-status")

@@ -12,9 +12,9 @@ from grader_daemon.domain.fleet_hosts import FEED_FOLLOWER
 from grader_daemon.errors import ServiceError
 from grader_daemon.fleet.admin import fleet_files
 from grader_daemon.service.demands import demands
-from grader_daemon.service.install import ServiceStatus, UserService
-from grader_daemon.service.systemd import LogEntry, read_log
-from grader_daemon.service.unit_value import Fit, Unit
+from grader_daemon.service.install import ServiceStatus
+from grader_daemon.service.manager import read_service_log, user_service
+from grader_daemon.service.unit_value import Fit, LogEntry, Unit
 from grader_daemon.settings import Settings
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def pusher_status(settings: Settings, *, behind: int | None) -> PusherStatus:
     Raises:
         ServiceError: systemd does not answer.
     """
-    status = UserService("pusher").status(settings)
+    status = user_service("pusher").status(settings)
     trouble = _last_trouble(since=status.since)
     return PusherStatus(
         **msgspec.structs.asdict(status),
@@ -65,7 +65,7 @@ def unsent(store: SqliteStore) -> int:
 def _last_trouble(*, since: datetime | None) -> LogEntry | None:
     """Return the last complaint of its own, if there is one since a moment; what systemd says of it is none."""
     try:
-        entries = list(read_log(PUSHER.service, lines=_LOOKED_THROUGH, priority="warning"))
+        entries = list(read_service_log(PUSHER, lines=_LOOKED_THROUGH, priority="warning"))
     except ServiceError:  # a machine may keep no journal
         return None
     own = [each for each in entries if each.source == PUSHER.name and (since is None or each.at >= since)]

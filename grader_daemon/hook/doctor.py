@@ -10,7 +10,9 @@ from grader_daemon.api.doctor.words import some
 from grader_daemon.domain.check import Finding, ok, warning
 from grader_daemon.hook.agents import AGENTS
 from grader_daemon.hook.installation import Hook, Hooks, socket_of
+from grader_daemon.hook.listener import LONGEST_PATH
 from grader_daemon.reports.numbers import count
+from grader_daemon.system.open_files import in_few_bytes
 
 _SECONDS = 1.0
 
@@ -37,6 +39,7 @@ def _again(hook: Hook) -> str:
 def _answers(context: DoctorContext) -> bool:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as daemon, suppress(OSError):
         daemon.settimeout(_SECONDS)
-        daemon.connect(str(socket_of(context.settings.db_path)))
+        with in_few_bytes(socket_of(context.settings.db_path), most=LONGEST_PATH) as place:
+            daemon.connect(place)
         return True
     return False

@@ -5,12 +5,10 @@ Only programs of the same user are answered. What is read of them is bounded, in
 
 from __future__ import annotations
 
-import os
 import socket
-import struct
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Final
@@ -24,6 +22,8 @@ from grader_daemon.hook.installation import Hooks, socket_of
 from grader_daemon.integrations.files import OWNER_ONLY
 from grader_daemon.rules import load_rules
 from grader_daemon.settings import Settings
+from grader_daemon.system.open_files import in_few_bytes
+from grader_daemon.system.running import is_of_this_user
 
 if TYPE_CHECKING:
     from grader_daemon.hook.answering import Answering
@@ -32,8 +32,7 @@ _MOST_BYTES: Final = 2_097_152
 _REQUEST_SECONDS: Final = 0.5
 _LOOKS_EVERY_SECONDS: Final = 1.0
 _WAITING: Final = 16
-_PEER: Final = struct.Struct("3i")
-_LONGEST_PATH: Final = 100
+LONGEST_PATH: Final = 100
 """Bytes of a path that every system takes for a socket; a longer one is opened by way of its folder."""
 
 
@@ -83,7 +82,7 @@ class HookListener:
         with agent:
             try:
                 agent.settimeout(_REQUEST_SECONDS)
-                if not _is_of_this_user(agent):
+                if not is_of_this_user(agent):
                     return
                 answering = self._prepared()
                 answer = answering.answer(_read(agent))
@@ -130,7 +129,7 @@ def _listening(place: Path) -> socket.socket:
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         place.unlink(missing_ok=True)
-        with _short(place) as short:
+        with in_few_bytes(place, most=LONGEST_PATH) as short:
             listening.bind(short)
         place.chmod(OWNER_ONLY)
         listening.listen(_WAITING)
@@ -139,28 +138,6 @@ def _listening(place: Path) -> socket.socket:
         listening.close()
         raise
     return listening
-
-
-@contextmanager
-def _short(place: Path) -> Iterator[str]:
-    """Yield a path to a socket that is short enough for one."""
-    if len(os.fsencode(place)) <= _LONGEST_PATH:
-        yield str(place)
-        return
-    folder = os.open(place.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        yield f"/proc/self/fd/{folder}/{place.name}"
-    finally:
-        os.close(folder)
-
-
-def _is_of_this_user(agent: socket.socket) -> bool:
-    """Return whether a program of this user asks. Where the system does not say, the mode of the socket has said it."""
-    option = getattr(socket, "SO_PEERCRED", None)
-    if option is None:
-        return True
-    _, user, _ = _PEER.unpack(agent.getsockopt(socket.SOL_SOCKET, option, _PEER.size))
-    return bool(user == os.getuid())
 
 
 def _read(agent: socket.socket) -> bytes:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +17,9 @@ from typing import Final
 import msgspec
 
 PROC: Final = Path("/proc")
+LABEL_PREFIX: Final = "io.github.grader-daemon"
+"""First part of the names that launchd has for our services."""
+
 _REMOTE = frozenset(
     (
         *("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "gpfs", "ncpfs"),
@@ -60,17 +64,6 @@ class Holder(msgspec.Struct, frozen=True):
 
     pid: int
     program: str
-
-
-def usable_cores(proc: Path = PROC, groups: Path = Path("/sys/fs/cgroup")) -> int:
-    """Return how many processors this process may use: by its affinity, and the quota of its control group if any."""
-    affinity = getattr(os, "sched_getaffinity", None)  # macOS has none
-    cores = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
-    with suppress(OSError, ValueError, IndexError):
-        own = (proc / "self" / "cgroup").read_text().strip().rpartition("::/")[2]
-        quota, period = (groups / own / "cpu.max").read_text().split()
-        cores = min(cores, max(1, int(quota) // int(period)))  # "max": no number
-    return cores
 
 
 def machine_id(file: Path = Path("/etc/machine-id")) -> str:
@@ -159,8 +152,15 @@ def holders(path: Path, proc: Path = PROC) -> list[Holder]:
 
 
 def unit_file(home: Path) -> Path:
-    """Return the path of the daemon's unit for the user's service manager."""
+    """Return the path of the daemon's file for the user's service manager."""
+    if has_launchd():
+        return home / "Library" / "LaunchAgents" / f"{LABEL_PREFIX}.grader-daemon.plist"
     return home / ".config" / "systemd" / "user" / "grader-daemon.service"
+
+
+def has_launchd() -> bool:
+    """Return whether services of this machine are launchd's."""
+    return sys.platform == "darwin"
 
 
 def has_systemd(run: Path = Path("/run")) -> bool:

@@ -8,7 +8,6 @@ counted and told again after an hour; a log that cannot be written stops nothing
 
 from __future__ import annotations
 
-import io
 import logging
 import os
 import sys
@@ -26,6 +25,7 @@ import structlog
 from grader_daemon.domain.text import escaped
 from grader_daemon.log.console import ConsoleLine
 from grader_daemon.log.events import sentence
+from grader_daemon.log.rotation import LOG_FILE, Rotated
 
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 _PRIORITIES = {"debug": 7, "info": 6, "notice": 5, "warning": 4, "error": 3, "critical": 2}
@@ -60,6 +60,7 @@ def configure(
     Lines go to `stream` (default: standard error), times that people read are in `zone` (None: the machine's).
     """
     stream = stream if stream is not None else sys.stderr
+    kept_in = os.environ.get(LOG_FILE) if stream is sys.stderr else None
     console = log_format == "console" or (log_format == "auto" and stream.isatty())
     processors: list[structlog.typing.Processor] = [
         _add_level,
@@ -71,7 +72,7 @@ def configure(
     structlog.configure(
         processors=processors,
         wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
-        logger_factory=structlog.WriteLoggerFactory(file=cast(TextIO, _Unfailing(stream))),
+        logger_factory=structlog.WriteLoggerFactory(file=cast(TextIO, _Unfailing(Rotated(stream, kept_in)))),
         cache_logger_on_first_use=True,
     )
 
@@ -143,10 +144,13 @@ class Repeats:
                 del self._told[key]
 
 
-class _Unfailing(io.TextIOBase):
-    """A stream for the log: a full disk or a reader that left costs lines, not sessions."""
+class _Unfailing:
+    """A stream for the log: a full disk or a reader that left costs lines, not sessions.
 
-    def __init__(self, stream: TextIO) -> None:
+    No IOBase: the end of the interpreter would flush it after all that it needs is gone.
+    """
+
+    def __init__(self, stream: Rotated) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:

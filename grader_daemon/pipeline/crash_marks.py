@@ -7,12 +7,12 @@ started it finds the name there, and counts a failed attempt for that unit alone
 from __future__ import annotations
 
 import os
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 
 from grader_daemon.domain.unit import Unit
 from grader_daemon.errors import StoreError
+from grader_daemon.system.open_files import nameless_file
 
 _END = b"\0"
 """End of each part of a name; no path holds one."""
@@ -76,7 +76,7 @@ class CrashMarks:
 
     def _open(self) -> int:
         if self._path is None:
-            return _nameless_file()
+            return nameless_file("grader-daemon.reading")
         return os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
 
     def of(self, slot: int) -> CrashMark:
@@ -98,13 +98,3 @@ class CrashMarks:
             with suppress(OSError):
                 os.truncate(descriptor, 0)
             os.close(descriptor)
-
-
-def _nameless_file() -> int:
-    """Open a file that goes with its last descriptor: in memory, or where a system has no such, a deleted one."""
-    in_memory = getattr(os, "memfd_create", None)
-    if in_memory is not None:
-        return int(in_memory("grader-daemon.reading"))
-    descriptor, name = tempfile.mkstemp(prefix="grader-daemon.reading-")
-    os.unlink(name)
-    return descriptor

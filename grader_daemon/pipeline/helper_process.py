@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
 from multiprocessing.connection import Connection
-from time import clock_gettime
 from typing import NamedTuple
 
 import msgspec
@@ -26,17 +25,13 @@ from grader_daemon.domain.unit import Unit
 from grader_daemon.pipeline.crash_marks import CrashMark
 from grader_daemon.pipeline.examine import Examined, Examiner
 from grader_daemon.pipeline.trouble import examine_any
+from grader_daemon.system.running import end_with_parent, processor_seconds
 
 ENDED_THE_HELPER = "the process that was to grade it ended"
 
 _MAYBE_MEMORY = "if it takes more memory than there is, raise the memory limit or lower max_file_bytes"
 _END_SECONDS = 0.1
 _LEAST_CPU_SECONDS = 5.0
-_CPU_CLOCK = 2
-"""Clock of another process: see CPUCLOCK_SCHED in the kernel's posix-timers, and clock_getcpuclockid(3)."""
-
-_PR_SET_PDEATHSIG = 1
-
 _NICE = 5
 """Niceness of a helper beside the thread that saves and grades what ends now."""
 
@@ -116,7 +111,7 @@ class HelperProcess:
         Raises:
             OSError: it has ended.
         """
-        used, reads = clock_gettime(~self._process.pid << 3 | _CPU_CLOCK), self.reads()
+        used, reads = processor_seconds(self._process.pid), self.reads()
         if reads != self._reads or reads is None:
             self._reads, self._cpu_before = reads, used
             return False
@@ -147,8 +142,9 @@ def _start(mark: CrashMark) -> tuple[subprocess.Popen[bytes], Connection]:
     """
     ours, theirs = socket.socketpair()
     with ours, theirs:
+        words = map(str, (theirs.fileno(), mark.descriptor, mark.slot, os.getpid()))
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", __name__, *map(str, (theirs.fileno(), mark.descriptor, mark.slot))],
+            [sys.executable, "-P", "-m", __name__, *words],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             pass_fds=[theirs.fileno(), mark.descriptor],
             stdin=subprocess.DEVNULL,
@@ -158,10 +154,10 @@ def _start(mark: CrashMark) -> tuple[subprocess.Popen[bytes], Connection]:
         return process, Connection(ours.detach())
 
 
-def _serve(connection: Connection, mark: CrashMark) -> None:
+def _serve(connection: Connection, mark: CrashMark, parent: int) -> None:
     """Examine what is asked for until nobody asks any more. Ctrl-C is for the process that asks."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _end_with_whoever_asks()
+    end_with_parent(parent)
     with suppress(PermissionError):  # a unit of an older version does not allow it
         os.nice(_NICE)
     with suppress(EOFError, OSError):
@@ -186,14 +182,6 @@ def _examine(examiner: Examiner, unit: Unit, settled: LedgerEntry | None, now: d
     return Answer(examined, bugs[0] if bugs else None)
 
 
-def _end_with_whoever_asks() -> None:
-    """Have the kernel end this process with the thread that started it, also in the middle of a file; see prctl(2)."""
-    with suppress(ImportError, OSError, MemoryError):
-        import ctypes
-
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
 if __name__ == "__main__":
-    _connection, _descriptor, _slot = map(int, sys.argv[1:])
-    _serve(Connection(_connection), CrashMark(_descriptor, _slot))
+    _connection, _descriptor, _slot, _parent = map(int, sys.argv[1:])
+    _serve(Connection(_connection), CrashMark(_descriptor, _slot), _parent)

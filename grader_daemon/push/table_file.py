@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +14,7 @@ from grader_daemon.errors import InputError
 from grader_daemon.integrations.files import replaced
 from grader_daemon.push.parquet import write_parquet
 from grader_daemon.storage.records import StoredGrade
+from grader_daemon.system.open_files import sync
 
 COLUMNS_VERSION: Final = 1
 """Of the columns of a table, as files of Parquet name it; new columns do not change it."""
@@ -32,7 +32,7 @@ def write_table(path: Path, grades: Iterable[StoredGrade], form: TableForm, trus
             write = _write_parquet if form is TableForm.PARQUET else _write_lines
             count = write(beside, grades, form, trust)
             with beside.open("rb") as written:
-                os.fsync(written.fileno())
+                sync(written.fileno())
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
     return count

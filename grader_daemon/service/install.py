@@ -20,9 +20,9 @@ from grader_daemon.errors import ConfigurationError, ServiceError
 from grader_daemon.integrations.machine import lingers
 from grader_daemon.service import named
 from grader_daemon.service.installed_file import InstalledFile, make_folders
-from grader_daemon.service.systemd import LogEntry, UnitState, UserManager, read_log
+from grader_daemon.service.systemd import UnitState, UserManager, read_log
 from grader_daemon.service.unit_file import directives, fitted_files, still_fits
-from grader_daemon.service.unit_value import Fit
+from grader_daemon.service.unit_value import Fit, LogEntry
 from grader_daemon.settings import Settings
 
 _EXIT_CODES = {

@@ -16,8 +16,17 @@ _TOLD_EDITS = 4
 class InstalledFile:
     """Unit file at its place, where it is or will be."""
 
+    was_edited = staticmethod(is_edited)
+    edits = staticmethod(edits)
+
     def __init__(self, path: Path) -> None:
         self.path = path
+
+    @property
+    def advice(self) -> str:
+        """Advice to somebody who edited it."""
+        drop_in = f"Lines of your own belong into a drop-in (systemctl --user edit {self.path.name})"
+        return f"{drop_in}; --force replaces the unit and keeps a copy"
 
     def read(self) -> str | None:
         """Return what is in place; None: there is nothing."""
@@ -30,7 +39,7 @@ class InstalledFile:
     def is_edited(self) -> bool:
         """True if somebody edited what is in place."""
         there = self.read()
-        return there is not None and is_edited(there)
+        return there is not None and self.was_edited(there)
 
     def refuse_if_edited(self, fitted: str) -> None:
         """Refuse to replace what somebody edited.
@@ -41,12 +50,9 @@ class InstalledFile:
         edited = self._edited(fitted)
         if edited is None:
             return
-        lines = edits(edited, fitted)
+        lines = self.edits(edited, fitted)
         more = f" and {len(lines) - _TOLD_EDITS} more lines" if len(lines) > _TOLD_EDITS else ""
-        raise ServiceError(
-            f"{self.path} was edited by hand: {'; '.join(lines[:_TOLD_EDITS])}{more}. Lines of your own belong into a"
-            f" drop-in (systemctl --user edit {self.path.name}); --force replaces the unit and keeps a copy"
-        )
+        raise ServiceError(f"{self.path} was edited by hand: {'; '.join(lines[:_TOLD_EDITS])}{more}. {self.advice}")
 
     def keep_if_edited(self, fitted: str) -> Path | None:
         """Write a copy of what somebody edited under a name that systemd takes for no unit; None: nobody did."""
@@ -69,7 +75,7 @@ class InstalledFile:
     def _edited(self, fitted: str) -> str | None:
         """Return what is in place if it is another text, and somebody edited it."""
         there = self.read()
-        return there if there is not None and there != fitted and is_edited(there) else None
+        return there if there is not None and there != fitted and self.was_edited(there) else None
 
 
 def make_folders(paths: Iterable[Path]) -> None:

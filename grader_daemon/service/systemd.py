@@ -14,6 +14,7 @@ import msgspec
 
 from grader_daemon.errors import ServiceError
 from grader_daemon.service import without_systemd
+from grader_daemon.service.unit_value import LogEntry
 
 _PROPERTIES = (
     "LoadState",
@@ -55,18 +56,6 @@ class UnitState(msgspec.Struct, frozen=True, kw_only=True):
     result: str
     exit_code: int | None
     signal: int | None
-
-
-class LogEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry of the journal; `priority` is that of syslog(3), from 0 (the worst) to 7 (for debugging).
-
-    `source` names the program that wrote it.
-    """
-
-    at: datetime
-    priority: int
-    source: str
-    message: str
 
 
 class UserManager:

@@ -4,9 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
+import msgspec
+
 from grader_daemon.settings import Settings
+
+
+class LogEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """An entry of a service's log; `priority` is that of syslog(3), from 0 (the worst) to 7 (for debugging).
+
+    `source` names the program that wrote it.
+    """
+
+    at: datetime
+    priority: int
+    source: str
+    message: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.unit import Found, Stamp, Unit
 from grader_daemon.errors import ChangingFileError, ParseError, ReadError, VanishedFileError
+from grader_daemon.system.open_files import FILE_FLAGS, FOLDER_FLAGS, ROOT_FLAGS
 
 _EDGE = 1 << 63
 """The ledger keeps integers of 64 bits with a sign, as SQLite does."""
@@ -25,10 +26,6 @@ _MARK = b"\xef\xbb\xbf"
 _STAMP = struct.Struct(">5q")
 _SIZE = 2
 """Index of the size in a stamp; the fields before it identify the file."""
-
-_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_ROOT = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC  # macOS has none
-_FOLDER = _ROOT | os.O_NOFOLLOW
 
 
 def look_at(path: str) -> os.stat_result:
@@ -86,7 +83,7 @@ def read_file(
 def read_beginning(path: str, size: int) -> bytes:
     """Return the first bytes of a file; none of what is no regular file, and of what whoever reads it cannot read."""
     try:
-        descriptor = os.open(path, _FLAGS)
+        descriptor = os.open(path, FILE_FLAGS)
         try:
             content = os.read(descriptor, size) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
             return content.removeprefix(_MARK)
@@ -106,17 +103,17 @@ def open_file(path: str, roots: Sequence[str]) -> int:
         head = os.path.join(root, "")
         if path.startswith(head):
             return _open_below(root, path[len(head) :])
-    return os.open(path, _FLAGS)
+    return os.open(path, FILE_FLAGS)
 
 
 def _open_below(root: str, way: str) -> int:
     *folders, name = way.split(os.sep)
-    here = os.open(root, _ROOT)
+    here = os.open(root, ROOT_FLAGS)
     try:
         for folder in folders:
-            above, here = here, os.open(folder, _FOLDER, dir_fd=here)
+            above, here = here, os.open(folder, FOLDER_FLAGS, dir_fd=here)
             os.close(above)
-        return os.open(name, _FLAGS, dir_fd=here)
+        return os.open(name, FILE_FLAGS, dir_fd=here)
     finally:
         os.close(here)
 

@@ -16,11 +16,9 @@ In a file without a write-ahead log a reader keeps writers out while it reads, s
 
 from __future__ import annotations
 
-import fcntl
 import os
 import stat
 import struct
-import sys
 import threading
 import time
 import urllib.parse
@@ -34,6 +32,7 @@ import apsw
 
 from grader_daemon.errors import ChangingFileError, ReadError, VanishedFileError
 from grader_daemon.sources.reading import explain, look_at, open_file, stamp_of
+from grader_daemon.system.open_files import lock_for_reading
 
 Value = str | int | float | bytes | None
 T = TypeVar("T")
@@ -215,21 +214,12 @@ def _has_log(header: bytes) -> bool:
 
 def _hold_still(descriptor: int) -> None:
     """Keep other connections from closing as the last one; our lock goes when the descriptor is closed."""
-    command = getattr(fcntl, "F_OFD_SETLK", None)
-    if command is None:
-        raise ReadError("this system has no lock that keeps a database still while it is read")
     try:
-        fcntl.fcntl(descriptor, command, read_lock(sys.platform))
-    except (BlockingIOError, PermissionError) as error:
+        lock_for_reading(descriptor, *_SHARED_RANGE)
+    except BlockingIOError as error:
         raise ChangingFileError("the database is locked by its owner") from error
-
-
-def read_lock(platform: str) -> bytes:
-    """Return the ``struct flock`` of fcntl(2) for the range that readers of SQLite lock."""
-    start, length = _SHARED_RANGE
-    if platform == "darwin":
-        return struct.pack("qqihh", start, length, 0, fcntl.F_RDLCK, os.SEEK_SET)
-    return struct.pack("hhqqi4x", fcntl.F_RDLCK, os.SEEK_SET, start, length, 0)
+    except OSError as error:
+        raise ReadError(f"it cannot be kept still while it is read: {explain(error)}") from error
 
 
 def _way(has_log: bool, before: _Surroundings, real: str) -> _Way:  # noqa: FBT001  what the header says

@@ -30,7 +30,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from grader_daemon.zstd import compress
+from grader_daemon.system import zstd
 from tests.benchmarks.archive_scale import print_scale
 from tests.benchmarks.archive_slices import Spent
 from tests.benchmarks.corpora import ARCHIVES, REAL, lines_of
@@ -103,7 +103,7 @@ def write_slices(folder: Path, wanted: int) -> int:
             written += path.write_bytes(content)
         packed = folder / "packed" / f"{number:04d}" / "sessions.tar.zst"
         packed.parent.mkdir(parents=True)
-        packed.write_bytes(compress(_tar(iter(part))))
+        packed.write_bytes(zstd.compress(_tar(iter(part))))
     return written
 
 
@@ -116,7 +116,7 @@ def write_packed(folder: Path, wanted: int) -> int:
         if not packed:
             return sum(path.stat().st_size for path in folder.iterdir())
         progress(f"{folder}: {number} files")
-        (folder / f"sessions-{number:05d}.tar.zst").write_bytes(compress(packed))
+        (folder / f"sessions-{number:05d}.tar.zst").write_bytes(zstd.compress(packed))
     return 0
 
 

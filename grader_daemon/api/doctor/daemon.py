@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.api.doctor.words import span
 from grader_daemon.domain.check import Finding, ok, problem, unknown, warning
-from grader_daemon.integrations.machine import has_systemd, lingers, unit_file
+from grader_daemon.integrations.machine import has_launchd, has_systemd, lingers, unit_file
 from grader_daemon.reports.numbers import count
 from grader_daemon.storage.records import DaemonStatus
 
@@ -61,13 +61,15 @@ def _of_status(said: str, status: DaemonStatus, *, now: datetime, longest: timed
 
 def service(context: DoctorContext) -> Finding:
     """Check that the daemon is a service that starts by itself."""
-    if not has_systemd():
+    if not has_systemd() and not has_launchd():
         return ok("this machine was not booted with systemd; start the daemon in your own way")
     if context.home is None:
         return unknown("the home folder is not known", "set HOME")
     unit = unit_file(context.home)
     if not unit.exists():
         return warning("not installed: the daemon does not start by itself", _INSTALL)
+    if has_launchd():
+        return ok(f"installed ({unit}), and runs while you are logged in")
     try:
         user = getpass.getuser()
     except (KeyError, OSError):

@@ -10,7 +10,7 @@ from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.api.doctor.words import some, span
 from grader_daemon.domain.check import Finding, ok, problem, unknown, warning
 from grader_daemon.grading_settings import setting_of
-from grader_daemon.integrations.machine import inotify_limits, inotify_use, mount_of
+from grader_daemon.integrations.machine import has_launchd, inotify_limits, inotify_use, mount_of
 from grader_daemon.reports.numbers import count
 from grader_daemon.settings import Settings
 
@@ -51,6 +51,8 @@ def file_systems(context: DoctorContext) -> Finding:
 def inotify(context: DoctorContext) -> Finding:
     """Check that the kernel allows every folder to be watched."""
     limits = inotify_limits()
+    if has_launchd():
+        return ok("FSEvents watch whole folders, without a limit")
     if limits is None:
         return unknown("the kernel does not tell its limits")
     needed = sum(survey.folders for survey in context.surveys.values())

@@ -36,7 +36,7 @@ _NEEDED: Final = frozenset({"session_id", "seq", "event_json", "created_at"})
 _AMONG: Final = "IN (SELECT value FROM json_each(?))"
 _ROWS: Final = 64
 _MOST_UNPACKED: Final = 16_777_216
-_WINDOW_LOG: Final = 27
+_WINDOW_BITS: Final = 27
 _MILLISECOND: Final = 1_000_000
 _LATEST: Final = 9_000_000_000_000
 
@@ -185,10 +185,10 @@ def _line(row: Sequence[Value]) -> bytes:
 
 
 def _unpacked(packed: bytes) -> bytes:
-    from grader_daemon import zstd  # only long lines are packed
+    from grader_daemon.system import zstd  # only long lines are packed
 
     try:
-        unpacking = zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: _WINDOW_LOG})
+        unpacking = zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: _WINDOW_BITS})
         unpacked = unpacking.decompress(packed, _MOST_UNPACKED + 1)
     except (zstd.ZstdError, MemoryError):
         return b"?"  # so that it is told as a line that is broken

@@ -27,6 +27,7 @@ import apsw
 
 from grader_daemon.errors import StoreBusyError, StoreError
 from grader_daemon.storage.sqlite.database import translated
+from grader_daemon.system.open_files import sync
 
 COMPANIONS = ("-wal", "-shm", "-journal")
 _TEMPORARY = ".tmp"
@@ -165,6 +166,6 @@ def _sync(path: Path) -> None:
     """Bring a closed file, or the names in a folder, to the disk."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        os.fsync(descriptor)
+        sync(descriptor)
     finally:
         os.close(descriptor)

@@ -32,8 +32,14 @@ from grader_daemon.storage.disk import is_disk_full
 from grader_daemon.storage.sqlite.schema import applied_version, check_readable, migrate, refuse_unreleased
 
 _BUSY_SECONDS = 5.0
-_PRAGMAS = ("journal_mode = WAL", "synchronous = NORMAL", "wal_autocheckpoint = 4000", "cache_size = -8000")
-"""NORMAL: a power cut may take the last commits back, never damage the file; the disk tells what to grade again."""
+_PRAGMAS = (
+    *("journal_mode = WAL", "synchronous = NORMAL", "wal_autocheckpoint = 4000", "cache_size = -8000"),
+    "checkpoint_fullfsync = ON",
+)
+"""NORMAL: a power cut may take the last commits back, never damage the file; the disk tells what to grade again.
+
+The last is of macOS alone, see `system.open_files.sync`.
+"""
 
 _PAGE_BYTES = 4096
 """Of SQLite by itself. A database with our tables may be as small as one page while all of them are in its log."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from grader_daemon.zstd import compress
+from grader_daemon.system import zstd
 from tests.e2e.session_files import content, turns
 
 PLAIN, GZIPPED, ZSTANDARD, IN_TAR = (f"20261101_10000{number}_aaaaa{number}" for number in range(4))
@@ -40,6 +40,6 @@ def packed(tmp_path: Path) -> Path:
     (folder / "sessions").mkdir(parents=True)
     (folder / f"sessions/session_{PLAIN}.json").write_bytes(session(PLAIN))
     (folder / f"sessions/session_{GZIPPED}.json.gz").write_bytes(gzip.compress(session(GZIPPED)))
-    (folder / f"session_{ZSTANDARD}.json.zst").write_bytes(compress(session(ZSTANDARD)))
+    (folder / f"session_{ZSTANDARD}.json.zst").write_bytes(zstd.compress(session(ZSTANDARD)))
     (folder / "more.tar.gz").write_bytes(tar_of({f"sessions/session_{IN_TAR}.json": session(IN_TAR)}))
     return folder

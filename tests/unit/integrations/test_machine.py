@@ -17,7 +17,6 @@ from grader_daemon.integrations.machine import (
     mounts,
     space_at,
     unit_file,
-    usable_cores,
 )
 
 MOUNTINFO = """\
@@ -141,26 +140,3 @@ def test_the_real_machine_can_be_asked() -> None:
     assert mount_of(Path("/"), mounts()) is not None
     assert inotify_use(besides=None).instances >= 0
     assert all(holder.pid != os.getpid() for holder in holders(Path("/dev/null")))
-
-
-@pytest.mark.parametrize(
-    ("quota", "expected"),
-    [
-        pytest.param("max 100000", 8, id="no-quota"),
-        pytest.param("250000 100000", 2, id="of-two-and-a-half"),
-        pytest.param("50000 100000", 1, id="of-a-half"),
-        pytest.param(None, 8, id="not-told"),
-    ],
-)
-def test_processors_are_those_that_affinity_and_quota_allow(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quota: str | None, expected: int
-) -> None:
-    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(8)))
-    (tmp_path / "self").mkdir()
-    (tmp_path / "self" / "cgroup").write_text("0::/user.slice/grader\n")
-    group = tmp_path / "user.slice" / "grader"
-    group.mkdir(parents=True)
-    if quota is not None:
-        (group / "cpu.max").write_text(f"{quota}\n")
-
-    assert usable_cores(tmp_path, tmp_path) == expected

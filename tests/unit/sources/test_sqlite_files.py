@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import threading
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from grader_daemon.errors import ChangingFileError, ReadError, VanishedFileError
+from grader_daemon.sources import sqlite_files
 from grader_daemon.sources.sqlite_files import Reader, database_stamp, look_into
 from tests.database_writer import DatabaseWriter
 
@@ -219,3 +221,13 @@ def test_the_stamp_differs_after_each_commit(path: Path, writer: DatabaseWriter)
     assert len(stamps) == 4
     look(path)
     assert database_stamp(str(path)) in stamps
+
+
+def test_a_database_that_cannot_be_kept_still_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOTSUP, "no such lock")
+
+    monkeypatch.setattr(sqlite_files, "lock_for_reading", refuse)
+
+    with (tmp_path / "a").open("wb") as file, pytest.raises(ReadError, match=r"cannot be kept still .* no such lock"):
+        sqlite_files._hold_still(file.fileno())

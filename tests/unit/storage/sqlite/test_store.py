@@ -488,8 +488,8 @@ def test_the_daemons_word_is_kept(store: SqliteStore) -> None:
 
 
 def test_every_connection_is_set_up(store: SqliteStore) -> None:
-    asked = ("journal_mode", "synchronous", "wal_autocheckpoint", "cache_size")
-    assert [store.rows(f"PRAGMA {name}")[0][0] for name in asked] == ["wal", 1, 4000, -8000]
+    asked = ("journal_mode", "synchronous", "wal_autocheckpoint", "cache_size", "checkpoint_fullfsync")
+    assert [store.rows(f"PRAGMA {name}")[0][0] for name in asked] == ["wal", 1, 4000, -8000, 1]
 
 
 def test_the_log_of_a_replaced_database_is_not_replayed_into_the_new_one(store: SqliteStore) -> None:

@@ -1,4 +1,4 @@
-"""Zstandard as the standard library has it from Python 3.14 on, before by its backport: half a megabyte, not 24."""
+"""Zstandard: of Python itself from 3.14 on, before that by the package that brings the same to earlier ones."""
 
 from __future__ import annotations
 
