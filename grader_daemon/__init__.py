@@ -89,6 +89,11 @@ if TYPE_CHECKING:
     from grader_daemon.domain.summary import Summary as Summary
     from grader_daemon.domain.unit import Found as Found
     from grader_daemon.domain.unit import Unit as Unit
+    from grader_daemon.domain.usage_by_day import FailedSpending as FailedSpending
+    from grader_daemon.domain.usage_by_day import UsageByDay as UsageByDay
+    from grader_daemon.domain.usage_by_day import UsageDay as UsageDay
+    from grader_daemon.domain.usage_by_day import UsageGroup as UsageGroup
+    from grader_daemon.domain.usage_by_day import UsageSplit as UsageSplit
     from grader_daemon.domain.verdict import VerdictCounts as VerdictCounts
     from grader_daemon.errors import ConfigurationError as ConfigurationError
     from grader_daemon.errors import GraderError as GraderError
@@ -140,6 +145,7 @@ _HOMES = {
     "domain.similar": "ModelRecord Similar SimilarSession SkillOutcome",
     "domain.skills": "FittingSkill Lesson SkillAdvice SkillDetail SkillReason SkillRecord SkillTasks Skills",
     "domain.unit": "Found Unit",
+    "domain.usage_by_day": "FailedSpending UsageByDay UsageDay UsageGroup UsageSplit",
     "domain.verdict": "VerdictCounts",
     "errors": "ConfigurationError GraderError InputError ScorerError ScorerUnavailableError StoreError UngradableError",
     "pipeline.commit": "IngestOutcome IngestResult",

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from grader_daemon.api.calibration import CalibrationState
     from grader_daemon.api.explanation import Explanation
     from grader_daemon.api.grades import Grades
+    from grader_daemon.api.insight import Insight
     from grader_daemon.api.transcript import Transcript
+    from grader_daemon.domain.usage_by_day import UsageSplit
 
 _LAST = ("ended_at", "ended_on", "error_rate", "had_user_refusal", "had_user_interruption", "state_reason", "tools")
 
@@ -72,6 +74,15 @@ def session_document(grades: Grades, session_id: str) -> dict[str, Any]:
         "is_gone": grades.is_gone(stored.grade),
         "children": grades.children(stored.grade.session_id),
         "early": grades.early(stored.grade),
+    }
+
+
+def usage_document(insight: Insight, grades: Grades, *, days: float, split: UsageSplit) -> dict[str, Any]:
+    """Return what the sessions of the last days cost and used, with those that cost most."""
+    trust, most = grades.trust(), grades.most_expensive(days=days)
+    return {
+        **msgspec.structs.asdict(insight.usage(days=days, split=split)),
+        "most_expensive": [grade_document(stored.grade, stored.id, trust=trust) for stored in most],
     }
 
 

@@ -129,6 +129,11 @@ class Grades:
             self._check_names(which)
         return page
 
+    def most_expensive(self, *, days: float, limit: int = 20) -> list[StoredGrade]:
+        """Return the sessions that cost most of those that ended in the last `days` days, open ones too."""
+        which = GradeFilter(since=self.begin_of(days), sort=SortKey.COST, limit=limit)
+        return [stored for stored in self.page(which).grades if stored.grade.cost_usd is not None]
+
     def every(self, which: GradeFilter) -> Iterator[StoredGrade]:
         """Yield every grade that a filter asks for, read in pages.
 

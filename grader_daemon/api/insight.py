@@ -31,6 +31,7 @@ from grader_daemon.domain.rollup import Dimension, Metric, Sums
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.summary import Summary
 from grader_daemon.domain.text import storable
+from grader_daemon.domain.usage_by_day import MOST_DAYS, UsageByDay, UsageSplit
 from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.domain.work_fate import WorkOutcomes
 from grader_daemon.errors import InputError, NotFoundError
@@ -47,6 +48,7 @@ from grader_daemon.patterns.groups import (
 from grader_daemon.patterns.issues import surest_first, to_issue
 from grader_daemon.pipeline.group_completion import completion_of, completions
 from grader_daemon.pipeline.kept_jobs import jobs_of
+from grader_daemon.pipeline.kept_usage import usage_of
 from grader_daemon.pipeline.saving import save_alert
 from grader_daemon.reports.week import FIRST_WEEK
 from grader_daemon.wings import part
@@ -141,6 +143,17 @@ class Insight:
         """Describe each of the last `days` days, up to and with today, also those on which no session finished."""
         span = self._span(days)
         return tuple(_each_day(span, self._context.store.rollups.days(span)))
+
+    def usage(self, *, days: float = 7, split: UsageSplit = UsageSplit.MODEL) -> UsageByDay:
+        """Describe what the finished sessions of the last `days` days cost and used, by day and group.
+
+        Raises:
+            InputError: it is no number of days, or of more than a year.
+        """
+        span = self._span(days)
+        if span.days > MOST_DAYS:
+            raise InputError(f"usage is told of {MOST_DAYS} days at most, not {span.days:,}")
+        return usage_of(self._context.store, span, split)
 
     def alert_days(self, alert: Alert) -> tuple[DayFigures, ...]:
         """Describe the days around an alert, of the sessions in which it showed first.

@@ -1,4 +1,4 @@
-"""Many grades as a table for other programs: its columns, and its lines of CSV or JSON."""
+"""Many grades, or their usage, as a table for other programs: its columns, and its lines of CSV or JSON."""
 
 from __future__ import annotations
 
@@ -16,11 +16,19 @@ from grader_daemon.api.documents import GRADE_NAMES, grade_document
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.column import ColumnKind
 from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.insight import Spending
 from grader_daemon.domain.text import clean, escaped
+from grader_daemon.domain.usage_by_day import UsageByDay
 from grader_daemon.storage.records import StoredGrade
 
 _BEGINS_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 """Spreadsheets take a cell that begins so for a formula, and what stands in a session is not ours."""
+
+_USAGE: Final = (
+    *("sessions", "cost_usd", "priced", "input_tokens", "cache_read_tokens", "cache_write_tokens"),
+    *("output_tokens", "metered"),
+)
+"""Columns of usage behind day and group; see `Spending`."""
 
 
 class TableForm(StrEnum):
@@ -52,18 +60,30 @@ def _is_union(hint: Any) -> bool:
 def table_lines(grades: Iterable[StoredGrade], form: TableForm, trust: Trust) -> Iterator[str]:
     """Yield the lines of a table as CSV, its headings first, or as JSON; a terminal can be given them."""
     documents = (grade_document(stored.grade, stored.id, trust=trust) for stored in grades)
-    return _csv_lines(documents) if form is TableForm.CSV else map(encoded, documents)
+    if form is TableForm.CSV:
+        return _csv_lines(("id", *GRADE_NAMES), (document.values() for document in documents))
+    return map(encoded, documents)
 
 
-def _csv_lines(documents: Iterable[dict[str, Any]]) -> Iterator[str]:
+def usage_lines(used: UsageByDay) -> Iterator[str]:
+    """Yield what the groups of each day cost and used as the lines of a table, its headings first."""
+    rows = ((day.day.isoformat(), name, *_amounts(spent)) for day in used.daily for name, spent in day.groups.items())
+    return _csv_lines(("day", used.split.value, *_USAGE), rows)
+
+
+def _amounts(spent: Spending) -> Iterator[Any]:
+    return (getattr(spent, name) for name in _USAGE)
+
+
+def _csv_lines(headings: Iterable[str], rows: Iterable[Iterable[Any]]) -> Iterator[str]:
     """Yield the lines of a table, its headings first; lists are JSON in their cells, what is unknown is empty."""
-    yield ",".join(("id", *GRADE_NAMES))
+    yield ",".join(headings)
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="")
-    for document in documents:
+    for row in rows:
         buffer.seek(0)
         buffer.truncate()
-        writer.writerow([_csv_cell(value) for value in document.values()])
+        writer.writerow([_csv_cell(value) for value in row])
         yield buffer.getvalue()
 
 

@@ -44,6 +44,7 @@ _OF_THE_CORE = {
     "review": ("review", "Judge sessions, half by chance, half those that teach most."),
     "summary": ("summary", "How it stands, on one screen: the same as no command."),
     "patterns": ("patterns", "Task types, tools, models and errors of the last days."),
+    "usage": ("usage", "Tokens and money, by day and model, project, agent or kind."),
     "errors": ("errors", "Failures of one cause, and what helped."),
     "report": ("report", "The weekly report."),
     "alerts": ("alerts", "What degraded, since when, and why."),

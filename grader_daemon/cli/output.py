@@ -185,6 +185,18 @@ def items(each: Iterable[_Item], *columns: tuple[str, Callable[[_Item], Any]], m
     table([heading for heading, _ in columns], rows, may_drop=may_drop)
 
 
+def first_items(
+    each: Sequence[_Item], most: int | None, *columns: tuple[str, Callable[[_Item], Any]], may_drop: Sequence[str] = ()
+) -> None:
+    """Print a table of the first `most` items below an empty line, and how many others `--all` shows."""
+    if not each:
+        return
+    line()
+    items(each[:most], *columns, may_drop=may_drop)
+    if most is not None and (others := len(each) - most) > 0:
+        line(f"{others:,} {'other' if others == 1 else 'others'}: --all")
+
+
 def paragraph(head: str, text: str) -> None:
     """Print a text that is ours or cleaned behind a head; a terminal has its further lines below the first."""
     from grader_daemon.cli.layout import paragraph_lines  # `--help` must not wait for it

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import click
 
@@ -12,7 +12,7 @@ from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import days_option, json_option, reads
 from grader_daemon.domain.claims import ClaimTally, Support
-from grader_daemon.domain.insight import Group, Patterns, Spending
+from grader_daemon.domain.insight import Group, Patterns
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.scheduled_jobs import ScheduledJob
 from grader_daemon.domain.session import SessionKind
@@ -21,7 +21,7 @@ from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.domain.work_fate import WorkOutcomes
 from grader_daemon.reports.claim_words import SUPPORTS, against_words, kind_words
 from grader_daemon.reports.job_words import JOB_COLUMNS, more_jobs_words
-from grader_daemon.reports.money import agents_words, spending_words, usd_words, used_words
+from grader_daemon.reports.money import agents_words, spending_words
 from grader_daemon.reports.numbers import (
     BAD_ENDINGS,
     COMPLETION,
@@ -110,7 +110,7 @@ def _print(patterns: Patterns, *, most: int | None) -> None:
             _work_table(dimension, patterns.groups[dimension], most)
     _claims_table(patterns.claims, most)
     _jobs_table(patterns.jobs, most)
-    _spending_tables(patterns, most)
+    _print_spending(patterns)
     for dimension in _FAILING:
         _failure_table(dimension, patterns.groups[dimension], most)
     _alternatives_table(patterns, most)
@@ -153,20 +153,11 @@ def _is_mixed(groups: tuple[Group, ...]) -> bool:
     return len(groups) > 1 or any(group.name == SessionKind.CRON for group in groups)
 
 
-def _table(rows: Sequence[_Row], most: int | None, *columns: tuple[str, Callable[[_Row], Any]]) -> None:
-    """Print the first rows of a table, and how many others there are."""
-    output.line()
-    output.items(rows[:most], *columns)
-    others = 0 if most is None else len(rows) - most
-    if others > 0:
-        output.line(f"{count(others, 'other')}: --all")
-
-
 def _alternatives_table(patterns: Patterns, most: int | None) -> None:
     """Show what was tried when a tool had failed, and how these sessions ended."""
     if not patterns.alternatives:
         return
-    _table(
+    output.first_items(
         [(alternative.tool, step) for alternative in patterns.alternatives for step in alternative.steps],
         most,
         ("after a failure of", lambda tried: tried[0]),
@@ -182,7 +173,7 @@ def _work_table(dimension: Dimension, groups: tuple[Group, ...], most: int | Non
     if not groups:
         return
     is_checked = any(group.completion.value is not None for group in groups)
-    _table(
+    output.first_items(
         groups,
         most,
         (_TITLES[dimension], lambda group: group.name if dimension not in _OF_RECORD else group.name.replace("_", " ")),
@@ -200,7 +191,7 @@ def _claims_table(tallies: tuple[ClaimTally, ...], most: int | None) -> None:
     """Show what answers say was done, held against the records."""
     if not tallies:
         return
-    _table(
+    output.first_items(
         tallies,
         most,
         ("claim", kind_words),
@@ -226,7 +217,7 @@ def _jobs_table(jobs: tuple[ScheduledJob, ...], most: int | None) -> None:
         output.line(more)
 
 
-def _spending_tables(patterns: Patterns, most: int | None) -> None:
+def _print_spending(patterns: Patterns) -> None:
     """Show what sessions used and cost, where anything of it is known."""
     whole = patterns.overall.spending
     said = () if whole is None else spending_words(whole, days=patterns.days)
@@ -235,32 +226,13 @@ def _spending_tables(patterns: Patterns, most: int | None) -> None:
     output.line()
     for sentence in said:
         output.paragraph("", f"Spent: {sentence}." if sentence is said[0] else f"{sentence[0].upper()}{sentence[1:]}.")
-    for dimension in (Dimension.AGENT, Dimension.MODEL, Dimension.PROJECT, Dimension.KIND, Dimension.TASK_TYPE):
-        spent = [(group.name, group.spending) for group in patterns.groups[dimension] if group.spending is not None]
-        _spending_table(_TITLES[dimension], sorted(spent, key=lambda each: -(each[1].cost_usd or 0)), most)
-    _spending_table("day", [(each.day.isoformat(), each.spending) for each in reversed(patterns.daily)], most)
-
-
-def _spending_table(title: str, spent: list[tuple[str, Spending]], most: int | None) -> None:
-    if len(spent) < 2:  # noqa: PLR2004  one row says what the whole says
-        return
-    _table(
-        spent,
-        most,
-        (title, lambda each: each[0]),
-        ("sessions", lambda each: each[1].sessions),
-        ("cost", lambda each: usd_words(each[1].cost_usd)),
-        ("known of", lambda each: each[1].priced),
-        ("per task", lambda each: usd_words(each[1].per_task_usd)),
-        ("tokens", lambda each: used_words(each[1])),
-        ("known of", lambda each: each[1].metered),
-    )
+    output.line(f"By model, project, agent, kind, task type and day: grader-daemon usage -d {patterns.days}")
 
 
 def _failure_table(dimension: Dimension, groups: tuple[Group, ...], most: int | None) -> None:
     if not groups:
         return
-    _table(
+    output.first_items(
         groups,
         most,
         (_TITLES[dimension], lambda group: group.name),

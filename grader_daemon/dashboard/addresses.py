@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import quote
 
 from grader_daemon.errors import NotFoundError
@@ -11,6 +11,14 @@ _MOST_DIGITS: Final = 12
 
 PAGE_MESSAGES: Final = 200
 """So many messages of a session are on one page."""
+
+
+class Choice(NamedTuple):
+    """A view that is a click away; `is_shown` says that it is this one."""
+
+    words: str
+    address: str
+    is_shown: bool
 
 
 def message_address(session_id: str, index: int | None) -> str:

@@ -31,6 +31,7 @@ from grader_daemon.dashboard.pages import (
     session,
     sessions,
     trust,
+    usage,
 )
 from grader_daemon.dashboard.site import THEME_COOKIE, THEMES, Site
 from grader_daemon.dashboard.visit import Page, Visit
@@ -63,6 +64,7 @@ PAGES: Final[tuple[Page, ...]] = (
     *errors.PAGES,
     *alerts.PAGES,
     *changes.PAGES,
+    *usage.PAGES,
     *reports.PAGES,
     *review.PAGES,
     *trust.PAGES,

@@ -20,6 +20,7 @@ from grader_daemon.api.documents import (
     grade_document,
     session_document,
     transcript_document,
+    usage_document,
 )
 from grader_daemon.api.json_text import json_text
 from grader_daemon.api.overview import summary_document
@@ -30,6 +31,7 @@ from grader_daemon.dashboard.visit import Visit
 from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.calendar import read_span
 from grader_daemon.domain.insight import IssueState
+from grader_daemon.domain.usage_by_day import UsageSplit
 from grader_daemon.errors import GraderError, InputError, NotFoundError
 
 PLACE: Final = "/api"
@@ -48,6 +50,10 @@ class _Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class _Week(_Question, frozen=True):
     days: _Days = 7
+
+
+class _Usage(_Week, frozen=True):
+    by: Annotated[UsageSplit, msgspec.Meta(description="By what it is split.")] = UsageSplit.MODEL
 
 
 class _Errors(_Question, frozen=True):
@@ -190,6 +196,11 @@ def _patterns(visit: Visit, asked: _Week) -> msgspec.Struct:
     return visit.grader.insight.patterns(asked.days)
 
 
+def _usage(visit: Visit, asked: _Usage) -> dict[str, Any]:
+    """Return what sessions of the last days cost and used, by day and group, and those that cost most."""
+    return usage_document(visit.grader.insight, visit.grader.grades, days=asked.days, split=asked.by)
+
+
 def _sessions(visit: Visit, asked: Any) -> dict[str, Any]:
     """A page of grades, the session that ended last first."""
     page = visit.grader.grades.page(read_filter(visit.query, visit.grader, limit=asked.limit))
@@ -252,8 +263,7 @@ def _report(visit: Visit, asked: _Report) -> msgspec.Struct:
 
 def _route(visit: Visit, asked: _Choice) -> msgspec.Struct:
     """Return which model completes which type of task, and which one to prefer."""
-    routing = visit.grader.routing
-    return routing.route(task_type=asked.task_type, default=asked.default, most_usd=asked.max_cost)
+    return visit.grader.routing.route(task_type=asked.task_type, default=asked.default, most_usd=asked.max_cost)
 
 
 def _setup_changes(visit: Visit, asked: _Quarter) -> msgspec.Struct:
@@ -359,6 +369,7 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     Endpoint("GET", f"{PLACE}/summary", "summary", _summary, _Week),
     Endpoint("GET", f"{PLACE}/status", "status", _status),
     Endpoint("GET", f"{PLACE}/patterns", "patterns", _patterns, _Week),
+    Endpoint("GET", f"{PLACE}/usage", "usage", _usage, _Usage),
     Endpoint("GET", f"{PLACE}/sessions", "sessions", _sessions, _Sessions),
     Endpoint("GET", f"{_SESSION}/why", "why", _why),
     Endpoint("GET", f"{_SESSION}/transcript", "transcript", _transcript, _Part),

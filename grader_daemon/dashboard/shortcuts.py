@@ -30,6 +30,7 @@ SHORTCUTS: Final = (
     Shortcut("g e", "/errors", "Go to the errors"),
     Shortcut("g a", "/alerts", "Go to the alerts"),
     Shortcut("g c", "/changes", "Go to the changes"),
+    Shortcut("g u", "/usage", "Go to the usage"),
     Shortcut("g r", "/review", "Go to the review"),
     Shortcut("g t", "/trust", "Go to trust"),
     Shortcut("g w", "/reports", "Go to the weekly reports"),

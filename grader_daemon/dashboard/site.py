@@ -43,6 +43,7 @@ NAVIGATION: Final = (
     ("/errors", "Errors"),
     ("/alerts", "Alerts"),
     ("/changes", "Changes"),
+    ("/usage", "Usage"),
     ("/review", "Review"),
     ("/trust", "Trust"),
     ("/reports", "Reports"),

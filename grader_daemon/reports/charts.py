@@ -132,7 +132,7 @@ def strip(figure: Figure, measure: Measure, *, highest: float) -> Element:
         drawn.append(_level(low, high, "range"))
     for estimate, radius, kind in ((figure.before, 4, "ring"), (figure.now, 4, "dot")):
         if estimate.value is not None:
-            at = _percent(_along(estimate.value, measure, highest))
+            at = percent(_along(estimate.value, measure, highest))
             drawn.append(element("circle", cx=at, cy=_STRIP_MIDDLE, r=radius, class_=kind))
     return drawn
 
@@ -143,6 +143,11 @@ def scale_end(estimates: Iterable[Estimate], measure: Measure) -> float:
         return measure.highest
     most = max((end for one in estimates for end in (one.value, one.high) if end is not None), default=0.0)
     return next((end for end in _ENDS if end >= most), measure.highest)
+
+
+def percent(share: float) -> str:
+    """Return a place along the width, or a part of it, as SVG takes it: 12.5 is "12.5%"."""
+    return f"{round(share, 2):g}%"
 
 
 class _Mark(msgspec.Struct, frozen=True, kw_only=True):
@@ -233,7 +238,7 @@ def _points(places: Iterable[tuple[float, float]]) -> str:
 
 
 def _dot(mark: _Mark) -> Element:
-    return element("circle", cx=_percent(mark.place), cy=mark.height, r=3.5, class_="dot")
+    return element("circle", cx=percent(mark.place), cy=mark.height, r=3.5, class_="dot")
 
 
 def _last_value(marks: Sequence[_Mark | None], measure: Measure) -> list[Element]:
@@ -243,21 +248,21 @@ def _last_value(marks: Sequence[_Mark | None], measure: Measure) -> list[Element
         return []
     is_fall = before is not None and before.height < last.height
     at = last.height + (20 if is_fall else -10)
-    return [element("text", value_words(last.value, measure), x=_percent(last.place), y=at, class_="value middle")]
+    return [element("text", value_words(last.value, measure), x=percent(last.place), y=at, class_="value middle")]
 
 
 def _week_labels(weeks: Sequence[str], places: Sequence[float]) -> list[Element]:
     """Name as many weeks as a narrow screen has room for, the last one always."""
     every = -(-len(weeks) // _MOST_LABELS)
     return [
-        element("text", cut(_brief(week), 6), x=_percent(place), y=HEIGHT - 8, class_="tick middle")
+        element("text", cut(_brief(week), 6), x=percent(place), y=HEIGHT - 8, class_="tick middle")
         for number, (week, place) in enumerate(zip(weeks, places, strict=True), start=1)
         if (len(weeks) - number) % every == 0
     ]
 
 
 def _event(event: Event, place: float) -> list[Element]:
-    at = _percent(place)
+    at = percent(place)
     side = "end" if place > (_FIRST + _LAST) / 2 else "start"
     return [
         element("line", x1=at, x2=at, y1=TOP - 8, y2=BOTTOM, class_="event"),
@@ -273,12 +278,12 @@ def _brief(week: str) -> str:
 def _bar(bar: Bar, top: int, scale: float) -> list[Element]:
     drawn = [
         element("text", bar.name, x=0, y=top + 12, class_="label"),
-        element("rect", x=0, y=top + 21, width=_percent(bar.now * scale), height=12, class_="bar"),
+        element("rect", x=0, y=top + 21, width=percent(bar.now * scale), height=12, class_="bar"),
     ]
     if bar.before:
-        drawn.append(element("rect", x=_percent(bar.before * scale), y=top + 18, width=3, height=18, class_="before"))
+        drawn.append(element("rect", x=percent(bar.before * scale), y=top + 18, width=3, height=18, class_="before"))
     before = element("tspan", f" (before: {bar.before:,})", class_="aside")
-    end = _percent(max(bar.now, bar.before) * scale)
+    end = percent(max(bar.now, bar.before) * scale)
     return [*drawn, element("text", f"{bar.now:,}", before, x=end, dx=9, y=top + 31, class_="value")]
 
 
@@ -287,8 +292,4 @@ def _along(value: float, measure: Measure, highest: float) -> float:
 
 
 def _level(start: float, end: float, kind: str) -> Element:
-    return element("line", x1=_percent(start), x2=_percent(end), y1=_STRIP_MIDDLE, y2=_STRIP_MIDDLE, class_=kind)
-
-
-def _percent(share: float) -> str:
-    return f"{round(share, 2):g}%"
+    return element("line", x1=percent(start), x2=percent(end), y1=_STRIP_MIDDLE, y2=_STRIP_MIDDLE, class_=kind)

@@ -7,7 +7,6 @@ of which a few may differ. Whatever a page says of its machine is replaced by so
 from __future__ import annotations
 
 import io
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -21,8 +20,9 @@ from playwright.sync_api import Browser, FloatRect, Page, sync_playwright
 
 from grader_daemon.storage.lock import DaemonLock
 from tests.demo_home import DATABASE
+from tests.needs import require_chromium
 from tests.pages.every_page import address, named, patterns
-from tests.pages.served import AT, Served, make_sample_home, serve
+from tests.pages.served import AT, Served, make_priced_home, make_sample_home, serve
 from tests.pictures import SampleHome
 
 Colours = Literal["light", "dark"]
@@ -36,7 +36,7 @@ MOST_DIFFERENT: Final = 0.0005
 
 _KEPT: Final = Path(__file__).with_name("pictures")
 _DOCUMENTS: Final = Path(__file__).parents[2] / "docs" / "pictures"
-_WIDTH, _SCREEN, _MOST_HEIGHT = 1440, 900, 1000
+_WIDTH, _UPPER_PART, _SCREEN, _MOST_HEIGHT = 1440, 560, 900, 1000
 _COLOURS_KEPT, _COLOURS_SHOWN = 32, 128
 """In a picture that is compared alone, and in one that people see in a document."""
 _SQUARE: Final = 6
@@ -89,6 +89,7 @@ def pictures() -> Iterator[Picture]:
         document="session.png",
         height=_SCREEN,
     )
+    yield Picture("usage-priced", "priced", "/usage", document="usage.png", height=_UPPER_PART)
     for home in ("nothing", "first-session", "first-evening"):
         yield Picture(home, home, "/")
 
@@ -102,6 +103,7 @@ def _make_first(sessions: int) -> Callable[[Path], None]:
 
 HOMES: Final[dict[str, tuple[datetime, Callable[[Path], None]]]] = {
     "weeks": (AT, make_sample_home),
+    "priced": (AT, make_priced_home),
     "first-evening": (FIRST_EVENING, _make_first(5)),
     "first-session": (FIRST_EVENING, _make_first(1)),
     "nothing": (AT, Path.touch),
@@ -171,9 +173,8 @@ def share_of_difference(one: Image.Image, other: Image.Image) -> float:
 
 def keep_all() -> None:
     """Take all pictures anew."""
-    chromium = shutil.which("chromium")
     with tempfile.TemporaryDirectory(prefix="grader-pages-") as name, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=require_chromium(), args=["--no-sandbox"])
         for home, (at, make) in HOMES.items():
             folder = Path(name) / home
             folder.mkdir()

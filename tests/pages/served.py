@@ -11,13 +11,18 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from random import Random
 from typing import Final
 
 from grader_daemon.bootstrap.periodic import make_reports
 from grader_daemon.domain.alert import Decomposition, DropCause, ShareChange, StreamDrop
 from grader_daemon.domain.estimate import Estimate
+from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.installed import InstalledKind, ObservedVersion
 from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.session import SessionKind
+from grader_daemon.domain.session_result import EndingKind, ResultStanding
+from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.settings import load_settings
 from grader_daemon.skills.store import ObservedVersions
 from grader_daemon.storage.records import GradeFilter
@@ -26,9 +31,17 @@ from tests.alert_examples import OVERALL, alert
 from tests.demo_home import DATABASE
 from tests.needs import stopped_clock
 from tests.pictures import SampleHome
+from tests.strategies import grade, new_grade
 
 AT: Final = datetime(2026, 11, 9, 8, tzinfo=UTC)
 """When the page is looked at: the morning after the last of the sample weeks."""
+
+_PRICED_MODELS: Final = (
+    *(("claude-sonnet-4-5", 3.0), ("claude-opus-4-5", 5.0), ("claude-haiku-4-5", 1.0)),
+    *(("gpt-5.2", 1.75), ("gpt-5.2-mini", 0.25), ("gemini-3-pro", 2.0), ("gemini-3-flash", 0.5), ("grok-4", 3.0)),
+)
+"""Models, each with the dollars that a million tokens of input take, one after the other."""
+_PRICED_TASKS: Final = ("Fix the date parser", "Deploy the release", "Write the notes", "Look up the latest version")
 
 _EDITED_AT: Final = AT - timedelta(days=1, hours=22)
 
@@ -117,3 +130,45 @@ def keep_reports_and_an_alert(home: Path) -> None:
     for week in reports.missing(AT):
         reports.write(week, AT)
     store.close()
+
+
+def make_priced_home(home: Path) -> None:
+    """Fill a home with grades of 70 days whose tokens are known, and those of an agent that does not write any."""
+    drawn = Random(5)
+    made = [_priced(drawn, days, number) for days in range(70) if days % 7 not in (1, 2) for number in range(6)]
+    (home / DATABASE).parent.mkdir(parents=True)
+    with closing(SqliteStore(home / DATABASE)) as store, store.transaction():
+        save_grades(store, [new_grade(each) for each in made])
+
+
+def _priced(drawn: Random, days: int, number: int) -> Grade:
+    """Draw a session that ended so many days ago; the first of a day is of an agent without tokens."""
+    ended = AT - timedelta(days=days, hours=1, minutes=10 * number)
+    model, usd_per_million = drawn.choice(_PRICED_MODELS)
+    fresh, cached, written = (drawn.randrange(1, most) * 1000 for most in (80, 900, 40))
+    spent = {
+        "input_tokens": fresh,
+        "cache_read_tokens": cached,
+        "output_tokens": written,
+        "cost_usd": usd_per_million * (fresh + cached / 10 + 5 * written) / 1e6,
+        "cost_by": "genai-prices",
+    }
+    failed = drawn.random() < 0.25
+    return grade(
+        session_id=f"priced_{days:02}_{number}",
+        session_file=f"/s/priced_{days:02}_{number}.json",
+        session_start=ended - timedelta(minutes=9),
+        ended_at=ended,
+        ended_on=f"{ended:%Y-%m-%d}",
+        graded_at=ended + timedelta(minutes=1),
+        model=model if number else "hermes-4-14b",
+        agent="claude-code" if number else "hermes",
+        project=f"/home/you/work/{drawn.choice(('billing', 'intranet', 'shop'))}" if number else None,
+        kind=(SessionKind.CRON if number == 1 else SessionKind.MAIN),
+        task_summary=f"{drawn.choice(_PRICED_TASKS)} ({days} days ago)",
+        task_type=drawn.choice(("debugging", "deployment", "writing_code")),
+        ending=EndingKind.ANSWERED,
+        standing=ResultStanding.CHECK_FAILED if failed else ResultStanding.CHECKED,
+        task_completed=not failed,
+        **(spent if number else {}),
+    )

@@ -14,7 +14,7 @@ from tests.e2e.session_files import write_ended
 from tests.needs import require_axe
 from tests.pages.conftest import signed_in
 from tests.pages.every_page import address, named, patterns, sticking_out
-from tests.pages.served import AT, Served, serve
+from tests.pages.served import AT, Served, make_priced_home, serve
 from tests.pictures import Home
 from tests.strategies import json_answer, json_round, json_user
 
@@ -50,6 +50,15 @@ def rich_tab(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iter
     for name in ("rich", "rich2"):
         write_ended(home / ".timmy" / "sessions", name, AT - timedelta(hours=2), _rich_session())
     Home(home, at=AT).run("run", "--once")
+    with serve(home) as served:
+        yield from signed_in(browser, served)
+
+
+@pytest.fixture(scope="module")
+def priced_tab(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """A tab of a home in which it is known what sessions cost."""
+    home = tmp_path_factory.mktemp("priced")
+    make_priced_home(home)
     with serve(home) as served:
         yield from signed_in(browser, served)
 
@@ -94,6 +103,17 @@ def test_rules_hold_for_texts_that_need_room(rich_tab: Page, address: str, width
     rich_tab.goto(address)
     rich_tab.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
     assert _broken_rules(rich_tab) == []
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_rules_hold_for_usage_of_which_something_is_known(priced_tab: Page, colours: Any) -> None:
+    priced_tab.emulate_media(color_scheme=colours)
+    for place in ("/usage", "/usage?days=90&by=kind&show=sessions", "/usage?days=30&by=project"):
+        for width in (_WIDTHS[0], _WIDTHS[2]):
+            priced_tab.set_viewport_size(width)
+            priced_tab.goto(place)
+            priced_tab.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+            assert (place, width, _broken_rules(priced_tab), sticking_out(priced_tab)) == (place, width, [], [])
 
 
 def test_keys_are_told_by_the_rules_too(tab: Page) -> None:

@@ -48,6 +48,7 @@ EXAMPLES = MappingProxyType(
         "outcomes": ("outcomes", "outcomes 20261122_000625 --json"),
         "changes": ("changes", "changes --since 2026-11-01 --json"),
         "skills": ("skills", "skills show deploy", "skills suggest debugging", "skills suggest debugging --draft"),
+        "usage": ("usage", "usage -d 30 --by project --all", "usage --json"),
         "errors": (
             "errors list",
             "errors show 1-3f",

@@ -49,6 +49,7 @@ from grader_daemon.domain.setup_changes import SetupChanges
 from grader_daemon.domain.similar import Similar
 from grader_daemon.domain.skills import SkillAdvice, SkillDetail, Skills
 from grader_daemon.domain.summary import Summary
+from grader_daemon.domain.usage_by_day import UsageByDay
 from grader_daemon.domain.verdict import Outcome
 from grader_daemon.domain.work_fate import FateWorth
 from grader_daemon.fleet.server_admin import FleetHost, FleetMade
@@ -199,6 +200,7 @@ DOCUMENTS = (
     _document("summary", "`summary`", Overview, summary=Summary | None),
     _document("patterns", "`patterns`", Patterns),
     _document("search", "`search`", FoundMessages),
+    _document("usage", "`usage`", UsageByDay, most_expensive=list[_GradeOfFile]),  # type: ignore[valid-type]
     _document("similar", "`similar`", Similar),
     _document("route", "`route`; the file of the setting `route_file`", Route),
     _document("outcomes", "`outcomes`", sessions=list[SessionOutcome], worth=list[FateWorth]),

@@ -11,6 +11,7 @@ from xml.etree.ElementTree import Element
 
 from starlette.responses import Response
 
+from grader_daemon.dashboard.addresses import Choice
 from grader_daemon.dashboard.session_filter import address
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.domain.calendar import read_since
@@ -30,14 +31,6 @@ _USUAL_SPAN: Final = "90d"
 _LISTED: Final = 50
 _LEAST_REACH: Final = 0.1
 """What the scale of the differences shows to either side where they are smaller."""
-
-
-class Choice(NamedTuple):
-    """A span that is a click away; `is_shown` says that it is this one."""
-
-    words: str
-    address: str
-    is_shown: bool
 
 
 class Shown(NamedTuple):

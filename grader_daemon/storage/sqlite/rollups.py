@@ -46,6 +46,8 @@ _TABLES = (_DAYS, _MONTHS, _DAY_STEPS, _MONTH_STEPS, _ISSUES, _STEPS, _TASKS, _D
 DERIVED = (*(table.name for table in _TABLES), "scheduled_jobs")
 """Tables that hold nothing but sums of others."""
 _TOTALS = ", ".join(f"sum({name})" for name in SUM_NAMES)
+_SPENT = ("sessions", "unanswered", *SUM_NAMES[SUM_NAMES.index("side") :])
+"""Sums that say what sessions used and cost, and of how many that is known."""
 
 
 class Rollups:
@@ -102,6 +104,16 @@ class Rollups:
         )
         return {date.fromisoformat(row[0]): sums for row in rows if (sums := _to_sums(row[1:])).finished}
 
+    def spent(self, span: Span, dimension: Dimension) -> dict[tuple[date, str], Sums]:
+        """Sum what the sessions of each group of a dimension used and cost on each day; other sums stay 0."""
+        rows = self._database.rows(
+            f"SELECT day, name, {', '.join(_SPENT)} FROM daily_rollups WHERE dimension = '{dimension}'"
+            " AND day BETWEEN ? AND ? AND sessions + unanswered + side > 0 ORDER BY day, name",
+            (span.first.isoformat(), span.last.isoformat()),
+        )
+        days = {day: date.fromisoformat(day) for day in {row[0] for row in rows}}
+        return {(days[row[0]], row[1]): Sums(**dict(zip(_SPENT, row[2:], strict=True))) for row in rows}
+
     def names(self, dimension: Dimension) -> list[str]:
         """Name the groups of a dimension that have finished sessions, those with most sessions first."""
         rows = self._database.rows(
@@ -139,6 +151,13 @@ class Rollups:
             "SELECT day FROM daily_rollups WHERE dimension = 'overall' AND sessions + unanswered > 0 ORDER BY day"
         )
         return [date.fromisoformat(row[0]) for row in rows]
+
+    def first_day(self) -> date | None:
+        """Return the first day on which a session of any kind finished; None before there was one."""
+        rows = self._database.rows(
+            "SELECT min(day) FROM daily_rollups WHERE dimension = 'overall' AND sessions + unanswered + side > 0"
+        )
+        return None if rows[0][0] is None else date.fromisoformat(rows[0][0])
 
     def revisions(self) -> dict[date, int]:
         """Return how often something changed on each day."""

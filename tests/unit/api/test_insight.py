@@ -19,6 +19,7 @@ from grader_daemon.domain.calendar import day_of
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.insight import IssueState
 from grader_daemon.domain.session_result import EndingKind, ResultStanding
+from grader_daemon.domain.usage_by_day import UsageSplit
 from grader_daemon.errors import InputError
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -132,6 +133,41 @@ def test_an_alert_is_acknowledged_when_the_clock_says_and_that_can_be_taken_back
     assert (known.acknowledged_at, known.note) == (clock.now, "the mirror was down")
     assert later.note == "the mirror was down"
     assert (forgotten.acknowledged_at, forgotten.note) == (None, "the mirror was down")
+
+
+def test_usage_is_of_days_where_the_person_lives(insight: Insight, save: Save) -> None:
+    today = day_of(NOW, ZoneInfo(AUCKLAND))
+    save("a", ended_on=today.isoformat(), cost_usd=0.25, agent="hermes", model="large")
+
+    used = insight.usage(days=2, split=UsageSplit.AGENT)
+
+    assert (used.first_day, used.last_day) == (today - timedelta(days=1), today)
+    assert [day.spending.cost_usd for day in used.daily] == [None, 0.25]
+    assert [group.name for group in used.groups] == ["hermes"]
+    assert used.daily[-1].groups["hermes"].cost_usd == 0.25
+
+
+def test_usage_of_more_than_a_year_is_not_told_day_by_day(insight: Insight) -> None:
+    assert len(insight.usage(days=366).daily) == 366
+    with pytest.raises(InputError, match="366 days at most"):
+        insight.usage(days=367)
+
+
+@pytest.mark.parametrize(
+    ("days_ago", "is_compared"),
+    [pytest.param(3, True, id="on-the-first-day-before"), pytest.param(2, False, id="a-day-later")],
+)
+def test_usage_is_compared_where_sessions_go_back_over_all_days_before(
+    insight: Insight, save: Save, days_ago: int, *, is_compared: bool
+) -> None:
+    today = day_of(NOW, ZoneInfo(AUCKLAND))
+    save("now", ended_on=today.isoformat(), cost_usd=0.25)
+    save("then", ended_on=(today - timedelta(days=days_ago)).isoformat(), cost_usd=0.5)
+
+    used = insight.usage(days=2)
+
+    assert (None if used.before is None else used.before.cost_usd) == (0.5 if is_compared else None)
+    assert [each.before is not None for each in used.groups] == [is_compared]
 
 
 def test_days_of_an_alert_go_from_two_weeks_before_it_began_to_a_week_after_its_end(

@@ -38,6 +38,7 @@ PRINTED = {
     "label-file": ["label", "--csv", "labels.csv", "--json"],
     "summary": ["summary", "--json"],
     "patterns": ["patterns", "-d", "30", "--json"],
+    "usage": ["usage", "-d", "30", "--by", "project", "--json"],
     "route": ["route", "--json"],
     "outcomes": ["outcomes", "--json"],
     "hook-status": ["hook", "status", "--json"],

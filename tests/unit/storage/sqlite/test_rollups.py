@@ -242,3 +242,38 @@ def test_a_group_without_sessions_sums_to_nothing(store: SqliteStore) -> None:
 def test_long_names_are_cut(store: SqliteStore) -> None:
     save(store, grade(ended_on=FIRST, model="m" * 500))
     assert (Dimension.MODEL, "m" * 120) in store.rollups.groups(BOTH, ALL)
+
+
+def test_what_groups_used_and_cost_is_known_by_day(store: SqliteStore) -> None:
+    spent = {"input_tokens": 100, "cache_read_tokens": 40, "output_tokens": 7, "cost_usd": 0.25}
+    save(
+        store,
+        grade(session_id="a", model="large", ended_on=FIRST, **spent),
+        grade(session_id="b", model="large", ended_on=SECOND, **spent),
+        grade(session_id="c", model="large", ended_on=SECOND, kind=SessionKind.CRON, **spent),
+        grade(session_id="d", model="small", ended_on=SECOND),
+        grade(session_id="g", model="timed", ended_on=SECOND, kind=SessionKind.CRON, **spent),
+        grade(session_id="e", model="open", ended_on=SECOND, state=SessionState.OPEN),
+        grade(session_id="f", model="large", ended_on="2026-11-23", **spent),
+    )
+
+    found = store.rollups.spent(BOTH, Dimension.MODEL)
+
+    told = {
+        (str(day), name): (sums.finished, sums.side, sums.priced, sums.cost_millionths, sums.cache_read_tokens)
+        for (day, name), sums in found.items()
+    }
+    assert told == {
+        (FIRST, "large"): (1, 0, 1, 250_000, 40),
+        (SECOND, "large"): (2, 1, 2, 500_000, 80),
+        (SECOND, "small"): (1, 0, 0, 0, 0),
+        (SECOND, "timed"): (1, 1, 1, 250_000, 40),
+    }
+
+
+def test_first_day_is_that_of_any_finished_session(store: SqliteStore) -> None:
+    assert store.rollups.first_day() is None
+    save(store, grade(session_id="open", ended_on="2026-11-01", state=SessionState.OPEN))
+    assert store.rollups.first_day() is None
+    save(store, grade(session_id="a", ended_on=SECOND), grade(session_id="b", ended_on=FIRST, kind=SessionKind.CRON))
+    assert store.rollups.first_day() == date(2026, 11, 21)

@@ -1,0 +1,262 @@
+"""Usage: what sessions cost and which tokens they used, by day and group, and which of them cost most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import date, timedelta
+from enum import StrEnum
+from functools import partial
+from typing import Final, NamedTuple, TypeVar
+from urllib.parse import urlencode
+from xml.etree.ElementTree import Element
+
+from starlette.responses import Response
+
+from grader_daemon.api.tables import usage_lines
+from grader_daemon.dashboard import session_filter
+from grader_daemon.dashboard.addresses import Choice
+from grader_daemon.dashboard.visit import Page, Visit
+from grader_daemon.domain.counting import NAME_CHARACTERS, UNKNOWN
+from grader_daemon.domain.usage_by_day import (
+    MOST_DAYS,
+    UsageByDay,
+    UsageDay,
+    UsageGroup,
+    UsageMeasure,
+    UsageSplit,
+    all_tokens,
+    amount,
+    cache_share,
+    share,
+)
+from grader_daemon.errors import InputError
+from grader_daemon.reports.day_bars import DayBar, day_bars
+from grader_daemon.reports.numbers import count
+from grader_daemon.reports.usage_words import (
+    amount_words,
+    before_words,
+    cache_words,
+    change_words,
+    failed_words,
+    group_words,
+    kinds_words,
+    known_words,
+    scale_words,
+    share_words,
+    span_words,
+    unknown_words,
+)
+
+_SPANS: Final = (7, 30, 90)
+_USUAL: Final = {"days": "7", "by": UsageSplit.MODEL.value}
+"""What an address leaves out."""
+_COLOURED: Final = 6
+"""So many groups have a colour of their own; the others are one."""
+_LISTED: Final = 20
+
+_Word = TypeVar("_Word", bound=StrEnum)
+
+
+class Asked(NamedTuple):
+    """Question of an address; without a `show` the page shows what is known."""
+
+    days: int
+    by: UsageSplit
+    show: UsageMeasure | None
+
+    def address(self, page: str = "/usage") -> str:
+        """Return where this is answered."""
+        given = {"days": str(self.days), "by": self.by.value} | ({"show": self.show.value} if self.show else {})
+        asked = {name: value for name, value in given.items() if _USUAL.get(name) != value}
+        return f"{page}?{urlencode(asked)}" if asked else page
+
+
+class Row(NamedTuple):
+    """A group in the table: its colour in the picture, and where its sessions are listed; None for neither."""
+
+    colour: int | None
+    name: str
+    address: str | None
+    group: UsageGroup
+    amount: str
+    share: str
+    change: str
+    tokens: int | None
+    cache: str
+
+
+class DayRow(NamedTuple):
+    """A day: where its sessions are listed, if there are any, and what is known of its groups, the most first."""
+
+    day: UsageDay
+    address: str | None
+    known: dict[str, float]
+    parts: list[str]
+
+    @property
+    def tokens(self) -> int | None:
+        """All tokens together."""
+        return all_tokens(self.day.spending)
+
+
+def usage(visit: Visit) -> Response:
+    """Answer with the usage of the last days."""
+    asked = _asked(visit)
+    used = visit.grader.insight.usage(days=asked.days, split=asked.by)
+    measure = asked.show or _first_known(used)
+    groups = sorted(used.groups, key=lambda group: -(amount(group.spending, measure) or 0))
+    shown = asked._replace(show=measure)
+    days = [_day_row(day, asked.by, measure) for day in used.daily]
+    return visit.show(
+        "usage.html",
+        used=used,
+        span=span_words(used),
+        measure=measure,
+        choices={"Days": _spans(asked), "Show": _measures(shown), "Split by": _splits(asked)},
+        totals={each: _total_lines(used, each) for each in UsageMeasure},
+        value_of=lambda each: amount(used.spending, each),
+        amount_words=amount_words,
+        unknown=unknown_words(used, measure),
+        failed=failed_words(used),
+        drawn=_drawn(days, groups, measure),
+        rows=list(_rows(used, groups[:_LISTED], measure)),
+        left_out=len(groups[_LISTED:]),
+        split=asked.by.value.replace("_", " "),
+        days=[day for day in reversed(days) if day.address],
+        most_expensive=[stored.grade for stored in visit.grader.grades.most_expensive(days=asked.days)],
+        table=shown.address("/usage.csv"),
+    )
+
+
+def usage_table(visit: Visit) -> Response:
+    """Answer with what the groups of each day cost and used, as a table for other programs."""
+    asked = _asked(visit)
+    lines = usage_lines(visit.grader.insight.usage(days=asked.days, split=asked.by))
+    return Response(
+        "".join(f"{line}\r\n" for line in lines),
+        media_type="text/csv",
+        headers={"Content-Disposition": f'attachment; filename="usage-{asked.by}-{asked.days}-days.csv"'},
+    )
+
+
+PAGES: Final = (Page("/usage", usage), Page("/usage.csv", usage_table))
+
+
+def _asked(visit: Visit) -> Asked:
+    """Read what an address asks for.
+
+    Raises:
+        InputError: there is no such thing; the text says what there is.
+    """
+    query = _USUAL | dict(visit.query)
+    days = query["days"]
+    if not (days.isascii() and days.isdigit() and 0 < int(days[:9]) <= MOST_DAYS):
+        raise InputError(f"days is a number from 1 to {MOST_DAYS}, not {days[:40]!r}")
+    show = query.get("show")
+    return Asked(
+        days=int(days),
+        by=_one_of(UsageSplit, "by", query["by"]),
+        show=None if show is None else _one_of(UsageMeasure, "show", show),
+    )
+
+
+def _one_of(kind: type[_Word], name: str, given: str) -> _Word:
+    try:
+        return kind(given)
+    except ValueError as error:
+        raise InputError(f"{name} is one of {', '.join(kind)}, not {given[:40]!r}") from error
+
+
+def _first_known(used: UsageByDay) -> UsageMeasure:
+    known = (measure for measure in UsageMeasure if amount(used.spending, measure) is not None)
+    return next(known, UsageMeasure.COST)
+
+
+def _spans(asked: Asked) -> list[Choice]:
+    return [Choice(count(days, "day"), asked._replace(days=days).address(), days == asked.days) for days in _SPANS]
+
+
+def _measures(asked: Asked) -> list[Choice]:
+    return [Choice(each, asked._replace(show=each).address(), each is asked.show) for each in UsageMeasure]
+
+
+def _splits(asked: Asked) -> list[Choice]:
+    return [Choice(each.replace("_", " "), asked._replace(by=each).address(), each is asked.by) for each in UsageSplit]
+
+
+def _total_lines(used: UsageByDay, measure: UsageMeasure) -> list[str]:
+    """Return what stands below a total: of how many sessions it is known, and how it was before."""
+    if amount(used.spending, measure) is None:
+        return [unknown_words(used, measure)]
+    of = kinds_words(used) if measure is UsageMeasure.SESSIONS else known_words(used.spending, measure)
+    cache = cache_words(used.spending) if measure is UsageMeasure.TOKENS else ""
+    return [line for line in (of, cache, before_words(used, measure)) if line]
+
+
+def _day_row(day: UsageDay, split: UsageSplit, measure: UsageMeasure) -> DayRow:
+    found = [(name, value) for name, spent in day.groups.items() if (value := amount(spent, measure)) is not None]
+    first = sorted(found, key=lambda each: -each[1])[:_COLOURED]
+    parts = [f"{group_words(name, split)} {amount_words(value, measure)}" for name, value in first]
+    return DayRow(day, _sessions_of(day.day) if day.spending.sessions else None, dict(found), parts)
+
+
+def _drawn(days: Sequence[DayRow], groups: Sequence[UsageGroup], measure: UsageMeasure) -> Element | None:
+    if not any(each.known for each in days):
+        return None
+    return day_bars(
+        [_bar(each, groups, measure) for each in days],
+        title=f"{measure.capitalize()} by day",
+        identifier="usage",
+        scale=partial(scale_words, measure=measure),
+        whole=measure is UsageMeasure.SESSIONS,
+    )
+
+
+def _bar(row: DayRow, groups: Sequence[UsageGroup], measure: UsageMeasure) -> DayBar:
+    own = [row.known.get(group.name, 0.0) for group in groups[:_COLOURED]]
+    others = sum(row.known.values()) - sum(own) if len(groups) > _COLOURED else 0.0
+    return DayBar(
+        name=f"{row.day.day:%m-%d}",
+        words=_bar_words(row, measure),
+        amounts=(*own, others) if row.known else None,
+        address=row.address,
+    )
+
+
+def _bar_words(row: DayRow, measure: UsageMeasure) -> str:
+    day, spent = row.day.day, row.day.spending
+    if not spent.sessions:
+        return f"{day}: no session finished"
+    whole = amount(spent, measure)
+    said = [f"{day}: {f'no {measure} known' if whole is None else amount_words(whole, measure)}"]
+    said += [] if measure is UsageMeasure.SESSIONS else [count(spent.sessions, "session")]
+    return " \u00b7 ".join([*said, *row.parts])
+
+
+def _rows(used: UsageByDay, groups: Sequence[UsageGroup], measure: UsageMeasure) -> Iterator[Row]:
+    whole = amount(used.spending, measure)
+    for place, group in enumerate(groups):
+        value = amount(group.spending, measure)
+        yield Row(
+            colour=None if value is None else min(place, _COLOURED),
+            name=group_words(group.name, used.split),
+            address=_sessions_in(group.name, used, measure),
+            group=group,
+            amount=amount_words(value, measure),
+            share=share_words(share(value, whole)),
+            change=change_words(group, measure),
+            tokens=all_tokens(group.spending),
+            cache=share_words(cache_share(group.spending)),
+        )
+
+
+def _sessions_in(name: str, used: UsageByDay, measure: UsageMeasure) -> str | None:
+    """Return where the sessions of a group are listed; None for one without a name, or whose name was cut."""
+    if name == UNKNOWN or len(name) >= NAME_CHARACTERS:
+        return None
+    sort = "cost" if measure is UsageMeasure.COST else None
+    return session_filter.address({}, **{"days": str(used.days), used.split.value: name, "sort": sort})
+
+
+def _sessions_of(day: date) -> str:
+    return session_filter.address({}, since=f"{day}", until=f"{day + timedelta(days=1)}")

@@ -1,0 +1,25 @@
+"""Usage of a span by day, out of the sums that are kept and the list of sessions."""
+
+from __future__ import annotations
+
+from grader_daemon.domain.calendar import Span
+from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.usage_by_day import UsageByDay, UsageSplit
+from grader_daemon.patterns.usage import usage_by_day
+from grader_daemon.storage.sqlite.store import SqliteStore
+
+
+def usage_of(store: SqliteStore, span: Span, split: UsageSplit) -> UsageByDay:
+    """Describe what the sessions of a span cost and used, beside the span before if sessions go back over all of it."""
+    rollups, before = store.rollups, span.before()
+    dimensions = {Dimension.OVERALL, Dimension.AGENT, Dimension.KIND, split.dimension}
+    first = rollups.first_day()
+    return usage_by_day(
+        rollups.groups(span, dimensions),
+        rollups.groups(before, dimensions) if first is not None and first <= before.first else None,
+        rollups.days(span),
+        rollups.spent(span, split.dimension),
+        span=span,
+        split=split,
+        failed=store.reports.spent_on_failed(span),
+    )
