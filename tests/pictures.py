@@ -152,9 +152,10 @@ def _without_foreign_fonts(svg: str) -> str:
 
 
 def _screenshot(page: Path, picture: Path) -> None:
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    programs = ("chromium-headless-shell", "chromium", "google-chrome")
+    chromium = next(filter(None, map(shutil.which, programs)), None)
     if chromium is None:
-        sys.exit("the picture of the page needs Chromium: apt-get install chromium")
+        sys.exit("the picture of the page needs Chromium: apt-get install chromium-headless-shell")
     across, down = _SCREEN
     subprocess.run(
         [
