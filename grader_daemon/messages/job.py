@@ -22,6 +22,8 @@ from grader_daemon.storage.sqlite.store import SqliteStore
 _AT_MOST_EVERY: Final = timedelta(minutes=1)
 _AT_LEAST_EVERY: Final = timedelta(hours=6)
 """Sessions become too old though none is graded."""
+_FORGETS_EVERY: Final = timedelta(days=1)
+"""All that is left is written anew then."""
 _CPU_SHARE: Final = 0.01
 _AT_ONCE: Final = 50
 _LONGEST_ROUND_SECONDS: Final = 5.0
@@ -41,6 +43,7 @@ class MessagesJob:
         self._days = timedelta(days=settings.message_search_days)
         self._is_settled = is_settled
         self._ran_at: datetime | None = None
+        self._forgot_at: datetime | None = None
         self._pause = _AT_MOST_EVERY
         self._change: int | None = None
         """The newest change of the database of which all is in the index; None where something is left."""
@@ -57,12 +60,14 @@ class MessagesJob:
         began = time.thread_time()
         with closing(MessageIndex(self._database)) as index:
             due, gone = self._difference(index, now)
-            if gone:
+            forgets = bool(gone) and (self._forgot_at is None or now - self._forgot_at >= _FORGETS_EVERY)
+            if forgets:
                 index.forget(gone)
+                self._forgot_at = now
             done = sum(1 for _ in self._put(index, due, until=time.monotonic() + _LONGEST_ROUND_SECONDS))
         self._ran_at, self._change = now, change if done == len(due) else None
         self._pause = max(_AT_MOST_EVERY, timedelta(seconds=(time.thread_time() - began) / _CPU_SHARE))
-        return bool(done or gone)
+        return bool(done or forgets)
 
     def _is_due(self, now: datetime, change: int) -> bool:
         if self._ran_at is None or now < self._ran_at:

@@ -49,6 +49,15 @@ def test_a_claim_leads_to_the_message_that_speaks_against_it(page: Page, contrad
     expect(page.locator(f"#m{index}")).to_contain_text("says against the claim")
 
 
+def test_what_was_said_and_what_happened_is_seen_at_once(page: Page, contradicted: str) -> None:
+    for width, height in ((1440, 900), (390, 844)):
+        page.set_viewport_size({"width": width, "height": height})
+        page.goto(contradicted)
+        happened = page.locator(".claims pre").first.bounding_box()
+        assert happened is not None
+        assert happened["y"] < 400
+
+
 def test_the_map_leads_to_the_message_that_is_clicked(page: Page, contradicted: str) -> None:
     page.goto(contradicted)
     map_of_it = page.locator(".map")

@@ -56,7 +56,7 @@ from grader_daemon.reports.work_words import outcomes_words
 _WEEK: Final = 7
 _MONTH: Final = 28
 _ERRORS_SHOWN: Final = 3
-_GRADED_SHOWN: Final = 5
+_GRADED_SHOWN: Final = 4
 _RUNNING_SHOWN: Final = 10
 _JOBS_SHOWN: Final = 8
 _TYPES_SHOWN: Final = 5
