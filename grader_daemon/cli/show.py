@@ -43,9 +43,18 @@ _MOST_MESSAGES = 6
 @click.argument("session_id")
 @click.option("--transcript", is_flag=True, help="The session itself as text, with what was found in each message.")
 @click.option("--around", type=Whole(min=0), help="Of the transcript, this message and those next to it.")
+@click.option("--markdown", is_flag=True, help="What went wrong, as Markdown for an issue; secrets are covered.")
 @json_option
-def command(*, session_id: str, grader: SelfGrader, transcript: bool, around: int | None, as_json: bool) -> None:
+def command(
+    *, session_id: str, grader: SelfGrader, transcript: bool, around: int | None, markdown: bool, as_json: bool
+) -> None:
     """Show the grade of a session; the beginning of its id is enough."""
+    if markdown:
+        from grader_daemon.api.bug_report import bug_report  # reads calls, which a grade alone need not wait for
+
+        told = grader.grades.said_and_happened(session_id)
+        output.line(bug_report(grader.grades.find(session_id).grade, told).rstrip())
+        return
     if transcript or around is not None:
         _show_transcript(grader, session_id, around, as_json=as_json)
         return

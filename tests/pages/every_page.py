@@ -18,7 +18,8 @@ _QUERIES: Final = {"/compare": "id={0}&id={1}"}
 """Pages that show nothing without a question; `{0}` and `{1}` are the first sessions of the list."""
 
 _NO_PAGES: Final = ("/api", "/events", "/metrics", "/static", "/usage.csv")
-
+_NO_PAGE: Final = "/report"
+"""End of the address of a text that is copied."""
 
 _FOUND: Final[dict[tuple[str, str, str | None], str]] = {}
 """By host with port, pattern and listing: to open a list takes longer than most of what is asked of a page."""
@@ -36,7 +37,8 @@ TOO_WIDE: Final = """() => {
 
 def patterns() -> list[str]:
     """Return the addresses that show something, as the app has them."""
-    return [page.address for page in PAGES if not page.writes and not page.address.startswith(_NO_PAGES)]
+    shown = [page.address for page in PAGES if not page.writes and not page.address.startswith(_NO_PAGES)]
+    return [address for address in shown if not address.endswith(_NO_PAGE)]
 
 
 def named(pattern: str) -> str:

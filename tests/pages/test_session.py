@@ -58,6 +58,14 @@ def test_what_was_said_and_what_happened_is_seen_at_once(page: Page, contradicte
         assert happened["y"] < 400
 
 
+def test_a_report_is_copied_by_a_click(page: Page, contradicted: str) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(contradicted)
+    page.get_by_role("link", name="Copy as bug report").click()
+    expect(page.get_by_role("link", name="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()").startswith("# `Build an export")
+
+
 def test_the_map_leads_to_the_message_that_is_clicked(page: Page, contradicted: str) -> None:
     page.goto(contradicted)
     map_of_it = page.locator(".map")

@@ -32,7 +32,12 @@ EXAMPLES = MappingProxyType(
         ),
         "search": ("search alembic upgrade", "search '\"disk full\"' --verdict not_done", "search wombat --json"),
         "export": ("export --since 2026-11-01", "export --format parquet --partition month --out grades"),
-        "show": ("show 20261122_000625", "show 20261122_000625 --transcript", "show 20261122_000625 --around 7"),
+        "show": (
+            "show 20261122_000625",
+            "show 20261122_000625 --transcript",
+            "show 20261122_000625 --around 7",
+            "show 20261122_000625 --markdown",
+        ),
         "why": ("why 20261122_000625",),
         "similar": ("similar 20261122_000625", "similar Deploy the release to production", "similar 2026112 --json"),
         "label": (

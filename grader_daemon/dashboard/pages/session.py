@@ -9,9 +9,10 @@ from itertools import groupby
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 
 from grader_daemon.api.beside import told_beside
+from grader_daemon.api.bug_report import bug_report
 from grader_daemon.api.explanation import sentences_of
 from grader_daemon.api.grades import StoredGrade
 from grader_daemon.api.outline import Outline, OutlinedMessage
@@ -133,8 +134,15 @@ def message(visit: Visit) -> Response:
     )
 
 
+def report(visit: Visit) -> Response:
+    """Answer with what went wrong, as Markdown that can be copied into an issue."""
+    grades, session_id = visit.grader.grades, visit.path["session_id"]
+    return PlainTextResponse(bug_report(grades.find(session_id).grade, grades.said_and_happened(session_id)))
+
+
 PAGES: Final = (
     Page("/session/{session_id:path}/message/{index}", message),
+    Page("/session/{session_id:path}/report", report),
     Page("/session/{session_id:path}", session),
 )
 

@@ -52,6 +52,18 @@ def test_a_claim_stands_on_top_beside_the_run_that_speaks_against_it(client_of: 
     assert "exit 1 · FAILED a.py" in text, "the result, folded"
 
 
+def test_a_report_of_it_can_be_copied(client_of: MakeClient, tmp_path: Path) -> None:
+    output = json.dumps({"output": "1 failed, 11 passed", "exit_code": 1})
+    messages = [json_user("Fix it"), *json_round(output, arguments='{"command": "pytest -q"}')]
+    client = graded(client_of, tmp_path, [*messages, json_answer("Fixed. All 12 tests pass.")])
+
+    assert 'href="/session/told/report" data-copy' in client.get("/session/told").text
+    answer = client.get("/session/told/report")
+    assert answer.headers["content-type"].startswith("text/plain")
+    assert "says `All 12 tests pass`. Contradicted: the last run failed" in answer.text
+    assert str(tmp_path) not in answer.text
+
+
 def test_the_beginning_of_an_id_is_enough(client_of: MakeClient, tmp_path: Path) -> None:
     assert graded(client_of, tmp_path, turns(1)).get("/session/tol").status_code == 200
 

@@ -63,3 +63,15 @@ document.addEventListener("mousemove", (event) => {
   const title = page.one("title", map);
   if (title.textContent !== words) title.textContent = words;
 });
+// A link to a text copies it; where that is not allowed it is opened, as without a script.
+document.addEventListener("click", async (event) => {
+  const link = event.target.closest("a[data-copy]");
+  if (!link || !navigator.clipboard) return;
+  event.preventDefault();
+  try {
+    await navigator.clipboard.writeText(await (await fetch(link.href)).text());
+    link.textContent = "Copied";
+  } catch {
+    location.assign(link.href);
+  }
+});
