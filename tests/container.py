@@ -90,7 +90,7 @@ made=$(buildah from scratch)
 buildah add -q "$made" /given/base /
 buildah commit -q "$made" localhost/base
 buildah config --entrypoint '["/entry.sh"]' "$made"
-buildah commit -q "$made" docker.io/library/postgres:18
+buildah commit -q "$made" postgres:18
 buildah rm "$made"
 """
 
@@ -166,7 +166,7 @@ def main() -> None:
         _make_tree(_PLACE / name, packages)
     (_PLACE / "store").mkdir(exist_ok=True)
     _download(_PLACE / "wheels")
-    _timed("base", f"{_SET_UP} podman image exists docker.io/library/postgres:18 || {{ {_BASE} }}")
+    _timed("base", f"{_SET_UP} podman image exists postgres:18 || {{ {_BASE} }}")
     _timed("build", _SET_UP + _BUILD)
     _timed("run", _SET_UP + _RUN)
 
