@@ -30,11 +30,12 @@ COMMANDS = [
         "backup",
         "restore",
         "list",
+        "search",
         "export",
         "show",
     ),
     *("why", "similar", "label", "review", "summary", "patterns", "route", "outcomes", "changes", "skills"),
-    *("errors", "report", "metrics"),
+    *("usage", "errors", "report", "metrics"),
     *("alerts", "calibrate", "calibration", "push", "fleet"),
     *("sources", "dashboard", "mcp", "hook", "service", "config", "completion", "help", "version", "demo"),
 ]
