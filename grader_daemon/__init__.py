@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from grader_daemon.api.outline import Outline as Outline
     from grader_daemon.api.overview import Overview as Overview
     from grader_daemon.api.review import ReviewItem as ReviewItem
+    from grader_daemon.api.said_and_happened import Happened as Happened
+    from grader_daemon.api.said_and_happened import SaidAndHappened as SaidAndHappened
     from grader_daemon.api.status import Status as Status
     from grader_daemon.api.transcript import Transcript as Transcript
     from grader_daemon.domain.alert import Alert as Alert
@@ -122,6 +124,7 @@ _HOMES = {
     "domain.summary": "Summary",
     "api.labels": "LabelledFile",
     "api.outline": "Outline",
+    "api.said_and_happened": "Happened SaidAndHappened",
     "api.overview": "Overview",
     "api.review": "ReviewItem",
     "api.status": "Status",

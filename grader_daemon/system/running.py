@@ -21,7 +21,9 @@ _LOOKS_EVERY_SECONDS: Final = 1.0
 _CPU_CLOCK: Final = 2
 """Clock of another process: see CPUCLOCK_SCHED in the kernel's posix-timers, and clock_getcpuclockid(3)."""
 
-_TIME: Final = re.compile(r"(?:(?:(?P<days>\d+)-)?(?P<hours>\d+):)?(?P<minutes>\d+):(?P<seconds>\d+(?:\.\d+)?)")
+_TIME: Final = re.compile(
+    r"(?:(?:(?P<days>\d{1,9})-)?(?P<hours>\d{1,9}):)?(?P<minutes>\d{1,9}):(?P<seconds>\d{1,9}(?:\.\d{1,9})?)"
+)
 _PEER: Final = struct.Struct("3i")
 """``struct ucred`` of unix(7): process, user, group."""
 

@@ -85,7 +85,7 @@ def test_other_hinting_of_letters_is_no_difference(tabs: Tabs, browser: Browser,
     assert share_of_difference(take(*tabs["weeks"], _OVERVIEW, "light"), taken) <= MOST_DIFFERENT
 
 
-@pytest.mark.parametrize("selector", ["main h1", ".notice", ".figures .panel:last-child", ".columns .panel >> nth=-1"])
+@pytest.mark.parametrize("selector", ["main h1", ".need", ".figures .panel:last-child", ".columns .panel >> nth=-1"])
 def test_what_moves_or_disappears_is_noticed(tabs: Tabs, selector: str) -> None:
     tab, home = tabs["weeks"]
     as_it_is = take(tab, home, _OVERVIEW, "light")
