@@ -102,7 +102,7 @@ _ANY = "<(?:path|number|id|time|host|url|text|size|option|address)>"
 _PLACEHOLDER = late_pattern(rf"(?<![\w#-])(?:[\w#-]*+{_ANY})+[\w-]*+")
 """A placeholder with the rest of its word. Digests do not tell kinds apart: of two names, one may look like a path."""
 _REPEATED = late_pattern(rf"({_ANY}|<>)(?:(?:,? |, ?|,? and |,? or |\||/)\1)+")
-_PLACE = late_pattern(r"(?: (?:\(<url>\)|(?:for|at|from)(?: url:?)? <url>))++$")
+_PLACE = late_pattern(r"(?: (?:\(<url>\)|(?:for|at|from)(?: url:?)? <url>)){1,20}+$")
 _LISTED = late_pattern(r"[\[{](?:[\[\](){}, :]|<\w{2,7}>|None\b|True\b|False\b|nan\b){1,400}")
 
 # What stands unquoted in the messages of well-known programs: a word that must occur, the pattern, its replacement.

@@ -6,6 +6,7 @@ from xml.etree.ElementTree import Element
 import pytest
 
 from grader_daemon.domain.estimate import Estimate, figure
+from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.reports.charts import (
     BOTTOM,
     TOP,
@@ -13,6 +14,7 @@ from grader_daemon.reports.charts import (
     Event,
     bar_chart,
     scale_end,
+    shares_bar,
     sparkline,
     strip,
     trend_chart,
@@ -221,6 +223,21 @@ def test_sparkline_shows_all_of_its_values_and_makes_no_mountain_of_a_little_ris
     top, bottom = viewed([known(0.2), known(0.9)])
     assert top < BOTTOM - (BOTTOM - TOP) * 0.95
     assert bottom > BOTTOM - (BOTTOM - TOP) * 0.15
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "widths"),
+    [
+        pytest.param(VerdictCounts(done=1, not_done=1, unsure=2), ["25.00", "50.00", "25.00"], id="shares"),
+        pytest.param(VerdictCounts(no_answer=4), ["0.00", "0.00", "0.00"], id="none-answered"),
+    ],
+)
+def test_bar_of_shares_is_as_wide_as_what_was_answered(verdicts: VerdictCounts, widths: list[str]) -> None:
+    parts = list(shares_bar(verdicts))
+
+    assert [part.get("class") for part in parts] == ["done", "unsure", "not_done"]
+    assert [part.get("width") for part in parts] == widths
+    assert parts[-1].get("x") == f"{float(widths[0]) + float(widths[1]):.2f}"
 
 
 def test_sparkline_of_nothing_is_empty() -> None:

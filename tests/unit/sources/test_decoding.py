@@ -293,6 +293,7 @@ def test_what_can_be_no_number_of_tokens_is_none() -> None:
     ("stamp", "known"),
     [
         pytest.param("2026-11-21T22:00:00+01:00", True, id="zone"),
+        pytest.param("2026-11-21T21:00:00Z", True, id="utc"),
         pytest.param("2026-11-21T22:00:00", False, id="no-zone"),
         pytest.param("yesterday", False, id="words"),
         pytest.param(1763758800, False, id="number"),
