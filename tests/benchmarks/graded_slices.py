@@ -52,7 +52,7 @@ def _graded(grader: SelfGrader, files: Sequence[Found], clocks: StageClocks | No
 
 def _compile_patterns() -> None:
     """Compile those of a commit that would else do so while it grades; one that has none did it at its start."""
-    with suppress(ModuleNotFoundError):
+    with suppress(ModuleNotFoundError, AttributeError):
         import_module("grader_daemon.domain.late_pattern").compile_late_patterns()
 
 
