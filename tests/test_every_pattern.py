@@ -72,7 +72,7 @@ def _slow(patterns: Sequence[Found], chance: Random) -> Iterator[str]:
 def test_a_pattern_that_is_not_linear_is_caught() -> None:
     careless = Found("here", re.compile(r'"(?:[^"\\]|\\.)*+"'))
 
-    assert not _is_linear(careless, Pump("", r"\"", ""), size=4 * _SIZE)
+    assert not _is_linear(careless, Pump("", r"\"", ""), size=2 * _SIZE)
 
 
 def test_the_number_in_a_headline_takes_linear_time() -> None:
