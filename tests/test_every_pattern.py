@@ -24,7 +24,7 @@ _REDACTION = "redaction/"
 _SIZE = 2_500
 _SAMPLES = repeats(2, thorough=3)
 _A_STEP_FOR_EACH_PAIR = re.compile("<[^>]*>")
-_STEPS_AT_LEAST = 0.5
+_STEPS_AT_LEAST = 0.25
 """What takes less than this part of one quick step for each pair of characters is looked at no closer."""
 
 _TRIED = TAILS[: repeats(1, thorough=len(TAILS))]
