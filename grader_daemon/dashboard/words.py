@@ -16,7 +16,6 @@ from grader_daemon.domain.text import clean, duration_words
 from grader_daemon.reports.blocks import blocks_of
 from grader_daemon.reports.money import tokens_words, usd_words
 from grader_daemon.reports.numbers import UNKNOWN, brief_words
-from grader_daemon.reports.phrasing import alert_title
 from grader_daemon.reports.safe_text import Name, Words
 from grader_daemon.reports.sessions import agent_words, borne_out
 from grader_daemon.reports.verdicts import outcome_words, trust_words
@@ -84,7 +83,6 @@ def filters(zone: tzinfo | None) -> dict[str, Callable[..., Any]]:
         "agent": agent_words,
         "borne_out": borne_out,
         "brief": brief_words,
-        "alert_title": alert_title,
         "tool": tool_words,
         "trust_words": trust_words,
         "words": _words,

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from urllib.parse import quote
 
 from grader_daemon.api.overview import Overview
+from grader_daemon.dashboard.addresses import message_address
 from grader_daemon.domain.claims import Claim, Support
 from grader_daemon.domain.fleet_hosts import is_behind, silent_hosts
 from grader_daemon.domain.grade import Grade
@@ -165,4 +166,4 @@ def _ungraded(today: Today) -> Iterator[Card]:
 
 
 def _session(grade: Grade) -> str:
-    return f"/session/{quote(grade.session_id)}"
+    return message_address(grade.session_id, None)

@@ -7,6 +7,7 @@ from typing import Final
 from starlette.responses import Response
 
 from grader_daemon.api.parts import MessageSearch
+from grader_daemon.dashboard.addresses import message_address
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.domain.message_search import FoundMessages
 from grader_daemon.errors import InputError
@@ -21,7 +22,7 @@ def search(visit: Visit) -> Response:
     words, found, wrong = visit.query.get("text", ""), None, None
     if words and messages.is_on:
         found, wrong = _found(messages, words)
-    return visit.show("search.html", words=words, found=found, wrong=wrong, is_on=messages.is_on)
+    return visit.show("search.html", words=words, found=found, wrong=wrong, at=message_address, is_on=messages.is_on)
 
 
 def _found(messages: MessageSearch, words: str) -> tuple[FoundMessages | None, str | None]:

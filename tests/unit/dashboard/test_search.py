@@ -32,7 +32,7 @@ def client(client_of: MakeClient, tmp_path: Path) -> TestClient:
 def test_a_hit_leads_to_its_message_and_tells_how_the_session_ended(client: TestClient) -> None:
     text = client.get("/search?text=wombat").text
 
-    assert 'href="/session/told?from=0#m0"' in text
+    assert 'href="/session/told#m0"' in text
     assert "Feed the &lt;b&gt;wombats&lt;/b&gt;" in text
     assert "1 shown; 1 session searched" in text
     assert 'class="verdict ' in text
