@@ -10,6 +10,7 @@ from starlette.responses import Response
 from grader_daemon.api.grades import Page as GradePage
 from grader_daemon.api.grades import SortKey
 from grader_daemon.api.session_filter import ADDRESSED, Filter
+from grader_daemon.dashboard.addresses import Choice
 from grader_daemon.dashboard.session_filter import NAMES, address, fields, read_filter, written_place
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.domain.analysis import FailureKind
@@ -42,14 +43,6 @@ _VIEWS: Final[tuple[tuple[str, dict[str, str]], ...]] = (
 _COMPARED: Final = 2
 _LAST_MESSAGES: Final = 20
 _LONGEST_ANSWER: Final = 10_000
-
-
-class View(NamedTuple):
-    """A view that is one click away; `is_shown` says that it is this one."""
-
-    words: str
-    address: str
-    is_shown: bool
 
 
 class Side(NamedTuple):
@@ -90,7 +83,7 @@ def sessions(visit: Visit) -> Response:
         grades=grades,
         asked=told_apart([grade.task_summary or grade.session_id for grade in grades]),
         wrong=wrong,
-        views=[View(words, address(given), _asked(query) == given) for words, given in _VIEWS],
+        views=[Choice(words, address(given), _asked(query) == given) for words, given in _VIEWS],
         chosen=[(_words(each, query), address(query, **{each.name: None})) for each in ADDRESSED if each.name in query],
         always=[field for field in offered if field.asks.name not in _FOLDED],
         folded=[field for field in offered if field.asks.name in _FOLDED],
