@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element
 from starlette.responses import Response
 
 from grader_daemon.api.grades import GradeFilter
-from grader_daemon.dashboard.addresses import message_address
+from grader_daemon.dashboard.addresses import Choice, message_address
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.dashboard.words import tool_words
 from grader_daemon.domain.estimate import Estimate, Figure
@@ -31,14 +31,6 @@ _LISTED: Final = 50
 _MOST_LISTED: Final = 500
 _SESSIONS: Final = 6
 _STEPS: Final = 8
-
-
-class Choice(NamedTuple):
-    """One of several views: its address, and whether it is the one that is shown."""
-
-    words: str
-    address: str
-    is_shown: bool
 
 
 class Shown(NamedTuple):
