@@ -88,7 +88,8 @@ def with_tools(messages: Iterable[Message]) -> Iterator[tuple[Message, str | Non
         yield message, message.name or message.tool_name or tools.get(message.tool_call_id or "")
 
 
-def _sum_of(numbers: Iterable[int | None]) -> int | None:
+def token_sum(numbers: Iterable[int | None]) -> int | None:
+    """Return a sum of numbers of tokens; None where one is not known, or it is more than can be."""
     total = 0
     for number in numbers:
         if number is None or number < 0:
@@ -150,7 +151,7 @@ def total_usage(usage: Iterable[Usage]) -> Usage:
     parts = tuple(usage)
     if not parts:
         return _NOTHING_KNOWN
-    return msgspec.convert({name: _sum_of(getattr(part, name) for part in parts) for name in TOKEN_NAMES}, Usage)
+    return msgspec.convert({name: token_sum(getattr(part, name) for part in parts) for name in TOKEN_NAMES}, Usage)
 
 
 def usage_by_model(calls: Iterable[Usage]) -> tuple[Usage, ...]:

@@ -18,7 +18,6 @@ import xxhash
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.session import (
     ASSISTANT,
-    MOST_TOKENS,
     TOOL,
     USER,
     Ending,
@@ -29,9 +28,10 @@ from grader_daemon.domain.session import (
     SessionKind,
     ToolCall,
     Usage,
+    token_sum,
 )
 from grader_daemon.domain.session_result import EndingKind
-from grader_daemon.sources.decoding import setup_digest, utc
+from grader_daemon.sources.decoding import setup_digest, token_count, utc
 from grader_daemon.sources.pi.branches import ROOT, newest_branch
 from grader_daemon.sources.pi.flagged_results import outcome_of
 from grader_daemon.sources.pi.tree_entries import MODEL, SUB_AGENT, Block, Entry, Head, Line, Link, Note, Spoken, Tokens
@@ -262,11 +262,11 @@ def _usage_in(used: Sequence[tuple[str | None, Tokens]]) -> tuple[Usage, ...]:
     return tuple(
         Usage(
             model=model,
-            input_tokens=_sum_of([each.input for each in calls]),
-            cache_read_tokens=_sum_of([each.cache_read for each in calls]),
-            cache_write_tokens=_sum_of([each.cache_write for each in calls]),
-            output_tokens=_sum_of([each.output for each in calls]),
-            reasoning_tokens=_sum_of([_reasoning_in(each) for each in calls]),
+            input_tokens=token_sum(token_count(each.input) for each in calls),
+            cache_read_tokens=token_sum(token_count(each.cache_read) for each in calls),
+            cache_write_tokens=token_sum(token_count(each.cache_write) for each in calls),
+            output_tokens=token_sum(token_count(each.output) for each in calls),
+            reasoning_tokens=token_sum(token_count(_reasoning_in(each)) for each in calls),
         )
         for model, calls in by_model.items()
     )
@@ -274,16 +274,6 @@ def _usage_in(used: Sequence[tuple[str | None, Tokens]]) -> tuple[Usage, ...]:
 
 def _reasoning_in(tokens: Tokens) -> object:
     return tokens.reasoning if tokens.reasoning is not None else tokens.reasoning_tokens
-
-
-def _sum_of(counts: Iterable[object]) -> int | None:
-    """Return a sum of numbers of tokens; of which one is none, or that cannot be, it is not known."""
-    total = 0
-    for count in counts:
-        if not isinstance(count, int) or not 0 <= count <= MOST_TOKENS:
-            return None
-        total += count
-    return total if total <= MOST_TOKENS else None
 
 
 def _cost_of(used: Iterable[tuple[str | None, Tokens]]) -> float | None:
