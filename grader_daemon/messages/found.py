@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from itertools import islice
 from typing import Final
 
 from grader_daemon.api.context import GraderContext
@@ -61,16 +62,14 @@ class Messages:
     def _meant(self, places: Iterator[Place], keep: Callable[[Grade], bool]) -> Iterator[tuple[StoredGrade, Place]]:
         """Yield the places in sessions that are meant and still graded, at most three of each."""
         told: dict[str, int] = {}
-        for begin in range(0, _MOST_READ, _AT_ONCE):
-            part = [place for place, _ in zip(places, range(_AT_ONCE), strict=False)]
+        places = islice(places, _MOST_READ)
+        while part := list(islice(places, _AT_ONCE)):
             known = self._context.store.grades.stored(list({place.session_id for place in part}))
             for place in part:
                 stored, number = known.get(place.session_id), told.get(place.session_id, 0)
                 if stored is not None and number < _OF_A_SESSION and keep(stored.grade):
                     told[place.session_id] = number + 1
                     yield stored, place
-            if len(part) < _AT_ONCE or begin + _AT_ONCE >= _MOST_READ:
-                return
 
     def _hit(self, stored: StoredGrade, place: Place, words: Sequence[str]) -> MessageHit:
         grade = stored.grade
@@ -95,12 +94,17 @@ class Messages:
 
 def _around(session: Session, index: int, words: Sequence[str], redactor: Redactor) -> str:
     """Return a line around the first of some words, without secrets."""
+    one_of_them = re.compile("|".join(map(re.escape, words)), re.IGNORECASE)
     text = text_of(session.messages[index])
-    found = re.search("|".join(map(re.escape, words)), text, re.IGNORECASE)
-    begin = max(0, (found.start() if found else 0) - _BEFORE)
-    margin = min(begin, MARGIN)
-    line = one_line(text[begin - margin : begin + _AROUND + MARGIN], redactor)
-    at = re.search("|".join(map(re.escape, words)), line[margin:], re.IGNORECASE) if margin else None
-    start = 0 if not margin else max(0, margin + (at.start() if at else 0) - _BEFORE)
-    shown = line[start : start + _AROUND]
-    return f"{'…' if start or begin else ''}{shown}{'…' if start + _AROUND < len(line) else ''}"
+    at = _place_of(one_of_them, text)
+    begin = max(0, at - _BEFORE - MARGIN)
+    line = one_line(text[begin : at + _AROUND + MARGIN], redactor)
+    hidden = MARGIN if begin else 0  # a secret that was cut may begin so
+    start = max(hidden, _place_of(one_of_them, line, hidden) - _BEFORE)
+    return f"{'…' if start else ''}{line[start : start + _AROUND]}{'…' if start + _AROUND < len(line) else ''}"
+
+
+def _place_of(pattern: re.Pattern[str], text: str, begin: int = 0) -> int:
+    """Return where a pattern first stands in a text from a place on; that place where it does not."""
+    found = pattern.search(text, begin)
+    return begin if found is None else found.start()

@@ -10,6 +10,7 @@ import pytest
 
 from grader_daemon import SelfGrader
 from grader_daemon.errors import InputError
+from grader_daemon.messages import found
 from grader_daemon.messages.found import Messages
 from grader_daemon.messages.job import message_jobs
 from grader_daemon.messages.store import index_file
@@ -52,12 +53,12 @@ def index(grader: SelfGrader, later: timedelta = timedelta()) -> bool:
 
 def test_a_word_is_found_with_a_line_around_it_and_how_the_session_ended(home: Home) -> None:
     with home("Move the table of Wombats to the other schema") as grader:
-        found = Messages(grader.context).find("wombat")
+        told = Messages(grader.context).find("wombat")
 
-    (hit,) = found.hits
+    (hit,) = told.hits
     assert (hit.session_id, hit.index, hit.role) == ("s0", 0, "user")
     assert hit.excerpt == "Move the table of Wombats to the other schema"
-    assert (hit.errors, found.sessions, found.is_more) == (0, 1, False)
+    assert (hit.errors, told.sessions, told.is_more) == (0, 1, False)
     assert hit.outcome == grader_outcome(hit.session_id, home)
 
 
@@ -88,6 +89,14 @@ def test_what_is_not_meant_is_left_out_and_more_is_told(home: Home) -> None:
 
     assert {hit.session_id for hit in kept.hits} == {"s0", "s2"}
     assert (len(first.hits), first.is_more) == (2, True)
+
+
+def test_no_message_is_lost_where_many_are_looked_through(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(found, "_AT_ONCE", 2)
+    with home(*(f"wombat {number}" for number in range(7))) as grader:
+        hits = Messages(grader.context).find("wombat").hits
+
+    assert {hit.session_id for hit in hits} == {f"s{number}" for number in range(7)}
 
 
 def test_of_a_session_that_is_gone_the_place_stays(home: Home, tmp_path: Path) -> None:
