@@ -102,9 +102,15 @@ def sparkline(estimates: Sequence[Estimate], *, measure: Measure) -> Element:
 
 def shares_bar(verdicts: VerdictCounts) -> Element:
     """Draw the shares of done, not done and unsure tasks as one bar, for beside the numbers."""
-    drawn = element("svg", class_="shares", width="100%", height=_SHARES_HEIGHT, viewBox=f"0 0 100 {_SHARES_HEIGHT}")
-    drawn.set("preserveAspectRatio", "none")
-    drawn.set("aria-hidden", "true")
+    drawn = element(
+        "svg",
+        class_="shares",
+        width="100%",
+        height=_SHARES_HEIGHT,
+        viewBox=f"0 0 100 {_SHARES_HEIGHT}",
+        preserveAspectRatio="none",
+        aria_hidden="true",
+    )
     begun = 0.0
     for kind in ("done", "unsure", "not_done"):
         share = 100 * getattr(verdicts, kind) / max(1, verdicts.answered)

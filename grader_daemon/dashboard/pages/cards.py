@@ -14,8 +14,8 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.insight import ErrorIssue, IssueState
 from grader_daemon.reports.issue_names import issue_name
 from grader_daemon.reports.numbers import count
-from grader_daemon.reports.phrasing import alert_title, sure_step
-from grader_daemon.reports.safe_text import Name, Words, name
+from grader_daemon.reports.phrasing import alert_title, step_words, sure_step
+from grader_daemon.reports.safe_text import Words, joined, name
 from grader_daemon.reports.sessions import claim_words, why_words
 
 MOST: Final = 5
@@ -85,11 +85,9 @@ def _fleet(seen: Overview) -> Iterator[Card]:
     if is_behind(seen.fleet, seen.at):
         read = "is being read for the first time" if seen.fleet.read_at is None else "was not read for a while"
         yield Card("Behind", (f"The fleet's database {read}: this is how it was then",))
-    silent: list[str | Name] = []
-    for host in silent_hosts(seen.fleet, seen.at):
-        silent += [", " if silent else "Not heard of for a day: ", name(host.host)]
+    silent: list[Words] = [(name(host.host),) for host in silent_hosts(seen.fleet, seen.at)]
     if silent:
-        yield Card("Silent", tuple(silent))
+        yield Card("Silent", ("Not heard of for a day: ", *joined(silent, ", ")))
     for host in seen.fleet.hosts:
         if host.unread:
             behind = " cannot be read by this version of grader-daemon"
@@ -142,13 +140,10 @@ def _errors(today: Today) -> Iterator[Card]:
     """Yield errors that are new or back, in two sessions or more, with the next step that helped surely."""
     news = [issue for issue in today.issues if issue.state in _NEWS and issue.sessions >= _LEAST_SESSIONS]
     for issue in news[:_ERRORS]:
-        called, step = issue_name(issue), sure_step(issue.steps)
-        told = f" {_NEWS[issue.state]}, in {count(issue.sessions, 'session')}"
-        words: list[str | Name] = [name(f"{called.before}{called.names or ''}{called.behind}", _LONGEST), told]
-        if step is not None:
-            tool = "a retry" if step.is_retry else " ".join(filter(None, (step.tool, step.command)))
-            words += ["; ", name(tool), f" helped {step.recovered:,} of {step.tries:,}"]
-        yield Card("New error", tuple(words), f"/errors/{quote(issue.fingerprint)}")
+        step, told = sure_step(issue.steps), f" {_NEWS[issue.state]}, in {count(issue.sessions, 'session')}"
+        helped: Words = () if step is None else ("; recovered after ", *step_words(step))
+        called = name("".join(issue_name(issue)), _LONGEST)
+        yield Card("New error", (called, told, *helped), f"/errors/{quote(issue.fingerprint)}")
 
 
 def _given_up(today: Today) -> Iterator[Card]:
