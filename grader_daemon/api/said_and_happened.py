@@ -11,12 +11,12 @@ from grader_daemon.analysis.tool_calls import CallView
 from grader_daemon.analysis.tool_calls.plain_text import stated_code, without_code
 from grader_daemon.api.excerpts import excerpt
 from grader_daemon.api.transcript import fields_of, readable
-from grader_daemon.domain.claims import Claim, Support
+from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import TOOL, Message, Session, ToolCall
 from grader_daemon.redaction import MARGIN, Redactor
+from grader_daemon.reports.claim_words import SUPPORTS
 
-_ORDER: Final = (Support.CONTRADICTED, Support.STALE, Support.PARTIAL, Support.UNSUPPORTED, Support.VERIFIED)
 _ENDING: Final = 600
 _LINES: Final = 3
 _COLUMNS: Final = 200
@@ -49,31 +49,30 @@ class SaidAndHappened(msgspec.Struct, frozen=True, kw_only=True):
 
 def said_and_happened(grade: Grade, session: Session | None, redactor: Redactor) -> tuple[SaidAndHappened, ...]:
     """Return the claims of a session, those that the record speaks against first; `session` as it can be read now."""
-    claims = sorted(grade.claims, key=lambda claim: _ORDER.index(claim.support))
-    calls = {} if session is None else _calls(session.messages, _deciding(claims))
+    claims = sorted(grade.claims, key=lambda claim: -SUPPORTS.index(claim.support))
+    if session is None:
+        return tuple(SaidAndHappened(claim=claim, happened=None) for claim in claims)
+    places = [_deciding(claim, session) for claim in claims]
+    calls = _calls(session.messages, places)
     return tuple(
-        SaidAndHappened(
-            claim=claim,
-            happened=None if session is None else _happened(session, claim, calls, redactor),
-        )
-        for claim in claims
+        SaidAndHappened(claim=claim, happened=None if place is None else _happened(session, place, calls, redactor))
+        for claim, place in zip(claims, places, strict=True)
     )
 
 
-def _deciding(claims: Iterable[Claim]) -> set[int]:
-    return {claim.evidence[-1] for claim in claims if claim.evidence}
+def _deciding(claim: Claim, session: Session) -> int | None:
+    """Return the message that decides a claim; None where none does, or it is not there any more."""
+    place = claim.evidence[-1] if claim.evidence else None
+    return None if place is None or place >= len(session.messages) else place
 
 
-def _calls(messages: Sequence[Message], results: set[int]) -> dict[str, ToolCall]:
+def _calls(messages: Sequence[Message], results: Iterable[int | None]) -> dict[str, ToolCall]:
     """Return the calls that some results answer, by their ids."""
-    wanted = {messages[index].tool_call_id for index in results if index < len(messages)}
+    wanted = {messages[index].tool_call_id for index in results if index is not None}
     return {call.id: call for message in messages for call in message.tool_calls or () if call.id and call.id in wanted}
 
 
-def _happened(session: Session, claim: Claim, calls: dict[str, ToolCall], redactor: Redactor) -> Happened | None:
-    if not claim.evidence or claim.evidence[-1] >= len(session.messages):
-        return None
-    index = claim.evidence[-1]
+def _happened(session: Session, index: int, calls: dict[str, ToolCall], redactor: Redactor) -> Happened:
     message = session.messages[index]
     called = calls.get(message.tool_call_id or "")
     view = None if called is None else CallView(called.tool, called.arguments)

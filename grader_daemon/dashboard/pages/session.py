@@ -27,6 +27,7 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.similar import Similar
 from grader_daemon.domain.verdict import GradeVersion
 from grader_daemon.errors import InputError
+from grader_daemon.reports.claim_words import SUPPORTS
 from grader_daemon.reports.early_words import early_words
 from grader_daemon.reports.money import price_words, used_words
 from grader_daemon.reports.numbers import BAD_ENDINGS, UNKNOWN, estimate_words
@@ -63,9 +64,6 @@ _FIRST_CLAIMS: Final = 3
 """So many claims stand on top of a page, beside what the record holds; those that it bears out are folded."""
 _MOST_CHILDREN: Final = 20
 _FEW_SIMILAR: Final = 5
-_GRAVITY: Final = (Support.VERIFIED, Support.UNSUPPORTED, Support.STALE, Support.PARTIAL, Support.CONTRADICTED)
-
-
 _SIGNS: Final = {Support.VERIFIED: "=", Support.UNSUPPORTED: "?"} | dict.fromkeys(AGAINST, "≠")
 
 
@@ -151,7 +149,7 @@ def mapped_messages(outline: Outline, grade: Grade) -> list[MapMessage]:
     """Return the messages of a session with what its grade found in each."""
     failures = {failure.index: failure.kind for failure in grade.failures}
     claims: dict[int, Support] = {}
-    for claim in sorted(grade.claims, key=lambda claim: _GRAVITY.index(claim.support)):
+    for claim in sorted(grade.claims, key=lambda claim: SUPPORTS.index(claim.support)):
         claims[claim.index] = claim.support
     people = {signal.index for signal in grade.signals_from_people}
     return [
