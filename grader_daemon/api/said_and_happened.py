@@ -11,12 +11,12 @@ from grader_daemon.analysis.tool_calls import CallView
 from grader_daemon.analysis.tool_calls.plain_text import stated_code, without_code
 from grader_daemon.api.excerpts import excerpt
 from grader_daemon.api.transcript import fields_of, readable
-from grader_daemon.domain.claims import Claim
+from grader_daemon.domain.claims import Claim, Support
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import TOOL, Message, Session, ToolCall
 from grader_daemon.redaction import MARGIN, Redactor
-from grader_daemon.reports.claim_words import SUPPORTS
 
+_ORDER: Final = (Support.CONTRADICTED, Support.STALE, Support.PARTIAL, Support.UNSUPPORTED, Support.VERIFIED)
 _ENDING: Final = 600
 _LINES: Final = 3
 _COLUMNS: Final = 200
@@ -49,7 +49,7 @@ class SaidAndHappened(msgspec.Struct, frozen=True, kw_only=True):
 
 def said_and_happened(grade: Grade, session: Session | None, redactor: Redactor) -> tuple[SaidAndHappened, ...]:
     """Return the claims of a session, those that the record speaks against first; `session` as it can be read now."""
-    claims = sorted(grade.claims, key=lambda claim: -SUPPORTS.index(claim.support))
+    claims = sorted(grade.claims, key=lambda claim: _ORDER.index(claim.support))
     if session is None:
         return tuple(SaidAndHappened(claim=claim, happened=None) for claim in claims)
     places = [_deciding(claim, session) for claim in claims]
