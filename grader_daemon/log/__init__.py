@@ -61,6 +61,7 @@ def configure(
     """
     stream = stream if stream is not None else sys.stderr
     kept_in = os.environ.get(LOG_FILE) if stream is sys.stderr else None
+    written = stream if kept_in is None else Rotated(stream, kept_in)
     console = log_format == "console" or (log_format == "auto" and stream.isatty())
     processors: list[structlog.typing.Processor] = [
         _add_level,
@@ -72,7 +73,7 @@ def configure(
     structlog.configure(
         processors=processors,
         wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
-        logger_factory=structlog.WriteLoggerFactory(file=cast(TextIO, _Unfailing(Rotated(stream, kept_in)))),
+        logger_factory=structlog.WriteLoggerFactory(file=cast(TextIO, _Unfailing(written))),
         cache_logger_on_first_use=True,
     )
 
@@ -150,7 +151,7 @@ class _Unfailing:
     No IOBase: the end of the interpreter would flush it after all that it needs is gone.
     """
 
-    def __init__(self, stream: Rotated) -> None:
+    def __init__(self, stream: TextIO | Rotated) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:

@@ -19,10 +19,9 @@ _EVERY: Final = 200
 
 
 class Rotated:
-    """A stream, which may be such a file; one file before it is kept beside it, with ``.1`` at its end."""
+    """A stream into such a file; one file before it is kept beside it, with ``.1`` at its end."""
 
-    def __init__(self, stream: TextIO, path: str | None) -> None:
-        """Of a `stream` that goes into no such file, the `path` is None."""
+    def __init__(self, stream: TextIO, path: str) -> None:
         self._stream = stream
         self._path = path
         self._count = 0
@@ -30,16 +29,17 @@ class Rotated:
     def write(self, text: str) -> int:
         """Write a text, into a new file if this one is long; without one, where none can be made."""
         self._count += 1
-        if self._path is not None and self._count % _EVERY == 1:
+        if self._count % _EVERY == 1:
             with suppress(OSError):
-                self._begin_anew(self._path)
+                self._begin_anew()
         return self._stream.write(text)
 
     def flush(self) -> None:
         """Write what is held back."""
         self._stream.flush()
 
-    def _begin_anew(self, path: str) -> None:
+    def _begin_anew(self) -> None:
+        path = self._path
         ours = os.fstat(self._stream.fileno())
         there = os.stat(path, follow_symlinks=False)
         if ours.st_size <= _MOST_BYTES or (ours.st_dev, ours.st_ino) != (there.st_dev, there.st_ino):
