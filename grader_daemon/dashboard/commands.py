@@ -58,7 +58,7 @@ def command(ctx: click.Context, *, opens: bool, port: int | None, idle_exit: flo
     log.configure(level=settings.log_level, log_format=settings.log_format, zone=settings.zone)
 
     def tell(address: str) -> None:
-        if keeps_log:  # as a service, of which all is kept that is said here
+        if keeps_log:  # output of a service is kept: no token in it
             output.line("Serves as a service; `grader-daemon dashboard status` tells its address.")
         else:
             _tell(address, settings, opens=opens)
