@@ -44,7 +44,7 @@ def command(*, grader: SelfGrader, days: int, split: str, everything: bool, as_j
     """Show what sessions of the last days cost, and the tokens they used.
 
     By model, project, agent, kind or task type and by day, beside the days before; then the sessions that cost most.
-    All finished sessions count, of every kind. Unknown amounts stay blank.
+    All finished sessions count, of every kind. Unknown amounts are a dash, never 0.
     """
     by = UsageSplit(split.replace("-", "_"))
     if as_json:
