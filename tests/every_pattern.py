@@ -53,8 +53,8 @@ def _read(path: Path) -> ast.Module:
 
 def _how_tried(module: ast.Module, line: int) -> frozenset[str]:
     for node in module.body:
-        if node.lineno <= line <= (node.end_lineno or 0) and isinstance(node, ast.Assign):
-            target = node.targets[0]
+        if node.lineno <= line <= (node.end_lineno or 0) and isinstance(node, ast.Assign | ast.AnnAssign):
+            target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
             if isinstance(target, ast.Name):
                 uses = _uses(module) if target.id.startswith("_") else _uses_everywhere()
                 return frozenset(uses[target.id] if uses[target.id] <= _ANCHORED else ())

@@ -17,7 +17,8 @@ from grader_daemon.domain.text import clean
 _REACH = 1_500
 """Characters examined at each end of what a call said: a traceback ends, a compiler begins with what matters."""
 
-_LONGEST_LINE = 600
+LONGEST_LINE: Final = 600
+"""Characters of a line that names a cause."""
 
 _ANSI = late_pattern(r"\x1b(?:\[[0-?]{0,32}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)?|[ -/]{0,4}[0-~])")
 _LEAD = late_pattern(
@@ -148,7 +149,7 @@ def cause_in(text: str) -> str:
     """Return the line of a `bounded` text that names the cause, "" when it says nothing; without control characters."""
     text = _readable(text)
     line = _reported(text) or _best_of(text.splitlines())
-    line = _message_in(" ".join(line.split())[:_LONGEST_LINE])
+    line = _message_in(" ".join(line.split())[:LONGEST_LINE])
     if line.isprintable():
         return line
     return " ".join(clean(_ANSI.sub("", line)).replace("\N{REPLACEMENT CHARACTER}", " ").split())
@@ -219,7 +220,7 @@ def _best_of(lines: list[str]) -> str:
     best, lowest = "", _SILENT
     for index, found in _speaking(lines):
         line = _without_lead(found)
-        rank = _rank(line[:_LONGEST_LINE])
+        rank = _rank(line[:LONGEST_LINE])
         if line and rank < lowest:
             best, lowest = _continued(line, lines[index + 1 :]), rank
             if rank == 0:
@@ -245,7 +246,7 @@ def _speaking(lines: list[str]) -> Iterator[tuple[int, str]]:
         if index == 1 and len(lines) > _FEW_LINES:
             whole = "\n".join(lines[1:]).lower()
             words = [word for word in _SPOKEN if word in whole]
-        low = line[:_LONGEST_LINE].lower()
+        low = line[:LONGEST_LINE].lower()
         for word in words:
             if word in low:
                 yield index, line
@@ -255,7 +256,7 @@ def _speaking(lines: list[str]) -> Iterator[tuple[int, str]]:
 def _least_noisy(lines: list[str]) -> str:
     """Return the first message line of a few lines that name no error."""
     for index, line in enumerate(lines):
-        if not _is_noise(beginning := line[:_LONGEST_LINE], beginning.lower()):
+        if not _is_noise(beginning := line[:LONGEST_LINE], beginning.lower()):
             return _continued(line, lines[index + 1 :])
     return _continued(lines[0], lines[1:]) if lines else ""
 
