@@ -234,13 +234,16 @@ class SelfGrader:
         """Return the model to prefer for a type of task, if one is known to be better; see `Routing.recommend`."""
         return self.routing.recommend(task_type, models, default)
 
-    def recommend_skill(self, task_type: str) -> SkillAdvice:
+    def recommend_skill(self, name: str) -> SkillAdvice:
         """Return a skill to use, or to write, for a type of task that needs one; see `Setup.suggest_skill`.
 
+        Args:
+            name: a type of task, or a skill: then the advice is for the type that it is about.
+
         Raises:
-            InputError: no session is of this type, and no rule gives it.
+            InputError: it is neither.
         """
-        return self.setup.suggest_skill(task_type)
+        return self.setup.suggest_skill(name)
 
     def calibrate(self) -> Calibration:
         """Learn from all labels that stand; see `Calibrations.learn`."""

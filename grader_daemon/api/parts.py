@@ -82,11 +82,14 @@ class Setup(Protocol):
             NotFoundError: none of this name lies here or was used.
         """
 
-    def suggest_skill(self, task_type: str) -> SkillAdvice:
+    def suggest_skill(self, name: str) -> SkillAdvice:
         """Return what could help with a type of task, if its tasks surely end badly more often than all others.
 
+        Args:
+            name: a type of task, or a skill, here or not, whose words tell which type it is about.
+
         Raises:
-            InputError: no session is of this type, and no rule gives it.
+            InputError: it is neither.
         """
 
 

@@ -95,8 +95,8 @@ class _Choice(_Question, frozen=True):
     max_cost: Annotated[float, msgspec.Meta(gt=0, description="In dollars for a completed task.")] | None = None
 
 
-class _OfType(_Question, frozen=True):
-    task_type: Annotated[str, msgspec.Meta(description="The type of task.")]
+class _AboutSkills(_Question, frozen=True):
+    name: Annotated[str, msgspec.Meta(description="A type of task; or a skill, here or not.")]
 
 
 class _Alike(_Question, frozen=True):
@@ -281,9 +281,9 @@ def _skill(visit: Visit, _: _Question) -> msgspec.Struct:
     return visit.grader.setup.skill(visit.path["name"])
 
 
-def _skill_advice(visit: Visit, asked: _OfType) -> msgspec.Struct:
+def _skill_advice(visit: Visit, asked: _AboutSkills) -> msgspec.Struct:
     """Return which skill could help with a type of task, if it needs one."""
-    return visit.grader.recommend_skill(asked.task_type)
+    return visit.grader.recommend_skill(asked.name)
 
 
 def _similar(visit: Visit, given: _Alike) -> msgspec.Struct:
@@ -393,7 +393,7 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     Endpoint("GET", f"{PLACE}/setup-changes", "setup-changes", _setup_changes, _Quarter),
     Endpoint("GET", f"{PLACE}/skills", "skills-list", _skills),
     Endpoint("GET", f"{PLACE}/skills/{{name:path}}", "skills-show", _skill),
-    Endpoint("GET", f"{PLACE}/skill-advice", "skills-suggest", _skill_advice, _OfType),
+    Endpoint("GET", f"{PLACE}/skill-advice", "skills-suggest", _skill_advice, _AboutSkills),
     Endpoint("GET", f"{PLACE}/similar", "similar", _similar, _Alike),
     Endpoint("GET", f"{PLACE}/calibration", "calibration-show", _calibration),
     Endpoint("GET", f"{PLACE}/changes", "changes", _changes, _After),

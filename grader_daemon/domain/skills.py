@@ -85,11 +85,27 @@ class FittingSkill(msgspec.Struct, frozen=True, kw_only=True):
     """An installed skill that is about a type of task, and is as good as never used there.
 
     `words` of its name and description are those by which the type is known, or commands that fail there; the rarest
-    among skills first. It was used in `used_in` of the `known_in` tasks of the type that tell.
+    among skills first. It was used in `used_in` of the `known_in` tasks of the type that tell; of the others
+    `others_ended_badly` did, see `session_result.ended_badly`.
     """
 
     skill: InstalledSkill
     words: tuple[str, ...]
+    used_in: int
+    known_in: int
+    others_ended_badly: int
+
+
+class AskedSkill(msgspec.Struct, frozen=True, kw_only=True):
+    """A skill that was asked for by its name, whether it lies here, and the types of task that it is about.
+
+    Words of its name and description tell, or of the name alone where it does not lie here; the type that the advice is
+    for comes first. It was used in `used_in` of the `known_in` tasks of that type that tell.
+    """
+
+    name: str
+    is_installed: bool
+    task_types: tuple[str, ...]
     used_in: int
     known_in: int
 
@@ -117,7 +133,7 @@ class SkillAdvice(msgspec.Struct, frozen=True, kw_only=True):
     `ended_badly` is the share of its tasks that did, `others` that of all other types, `difference` between them (0 to
     1, with 95 % intervals; without values below 20 tasks; one request is one task a week). `skills` lie here, fit, and
     are unused. Only where the difference is surely above 0 they are suggested, and `lessons` for one that could be
-    written; `reason` says why nothing is.
+    written; `reason` says why nothing is. `asked` is the skill whose name was given in place of a type, if one was.
     """
 
     task_type: str
@@ -127,3 +143,4 @@ class SkillAdvice(msgspec.Struct, frozen=True, kw_only=True):
     reason: SkillReason | None
     skills: tuple[FittingSkill, ...] = ()
     lessons: tuple[Lesson, ...] = ()
+    asked: AskedSkill | None = None

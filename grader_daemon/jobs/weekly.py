@@ -14,6 +14,7 @@ from grader_daemon.domain.insight import ErrorIssue, TrendPoint, WeeklyReport
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.setup_changes import SetupChange, SetupChanges, SetupEffect
+from grader_daemon.domain.skills import FittingSkill
 from grader_daemon.domain.work_fate import WorkOutcomes
 from grader_daemon.patterns import groups
 from grader_daemon.patterns.completion_estimate import estimate_completion
@@ -78,17 +79,19 @@ class WeeklyReports:
         trust: Callable[[], Trust],
         changes: Callable[[datetime, datetime], SetupChanges],
         work: Callable[[datetime, datetime], WorkOutcomes | None] = lambda *_: None,
+        unused_skills: Callable[[str, datetime], Sequence[FittingSkill]] = lambda *_: (),
     ) -> None:
         """`trust` says how far verdicts can be trusted now.
 
         `changes` returns what changed in how agents are set up from one moment to another, and how work went,
-        `work` what became of it in git.
+        `work` what became of it in git, `unused_skills` what lies here and could help with a type of task.
         """
         self._store = store
         self._zone = zone
         self._trust = trust
         self._changes_between = changes
         self._work_between = work
+        self._unused_skills = unused_skills
 
     def missing(self, now: datetime) -> list[Span]:
         """Return the weeks that are over and have no report, or one of other numbers, in order.
@@ -181,7 +184,11 @@ class WeeklyReports:
             changes=[effect for effect in changes if effect.changes[-1].at >= since],
             grader_changes=self._grader_changes(week),
         )
-        return weekly_report(facts, examples=lambda why: self._store.reports.examples(why, week))
+        return weekly_report(
+            facts,
+            examples=lambda why: self._store.reports.examples(why, week),
+            unused_skills=lambda task_type: self._unused_skills(task_type, until),
+        )
 
     def _issues(self, week: Span, until: datetime) -> list[ErrorIssue]:
         """The issues of the week as they stood at its end, those in most sessions first."""

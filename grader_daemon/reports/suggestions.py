@@ -7,6 +7,7 @@ from typing import Final
 
 from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.insight import Group
+from grader_daemon.domain.skills import FittingSkill
 from grader_daemon.domain.suggestion import Concern, Example, Suggestion
 from grader_daemon.reports.numbers import BAD_ENDINGS, EFFICIENCY, RECOVERY, SCORE, value_words
 
@@ -43,6 +44,9 @@ _ADVICE: Final = {
 Examples = Callable[[Example], tuple[str, ...]]
 """Finds up to three sessions that show a concern."""
 
+UnusedSkills = Callable[[str], Sequence[FittingSkill]]
+"""Finds skills that lie here, are about a type of task, and are as good as never used there; the best fitting first."""
+
 
 def suggest(
     overall: Group,
@@ -51,11 +55,12 @@ def suggest(
     tools: Sequence[Group],
     categories: Sequence[Group],
     examples: Examples,
+    unused_skills: UnusedSkills,
 ) -> tuple[Suggestion, ...]:
     """Return the suggestions for a span of days: whole first, then task types, tools and errors."""
     found = (
         *_for_all(overall),
-        *_for_task_types(task_types),
+        *_for_task_types(task_types, unused_skills),
         *_for_tools(tools),
         *_for_errors(categories, overall.failures),
     )
@@ -84,12 +89,21 @@ def _for_all(overall: Group) -> _Found:
         yield Example(Concern.RECOVERY), "Implement better fallback strategies", because
 
 
-def _for_task_types(groups: Sequence[Group]) -> _Found:
+def _for_task_types(groups: Sequence[Group], unused_skills: UnusedSkills) -> _Found:
     for group in groups:
         score = group.score.now
         if score.value is not None and score.value < _LOW_TASK_SCORE:
             because = f"{group.name} scores {value_words(score.value, SCORE)} over {score.sample} sessions"
-            yield Example(Concern.TASK_TYPE, group.name), f"Consider skill enhancement for {group.name}", because
+            text = f"Consider skill enhancement for {group.name}{_that_lies_unused(unused_skills(group.name))}"
+            yield Example(Concern.TASK_TYPE, group.name), text, because
+
+
+def _that_lies_unused(skills: Sequence[FittingSkill]) -> str:
+    """Name the skill that fits best."""
+    if not skills:
+        return ""
+    best = skills[0]
+    return f": the skill {best.skill.name} lies here, used in {best.used_in} of {best.known_in} of its tasks"
 
 
 def _for_tools(groups: Sequence[Group]) -> _Found:

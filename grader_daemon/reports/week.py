@@ -30,7 +30,7 @@ from grader_daemon.domain.setup_changes import SetupEffect
 from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.domain.work_fate import WorkOutcomes
 from grader_daemon.reports.numbers import REPORTED
-from grader_daemon.reports.suggestions import Examples, suggest
+from grader_daemon.reports.suggestions import Examples, UnusedSkills, suggest
 
 FIRST_WEEK = date(2000, 1, 3)
 """A session of an earlier week has a wrong time."""
@@ -72,7 +72,7 @@ class WeekFacts(msgspec.Struct, frozen=True, kw_only=True):
     work: WorkOutcomes | None = None
 
 
-def weekly_report(facts: WeekFacts, *, examples: Examples) -> WeeklyReport:
+def weekly_report(facts: WeekFacts, *, examples: Examples, unused_skills: UnusedSkills) -> WeeklyReport:
     """Return the first report of a week."""
     overall = facts.overall
     scored = [group for group in facts.task_types if group.score.now.value is not None]
@@ -93,7 +93,12 @@ def weekly_report(facts: WeekFacts, *, examples: Examples) -> WeeklyReport:
         error_prone_tools=tuple(group for group in facts.tools[:_LISTED] if group.failures),
         common_errors=tuple(facts.categories[:_LISTED]),
         suggestions=suggest(
-            overall, task_types=facts.task_types, tools=facts.tools, categories=facts.categories, examples=examples
+            overall,
+            task_types=facts.task_types,
+            tools=facts.tools,
+            categories=facts.categories,
+            examples=examples,
+            unused_skills=unused_skills,
         ),
         new_issues=_in_state(IssueState.NEW, facts.issues),
         returned_issues=_in_state(IssueState.REGRESSED, facts.issues),

@@ -6,13 +6,17 @@ from datetime import datetime, timedelta
 
 from grader_daemon.analysis.user_messages.task_types import TaskTypes
 from grader_daemon.api.context import GraderContext
-from grader_daemon.domain.calendar import beginning, last_days
+from grader_daemon.domain.calendar import beginning, day_of, last_days
 from grader_daemon.domain.routing import WINDOW_DAYS
 from grader_daemon.domain.setup_changes import USUAL_SPAN, SetupChange, SetupChanges
-from grader_daemon.domain.skills import SkillAdvice, SkillDetail, Skills
+from grader_daemon.domain.skills import FittingSkill, SkillAdvice, SkillDetail, Skills
+from grader_daemon.errors import InputError
+from grader_daemon.rules import load_rules
+from grader_daemon.settings import Settings
 from grader_daemon.skills.places import Installed
 from grader_daemon.skills.read_changes import changes_between, setup_changes
 from grader_daemon.skills.skill_book import SkillBook
+from grader_daemon.storage.sqlite.store import SqliteStore
 
 
 class Setup:
@@ -53,16 +57,33 @@ class Setup:
         """
         return self._book.skill(name, self._context.now())
 
-    def suggest_skill(self, task_type: str) -> SkillAdvice:
+    def suggest_skill(self, name: str) -> SkillAdvice:
         """Return what could help with a type of task, if its tasks surely end badly more often than all others.
 
+        Args:
+            name: a type of task, or a skill, here or not, whose words tell which type it is about.
+
         Raises:
-            InputError: no session is of this type, and no rule gives it.
+            InputError: it is neither.
         """
-        self._context.check_task_type(task_type)
-        return self._book.advice(task_type, self._context.now(), span=last_days(WINDOW_DAYS, self._context.today))
+        now, span = self._context.now(), last_days(WINDOW_DAYS, self._context.today)
+        try:
+            self._context.check_task_type(name)
+        except InputError:
+            advice = self._book.advice_on(name, now, span=span)
+            if advice is None:
+                raise
+            return advice
+        return self._book.advice(name, now, span=span)
 
     @property
     def _book(self) -> SkillBook:
-        installed = Installed.of(self._context.settings)
-        return SkillBook(self._context.store, installed, TaskTypes(self._context.rules.task_types))
+        return SkillBook(
+            self._context.store, Installed.of(self._context.settings), TaskTypes(self._context.rules.task_types)
+        )
+
+
+def unused_skills(settings: Settings, store: SqliteStore, task_type: str, until: datetime) -> tuple[FittingSkill, ...]:
+    """Return the skills that lie here, are about a type of task, and were not used there in 90 days."""
+    book = SkillBook(store, Installed.of(settings), TaskTypes(load_rules(settings.rules_file).task_types))
+    return book.unused(task_type, until, span=last_days(WINDOW_DAYS, day_of(until, settings.zone)))

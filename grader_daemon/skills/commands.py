@@ -14,7 +14,7 @@ from grader_daemon.errors import InputError
 from grader_daemon.reports.effect_words import effect_lines, effect_title
 from grader_daemon.reports.numbers import BAD_ENDINGS, count, estimate_words
 from grader_daemon.reports.safe_text import plain
-from grader_daemon.skills.skill_words import advice_lines, need_words, skill_draft
+from grader_daemon.skills.skill_words import advice_lines, asked_words, need_words, skill_draft
 
 _SHORT_DIGEST = 8
 
@@ -51,20 +51,21 @@ def show(*, grader: SelfGrader, name: str, as_json: bool) -> None:
 
 @command.command("suggest")
 @asks
-@click.argument("task_type")
+@click.argument("name")
 @click.option(
     "--draft", is_flag=True, help="Print a SKILL.md that tells what works after failures; it is not installed."
 )
 @json_option
-def suggest(*, grader: SelfGrader, task_type: str, draft: bool, as_json: bool) -> None:
+def suggest(*, grader: SelfGrader, name: str, draft: bool, as_json: bool) -> None:
     """Suggest a skill for a type of task, where its tasks surely end badly more often than all others.
 
     That is a skill that lies here and is about it but hardly used there, or one to write: after a failure, what surely
-    works, with three sessions as proof.
+    works, with three sessions as proof. NAME is a type of task; or a skill, here or not: does work that it is about
+    need help?
     """
     if draft and as_json:
         raise click.UsageError("give --draft or --json, not both")
-    advice = grader.recommend_skill(task_type)
+    advice = grader.recommend_skill(name)
     if as_json:
         output.document(advice)
     elif draft:
@@ -73,6 +74,8 @@ def suggest(*, grader: SelfGrader, task_type: str, draft: bool, as_json: bool) -
             raise InputError(f"nothing to write a skill of: {plain(need_words(advice))}")
         output.line(text)
     else:
+        if advice.asked is not None:
+            output.paragraph("", plain(asked_words(advice.asked)))
         output.paragraph("", plain(need_words(advice)))
         for words in advice_lines(advice):
             output.paragraph("", plain(words))

@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Final
 
+from msgspec.structs import replace
+
 from grader_daemon.analysis.user_messages.task_types import TaskTypes
 from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.estimate import Estimate
@@ -15,12 +17,18 @@ from grader_daemon.domain.installed import InstalledKind, InstalledSkill
 from grader_daemon.domain.phrases import words_of
 from grader_daemon.domain.routing import MOST_SESSIONS, WINDOW_DAYS, FinishedSession
 from grader_daemon.domain.setup_changes import SetupKind
-from grader_daemon.domain.skills import Lesson, SkillAdvice, SkillDetail, SkillReason, Skills
+from grader_daemon.domain.skills import AskedSkill, FittingSkill, Lesson, SkillAdvice, SkillDetail, SkillReason, Skills
 from grader_daemon.errors import NotFoundError
 from grader_daemon.patterns.issues import steps_of
 from grader_daemon.skills.places import Installed
 from grader_daemon.skills.read_changes import setup_changes
-from grader_daemon.skills.skill_records import compared_with_others, fitting_skills, lesson_step, skill_records
+from grader_daemon.skills.skill_records import (
+    compared_with_others,
+    fitting_skills,
+    lesson_step,
+    skill_records,
+    uses_skill,
+)
 from grader_daemon.skills.store import ObservedVersions
 from grader_daemon.storage.sqlite.store import SqliteStore
 
@@ -72,10 +80,43 @@ class SkillBook:
 
     def advice(self, task_type: str, now: datetime, *, span: Span) -> SkillAdvice:
         """Return what could help with a type of task; `span` are the days whose failures are looked at."""
+        return self._advice(task_type, self._tasks(now), now, span)
+
+    def advice_on(self, name: str, now: datetime, *, span: Span) -> SkillAdvice | None:
+        """Return the same for the type that a skill of that name is about; None if its words tell of none.
+
+        Of several it is the one that ends badly most beyond doubt, then the one with most tasks.
+        """
+        lying = [skill for skill in self._installed.skills() if skill.name == name]
+        told = " ".join([name, *(skill.description or "" for skill in lying)])
         tasks = self._tasks(now)
+        found = [self._advice(task_type, tasks, now, span) for task_type in self._task_types.said(told)]
+        if not found:
+            return None
+        ordered = sorted(found, key=lambda each: (-(each.difference.low or -1.0), -each.ended_badly.sample))
+        telling = [task for task in tasks if task.task_type == ordered[0].task_type and task.skills is not None]
+        asked = AskedSkill(
+            name=name,
+            is_installed=bool(lying),
+            task_types=tuple(each.task_type for each in ordered),
+            used_in=sum(uses_skill(task, name) for task in telling),
+            known_in=len(telling),
+        )
+        return replace(ordered[0], asked=asked)
+
+    def unused(self, task_type: str, now: datetime, *, span: Span) -> tuple[FittingSkill, ...]:
+        """Return the skills that lie here, are about a type of task, and are not used there."""
+        return self._fitting(task_type, self._tasks(now), self._issues(task_type, span, now))
+
+    def _fitting(
+        self, task_type: str, tasks: Iterable[FinishedSession], issues: Sequence[IssueRow]
+    ) -> tuple[FittingSkill, ...]:
+        return fitting_skills(self._words(task_type, issues), [t for t in tasks if t.task_type == task_type])
+
+    def _advice(self, task_type: str, tasks: Sequence[FinishedSession], now: datetime, span: Span) -> SkillAdvice:
         compared = compared_with_others(task_type, tasks)
         issues = self._issues(task_type, span, now)
-        skills = fitting_skills(self._words(task_type, issues), [t for t in tasks if t.task_type == task_type])
+        skills = self._fitting(task_type, tasks, issues)
         reason = _no_need(compared.change)
         lessons: tuple[Lesson, ...] = ()
         if reason is None:
@@ -105,7 +146,7 @@ class SkillBook:
         found = {}
         for skill in self._installed.skills():
             told = f"{skill.name}. {skill.description or ''}"
-            found[skill] = self._task_types.said(told, task_type) | _named(failing, told)
+            found[skill] = self._task_types.said(told).get(task_type, frozenset()) | _named(failing, told)
         return found
 
     def _lessons(self, task_type: str, issues: Iterable[IssueRow]) -> Iterator[Lesson]:

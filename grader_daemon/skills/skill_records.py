@@ -124,12 +124,19 @@ def _fitting(
     skill: InstalledSkill, words: Iterable[str], rarity: Mapping[str, float], telling: Iterable[FinishedSession]
 ) -> FittingSkill:
     known = [task for task in telling if skill.agent in (None, task.agent)]
+    others = [task for task in known if not uses_skill(task, skill.name)]
     return FittingSkill(
         skill=skill,
         words=tuple(sorted(words, key=lambda word: (-rarity[word], word))),
-        used_in=sum(any(use.name == skill.name and use.how.is_use for use in task.skills or ()) for task in known),
+        used_in=len(known) - len(others),
         known_in=len(known),
+        others_ended_badly=sum(task.ended_badly is True for task in others),
     )
+
+
+def uses_skill(task: FinishedSession, name: str) -> bool:
+    """Return whether a task used a skill."""
+    return any(use.name == name and use.how.is_use for use in task.skills or ())
 
 
 def _bad_endings(tasks: Iterable[FinishedSession]) -> Estimate:

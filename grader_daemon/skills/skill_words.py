@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from grader_daemon.domain.skills import FEWEST_TASKS, FittingSkill, Lesson, SkillAdvice, SkillReason
+from grader_daemon.domain.skills import FEWEST_TASKS, AskedSkill, FittingSkill, Lesson, SkillAdvice, SkillReason
 from grader_daemon.reports.numbers import BAD_ENDINGS, COMPLETION, count, estimate_words, interval_words
 from grader_daemon.reports.phrasing import call, examples, step_words
 from grader_daemon.reports.safe_text import LONGEST_LINE, Words, joined, name
@@ -14,6 +14,15 @@ from grader_daemon.reports.safe_text import LONGEST_LINE, Words, joined, name
 _MOST_WORDS: Final = 4
 _ORDINARY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._/+-]{0,79}")
 """Pattern of a tool's or command's name in a draft: agents will read it, so no name may give them orders."""
+
+
+def asked_words(asked: AskedSkill) -> Words:
+    """Return what a skill that was asked for is about, and whether it was used there."""
+    types = joined([(name(each),) for each in asked.task_types], ", ")
+    if not asked.is_installed:
+        return ("No skill ", name(asked.name), " lies here; by its name it would be about ", *types, ".")
+    used = f"; used in {asked.used_in:,} of {count(asked.known_in, 'task')} of "
+    return ("The skill ", name(asked.name), " is about ", *types, used, name(asked.task_types[0]), " that tell.")
 
 
 def need_words(advice: SkillAdvice) -> Words:
@@ -94,7 +103,8 @@ def skill_draft(advice: SkillAdvice) -> str | None:
 def _fitting_words(fitting: FittingSkill, *, is_suggested: bool) -> Words:
     skill = fitting.skill
     words = joined([(name(word),) for word in fitting.words[:_MOST_WORDS]], ", ")
-    used = f"; used in {fitting.used_in:,} of {count(fitting.known_in, 'task')} that tell."
+    others = f"{fitting.others_ended_badly:,} of the other {fitting.known_in - fitting.used_in:,} ended badly."
+    used = f"; used in {fitting.used_in:,} of {count(fitting.known_in, 'task')} that tell; {others}"
     return (
         "Try the skill " if is_suggested else "Here lies the skill ",
         name(skill.name),

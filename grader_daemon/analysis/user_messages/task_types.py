@@ -52,9 +52,12 @@ class TaskTypes:
             return GENERAL
         return min(hits, key=lambda task_type: (-hits[task_type], self._order[task_type]))
 
-    def said(self, text: str, task_type: str) -> frozenset[str]:
-        """Return the words of a text by which it is of a task type: "fail", "stack trace"."""
-        return frozenset(" ".join(keyword) for of, keyword in self._hits(text) if of == task_type)
+    def said(self, text: str) -> dict[str, frozenset[str]]:
+        """Return the words of a text by which it is of each task type: "fail", "stack trace" of debugging."""
+        found: dict[str, set[str]] = {}
+        for task_type, keyword in self._hits(text):
+            found.setdefault(task_type, set()).add(" ".join(keyword))
+        return {task_type: frozenset(words) for task_type, words in found.items()}
 
     def _hits(self, text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Yield the task type of each keyword that stands in a text, and the words that it has there."""

@@ -150,7 +150,7 @@ def test_what_goes_worse_gets_a_skill_that_lies_here_and_one_to_write(home: Path
     assert need.startswith("40 tasks of debugging: 75 % (")
     assert need.endswith(" That is surely more.")
     assert fitting.startswith("Try the skill trace-reader, which speaks of ")
-    assert "used in 0 of 40 tasks that tell" in fitting
+    assert "used in 0 of 40 tasks that tell; 30 of the other 40 ended badly." in fitting
     assert lesson.startswith(
         "Write one: after terminal pytest (command_failed, 40 failures in 40 sessions): terminal pip"
     )
@@ -187,11 +187,53 @@ def test_a_fitting_skill_that_lies_unused_is_shown_where_none_is_needed(home: Pa
     assert found["lessons"] == []
 
 
-def test_the_name_of_a_skill_is_no_task_type(home: Path, run: Run) -> None:
-    ended = run(home, "skills", "suggest", "trace-reader")
+def test_a_skill_that_is_asked_for_is_advised_where_it_would_help(home: Path, run: Run) -> None:
+    said, need, fitting, _ = run(home, "skills", "suggest", "trace-reader").stdout.splitlines()
+
+    assert said == ("The skill trace-reader is about debugging, testing; used in 0 of 40 tasks of debugging that tell.")
+    assert need.endswith(" That is surely more.")
+    assert fitting.startswith("Try the skill trace-reader, which speaks of ")
+
+
+def test_a_skill_that_does_not_lie_here_is_known_by_its_name(home: Path, run: Run) -> None:
+    said, need, *_ = run(home, "skills", "suggest", "systematic-debugging").stdout.splitlines()
+    asked = json.loads(run(home, "skills", "suggest", "systematic-debugging", "--json").stdout)["asked"]
+
+    assert said == "No skill systematic-debugging lies here; by its name it would be about debugging."
+    assert need.startswith("40 tasks of debugging: 75 % (")
+    assert (asked["is_installed"], asked["task_types"]) == (False, ["debugging"])
+
+
+def test_of_several_types_the_one_that_goes_worst_is_advised_on(home: Path, run: Run) -> None:
+    [said, need, *_] = run(home, "skills", "suggest", "test-and-debug").stdout.splitlines()
+
+    assert said.endswith("it would be about debugging, testing.")
+    assert need.startswith("40 tasks of debugging")
+
+
+def test_the_report_names_the_skill_that_lies_unused(home: Path, run: Run) -> None:
+    now = datetime.now(UTC)  # noqa: TID251  the commands' clock is the real one
+    bad = [
+        msgspec.structs.replace(
+            task(number, at=now - timedelta(days=7, minutes=number)), tool_calls_efficient=1, response_quality=1
+        )
+        for number in range(100)
+    ]
+    with closing(SqliteStore(home / DATABASE)) as store, store.transaction():
+        save_grades(store, [new_grade(each) for each in bad])
+
+    suggestions = json.loads(run(home, "report", "--json").stdout)["suggestions"]
+
+    assert [each["text"] for each in suggestions if "debugging" in each["text"]] == [
+        "Consider skill enhancement for debugging: the skill trace-reader lies here, used in 0 of 40 of its tasks"
+    ]
+
+
+def test_what_is_neither_type_nor_skill_gets_one_line(home: Path, run: Run) -> None:
+    ended = run(home, "skills", "suggest", "nameless")
 
     assert (ended.returncode, ended.stdout) == (2, "")
-    assert ended.stderr.startswith("grader-daemon: there is no task type 'trace-reader'; there are ")
+    assert ended.stderr.startswith("grader-daemon: there is no task type 'nameless'; there are ")
     assert len(ended.stderr.splitlines()) == 1
 
 

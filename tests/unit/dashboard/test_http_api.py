@@ -29,7 +29,7 @@ _ASKED = [
     *("/api/errors?days=30", "/api/errors?state=ignored", f"/api/errors/{_ISSUE}", "/api/alerts", "/api/alerts/1"),
     *(f"/api/similar?asked={_SESSION}", "/api/similar?asked=Write+tests+for+the+parser&limit=3"),
     *("/api/route", "/api/route?task_type=debugging&max_cost=0.5"),
-    *("/api/setup-changes?days=30", "/api/skills", "/api/skills/deploy", "/api/skill-advice?task_type=debugging"),
+    *("/api/setup-changes?days=30", "/api/skills", "/api/skills/deploy", "/api/skill-advice?name=debugging"),
     *(
         "/api/alternatives?tool=terminal&category=timeout",
         "/api/alternatives?tool=a&category=unknown&command=b&days=7",

@@ -6,7 +6,9 @@ from hypothesis import strategies as st
 
 from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.insight import Group
+from grader_daemon.domain.installed import InstalledSkill
 from grader_daemon.domain.rollup import Dimension, Sums
+from grader_daemon.domain.skills import FittingSkill
 from grader_daemon.domain.suggestion import Concern, Example, Suggestion
 from grader_daemon.patterns.groups import group
 from grader_daemon.reports.suggestions import suggest
@@ -31,8 +33,16 @@ def suggested(
     task_types: tuple[Group, ...] = (),
     tools: tuple[Group, ...] = (),
     categories: tuple[Group, ...] = (),
+    skills: tuple[FittingSkill, ...] = (),
 ) -> tuple[Suggestion, ...]:
-    return suggest(of(overall), task_types=task_types, tools=tools, categories=categories, examples=shown_by)
+    return suggest(
+        of(overall),
+        task_types=task_types,
+        tools=tools,
+        categories=categories,
+        examples=shown_by,
+        unused_skills=lambda _: skills,
+    )
 
 
 def texts(found: tuple[Suggestion, ...]) -> list[str]:
@@ -55,6 +65,22 @@ def test_a_good_week_has_no_suggestions() -> None:
 
 def test_a_week_without_sessions_has_no_suggestions() -> None:
     assert suggested(Sums()) == ()
+
+
+def test_a_skill_that_lies_here_unused_is_named_with_its_type() -> None:
+    bad = of(
+        Sums(sessions=5, efficiency=10, efficiency_squares=20, quality=5, quality_squares=5),
+        Dimension.TASK_TYPE,
+        "testing",
+    )
+    skill = InstalledSkill(name="trace", description=None, agent=None, path="/s", bundled=False, problem=None)
+    fitting = FittingSkill(skill=skill, words=("test",), used_in=1, known_in=40, others_ended_badly=9)
+
+    [found] = suggested(task_types=(bad,), skills=(fitting,))
+
+    assert found.text == (
+        "Consider skill enhancement for testing: the skill trace lies here, used in 1 of 40 of its tasks"
+    )
 
 
 @pytest.mark.parametrize(

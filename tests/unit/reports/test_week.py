@@ -56,7 +56,7 @@ def report(**changes: Any) -> WeeklyReport:
         claims=(),
         changes=(),
     )
-    return weekly_report(msgspec.structs.replace(facts, **changes), examples=lambda _: ())
+    return weekly_report(msgspec.structs.replace(facts, **changes), examples=lambda _: (), unused_skills=lambda _: ())
 
 
 # -- what it says --------------------------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ def test_suggestions_have_the_sessions_that_show_them() -> None:
         claims=(),
         changes=(),
     )
-    made = weekly_report(facts, examples=examples)
+    made = weekly_report(facts, examples=examples, unused_skills=lambda _: ())
     assert [each.sessions for each in made.suggestions] == [(f"s{number}",) for number in range(1, len(asked) + 1)]
     assert asked
 

@@ -79,13 +79,13 @@ def test_a_skill_is_named_with_what_it_speaks_of() -> None:
     skill = InstalledSkill(
         name="systematic-debugging", description=None, agent="hermes", path="/s/d", bundled=True, problem=None
     )
-    fitting = FittingSkill(skill=skill, words=("traceback", "bug"), used_in=1, known_in=61)
+    fitting = FittingSkill(skill=skill, words=("traceback", "bug"), used_in=1, known_in=61, others_ended_badly=31)
 
     [said] = advice_lines(advice(skills=(fitting,)))
 
     assert plain(said) == (
-        "Try the skill systematic-debugging, which speaks of traceback, bug; used in 1 of 61 tasks that tell. It lies"
-        " in /s/d."
+        "Try the skill systematic-debugging, which speaks of traceback, bug; used in 1 of 61 tasks that tell; 31 of the"
+        " other 60 ended badly. It lies in /s/d."
     )
 
 
