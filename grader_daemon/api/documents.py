@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 import msgspec
 
 from grader_daemon.domain.alert import Alert, Stream
+from grader_daemon.domain.analysis import Category, FailureKind, Subcategory
 from grader_daemon.domain.calibration import Calibration, Trust
 from grader_daemon.domain.grade import Grade
 from grader_daemon.errors import InputError
@@ -91,7 +92,17 @@ def calibration_document(made: Calibration) -> dict[str, Any]:
     return {**msgspec.to_builtins(made), "model": made.model.version}
 
 
-def failure_documents(grade: Grade) -> list[dict[str, Any]]:
+class FailureDocument(TypedDict):
+    """A failure as it stands in JSON documents; see `Failure`."""
+
+    index: int
+    tool: str | None
+    category: Category
+    subcategory: Subcategory | None
+    kind: FailureKind
+
+
+def failure_documents(grade: Grade) -> list[FailureDocument]:
     """Return the failures of a grade, probes too, as they stand in JSON documents."""
     return [
         {

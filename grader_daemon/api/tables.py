@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
-import types
-from collections.abc import Iterable, Iterator
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
 from enum import StrEnum
-from typing import Any, Final, get_args, get_type_hints
+from typing import Any, Final, get_type_hints
 
 import msgspec
+import msgspec.inspect
 
-from grader_daemon.api.documents import GRADE_NAMES, grade_document
+from grader_daemon.api.documents import GRADE_NAMES, FailureDocument, grade_document
 from grader_daemon.domain.calibration import Trust
-from grader_daemon.domain.column import ColumnKind
+from grader_daemon.domain.column import ListOf, Record, Scalar, Shape
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.insight import Spending
 from grader_daemon.domain.text import clean, escaped
@@ -23,6 +23,16 @@ from grader_daemon.storage.records import StoredGrade
 
 _BEGINS_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 """Spreadsheets take a cell that begins so for a formula, and what stands in a session is not ours."""
+
+_SCALARS: Final[Mapping[type, Scalar]] = {
+    msgspec.inspect.BoolType: Scalar.BOOLEAN,
+    msgspec.inspect.IntType: Scalar.INTEGER,
+    msgspec.inspect.FloatType: Scalar.NUMBER,
+    msgspec.inspect.DateTimeType: Scalar.TIME,
+    msgspec.inspect.DateType: Scalar.DAY,
+    msgspec.inspect.StrType: Scalar.TEXT,
+    msgspec.inspect.EnumType: Scalar.TEXT,
+}
 
 _USAGE: Final = (
     *("sessions", "cost_usd", "priced", "input_tokens", "cache_read_tokens", "cache_write_tokens"),
@@ -39,22 +49,22 @@ class TableForm(StrEnum):
     PARQUET = "parquet"
 
 
-def columns() -> dict[str, ColumnKind]:
+def columns() -> dict[str, Shape]:
     """Return the columns of a table of grades, in their order, each with what it holds."""
-    hints = {**get_type_hints(Grade), "id": int, "ended_on": None, "outcome": str, "verdict": str, "score": float}
-    return {name: ColumnKind.DAY if name == "ended_on" else _kind(hints[name]) for name in ("id", *GRADE_NAMES)}
+    hints = {**get_type_hints(Grade), "id": int, "ended_on": date, "outcome": str, "verdict": str, "score": float}
+    hints["failures"] = list[FailureDocument]
+    return {name: _shape(msgspec.inspect.type_info(hints[name])) for name in ("id", *GRADE_NAMES)}
 
 
-def _kind(hint: Any) -> ColumnKind:
-    [held] = [each for each in get_args(hint) if each is not types.NoneType] if _is_union(hint) else [hint]
-    by_type = {bool: ColumnKind.BOOLEAN, int: ColumnKind.INTEGER, float: ColumnKind.NUMBER, datetime: ColumnKind.TIME}
-    if held in by_type:
-        return by_type[held]
-    return ColumnKind.TEXT if isinstance(held, type) and issubclass(held, str) else ColumnKind.JSON
-
-
-def _is_union(hint: Any) -> bool:
-    return isinstance(hint, types.UnionType)
+def _shape(held: msgspec.inspect.Type) -> Shape:
+    match held:
+        case msgspec.inspect.UnionType(types=types):
+            return next(_shape(each) for each in types if not isinstance(each, msgspec.inspect.NoneType))
+        case msgspec.inspect.CollectionType(item_type=item):
+            return ListOf(_shape(item))
+        case msgspec.inspect.StructType() | msgspec.inspect.TypedDictType() | msgspec.inspect.NamedTupleType():
+            return Record({field.encode_name: _shape(field.type) for field in held.fields})
+    return _SCALARS[type(held)]
 
 
 def table_lines(grades: Iterable[StoredGrade], form: TableForm, trust: Trust) -> Iterator[str]:

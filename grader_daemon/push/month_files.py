@@ -15,7 +15,6 @@ from grader_daemon.api.grades import GradeFilter, Grades
 from grader_daemon.api.json_text import json_text
 from grader_daemon.api.tables import TableForm, columns
 from grader_daemon.domain.calibration import Trust
-from grader_daemon.domain.column import ColumnKind
 from grader_daemon.errors import InputError
 from grader_daemon.integrations.files import replace_file
 from grader_daemon.push.table_file import write_table
@@ -45,7 +44,7 @@ class _Index(msgspec.Struct, kw_only=True):
     """
 
     seq: int = 0
-    columns: dict[str, ColumnKind]
+    columns: dict[str, str]
     form: TableForm
     database: str
     months: dict[str, MonthMark]
@@ -118,7 +117,8 @@ def _index(folder: Path, form: TableForm, database: str) -> _Index:
     Raises:
         InputError: it holds something else.
     """
-    made = _Index(columns=columns(), form=form, database=database, months={})
+    held = {name: str(shape) for name, shape in columns().items()}
+    made = _Index(columns=held, form=form, database=database, months={})
     try:
         found = msgspec.json.decode((folder / _INDEX).read_bytes(), type=_Index)
     except FileNotFoundError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from importlib import import_module
@@ -10,25 +9,24 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from grader_daemon.domain.column import ColumnKind
+from grader_daemon.domain.column import ListOf, Record, Scalar, Shape
 from grader_daemon.errors import ConfigurationError
 from grader_daemon.integrations.packages import EXTRAS, how_to_add
 
 _ROWS_AT_ONCE: Final = 5_000
-_TYPES: Final[Mapping[ColumnKind, tuple[str, ...]]] = {
-    ColumnKind.TEXT: ("string",),
-    ColumnKind.INTEGER: ("int64",),
-    ColumnKind.NUMBER: ("float64",),
-    ColumnKind.BOOLEAN: ("bool_",),
-    ColumnKind.TIME: ("timestamp", "us", "UTC"),
-    ColumnKind.DAY: ("date32",),
-    ColumnKind.JSON: ("string",),
+_TYPES: Final[Mapping[Scalar, tuple[str, ...]]] = {
+    Scalar.TEXT: ("string",),
+    Scalar.INTEGER: ("int64",),
+    Scalar.NUMBER: ("float64",),
+    Scalar.BOOLEAN: ("bool_",),
+    Scalar.TIME: ("timestamp", "us", "UTC"),
+    Scalar.DAY: ("date32",),
 }
 """Makers of pyarrow's types, with their arguments."""
 
 
 def write_parquet(
-    path: Path, rows: Iterable[Sequence[Any]], columns: Mapping[str, ColumnKind], *, metadata: Mapping[str, str]
+    path: Path, rows: Iterable[Sequence[Any]], columns: Mapping[str, Shape], *, metadata: Mapping[str, str]
 ) -> int:
     """Write rows, their values in the order of `columns`, with `metadata` in the schema; returns how many there were.
 
@@ -37,18 +35,40 @@ def write_parquet(
         OSError: it cannot be written there.
     """
     arrow, parquet = _pyarrow()
-    fields = [(name, getattr(arrow, _TYPES[kind][0])(*_TYPES[kind][1:])) for name, kind in columns.items()]
+    fields = [(name, _arrow_type(arrow, shape)) for name, shape in columns.items()]
     schema = arrow.schema(fields, metadata=dict(metadata))
+    readers = [_reader(shape) for shape in columns.values()]
     count = 0
     with parquet.ParquetWriter(str(path), schema, compression="zstd") as writer:
         for batch in _batches(rows):
             count += len(batch)
             arrays = [
-                arrow.array([_READ[kind](value) for value in values], type=field.type)
-                for values, kind, field in zip(zip(*batch, strict=True), columns.values(), schema, strict=True)
+                arrow.array([read(value) for value in values], type=field.type)
+                for values, read, field in zip(zip(*batch, strict=True), readers, schema, strict=True)
             ]
             writer.write_table(arrow.Table.from_arrays(arrays, schema=schema))
     return count
+
+
+def _arrow_type(arrow: Any, shape: Shape) -> Any:
+    match shape:
+        case ListOf(each):
+            return arrow.list_(_arrow_type(arrow, each))
+        case Record(fields):
+            return arrow.struct([(name, _arrow_type(arrow, field)) for name, field in fields.items()])
+    maker, *arguments = _TYPES[shape]
+    return getattr(arrow, maker)(*arguments)
+
+
+def _reader(shape: Shape) -> Callable[[Any], Any]:
+    """Return what makes of a value in a document the one that pyarrow takes."""
+    match shape:
+        case ListOf(each):
+            read = _reader(each)
+            return lambda values: None if values is None else [read(value) for value in values]
+        case Record(fields):
+            return lambda value: value if isinstance(value, dict) else dict(zip(fields, value, strict=True))
+    return {Scalar.TIME: _moment, Scalar.DAY: _day}.get(shape, _same)
 
 
 def _same(value: Any) -> Any:
@@ -65,11 +85,6 @@ def _day(value: str | None) -> date | None:
         return date.fromisoformat(value or "")
     except ValueError:
         return None
-
-
-_READ: Final[Mapping[ColumnKind, Callable[[Any], Any]]] = defaultdict(
-    lambda: _same, {ColumnKind.TIME: _moment, ColumnKind.DAY: _day}
-)
 
 
 def _batches(rows: Iterable[Sequence[Any]]) -> Iterator[list[Sequence[Any]]]:

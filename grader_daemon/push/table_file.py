@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from grader_daemon.api.documents import grade_document
-from grader_daemon.api.tables import TableForm, columns, encoded, table_lines
+from grader_daemon.api.tables import TableForm, columns, table_lines
 from grader_daemon.domain.calibration import Trust
-from grader_daemon.domain.column import ColumnKind
 from grader_daemon.errors import InputError
 from grader_daemon.integrations.files import replaced
 from grader_daemon.push.parquet import write_parquet
 from grader_daemon.storage.records import StoredGrade
 from grader_daemon.system.open_files import sync
 
-COLUMNS_VERSION: Final = 1
+COLUMNS_VERSION: Final = 2
 """Of the columns of a table, as files of Parquet name it; new columns do not change it."""
 
 
@@ -48,18 +47,5 @@ def _write_lines(path: Path, grades: Iterable[StoredGrade], form: TableForm, tru
 
 
 def _write_parquet(path: Path, grades: Iterable[StoredGrade], _: TableForm, trust: Trust) -> int:
-    kinds = columns()
-    texts = [kind in (ColumnKind.TEXT, ColumnKind.JSON) for kind in kinds.values()]
-    rows = (
-        [
-            _text(value) if is_text else value
-            for value, is_text in zip(grade_document(stored.grade, stored.id, trust=trust).values(), texts, strict=True)
-        ]
-        for stored in grades
-    )
-    return write_parquet(path, rows, kinds, metadata={"grader_daemon.columns_version": str(COLUMNS_VERSION)})
-
-
-def _text(value: Any) -> str | None:
-    """Return a text as it is, a list or an object as JSON."""
-    return value if value is None or isinstance(value, str) else encoded(value)
+    rows = (list(grade_document(stored.grade, stored.id, trust=trust).values()) for stored in grades)
+    return write_parquet(path, rows, columns(), metadata={"grader_daemon.columns_version": str(COLUMNS_VERSION)})

@@ -19,7 +19,9 @@ _BESIDE = {
 def columns_table() -> str:
     """Return each column, what it holds, and what it means."""
     meanings = {**_attributes(), **_BESIDE}
-    return table(("column", "holds", "is"), [(f"`{name}`", kind, meanings[name]) for name, kind in columns().items()])
+    return table(
+        ("column", "holds", "is"), [(f"`{name}`", str(shape), meanings[name]) for name, shape in columns().items()]
+    )
 
 
 def _attributes() -> dict[str, str]:
