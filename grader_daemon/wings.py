@@ -45,7 +45,13 @@ WINGS: Final = (
     ),
     Wing(
         "dashboard",
-        commands={"dashboard": ("commands:command", "The page: all of this in a browser on this machine, live.")},
+        commands={
+            "dashboard": ("commands:command", "The page: all of this in a browser on this machine, live."),
+            "fleet serve": ("fleet_commands:serve", "Page and API of a fleet for its members, who need no copy."),
+            "fleet add-token": ("fleet_commands:add_token", "Admit a member to them."),
+            "fleet remove-token": ("fleet_commands:remove_token", "Revoke that."),
+            "fleet tokens": ("fleet_commands:tokens", "Who is let in."),
+        },
         units={"page": "systemd_unit:PAGE"},
     ),
     Wing(
