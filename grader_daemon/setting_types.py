@@ -209,15 +209,27 @@ def page_address(value: str, beside: Mapping[str, Any]) -> str:
     Raises:
         ValueError: they do not.
     """
-    tls = [beside.get(name) is not None for name in ("dashboard_certificate_file", "dashboard_key_file")]
+    return _closed_to_strangers(value, beside, of="dashboard", others=("dashboard_token",))
+
+
+def fleet_address(value: str, beside: Mapping[str, Any]) -> str:
+    """Return where a fleet is served, if what is said there cannot be read on the way.
+
+    Raises:
+        ValueError: it can.
+    """
+    return _closed_to_strangers(value, beside, of="fleet_serve")
+
+
+def _closed_to_strangers(value: str, beside: Mapping[str, Any], *, of: str, others: tuple[str, ...] = ()) -> str:
+    files = (f"{of}_certificate_file", f"{of}_key_file")
+    tls = [beside.get(name) is not None for name in files]
     if any(tls) and not all(tls):
-        raise ValueError("dashboard_certificate_file and dashboard_key_file are set together")
-    if not is_this_machine(value) and not (all(tls) and beside.get("dashboard_token") is not None):
-        raise ValueError(
-            "other machines reach it: dashboard_token, dashboard_certificate_file and dashboard_key_file must be set"
-        )
-    if ip_address(value).is_unspecified and not beside.get("dashboard_names"):
-        raise ValueError("this is every address: dashboard_names must say under which names browsers ask for it")
+        raise ValueError(f"{' and '.join(files)} are set together")
+    if not is_this_machine(value) and any(beside.get(name) is None for name in (*others, *files)):
+        raise ValueError(f"other machines reach it: {', '.join((*others, files[0]))} and {files[1]} must be set")
+    if ip_address(value).is_unspecified and not beside.get(f"{of}_names"):
+        raise ValueError(f"this is every address: {of}_names must say under which names browsers ask for it")
     return value
 
 

@@ -32,6 +32,7 @@ from grader_daemon.setting_types import (
     PostgresUrl,
     Seconds,
     Words,
+    fleet_address,
     is_secret_type,
     judge_url,
     langfuse_url,
@@ -42,7 +43,10 @@ from grader_daemon.setting_types import (
 
 _READING: Final = "reading"
 """What a `Settings` is made with here: values would be taken for parameters of the library. It is no setting."""
-_FILES = ("metrics_file", "route_file", "fleet_copy_file", "dashboard_certificate_file", "dashboard_key_file")
+_FILES = (
+    *("metrics_file", "route_file", "fleet_copy_file", "fleet_tokens_file"),
+    *("fleet_serve_certificate_file", "fleet_serve_key_file", "dashboard_certificate_file", "dashboard_key_file"),
+)
 _COMMANDS = ("alert_command", "quality_command")
 _CHECKED_BESIDE: Final[Mapping[str, Callable[[Any, Mapping[str, Any]], str | None]]] = {
     "quality_judge_url": judge_url,
@@ -50,6 +54,7 @@ _CHECKED_BESIDE: Final[Mapping[str, Callable[[Any, Mapping[str, Any]], str | Non
     "langfuse_url": langfuse_url,
     "phoenix_url": phoenix_url,
     "dashboard_address": page_address,
+    "fleet_serve_address": fleet_address,
 }
 """What checks a setting together with those that are declared before it."""
 
@@ -199,6 +204,24 @@ class Settings(GradingSettings):
         None, examples=["/srv/grader/fleet.db"], description="Where a copy of it is kept; default: a file in ~/.cache."
     )
     fleet_copy_days: int = Field(92, ge=1, le=36_500, description="It has the sessions of the last so many days.")
+    fleet_tokens_file: File | None = Field(
+        None,
+        examples=["/srv/grader/fleet_tokens.json"],
+        description="Where `fleet serve` finds whom to let in, as digests; default: beside the database.",
+    )
+    fleet_serve_port: int = Field(7655, ge=1, le=65_535, description="The port of `fleet serve`.")
+    fleet_serve_certificate_file: File | None = Field(
+        None, examples=["~/fleet.pem"], description="The certificate with which it answers by https; needs its key."
+    )
+    fleet_serve_key_file: File | None = Field(
+        None, examples=["~/fleet.key"], description="The key of that certificate."
+    )
+    fleet_serve_names: HostNames = Field(
+        (), examples=[["grader.example.org"]], description="Names by which members reach it, beside its address."
+    )
+    fleet_serve_address: IpAddress = Field(
+        "127.0.0.1", description="Where it answers; one that other machines reach needs a certificate and its key."
+    )
     dashboard_port: int = Field(
         7654, ge=1, le=65_535, description="The port of the page that `dashboard` serves on this machine."
     )

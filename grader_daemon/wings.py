@@ -45,7 +45,13 @@ WINGS: Final = (
     ),
     Wing(
         "dashboard",
-        commands={"dashboard": ("commands:command", "Open the page: all of this in a browser on this machine, live.")},
+        commands={
+            "dashboard": ("commands:command", "Open the page: all of this in a browser on this machine, live."),
+            "fleet serve": ("fleet_commands:serve", "Answer page and API of a fleet to its members."),
+            "fleet add-token": ("fleet_commands:add_token", "Admit a member, by a token."),
+            "fleet remove-token": ("fleet_commands:remove_token", "Revoke the token of a member."),
+            "fleet tokens": ("fleet_commands:tokens", "List the members who have a token."),
+        },
         units={"page": "systemd_unit:PAGE"},
     ),
     Wing(

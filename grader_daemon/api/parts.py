@@ -170,6 +170,14 @@ class SharedCopies(Protocol):
     def follow(settings: Settings, stop: threading.Event) -> None:
         """Keep the copy of settings up to date until `stop`, whatever goes wrong; that is logged."""
 
+    @staticmethod
+    def watch(settings: Settings, stop: threading.Event) -> None:
+        """Keep it up to date, and raise alerts, tell of them and write reports while nobody else does.
+
+        Raises:
+            CallError, StoreError: it cannot be helped by waiting.
+        """
+
 
 class Checker(Protocol):
     """Draws sessions, has a scorer judge them, and keeps what it says."""

@@ -43,6 +43,9 @@ _LEAST_COMPRESSED_BYTES: Final = 1024
 _EFFORT: Final = 5
 """Of 9: more made the page of a session of 50 KB no smaller, and the style 1 % smaller, in half as much time again."""
 _YEAR_SECONDS: Final = 366 * 86_400
+_ONLY_READ: Final = (
+    "A fleet that is served is only read: labels and answers are given with a login at its database; see docs/fleet.md."
+)
 
 _Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -70,7 +73,7 @@ PAGES: Final[tuple[Page, ...]] = (
     *trust.PAGES,
     *health.PAGES,
     *scrape.PAGES,
-    Page("/theme", _theme, writes=True, bare=True),
+    Page("/theme", _theme, writes=True, bare=True, for_owner=False),
 )
 
 
@@ -100,6 +103,8 @@ def make_app(site: Site) -> ASGIApp:
 
 def _handler(site: Site, page: Page) -> _Handler:
     async def handle(request: Request) -> Response:
+        if site.reads_only and page.refuses_readers:
+            raise HTTPException(403, _ONLY_READ)
         form = await _read_form(request) if page.writes else {}
         if page.writes and not site.access.is_form_token(form.get("form_token", "")):
             raise HTTPException(403, "This form is not one of ours, or an old one, so nothing was changed.")
@@ -110,6 +115,8 @@ def _handler(site: Site, page: Page) -> _Handler:
 
 def _program_handler(site: Site, endpoint: http_api.Endpoint) -> _Handler:
     async def handle(request: Request) -> Response:
+        if site.reads_only and endpoint.writes:
+            raise HTTPException(403, _ONLY_READ)
         if endpoint.writes and not site.access.is_program(request.headers):
             raise HTTPException(403, "Programs that change something send the token; see docs/dashboard.md.")
         given = await _read_body(request)

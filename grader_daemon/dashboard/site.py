@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, Final, TypeVar
 
 import anyio
-import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from grader_daemon import bootstrap
@@ -16,7 +15,7 @@ from grader_daemon.alerts.settlement import is_news
 from grader_daemon.api.change_watch import ChangeWatch
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.api.grades import GradeFilter
-from grader_daemon.dashboard.access import Access, TokenFile
+from grader_daemon.dashboard.access import Access
 from grader_daemon.dashboard.assets import Assets
 from grader_daemon.dashboard.examination import Examination
 from grader_daemon.dashboard.live import Live
@@ -37,7 +36,7 @@ _MOST_RECENT: Final = 8
 _NEWEST: Final = GradeFilter(limit=100)
 """What a beginning that many requests share is looked for in."""
 
-NAVIGATION: Final = (
+NAVIGATION: Final[tuple[tuple[str, str], ...]] = (
     ("/", "Today"),
     ("/sessions", "Sessions"),
     ("/errors", "Errors"),
@@ -54,10 +53,13 @@ NAVIGATION: Final = (
 class Site:
     """State that visits share. They are answered one at a time by `in_turn`."""
 
-    def __init__(self, settings: Settings, access: Access, *, clock: bootstrap.Clock = bootstrap.utc_now) -> None:
+    def __init__(
+        self, settings: Settings, door: Callable[[], Access], *, clock: bootstrap.Clock = bootstrap.utc_now
+    ) -> None:
+        """`door` is asked at each request who may look now."""
         self.settings = settings
-        self._access = access
-        self._token_file = TokenFile(settings.db_path) if settings.dashboard_token is None else None
+        self.reads_only = door().reads_only
+        self._door = door
         self.clock = clock
         self.assets = Assets()
         self.examination = Examination(settings, clock)
@@ -68,11 +70,8 @@ class Site:
 
     @property
     def access(self) -> Access:
-        """Access as it is now: a renewed token ends what the one before let in."""
-        newer = None if self._token_file is None else self._token_file.newer()
-        if newer is not None:
-            self._access = msgspec.structs.replace(self._access, token=newer)
-        return self._access
+        """Access as it is now."""
+        return self._door()
 
     @property
     def grader(self) -> SelfGrader:
@@ -144,9 +143,10 @@ class Site:
         )
         made.filters |= filters(self.settings.zone)
         made.globals |= {
-            "navigation": NAVIGATION,
+            "navigation": [each for each in NAVIGATION if not (self.reads_only and each[0] == "/review")],
             "assets": self.assets,
             "title_of": self.title,
+            "reads_only": self.reads_only,
             "form_token": lambda: self.access.form_token,
             "shortcuts": for_page,
             "keys": for_script,

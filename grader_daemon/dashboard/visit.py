@@ -59,9 +59,18 @@ class Visit:
 
 
 class Page(NamedTuple):
-    """An address, and what answers there; `writes` for what is posted. `bare` ones do without a database."""
+    """An address, and what answers there; `writes` for what is posted. `bare` ones do without a database.
+
+    `for_owner` says whether those who only read are refused; by default they may read all and change nothing.
+    """
 
     address: str
     answer: Callable[[Visit], Response]
     writes: bool = False
     bare: bool = False
+    for_owner: bool | None = None
+
+    @property
+    def refuses_readers(self) -> bool:
+        """True if it answers nobody who only reads."""
+        return self.writes if self.for_owner is None else self.for_owner
