@@ -84,7 +84,7 @@ class GradingSettings(BaseSettings):
     cline_roots: Paths = Field((), description="Those of Cline, Roo Code and Kilo Code; default: their own folders.")
     openclaw_roots: Paths = Field((), description="Those of OpenClaw; default: agents in its own folder.")
     pi_roots: Paths = Field((), description="Those of pi and its kin; default: sessions in their own folders.")
-    atif_roots: Paths = Field((), description="Folders with runs of which ATIF trajectories are kept; no default.")
+    atif_roots: Paths = Field((), description="Folders with runs kept as ATIF trajectories; no default.")
     mini_swe_agent_roots: Paths = Field((), description="Folders with runs of mini-SWE-agent; no default.")
     openhands_roots: Paths = Field(
         (), description="Those of OpenHands, and of evaluations by it; default: its own folder."

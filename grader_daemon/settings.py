@@ -229,7 +229,7 @@ class Settings(GradingSettings):
         None, examples=["32 characters or more"], description="The token that opens it; default: one that is made."
     )
     dashboard_certificate_file: File | None = Field(
-        None, examples=["~/page.pem"], description="The certificate with which it answers by https; needs its key."
+        None, examples=["~/page.pem"], description="Certificate of the page, for https; needs its key."
     )
     dashboard_key_file: File | None = Field(None, examples=["~/page.key"], description="The key of that certificate.")
     dashboard_names: HostNames = Field(

@@ -66,6 +66,11 @@ class Page:
         return [token.content for token in self._inline() if token.type == "code_inline"]
 
     @cached_property
+    def prose(self) -> str:
+        """Paragraphs, headings and cells, without what is set as code."""
+        return "\n\n".join("".join(_words(token.children)) for token in self._tokens if token.children)
+
+    @cached_property
     def explained(self) -> list[str]:
         """What stands first in the rows of tables, where that is set as code."""
         rows = zip(self._tokens, self._tokens[2:], strict=False)
@@ -97,6 +102,12 @@ PAGES = [
     if path.name != "CHANGELOG.md"
 ]
 """All documents but the changelog, which tells of what was."""
+
+
+def _words(children: list[Token]) -> Iterator[str]:
+    for child in children:
+        if child.type != "code_inline":
+            yield "\n" if child.type == "softbreak" else child.content
 
 
 def page(name: str) -> Page:

@@ -31,7 +31,7 @@ from tests.documents import PAGES, ROOT, Page, page
 from tests.tables import for_each
 from tests.unseen_secrets import CARRIERS, KINDS
 
-_MOST_BYTES_OF_README = 12_000
+_MOST_BYTES_OF_README = 9_000
 _PROGRAMS = {"grader-daemon": program, "self-grader": self_grader}
 _COMMAND_NAMES = frozenset(program.list_commands(click.Context(program)) if isinstance(program, click.Group) else ())
 

@@ -372,7 +372,7 @@ class Insight:
         return try_receivers(periodic.make_receivers(self._context.settings), now=self._context.now())
 
     def silences(self) -> dict[Stream, datetime]:
-        """The streams of which nothing is told now, and until when."""
+        """Silenced streams, and until when."""
         return self._context.store.alerts.silenced(self._context.now())
 
     def _sums(self, span: Span, dimensions: Collection[Dimension]) -> GroupSums:

@@ -31,7 +31,7 @@ class Routing(Protocol):
         default: str | None = None,
         most_usd: float | None = None,
     ) -> Route:
-        """Return the models to prefer, for all types of task of which there are sessions, or for one.
+        """Return the models to prefer, for all types of task with sessions, or for one.
 
         Args:
             task_type: that one, which need not have any.

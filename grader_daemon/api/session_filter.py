@@ -24,7 +24,7 @@ from grader_daemon.storage.records import GradeFilter, SortKey
 _MOST_DAYS: Final = 100_000
 _LONGEST_SHOWN: Final = 60
 _BY_GUESS: Final = "Only those whose task is {} by the best guess, unsure ones too."
-_BY_PERSON: Final = "Only those on which a person's word stands."
+_BY_PERSON: Final = "Only sessions with a label."
 
 
 class Text(Enum):
@@ -102,8 +102,8 @@ FILTERS: Final = (
     Filter("verdict", Verdict, "", "verdict"),
     Filter("completed", {"completed": True}, _BY_GUESS.format("done"), ""),
     Filter("not_completed", {"completed": False}, _BY_GUESS.format("not done"), ""),
-    Filter("unsure", {"unsure": True}, "Only those of which the grader is not sure.", ""),
-    Filter("person", {"verdict_by": VerdictBy.PERSON}, _BY_PERSON, "a person's word stands"),
+    Filter("unsure", {"unsure": True}, "Only unsure sessions.", ""),
+    Filter("person", {"verdict_by": VerdictBy.PERSON}, _BY_PERSON, "labelled by a person"),
     Filter(
         "text", Text.PLAIN, "Only those that were asked for something with these words.", "asked for", option="search"
     ),

@@ -89,7 +89,7 @@ class FoundSource(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UngradedAgent(msgspec.Struct, frozen=True, kw_only=True):
-    """Sessions of the source `agent` that lie in a folder `path` of which nothing is graded; `fix` has them graded.
+    """Ungraded sessions of the source `agent` in a folder `path`; `fix` has them graded.
 
     Of more than 1,000 `is_more` says that there are more.
     """
@@ -156,7 +156,7 @@ def _only_installed(adapter: Adapter, settings: Settings) -> FoundSource:
 
 
 def ungraded_agents(settings: Settings) -> tuple[UngradedAgent, ...]:
-    """Return agents at work of which nothing is graded, and that nobody declined; a look in passing."""
+    """Return agents at work without a grade, that nobody declined; a look in passing."""
     unwatched = (
         (bootstrap.make_source(name, settings), folder)
         for name in bootstrap.SOURCES

@@ -79,7 +79,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     graded for the first time, while the daemon ran: history that is graded later, or again, says nothing of it.
     `last_ended_at` is the end of the newest session, `silent_days` how many whole days ago that was. `open_alerts`
     counts alerts that are not resolved, `undelivered` messages about alerts that no receiver has got yet. `quality` is
-    None unless the daemon asks a scorer. `ungraded` are agents at work of which nothing is graded,
+    None unless the daemon asks a scorer. `ungraded` are agents at work without a grade,
     `roots` the folders that are watched. `paused` says why the running daemon takes nothing in.
     `compared_seconds` is how long ago it had compared all folders with the database, and no source failed on anything.
     `newest_without_grade` is by agent the newest session that was looked at and could not be graded.

@@ -53,7 +53,7 @@ class Finding(msgspec.Struct, frozen=True):
 class TranscriptCall(msgspec.Struct, frozen=True):
     """A tool call; `arguments` a line each, "name: value", as they stand where they are no object, "" without any.
 
-    Two texts of which one replaces the other stand behind them, as the diff of the two.
+    Where one text replaces another, the diff of the two stands behind them.
     `left_out` counts the characters behind a cut.
     """
 

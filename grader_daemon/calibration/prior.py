@@ -19,7 +19,7 @@ FREE = "hash:"
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):
-    """Provenance of a prior: the data with its licences, how many sessions of which sources, when, by which code."""
+    """Provenance of a prior: the data with its licences, the sources with their sessions, when, by which code."""
 
     data: str
     sessions: dict[str, int]

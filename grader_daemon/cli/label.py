@@ -39,7 +39,7 @@ def command(
     listed: bool,
     as_json: bool,
 ) -> int:
-    """Judge whether a session completed its task; your word stands above every automatic verdict.
+    """Judge whether a session completed its task; your label stands above every automatic verdict.
 
     The beginning of an id is enough. A file has whole ids in a column session_id, and beside it completed (or success):
     yes or no, true or false, 1 or 0; if you like, also quality (1 to 5) and note.

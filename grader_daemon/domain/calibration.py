@@ -72,7 +72,7 @@ class WeightChange(msgspec.Struct, frozen=True):
 class LabelCounts(msgspec.Struct, frozen=True, kw_only=True):
     """Number of labels to learn from, by how they came: at random, as uncertain, or without being asked.
 
-    `rewards` are those that no person gave. `left_out` are others on completion that stand: older ones, and those of
+    `rewards` are those of verifiers. `left_out` are others on completion that stand: older ones, and those of
     sessions that went on, are open, are side sessions, or show nothing to learn from.
     """
 

@@ -28,8 +28,8 @@ class ClaimKind(StrEnum):
 class Support(StrEnum):
     """Result of checking a claim against the record.
 
-    Stale is what a check showed before the last change of what it checks, partial that of which a part is shown, and a
-    part shown not to be.
+    Stale: a check passed, and what it checks was changed after it. Partial: the record shows a part, and rules out
+    another.
     """
 
     VERIFIED = "verified"

@@ -52,7 +52,7 @@ class EarlyWorth(msgspec.Struct, frozen=True, kw_only=True):
     """Power of early errors to predict the end of a task, by tasks of 90 days that people or rewards judged.
 
     `area` is that under the curve, 0 to 1: how often a completed task has fewer of them than one that was not. Its own
-    verdicts tell nothing of it: errors speak in them. `reason` says why nothing is told of a session that runs.
+    verdicts tell nothing of it: errors speak in them. `reason` says why live warnings are off.
     """
 
     area: Estimate

@@ -13,7 +13,7 @@ class PassedOver(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Exported(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of an export: `sessions` of which the other side took all, and what it took not, which is `passed_over`.
+    """Result of an export: `sessions` that the other side took whole, and in `passed_over` what it did not take.
 
     `more` says whether there was anything in the feed: then there may be more.
     """

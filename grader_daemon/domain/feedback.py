@@ -121,7 +121,7 @@ class Label(msgspec.Struct, frozen=True, kw_only=True):
     `note` are of the feedback that was given last. `went_on` says that the file is another one than that which was
     judged: the verdict stands, but nothing is learned from it, nor from what is no task of a person, as the work of a
     sub-agent (`is_persons`). `drawn_at_random`: see `Standing`. The rest is of the grade as it is now: without the
-    person's word (`automatic_completed`), by the rules, by the model. `request` is shared by sessions that were asked
+    label (`automatic_completed`), by the rules, by the model. `request` is shared by sessions that were asked
     for the same. One without scores (see `Grade.has_scores`) tells nothing of how verdicts on the others err.
     """
 
@@ -148,7 +148,7 @@ class Label(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JudgedSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A session of which people ever said something, as it is graded now without their word; see `Label`."""
+    """A session that ever had a label, as it is graded now without it; see `Label`."""
 
     session_id: str
     digest: str | None

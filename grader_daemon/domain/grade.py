@@ -82,9 +82,9 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         p_completed: the model's probability of completion, 0 to 1; None of a session that goes on.
         verdict_by: who says whether the task was completed: rules, model, a person, a run's reward, or a revert in git.
         rules_completed: what the rules say of that, whoever decides.
-        automatic_completed: what would stand without a person's word on completion; None where there is none.
+        automatic_completed: what would stand without a label on completion; None where there is none.
         automatic_by: whose verdict that would be.
-        automatic_quality: the quality that would stand without a person's word on it; None where there is none.
+        automatic_quality: the quality that would stand without a label; None where there is none.
         claims: what the final answer claims, each held against the record.
         signals_from_people: what people said of the work.
         request: a hash of the first request, the same for the same words.
@@ -212,7 +212,7 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     @property
     def outcome(self) -> Outcome:
-        """The verdict as people are told of it; a person's word is never unsure, nor is a reward."""
+        """The verdict as people read it; a label is never unsure, nor is a reward."""
         if self.verdict_by.is_automatic and not self.scored:
             return Outcome.NO_ANSWER
         if self.completed is None or (self._is_in_doubt and self.verdict_by.is_automatic):
@@ -225,7 +225,7 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     @property
     def completed(self) -> bool | None:
-        """`task_completed` where anything is known of it: there is something to judge, a person's word or a reward.
+        """`task_completed` where anything is known of it: there is something to judge, a label or a reward.
 
         Of interrupted sessions no more is known than that some were cut short: nothing counts one as completed.
         """

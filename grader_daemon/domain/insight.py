@@ -32,7 +32,7 @@ class Spending(msgspec.Struct, frozen=True, kw_only=True):
     """Usage and cost of the finished sessions of a group; None where that is not known of any of them.
 
     `sessions` are all of them, of every kind, `side` those that are no tasks of a person. Tokens are summed up over the
-    `metered` sessions, of which they are known, US dollars over the `priced` ones; `side_usd` is the part of side
+    `metered` sessions, where they are known, US dollars over the `priced` ones; `side_usd` is the part of side
     sessions. `tasks` of a person are priced. `per_task_usd` is what was spent for each of these, done or not: in groups
     by task type, model or platform without side sessions, which are in other groups than the tasks that they are part
     of.

@@ -74,14 +74,14 @@ class Sums(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     those of the tool, in one of `Dimension.CATEGORY` the failures of the category. Names that end in ``_squares`` are
     sums of squares per session, `calls_failures` of products. `score_squares` is of three times the session score.
     `predicted_millionths` are millionths of predictions (see `verdict.prediction`), of sessions with scores. `done` and
-    `not_done` are those with such a verdict, see `verdict.Outcome`. Of the `sessions`, `recorded` are those of which it
-    is known how they ended and how their result stands; what follows counts facts of these, see `session_result`.
+    `not_done` are those with such a verdict, see `verdict.Outcome`. Of the `sessions`, `recorded` are those with a
+    known ending and result; what follows counts facts of these, see `session_result`.
 
     What follows is of the finished sessions of every kind, but 0 in groups of `Dimension.TOOL` and `CATEGORY`. `side`
     are those that are no task of a person, which nothing above counts; in groups of `Dimension.KIND` all count above.
-    Tokens are those of sessions of which they are known; `metered` are those of which it is known what was read and
-    written. `cost_millionths` are millionths of a US dollar, of the sessions that are `priced`; `side_millionths` is
-    the part of `side`, and `priced_tasks` counts the `priced` that are none of them.
+    Tokens are those of sessions with known ones; `metered` are those where it is known what was read and written.
+    `cost_millionths` are millionths of a US dollar, of the sessions that are `priced`; `side_millionths` is the part of
+    `side`, and `priced_tasks` counts the `priced` that are none of them.
     """
 
     sessions: int = 0

@@ -34,7 +34,7 @@ class JobFacts(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Facts of the record on the finished runs of a job; integers, so that sums are exact.
 
     Of `recorded` runs it is known how they ended: `ended_badly` of these did (see `session_result.ended_badly`), some
-    by the facts that follow, of which a run may have several. `seconds` is the duration of the `timed` ones.
+    by the facts that follow; a run may have several. `seconds` is the duration of the `timed` ones.
     """
 
     runs: int = 0

@@ -105,7 +105,7 @@ def status(*, grader: SelfGrader, as_json: bool) -> None:
 @click.argument("what", type=click.Choice(["start", "stop"]))
 @json_option
 def trial(*, grader: SelfGrader, what: str, as_json: bool) -> None:
-    """Find out whether telling helps: while a trial runs, one session of two is told nothing, by chance."""
+    """Find out whether hooks help: while a trial runs, one session of two gets no message, by chance."""
     context = grader.context
     store = context.writable
     table = HookTable(store)

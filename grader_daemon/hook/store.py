@@ -32,7 +32,7 @@ class FoundClaim(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """A trial: from `began_at` on, one session of two is told nothing, by chance."""
+    """A trial: from `began_at` on, one session of two gets no message, by chance."""
 
     number: int
     began_at: datetime
