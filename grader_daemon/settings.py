@@ -211,7 +211,7 @@ class Settings(GradingSettings):
     )
     fleet_serve_port: int = Field(7655, ge=1, le=65_535, description="The port of `fleet serve`.")
     fleet_serve_certificate_file: File | None = Field(
-        None, examples=["~/fleet.pem"], description="The certificate with which it answers by https; needs its key."
+        None, examples=["~/fleet.pem"], description="The certificate for https; needs its key."
     )
     fleet_serve_key_file: File | None = Field(
         None, examples=["~/fleet.key"], description="The key of that certificate."
