@@ -265,6 +265,12 @@ class Settings(GradingSettings):
     route_default: str | None = Field(
         None, examples=["gpt-5-mini"], description="The model to stay with where none is better: docs/routing.md."
     )
+    route_max_cost: float | None = Field(
+        None, gt=0, examples=[0.5], description="No model is preferred whose task that did not fail costs more dollars."
+    )
+    route_explore: float = Field(
+        0.0, ge=0, le=0.1, description="This share of requests tries another model, to learn: docs/routing.md."
+    )
     route_aliases: Aliases = Field(
         (), examples=[["fast=gpt-5-mini"]], description="Names that a router has for models, and those in sessions."
     )

@@ -36,8 +36,9 @@ class Routing(Protocol):
         Args:
             task_type: that one, which need not have any.
             models: those to choose from; without them all that are known.
-            default: the one to compare with; without one that which is used most for a type.
-            most_usd: a completed task may cost so much; a model whose price is not known is not preferred then.
+            default: the one to stay with where none is better; without one that of the settings, if there is one.
+            most_usd: a completed task may cost so much, without it what the settings say; a model whose price is not
+                known is not preferred then.
 
         Raises:
             InputError: `most_usd` is not above 0.
