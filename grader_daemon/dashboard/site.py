@@ -20,6 +20,7 @@ from grader_daemon.dashboard.access import Access, TokenFile
 from grader_daemon.dashboard.assets import Assets
 from grader_daemon.dashboard.examination import Examination
 from grader_daemon.dashboard.live import Live
+from grader_daemon.dashboard.navigation import BAR, GRADER, PROBLEMS
 from grader_daemon.dashboard.shortcuts import for_page, for_script
 from grader_daemon.dashboard.words import filters, shown
 from grader_daemon.domain.grade import Grade
@@ -36,19 +37,6 @@ _MOST_RECENT: Final = 8
 
 _NEWEST: Final = GradeFilter(limit=100)
 """What a beginning that many requests share is looked for in."""
-
-NAVIGATION: Final = (
-    ("/", "Today"),
-    ("/sessions", "Sessions"),
-    ("/errors", "Errors"),
-    ("/alerts", "Alerts"),
-    ("/changes", "Changes"),
-    ("/usage", "Usage"),
-    ("/review", "Review"),
-    ("/trust", "Trust"),
-    ("/reports", "Reports"),
-    ("/health", "Health"),
-)
 
 
 class Site:
@@ -144,7 +132,9 @@ class Site:
         )
         made.filters |= filters(self.settings.zone)
         made.globals |= {
-            "navigation": NAVIGATION,
+            "bar": BAR,
+            "grader_pages": GRADER,
+            "problems": PROBLEMS,
             "assets": self.assets,
             "title_of": self.title,
             "form_token": lambda: self.access.form_token,

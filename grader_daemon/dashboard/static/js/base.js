@@ -11,9 +11,20 @@ page.actions.help = () => {
 };
 page.one(".bar nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
 page.one("#help").hidden = false;
-page.one("#help").onclick = () => page.actions.help();
+page.one("#help").onclick = () => {
+  page.menu.open = false;
+  page.actions.help();
+};
 page.actions.search = () => page.one("input[type=search]").focus();
-page.actions.theme = () => page.all(".theme button").find((each) => each.offsetParent)?.click();
+// Which of the two is shown, the style says, also while their menu is closed.
+page.actions.theme = () => page.all(".theme button").find((each) => getComputedStyle(each).display !== "none")?.click();
+page.menu = page.one(".menu");
+document.addEventListener("click", (event) => { if (!page.menu.contains(event.target)) page.menu.open = false; });
+page.menu.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  page.menu.open = false;
+  page.one("summary", page.menu).focus();
+});
 
 let begun = "";
 let forgotten = 0;
