@@ -26,6 +26,17 @@ page.menu.addEventListener("keydown", (event) => {
   page.one("summary", page.menu).focus();
 });
 
+// A form that asks sends no empty fields, and a scope that is chosen is asked for at once.
+page.asks = (form) => page.all("input, select", form).filter((each) => each.name);
+document.addEventListener("submit", (event) => {
+  if (event.target.method === "get") for (const each of page.asks(event.target)) each.disabled = !each.value;
+});
+addEventListener("pageshow", () => page.all("form:not([method=post])").flatMap(page.asks).forEach((each) => { each.disabled = false; }));
+page.all(".scope").forEach((form) => {
+  page.all("button", form).forEach((each) => { each.hidden = true; });
+  form.addEventListener("change", () => form.requestSubmit());
+});
+
 let begun = "";
 let forgotten = 0;
 const PATIENCE_MS = 1500;
