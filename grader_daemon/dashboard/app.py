@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -33,6 +33,7 @@ from grader_daemon.dashboard.pages import (
     trust,
     usage,
 )
+from grader_daemon.dashboard.scope import read_scope
 from grader_daemon.dashboard.site import THEME_COOKIE, THEMES, Site
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.errors import GraderError, InputError
@@ -127,7 +128,10 @@ def _program_handler(site: Site, endpoint: http_api.Endpoint) -> _Handler:
 
 def _answered(page: Page, visit: Visit) -> Response:
     """Answer a visit; what a person can cause is one line."""
+    if not page.writes and "" in visit.request.query_params.values():
+        return visit.go_to(_without_empty(visit.request))
     try:
+        visit.scope = read_scope(visit.query)
         if not (page.bare or visit.grader.context.has_database):
             return visit.show("nothing_yet.html", ungraded=visit.grader.status().ungraded)
         if visit.grader.context.has_database:
@@ -137,6 +141,12 @@ def _answered(page: Page, visit: Visit) -> Response:
         return visit.show("message.html", status=404, title="Not found", said=str(error))
     except GraderError as error:
         return PlainTextResponse(f"{error}\n", 503) if page.bare else _unreadable(visit, error)
+
+
+def _without_empty(request: Request) -> str:
+    """Return an address without what a form sends of fields that nobody filled in."""
+    filled = [(name, value) for name, value in request.query_params.multi_items() if value]
+    return f"{request.url.path}?{urlencode(filled)}" if filled else request.url.path
 
 
 def _unreadable(visit: Visit, error: GraderError) -> Response:

@@ -19,6 +19,7 @@ from grader_daemon.dashboard.access import Access
 from grader_daemon.dashboard.assets import Assets
 from grader_daemon.dashboard.examination import Examination
 from grader_daemon.dashboard.live import Live
+from grader_daemon.dashboard.navigation import BAR, GRADER, PROBLEMS
 from grader_daemon.dashboard.shortcuts import for_page, for_script
 from grader_daemon.dashboard.words import filters, shown
 from grader_daemon.domain.grade import Grade
@@ -35,19 +36,6 @@ _MOST_RECENT: Final = 8
 
 _NEWEST: Final = GradeFilter(limit=100)
 """What a beginning that many requests share is looked for in."""
-
-NAVIGATION: Final[tuple[tuple[str, str], ...]] = (
-    ("/", "Today"),
-    ("/sessions", "Sessions"),
-    ("/errors", "Errors"),
-    ("/alerts", "Alerts"),
-    ("/changes", "Changes"),
-    ("/usage", "Usage"),
-    ("/review", "Review"),
-    ("/trust", "Trust"),
-    ("/reports", "Reports"),
-    ("/health", "Health"),
-)
 
 
 class Site:
@@ -143,7 +131,9 @@ class Site:
         )
         made.filters |= filters(self.settings.zone)
         made.globals |= {
-            "navigation": [each for each in NAVIGATION if not (self.reads_only and each[0] == "/review")],
+            "bar": BAR,
+            "grader_pages": [each for each in GRADER if not (self.reads_only and each[0] == "/review")],
+            "problems": PROBLEMS,
             "assets": self.assets,
             "title_of": self.title,
             "reads_only": self.reads_only,
