@@ -132,7 +132,7 @@ class Site:
         made.filters |= filters(self.settings.zone)
         made.globals |= {
             "bar": BAR,
-            "grader_pages": [each for each in GRADER if not (self.reads_only and each[0] == "/review")],
+            "grader_pages": [each for each in GRADER if not (self.reads_only and each.address == "/review")],
             "problems": PROBLEMS,
             "assets": self.assets,
             "title_of": self.title,

@@ -51,6 +51,11 @@ def test_each_member_is_let_in_by_a_token_of_their_own(tokens: Path, client: Tes
         assert client.get("/", headers=_bearer(let_in(tokens, name, now=NOW))).status_code == 200
 
 
+def test_a_member_is_not_led_to_what_only_the_owner_may_do(tokens: Path, client: TestClient) -> None:
+    bar = client.get("/health", headers=_bearer(let_in(tokens, "anna", now=NOW))).text
+    assert ("/trust" in bar, "/review" in bar) == (True, False)
+
+
 def test_an_address_with_a_token_becomes_a_cookie_that_lets_in(tokens: Path, client: TestClient) -> None:
     token = let_in(tokens, "anna", now=NOW)
     welcome = client.get(f"/?token={token}")
