@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 import msgspec
@@ -57,12 +58,12 @@ SHORTCUTS: Final = (
 )
 
 
-def for_page(path: str) -> list[Shortcut]:
-    """Return the keys that do something on a page."""
+def for_page(path: str, *, closed: Collection[str] = ()) -> list[Shortcut]:
+    """Return the keys that do something on a page; none leads to `closed` addresses."""
     here = "/" + path.strip("/").partition("/")[0]
-    return [each for each in SHORTCUTS if each.page in ("", here)]
+    return [each for each in SHORTCUTS if each.page in ("", here) and each.action not in closed]
 
 
-def for_script(path: str) -> str:
+def for_script(path: str, *, closed: Collection[str] = ()) -> str:
     """Return the same as JSON: actions by keys."""
-    return msgspec.json.encode({each.keys: each.action for each in for_page(path)}).decode()
+    return msgspec.json.encode({each.keys: each.action for each in for_page(path, closed=closed)}).decode()

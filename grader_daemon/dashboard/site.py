@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final, TypeVar
 
 import anyio
@@ -33,6 +33,9 @@ THEME_COOKIE: Final = "grader_theme"
 
 _RECENT: Final = timedelta(minutes=1)
 _MOST_RECENT: Final = 8
+
+_FOR_THE_OWNER: Final = ("/review",)
+"""Pages that are closed to whoever only reads."""
 
 _NEWEST: Final = GradeFilter(limit=100)
 """What a beginning that many requests share is looked for in."""
@@ -130,16 +133,17 @@ class Site:
             auto_reload=False,
         )
         made.filters |= filters(self.settings.zone)
+        closed = _FOR_THE_OWNER if self.reads_only else ()
         made.globals |= {
             "bar": BAR,
-            "grader_pages": [each for each in GRADER if not (self.reads_only and each.address == "/review")],
+            "grader_pages": [each for each in GRADER if each.address not in closed],
             "problems": PROBLEMS,
             "assets": self.assets,
             "title_of": self.title,
             "reads_only": self.reads_only,
             "form_token": lambda: self.access.form_token,
-            "shortcuts": for_page,
-            "keys": for_script,
+            "shortcuts": partial(for_page, closed=closed),
+            "keys": partial(for_script, closed=closed),
         }
         return made
 
