@@ -14,6 +14,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -137,7 +138,8 @@ async def prompted(prompt: Prompt, given: bytes) -> Response:
 def _bounded(process: subprocess.Popen[bytes]) -> tuple[bytes, int]:
     """Return what a process writes, and how it ends."""
     if sys.platform == "linux":
-        resource.prlimit(process.pid, resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
+        with suppress(OSError):  # a sandbox has bounds of its own
+            resource.prlimit(process.pid, resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
     late = threading.Timer(_SECONDS, process.kill)
     late.start()
     try:

@@ -108,7 +108,7 @@ def test_nothing_is_shown_of_the_machine_before_the_fleet_was_read(
     token = let_in(tokens, "anna", now=NOW)
     settings.db_path.unlink()
     answer = client.get(address, headers=_bearer(token))
-    assert (answer.status_code, "the fleet is not read yet" in answer.text) == (503, True)
+    assert (answer.status_code, "fleet is not read yet" in answer.text) == (503, True)
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"members": [{}]}', b"\xff"])
