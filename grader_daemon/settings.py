@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -20,8 +20,10 @@ from grader_daemon.integrations.chat import WebhookFormat, topic_of
 from grader_daemon.setting_layers import Environment, Flags, Reading, Record, TomlFile
 from grader_daemon.setting_sources import Given, explained, look, refuse_debugging, unknown_variables
 from grader_daemon.setting_types import (
+    CHECKED_BESIDE,
     Aliases,
     File,
+    FleetUrl,
     HeaderLine,
     HeaderSecret,
     HostNames,
@@ -32,31 +34,17 @@ from grader_daemon.setting_types import (
     PostgresUrl,
     Seconds,
     Words,
-    fleet_address,
     is_secret_type,
-    judge_url,
-    langfuse_url,
-    otlp_url,
-    page_address,
-    phoenix_url,
+    server_of,
 )
 
 _READING: Final = "reading"
 """What a `Settings` is made with here: values would be taken for parameters of the library. It is no setting."""
 _FILES = (
-    *("metrics_file", "route_file", "fleet_copy_file", "fleet_tokens_file"),
+    *("metrics_file", "route_file", "fleet_copy_file", "fleet_tokens_file", "fleet_read_token_file"),
     *("fleet_serve_certificate_file", "fleet_serve_key_file", "dashboard_certificate_file", "dashboard_key_file"),
 )
 _COMMANDS = ("alert_command", "quality_command")
-_CHECKED_BESIDE: Final[Mapping[str, Callable[[Any, Mapping[str, Any]], str | None]]] = {
-    "quality_judge_url": judge_url,
-    "otlp_logs_url": otlp_url,
-    "langfuse_url": langfuse_url,
-    "phoenix_url": phoenix_url,
-    "dashboard_address": page_address,
-    "fleet_serve_address": fleet_address,
-}
-"""What checks a setting together with those that are declared before it."""
 
 
 class Settings(GradingSettings):
@@ -195,10 +183,13 @@ class Settings(GradingSettings):
         examples=["postgresql://grader_host_laptop:…@db.example.org/grader"],
         description="The PostgreSQL to which `push fleet` sends grades; nothing is sent without it.",
     )
-    fleet_read_url: PostgresUrl | None = Field(
+    fleet_read_token_file: File | None = Field(
+        None, examples=["~/.config/grader-daemon/fleet.token"], description="Your token, where that is https://."
+    )
+    fleet_read_url: FleetUrl | None = Field(
         None,
         examples=["postgresql://grader_member_anna:…@db.example.org/grader"],
-        description="The PostgreSQL of a fleet that commands ask in place of this machine's database: docs/fleet.md.",
+        description="The PostgreSQL of a fleet, or the https:// of its server, which commands ask: docs/fleet.md.",
     )
     fleet_copy_file: File | None = Field(
         None, examples=["/srv/grader/fleet.db"], description="Where a copy of it is kept; default: a file in ~/.cache."
@@ -294,10 +285,15 @@ class Settings(GradingSettings):
             topic_of(url)
         return value
 
-    @field_validator(*_CHECKED_BESIDE)
+    @field_validator(*CHECKED_BESIDE)
     @classmethod
-    def _fit_for_the_others(cls, value: str | None, validated: ValidationInfo) -> str | None:
-        return _CHECKED_BESIDE[str(validated.field_name)](value, validated.data)
+    def _fit_for_the_others(cls, value: Any, validated: ValidationInfo) -> Any:
+        return CHECKED_BESIDE[str(validated.field_name)](value, validated.data)
+
+    @property
+    def fleet_server(self) -> str | None:
+        """The server that answers for a fleet, without a slash at its end; None where its PostgreSQL is asked."""
+        return None if self.fleet_read_url is None else server_of(self.fleet_read_url)
 
     @property
     def scorer_setting(self) -> str | None:

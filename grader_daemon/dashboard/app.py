@@ -33,6 +33,7 @@ from grader_daemon.dashboard.pages import (
     trust,
     usage,
 )
+from grader_daemon.dashboard.prompt import Prompt, prompted
 from grader_daemon.dashboard.scope import read_scope
 from grader_daemon.dashboard.site import THEME_COOKIE, THEMES, Site
 from grader_daemon.dashboard.visit import Page, Visit
@@ -78,8 +79,8 @@ PAGES: Final[tuple[Page, ...]] = (
 )
 
 
-def make_app(site: Site) -> ASGIApp:
-    """Return the page as an ASGI application."""
+def make_app(site: Site, prompt: Prompt | None = None) -> ASGIApp:
+    """Return the page as an ASGI application; with a `prompt`, programs have commands run there, too."""
 
     @asynccontextmanager
     async def closing(_: Starlette) -> AsyncIterator[None]:
@@ -96,6 +97,8 @@ def make_app(site: Site) -> ASGIApp:
         *(Route(each.address, _program_handler(site, each), methods=[each.method]) for each in http_api.ENDPOINTS),
         *(Route(page.address, _handler(site, page), methods=["POST" if page.writes else "GET"]) for page in PAGES),
     ]
+    if prompt is not None:
+        routes.append(Route(f"{http_api.PLACE}/prompt", _prompt_handler(prompt), methods=["POST"]))
     app = Starlette(
         routes=routes, lifespan=closing, exception_handlers={HTTPException: _refusal(site), Exception: _crash}
     )
@@ -122,6 +125,13 @@ def _program_handler(site: Site, endpoint: http_api.Endpoint) -> _Handler:
             raise HTTPException(403, "Programs that change something send the token; see docs/dashboard.md.")
         given = await _read_body(request)
         return await site.in_turn(partial(http_api.answered, endpoint, Visit(site, request, {}), given))
+
+    return handle
+
+
+def _prompt_handler(prompt: Prompt) -> _Handler:
+    async def handle(request: Request) -> Response:
+        return await prompted(prompt, await _read_body(request))
 
     return handle
 

@@ -7,6 +7,8 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -40,7 +42,9 @@ def serve(*, port: int | None) -> None:
     Members are let in by `fleet add-token`, and read only. Other machines reach it by https alone: by a certificate of
     yours, or through a program of this machine that has one.
     """
-    from grader_daemon.dashboard.server import Tls, bind, serve_site  # loads a web server
+    from grader_daemon.dashboard.app import make_app
+    from grader_daemon.dashboard.prompt import Prompt
+    from grader_daemon.dashboard.server import Tls, bind, serve_app  # loads a web server
     from grader_daemon.dashboard.site import Site
 
     settings = read_settings()
@@ -53,9 +57,9 @@ def serve(*, port: int | None) -> None:
     door = member_door(settings, listening.getsockname()[1])
     if not door().members:
         output.warning("nobody is let in yet: grader-daemon fleet add-token NAME")
-    with _watching(copies, copied):
-        serve_site(
-            Site(_of_no_machine(copied), door),
+    with _watching(copies, copied), TemporaryDirectory() as home:
+        serve_app(
+            make_app(Site(_of_no_machine(copied), door), Prompt(copied, Path(home))),
             listening,
             tls=Tls(settings.fleet_serve_certificate_file, settings.fleet_serve_key_file, "fleet_serve"),
             on_ready=lambda: _tell(door().origin),

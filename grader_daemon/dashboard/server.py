@@ -73,8 +73,8 @@ def serve(
         ConfigurationError: the certificate or its key cannot be used.
     """
     access = make_access(settings, listening.getsockname()[1])
-    serve_site(
-        Site(settings, door_of(settings, access)),
+    serve_app(
+        make_app(Site(settings, door_of(settings, access))),
         listening,
         tls=Tls(settings.dashboard_certificate_file, settings.dashboard_key_file, "dashboard"),
         idle_exit=idle_exit,
@@ -82,8 +82,8 @@ def serve(
     )
 
 
-def serve_site(
-    site: Site,
+def serve_app(
+    app: ASGIApp,
     listening: socket.socket,
     *,
     tls: Tls,
@@ -96,7 +96,7 @@ def serve_site(
     Raises:
         ConfigurationError: the certificate or its key cannot be used.
     """
-    activity = _Activity(make_app(site))
+    activity = _Activity(app)
     config = uvicorn.Config(
         activity,
         http=Connection,

@@ -23,6 +23,7 @@ from grader_daemon.dashboard.navigation import BAR, GRADER, PROBLEMS
 from grader_daemon.dashboard.shortcuts import for_page, for_script
 from grader_daemon.dashboard.words import filters, shown
 from grader_daemon.domain.grade import Grade
+from grader_daemon.errors import StoreError
 from grader_daemon.reports.told_apart import title_among
 from grader_daemon.settings import Settings
 
@@ -56,6 +57,7 @@ class Site:
         self.examination = Examination(settings, clock)
         self.live = Live(ChangeWatch(settings))
         self._grader: SelfGrader | None = None
+        self._is_read = False
         self._recent: dict[str, tuple[datetime, Any]] = {}
         self._turn: anyio.CapacityLimiter | None = None
 
@@ -66,13 +68,22 @@ class Site:
 
     @property
     def grader(self) -> SelfGrader:
-        """Grader that answers about the database that stands at its path now."""
+        """Grader that answers about the database that stands at its path now.
+
+        Raises:
+            StoreError: it is to be the copy of a fleet, and nothing of that is in it yet.
+        """
         if self._grader is not None and not self._grader.is_in_place:
             self._grader.close()
             self._grader = None
             self._recent.clear()
+            self._is_read = False
         if self._grader is None:
             self._grader = SelfGrader(settings=self.settings, clock=self.clock)
+        if self.reads_only and not self._is_read:
+            self._is_read = self._grader.context.has_database and self._grader.context.fleet_view() is not None
+            if not self._is_read:
+                raise StoreError("the fleet is not read yet: look again in a while")
         return self._grader
 
     def recent(self, key: str, make: Callable[[], Answer]) -> tuple[datetime, Answer]:

@@ -51,7 +51,7 @@ class Visit:
     @cached_property
     def now(self) -> datetime:
         """Time at which it is answered."""
-        return self.site.grader.context.now()
+        return self.site.clock()
 
     def at(self, address: str) -> str:
         """Return an address of ours with the scope of this one, as far as it does not say another."""

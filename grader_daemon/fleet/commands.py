@@ -169,8 +169,8 @@ def watch() -> None:
 def status(*, url: str | None, as_json: bool) -> None:
     """Show the machines: their versions, when each was seen last, and how far it was behind then."""
     settings = read_settings()
-    by_person = None if settings.fleet_read_url is None else settings.fleet_read_url.get_secret_value()
-    with fleet_database(url or by_person or fleet_url(settings)) as fleet:
+    by_person = None if settings.fleet_server is not None else settings.fleet_read_url
+    with fleet_database(url or (by_person.get_secret_value() if by_person else fleet_url(settings))) as fleet:
         hosts, watch = fleet.hosts(), fleet.watch()
     if as_json:
         output.document(hosts=hosts, watch=watch)

@@ -279,9 +279,19 @@ def _served(home: Path, *, port: int, **settings: object) -> Iterator[None]:
     assert ended == 0
 
 
+def _reader(home: Path, address: str, token: str) -> Path:
+    """Return the home of a member who has a token, and no copy."""
+    (home / SETTINGS).parent.mkdir(parents=True)
+    (home / "token").write_text(token)
+    (home / SETTINGS).write_text(f'fleet_read_url = "{address}"\nfleet_read_token_file = "{home / "token"}"\n')
+    return home
+
+
 def test_members_are_served_what_machines_sent_by_https_and_need_no_copy(
-    host: Path, server: Server, run: Run, tmp_path: Path
+    host: Path, server: Server, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    with server.admin() as connection:
+        connection.execute("UPDATE grader.hosts SET user_name = 'anna'")
     with closing(apsw.Connection(str(host / demo_home.DATABASE))) as database:
         database.execute("UPDATE session_grades SET task_summary = '<script>alert(1)</script>' || session_id")
     run(host, "config", "set", "fleet_texts", "true")
@@ -316,5 +326,12 @@ def test_members_are_served_what_machines_sent_by_https_and_need_no_copy(
         assert {grade["host"] for grade in grades} == {"laptop"}
         assert json.loads(ask("/api/summary", token)[1])["status"]["roots"] == []
         assert ask("/sessions", "wrong")[0] == 401
+        anna = _reader(tmp_path / "anna", f"https://localhost:{port}", token)
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "root.crt"))
+        listed = run(anna, "list", "--user", "anna", "--json")
+        assert {grade["host"] for grade in json.loads(listed.stdout)["grades"]} == {"laptop"}
+        assert "which only reads grades" in run(anna, "label", "laptop/demo_03", "--completed", "no").stderr
+        assert list(anna.rglob("*.db")) == []
         assert run(lead, "fleet", "remove-token", "anna").stdout == "Took the token of anna back.\n"
         assert ask("/sessions", token)[0] == 401
+        assert "does not know the token" in run(anna, "list").stderr

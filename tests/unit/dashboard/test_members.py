@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import stat
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,10 @@ from grader_daemon.dashboard.http_api import ENDPOINTS
 from grader_daemon.dashboard.members import keep_out, let_in, member_door, read_members, tokens_path
 from grader_daemon.dashboard.site import Site
 from grader_daemon.errors import ConfigurationError, NotFoundError
+from grader_daemon.fleet.store import CopyTables
 from grader_daemon.settings import Settings, load_settings
+from grader_daemon.storage.records import FleetCopyState
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import Clock
 from tests.strategies import NOW
 
@@ -26,6 +30,9 @@ _HERE = f"http://127.0.0.1:{_PORT}"
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
+    """Settings of a copy in which nothing is yet but whose it is."""
+    with closing(SqliteStore(tmp_path / "grades.db")) as store, store.transaction():
+        CopyTables(store).save_state(FleetCopyState(fleet="f", version="1"))
     return load_settings(db_path=tmp_path / "grades.db", timezone="UTC")
 
 
@@ -97,6 +104,16 @@ def test_the_file_lets_nobody_in_and_is_its_owners_alone(tokens: Path, client: T
     for digest in (anna.token, anna.cookie):
         assert client.get("/", headers=_bearer(digest)).status_code == 401
         assert client.get("/", headers={"cookie": f"grader_dashboard_{_PORT}={digest}"}).status_code == 401
+
+
+@pytest.mark.parametrize("address", ["/", "/health", "/api/summary"])
+def test_nothing_is_shown_of_the_machine_before_the_fleet_was_read(
+    settings: Settings, tokens: Path, client: TestClient, address: str
+) -> None:
+    token = let_in(tokens, "anna", now=NOW)
+    settings.db_path.unlink()
+    answer = client.get(address, headers=_bearer(token))
+    assert (answer.status_code, "fleet is not read yet" in answer.text) == (503, True)
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"members": [{}]}', b"\xff"])
