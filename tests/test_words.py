@@ -54,7 +54,6 @@ _NOT_YET = frozenset(
                 "export",
                 "external-scorers",
                 "fleet",
-                "grades",
                 "history/tried",
                 "hooks",
                 "insight",
