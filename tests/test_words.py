@@ -66,7 +66,6 @@ _NOT_YET = frozenset(
                 "sources",
                 "sources/hermes",
                 "sql",
-                "validity",
             )
         ),
         "SECURITY.md",
