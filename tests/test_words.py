@@ -57,7 +57,6 @@ _NOT_YET = frozenset(
                 "history/tried",
                 "hooks",
                 "insight",
-                "labels-and-calibration",
                 "metrics",
                 "operations",
                 "outcomes",
