@@ -56,7 +56,6 @@ _NOT_YET = frozenset(
                 "fleet",
                 "history/tried",
                 "hooks",
-                "insight",
                 "metrics",
                 "operations",
                 "outcomes",
