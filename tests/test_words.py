@@ -57,7 +57,6 @@ _NOT_YET = frozenset(
                 "hooks",
                 "metrics",
                 "operations",
-                "outcomes",
                 "performance",
                 "routing",
                 "sources",
