@@ -48,7 +48,6 @@ _NOT_YET = frozenset(
             for name in (
                 "architecture",
                 "archives",
-                "changes",
                 "dashboard",
                 "export",
                 "external-scorers",
