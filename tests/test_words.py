@@ -46,7 +46,6 @@ _NOT_YET = frozenset(
         *(
             f"docs/{name}.md"
             for name in (
-                "architecture",
                 "archives",
                 "dashboard",
                 "export",
