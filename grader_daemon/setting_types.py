@@ -6,10 +6,10 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Final, Literal, get_args
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -131,6 +131,16 @@ def _postgres_url(value: SecretStr) -> SecretStr:
     return value
 
 
+def _fleet_url(value: SecretStr) -> SecretStr:
+    url = value.get_secret_value()
+    if not url.startswith(("http://", "https://")):
+        return _postgres_url(value)
+    parts = urlsplit(_http_url(url))
+    if parts.query or (parts.scheme == "http" and not is_this_machine(parts.hostname or "")):
+        raise ValueError("https is expected for another machine, and nothing behind the path")
+    return value
+
+
 def _ip_address(value: str) -> str:
     try:
         return str(ip_address(value))
@@ -203,21 +213,50 @@ def _url_for_a_secret(value: str | None, beside: Mapping[str, Any], secret: str)
     return value
 
 
+def server_of(url: SecretStr) -> str | None:
+    """Return where the server of a fleet is, if a URL names one, and not the PostgreSQL."""
+    value = url.get_secret_value()
+    return value.rstrip("/") if value.startswith(("http://", "https://")) else None
+
+
+def read_url(value: SecretStr | None, beside: Mapping[str, Any]) -> SecretStr | None:
+    """Return where a fleet is asked, if there is a token for its server.
+
+    Raises:
+        ValueError: there is none.
+    """
+    if value is not None and server_of(value) is not None and beside.get("fleet_read_token_file") is None:
+        raise ValueError("fleet_read_token_file must be set too: grader-daemon fleet add-token NAME gives a token")
+    return value
+
+
 def page_address(value: str, beside: Mapping[str, Any]) -> str:
     """Return where the page answers, if the settings `beside` it keep out strangers who reach it there.
 
     Raises:
         ValueError: they do not.
     """
-    tls = [beside.get(name) is not None for name in ("dashboard_certificate_file", "dashboard_key_file")]
+    return _closed_to_strangers(value, beside, of="dashboard", others=("dashboard_token",))
+
+
+def fleet_address(value: str, beside: Mapping[str, Any]) -> str:
+    """Return where a fleet is served, if what is said there cannot be read on the way.
+
+    Raises:
+        ValueError: it can.
+    """
+    return _closed_to_strangers(value, beside, of="fleet_serve")
+
+
+def _closed_to_strangers(value: str, beside: Mapping[str, Any], *, of: str, others: tuple[str, ...] = ()) -> str:
+    files = (f"{of}_certificate_file", f"{of}_key_file")
+    tls = [beside.get(name) is not None for name in files]
     if any(tls) and not all(tls):
-        raise ValueError("dashboard_certificate_file and dashboard_key_file are set together")
-    if not is_this_machine(value) and not (all(tls) and beside.get("dashboard_token") is not None):
-        raise ValueError(
-            "other machines reach it: dashboard_token, dashboard_certificate_file and dashboard_key_file must be set"
-        )
-    if ip_address(value).is_unspecified and not beside.get("dashboard_names"):
-        raise ValueError("this is every address: dashboard_names must say under which names browsers ask for it")
+        raise ValueError(f"{' and '.join(files)} are set together")
+    if not is_this_machine(value) and any(beside.get(name) is None for name in (*others, *files)):
+        raise ValueError(f"other machines reach it: {', '.join((*others, files[0]))} and {files[1]} must be set")
+    if ip_address(value).is_unspecified and not beside.get(f"{of}_names"):
+        raise ValueError(f"this is every address: {of}_names must say under which names browsers ask for it")
     return value
 
 
@@ -254,7 +293,19 @@ HttpUrl = Annotated[str, AfterValidator(_http_url)]
 HeaderSecret = Annotated[SecretStr, AfterValidator(_fit_for_a_header)]
 HeaderLine = Annotated[SecretStr, AfterValidator(_is_a_header)]
 LongSecret = Annotated[HeaderSecret, AfterValidator(_hard_to_guess)]
+FleetUrl = Annotated[SecretStr, AfterValidator(_fleet_url)]
 PostgresUrl = Annotated[SecretStr, AfterValidator(_postgres_url)]
 IpAddress = Annotated[str, AfterValidator(_ip_address)]
 Aliases = Annotated[tuple[Annotated[str, AfterValidator(_alias)], ...], BeforeValidator(_listed)]
 HostNames = Annotated[tuple[Annotated[str, AfterValidator(_host_name)], ...], BeforeValidator(_listed)]
+
+CHECKED_BESIDE: Final[Mapping[str, Callable[[Any, Mapping[str, Any]], Any]]] = {
+    "quality_judge_url": judge_url,
+    "otlp_logs_url": otlp_url,
+    "langfuse_url": langfuse_url,
+    "phoenix_url": phoenix_url,
+    "fleet_read_url": read_url,
+    "fleet_serve_address": fleet_address,
+    "dashboard_address": page_address,
+}
+"""What checks a setting together with those that are declared before it."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -20,8 +20,10 @@ from grader_daemon.integrations.chat import WebhookFormat, topic_of
 from grader_daemon.setting_layers import Environment, Flags, Reading, Record, TomlFile
 from grader_daemon.setting_sources import Given, explained, look, refuse_debugging, unknown_variables
 from grader_daemon.setting_types import (
+    CHECKED_BESIDE,
     Aliases,
     File,
+    FleetUrl,
     HeaderLine,
     HeaderSecret,
     HostNames,
@@ -33,25 +35,16 @@ from grader_daemon.setting_types import (
     Seconds,
     Words,
     is_secret_type,
-    judge_url,
-    langfuse_url,
-    otlp_url,
-    page_address,
-    phoenix_url,
+    server_of,
 )
 
 _READING: Final = "reading"
 """What a `Settings` is made with here: values would be taken for parameters of the library. It is no setting."""
-_FILES = ("metrics_file", "route_file", "fleet_copy_file", "dashboard_certificate_file", "dashboard_key_file")
+_FILES = (
+    *("metrics_file", "route_file", "fleet_copy_file", "fleet_tokens_file", "fleet_read_token_file"),
+    *("fleet_serve_certificate_file", "fleet_serve_key_file", "dashboard_certificate_file", "dashboard_key_file"),
+)
 _COMMANDS = ("alert_command", "quality_command")
-_CHECKED_BESIDE: Final[Mapping[str, Callable[[Any, Mapping[str, Any]], str | None]]] = {
-    "quality_judge_url": judge_url,
-    "otlp_logs_url": otlp_url,
-    "langfuse_url": langfuse_url,
-    "phoenix_url": phoenix_url,
-    "dashboard_address": page_address,
-}
-"""What checks a setting together with those that are declared before it."""
 
 
 class Settings(GradingSettings):
@@ -190,15 +183,36 @@ class Settings(GradingSettings):
         examples=["postgresql://grader_host_laptop:…@db.example.org/grader"],
         description="The PostgreSQL to which `push fleet` sends grades; nothing is sent without it.",
     )
-    fleet_read_url: PostgresUrl | None = Field(
+    fleet_read_token_file: File | None = Field(
+        None, examples=["~/.config/grader-daemon/fleet.token"], description="Your token, where that is https://."
+    )
+    fleet_read_url: FleetUrl | None = Field(
         None,
         examples=["postgresql://grader_member_anna:…@db.example.org/grader"],
-        description="The PostgreSQL of a fleet that commands ask in place of this machine's database: docs/fleet.md.",
+        description="The PostgreSQL of a fleet, or the https:// of its server, which commands ask: docs/fleet.md.",
     )
     fleet_copy_file: File | None = Field(
         None, examples=["/srv/grader/fleet.db"], description="Where a copy of it is kept; default: a file in ~/.cache."
     )
     fleet_copy_days: int = Field(92, ge=1, le=36_500, description="It has the sessions of the last so many days.")
+    fleet_tokens_file: File | None = Field(
+        None,
+        examples=["/srv/grader/fleet_tokens.json"],
+        description="Where `fleet serve` finds whom to let in, as digests; default: beside the database.",
+    )
+    fleet_serve_port: int = Field(7655, ge=1, le=65_535, description="The port of `fleet serve`.")
+    fleet_serve_certificate_file: File | None = Field(
+        None, examples=["~/fleet.pem"], description="The certificate for https; needs its key."
+    )
+    fleet_serve_key_file: File | None = Field(
+        None, examples=["~/fleet.key"], description="The key of that certificate."
+    )
+    fleet_serve_names: HostNames = Field(
+        (), examples=[["grader.example.org"]], description="Names by which members reach it, beside its address."
+    )
+    fleet_serve_address: IpAddress = Field(
+        "127.0.0.1", description="Where it answers; one that other machines reach needs a certificate and its key."
+    )
     dashboard_port: int = Field(
         7654, ge=1, le=65_535, description="The port of the page that `dashboard` serves on this machine."
     )
@@ -242,6 +256,12 @@ class Settings(GradingSettings):
     route_default: str | None = Field(
         None, examples=["gpt-5-mini"], description="The model to stay with where none is better: docs/routing.md."
     )
+    route_max_cost: float | None = Field(
+        None, gt=0, examples=[0.5], description="No model is preferred whose task that did not fail costs more dollars."
+    )
+    route_explore: float = Field(
+        0.0, ge=0, le=0.1, description="This share of requests tries another model, to learn: docs/routing.md."
+    )
     route_aliases: Aliases = Field(
         (), examples=[["fast=gpt-5-mini"]], description="Names that a router has for models, and those in sessions."
     )
@@ -265,10 +285,15 @@ class Settings(GradingSettings):
             topic_of(url)
         return value
 
-    @field_validator(*_CHECKED_BESIDE)
+    @field_validator(*CHECKED_BESIDE)
     @classmethod
-    def _fit_for_the_others(cls, value: str | None, validated: ValidationInfo) -> str | None:
-        return _CHECKED_BESIDE[str(validated.field_name)](value, validated.data)
+    def _fit_for_the_others(cls, value: Any, validated: ValidationInfo) -> Any:
+        return CHECKED_BESIDE[str(validated.field_name)](value, validated.data)
+
+    @property
+    def fleet_server(self) -> str | None:
+        """The server that answers for a fleet, without a slash at its end; None where its PostgreSQL is asked."""
+        return None if self.fleet_read_url is None else server_of(self.fleet_read_url)
 
     @property
     def scorer_setting(self) -> str | None:

@@ -45,7 +45,13 @@ WINGS: Final = (
     ),
     Wing(
         "dashboard",
-        commands={"dashboard": ("commands:command", "The page: all of this in a browser on this machine, live.")},
+        commands={
+            "dashboard": ("commands:command", "Open the page: all of this in a browser on this machine, live."),
+            "fleet serve": ("fleet_commands:serve", "Answer page and API of a fleet to its members."),
+            "fleet add-token": ("fleet_commands:add_token", "Admit a member, by a token."),
+            "fleet remove-token": ("fleet_commands:remove_token", "Revoke the token of a member."),
+            "fleet tokens": ("fleet_commands:tokens", "List the members who have a token."),
+        },
         units={"page": "systemd_unit:PAGE"},
     ),
     Wing(
@@ -54,17 +60,20 @@ WINGS: Final = (
     ),
     Wing(
         "messages",
-        commands={"search": ("commands:command", "Find what was written in sessions, and how these ended.")},
+        commands={"search": ("commands:command", "Find words in messages of sessions, and how these ended.")},
         jobs=("job:message_jobs",),
         parts={"messages": "found:Messages"},
     ),
     Wing(
         "skills",
         commands={
-            "changes": ("changes_command:command", "What changed in how agents are set up, and whether it mattered."),
+            "changes": (
+                "changes_command:command",
+                "Show what changed in the set-up of agents, and whether it mattered.",
+            ),
             "skills": (
                 "commands:command",
-                "The skills that agents have, what they are used for, and which one could help.",
+                "Show skills, what they are used for, and which one could help.",
             ),
         },
         jobs=("versions_job:versions_jobs",),
@@ -79,13 +88,13 @@ WINGS: Final = (
     ),
     Wing(
         "routing",
-        commands={"route": ("commands:command", "Which model to prefer for which type of task.")},
+        commands={"route": ("commands:command", "Show which model to prefer for which type of task.")},
         jobs=("job:route_jobs",),
         parts={"routing": "advice:Advice"},
     ),
     Wing(
         "outcomes",
-        commands={"outcomes": ("commands:command", "What became of sessions' work, in git and on disk.")},
+        commands={"outcomes": ("commands:command", "Show what became of sessions' work, in git and on disk.")},
         jobs=("job:outcome_jobs",),
         checks={"outcomes": "doctor:outcomes"},
         lines=("words:lines_of",),
@@ -93,7 +102,7 @@ WINGS: Final = (
     ),
     Wing(
         "hook",
-        commands={"hook": ("commands:command", "Ask the record before an agent stops: is what it says true?")},
+        commands={"hook": ("commands:command", "Check what an agent says against the record before it stops.")},
         listeners=("listener:listeners",),
         checks={"hooks": "doctor:hooks"},
     ),
@@ -106,7 +115,7 @@ WINGS: Final = (
     Wing(
         "fleet",
         commands={
-            "fleet": ("commands:command", "One PostgreSQL for the grades of many machines."),
+            "fleet": ("commands:command", "Share one PostgreSQL between many machines."),
             "push fleet": ("push_command:command", "Send grades to the PostgreSQL of a team."),
         },
         units={"pusher": "systemd_unit:PUSHER"},
@@ -116,9 +125,9 @@ WINGS: Final = (
     Wing(
         "push",
         commands={
-            "push": ("commands:command", "Hand scores to OpenTelemetry, Langfuse or Phoenix, grades to a fleet."),
+            "push": ("commands:command", "Send scores to OpenTelemetry, Langfuse or Phoenix, grades to a fleet."),
             "export": ("export_command:command", "Write grades as CSV, JSON lines or Parquet, for other programs."),
-            "metrics": ("metrics_command:command", "How it stands as metrics, for Prometheus."),
+            "metrics": ("metrics_command:command", "Print metrics for Prometheus."),
         },
         jobs=("metrics_job:metrics_jobs",),
         parts={"metrics": "metrics:preferred_text"},

@@ -26,7 +26,13 @@ _CORE = tuple(
         *("domain", "redaction", "analysis", "grading", "calibration", "patterns", "alerts", "reports"),
         *("sources.decoding", "sources.hermes.sharegpt", "sources.hermes.snapshot"),
         *("daemon.debounce", "daemon.reconcile", "daemon.scan_plan"),
-        *("routing.choice", "routing.model", "dashboard.minimap", "dashboard.reliability_chart"),
+        *(
+            "routing.change_points",
+            "routing.choice",
+            "routing.model",
+            "dashboard.minimap",
+            "dashboard.reliability_chart",
+        ),
         *("push.exposition", "push.session_metrics"),
         *("skills.setup_effects", "skills.skill_records", "skills.skill_words", "skills.takeovers"),
     )

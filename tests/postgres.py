@@ -32,7 +32,7 @@ class Server:
     ) -> None:
         """Make and start one in an empty folder; it runs `under` a program and its arguments, if any are given."""
         self.folder = folder
-        self.port = _free_port()
+        self.port = free_port()
         self.settings = {**_ALWAYS, **settings}
         self._programs = programs
         self._under = under
@@ -139,6 +139,7 @@ def _reachable(programs: Path, copy: Path) -> Path:
     return copy / programs.name
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port of this machine on which nobody listens now."""
     with socket.create_server((LOOPBACK, 0)) as taken:
         return int(taken.getsockname()[1])

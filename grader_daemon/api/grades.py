@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from grader_daemon import bootstrap
 from grader_daemon.api.change_watch import mark_of
@@ -129,9 +130,12 @@ class Grades:
             self._check_names(which)
         return page
 
-    def most_expensive(self, *, days: float, limit: int = 20) -> list[StoredGrade]:
-        """Return the sessions that cost most of those that ended in the last `days` days, open ones too."""
-        which = GradeFilter(since=self.begin_of(days), sort=SortKey.COST, limit=limit)
+    def most_expensive(self, *, days: float, which: GradeFilter | None = None, limit: int = 20) -> list[StoredGrade]:
+        """Return the sessions that cost most of those that ended in the last `days` days, open ones too.
+
+        Of all, or of those that a filter asks for.
+        """
+        which = replace(which or GradeFilter(), since=self.begin_of(days), sort=SortKey.COST, limit=limit)
         return [stored for stored in self.page(which).grades if stored.grade.cost_usd is not None]
 
     def every(self, which: GradeFilter) -> Iterator[StoredGrade]:

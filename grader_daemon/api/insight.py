@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable
 from datetime import date, datetime, timedelta
 from functools import partial
 from itertools import islice
@@ -12,7 +12,7 @@ import msgspec
 
 from grader_daemon.api.context import GraderContext
 from grader_daemon.api.excerpts import one_line
-from grader_daemon.api.grades import Grades, check_days
+from grader_daemon.api.grades import GradeFilter, Grades, check_days
 from grader_daemon.bootstrap import periodic
 from grader_daemon.domain.alert import Alert, Stream
 from grader_daemon.domain.analysis import Category
@@ -38,7 +38,7 @@ from grader_daemon.errors import InputError, NotFoundError
 from grader_daemon.patterns.groups import (
     PATTERN_DIMENSIONS,
     GroupSums,
-    day_figures,
+    each_day,
     find_patterns,
     groups,
     share_of,
@@ -139,13 +139,13 @@ class Insight:
         sums, before = read(span), {} if days is None else read(span.before())
         return groups(sums, before, dimension, completions=completions(self._context.store, sums, span))
 
-    def daily(self, *, days: float = 28) -> tuple[DayFigures, ...]:
-        """Describe each of the last `days` days, up to and with today, also those on which no session finished."""
+    def daily(self, *, days: float = 28, of: tuple[Dimension, str] = (Dimension.OVERALL, "")) -> tuple[DayFigures, ...]:
+        """Describe each of the last `days` days, also those without a session: tasks of people, or `of` one group."""
         span = self._span(days)
-        return tuple(_each_day(span, self._context.store.rollups.days(span)))
+        return each_day(span, self._context.store.rollups.days(span, *of))
 
-    def usage(self, *, days: float = 7, split: UsageSplit = UsageSplit.MODEL) -> UsageByDay:
-        """Describe what the finished sessions of the last `days` days cost and used, by day and group.
+    def usage(self, *, days: float = 7, split: UsageSplit = UsageSplit.MODEL, only: str | None = None) -> UsageByDay:
+        """Describe what the finished sessions of the last `days` days cost and used, by day and group, or one `only`.
 
         Raises:
             InputError: it is no number of days, or of more than a year.
@@ -153,7 +153,7 @@ class Insight:
         span = self._span(days)
         if span.days > MOST_DAYS:
             raise InputError(f"usage is told of {MOST_DAYS} days at most, not {span.days:,}")
-        return usage_of(self._context.store, span, split)
+        return usage_of(self._context.store, span, split, only=only)
 
     def alert_days(self, alert: Alert) -> tuple[DayFigures, ...]:
         """Describe the days around an alert, of the sessions in which it showed first.
@@ -168,7 +168,7 @@ class Insight:
         end = today if alert.resolved_at is None else min(today, day_of(alert.resolved_at, zone) + _AFTER_ALERT)
         span = Span(first, max(first, min(end, first + _AROUND_ALERT)))
         known = self._context.store.rollups.days(span, alert.drops[0].stream.dimension, alert.drops[0].stream.name)
-        return tuple(_each_day(span, known))
+        return each_day(span, known)
 
     def task_score(self, task_type: str, *, days: float | None = None) -> float | None:
         """Mean session score (1-5) of a task type, over the last `days` days or ever; None without sessions.
@@ -182,15 +182,21 @@ class Insight:
     # -- error issues ----------------------------------------------------------------------------------------------
 
     def error_issues(
-        self, *, days: float | None = 30, states: frozenset[IssueState] | None = None, limit: int | None = None
+        self,
+        *,
+        days: float | None = 30,
+        states: frozenset[IssueState] | None = None,
+        among: GradeFilter | None = None,
+        limit: int | None = None,
     ) -> list[ErrorIssue]:
         """Return the error issues that occurred in the last `days` days (None: ever), those in most sessions first.
 
-        `states` keeps those that stand in one of them; without it the ignored ones are left out. At most `limit`.
+        `states` keeps those that stand in one of them; without it the ignored ones are left out. `among` keeps those of
+        sessions since then of its project and agent, with their counts over all sessions. At most `limit`.
         """
         wanted = states if states is not None else frozenset(IssueState) - {IssueState.IGNORED}
         span, now = self._span(days), self._context.now()
-        found = (self._issue(fingerprint, span, now) for fingerprint in self._context.store.issues.seen(span))
+        found = (self._issue(fingerprint, span, now) for fingerprint in self._context.store.issues.seen(span, among))
         return list(islice((issue for issue in found if issue is not None and issue.state in wanted), limit))
 
     def error_issue(self, prefix: str) -> ErrorIssue:
@@ -391,8 +397,3 @@ class Insight:
             fingerprint = self._context.store.issues.find(prefix)
             self._context.store.issues.mark(fingerprint, resolved_at=resolved_at, ignored_at=ignored_at)
         return self.error_issue(fingerprint)
-
-
-def _each_day(span: Span, known: Mapping[date, Sums]) -> Iterator[DayFigures]:
-    days = (span.first + timedelta(days=number) for number in range(span.days))
-    return (day_figures(day, known.get(day, Sums())) for day in days)

@@ -36,8 +36,9 @@ class Routing(Protocol):
         Args:
             task_type: that one, which need not have any.
             models: those to choose from; without them all that are known.
-            default: the one to compare with; without one that which is used most for a type.
-            most_usd: a completed task may cost so much; a model whose price is not known is not preferred then.
+            default: the one to stay with where none is better; without one that of the settings, if there is one.
+            most_usd: a completed task may cost so much, without it what the settings say; a model whose price is not
+                known is not preferred then.
 
         Raises:
             InputError: `most_usd` is not above 0.
@@ -169,6 +170,14 @@ class SharedCopies(Protocol):
     @staticmethod
     def follow(settings: Settings, stop: threading.Event) -> None:
         """Keep the copy of settings up to date until `stop`, whatever goes wrong; that is logged."""
+
+    @staticmethod
+    def watch(settings: Settings, stop: threading.Event) -> None:
+        """Keep it up to date, and raise alerts, tell of them and write reports while nobody else does.
+
+        Raises:
+            CallError, StoreError: it cannot be helped by waiting.
+        """
 
 
 class Checker(Protocol):

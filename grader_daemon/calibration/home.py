@@ -27,10 +27,11 @@ def at_home(prior: Prior, history: Sequence[tuple[float, ...]]) -> Prior:
     """Return the prior for a person whose finished sessions have the features `history`; itself where they are few."""
     if len(history) < FEWEST_SESSIONS:
         return prior
-    scaling = prior.scaling.adapted(history)
-    rows = [scaling.apply(features)[: prior.measured] for features in history]
-    weights = self_taught(prior.weights[: prior.measured], rows, prior.self_taught)
-    return msgspec.structs.replace(prior, scaling=scaling, weights=(*weights, *prior.weights[prior.measured :]))
+    measured, scaling = prior.measured, prior.scaling.adapted(history)
+    of_measured = scaling.first(measured)
+    rows = [of_measured.apply(features[:measured]) for features in history]
+    weights = self_taught(prior.weights[:measured], rows, prior.self_taught)
+    return msgspec.structs.replace(prior, scaling=scaling, weights=(*weights, *prior.weights[measured:]))
 
 
 def self_taught(weights: Vector, rows: Sequence[Vector], share: float) -> list[float]:

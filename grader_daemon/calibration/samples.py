@@ -46,6 +46,10 @@ class Scaling(msgspec.Struct, frozen=True, kw_only=True):
         """Return how many scales each feature lies from its mean."""
         return [(value - mean) / scale for value, mean, scale in zip(features, self.means, self.scales, strict=True)]
 
+    def first(self, count: int) -> Scaling:
+        """Return the scaling of the first `count` features alone."""
+        return Scaling(means=self.means[:count], scales=self.scales[:count])
+
     def adapted(self, history: Sequence[Vector]) -> Scaling:
         """Return what is ordinary in `history`, sessions of one's own, if they are enough to tell.
 

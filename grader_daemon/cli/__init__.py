@@ -26,65 +26,64 @@ from grader_daemon.wings import WINGS, imported
 _COMPLETION = "_GRADER_DAEMON_COMPLETE"
 """By this variable a shell asks what a Tab may mean."""
 
-_OF_THE_CORE = {
+_OF_THE_CORE: Final = {
+    "summary": ("summary", "Show how it stands, on one screen: the same as no command."),
+    "list": ("listing", "List grades, the newest session first."),
+    "show": ("show", "Show one grade."),
+    "why": ("why", "Show the reasons of a grade, and the messages that prove them."),
+    "errors": ("errors", "Show errors by their cause, and what helped."),
+    "patterns": ("patterns", "Show task types, tools, models and errors of the last days."),
+    "usage": ("usage", "Show tokens and money, by day and model, project, agent or kind."),
+    "report": ("report", "Show the weekly report."),
+    "alerts": ("alerts", "Show what got worse, since when, and why."),
+    "status": ("status", "Show whether the daemon is up, and how far it is."),
     "run": ("run", "Watch the folders and grade sessions as they finish."),
+    "service": ("service", "Install the daemon as a service, which starts by itself."),
+    "sources": ("sources", "List the agents found here, and choose which are graded."),
     "grade": ("grade", "Grade files or folders now; no daemon is needed."),
-    "forget": ("forget", "Forget files that could not be graded or were skipped."),
     "backfill": ("backfill", "Grade everything that is not graded yet."),
-    "regrade": ("regrade", "Grade again what another version graded, or see what would change."),
-    "status": ("status", "Is the daemon up, and how far is it?"),
+    "config": ("config", "Show settings and where they come from, and change them."),
+    "completion": ("completion", "Set up completion of commands, options, ids and names in bash, zsh or fish."),
+    "demo": ("demo", "Grade a few sample sessions, in ten seconds."),
+    "review": ("review", "Answer questions on sessions, half drawn by chance, half those that teach most."),
+    "label": ("label", "Say whether a session did its task, or take that back."),
+    "calibrate": ("calibration:calibrate_command", "Learn from your labels how sure grades are."),
+    "calibration": ("calibration", "Show who gives verdicts, and how far to trust them."),
+    "similar": ("similar", "Find the same request in other sessions, and what became of it."),
     "doctor": ("doctor", "Check the machine and the set-up; repair what is safe."),
     "backup": ("backup", "Copy the database while the daemon goes on."),
     "restore": ("backup:restore_command", "Put a backup in the place of the database."),
-    "list": ("listing", "List grades, the newest session first."),
-    "show": ("show", "Show one grade."),
-    "why": ("why", "Show the reasons of a grade and the messages that prove them."),
-    "similar": ("similar", "What became of the same request in other sessions."),
-    "label": ("label", "Say whether a session completed its task, or take that back."),
-    "review": ("review", "Judge sessions, half by chance, half those that teach most."),
-    "summary": ("summary", "How it stands, on one screen: the same as no command."),
-    "patterns": ("patterns", "Task types, tools, models and errors of the last days."),
-    "usage": ("usage", "Tokens and money, by day and model, project, agent or kind."),
-    "errors": ("errors", "Failures of one cause, and what helped."),
-    "report": ("report", "The weekly report."),
-    "alerts": ("alerts", "What degraded, since when, and why."),
-    "calibrate": ("calibration:calibrate_command", "Learn from labels how sure grades are."),
-    "calibration": ("calibration", "Who decides whether a task was completed, and how far that can be trusted."),
-    "sources": ("sources", "Whose sessions lie here, and having them graded or not."),
-    "service": ("service", "Have systemd run the daemon, and restart it when it must."),
-    "config": ("config", "The settings: what they are, where they come from, and changing them."),
-    "completion": ("completion", "Have bash, zsh or fish complete commands, options, ids and names."),
+    "regrade": ("regrade", "Grade again what another version graded, or see what would change."),
+    "forget": ("forget", "Forget files that could not be graded or were skipped."),
     "help": ("help", "Show how a command is used."),
     "version": ("help:version_command", "Show the version."),
-    "demo": ("demo", "See the daemon grade a few sample sessions, in ten seconds."),
 }
-
 """Where each command is, `command` of that module unless it is named, and its line of help."""
 
-_BEHIND: Final = {
-    "backfill": ("archive",),
-    "list": ("search", "export"),
-    "patterns": ("route", "outcomes", "changes", "skills"),
-    "report": ("metrics",),
-    "calibration": ("push", "fleet"),
-    "sources": ("dashboard", "mcp", "hook"),
+_SECTIONS: Final = {
+    "Every day": (
+        *("summary", "list", "show", "why", "search", "errors", "patterns", "usage", "report", "alerts", "status"),
+        "dashboard",
+    ),
+    "Set up": ("run", "service", "sources", "grade", "backfill", "config", "completion", "hook", "demo"),
+    "Learn": (*("review", "label", "calibrate", "calibration", "similar", "outcomes", "changes", "skills", "route"),),
+    "For programs": ("export", "push", "fleet", "metrics", "mcp"),
+    "Operate": ("doctor", "backup", "restore", "regrade", "forget", "archive", "help", "version"),
 }
-"""Behind which command of the core those of wings are listed; others stand at the end."""
+"""Commands in the order of the help, below what they are for."""
 
 
 def _commands() -> Iterator[tuple[str, tuple[str, str]]]:
     """Yield all commands in the order of the help: their names, where they are, and their lines of help."""
-    of_wings = {
-        name: (f"grader_daemon.{wing.name}.{where}", help_line)
-        for wing in WINGS
-        for name, (where, help_line) in wing.commands.items()
-        if " " not in name
+    found = {
+        name: (f"grader_daemon.cli.{where if ':' in where else f'{where}:command'}", help_line)
+        for name, (where, help_line) in _OF_THE_CORE.items()
     }
-    for name, (where, help_line) in _OF_THE_CORE.items():
-        place = where if ":" in where else f"{where}:command"
-        yield name, (f"grader_daemon.cli.{place}", help_line)
-        yield from ((other, of_wings.pop(other)) for other in _BEHIND.get(name, ()))
-    yield from of_wings.items()
+    for wing in WINGS:
+        of_wing = ((name, *given) for name, given in wing.commands.items() if " " not in name)
+        found |= {name: (f"grader_daemon.{wing.name}.{where}", help_line) for name, where, help_line in of_wing}
+    for names in _SECTIONS.values():
+        yield from ((name, found[name]) for name in names)
 
 
 _COMMANDS: Final = dict(_commands())
@@ -105,8 +104,10 @@ class _Commands(Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, help_line) for name, (_, help_line) in _COMMANDS.items()])
+        width = max(map(len, _COMMANDS))
+        for section, names in _SECTIONS.items():
+            with formatter.section(section):
+                formatter.write_dl([(name.ljust(width), _COMMANDS[name][1]) for name in names])
 
 
 @click.command(cls=_Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})

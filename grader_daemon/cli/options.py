@@ -77,7 +77,7 @@ fleet_option = click.option(
     metavar="URL",
     expose_value=False,
     callback=_keep,
-    help="Ask a fleet: the URL of its PostgreSQL; default: fleet_read_url.",
+    help="Ask a fleet: the URL of its PostgreSQL or server; default: fleet_read_url.",
 )
 """``--db``, for commands that can ask a fleet; `read_settings` knows what it says."""
 
@@ -120,16 +120,24 @@ def asks(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def reads(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Do as `asks`, and add ``--db``, by which the grades of a fleet are asked in place of this machine's."""
+    """Do as `asks`, and add ``--db``, by which the grades of a fleet are asked in place of this machine's.
+
+    Where the fleet is served, its server is asked in place of a copy.
+    """
 
     @settings_options
     @fleet_option
     @wraps(command)
     def ask(**arguments: Any) -> Any:
         with loading():
-            from grader_daemon.cli.reading import grader_of  # `--help` must not wait for it
+            from grader_daemon.cli.reading import grader_of, is_served  # `--help` must not wait for it
 
-        with grader_of(read_settings()) as grader, telling_upgrade(grader):
+        settings = read_settings()
+        if is_served(settings):
+            from grader_daemon.cli.served import ask_server
+
+            return ask_server(settings)
+        with grader_of(settings) as grader, telling_upgrade(grader):
             return command(grader=grader, **arguments)
 
     return ask

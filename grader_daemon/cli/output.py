@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 import os
 import re
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import click
 
+from grader_daemon.cli import terminal
 from grader_daemon.domain.text import clean, duration_words
 from grader_daemon.errors import InputError, OutputError
 
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 _Item = TypeVar("_Item")
 
-_PIPED_COLUMNS = 100
-_FEWEST_COLUMNS = 20
 _PERSON = "person"
 _COLOURS = {"ok": "green", "warning": "yellow", "problem": "bright_red", "unknown": "magenta", "fix": "cyan"}
 
@@ -67,8 +65,7 @@ def styled_line(text: str, style: str) -> None:
 
 def styled(text: str, *, fg: str | None = None, bold: bool | None = None) -> str:
     """Return text that is ours or cleaned as a terminal shows it in a style, which NO_COLOR and TERM=dumb forbid."""
-    is_plain = not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return text if is_plain else click.style(text, fg=fg, bold=bold)
+    return click.style(text, fg=fg, bold=bold) if terminal.has_colours() else text
 
 
 @contextmanager
@@ -85,13 +82,6 @@ def pages(lines: Iterable[str]) -> None:
             click.echo_via_pager(f"{line}\n" for line in lines)
         else:
             sys.stdout.writelines(f"{line}\n" for line in lines)
-
-
-def width() -> int:
-    """Columns of the terminal; 100 where there is none."""
-    if not sys.stdout.isatty():
-        return _PIPED_COLUMNS
-    return max(_FEWEST_COLUMNS, shutil.get_terminal_size((_PIPED_COLUMNS, 24)).columns)
 
 
 def file(path: Path, content: str) -> None:
@@ -166,7 +156,7 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[Any]], *, may_drop: S
     named, dated = with_one_zone(headings, list(rows))
     may_drop = [named[headings.index(heading)] for heading in may_drop]
     headings, texts = named, [[cell(value) for value in row] for row in dated]
-    room = _room()
+    room = terminal.room()
     dropped = layout.left_out(headings, texts, room=room, may_drop=may_drop)
     heads, shown = layout.table_lines(*layout.without(headings, texts, dropped), room=room)
     for head in heads:
@@ -201,7 +191,7 @@ def paragraph(head: str, text: str) -> None:
     """Print a text that is ours or cleaned behind a head; a terminal has its further lines below the first."""
     from grader_daemon.cli.layout import paragraph_lines  # `--help` must not wait for it
 
-    for piece in paragraph_lines(head, text, room=_room()):
+    for piece in paragraph_lines(head, text, room=terminal.room()):
         line(piece)
 
 
@@ -379,12 +369,7 @@ def _by(given: Feedback) -> str:
 
 def has_room() -> bool:
     """True if nothing is too long, as for what is piped."""
-    return _room() is None
-
-
-def _room() -> int | None:
-    """The columns there are to fill; None where nothing is too long."""
-    return width() if sys.stdout.isatty() else None
+    return terminal.room() is None
 
 
 def _check_rows(check: Check) -> Iterator[tuple[str, str, str]]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
@@ -12,6 +12,7 @@ from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import days_option, json_option, reads
 from grader_daemon.domain.claims import ClaimTally, Support
+from grader_daemon.domain.estimate import Estimate, Figure
 from grader_daemon.domain.insight import Group, Patterns
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.scheduled_jobs import ScheduledJob
@@ -29,9 +30,13 @@ from grader_daemon.reports.numbers import (
     FAILURES,
     RECOVERY,
     SAID,
+    UNKNOWN,
     WITHIN_HOSTS,
+    Measure,
+    brief_words,
     change_words,
     count,
+    direction_of,
     estimate_words,
     figure_words,
     scheduled_words,
@@ -46,8 +51,9 @@ _WORK = (
 )
 _OF_RECORD = frozenset({Dimension.ENDING, Dimension.STANDING})
 _OF_A_FLEET = (Dimension.USER, Dimension.HOST)
-_ONLY_IF_SEVERAL = {Dimension.PROJECT, Dimension.KIND}
-_SHOWN: Final = 5
+_ONLY_IF_SEVERAL = {Dimension.PLATFORM, Dimension.PROJECT, Dimension.KIND}
+_SHOWN: Final = 3
+_ALWAYS: Final = (BAD_ENDINGS, FAILURES, RECOVERY)
 _FAILING = (Dimension.TOOL, Dimension.CATEGORY)
 _TITLES = {
     Dimension.AGENT: "agent",
@@ -75,12 +81,18 @@ _VERDICTS: Final[tuple[tuple[str, Callable[[Group], int]], ...]] = (
 @click.command("patterns")
 @reads
 @days_option(7)
-@click.option("--all", "everything", is_flag=True, help=f"All rows of each table, not the first {_SHOWN}.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help=f"All rows and columns of each table, not the first {_SHOWN} rows and what says most.",
+)
 @json_option
 def command(*, grader: SelfGrader, days: int, everything: bool, as_json: bool) -> None:
     """Show what sessions of the last days have in common, with 95 % intervals, beside the days before.
 
-    Each table has its first rows: those with most sessions, failures or cost. JSON has all.
+    Each table has its first rows: those with most sessions, failures or cost; and of its columns those that tell
+    something. JSON has all.
     """
     patterns = grader.insight.patterns(days)
     if as_json:
@@ -102,11 +114,11 @@ def _print(patterns: Patterns, *, most: int | None) -> None:
     if agents:
         output.line(f"Agents: {clean(agents)}. Figures that are not by agent are of all of them together.")
     if patterns.sessions:
-        _print_whole(patterns)
+        _print_whole(patterns, in_brief=most is not None)
     for dimension in (*_OF_A_FLEET, *((Dimension.AGENT,) if agents else ())):
         _work_table(dimension, patterns.groups[dimension], most)
     for dimension in _WORK:
-        if dimension not in _ONLY_IF_SEVERAL or _is_mixed(patterns.groups[dimension]):
+        if dimension not in _ONLY_IF_SEVERAL or _is_mixed(patterns.groups[dimension]) or most is None:
             _work_table(dimension, patterns.groups[dimension], most)
     _claims_table(patterns.claims, most)
     _jobs_table(patterns.jobs, most)
@@ -116,25 +128,38 @@ def _print(patterns: Patterns, *, most: int | None) -> None:
     _alternatives_table(patterns, most)
 
 
-def _print_whole(patterns: Patterns) -> None:
+def _print_whole(patterns: Patterns, *, in_brief: bool) -> None:
     """Show what is known of all sessions together: verdicts, the rate where labels tell it, facts of the record."""
     overall, before = patterns.overall, f"the {count(patterns.days, 'day')} before"
-    figures = [
-        (measure.name.lower(), figure_words(getattr(overall, measure.group), measure, before=before))
-        for measure in (BAD_ENDINGS, *FACTS, FAILURES, RECOVERY)
-    ]
-    said = [
-        (measure.name.lower(), figure_words(getattr(patterns, measure.group), measure, before=before))
-        for measure in SAID
-    ]
+    measured = [(measure, getattr(overall, measure.group)) for measure in (BAD_ENDINGS, *FACTS, FAILURES, RECOVERY)]
+    measured += [(measure, getattr(patterns, measure.group)) for measure in SAID]
+    figures = _brief_figures(measured, before) if in_brief else _figures(measured, before)
     output.facts(
         [
             ("verdicts", shares_words(VerdictCounts(overall.done, overall.not_done, overall.unsure))),
             ("completion rate", rate_words(overall.completion)),
             *figures,
-            *said,
         ]
     )
+
+
+def _figures(measured: Iterable[tuple[Measure, Figure]], before: str) -> Iterator[tuple[str, str]]:
+    return ((measure.name.lower(), figure_words(figure, measure, before=before)) for measure, figure in measured)
+
+
+def _brief_figures(measured: Iterable[tuple[Measure, Figure]], before: str) -> Iterator[tuple[str, str]]:
+    """Yield a line for each figure that is always of interest or clearly changed, one for all others that are not 0."""
+    others: list[tuple[Measure, Figure]] = []
+    for measure, figure in measured:
+        if direction_of(figure, measure).is_clear:
+            yield measure.name.lower(), figure_words(figure, measure, before=before)
+        elif measure in _ALWAYS:
+            yield measure.name.lower(), estimate_words(figure.now, measure)
+        elif figure.now.value:
+            others.append((measure, figure))
+    if others:
+        others.sort(key=lambda each: -(each[1].now.value or 0))
+        yield "also", ", ".join(f"{measure.name.lower()} {brief_words(each.now, measure)}" for measure, each in others)
 
 
 def _print_work(work: WorkOutcomes | None) -> None:
@@ -172,32 +197,54 @@ def _work_table(dimension: Dimension, groups: tuple[Group, ...], most: int | Non
     groups = tuple(group for group in groups if group.sessions or group.unanswered)  # others only cost something
     if not groups:
         return
-    is_checked = any(group.completion.value is not None for group in groups)
+    shown = groups[:most]
+    is_checked = any(group.completion.value is not None for group in shown)
     output.first_items(
         groups,
         most,
         (_TITLES[dimension], lambda group: group.name if dimension not in _OF_RECORD else group.name.replace("_", " ")),
         ("sessions", lambda group: group.sessions),
-        ("before", lambda group: group.sessions_before),
-        *_VERDICTS,
+        *((("before", lambda group: group.sessions_before),) if most is None else ()),
+        *_verdict_columns(shown, most),
         *((("completion rate", lambda group: estimate_words(group.completion, COMPLETION)),) if is_checked else ()),
-        ("bad endings", lambda group: estimate_words(group.ended_badly.now, BAD_ENDINGS)),
-        ("change", lambda group: change_words(group.ended_badly, BAD_ENDINGS)),
-        ("failures per call", lambda group: estimate_words(group.failure_rate.now, FAILURES)),
+        *_measured_columns("bad endings", BAD_ENDINGS, shown, most),
+        ("failures per call", lambda group: _estimate(group.failure_rate.now, FAILURES, most)),
     )
+
+
+def _verdict_columns(shown: Iterable[Group], most: int | None) -> tuple[tuple[str, Callable[[Group], Any]], ...]:
+    """Return the columns of the verdicts, where one of those that are shown has one."""
+    return _VERDICTS if most is None or any(group.done or group.not_done for group in shown) else ()
+
+
+def _measured_columns(
+    title: str, measure: Measure, shown: Iterable[Group], most: int | None
+) -> Iterator[tuple[str, Callable[[Group], Any]]]:
+    """Yield the column of a measure, and that of its change where one of those that are shown is clear."""
+    yield title, lambda group: _estimate(getattr(group, measure.group).now, measure, most)
+    if most is None or any(direction_of(getattr(group, measure.group), measure).is_clear for group in shown):
+        yield "change", lambda group: change_words(getattr(group, measure.group), measure)
+
+
+def _estimate(estimate: Estimate, measure: Measure, most: int | None) -> str:
+    """Return an estimate; in brief nothing of those that too few tell."""
+    return UNKNOWN if most is not None and estimate.value is None else estimate_words(estimate, measure)
 
 
 def _claims_table(tallies: tuple[ClaimTally, ...], most: int | None) -> None:
     """Show what answers say was done, held against the records."""
     if not tallies:
         return
+    shown = tallies[:most]
+    supports = [each for each in SUPPORTS if most is None or any(_supported(each, tally) for tally in shown)]
+    is_against = most is None or Support.CONTRADICTED in supports
     output.first_items(
         tallies,
         most,
         ("claim", kind_words),
         ("sessions", lambda tally: tally.sessions),
-        *((support.value, partial(_supported, support)) for support in SUPPORTS),
-        ("record against it", lambda tally: plain(against_words(tally))),
+        *((support.value, partial(_supported, support)) for support in supports),
+        *((("record against it", lambda tally: plain(against_words(tally))),) if is_against else ()),
     )
 
 
@@ -239,8 +286,7 @@ def _failure_table(dimension: Dimension, groups: tuple[Group, ...], most: int | 
         ("sessions", lambda group: group.sessions),
         ("calls", lambda group: group.calls),
         ("failures", lambda group: group.failures),
-        ("before", lambda group: group.failures_before),
-        ("failures per call", lambda group: estimate_words(group.failure_rate.now, FAILURES)),
-        ("change", lambda group: change_words(group.failure_rate, FAILURES)),
-        *_VERDICTS,
+        *((("before", lambda group: group.failures_before),) if most is None else ()),
+        *_measured_columns("failures per call", FAILURES, groups[:most], most),
+        *_verdict_columns(groups[:most], most),
     )

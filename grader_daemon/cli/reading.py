@@ -23,14 +23,18 @@ _WAITS_SECONDS: Final = 10.0
 """So long a first answer may wait for sessions that are older than those that it has."""
 
 
+def is_served(settings: Settings) -> bool:
+    """Return whether the server of a fleet is to be asked; not where a flag names a database."""
+    return settings.fleet_server is not None and not _is_database_named(settings)
+
+
 def settings_to_read(settings: Settings) -> Settings:
     """Return the settings of the copy of a fleet, if one is to be asked; not where a flag names a database.
 
     Raises:
         ConfigurationError: the URL cannot be understood, or psycopg is not installed.
     """
-    is_named = settings.given.sources.get("db_path") is Source.FLAG
-    if settings.fleet_read_url is None or is_named:
+    if settings.fleet_read_url is None or _is_database_named(settings):
         return settings
     known: SharedCopies = part("copies")
     return known.settings_of(settings)
@@ -47,6 +51,10 @@ def grader_of(settings: Settings) -> Iterator[SelfGrader]:
         if grader.settings is not settings:
             _catch_up(grader)
         yield grader
+
+
+def _is_database_named(settings: Settings) -> bool:
+    return settings.given.sources.get("db_path") is Source.FLAG
 
 
 def _read(fleet: SharedCopy, now: datetime) -> int:

@@ -8,7 +8,7 @@ from typing import Final
 import click
 
 from grader_daemon.api.grader import SelfGrader
-from grader_daemon.cli import output
+from grader_daemon.cli import output, terminal
 from grader_daemon.cli.options import reads
 from grader_daemon.domain.calendar import week_name
 from grader_daemon.domain.text import clean
@@ -32,7 +32,7 @@ def command(*, grader: SelfGrader, week: str | None, form: str, everything: bool
         output.file(out, RENDERERS[form](report))
         output.line(clean(f"{out} is written."))
     elif form == "text":
-        output.line(render_text(report, width=output.width(), most=None if everything else _SHOWN).rstrip("\n"))
+        output.line(render_text(report, width=terminal.width(), most=None if everything else _SHOWN).rstrip("\n"))
         if week is None and not report.total_sessions:
             this_week = week_name(grader.context.today)
             output.line(f"\nThat was last week. This week so far: grader-daemon report --week {this_week}")

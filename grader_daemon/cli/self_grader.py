@@ -8,7 +8,7 @@ import click
 
 from grader_daemon import cli
 from grader_daemon.api.grader import SelfGrader
-from grader_daemon.cli import output
+from grader_daemon.cli import output, terminal
 from grader_daemon.cli.grades import grade_table
 from grader_daemon.cli.options import Whole, days_option, read_settings, settings_options, telling_upgrade
 from grader_daemon.reports.text import render_text
@@ -50,7 +50,7 @@ def command(
         if summary:
             output.line(grader.get_grades_summary(days))
         if report:
-            output.line(render_text(grader.generate_weekly_report(), width=output.width()).rstrip("\n"))
+            output.line(render_text(grader.generate_weekly_report(), width=terminal.width()).rstrip("\n"))
     return 0
 
 

@@ -10,7 +10,7 @@ import hmac
 import os
 import secrets
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from html import escape
 from pathlib import Path
@@ -80,12 +80,26 @@ class Access(msgspec.Struct, frozen=True):
         find out a text that stays the same (https://www.breachattack.com).
         """
         pad = secrets.token_bytes(_DIGEST_BYTES)
-        return (pad + _masked(self._digest("form"), pad)).hex()
+        return (pad + _masked(_digest(self.token, "form"), pad)).hex()
+
+    @property
+    def reads_only(self) -> bool:
+        """True if whoever is let in changes nothing, and is shown nothing of this machine."""
+        return False
+
+    @property
+    def who_are_you(self) -> str:
+        """Answer to whoever is not let in."""
+        return "This page asks who you are: open the address that `grader-daemon dashboard` prints."
 
     @property
     def cookie_value(self) -> str:
         """Value of the cookie: not the token, which opens the page for good."""
-        return self._derived("cookie")
+        return cookie_of(self.token)
+
+    def is_cookie(self, given: str) -> bool:
+        """Return whether somebody who brought the token was given this cookie."""
+        return hmac.compare_digest(given.encode(), self.cookie_value.encode())
 
     @property
     def entrance(self) -> str:
@@ -94,7 +108,7 @@ class Access(msgspec.Struct, frozen=True):
 
     def signed(self, text: str) -> str:
         """Return what a form holds beside a text, so that no other text comes back."""
-        return self._derived(f"text:{text}")
+        return _digest(self.token, f"text:{text}").hex()
 
     def is_token(self, given: str) -> bool:
         """Return whether somebody knows the token."""
@@ -107,7 +121,7 @@ class Access(msgspec.Struct, frozen=True):
         except ValueError:
             return False
         pad, masked = held[:_DIGEST_BYTES], held[_DIGEST_BYTES:]
-        return len(held) == 2 * _DIGEST_BYTES and hmac.compare_digest(_masked(masked, pad), self._digest("form"))
+        return len(held) == 2 * _DIGEST_BYTES and hmac.compare_digest(_masked(masked, pad), _digest(self.token, "form"))
 
     def is_program(self, headers: Mapping[str, str]) -> bool:
         """Return whether a request holds the token itself, as those of programs do and those of browsers do not."""
@@ -118,8 +132,7 @@ class Access(msgspec.Struct, frozen=True):
         """Return whether a request comes from somebody who has shown the token: its cookie, or the token itself."""
         if "authorization" in headers:
             return self.is_program(headers)
-        held = cookie_parser(headers.get("cookie", "")).get(self.cookie, "")
-        return hmac.compare_digest(held.encode(), self.cookie_value.encode())
+        return self.is_cookie(cookie_parser(headers.get("cookie", "")).get(self.cookie, ""))
 
     def is_own(self, headers: Mapping[str, str]) -> bool:
         """Return whether a request that changes something comes from a page of ours, or from no browser."""
@@ -128,11 +141,14 @@ class Access(msgspec.Struct, frozen=True):
             return self.is_program(headers)
         return origin.partition("://")[2] == headers.get("host")
 
-    def _derived(self, purpose: str) -> str:
-        return self._digest(purpose).hex()
 
-    def _digest(self, purpose: str) -> bytes:
-        return hmac.digest(self.token.encode(), purpose.encode(), "sha256")
+def cookie_of(token: str) -> str:
+    """Return the cookie of whoever brought a token, from which the token cannot be found out."""
+    return _digest(token, "cookie").hex()
+
+
+def _digest(token: str, purpose: str) -> bytes:
+    return hmac.digest(token.encode(), purpose.encode(), "sha256")
 
 
 def _masked(text: bytes, pad: bytes) -> bytes:
@@ -142,20 +158,27 @@ def _masked(text: bytes, pad: bytes) -> bytes:
 def make_access(settings: Settings, port: int) -> Access:
     """Return who may look at a page that listens on a port: under its address, its names, and on this machine's."""
     is_secure = settings.dashboard_certificate_file is not None
-    at = settings.dashboard_address
-    address = f"[{at}]" if ":" in at else at
-    names = (*settings.dashboard_names, address, *(("localhost",) if is_this_machine(at) else ()))
-    # Browsers leave the usual port out.
-    is_usual = port == (_HTTPS_PORT if is_secure else _HTTP_PORT)
-    hosts = frozenset({f"{name}:{port}" for name in names} | (set(names) if is_usual else set()))
+    names = names_of(settings.dashboard_address, settings.dashboard_names)
     given = settings.dashboard_token
     return Access(
         token=read_token(settings.db_path) if given is None else given.get_secret_value(),
-        hosts=hosts,
+        hosts=hosts_of(names, port, is_secure=is_secure),
         port=port,
         origin=f"{'https' if is_secure else 'http'}://{names[0]}:{port}",
         is_secure=is_secure,
     )
+
+
+def names_of(address: str, named: Iterable[str]) -> tuple[str, ...]:
+    """Return by which names a page is asked for that listens at an address, those that were given first."""
+    own = f"[{address}]" if ":" in address else address
+    return (*named, own, *(("localhost",) if is_this_machine(address) else ()))
+
+
+def hosts_of(names: Iterable[str], port: int, *, is_secure: bool) -> frozenset[str]:
+    """Return what requests name as their host, under these names of a page; browsers leave the usual port out."""
+    is_usual = port == (_HTTPS_PORT if is_secure else _HTTP_PORT)
+    return frozenset(host for name in names for host in (f"{name}:{port}", *((name,) if is_usual else ())))
 
 
 def token_path(db_path: Path) -> Path:
@@ -175,7 +198,7 @@ def read_token(db_path: Path) -> str:
             return known
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Whole or not at all: a token that was cut off would lock everybody out for good.
-        written = _written(made, beside=path)
+        written = written_privately(made, beside=path)
         try:
             try:
                 os.link(written, path)
@@ -201,7 +224,7 @@ def renew_token(settings: Settings) -> None:
     path = token_path(settings.db_path)
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.replace(_written(secrets.token_urlsafe(32), beside=path), path)
+        os.replace(written_privately(secrets.token_urlsafe(32), beside=path), path)
     except OSError as error:
         raise ConfigurationError(f"cannot write {path} ({error.strerror}): the token stays as it was") from error
 
@@ -216,7 +239,7 @@ def write_way_in(entrance: str, place: Path) -> Path:
     """
     path = place / "grader-dashboard.html"
     try:
-        os.replace(_written(_leading_to(entrance), beside=path), path)
+        os.replace(written_privately(_leading_to(entrance), beside=path), path)
     except OSError as error:
         raise ConfigurationError(f"cannot write {path} ({error.strerror}): open the address by hand") from error
     return path
@@ -228,7 +251,7 @@ def _leading_to(address: str) -> str:
     )
 
 
-def _written(text: str, *, beside: Path) -> str:
+def written_privately(text: str, *, beside: Path) -> str:
     """Write a file that its owner alone can read, to be put in place of another, and return its name."""
     descriptor, name = tempfile.mkstemp(prefix=f"{beside.name}.", dir=beside.parent)
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
@@ -236,24 +259,43 @@ def _written(text: str, *, beside: Path) -> str:
     return name
 
 
-class TokenFile:
-    """The file with the token of a database, read again when it is another one."""
+class Door:
+    """Access to the page of a database as it is now: a renewed token ends what the one before let in."""
 
-    def __init__(self, db_path: Path) -> None:
-        self._path = token_path(db_path)
+    def __init__(self, access: Access, *, kept: Path | None) -> None:
+        """`kept` is the file of the token, if it lies in one."""
+        self._access = access
+        self._kept = kept
         self._seen: tuple[int, int] | None = None
 
-    def newer(self) -> str | None:
+    def __call__(self) -> Access:
+        """Return it; the token is read again when its file is another one."""
+        newer = None if self._kept is None else self._newer(self._kept)
+        if newer:
+            self._access = msgspec.structs.replace(self._access, token=newer)
+        return self._access
+
+    def _newer(self, path: Path) -> str | None:
         """Return the token if the file is another one than when it was asked for last; else None."""
-        try:
-            known = self._path.stat()
-        except OSError:
-            return None
-        stamp = (known.st_ino, known.st_mtime_ns)
-        if stamp == self._seen:
+        stamp = stamp_of(path)
+        if stamp in (None, self._seen):
             return None
         self._seen = stamp
-        return _kept_token(self._path) or None
+        return _kept_token(path)
+
+
+def door_of(settings: Settings, access: Access) -> Door:
+    """Return who may look at the page of settings, now and later."""
+    return Door(access, kept=token_path(settings.db_path) if settings.dashboard_token is None else None)
+
+
+def stamp_of(path: Path) -> tuple[int, int] | None:
+    """Return what changes when a file is replaced by another one; None where there is none to be seen."""
+    try:
+        known = path.stat()
+    except OSError:
+        return None
+    return known.st_ino, known.st_mtime_ns
 
 
 def _kept_token(path: Path) -> str:
@@ -305,17 +347,19 @@ class Guard:
         if headers.get("host", "").lower() not in access.hosts:
             return PlainTextResponse("This page answers under the address that was printed, and no other.\n", 421)
         query = dict(parse_qsl(scope["query_string"].decode("ascii", "replace"), keep_blank_values=True))
-        if access.is_token(query.pop("token", "")):
+        token = query.pop("token", "")
+        if access.is_token(token):
             came_from_elsewhere = headers.get("sec-fetch-site", "none") not in _OWN_SITES
             return _welcome(
-                access, f"{scope['path']}?{urlencode(query)}".removesuffix("?"), from_elsewhere=came_from_elsewhere
+                access,
+                f"{scope['path']}?{urlencode(query)}".removesuffix("?"),
+                cookie=cookie_of(token),
+                from_elsewhere=came_from_elsewhere,
             )
         if scope["path"].startswith(PUBLIC):
             return None
         if not access.knows(headers):
-            return PlainTextResponse(
-                "This page asks who you are: open the address that `grader-daemon dashboard` prints.\n", 401
-            )
+            return PlainTextResponse(f"{access.who_are_you}\n", 401)
         if headers.get("sec-fetch-site", "none") not in _OWN_SITES and headers.get("sec-fetch-mode") != "navigate":
             return PlainTextResponse("Only a page of ours may load this.\n", 403)
         if scope["method"] not in _READING and not access.is_own(headers):
@@ -323,7 +367,7 @@ class Guard:
         return None
 
 
-def _welcome(access: Access, path: str, *, from_elsewhere: bool) -> Response:
+def _welcome(access: Access, path: str, *, cookie: str, from_elsewhere: bool) -> Response:
     """Return a cookie for whoever brought the token, and the address without it.
 
     A browser that was led here by a file or another site would go on without the cookie, which no other site may send;
@@ -333,7 +377,7 @@ def _welcome(access: Access, path: str, *, from_elsewhere: bool) -> Response:
     answer: Response = HTMLResponse(_leading_to(address)) if from_elsewhere else RedirectResponse(address, 303)
     answer.set_cookie(
         access.cookie,
-        access.cookie_value,
+        cookie,
         max_age=_YEAR_SECONDS,
         httponly=True,
         samesite="strict",

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -33,6 +33,8 @@ from grader_daemon.dashboard.pages import (
     trust,
     usage,
 )
+from grader_daemon.dashboard.prompt import Prompt, prompted
+from grader_daemon.dashboard.scope import read_scope
 from grader_daemon.dashboard.site import THEME_COOKIE, THEMES, Site
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.errors import GraderError, InputError
@@ -43,6 +45,9 @@ _LEAST_COMPRESSED_BYTES: Final = 1024
 _EFFORT: Final = 5
 """Of 9: more made the page of a session of 50 KB no smaller, and the style 1 % smaller, in half as much time again."""
 _YEAR_SECONDS: Final = 366 * 86_400
+_ONLY_READ: Final = (
+    "A fleet that is served is only read: labels and answers are given with a login at its database; see docs/fleet.md."
+)
 
 _Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -70,12 +75,12 @@ PAGES: Final[tuple[Page, ...]] = (
     *trust.PAGES,
     *health.PAGES,
     *scrape.PAGES,
-    Page("/theme", _theme, writes=True, bare=True),
+    Page("/theme", _theme, writes=True, bare=True, for_owner=False),
 )
 
 
-def make_app(site: Site) -> ASGIApp:
-    """Return the page as an ASGI application."""
+def make_app(site: Site, prompt: Prompt | None = None) -> ASGIApp:
+    """Return the page as an ASGI application; with a `prompt`, programs have commands run there, too."""
 
     @asynccontextmanager
     async def closing(_: Starlette) -> AsyncIterator[None]:
@@ -92,6 +97,8 @@ def make_app(site: Site) -> ASGIApp:
         *(Route(each.address, _program_handler(site, each), methods=[each.method]) for each in http_api.ENDPOINTS),
         *(Route(page.address, _handler(site, page), methods=["POST" if page.writes else "GET"]) for page in PAGES),
     ]
+    if prompt is not None:
+        routes.append(Route(f"{http_api.PLACE}/prompt", _prompt_handler(prompt), methods=["POST"]))
     app = Starlette(
         routes=routes, lifespan=closing, exception_handlers={HTTPException: _refusal(site), Exception: _crash}
     )
@@ -100,6 +107,8 @@ def make_app(site: Site) -> ASGIApp:
 
 def _handler(site: Site, page: Page) -> _Handler:
     async def handle(request: Request) -> Response:
+        if site.reads_only and page.refuses_readers:
+            raise HTTPException(403, _ONLY_READ)
         form = await _read_form(request) if page.writes else {}
         if page.writes and not site.access.is_form_token(form.get("form_token", "")):
             raise HTTPException(403, "This form is not one of ours, or an old one, so nothing was changed.")
@@ -110,6 +119,8 @@ def _handler(site: Site, page: Page) -> _Handler:
 
 def _program_handler(site: Site, endpoint: http_api.Endpoint) -> _Handler:
     async def handle(request: Request) -> Response:
+        if site.reads_only and endpoint.writes:
+            raise HTTPException(403, _ONLY_READ)
         if endpoint.writes and not site.access.is_program(request.headers):
             raise HTTPException(403, "Programs that change something send the token; see docs/dashboard.md.")
         given = await _read_body(request)
@@ -118,9 +129,19 @@ def _program_handler(site: Site, endpoint: http_api.Endpoint) -> _Handler:
     return handle
 
 
+def _prompt_handler(prompt: Prompt) -> _Handler:
+    async def handle(request: Request) -> Response:
+        return await prompted(prompt, await _read_body(request))
+
+    return handle
+
+
 def _answered(page: Page, visit: Visit) -> Response:
     """Answer a visit; what a person can cause is one line."""
+    if not page.writes and "" in visit.request.query_params.values():
+        return visit.go_to(_without_empty(visit.request))
     try:
+        visit.scope = read_scope(visit.query)
         if not (page.bare or visit.grader.context.has_database):
             return visit.show("nothing_yet.html", ungraded=visit.grader.status().ungraded)
         if visit.grader.context.has_database:
@@ -130,6 +151,12 @@ def _answered(page: Page, visit: Visit) -> Response:
         return visit.show("message.html", status=404, title="Not found", said=str(error))
     except GraderError as error:
         return PlainTextResponse(f"{error}\n", 503) if page.bare else _unreadable(visit, error)
+
+
+def _without_empty(request: Request) -> str:
+    """Return an address without what a form sends of fields that nobody filled in."""
+    filled = [(name, value) for name, value in request.query_params.multi_items() if value]
+    return f"{request.url.path}?{urlencode(filled)}" if filled else request.url.path
 
 
 def _unreadable(visit: Visit, error: GraderError) -> Response:

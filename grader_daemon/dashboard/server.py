@@ -8,12 +8,13 @@ import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from pathlib import Path
+from typing import Final, NamedTuple
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from grader_daemon.dashboard.access import MOST_HEADER_BYTES, make_access
+from grader_daemon.dashboard.access import MOST_HEADER_BYTES, door_of, make_access
 from grader_daemon.dashboard.app import make_app
 from grader_daemon.dashboard.connection import Connection
 from grader_daemon.dashboard.site import Site
@@ -53,10 +54,18 @@ def bind(address: str, port: int) -> socket.socket:
     return listening
 
 
+class Tls(NamedTuple):
+    """A certificate with its key, and the beginning of the names of the settings that have them."""
+
+    certificate: Path | None
+    key: Path | None
+    named: str
+
+
 def serve(
     settings: Settings, listening: socket.socket, *, idle_exit: float | None, tell: Callable[[str], None]
 ) -> None:
-    """Serve the page until a signal; with `idle_exit`, until nobody has looked for so many seconds.
+    """Serve the page of this machine until a signal; with `idle_exit`, until nobody has looked for so many seconds.
 
     `tell` is given the address with its token when the page can be opened.
 
@@ -64,7 +73,30 @@ def serve(
         ConfigurationError: the certificate or its key cannot be used.
     """
     access = make_access(settings, listening.getsockname()[1])
-    activity = _Activity(make_app(Site(settings, access)))
+    serve_app(
+        make_app(Site(settings, door_of(settings, access))),
+        listening,
+        tls=Tls(settings.dashboard_certificate_file, settings.dashboard_key_file, "dashboard"),
+        idle_exit=idle_exit,
+        on_ready=lambda: tell(access.entrance),
+    )
+
+
+def serve_app(
+    app: ASGIApp,
+    listening: socket.socket,
+    *,
+    tls: Tls,
+    on_ready: Callable[[], None],
+    idle_exit: float | None = None,
+    most_connections: int = _MOST_CONNECTIONS,
+) -> None:
+    """Serve pages until a signal; with `idle_exit`, until nobody has looked for so many seconds.
+
+    Raises:
+        ConfigurationError: the certificate or its key cannot be used.
+    """
+    activity = _Activity(app)
     config = uvicorn.Config(
         activity,
         http=Connection,
@@ -77,19 +109,19 @@ def serve(
         server_header=False,
         date_header=False,
         proxy_headers=False,
-        limit_concurrency=_MOST_CONNECTIONS,
+        limit_concurrency=most_connections,
         h11_max_incomplete_event_size=MOST_HEADER_BYTES,
         timeout_graceful_shutdown=_ENDING_SECONDS,
-        ssl_certfile=settings.dashboard_certificate_file,
-        ssl_keyfile=settings.dashboard_key_file,
+        ssl_certfile=tls.certificate,
+        ssl_keyfile=tls.key,
     )
     try:
         config.load()
     except OSError as error:
         raise ConfigurationError(
-            f"dashboard_certificate_file and dashboard_key_file cannot be used: {error.strerror or error}"
+            f"{tls.named}_certificate_file and {tls.named}_key_file cannot be used: {error.strerror or error}"
         ) from error
-    _Server(config, activity, idle_exit=idle_exit, on_ready=lambda: tell(access.entrance)).run(sockets=[listening])
+    _Server(config, activity, idle_exit=idle_exit, on_ready=on_ready).run(sockets=[listening])
 
 
 class _Activity:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
-from urllib.parse import urlencode
 
 import msgspec
 
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.api.grades import GradeFilter, SortKey
 from grader_daemon.api.session_filter import ADDRESSED, Filter, Home, filter_of
+from grader_daemon.dashboard import scope
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.errors import InputError
 
@@ -18,8 +18,10 @@ NAMES: Final = tuple(each.name for each in ADDRESSED)
 """What an address may say, beside the page to go on from."""
 
 _MOST_NAMES: Final = 200
-_LAID_OUT: Final = frozenset({"text", "days", "sort", "reverse"})
-"""What the form has a place for beside the others."""
+_LAID_OUT: Final = frozenset({"text", "sort", "reverse", *scope.NAMES})
+"""What has a place beside the fields: the scope of all pages, and the order."""
+_TIMELESS: Final = ("text", "issue", "job", "since", "until")
+"""Who asks for one of these means all days, unless the address says which."""
 
 _FIRST: Final = (
     *("verdict", "state", "task_type", "model", "agent", "tool", "platform", "project", "host", "user"),
@@ -48,6 +50,17 @@ def read_filter(query: Mapping[str, str], grader: SelfGrader, *, limit: int) -> 
     return msgspec.structs.replace(which, before=before, limit=limit)
 
 
+def is_timeless(query: Mapping[str, str]) -> bool:
+    """Return whether an address asks for something that may lie any number of days back."""
+    return any(name in query for name in _TIMELESS)
+
+
+def in_scope(query: Mapping[str, str]) -> dict[str, str]:
+    """Return what an address asks for with the days that it leaves out."""
+    days = query.get("days", scope.EVER if is_timeless(query) else f"{scope.USUAL_DAYS}")
+    return {name: value for name, value in {**query, "days": days}.items() if (name, value) != ("days", scope.EVER)}
+
+
 def fields(grader: SelfGrader) -> list[Field]:
     """Return the fields of the form: those with something to choose from in this home, those one writes in, flags."""
     found = [Field(each, _choices(each, grader)) for each in ADDRESSED if each.name not in _LAID_OUT]
@@ -69,7 +82,7 @@ def address(query: Mapping[str, str], **changes: str | None) -> str:
     """Return the address of a view; `changes` are set, or taken out where they are None. Always from the first page."""
     kept = {name: query[name] for name in NAMES if name in query}
     changed = {name: value for name, value in (kept | changes).items() if value is not None}
-    return f"/sessions?{urlencode(changed)}" if changed else "/sessions"
+    return scope.at("/sessions", changed)
 
 
 def written_place(place: tuple[float | str, ...]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 import msgspec
@@ -24,17 +25,17 @@ SHORTCUTS: Final = (
     Shortcut("?", "help", "Show or hide these keys"),
     Shortcut("/", "search", "Search sessions"),
     Shortcut("t", "theme", "Light or dark"),
-    Shortcut("g o", "/", "Go to today"),
+    Shortcut("g t", "/", "Go to today"),
     Shortcut("g s", "/sessions", "Go to the sessions"),
     Shortcut("g m", "/search", "Search messages"),
-    Shortcut("g e", "/errors", "Go to the errors"),
-    Shortcut("g a", "/alerts", "Go to the alerts"),
+    Shortcut("g p", "/errors", "Go to the problems: errors"),
+    Shortcut("g a", "/alerts", "Go to the problems: alerts"),
     Shortcut("g c", "/changes", "Go to the changes"),
     Shortcut("g u", "/usage", "Go to the usage"),
-    Shortcut("g r", "/review", "Go to the review"),
-    Shortcut("g t", "/trust", "Go to trust"),
-    Shortcut("g w", "/reports", "Go to the weekly reports"),
-    Shortcut("g h", "/health", "Go to health"),
+    Shortcut("g r", "/reports", "Go to the weekly reports"),
+    Shortcut("g g", "/trust", "Go to the grader: trust"),
+    Shortcut("g v", "/review", "Go to the grader: review"),
+    Shortcut("g h", "/health", "Go to the grader: health"),
     Shortcut("j", "next-row", "Mark the next session", "/sessions"),
     Shortcut("k", "previous-row", "Mark the one before", "/sessions"),
     Shortcut("Enter", "open-row", "Open the marked session", "/sessions"),
@@ -57,12 +58,12 @@ SHORTCUTS: Final = (
 )
 
 
-def for_page(path: str) -> list[Shortcut]:
-    """Return the keys that do something on a page."""
+def for_page(path: str, *, closed: Collection[str] = ()) -> list[Shortcut]:
+    """Return the keys that do something on a page; none leads to `closed` addresses."""
     here = "/" + path.strip("/").partition("/")[0]
-    return [each for each in SHORTCUTS if each.page in ("", here)]
+    return [each for each in SHORTCUTS if each.page in ("", here) and each.action not in closed]
 
 
-def for_script(path: str) -> str:
+def for_script(path: str, *, closed: Collection[str] = ()) -> str:
     """Return the same as JSON: actions by keys."""
-    return msgspec.json.encode({each.keys: each.action for each in for_page(path)}).decode()
+    return msgspec.json.encode({each.keys: each.action for each in for_page(path, closed=closed)}).decode()

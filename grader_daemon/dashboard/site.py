@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final, TypeVar
 
 import anyio
-import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from grader_daemon import bootstrap
@@ -16,13 +15,15 @@ from grader_daemon.alerts.settlement import is_news
 from grader_daemon.api.change_watch import ChangeWatch
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.api.grades import GradeFilter
-from grader_daemon.dashboard.access import Access, TokenFile
+from grader_daemon.dashboard.access import Access
 from grader_daemon.dashboard.assets import Assets
 from grader_daemon.dashboard.examination import Examination
 from grader_daemon.dashboard.live import Live
+from grader_daemon.dashboard.navigation import BAR, GRADER, PROBLEMS
 from grader_daemon.dashboard.shortcuts import for_page, for_script
 from grader_daemon.dashboard.words import filters, shown
 from grader_daemon.domain.grade import Grade
+from grader_daemon.errors import StoreError
 from grader_daemon.reports.told_apart import title_among
 from grader_daemon.settings import Settings
 
@@ -34,55 +35,55 @@ THEME_COOKIE: Final = "grader_theme"
 _RECENT: Final = timedelta(minutes=1)
 _MOST_RECENT: Final = 8
 
+_FOR_THE_OWNER: Final = ("/review",)
+"""Pages that are closed to whoever only reads."""
+
 _NEWEST: Final = GradeFilter(limit=100)
 """What a beginning that many requests share is looked for in."""
-
-NAVIGATION: Final = (
-    ("/", "Today"),
-    ("/sessions", "Sessions"),
-    ("/errors", "Errors"),
-    ("/alerts", "Alerts"),
-    ("/changes", "Changes"),
-    ("/usage", "Usage"),
-    ("/review", "Review"),
-    ("/trust", "Trust"),
-    ("/reports", "Reports"),
-    ("/health", "Health"),
-)
 
 
 class Site:
     """State that visits share. They are answered one at a time by `in_turn`."""
 
-    def __init__(self, settings: Settings, access: Access, *, clock: bootstrap.Clock = bootstrap.utc_now) -> None:
+    def __init__(
+        self, settings: Settings, door: Callable[[], Access], *, clock: bootstrap.Clock = bootstrap.utc_now
+    ) -> None:
+        """`door` is asked at each request who may look now."""
         self.settings = settings
-        self._access = access
-        self._token_file = TokenFile(settings.db_path) if settings.dashboard_token is None else None
+        self.reads_only = door().reads_only
+        self._door = door
         self.clock = clock
         self.assets = Assets()
         self.examination = Examination(settings, clock)
         self.live = Live(ChangeWatch(settings))
         self._grader: SelfGrader | None = None
+        self._is_read = False
         self._recent: dict[str, tuple[datetime, Any]] = {}
         self._turn: anyio.CapacityLimiter | None = None
 
     @property
     def access(self) -> Access:
-        """Access as it is now: a renewed token ends what the one before let in."""
-        newer = None if self._token_file is None else self._token_file.newer()
-        if newer is not None:
-            self._access = msgspec.structs.replace(self._access, token=newer)
-        return self._access
+        """Access as it is now."""
+        return self._door()
 
     @property
     def grader(self) -> SelfGrader:
-        """Grader that answers about the database that stands at its path now."""
+        """Grader that answers about the database that stands at its path now.
+
+        Raises:
+            StoreError: it is to be the copy of a fleet, and nothing of that is in it yet.
+        """
         if self._grader is not None and not self._grader.is_in_place:
             self._grader.close()
             self._grader = None
             self._recent.clear()
+            self._is_read = False
         if self._grader is None:
             self._grader = SelfGrader(settings=self.settings, clock=self.clock)
+        if self.reads_only and not self._is_read:
+            self._is_read = self._grader.context.has_database and self._grader.context.fleet_view() is not None
+            if not self._is_read:
+                raise StoreError("the fleet is not read yet: look again in a while")
         return self._grader
 
     def recent(self, key: str, make: Callable[[], Answer]) -> tuple[datetime, Answer]:
@@ -143,13 +144,17 @@ class Site:
             auto_reload=False,
         )
         made.filters |= filters(self.settings.zone)
+        closed = _FOR_THE_OWNER if self.reads_only else ()
         made.globals |= {
-            "navigation": NAVIGATION,
+            "bar": BAR,
+            "grader_pages": [each for each in GRADER if each.address not in closed],
+            "problems": PROBLEMS,
             "assets": self.assets,
             "title_of": self.title,
+            "reads_only": self.reads_only,
             "form_token": lambda: self.access.form_token,
-            "shortcuts": for_page,
-            "keys": for_script,
+            "shortcuts": partial(for_page, closed=closed),
+            "keys": partial(for_script, closed=closed),
         }
         return made
 

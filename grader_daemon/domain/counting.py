@@ -31,6 +31,7 @@ _OPEN_SESSION: Final = tuple(int(name == "open_sessions") for name in SUM_NAMES)
 _SIDE: Final = SUM_NAMES.index("side")
 _SPENT: Final = SUM_NAMES[_SIDE:]
 _NOTHING_SPENT: Final = (0,) * len(_SPENT)
+_NO_CALLS: Final = (0,) * (_SIDE - len(_SHARED))
 
 
 class GroupKey(NamedTuple):
@@ -159,6 +160,22 @@ class Changes:
     def remove(self, grade: Grade) -> None:
         """Withdraw a grade that was counted."""
         self._count(grade, -1)
+
+    def revise(self, before: Grade, after: Grade) -> None:
+        """Count another verdict on a grade that was counted; nothing but what verdicts say differs between the two."""
+        day = after.ended_on
+        if after.state is SessionState.OPEN:
+            self.remove(before)
+            self.add(after)
+            return
+        moved = [*map(sub, _shared_sums(after), _shared_sums(before)), *_NO_CALLS, *_NOTHING_SPENT]
+        _add(self._work, _work_of(after), moved, 1)
+        named = [(Dimension.JOB, after.job)] if after.job is not None else []
+        if after.is_persons:
+            named += [(Dimension.TOOL, use.tool[:NAME_CHARACTERS]) for use in after.tools]
+            named += [(Dimension.CATEGORY, category) for category in {error.category for error in after.errors}]
+        for dimension, name in named:
+            _add(self._parts, GroupKey(dimension, day, name), moved, 1)
 
     @property
     def days(self) -> set[str]:

@@ -71,7 +71,8 @@ class RouteReason(StrEnum):
     """Reason to recommend no model.
 
     There are too few sessions to tell, or the model does not do better, as labels tell; its last session is too long
-    ago; facts do not tell the models apart and labels are too few; there is nothing to choose from.
+    ago; facts do not tell the models apart and labels are too few; there is nothing to choose from; a task costs more
+    than it may, or its price is not known.
     """
 
     TOO_FEW = "too_few"
@@ -79,6 +80,14 @@ class RouteReason(StrEnum):
     STALE = "stale"
     UNCALIBRATED = "uncalibrated"
     ONE_MODEL = "one_model"
+    TOO_DEAR = "too_dear"
+
+
+class KnownBy(StrEnum):
+    """Sessions by which a model is known: those of the type of task, or only those of all types together."""
+
+    TYPE = "type"
+    OVERALL = "overall"
 
 
 class ModelDifference(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,7 +108,9 @@ class ModelScore(msgspec.Struct, frozen=True, kw_only=True):
     models had together. `differs` says that it surely does better at this type than the best model overall. `n`
     sessions were of this type, worth `n_effective` of today; `labels` of them were judged by a person or a reward.
     `age_days` are since its last session, of any type. `versus_default` compares it with the default, None where that
-    is not known. `known` says whether it is to be preferred to the default, `reason` why not. `cost_usd` is the mean
+    is not known. `known` says whether it is to be preferred to the default, or without one may be preferred, `reason`
+    why not. `known_by` says by which sessions it could be, None where they are too few. `may_explore` says that it is
+    not surely more than ten points worse than the model that is preferred, and not too dear. `cost_usd` is the mean
     price of its sessions of this type, `usd_per_completed` that by the score, for each that did not fail, both None
     where no price is known; `efficient` says that no other one is both cheaper for that and better.
     """
@@ -119,27 +130,38 @@ class ModelScore(msgspec.Struct, frozen=True, kw_only=True):
     versus_default: ModelDifference | None
     known: bool
     reason: RouteReason | None
+    known_by: KnownBy | None
+    may_explore: bool
     cost_usd: float | None
     usd_per_completed: float | None
     efficient: bool
 
 
+class UnseenModel(msgspec.Struct, frozen=True, kw_only=True):
+    """Score that is expected of a model without sessions, with its 95 % interval."""
+
+    score: float
+    low: float
+    high: float
+
+
 class TaskRoute(msgspec.Struct, frozen=True, kw_only=True):
     """The models for one type of task, the best first.
 
-    `recommended` is the model to prefer to the default if that is `known`; else None, with the reason. `default_set`
-    says that somebody named the default; else it is the model that is used most, which nobody may have chosen. `prefer`
-    is the model that tasks go to: that which is recommended, or the default where none is better; None where too little
-    is known.
+    `recommended` is the model to prefer, `known_by` the sessions by which it is; None where it is not `known`, with the
+    reason. `default` is the model that somebody named, to stay with where none is better; without one the best is
+    recommended. `prefer` is the model that tasks go to: that which is recommended, or the default where none is better;
+    None where too little is known. `unseen` is what is expected of any other model, None where none may be explored.
     """
 
     known: bool
+    known_by: KnownBy | None
     reason: RouteReason | None
     recommended: str | None
     default: str | None
-    default_set: bool
     prefer: str | None
     models: tuple[ModelScore, ...]
+    unseen: UnseenModel | None
 
 
 class RouteCoverage(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,7 +188,8 @@ class TaskWords(msgspec.Struct, frozen=True, kw_only=True):
 class Route(msgspec.Struct, frozen=True, kw_only=True):
     """Models by task type, from the finished sessions of `prior_days`; `others` is for other types.
 
-    `words` are those by which a type is known, `aliases` other names of models, each with the name in sessions.
+    `explore` is the share of tasks in which another model may be tried, to learn how it does today. `words` are those
+    by which a type is known, `aliases` other names of models, each with the name in sessions.
     """
 
     made_at: datetime
@@ -174,6 +197,7 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     half_life_days: int
     rules_version: str
     coverage: RouteCoverage
+    explore: float
     task_types: dict[str, TaskRoute]
     others: TaskRoute
     words: TaskWords

@@ -19,6 +19,7 @@ from grader_daemon.errors import ConfigurationError
 from grader_daemon.fleet.admin import checked_name, configuration_line, fleet_database, fleet_url
 from grader_daemon.fleet.copy_settings import settings_of_copy
 from grader_daemon.fleet.follow import watch_fleet
+from grader_daemon.wings import commands_below
 
 if TYPE_CHECKING:
     from grader_daemon.api.grader import SelfGrader
@@ -168,8 +169,8 @@ def watch() -> None:
 def status(*, url: str | None, as_json: bool) -> None:
     """Show the machines: their versions, when each was seen last, and how far it was behind then."""
     settings = read_settings()
-    by_person = None if settings.fleet_read_url is None else settings.fleet_read_url.get_secret_value()
-    with fleet_database(url or by_person or fleet_url(settings)) as fleet:
+    by_person = None if settings.fleet_server is not None else settings.fleet_read_url
+    with fleet_database(url or (by_person.get_secret_value() if by_person else fleet_url(settings))) as fleet:
         hosts, watch = fleet.hosts(), fleet.watch()
     if as_json:
         output.document(hosts=hosts, watch=watch)
@@ -215,3 +216,7 @@ def _more(status: PusherStatus) -> list[tuple[str, str]]:
     behind = "nothing is graded yet" if status.behind is None else f"{status.behind:,} changes"
     trouble = [("last trouble", f"{output.cell(status.trouble_at)}, {status.trouble}")] if status.trouble else []
     return [("behind by", behind), *trouble]
+
+
+for _name, _command in commands_below("fleet"):
+    command.add_command(_command, _name)

@@ -21,3 +21,10 @@ class Copies:
         from grader_daemon.fleet.follow import follow_fleet  # most commands read once
 
         follow_fleet(settings, stop)
+
+    @staticmethod
+    def watch(settings: Settings, stop: threading.Event) -> None:
+        """Follow, and raise alerts, tell of them and write reports while nobody else does."""
+        from grader_daemon.fleet.follow import watch_fleet
+
+        watch_fleet(settings, stop)

@@ -28,14 +28,20 @@ def settings_of_copy(settings: Settings) -> Settings:
     """Return settings whose database is the copy of the fleet that `fleet_read_url` names.
 
     Raises:
-        ConfigurationError: the URL cannot be understood, or psycopg is not installed.
+        ConfigurationError: the URL cannot be understood, or is that of a server; or psycopg is not installed.
     """
+    if settings.fleet_server is not None:
+        raise ConfigurationError(
+            f"{settings.fleet_server} is the server of a fleet, and has the copy: open it in a browser; a copy of your"
+            " own takes the line of grader-daemon fleet add-member"
+        )
     return settings.model_copy(update={"db_path": _copy_file(settings)})
 
 
 def is_of_copy(settings: Settings) -> bool:
     """Return whether the database of settings is the copy of a fleet."""
-    return settings.fleet_read_url is not None and settings.db_path == _copy_file(settings)
+    is_read = settings.fleet_read_url is not None and settings.fleet_server is None
+    return is_read and settings.db_path == _copy_file(settings)
 
 
 def make_fleet_copy(settings: Settings, store: SqliteStore) -> FleetCopy:

@@ -42,6 +42,8 @@ def watched(context: DoctorContext) -> Finding:
     url = context.settings.fleet_read_url
     if url is None:
         return ok("no fleet is looked at from here")
+    if context.settings.fleet_server is not None:
+        return ok(f"{context.settings.fleet_server} answers for the fleet, and watches it")
     with fleet_database(url.get_secret_value()) as fleet:
         watch = fleet.watch()
     if watch is None:

@@ -76,6 +76,12 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
             "what is noted of a fleet's alerts, silences and reports cannot be read; what is here of them stands",
             "{error}".format_map,
         ),
+        "fleet.tokens_unreadable": Event(
+            "error",
+            "error",
+            "the file of the members' tokens cannot be read, so nobody is let in to the fleet that is served",
+            "nobody is let in: {error}".format_map,
+        ),
         "fleet.standing_by": Event(
             "info",
             "",

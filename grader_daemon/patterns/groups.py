@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date
+from datetime import date, timedelta
 from functools import reduce
 
 from msgspec.structs import replace
@@ -101,6 +101,12 @@ def day_figures(day: date, sums: Sums) -> DayFigures:
         cost_usd=spent.cost_usd,
         tasks=spent.tasks,
     )
+
+
+def each_day(span: Span, known: Mapping[date, Sums]) -> tuple[DayFigures, ...]:
+    """Describe every day of a span, also those of which no sums are known."""
+    days = (span.first + timedelta(days=number) for number in range(span.days))
+    return tuple(day_figures(day, known.get(day, _NONE)) for day in days)
 
 
 def spending(sums: Sums, dimension: Dimension = Dimension.OVERALL) -> Spending:

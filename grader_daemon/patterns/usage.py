@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import date, timedelta
 
+from msgspec.structs import replace
+
 from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.insight import Spending
 from grader_daemon.domain.rollup import Dimension, Sums
@@ -49,6 +51,30 @@ def usage_by_day(
         agents=_by_name(now, Dimension.AGENT),
         kinds=_by_name(now, Dimension.KIND),
         daily=tuple(_days(daily, daily_groups, span, split.dimension)),
+    )
+
+
+def usage_of_group(used: UsageByDay, name: str, failed: FailedSpending) -> UsageByDay:
+    """Return the part of a usage that one group of its split has; `failed` is of it alone."""
+    nothing = spending(_NONE, used.split.dimension)
+    groups = tuple(group for group in used.groups if group.name == name)
+    spent = {group.name: group.spending for group in groups}
+    return replace(
+        used,
+        spending=spent.get(name, nothing),
+        before=groups[0].before if groups else None,
+        failed=failed,
+        groups=groups,
+        agents=spent if used.split is UsageSplit.AGENT else {},
+        kinds=spent if used.split is UsageSplit.KIND else {},
+        daily=tuple(
+            UsageDay(
+                day=each.day,
+                spending=each.groups.get(name, nothing),
+                groups={of: spent for of, spent in each.groups.items() if of == name},
+            )
+            for each in used.daily
+        ),
     )
 
 

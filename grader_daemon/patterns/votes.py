@@ -125,7 +125,7 @@ def counts_of(votes: Mapping[Cell, Sequence[Vote]]) -> dict[Cell, Count]:
     Probabilities spread less than the outcomes of coin flips; one of them is worth more than one of these.
     """
     found, possible = _DISPERSION_WORTH, _DISPERSION_WORTH
-    for each in votes.values():
+    for each in filter(None, votes.values()):
         middle = fmean(vote.value for vote in each)
         found += sum((vote.value - middle) ** 2 for vote in each)
         possible += (len(each) - 1) * middle * (1 - middle)

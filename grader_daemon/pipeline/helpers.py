@@ -34,6 +34,9 @@ _TOO_LONG = (
     " is a session of yours"
 )
 _IDLE_SECONDS = 10.0
+_CHECK_SECONDS = 0.25
+"""So often helpers are asked how long they have computed: a unit may take seconds, and who waits looks every 5 ms."""
+
 _MOST_DEATHS = 3
 """Most times in a row that a helper may end before it reads a file."""
 
@@ -68,6 +71,7 @@ class Helpers:
         self._done: deque[list[Gathered]] = deque()
         self._deaths = 0
         self._used_at = 0.0
+        self._next_check = 0.0
 
     @property
     def waiting(self) -> int:
@@ -165,10 +169,12 @@ class Helpers:
         busy = {slot: helper for slot, helper in self._helpers.items() if helper.in_hand}
         if busy and not self._done:
             ready = wait([helper.connection for helper in busy.values()], within_seconds)
+            is_time = monotonic() >= self._next_check
+            self._next_check = monotonic() + _CHECK_SECONDS if is_time else self._next_check
             for slot, helper in busy.items():
                 if helper.connection in ready:
                     self._receive(slot, helper, now)
-                else:
+                elif is_time:
                     self._check(slot, helper, now)
         return self._done.popleft() if self._done else []
 

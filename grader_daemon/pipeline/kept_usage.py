@@ -5,16 +5,19 @@ from __future__ import annotations
 from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.usage_by_day import UsageByDay, UsageSplit
-from grader_daemon.patterns.usage import usage_by_day
+from grader_daemon.patterns.usage import usage_by_day, usage_of_group
 from grader_daemon.storage.sqlite.store import SqliteStore
 
 
-def usage_of(store: SqliteStore, span: Span, split: UsageSplit) -> UsageByDay:
-    """Describe what the sessions of a span cost and used, beside the span before if sessions go back over all of it."""
+def usage_of(store: SqliteStore, span: Span, split: UsageSplit, *, only: str | None = None) -> UsageByDay:
+    """Describe what the sessions of a span cost and used, beside the span before if sessions go back over all of it.
+
+    `only` is a group of the split that alone is wanted.
+    """
     rollups, before = store.rollups, span.before()
     dimensions = {Dimension.OVERALL, Dimension.AGENT, Dimension.KIND, split.dimension}
     first = rollups.first_day()
-    return usage_by_day(
+    used = usage_by_day(
         rollups.groups(span, dimensions),
         rollups.groups(before, dimensions) if first is not None and first <= before.first else None,
         rollups.days(span),
@@ -23,3 +26,6 @@ def usage_of(store: SqliteStore, span: Span, split: UsageSplit) -> UsageByDay:
         split=split,
         failed=store.reports.spent_on_failed(span),
     )
+    if only is None:
+        return used
+    return usage_of_group(used, only, store.reports.spent_on_failed(span, (split, only)))

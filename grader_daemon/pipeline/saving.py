@@ -61,8 +61,11 @@ def remove_copies(store: SqliteStore, session_ids: Sequence[str]) -> None:
 
 def save_verdicts(store: SqliteStore, changes: Sequence[tuple[Grade, Grade]]) -> None:
     """Rewrite grades to what another policy or a person says (each as it was and as it is), and count them so."""
-    turned = [(old, new) for old, new in changes if not is_counted_alike(old, new)]
-    _count(store, added=[new for _, new in turned], removed=[old for old, _ in turned])
+    counted = Changes()
+    for old, new in changes:
+        if not is_counted_alike(old, new):
+            counted.revise(old, new)
+    store.rollups.apply(counted)
     store.grades.put_verdicts([new for _, new in changes])
     store.changes.note(ChangeKind.GRADE, [new.session_id for _, new in changes])
     store.note_rules([(new.unit, new.rules_version) for _, new in changes])

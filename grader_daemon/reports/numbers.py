@@ -127,6 +127,11 @@ class Direction(StrEnum):
     UNCLEAR = "unclear"
     UNKNOWN = UNKNOWN
 
+    @property
+    def is_clear(self) -> bool:
+        """True of a change beyond chance."""
+        return self in (Direction.BETTER, Direction.WORSE)
+
 
 def direction_of(figure: Figure, measure: Measure) -> Direction:
     """Return whether a number got better or worse; unclear while the interval of the change holds 0."""

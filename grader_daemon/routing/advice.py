@@ -9,7 +9,7 @@ from pathlib import Path
 from grader_daemon.api.context import GraderContext
 from grader_daemon.domain.routing import Route, TaskRoute
 from grader_daemon.errors import InputError
-from grader_daemon.routing.job import Routes, routes_of, write_route
+from grader_daemon.routing.job import Routes, write_route
 
 
 class Advice:
@@ -44,4 +44,4 @@ class Advice:
 
     @property
     def _routes(self) -> Routes:
-        return routes_of(self._context.settings, self._context.store)
+        return Routes(self._context.store, self._context.settings)

@@ -1,24 +1,35 @@
 """Recommend a model for each type of task.
 
-What each model does at each type is estimated by `patterns.model_scores`, from the votes that `patterns.votes` makes of
-sessions. The best model overall is preferred, but for one that is surely better at the type: types tell models apart
-less than chance does, and the best of many cells is often only the luckiest.
+How well each model does each type is estimated by `routing.model`, from the votes that `patterns.votes` makes of
+sessions, since the last turn of the model (`routing.change_points`). The best model overall is preferred, but for one
+that is surely better at the type: types tell models apart less than chance does, and the best of many cells is often
+only the luckiest.
 """
 
 from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from statistics import fmean
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
 from grader_daemon.domain.feedback import FEWEST_DRAWN, Label
-from grader_daemon.domain.routing import Cell, FinishedSession, ModelDifference, ModelScore, RouteReason, TaskRoute
+from grader_daemon.domain.routing import (
+    Cell,
+    FinishedSession,
+    KnownBy,
+    ModelDifference,
+    ModelScore,
+    RouteReason,
+    TaskRoute,
+    UnseenModel,
+)
 from grader_daemon.patterns.votes import Correction, counts_of, votes_of
+from grader_daemon.routing.change_points import since_change_points
 from grader_daemon.routing.model import ModelScores
 
 FEWEST_VOTES: Final = 20
@@ -30,30 +41,41 @@ LEAST_GAIN: Final = 0.02
 Chosen on two benchmarks that routing is not measured by: with 30 sessions it gains more than 0 does.
 """
 
-FEWEST_AT_TYPE: Final = 10
-"""Fewest sessions of a type; with fewer a model is preferred only if it has some and surely beats the default.
+FEWEST_SESSIONS: Final = 10
+"""Fewest sessions of a type by which a model is known there, and of all types by which it is known at all.
 
-What it does elsewhere is only an expectation.
+With fewer of a type it takes a default's place only if there are some, and it surely beats it.
 """
+
+EXPLORED_BEHIND: Final = 0.1
+"""A model that is surely behind the preferred one by more is not worth a task to learn how it does today."""
 
 _COULD_BE_BETTER: Final = 0.1
 """Upper end of a difference's interval from which more sessions may show what these do not."""
 
 _STALE_DAYS: Final = 30
+"""Age of its last session from which a model takes no default's place.
+
+Without a default it may be the best all the same: the others are hardly used, where tasks go to one.
+"""
 _SURELY: Final = 1.0
 """Standard deviations by which a model must be better at a type than the best overall to be preferred."""
 
-_NO_NEED: Final = frozenset({RouteReason.NOT_BETTER, RouteReason.TOO_FEW})
-"""Reasons to stay with the default that do not hold where it is too dear."""
+_STAYS: Final = frozenset({RouteReason.NOT_BETTER, RouteReason.UNCALIBRATED})
+"""Reasons to stay with the default: much is known, and nothing better."""
 
-_MENDABLE: Final = (RouteReason.UNCALIBRATED, RouteReason.TOO_FEW, RouteReason.STALE)
-"""Reasons why no model can be preferred that more sessions or labels would end, the first that holds is told."""
+_PASSED_OVER: Final = frozenset({RouteReason.STALE, RouteReason.TOO_DEAR})
+"""Reasons why a model is not preferred, whatever it is expected to do."""
+
+_MENDABLE: Final = (RouteReason.UNCALIBRATED, RouteReason.TOO_FEW, RouteReason.STALE, RouteReason.TOO_DEAR)
+"""Reasons why no model can be preferred that labels, sessions or money would end, the first that holds is told."""
 
 MOST_NAMES: Final = 40
 """Most models and types of tasks compared, those with most sessions: of a hundred the fit takes seconds."""
 
 _DAY_SECONDS: Final = 86400.0
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
+_Group = TypeVar("_Group")
 
 
 class Router:
@@ -63,12 +85,13 @@ class Router:
         """`sessions` are those of the window, `labels` any that stand."""
         self._now = now
         sessions = _of_the_most_used(sessions)
-        votes = votes_of(sessions, Correction(sessions, labels), now=now)
+        votes = since_change_points(votes_of(sessions, Correction(sessions, labels), now=now))
         self._weights = {cell: sum(vote.weight for vote in each) for cell, each in votes.items()}
         self._is_enough = sum(map(len, votes.values())) >= FEWEST_VOTES
         self._scores = ModelScores(counts_of(votes)) if sessions else None
         self._overall = {} if self._scores is None else {m: self._scores.overall(m).value for m in self._scores.models}
-        self._facts = {cell: _Facts(each) for cell, each in _by_cell(sessions).items()}
+        self._facts = _facts_by(sessions, lambda session: (session.task_type, session.model))
+        self._of_all_types = _facts_by(sessions, lambda session: session.model)
 
     @property
     def task_types(self) -> list[str]:
@@ -88,25 +111,30 @@ class Router:
         Args:
             task_type: its name.
             models: those to choose from; without them all that are known.
-            default: the one to compare with; without one that which is used most for this type.
+            default: the one to stay with where none is better; without one the best is preferred.
             most_usd: a completed task may cost so much; a model whose price is not known is not preferred then.
         """
         choice = [model for model in self._overall if models is None or model in models]
-        is_set = default is not None
-        default = self._most_used(task_type, choice) if default is None else default
-        scores = _with_efficiency(self._ranked(task_type, self._each(task_type, choice, default)))
-        best = next((score for score in scores if _may_be_preferred(score, default, most_usd)), None)
-        reason = self._why_not(scores, best, default, most_usd)
-        recommended = best.model if best is not None and reason is None else None
-        stays = reason is RouteReason.NOT_BETTER and not _is_too_dear(scores, default, most_usd)
+        stays = None if default is None or self._is_too_dear(task_type, default, most_usd) else default
+        each = [
+            self._judged(task_type, score, stays=stays, most_usd=most_usd)
+            for score in self._each(task_type, choice, default)
+        ]
+        scores = _with_efficiency(self._ranked(task_type, each))
+        best = _best_of(scores, stays)
+        reason = self._why_not(scores, best, stays)
+        chosen = best if reason is None else None
+        recommended = None if chosen is None else chosen.model
+        prefer = stays if reason in _STAYS else recommended
         return TaskRoute(
             known=reason is None,
+            known_by=None if chosen is None else chosen.known_by,
             reason=reason,
             recommended=recommended,
             default=default,
-            default_set=is_set,
-            prefer=default if stays else recommended,
-            models=tuple(scores),
+            prefer=prefer,
+            models=tuple(self._explorable(task_type, score, prefer) for score in scores),
+            unseen=self._unseen(task_type) if most_usd is None else None,
         )
 
     def _ranked(self, task_type: str, scores: list[ModelScore]) -> list[ModelScore]:
@@ -121,17 +149,15 @@ class Router:
         return [self._score(self._scores, (task_type, model), best=best, default=default) for model in models]
 
     def _score(self, scores: ModelScores, cell: Cell, *, best: str, default: str | None) -> ModelScore:
-        """Gather what is known of a model at a type; `best` is the best of the choice overall."""
+        """Gather the figures of a model at a type; `best` is the best of the choice overall."""
         task_type, model = cell
         scored = scores.score(task_type, model)
         facts = self._facts.get(cell, _NO_FACTS)
-        last = max(each.last_session for (_, of), each in self._facts.items() if of == model)
-        age_days = max(0.0, (self._now - last).total_seconds() / _DAY_SECONDS)
+        last = self._of_all_types[model].last_session
         compared = None
         if default in self._overall:
             gap = scores.gap(task_type, model, default)
             compared = ModelDifference(difference=gap.value, low=gap.low, high=gap.high)
-        reason = self._reason(task_type, compared, sessions=facts.sessions, age_days=age_days)
         return ModelScore(
             model=model,
             score=scored.value,
@@ -143,60 +169,97 @@ class Router:
             n_effective=self._weights.get(cell, 0.0),
             raw=facts.raw,
             last_session=last,
-            age_days=age_days,
+            age_days=max(0.0, (self._now - last).total_seconds() / _DAY_SECONDS),
             labels=facts.labels,
             versus_default=compared,
-            known=reason is None,
-            reason=reason,
+            known=False,
+            reason=None,
+            known_by=None,
+            may_explore=False,
             cost_usd=facts.cost_usd,
             usd_per_completed=None if facts.cost_usd is None else facts.cost_usd / scored.value,
             efficient=False,
         )
 
-    def _reason(
-        self, task_type: str, compared: ModelDifference | None, *, sessions: int, age_days: float
-    ) -> RouteReason | None:
-        """Return why a model with so many sessions of a type is not to be preferred to the default."""
-        if compared is None or not self._is_enough or task_type not in self.task_types:
+    def _judged(self, task_type: str, score: ModelScore, *, stays: str | None, most_usd: float | None) -> ModelScore:
+        """Return a score with whether it is to be preferred, and by which sessions; `stays` is the default to keep."""
+        known_by = self._known_by(score, stays)
+        reason = self._reason(task_type, score, stays, is_tried=known_by is not None)
+        if self._is_too_dear(task_type, score.model, most_usd):
+            reason = RouteReason.TOO_DEAR
+        if reason in _PASSED_OVER or not self._is_enough or task_type not in self.task_types:
+            known_by = None
+        return msgspec.structs.replace(score, known=reason is None, reason=reason, known_by=known_by)
+
+    def _known_by(self, score: ModelScore, stays: str | None) -> KnownBy | None:
+        """Return by which sessions a model is known, None where they are too few to leave the default to keep."""
+        if score.n >= FEWEST_SESSIONS:
+            return KnownBy.TYPE
+        if stays is None:
+            return KnownBy.OVERALL if self._of_all_types[score.model].sessions >= FEWEST_SESSIONS else None
+        is_sure = score.n > 0 and score.versus_default is not None and score.versus_default.low > 0
+        return KnownBy.OVERALL if is_sure else None
+
+    def _reason(self, task_type: str, score: ModelScore, stays: str | None, *, is_tried: bool) -> RouteReason | None:
+        """Return why a model is not to be preferred, to the default if there is one to keep."""
+        compared = None if stays is None else score.versus_default
+        if not self._is_enough or task_type not in self.task_types or (stays is not None and compared is None):
             return RouteReason.TOO_FEW
-        if age_days > _STALE_DAYS:
+        if compared is not None and score.age_days > _STALE_DAYS:
             return RouteReason.STALE
-        if compared.difference >= LEAST_GAIN:
-            return None if _tells_enough(sessions, compared) else RouteReason.TOO_FEW
+        if compared is None or compared.difference >= LEAST_GAIN:
+            return None if is_tried else RouteReason.TOO_FEW
         if compared.high >= _COULD_BE_BETTER:
             return RouteReason.TOO_FEW
         is_known = compared.high <= 0 or self._is_judged(task_type)
         return RouteReason.NOT_BETTER if is_known else RouteReason.UNCALIBRATED
 
-    def _why_not(
-        self, scores: Sequence[ModelScore], best: ModelScore | None, default: str | None, most_usd: float | None
-    ) -> RouteReason | None:
-        """Return why to stay with the default; None where `best`, the first that may take its place, is preferred."""
+    def _why_not(self, scores: Sequence[ModelScore], best: ModelScore | None, stays: str | None) -> RouteReason | None:
+        """Return why to recommend none; None where `best` is, the first that is known and not the default to keep."""
         if not scores or not self._is_enough:
             return RouteReason.TOO_FEW
-        if [score.model for score in scores] == [default]:
+        if len(scores) == 1 and stays in {None, scores[0].model}:
             return RouteReason.ONE_MODEL
         if best is None:
-            reasons = {score.reason for score in scores if score.model != default}
+            reasons = {score.reason for score in scores if score.model != stays}
             return next((reason for reason in _MENDABLE if reason in reasons), RouteReason.NOT_BETTER)
-        if _is_too_dear(scores, default, most_usd):
-            return None if best.reason in _NO_NEED else best.reason
-        if best.reason is None and _first_in_use(scores, default) == default:
-            return RouteReason.NOT_BETTER
-        return best.reason
+        first = next(score for score in scores if score.model in {best.model, stays})
+        return RouteReason.NOT_BETTER if best.reason is None and first != best else best.reason
 
     def _is_judged(self, task_type: str) -> bool:
         """Return whether labels enough stand behind a type: where facts alone are alike, models may differ."""
         return sum(facts.labels for (of, _), facts in self._facts.items() if of == task_type) >= FEWEST_DRAWN
 
-    def _most_used(self, task_type: str, models: Sequence[str]) -> str | None:
-        """Return the model that is used most for a type, or if it was never seen for all; None without any."""
-        of_all = dict.fromkeys(models, 0.0)
-        for (_, model), weight in self._weights.items():
-            if model in of_all:
-                of_all[model] += weight
-        used = {model: self._weights.get((task_type, model), 0.0) for model in models}
-        return max(models, key=lambda model: (used[model], of_all[model]), default=None)
+    def _is_too_dear(self, task_type: str, model: str, most_usd: float | None) -> bool:
+        """Return whether a completed task costs more than it may, or nobody knows; of a model without sessions not."""
+        if most_usd is None or self._scores is None or model not in self._overall:
+            return False
+        own = self._facts.get((task_type, model), _NO_FACTS).cost_usd
+        usd = self._of_all_types[model].cost_usd if own is None else own
+        return usd is None or usd / self._scores.score(task_type, model).value > most_usd
+
+    def _explorable(self, task_type: str, score: ModelScore, prefer: str | None) -> ModelScore:
+        """Return a score with whether it is worth a task to learn how the model does today."""
+        if self._scores is None or prefer not in self._overall or score.reason is RouteReason.TOO_DEAR:
+            return score
+        is_worth = self._scores.gap(task_type, score.model, prefer).high >= -EXPLORED_BEHIND
+        return msgspec.structs.replace(score, may_explore=is_worth)
+
+    def _unseen(self, task_type: str) -> UnseenModel | None:
+        if self._scores is None:
+            return None
+        scored = self._scores.score(task_type, None)
+        return UnseenModel(score=scored.value, low=scored.low, high=scored.high)
+
+
+def _best_of(scores: Sequence[ModelScore], stays: str | None) -> ModelScore | None:
+    """Return the model to prefer, if it is known well enough; `stays` is the default to keep.
+
+    Without one the best is to be known: if it was hardly tried, chance has yet to tell more of it and of others.
+    """
+    others = [score for score in scores if score.reason not in _PASSED_OVER and score.model != stays]
+    known = [score for score in others if score.known_by is not None]
+    return next(iter(known), None) if stays is not None or known[:1] == others[:1] else None
 
 
 def _of_the_most_used(sessions: Sequence[FinishedSession]) -> list[FinishedSession]:
@@ -205,33 +268,6 @@ def _of_the_most_used(sessions: Sequence[FinishedSession]) -> list[FinishedSessi
     types = Counter(session.task_type for session in sessions)
     kept = {name for name, _ in models.most_common(MOST_NAMES)}, {name for name, _ in types.most_common(MOST_NAMES)}
     return [session for session in sessions if session.model in kept[0] and session.task_type in kept[1]]
-
-
-def _tells_enough(sessions: int, compared: ModelDifference | None) -> bool:
-    """Return whether so many sessions of a type, and a difference to the default, are more than an expectation."""
-    return sessions >= FEWEST_AT_TYPE or (sessions > 0 and compared is not None and compared.low > 0)
-
-
-def _is_tried(score: ModelScore) -> bool:
-    return _tells_enough(score.n, score.versus_default) and score.reason is not RouteReason.STALE
-
-
-def _first_in_use(scores: Iterable[ModelScore], default: str | None) -> str | None:
-    """Return the first that is used and was tried at the type, as a default always was."""
-    used = (score for score in scores if score.reason is not RouteReason.STALE)
-    return next((score.model for score in used if score.model == default or _is_tried(score)), None)
-
-
-def _may_be_preferred(score: ModelScore, default: str | None, most_usd: float | None) -> bool:
-    if score.model == default or not _is_tried(score):
-        return False
-    return most_usd is None or (score.usd_per_completed is not None and score.usd_per_completed <= most_usd)
-
-
-def _is_too_dear(scores: Iterable[ModelScore], default: str | None, most_usd: float | None) -> bool:
-    prices = {score.model: score.usd_per_completed for score in scores}
-    price = prices.get(default or "")
-    return price is not None and most_usd is not None and price > most_usd
 
 
 def _with_efficiency(scores: Sequence[ModelScore]) -> list[ModelScore]:
@@ -263,8 +299,8 @@ class _Facts:
 _NO_FACTS: Final = _Facts(())
 
 
-def _by_cell(sessions: Iterable[FinishedSession]) -> dict[Cell, list[FinishedSession]]:
-    found: dict[Cell, list[FinishedSession]] = {}
+def _facts_by(sessions: Iterable[FinishedSession], group: Callable[[FinishedSession], _Group]) -> dict[_Group, _Facts]:
+    found: dict[_Group, list[FinishedSession]] = {}
     for session in sessions:
-        found.setdefault((session.task_type, session.model), []).append(session)
-    return found
+        found.setdefault(group(session), []).append(session)
+    return {of: _Facts(each) for of, each in found.items()}

@@ -10,7 +10,7 @@ import click
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import json_option, reads
-from grader_daemon.domain.routing import ModelScore, Route, RouteReason, TaskRoute
+from grader_daemon.domain.routing import KnownBy, ModelScore, Route, RouteReason, TaskRoute
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.money import usd_words
 from grader_daemon.reports.numbers import count
@@ -21,6 +21,7 @@ _WHY_NOT = {
     RouteReason.STALE: "not used for a month",
     RouteReason.UNCALIBRATED: "cannot be seen yet: label some",
     RouteReason.ONE_MODEL: "only one model",
+    RouteReason.TOO_DEAR: "costs too much",
 }
 _HEADINGS = (
     *("task type", "model", "not failed", "95 %", "raw", "sessions", "than the default", "cost of each"),
@@ -35,7 +36,7 @@ _NOTE = (
 @click.command("route")
 @reads
 @click.option("--task-type", metavar="TYPE", help="Only this type of task.")
-@click.option("--default", metavar="MODEL", help="Compare with this model, not with the one that is used most.")
+@click.option("--default", metavar="MODEL", help="Stay with this model where none is better.")
 @click.option("--max-cost", type=float, metavar="USD", help="Prefer none whose task that did not fail costs more.")
 @click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write the JSON there for a router."
@@ -51,8 +52,6 @@ def command(
     as_json: bool,
 ) -> None:
     """Show which model fails less at which type of task, and which one to prefer; from the sessions of 90 days."""
-    if out is not None and max_cost is not None:
-        raise click.UsageError("give --max-cost or --out, not both: a file for routers has all models")
     route = grader.routing.route(task_type=task_type, default=default, most_usd=max_cost)
     if out is not None:
         grader.routing.write(route, out)
@@ -94,9 +93,7 @@ def _rows(task_type: str, route: TaskRoute) -> Iterator[tuple[object, ...]]:
 
 def _advice(score: ModelScore, route: TaskRoute) -> str:
     if score.model == route.recommended:
-        return "prefer it"
-    if score.model == route.prefer and not route.default_set:
-        return "prefer it: the most used, and none is better"
+        return "prefer it" if score.known_by is KnownBy.TYPE else "prefer it, by its other tasks"
     if score.model == route.default:
         return "default" if route.reason is None else f"default; nothing better known: {_WHY_NOT[route.reason]}"
     return "" if score.reason is None else _WHY_NOT[score.reason]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -21,7 +21,6 @@ from grader_daemon.domain.routing import (
     RouteCoverage,
     TaskRoute,
 )
-from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.text import escaped
 from grader_daemon.errors import OutputError
 from grader_daemon.integrations.files import replace_file
@@ -41,12 +40,15 @@ _OTHER: Final = ""
 class Routes:
     """Makes routes of what a database holds."""
 
-    def __init__(self, store: SqliteStore, rules: Rules, *, aliases: Mapping[str, str], default: str | None) -> None:
-        """`aliases` are other names of models, each with the name in sessions; `default` is that of the settings."""
+    def __init__(self, store: SqliteStore, settings: Settings) -> None:
+        """`settings` have default, limit of cost, share that explores, and other names of models.
+
+        Raises:
+            ConfigurationError: the rules file is wrong.
+        """
         self._store = store
-        self._rules = rules
-        self._aliases = dict(aliases)
-        self._default = default
+        self._settings = settings
+        self._rules = load_rules(settings.rules_file)
 
     def route(
         self,
@@ -59,7 +61,7 @@ class Routes:
     ) -> Route:
         """Choose models for all types of task of which there are sessions, or for one; see `Router.route`."""
         router, sessions = self._router(now)
-        default = self._default if default is None else default
+        default, most_usd = self._set(default, most_usd)
         types = router.task_types if task_type is None else [task_type]
         found = {
             each: router.route(each, models=models, default=default, most_usd=most_usd) for each in (*types, _OTHER)
@@ -75,18 +77,27 @@ class Routes:
                 graded=self._store.file_counts().get(FileState.GRADED, 0),
                 waiting=0 if status is None else status.backlog,
             ),
+            explore=self._settings.route_explore,
             task_types={each: found[each] for each in types},
             others=found[_OTHER],
             words=TaskTypes(self._rules.task_types).words,
-            aliases=self._aliases,
+            aliases=dict(alias.split("=", 1) for alias in self._settings.route_aliases),
         )
 
     def recommend(
         self, now: datetime, task_type: str, *, models: Collection[str] | None, default: str | None
     ) -> TaskRoute:
         """Choose a model for one type of task; see `Router.route`."""
-        default = self._default if default is None else default
-        return self._router(now)[0].route(task_type, models=models, default=default)
+        default, most_usd = self._set(default, None)
+        return self._router(now)[0].route(task_type, models=models, default=default, most_usd=most_usd)
+
+    def _set(self, default: str | None, most_usd: float | None) -> tuple[str | None, float | None]:
+        """Return what is asked for, else what is set."""
+        settings = self._settings
+        return (
+            settings.route_default if default is None else default,
+            settings.route_max_cost if most_usd is None else most_usd,
+        )
 
     def _router(self, now: datetime) -> tuple[Router, int]:
         since = now - timedelta(days=WINDOW_DAYS)
@@ -135,16 +146,6 @@ class RouteJob:
         return change != self._change and self._is_settled()
 
 
-def routes_of(settings: Settings, store: SqliteStore) -> Routes:
-    """Return what makes routes under some settings.
-
-    Raises:
-        ConfigurationError: the rules file is wrong.
-    """
-    aliases = dict(alias.split("=", 1) for alias in settings.route_aliases)
-    return Routes(store, load_rules(settings.rules_file), aliases=aliases, default=settings.route_default)
-
-
 def route_jobs(settings: Settings, store: SqliteStore, *, is_settled: Callable[[], bool]) -> list[RouteJob]:
     """Return the job that keeps the file of the setting `route_file`; none without it.
 
@@ -153,7 +154,7 @@ def route_jobs(settings: Settings, store: SqliteStore, *, is_settled: Callable[[
     """
     if settings.route_file is None:
         return []
-    return [RouteJob(store, routes_of(settings, store), settings.route_file, is_settled=is_settled)]
+    return [RouteJob(store, Routes(store, settings), settings.route_file, is_settled=is_settled)]
 
 
 def route_document(route: Route) -> str:

@@ -7,7 +7,9 @@ nothing but the standard library. Whatever is wrong with the file, requests go t
 from __future__ import annotations
 
 import json
+import math
 import os
+import random
 import time
 from typing import Any, Final
 
@@ -15,11 +17,10 @@ _DEFAULT_FILE: Final = "~/.timmy/uniwizard/route.json"
 _VARIABLE: Final = "GRADER_ROUTE_FILE"
 """The environment variable of the setting, too."""
 _SCHEMA: Final = 1
-_STALE: Final = "stale"
-_NOT_BETTER: Final = "not_better"
-_NONE_BETTER: Final = frozenset({_NOT_BETTER, None})
-"""Reasons to recommend nothing that are no lack of sessions; None where something is, maybe of other models."""
-_FEWEST_AT_TYPE = 10  # as the route has it: others are passed over, and so is what they are expected to do
+_TOO_DEAR: Final = "too_dear"
+_PASSED_OVER: Final = frozenset({"stale", _TOO_DEAR})
+_STAYS: Final = frozenset({None, "not_better", "uncalibrated"})
+"""Reasons of a type by which the default stays: much is known, and nothing better; None if not of what is offered."""
 _OLDEST_SECONDS: Final = 3 * 86400.0
 """The daemon writes the file at least twice a day: an older one is left over."""
 _LEFT: Final = "_routing_plugin_candidate_models"
@@ -30,6 +31,8 @@ failed, and for the next request with the same metadata.
 """
 _ATTEMPTS: Final = ("attempted_retries", "attempted_fallbacks")
 """Keys of its counts of tries before: a model that failed a request is not preferred for it again."""
+_Z: Final = 1.959963984540054
+"""Standard deviations from the middle of an interval of 95 % to its end."""
 _DATE_DIGITS: Final = 8
 _GENERAL: Final = "general"
 
@@ -73,17 +76,21 @@ class GraderRouting:
         task_type = _task_type(context, route["words"])
         known = route["task_types"].get(task_type, route["others"])
         names = {candidate: _known_as(candidate, route, known["models"]) for candidate in context.candidate_models}
-        asked = [score for score in known["models"] if score["model"] in names.values() and score["reason"] != _STALE]
+        asked = [score for score in known["models"] if score["model"] in names.values()]
         best = _best_of(asked, known)
-        if best is not None:
-            context.candidate_models = [each for each in context.candidate_models if names[each] == best["model"]]
-            context.signals["grader"] = {"task_type": task_type, "model": best["model"], "score": best["score"]}
-        elif known["reason"] == _NOT_BETTER:
-            worse = {score["model"] for score in asked if _is_surely_worse(score)}
-            others = [each for each in context.candidate_models if names[each] not in worse]
-            if worse and others:
-                context.candidate_models = others
-                context.signals["grader"] = {"task_type": task_type, "left_out": sorted(worse)}
+        if best is None:
+            dear = {score["model"] for score in asked if score["reason"] == _TOO_DEAR}
+            left = [each for each in context.candidate_models if names[each] not in dear]
+            context.candidate_models = left or context.candidate_models
+            return
+        worths = {best["model"]: best}
+        if random.random() < route["explore"]:  # noqa: S311  it hides no secret
+            worths |= _explorable(asked, names, known["unseen"])
+        model = _drawn(worths)
+        context.candidate_models = [each for each in context.candidate_models if (names[each] or each) == model]
+        context.signals["grader"] = {"task_type": task_type, "model": model, "score": worths[model]["score"]}
+        if model != best["model"]:
+            context.signals["grader"]["explored"] = True
 
     def _current(self) -> dict[str, Any]:
         """Return the route of the file; an empty one if there is none that can be used. Read when it changed."""
@@ -104,25 +111,37 @@ class GraderRouting:
 def _best_of(asked: list[dict[str, Any]], route: dict[str, Any]) -> dict[str, Any] | None:
     """Return the model that tasks go to, of those that are asked for; None where too little is known.
 
-    Where none is better it is the default, also one that nobody named: the most used is so because it was preferred.
+    Where none is better it is the default that somebody named, if that is asked for.
     """
-    best = next((score for score in asked if score["model"] == route["default"] or _is_tried(score)), None)
-    if best is None or best["known"]:
+    usable = [score for score in asked if score["reason"] not in _PASSED_OVER]
+    stays = next((score for score in usable if score["model"] == route["default"]), None)
+    if stays is None:
+        return usable[0] if usable and usable[0]["known_by"] else None
+    best = next(score for score in usable if score["known_by"] or score is stays)
+    if best["known"]:
         return best
-    if best["reason"] == _NOT_BETTER and route["reason"] in _NONE_BETTER:
-        return next((score for score in asked if score["model"] == route["default"]), None)
-    return None
+    return stays if route["reason"] in _STAYS else None
 
 
-def _is_tried(score: dict[str, Any]) -> bool:
-    """Return whether a model was tried at the type, or surely beats the default by what few sessions say."""
-    compared = score["versus_default"]
-    return score["n"] >= _FEWEST_AT_TYPE or (score["n"] > 0 and compared is not None and compared["low"] > 0)
+def _explorable(
+    asked: list[dict[str, Any]], names: dict[str, str | None], unseen: dict[str, Any] | None
+) -> dict[str, dict[str, Any]]:
+    """Return what each model may do that is worth a task to learn it; of one without sessions, what any other may."""
+    new = [candidate for candidate, name in names.items() if name is None and unseen is not None]
+    return {**{score["model"]: score for score in asked if score["may_explore"]}, **dict.fromkeys(new, unseen or {})}
 
 
-def _is_surely_worse(score: dict[str, Any]) -> bool:
-    """Return whether a model does worse than the default beyond its interval."""
-    return score["versus_default"] is not None and score["versus_default"]["high"] < 0
+def _drawn(worths: dict[str, dict[str, Any]]) -> str:
+    """Return the model that does best by one draw of what each may do, by the middle and width of its interval."""
+    draws: dict[str, float] = {}
+    for model, worth in worths.items():
+        low, high = _logit(worth["low"]), _logit(worth["high"])
+        draws[model] = random.gauss((low + high) / 2, (high - low) / (2 * _Z))
+    return max(draws, key=draws.__getitem__)
+
+
+def _logit(chance: float) -> float:
+    return math.log(chance / (1 - chance))
 
 
 def _known_as(candidate: str, route: dict[str, Any], scores: list[dict[str, Any]]) -> str | None:

@@ -71,13 +71,14 @@ class ModelScores:
         self._variances = _Variances(*_EXPECTED)
         self._fit()
 
-    def score(self, task_type: str, model: str) -> Scored:
-        """Estimate the probability of one cell."""
+    def score(self, task_type: str, model: str | None) -> Scored:
+        """Estimate the probability of one cell; without a model that of one that was never seen."""
         place = self._place(task_type, model)
         own = self._own(place)
         gradient = dict.fromkeys(place, own.open)
-        of_type = 0.0 if task_type in self.types else self._variances.types
-        return _scored(own.logit, self._variance(gradient) + own.left + of_type)
+        unseen = 0.0 if task_type in self.types else self._variances.types
+        unseen += self._variances.models if model is None else 0.0
+        return _scored(own.logit, self._variance(gradient) + own.left + unseen)
 
     def overall(self, model: str) -> Scored:
         """Estimate the probability of a model over all sessions, as if it had the types of all models together."""
@@ -178,10 +179,11 @@ class ModelScores:
             cell.settle(sum(self._parts[column] for column in place))
         return cell
 
-    def _place(self, task_type: str, model: str) -> tuple[int, ...]:
-        """Return the unknowns that a cell is the sum of; a type that was never seen has none."""
+    def _place(self, task_type: str, model: str | None) -> tuple[int, ...]:
+        """Return the unknowns that a cell is the sum of; a type or a model that was never seen has none."""
         of_type = [1 + self.types.index(task_type)] if task_type in self.types else []
-        return 0, *of_type, 1 + len(self.types) + self.models.index(model)
+        of_model = [] if model is None else [1 + len(self.types) + self.models.index(model)]
+        return 0, *of_type, *of_model
 
 
 class _Cell:

@@ -4,7 +4,8 @@ A PostgreSQL of its own is filled with the sessions of 50 machines, 1,000 a day 
 product sent of the labelled sessions, or of made ones where these are not at hand, multiplied by SQL. Measured are
 
 1. the copy: made from nothing, with its size; nothing new; 500 new sessions of one machine;
-2. commands on it, as whole processes that look for something new first: time by the clock, the median of three.
+2. commands on it, as whole processes that look for something new first: time by the clock, the median of three;
+3. `fleet serve` on it: its pages, the same commands of a member who has no copy, and the memory of the server.
 
 The days are as dense as those of such a fleet; what a year adds are sums by day and depth of trees.
 """
@@ -12,7 +13,9 @@ The days are as dense as those of such a fleet; what a year adds are sums by day
 from __future__ import annotations
 
 import argparse
+import json
 import statistics
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
@@ -26,6 +29,7 @@ from grader_daemon.fleet.copy_settings import settings_of_copy
 from grader_daemon.fleet.server_admin import FleetLogin
 from grader_daemon.settings import Settings, load_settings
 from tests.benchmarks import machine
+from tests.benchmarks.dashboard_server import Dashboard
 from tests.benchmarks.machine import Figure, at_most
 from tests.benchmarks.process import Sandbox, make_sandbox
 from tests.benchmarks.sessions import write_sessions
@@ -48,6 +52,8 @@ _QUESTIONS: Final = (
 )
 _ANSWER_MILLISECONDS: Final = 500
 _NEW_SECONDS: Final = 1.0
+_PAGES: Final = ("/", "/sessions", "/errors", "/alerts", "/usage", "/reports", "/api/summary", "/api/patterns?days=28")
+_MOST_MEGABYTES: Final = 300
 
 
 def main() -> int:
@@ -65,7 +71,7 @@ def main() -> int:
         lead.mkdir()
         sandbox = make_sandbox(lead, settings={f"GRADER_{name.upper()}": value for name, value in read.items()})
         settings = settings_of_copy(load_settings(**read))
-        figures = [*_copying(server, settings), *_asking(sandbox)]
+        figures = [*_copying(server, settings), *_asking(sandbox), *_serving(sandbox, folder)]
     machine.progress_done()
     machine.print_figures(figures)
     return int(any(figure.met is False for figure in figures))
@@ -170,7 +176,44 @@ def _copying(server: Server, settings: Settings) -> Iterator[Figure]:
         yield at_most("500 sessions of one machine are new", seconds, target=_NEW_SECONDS, unit="s", digits=3)
 
 
-def _asking(sandbox: Sandbox) -> Iterator[Figure]:
+def _serving(sandbox: Sandbox, folder: Path) -> Iterator[Figure]:
+    """Serve the copy, and ask for all pages and for all commands of before."""
+    made = subprocess.run(
+        [sys.executable, "-m", "grader_daemon", "fleet", "add-token", "anna", "--json"],
+        env=sandbox.environment,
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    token = json.loads(made.stdout)["token"]
+    command = [sys.executable, "-m", "grader_daemon", "fleet", "serve", "--port", "0"]
+    with subprocess.Popen(
+        command, env=sandbox.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
+        assert process.stdout is not None
+        server = Dashboard(process, process.stdout.readline().decode().split()[-1], token)
+        try:
+            for address in _PAGES:
+                machine.progress(f"page {address}")
+                server.ask(address)
+                seconds = statistics.median(server.ask(address).seconds for _ in range(_TIMES))
+                yield at_most(f"page {address}", seconds * 1000, target=_ANSWER_MILLISECONDS, unit="ms", digits=0)
+            yield from _asking(_member(folder / "member", server), of="; of a member")
+            figure = at_most(
+                "memory of the server, at most", server.peak_bytes() / 1e6, target=_MOST_MEGABYTES, unit="MB"
+            )
+            yield figure
+        finally:
+            server.stop()
+
+
+def _member(folder: Path, server: Dashboard) -> Sandbox:
+    folder.mkdir()
+    (folder / "token").write_text(server.token)
+    read = {"GRADER_FLEET_READ_URL": server.base, "GRADER_FLEET_READ_TOKEN_FILE": str(folder / "token")}
+    return make_sandbox(folder, settings=read)
+
+
+def _asking(sandbox: Sandbox, of: str = "") -> Iterator[Figure]:
     for arguments in _QUESTIONS:
         machine.progress(" ".join(arguments))
         spent = []
@@ -178,7 +221,7 @@ def _asking(sandbox: Sandbox) -> Iterator[Figure]:
             began = monotonic()
             sandbox.command(*arguments)
             spent.append((monotonic() - began) * 1000)
-        name = f"grader-daemon {' '.join(arguments)}"
+        name = f"grader-daemon {' '.join(arguments)}{of}"
         yield at_most(name, statistics.median(spent[1:]), target=_ANSWER_MILLISECONDS, unit="ms", digits=0)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from datetime import datetime
@@ -17,28 +18,16 @@ from tests.e2e.session_files import ANSWER, PERMISSION_DENIED, TASK, content, pa
 from tests.strategies import json_answer, json_round, json_user
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
-COMMANDS = [
-    *(
-        "run",
-        "grade",
-        "forget",
-        "backfill",
-        "archive",
-        "regrade",
-        "status",
-        "doctor",
-        "backup",
-        "restore",
-        "list",
-        "search",
-        "export",
-        "show",
+COMMANDS = {
+    "Every day": (
+        *("summary", "list", "show", "why", "search", "errors", "patterns", "usage", "report", "alerts", "status"),
+        "dashboard",
     ),
-    *("why", "similar", "label", "review", "summary", "patterns", "route", "outcomes", "changes", "skills"),
-    *("usage", "errors", "report", "metrics"),
-    *("alerts", "calibrate", "calibration", "push", "fleet"),
-    *("sources", "dashboard", "mcp", "hook", "service", "config", "completion", "help", "version", "demo"),
-]
+    "Set up": ("run", "service", "sources", "grade", "backfill", "config", "completion", "hook", "demo"),
+    "Learn": (*("review", "label", "calibrate", "calibration", "similar", "outcomes", "changes", "skills", "route"),),
+    "For programs": ("export", "push", "fleet", "metrics", "mcp"),
+    "Operate": ("doctor", "backup", "restore", "regrade", "forget", "archive", "help", "version"),
+}
 GRADE_COLUMNS = {
     "session_id": str,
     "session_file": str,
@@ -406,13 +395,14 @@ def test_a_command_has_help(home: Path, command: str) -> None:
     assert ended.stderr == ""
 
 
-def test_the_help_names_every_command(home: Path) -> None:
+def test_the_help_names_every_command_below_what_it_is_for(home: Path) -> None:
     ended = run_command(home, "--help")
 
     assert ended.returncode == 0
     assert run_command(home, "-h").stdout == ended.stdout
-    named = ended.stdout.partition("Commands:")[2].splitlines()
-    assert [line.split()[0] for line in named if line.startswith("  ") and line[2] != " "] == COMMANDS
+    sections = ended.stdout.split("\n\n")[-len(COMMANDS) :]
+    named = {section.partition(":")[0]: tuple(re.findall(r"^  (\w+)", section, re.MULTILINE)) for section in sections}
+    assert named == COMMANDS
 
 
 def test_the_module_is_the_command(home: Path) -> None:

@@ -335,6 +335,35 @@ def test_once_ends_with_the_verdicts_of_the_judge_that_its_sessions_taught(
     assert ages == [{"grades": 1}]
 
 
+def test_a_kill_between_grading_and_another_judge_loses_nothing_and_grades_nothing_twice(
+    start_daemon: StartDaemon, sessions: Path
+) -> None:
+    """Each session is a transaction of its own, so that the kill comes in the midst of them."""
+    names = write_many(sessions, 30, messages=turns(30))
+    daemon = start_daemon(arguments=["--once"], batch_sessions=1)
+    daemon.wait_for_event("calibration.updated")
+    daemon.kill()
+    write(sessions, names[7], turns(31), age=60)  # goes on meanwhile
+
+    again = start_daemon(arguments=["--once"])
+
+    assert again.wait_for_end() == 0
+    assert [event["session_id"] for event in again.events("session.graded")] == [names[7]]
+    adopted = again.query("SELECT model ->> 'version' AS model FROM calibrations WHERE adopted ORDER BY id DESC")[0]
+    judges = again.query("SELECT DISTINCT rules_version FROM session_details")
+    assert [row["rules_version"].partition("+")[2] for row in judges] == [f"{adopted['model']}.rules"]
+    times = Counter({row["session_id"]: row["grades"] for row in again.query("SELECT * FROM session_files")})
+    assert times == Counter(names) + Counter(names[7:8])
+    [sums] = again.query(
+        "SELECT sum(sessions) AS sessions, sum(predicted_millionths) AS likely FROM daily_rollups"
+        " WHERE dimension = 'overall'"
+    )
+    [rows] = again.query(
+        "SELECT count(*) AS sessions, sum(CAST(round(p_completed * 1e6) AS INTEGER)) AS likely FROM session_details"
+    )
+    assert sums == rows
+
+
 def test_once_grades_what_is_there_and_ends(start_daemon: StartDaemon, sessions: Path) -> None:
     write_many(sessions, 200)
     write(sessions, "just_written")

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 
 def test_from_the_list_of_errors_two_steps_lead_to_the_message_that_proves_one(page: Page) -> None:
-    for key in ("g", "e"):
+    for key in ("g", "p"):
         page.keyboard.press(key)
     expect(page.get_by_role("heading", level=1)).to_have_text("Errors")
     for key in ("j", "j", "Enter"):

@@ -48,9 +48,9 @@ def test_complaints_are_noticed(firefox: Firefox, dashboard: Served) -> None:
 
 def test_keys_go_to_a_page(firefox: Firefox, dashboard: Served) -> None:
     firefox.open(f"{dashboard.base}/health")
-    firefox.press("g", "o")
+    firefox.press("g", "t")
     loaded = "return location.pathname === '/' && document.readyState === 'complete'"
-    wait_until(lambda: firefox.script(loaded), "the overview")
+    wait_until(lambda: firefox.script(loaded), "the first page")
     firefox.press("?")
     assert firefox.script("return document.querySelector('#keys').open")
 

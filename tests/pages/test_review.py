@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 def test_a_session_is_judged_and_taken_back_by_keys(own_page: Page) -> None:
     own_page.keyboard.press("g")
-    own_page.keyboard.press("r")
+    own_page.keyboard.press("v")
     asked = own_page.locator("form.judge [name=session]").get_attribute("value")
     own_page.keyboard.press("4")
     own_page.keyboard.press("y")

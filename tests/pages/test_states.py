@@ -118,7 +118,6 @@ def test_session_is_labelled_without_script(plain: Page) -> None:
         pytest.param("/errors/{fingerprint}", "Resolve", "Reopen", id="an-error"),
         pytest.param("/alerts/{number}", "Acknowledge", "Withdraw the acknowledgement", id="an-alert"),
         pytest.param("/review", "Completed", "Take it back", id="a-review"),
-        pytest.param("/", "Dark colours", "Light colours", id="colours"),
     ],
 )
 def test_forms_are_taken_without_script(plain: Page, pattern: str, press: str, seen: str) -> None:
@@ -126,6 +125,13 @@ def test_forms_are_taken_without_script(plain: Page, pattern: str, press: str, s
     plain.get_by_role("button", name=press).first.click()
 
     expect(plain.get_by_role("button", name=seen)).to_be_visible()
+
+
+def test_menu_of_the_grader_opens_and_colours_change_without_script(plain: Page) -> None:
+    plain.get_by_text("Grader", exact=True).click()
+    plain.get_by_role("button", name="Dark colours").click()
+
+    expect(plain.locator("html")).to_have_attribute("data-theme", "dark")
 
 
 def _first(tab: Page) -> str | None:

@@ -137,6 +137,7 @@ _ReasonOfGrade = _shape("ReasonOfGrade", Reason, meaning=str)
 _AlertListed = _shape("AlertListed", Alert, silent_until=datetime | None)
 _Calibration = _shape("CalibrationMade", Calibration, model=str)
 _InstalledUnit = _shape("InstalledUnit", _shape("OneUnit", unit=Path), Installation, but=("units",), kept=Path | None)
+_MemberToken = _shape("MemberToken", member=str, made_at=datetime)
 _LabelListed = _shape("LabelListed", Label, but=("features", "request"))
 
 DOCUMENTS = (
@@ -273,6 +274,9 @@ DOCUMENTS = (
     _document("fleet-add-host", "`fleet add-host`", host=str, user=str | None, role=str, line=str),
     _document("fleet-add-member", "`fleet add-member`", member=str, role=str, line=str),
     _document("fleet-remove-member", "`fleet remove-member`", member=str),
+    _document("fleet-add-token", "`fleet add-token`", member=str, address=str, token=str),
+    _document("fleet-remove-token", "`fleet remove-token`", member=str),
+    _document("fleet-tokens", "`fleet tokens`", members=list[_MemberToken]),  # type: ignore[valid-type]
     _document("fleet-remove-host", "`fleet remove-host`", host=str, grades=int),
     _document("fleet-status", "`fleet status`", hosts=list[FleetHost], watch=FleetWatch | None),
     _document("fleet-install", "`fleet install`", _InstalledUnit),

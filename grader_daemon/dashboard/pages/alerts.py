@@ -13,6 +13,7 @@ from starlette.responses import Response
 from grader_daemon.alerts.settlement import silent_until
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.dashboard.addresses import message_address, read_alert_number
+from grader_daemon.dashboard.scope_line import scope_line
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.domain.alert import Alert, Decomposition, Stream, StreamDrop
 from grader_daemon.domain.calendar import day_of, read_span
@@ -69,6 +70,7 @@ def alerts(visit: Visit) -> Response:
     zone = visit.site.settings.zone
     return visit.show(
         "alerts.html",
+        scope=scope_line(visit, note="Alerts are of all work: nothing here is narrowed."),
         open=[alert for alert in found if alert.resolved_at is None],
         resolved=[alert for alert in found if alert.resolved_at is not None],
         silences=[(stream_words(stream), until) for stream, until in sorted(silences.items())],

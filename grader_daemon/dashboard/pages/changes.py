@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from datetime import datetime, tzinfo
-from types import MappingProxyType
+from collections.abc import Iterable
+from datetime import datetime, timedelta, tzinfo
 from typing import Final, NamedTuple
-from urllib.parse import urlencode
 from xml.etree.ElementTree import Element
 
 from starlette.responses import Response
 
-from grader_daemon.dashboard.addresses import Choice
+from grader_daemon.dashboard.scope import LONGEST, Scope
+from grader_daemon.dashboard.scope_line import scope_line
 from grader_daemon.dashboard.session_filter import address
 from grader_daemon.dashboard.visit import Page, Visit
-from grader_daemon.domain.calendar import read_since
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.session import SessionKind
-from grader_daemon.domain.setup_changes import SetupChanges, SetupEffect
-from grader_daemon.errors import InputError
+from grader_daemon.domain.setup_changes import SetupEffect
 from grader_daemon.reports.effect_words import basis_words, effect_lines, effect_title, unsteady_words
 from grader_daemon.reports.finding_charts import change_strip
 from grader_daemon.reports.numbers import BAD_ENDINGS, COMPLETION, count, direction_of, scheduled_words
 from grader_daemon.reports.safe_text import Words
 
-_SPANS: Final[Mapping[str, str]] = MappingProxyType(
-    {"7d": "7 days", "30d": "30 days", "90d": "90 days", "365d": "a year"}
-)
-_USUAL_SPAN: Final = "90d"
 _LISTED: Final = 50
 _LEAST_REACH: Final = 0.1
 """What the scale of the differences shows to either side where they are smaller."""
@@ -48,43 +41,33 @@ class Shown(NamedTuple):
 
 
 def changes(visit: Visit) -> Response:
-    """Answer with what changed since the beginning that is asked for, the newest first."""
-    asked = visit.query.get("since", _USUAL_SPAN)
-    found, wrong = None, None
-    try:
-        _, found = visit.site.recent(f"changes since {asked}", lambda: _found(visit, asked))
-    except InputError as error:
-        wrong = str(error)
-    effects = () if found is None else found.effects
+    """Answer with what changed in the last days, the newest first."""
+    days, scope = visit.scope.days or LONGEST, visit.scope
+    _, found = visit.site.recent(
+        f"changes and work of {days} days", lambda: visit.grader.setup.changes(timedelta(days=days))
+    )
+    effects = [effect for effect in found.effects if _is_of(effect, scope)]
+    note = "" if scope.project is None else "Changes are of agents: they are not narrowed to a project."
     return visit.show(
         "changes.html",
-        status=200 if wrong is None else 400,
-        wrong=wrong,
-        looked_at=None
-        if found is None
-        else f"{count(found.sessions, 'finished task')} looked at{scheduled_words(found.scheduled)}",
+        scope=scope_line(visit, note=note),
+        looked_at=f"{count(found.sessions, 'finished task')} looked at{scheduled_words(found.scheduled)}",
         basis=basis_words(effects),
         effects=list(_shown(effects[:_LISTED], visit.now, visit.site.settings.zone)),
         left_out=len(effects[_LISTED:]),
-        unsteady=[] if found is None else [unsteady_words(each) for each in found.unsteady],
-        spans=[Choice(words, _address(span), span == asked) for span, words in _SPANS.items()],
-        asked="" if asked in _SPANS else asked,
+        unsteady=[unsteady_words(each) for each in found.unsteady],
     )
 
 
 PAGES: Final = (Page("/changes", changes),)
 
 
-def _found(visit: Visit, asked: str) -> SetupChanges:
-    try:
-        since = read_since(asked)
-    except ValueError as error:
-        raise InputError(f"since: {error}") from error
-    return visit.grader.setup.changes(since)
-
-
-def _address(span: str) -> str:
-    return "/changes" if span == _USUAL_SPAN else f"/changes?{urlencode({'since': span})}"
+def _is_of(effect: SetupEffect, scope: Scope) -> bool:
+    """Return whether a change is one of an agent, or of all, and shows in the work that is asked for."""
+    is_of_jobs = scope.kind is SessionKind.CRON
+    if scope.kind is not None and any(change.scheduled is not is_of_jobs for change in effect.changes):
+        return False
+    return scope.agent is None or any(change.agent in (None, scope.agent) for change in effect.changes)
 
 
 def _shown(effects: Iterable[SetupEffect], now: datetime, zone: tzinfo | None) -> Iterable[Shown]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Final, NamedTuple
 from urllib.parse import quote, urlencode
 from xml.etree.ElementTree import Element
@@ -13,11 +12,14 @@ from starlette.responses import Response
 
 from grader_daemon.api.grades import GradeFilter
 from grader_daemon.dashboard.addresses import Choice, message_address
+from grader_daemon.dashboard.scope import Scope, at
+from grader_daemon.dashboard.scope_line import scope_line
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.dashboard.words import tool_words
 from grader_daemon.domain.estimate import Estimate, Figure
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.insight import ErrorIssue, IssueState, StepCount
+from grader_daemon.domain.session import SessionKind
 from grader_daemon.errors import InputError
 from grader_daemon.reports.charts import strip
 from grader_daemon.reports.finding_charts import day_bars, day_chart
@@ -25,8 +27,6 @@ from grader_daemon.reports.issue_names import issue_name
 from grader_daemon.reports.numbers import COMPLETION, estimate_words
 from grader_daemon.reports.phrasing import issue_title, sure_step
 
-_SPANS: Final[Mapping[str, int | None]] = MappingProxyType({"7": 7, "30": 30, "90": 90, "all": None})
-_USUAL_SPAN: Final = "30"
 _LISTED: Final = 50
 _MOST_LISTED: Final = 500
 _SESSIONS: Final = 6
@@ -43,25 +43,24 @@ class Shown(NamedTuple):
 
 def errors(visit: Visit) -> Response:
     """Answer with the error issues of some days, those in most sessions first."""
-    span, state = visit.query.get("days", _USUAL_SPAN), visit.query.get("state", "")
-    if span not in _SPANS:
-        raise InputError(f"errors are listed for {', '.join(_SPANS)} days, not {span[:40]!r}")
+    scope, state = visit.scope, visit.query.get("state", "")
     if state not in ("", *IssueState):
         raise InputError(f"an error is {', '.join(IssueState)}, not {state[:40]!r}")
     count = _count(visit.query.get("count", str(_LISTED)))
     states = frozenset({IssueState(state)}) if state else None
-    found = visit.grader.insight.error_issues(days=_SPANS[span], states=states, limit=count + 1)
+    insight = visit.grader.insight
+    found = insight.error_issues(days=scope.days, states=states, among=_among(visit), limit=count + 1)
     issues = found[:count]
     more = min(count + _LISTED, _MOST_LISTED)
     return visit.show(
         "errors.html",
+        scope=scope_line(visit, note=_note(scope)),
         issues=issues,
         issue_name=issue_name,
         tools=_tools(issues),
-        days=visit.grader.insight.issue_days(issues),
+        days=insight.issue_days(issues),
         day_bars=day_bars,
         sure_step=sure_step,
-        spans=[_choice(_span_words(each), visit, "days", each, span) for each in _SPANS],
         states=[_choice(each or "all but ignored", visit, "state", each, state) for each in ("", *IssueState)],
         more=_address(visit, "count", str(more)) if len(found) > count < more else None,
     )
@@ -130,8 +129,18 @@ def _count(given: str) -> int:
     return min(max(int(given), 1), _MOST_LISTED)
 
 
-def _span_words(span: str) -> str:
-    return "ever" if _SPANS[span] is None else f"{span} days"
+def _among(visit: Visit) -> GradeFilter:
+    scope = visit.scope
+    since = None if scope.days is None else visit.grader.grades.begin_of(scope.days)
+    return GradeFilter(since=since, project=scope.project, agent=scope.agent)
+
+
+def _note(scope: Scope) -> str:
+    """Return what of a scope the list has only in part."""
+    narrowed = "These errors came up in the sessions chosen; figures are of all sessions."
+    work = "Only errors in people's work are counted."
+    is_narrowed, is_of_others = scope.project or scope.agent, scope.kind not in (None, SessionKind.MAIN)
+    return " ".join([*([narrowed] if is_narrowed else []), *([work] if is_of_others else [])])
 
 
 def _choice(words: str, visit: Visit, name: str, value: str, shown: str) -> Choice:
@@ -140,9 +149,8 @@ def _choice(words: str, visit: Visit, name: str, value: str, shown: str) -> Choi
 
 def _address(visit: Visit, name: str, value: str) -> str:
     """Return the address of this list with one choice made otherwise."""
-    kept = {key: visit.query[key] for key in ("days", "state") if key in visit.query}
-    asked = {key: said for key, said in {**kept, name: value}.items() if said}
-    return f"/errors?{urlencode(asked)}" if asked else "/errors"
+    kept = {"state": visit.query["state"]} if "state" in visit.query else {}
+    return at("/errors", {key: said for key, said in {**visit.scope.query, **kept, name: value}.items() if said})
 
 
 def _shown(grade: Grade, issue: ErrorIssue) -> Shown:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, timedelta, tzinfo
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 from xml.etree.ElementTree import Element
 
 import msgspec
@@ -13,6 +13,8 @@ from starlette.responses import Response
 from grader_daemon.api.grades import GradeFilter
 from grader_daemon.api.overview import Overview, main_figures
 from grader_daemon.dashboard.pages.cards import CONTRADICTED_READ, MOST, Today, cards_of
+from grader_daemon.dashboard.scope import MOST_DAYS, Scope
+from grader_daemon.dashboard.scope_line import scope_line
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.domain.alert import Alert
 from grader_daemon.domain.analysis import SessionState
@@ -23,11 +25,13 @@ from grader_daemon.domain.counting import task_and_model
 from grader_daemon.domain.estimate import Figure
 from grader_daemon.domain.fleet_hosts import FleetHostState
 from grader_daemon.domain.grade import Grade
-from grader_daemon.domain.insight import DayFigures, ErrorIssue, Group, Spending, StepCount
+from grader_daemon.domain.insight import DayFigures, ErrorIssue, Group, Patterns, Spending, StepCount
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.scheduled_jobs import ScheduledJob
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.setup_changes import SetupChange
+from grader_daemon.domain.verdict import VerdictCounts
+from grader_daemon.patterns.groups import group as group_of
 from grader_daemon.reports.change_words import mark_words
 from grader_daemon.reports.charts import APART, Event, shares_bar, sparkline, trend_chart
 from grader_daemon.reports.issue_names import IssueName, issue_name
@@ -53,8 +57,8 @@ from grader_daemon.reports.phrasing import sure_step
 from grader_daemon.reports.verdicts import rate_words, shares_words
 from grader_daemon.reports.work_words import outcomes_words
 
-_WEEK: Final = 7
 _MONTH: Final = 28
+_MOST_DRAWN: Final = 90
 _ERRORS_SHOWN: Final = 3
 _GRADED_SHOWN: Final = 4
 _RUNNING_SHOWN: Final = 10
@@ -122,46 +126,68 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
 
 def overview(visit: Visit) -> Response:
     """Answer with the first look."""
-    grader = visit.grader
-    seen, daily = main_figures(grader.context, days=_WEEK), grader.insight.daily(days=_MONTH)
+    grader, scope, days = visit.grader, visit.scope, visit.scope.days_shown
+    seen = main_figures(grader.context, days=days)
     assert seen.patterns is not None  # there is a database
-    issues = grader.insight.error_issues(days=_WEEK, limit=_ERRORS_SHOWN)
-    running = _listed(visit, GradeFilter(state=SessionState.OPEN, limit=_RUNNING_SHOWN))
+    drawn = max(_MONTH, min(days, _MOST_DRAWN))
+    daily = grader.insight.daily(days=drawn, of=scope.group or (Dimension.OVERALL, ""))
+    issues = grader.insight.error_issues(days=days, limit=_ERRORS_SHOWN)
+    running = _listed(visit, state=SessionState.OPEN, limit=_RUNNING_SHOWN)
     needed = cards_of(Today(seen, _contradicted(visit), running, issues, visit.site.title))
-    changed, graders = _changed(visit), grader.calibration.changes(days=_MONTH)
+    changed, graders = _changed(visit, drawn), grader.calibration.changes(days=drawn)
+    whole = scope.group is None
+    shown = _shown(seen.patterns, scope)
+    jobs = seen.patterns.jobs if whole and scope.kind is None else ()
     return visit.show(
         "overview.html",
+        scope=scope_line(visit, note=_scope_note(scope), longest=MOST_DAYS),
         seen=seen,
         patterns=seen.patterns,
-        machines=_machines(seen, seen.patterns.groups[Dimension.HOST]),
-        jobs=[_job_line(job) for job in seen.patterns.jobs[:_JOBS_SHOWN]],
-        work=None if seen.patterns.work is None else outcomes_words(seen.patterns.work),
-        more_jobs=more_jobs_words(seen.patterns.jobs, _JOBS_SHOWN),
+        shown=shown,
+        is_whole=whole,
+        machines=_machines(seen, seen.patterns.groups[Dimension.HOST]) if whole else [],
+        jobs=[_job_line(job) for job in jobs[:_JOBS_SHOWN]],
+        work=None if seen.patterns.work is None or not whole else outcomes_words(seen.patterns.work),
+        more_jobs=more_jobs_words(jobs, _JOBS_SHOWN),
         cards=needed[:MOST],
         more_cards=max(0, len(needed) - MOST),
-        tiles=list(_tiles(seen, daily)),
+        tiles=list(_tiles(seen, shown, daily, is_whole=whole)),
         trend=_trend(daily, _events(daily, [*grader.insight.alerts(), *changed, *graders], visit.site.settings.zone)),
         changed=bool(changed),
         failing=[Failing(issue=issue, name=issue_name(issue), step=sure_step(issue.steps)) for issue in issues],
-        matrix=_matrix(grader.insight.groups(Dimension.TASK_MODEL, days=_MONTH)),
-        graded=_listed(visit, GradeFilter(limit=_GRADED_SHOWN)),
+        matrix=_matrix(grader.insight.groups(Dimension.TASK_MODEL, days=_MONTH) if whole else ()),
+        graded=_listed(visit, limit=_GRADED_SHOWN),
         bad_endings=BAD_ENDINGS,
         completion=COMPLETION,
         running=running,
     )
 
 
-def _tiles(seen: Overview, daily: Sequence[DayFigures]) -> Iterator[Tile]:
+def _shown(patterns: Patterns, scope: Scope) -> Group:
+    """Return the group whose figures are shown; one without sessions where none are in the scope."""
+    if scope.group is None:
+        return patterns.overall
+    dimension, name = scope.group
+    found = (each for each in patterns.groups[dimension] if each.name == name)
+    return next(found, group_of({}, {}, dimension, name))
+
+
+def _scope_note(scope: Scope) -> str:
+    of_all = "" if not any(scope.whose.values()) else "Errors and alerts are of all work."
+    return " ".join(each for each in (scope.beyond_the_sums, of_all) if each)
+
+
+def _tiles(seen: Overview, shown: Group, daily: Sequence[DayFigures], *, is_whole: bool) -> Iterator[Tile]:
     assert seen.patterns is not None  # there is a database
-    overall = seen.patterns.overall
-    yield from _verdicts(seen)
+    yield from _verdicts(seen, shown, is_whole=is_whole)
     for measure in TRENDED:
         estimates = [getattr(day, measure.group) for day in daily]
         month = sparkline(estimates, measure=measure) if any(one.value is not None for one in estimates) else None
-        yield _figure_tile(measure.name, getattr(overall, measure.group), measure, month=month)
-    yield from _scheduled(seen.patterns.groups[Dimension.KIND])
-    if overall.spending is not None and _is_priced(overall.spending):
-        yield _cost(overall.spending, daily)
+        yield _figure_tile(measure.name, getattr(shown, measure.group), measure, month=month)
+    if is_whole:
+        yield from _scheduled(seen.patterns.groups[Dimension.KIND])
+    if shown.spending is not None and _is_priced(shown.spending):
+        yield _cost(shown.spending, daily, seen.patterns.days)
 
 
 def _figure_tile(title: str, figure: Figure, measure: Measure, *, month: Element | None = None) -> Tile:
@@ -178,17 +204,20 @@ def _figure_tile(title: str, figure: Figure, measure: Measure, *, month: Element
     )
 
 
-def _verdicts(seen: Overview) -> Iterator[Tile]:
+def _verdicts(seen: Overview, shown: Group, *, is_whole: bool) -> Iterator[Tile]:
     """Return the three shares, and below them the rate where labels put it right."""
-    if seen.verdicts is None or not seen.verdicts.answered:
+    counts = VerdictCounts(shown.done, shown.not_done, shown.unsure, shown.unanswered)
+    if is_whole and seen.verdicts is not None:
+        counts = seen.verdicts
+    if not counts.answered:
         return
     yield Tile(
         title="Verdicts",
-        value=shares_words(seen.verdicts),
-        detail="" if seen.checked is None else f"Completion rate {rate_words(seen.checked)}",
+        value=shares_words(counts),
+        detail="" if seen.checked is None or not is_whole else f"Completion rate {rate_words(seen.checked)}",
         change=None,
         direction=Direction.UNKNOWN,
-        month=shares_bar(seen.verdicts),
+        month=shares_bar(counts),
     )
 
 
@@ -232,14 +261,14 @@ def _is_priced(spent: Spending) -> bool:
     return spent.priced > 0 and spent.priced >= _LEAST_PRICED * spent.sessions
 
 
-def _cost(spent: Spending, daily: Sequence[DayFigures]) -> Tile:
+def _cost(spent: Spending, daily: Sequence[DayFigures], days: int) -> Tile:
     each = spent.per_task_usd
-    before = _per_task(daily[-2 * _WEEK : -_WEEK])
+    before = _per_task(daily[-2 * days : -days])
     return Tile(
         title="Cost per task",
         value=None if each is None else usd_words(each),
         detail=f"{usd_words(spent.cost_usd)} in all, known of {spent.priced:,} of {count(spent.sessions, 'session')}",
-        change=None if each is None or before is None else f"{usd_words(before)} the week before",
+        change=None if each is None or before is None else f"{usd_words(before)} the {count(days, 'day')} before",
         direction=Direction.UNKNOWN,
         month=None,
     )
@@ -250,11 +279,16 @@ def _per_task(days: Sequence[DayFigures]) -> float | None:
     return sum(day.cost_usd or 0.0 for day in days) / tasks if tasks else None
 
 
-def _changed(visit: Visit) -> list[SetupChange]:
-    """Return what changed of how agents are set up in the month, in order; the trend is of tasks of persons."""
-    month = timedelta(days=_MONTH)
-    changes = visit.site.recent("changes of a month", lambda: visit.grader.setup.changes_alone(month))[1]
-    return [change for change in changes if not change.scheduled]
+def _changed(visit: Visit, days: int) -> list[SetupChange]:
+    """Return what changed of how agents are set up, in order, as far as the trend is of their work."""
+    span, scope = timedelta(days=days), visit.scope
+    changes = visit.site.recent(f"changes of {days} days", lambda: visit.grader.setup.changes_alone(span))[1]
+    is_of_jobs = scope.kind not in (None, SessionKind.MAIN)
+    return [
+        change
+        for change in changes
+        if change.scheduled is is_of_jobs and (scope.agent is None or change.agent in (None, scope.agent))
+    ]
 
 
 def _trend(daily: Sequence[DayFigures], events: Sequence[Event]) -> Element | None:
@@ -316,12 +350,13 @@ def _commonest(cells: dict[tuple[str, str], Group], which: int) -> tuple[str, ..
 
 
 def _contradicted(visit: Visit) -> list[Grade]:
-    """Return the newest sessions of the week with a claim that the record contradicts."""
-    since = visit.grader.grades.begin_of(_WEEK)
-    return _listed(visit, GradeFilter(claim=Support.CONTRADICTED, since=since, limit=CONTRADICTED_READ))
+    """Return the newest sessions of these days with a claim that the record contradicts."""
+    since = visit.grader.grades.begin_of(visit.scope.days_shown)
+    return _listed(visit, claim=Support.CONTRADICTED, since=since, limit=CONTRADICTED_READ)
 
 
-def _listed(visit: Visit, which: GradeFilter) -> list[Grade]:
+def _listed(visit: Visit, **asked: Any) -> list[Grade]:
+    which = GradeFilter(**visit.scope.whose, **asked)
     return [stored.grade for stored in visit.grader.grades.page(which).grades]
 
 

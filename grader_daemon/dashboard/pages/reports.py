@@ -11,6 +11,7 @@ from xml.etree.ElementTree import Element
 from starlette.responses import Response
 
 from grader_daemon.dashboard.addresses import message_address
+from grader_daemon.dashboard.scope_line import scope_line
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.domain.calendar import week_name
 from grader_daemon.domain.insight import WeeklyReport
@@ -41,6 +42,7 @@ def reports(visit: Visit) -> Response:
     today = visit.grader.context.today
     return visit.show(
         "reports.html",
+        scope=scope_line(visit, note="Reports are of whole weeks and of all work: nothing here is narrowed."),
         kept=kept,
         days=days,
         measures=TRENDED,
@@ -50,7 +52,7 @@ def reports(visit: Visit) -> Response:
         this_week=week_name(today),
         last_week=week_name(today - _WEEK),
         is_first=before is None,
-        older=f"/reports?before={quote(kept[-1].week)}" if len(found) > _LISTED else None,
+        older=visit.at(f"/reports?before={quote(kept[-1].week)}") if len(found) > _LISTED else None,
     )
 
 

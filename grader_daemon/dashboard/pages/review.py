@@ -153,7 +153,7 @@ def _passed(written: str) -> list[str]:
 
 
 PAGES: Final = (
-    Page("/review", review),
+    Page("/review", review, for_owner=True),
     Page("/review", judge, writes=True),
     Page("/review/undo", take_back, writes=True),
     Page("/session/{session_id:path}/label", label, writes=True),

@@ -10,8 +10,18 @@ from starlette.responses import Response
 from grader_daemon.api.grades import Page as GradePage
 from grader_daemon.api.grades import SortKey
 from grader_daemon.api.session_filter import ADDRESSED, Filter
+from grader_daemon.dashboard import scope
 from grader_daemon.dashboard.addresses import Choice
-from grader_daemon.dashboard.session_filter import NAMES, address, fields, read_filter, written_place
+from grader_daemon.dashboard.scope_line import scope_line
+from grader_daemon.dashboard.session_filter import (
+    NAMES,
+    address,
+    fields,
+    in_scope,
+    is_timeless,
+    read_filter,
+    written_place,
+)
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.domain.analysis import FailureKind
 from grader_daemon.domain.grade import Grade
@@ -27,16 +37,16 @@ from grader_daemon.reports.told_apart import told_apart
 from grader_daemon.reports.verdicts import outcome_words
 
 _PAGE: Final = 50
-_FOLDED: Final = frozenset(NAMES) - {"text", "verdict", "state", "days", "sort", "reverse"}
+_FOLDED: Final = frozenset(NAMES) - {"text", "verdict", "state", "sort", "reverse", *scope.NAMES}
 """Filters that do not stand beside the search."""
 
 _VIEWS: Final[tuple[tuple[str, dict[str, str]], ...]] = (
     ("All", {}),
     ("Running now", {"state": "open"}),
-    ("Not done, 7 days", {"days": "7", "verdict": "not_completed"}),
+    ("Not done", {"verdict": "not_completed"}),
     ("Unsure", {"verdict": "unsure"}),
     ("Claims contradicted", {"claim": "contradicted"}),
-    ("Most failures, 7 days", {"days": "7", "sort": "errors"}),
+    ("Most failures", {"sort": "errors"}),
     ("Most expensive", {"sort": "cost"}),
     ("Judged by you", {"person": "1"}),
 )
@@ -67,24 +77,28 @@ class Difference(NamedTuple):
 
 def sessions(visit: Visit) -> Response:
     """Answer with a page of the list."""
-    if "" in visit.request.query_params.values():  # what a form sends of fields that nobody filled in
-        return visit.go_to(address(visit.query))
     query, wrong = visit.query, None
     page = GradePage(grades=[], next=None)
     try:
-        page = visit.grader.grades.page(read_filter(query, visit.grader, limit=_PAGE))
+        page = visit.grader.grades.page(read_filter(in_scope(query), visit.grader, limit=_PAGE))
     except InputError as error:
         wrong = str(error)
     grades = [stored.grade for stored in page.grades]
-    offered = fields(visit.grader)
+    offered, scoped = fields(visit.grader), {name: query[name] for name in scope.NAMES if name in query}
     return visit.show(
         "sessions.html",
         status=200 if wrong is None else 400,
         grades=grades,
         asked=told_apart([grade.task_summary or grade.session_id for grade in grades]),
         wrong=wrong,
-        views=[Choice(words, address(given), _asked(query) == given) for words, given in _VIEWS],
-        chosen=[(_words(each, query), address(query, **{each.name: None})) for each in ADDRESSED if each.name in query],
+        scope=scope_line(visit, timeless=is_timeless(query)),
+        scoped=scoped,
+        views=[Choice(words, address(scoped | given), _asked(query) == given) for words, given in _VIEWS],
+        chosen=[
+            (_words(each, query), address(query, **{each.name: None}))
+            for each in ADDRESSED
+            if each.name in _asked(query)
+        ],
         always=[field for field in offered if field.asks.name not in _FOLDED],
         folded=[field for field in offered if field.asks.name in _FOLDED],
         opened=any(name in query for name in _FOLDED),
@@ -108,7 +122,8 @@ def compare(visit: Visit) -> Response:
 
 
 def _asked(query: Mapping[str, str]) -> dict[str, str]:
-    return {name: query[name] for name in NAMES if name in query}
+    """Return what an address asks for beside the scope of all pages."""
+    return {name: query[name] for name in NAMES if name in query and name not in scope.NAMES}
 
 
 def _words(asked: Filter, query: Mapping[str, str]) -> str:

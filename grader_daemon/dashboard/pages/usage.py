@@ -7,18 +7,20 @@ from datetime import date, timedelta
 from enum import StrEnum
 from functools import partial
 from typing import Final, NamedTuple, TypeVar
-from urllib.parse import urlencode
 from xml.etree.ElementTree import Element
 
 from starlette.responses import Response
 
+from grader_daemon.api.grades import GradeFilter, StoredGrade
 from grader_daemon.api.tables import usage_lines
 from grader_daemon.dashboard import session_filter
 from grader_daemon.dashboard.addresses import Choice
+from grader_daemon.dashboard.scope import MOST_DAYS, USUAL_DAYS, Scope, at
+from grader_daemon.dashboard.scope_line import scope_line
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.domain.counting import NAME_CHARACTERS, UNKNOWN
+from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.usage_by_day import (
-    MOST_DAYS,
     UsageByDay,
     UsageDay,
     UsageGroup,
@@ -47,9 +49,6 @@ from grader_daemon.reports.usage_words import (
     unknown_words,
 )
 
-_SPANS: Final = (7, 30, 90)
-_USUAL: Final = {"days": "7", "by": UsageSplit.MODEL.value}
-"""What an address leaves out."""
 _COLOURED: Final = 6
 """So many groups have a colour of their own; the others are one."""
 _LISTED: Final = 20
@@ -58,17 +57,25 @@ _Word = TypeVar("_Word", bound=StrEnum)
 
 
 class Asked(NamedTuple):
-    """Question of an address; without a `show` the page shows what is known."""
+    """Question of an address; without a `show` the page shows what is known.
 
-    days: int
+    Of a scope that names a group `only` this is told, split by what it is a group of.
+    """
+
+    scope: Scope
     by: UsageSplit
+    only: str | None
     show: UsageMeasure | None
+
+    @property
+    def days(self) -> int:
+        """So many days back from today."""
+        return self.scope.days_shown
 
     def address(self, page: str = "/usage") -> str:
         """Return where this is answered."""
-        given = {"days": str(self.days), "by": self.by.value} | ({"show": self.show.value} if self.show else {})
-        asked = {name: value for name, value in given.items() if _USUAL.get(name) != value}
-        return f"{page}?{urlencode(asked)}" if asked else page
+        by = {} if self.only is not None or self.by is UsageSplit.MODEL else {"by": self.by.value}
+        return at(page, {**self.scope.query, **by, **({"show": self.show.value} if self.show else {})})
 
 
 class Row(NamedTuple):
@@ -102,28 +109,30 @@ class DayRow(NamedTuple):
 def usage(visit: Visit) -> Response:
     """Answer with the usage of the last days."""
     asked = _asked(visit)
-    used = visit.grader.insight.usage(days=asked.days, split=asked.by)
+    used = _used(visit, asked)
     measure = asked.show or _first_known(used)
     groups = sorted(used.groups, key=lambda group: -(amount(group.spending, measure) or 0))
     shown = asked._replace(show=measure)
-    days = [_day_row(day, asked.by, measure) for day in used.daily]
+    days = [_day_row(visit, day, asked.by, measure) for day in used.daily]
     return visit.show(
         "usage.html",
+        scope=scope_line(visit, note=_note(asked), longest=MOST_DAYS),
         used=used,
+        narrowed=asked.only is not None,
         span=span_words(used),
         measure=measure,
-        choices={"Days": _spans(asked), "Show": _measures(shown), "Split by": _splits(asked)},
+        choices={"Show": _measures(shown)} | ({} if asked.only else {"Split by": _splits(asked)}),
         totals={each: _total_lines(used, each) for each in UsageMeasure},
         value_of=lambda each: amount(used.spending, each),
         amount_words=amount_words,
         unknown=unknown_words(used, measure),
         failed=failed_words(used),
         drawn=_drawn(days, groups, measure),
-        rows=list(_rows(used, groups[:_LISTED], measure)),
+        rows=list(_rows(visit, used, groups[:_LISTED], measure)),
         left_out=len(groups[_LISTED:]),
         split=asked.by.value.replace("_", " "),
         days=[day for day in reversed(days) if day.address],
-        most_expensive=[stored.grade for stored in visit.grader.grades.most_expensive(days=asked.days)],
+        most_expensive=[stored.grade for stored in _most_expensive(visit)],
         table=shown.address("/usage.csv"),
     )
 
@@ -131,7 +140,7 @@ def usage(visit: Visit) -> Response:
 def usage_table(visit: Visit) -> Response:
     """Answer with what the groups of each day cost and used, as a table for other programs."""
     asked = _asked(visit)
-    lines = usage_lines(visit.grader.insight.usage(days=asked.days, split=asked.by))
+    lines = usage_lines(_used(visit, asked))
     return Response(
         "".join(f"{line}\r\n" for line in lines),
         media_type="text/csv",
@@ -148,16 +157,35 @@ def _asked(visit: Visit) -> Asked:
     Raises:
         InputError: there is no such thing; the text says what there is.
     """
-    query = _USUAL | dict(visit.query)
-    days = query["days"]
-    if not (days.isascii() and days.isdigit() and 0 < int(days[:9]) <= MOST_DAYS):
-        raise InputError(f"days is a number from 1 to {MOST_DAYS}, not {days[:40]!r}")
-    show = query.get("show")
+    scope, show = visit.scope, visit.query.get("show")
+    by = _one_of(UsageSplit, "by", visit.query.get("by", UsageSplit.MODEL))
+    group = _group(scope)
     return Asked(
-        days=int(days),
-        by=_one_of(UsageSplit, "by", query["by"]),
+        scope=scope,
+        by=by if group is None else UsageSplit(group[0]),
+        only=None if group is None else group[1],
         show=None if show is None else _one_of(UsageMeasure, "show", show),
     )
+
+
+def _group(scope: Scope) -> tuple[Dimension, str] | None:
+    """Return the group of a scope; here all work is that of every kind."""
+    return scope.group or (None if scope.kind is None else (Dimension.KIND, scope.kind))
+
+
+def _used(visit: Visit, asked: Asked) -> UsageByDay:
+    return visit.grader.insight.usage(days=asked.days, split=asked.by, only=asked.only)
+
+
+def _most_expensive(visit: Visit) -> list[StoredGrade]:
+    which = GradeFilter(**visit.scope.whose)
+    return visit.grader.grades.most_expensive(days=visit.scope.days_shown, which=which)
+
+
+def _note(asked: Asked) -> str:
+    if asked.only is None:
+        return ""
+    return asked.scope.beyond_the_sums or f"Sums are kept by one thing at a time: of one {asked.by}, not by model too."
 
 
 def _one_of(kind: type[_Word], name: str, given: str) -> _Word:
@@ -170,10 +198,6 @@ def _one_of(kind: type[_Word], name: str, given: str) -> _Word:
 def _first_known(used: UsageByDay) -> UsageMeasure:
     known = (measure for measure in UsageMeasure if amount(used.spending, measure) is not None)
     return next(known, UsageMeasure.COST)
-
-
-def _spans(asked: Asked) -> list[Choice]:
-    return [Choice(count(days, "day"), asked._replace(days=days).address(), days == asked.days) for days in _SPANS]
 
 
 def _measures(asked: Asked) -> list[Choice]:
@@ -193,11 +217,11 @@ def _total_lines(used: UsageByDay, measure: UsageMeasure) -> list[str]:
     return [line for line in (of, cache, before_words(used, measure)) if line]
 
 
-def _day_row(day: UsageDay, split: UsageSplit, measure: UsageMeasure) -> DayRow:
+def _day_row(visit: Visit, day: UsageDay, split: UsageSplit, measure: UsageMeasure) -> DayRow:
     found = [(name, value) for name, spent in day.groups.items() if (value := amount(spent, measure)) is not None]
     first = sorted(found, key=lambda each: -each[1])[:_COLOURED]
     parts = [f"{group_words(name, split)} {amount_words(value, measure)}" for name, value in first]
-    return DayRow(day, _sessions_of(day.day) if day.spending.sessions else None, dict(found), parts)
+    return DayRow(day, _sessions_of(visit, day.day) if day.spending.sessions else None, dict(found), parts)
 
 
 def _drawn(days: Sequence[DayRow], groups: Sequence[UsageGroup], measure: UsageMeasure) -> Element | None:
@@ -233,14 +257,14 @@ def _bar_words(row: DayRow, measure: UsageMeasure) -> str:
     return " \u00b7 ".join([*said, *row.parts])
 
 
-def _rows(used: UsageByDay, groups: Sequence[UsageGroup], measure: UsageMeasure) -> Iterator[Row]:
+def _rows(visit: Visit, used: UsageByDay, groups: Sequence[UsageGroup], measure: UsageMeasure) -> Iterator[Row]:
     whole = amount(used.spending, measure)
     for place, group in enumerate(groups):
         value = amount(group.spending, measure)
         yield Row(
             colour=None if value is None else min(place, _COLOURED),
             name=group_words(group.name, used.split),
-            address=_sessions_in(group.name, used, measure),
+            address=_sessions_in(visit, group.name, used, measure),
             group=group,
             amount=amount_words(value, measure),
             share=share_words(share(value, whole)),
@@ -250,13 +274,15 @@ def _rows(used: UsageByDay, groups: Sequence[UsageGroup], measure: UsageMeasure)
         )
 
 
-def _sessions_in(name: str, used: UsageByDay, measure: UsageMeasure) -> str | None:
+def _sessions_in(visit: Visit, name: str, used: UsageByDay, measure: UsageMeasure) -> str | None:
     """Return where the sessions of a group are listed; None for one without a name, or whose name was cut."""
     if name == UNKNOWN or len(name) >= NAME_CHARACTERS:
         return None
-    sort = "cost" if measure is UsageMeasure.COST else None
-    return session_filter.address({}, **{"days": str(used.days), used.split.value: name, "sort": sort})
+    asked = {used.split.value: name} | ({"sort": "cost"} if measure is UsageMeasure.COST else {})
+    return visit.at(session_filter.address({}, **asked))
 
 
-def _sessions_of(day: date) -> str:
-    return session_filter.address({}, since=f"{day}", until=f"{day + timedelta(days=1)}")
+def _sessions_of(visit: Visit, day: date) -> str:
+    return session_filter.address(
+        visit.scope._replace(days=USUAL_DAYS).query, since=f"{day}", until=f"{day + timedelta(days=1)}"
+    )

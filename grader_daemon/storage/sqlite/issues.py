@@ -13,6 +13,7 @@ from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.insight import IssueRow, StepCount, StepRow, ToolStep
 from grader_daemon.domain.text import storable
 from grader_daemon.errors import InputError, NotFoundError
+from grader_daemon.storage.records import GradeFilter
 from grader_daemon.storage.sqlite.database import LISTED, Database, listed
 from grader_daemon.storage.sqlite.rows import known_moment, to_moment, to_text
 
@@ -61,14 +62,27 @@ class Issues:
             for row in rows
         ]
 
-    def seen(self, span: Span) -> list[str]:
-        """Fingerprints of the issues that occurred in a span, those in most sessions first."""
+    def seen(self, span: Span, among: GradeFilter | None = None) -> list[str]:
+        """Fingerprints of the issues that occurred in a span, those in most sessions first.
+
+        `among` keeps those of sessions that ended since then, of a project, an agent, or both.
+        """
         rows = self._database.rows(
             "SELECT fingerprint FROM issue_days WHERE day BETWEEN ? AND ?"
             " GROUP BY fingerprint ORDER BY sum(sessions) DESC, sum(failures) DESC, fingerprint",
             (span.first.isoformat(), span.last.isoformat()),
         )
-        return [row[0] for row in rows]
+        kept = None if among is None or (among.project, among.agent) == (None, None) else self._among(among)
+        return [row[0] for row in rows if kept is None or row[0] in kept]
+
+    def _among(self, which: GradeFilter) -> frozenset[str]:
+        rows = self._database.rows(
+            "SELECT f.fingerprint FROM session_list AS l CROSS JOIN session_failures AS f"
+            " ON f.session_id = l.session_id WHERE f.fingerprint IS NOT NULL AND l.ended_at >= ?1"
+            " AND (?2 IS NULL OR l.project = ?2) AND (?3 IS NULL OR l.agent = ?3)",
+            (to_text(which.since) or "", which.project, which.agent),
+        )
+        return frozenset(row[0] for row in rows)
 
     def find(self, prefix: str) -> str:
         """Return the one fingerprint that is, or begins with, `prefix` (its version may be left out).

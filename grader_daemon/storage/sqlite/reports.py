@@ -15,7 +15,7 @@ from grader_daemon.domain.counting import NAME_CHARACTERS, UNKNOWN
 from grader_daemon.domain.insight import Coverage, FromPeople
 from grader_daemon.domain.people import OBJECTING
 from grader_daemon.domain.suggestion import Concern, Example
-from grader_daemon.domain.usage_by_day import FailedSpending
+from grader_daemon.domain.usage_by_day import FailedSpending, UsageSplit
 from grader_daemon.domain.verdict import Outcome, VerdictCounts
 from grader_daemon.storage.records import StoredReport
 from grader_daemon.storage.sqlite.database import Database
@@ -194,12 +194,16 @@ class Reports:
         )
         return VerdictCounts(*found[0])
 
-    def spent_on_failed(self, span: Span) -> FailedSpending:
-        """Sum what the sessions of a span cost that are not done, or ended badly and are not known to be done."""
+    def spent_on_failed(self, span: Span, only: tuple[UsageSplit, str] | None = None) -> FailedSpending:
+        """Sum what the sessions of a span cost that are not done, or ended badly and are not known to be done.
+
+        Of all, or of one group of a split.
+        """
+        of_group = "" if only is None else f" AND l.{only[0]} = ?"
         [(sessions, priced, cost_usd)] = self._database.rows(
             "SELECT count(*), count(l.cost_usd), round(sum(l.cost_usd), 6) FROM session_list AS l"
-            f" WHERE {_FINISHED_LISTED} AND {_FAILED_LISTED}",
-            _around(span),
+            f" WHERE {_FINISHED_LISTED} AND {_FAILED_LISTED}{of_group}",
+            (*_around(span), *(() if only is None else (only[1],))),
         )
         return FailedSpending(sessions=sessions, priced=priced, cost_usd=cost_usd)
 

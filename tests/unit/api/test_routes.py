@@ -39,7 +39,7 @@ def grader(tmp_path: Path) -> Iterator[SelfGrader]:
 def test_the_better_model_is_recommended(grader: SelfGrader) -> None:
     found = grader.recommend_model("debugging")
 
-    assert (found.known, found.recommended, found.default) == (True, "strong", "cheap")
+    assert (found.known, found.recommended, found.default) == (True, "strong", None)
 
 
 def test_models_and_default_are_those_of_the_caller(grader: SelfGrader) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from grader_daemon.calibration.agreement import ranking
 from grader_daemon.calibration.home import at_home, self_taught
-from grader_daemon.calibration.prior import Prior
+from grader_daemon.calibration.prior import Prior, is_free
 from grader_daemon.domain.algebra import dot
 from tests.calibration_examples import prior, samples
 
@@ -48,6 +48,18 @@ def test_weights_stay_without_anything_to_learn(rows: list[list[float]], share: 
 
 def test_words_stay_without_weight() -> None:
     assert _home(PRIOR).weights[-1] == 0
+
+
+def test_words_are_told_from_measures_once_however_many_sessions_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def noted(name: str) -> bool:
+        asked.append(name)
+        return is_free(name)
+
+    monkeypatch.setattr("grader_daemon.calibration.prior.is_free", noted)
+    _home(PRIOR)
+    assert len(asked) == len(PRIOR.names)
 
 
 def test_a_prior_that_knows_one_feature_finds_another_that_goes_with_it() -> None:

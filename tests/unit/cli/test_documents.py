@@ -69,6 +69,9 @@ PRINTED = {
     "config-check": ["config", "check", "--json"],
     "sources-list": ["sources", "--json"],
     "sources-switch": ["sources", "enable", "hermes", "--path", ".timmy", "--json"],
+    "fleet-add-token": ["fleet", "add-token", "anna", "--json"],
+    "fleet-tokens": ["fleet", "tokens", "--json"],
+    "fleet-remove-token": ["fleet", "remove-token", "anna", "--json"],
     "config-set": ["config", "set", "quiet_seconds", "3", "--json"],
 }
 """How each document comes to be printed."""
@@ -131,6 +134,8 @@ def test_document_is_as_its_schema_says(name: str, made: Path, home: Path, run: 
         (home / ".codex").mkdir()
     if name == "hook-uninstall":
         run(home, "hook", "install", "codex", "--yes")
+    if name in ("fleet-tokens", "fleet-remove-token"):
+        run(home, "fleet", "add-token", "anna")
     if "ISSUE" in arguments:
         issues = json.loads(run(home, "errors", "list", "-d", "30", "--json").stdout)["issues"]
         arguments = [issues[0]["fingerprint"] if each == "ISSUE" else each for each in arguments]

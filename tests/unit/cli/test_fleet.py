@@ -2,9 +2,15 @@ from __future__ import annotations
 
 import json
 import shutil
-from contextlib import closing
+import ssl
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import apsw
 import psycopg
@@ -13,10 +19,13 @@ import pytest
 from grader_daemon.api.tables import columns
 from grader_daemon.fleet import server_schema as schema
 from tests import demo_home
-from tests.postgres import Server
+from tests.certificates import Authority
+from tests.e2e.daemon_process import environment
+from tests.postgres import Server, free_port
 from tests.reference.pages import SCHEMAS
 from tests.reference.validation import misfits
 from tests.unit.cli.conftest import Run
+from tests.waiting import wait_until
 
 SETTINGS = Path(".config/grader-daemon/config.toml")
 
@@ -253,3 +262,76 @@ def test_a_name_that_no_role_can_have_is_refused(home: Path, run: Run) -> None:
 
 def test_one_cannot_follow_and_end_in_a_document(host: Path, run: Run) -> None:
     assert run(host, "push", "fleet", "--follow", "--json").returncode == 2
+
+
+@contextmanager
+def _served(home: Path, *, port: int, **settings: object) -> Iterator[None]:
+    """Serve the fleet as a user does, until it was asked to end, which it must do well."""
+    command = [sys.executable, "-m", "grader_daemon", "fleet", "serve", "--port", str(port)]
+    with subprocess.Popen(command, env=environment(home, settings), stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            assert process.stdout.readline() == f"Serves the fleet at https://localhost:{port}\n"
+            yield
+        finally:
+            process.terminate()
+            ended = process.wait(30)
+    assert ended == 0
+
+
+def _reader(home: Path, address: str, token: str) -> Path:
+    """Return the home of a member who has a token, and no copy."""
+    (home / SETTINGS).parent.mkdir(parents=True)
+    (home / "token").write_text(token)
+    (home / SETTINGS).write_text(f'fleet_read_url = "{address}"\nfleet_read_token_file = "{home / "token"}"\n')
+    return home
+
+
+def test_members_are_served_what_machines_sent_by_https_and_need_no_copy(
+    host: Path, server: Server, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with server.admin() as connection:
+        connection.execute("UPDATE grader.hosts SET user_name = 'anna'")
+    with closing(apsw.Connection(str(host / demo_home.DATABASE))) as database:
+        database.execute("UPDATE session_grades SET task_summary = '<script>alert(1)</script>' || session_id")
+    run(host, "config", "set", "fleet_texts", "true")
+    run(host, "push", "fleet")
+    lead = tmp_path / "lead"
+    (lead / SETTINGS).parent.mkdir(parents=True)
+    authority, certificate, key = Authority("of members"), lead / "page.crt", lead / "page.key"
+    authority.sign("localhost", certificate=certificate, key=key)
+    (lead / SETTINGS).write_text(
+        run(lead, "fleet", "add-member", "lead", "--url", server.url()).stdout
+        + f'fleet_serve_certificate_file = "{certificate}"\nfleet_serve_key_file = "{key}"\n'
+        + 'fleet_serve_names = ["localhost"]\n'
+    )
+    token = json.loads(run(lead, "fleet", "add-token", "anna", "--json").stdout)["token"]
+    trusted = ssl.create_default_context(cafile=str(authority.write(tmp_path / "root.crt")))
+    port = free_port()
+
+    def ask(address: str, token: str) -> tuple[int, str]:
+        asked = Request(f"https://localhost:{port}{address}", headers={"Authorization": f"Bearer {token}"})
+        try:
+            with urlopen(asked, context=trusted, timeout=30) as answer:
+                return answer.status, answer.read().decode()
+        except HTTPError as refused:
+            return refused.code, refused.read().decode()
+
+    with _served(lead, port=port):
+        wait_until(lambda: ask("/sessions", token)[1].count('data-id="laptop/') == 13, "all sessions of the machine")
+        page = ask("/sessions", token)[1]
+        assert "<script>alert" not in page
+        assert "&lt;script&gt;alert(1)" in page
+        grades = json.loads(ask("/api/sessions", token)[1])["grades"]
+        assert {grade["host"] for grade in grades} == {"laptop"}
+        assert json.loads(ask("/api/summary", token)[1])["status"]["roots"] == []
+        assert ask("/sessions", "wrong")[0] == 401
+        anna = _reader(tmp_path / "anna", f"https://localhost:{port}", token)
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "root.crt"))
+        listed = run(anna, "list", "--user", "anna", "--json")
+        assert {grade["host"] for grade in json.loads(listed.stdout)["grades"]} == {"laptop"}
+        assert "which only reads grades" in run(anna, "label", "laptop/demo_03", "--completed", "no").stderr
+        assert list(anna.rglob("*.db")) == []
+        assert run(lead, "fleet", "remove-token", "anna").stdout == "Took the token of anna back.\n"
+        assert ask("/sessions", token)[0] == 401
+        assert "does not know the token" in run(anna, "list").stderr

@@ -625,8 +625,25 @@ def test_patterns_have_the_first_rows_until_all_are_asked_for(tmp_path: Path, ru
 
     short, whole = (run(tmp_path, "patterns", "-d", "2", *more).stdout for more in ([], ["--all"]))
 
-    assert ("3 others: --all\n" in short, "others" in whole) == (True, False)
-    assert (short.count("model-"), whole.count("model-")) == (5, 8)
+    assert ("5 others: --all\n" in short, "others" in whole) == (True, False)
+    assert (short.count("model-"), whole.count("model-")) == (3, 8)
+
+
+def test_patterns_say_nothing_of_what_too_few_tell_until_all_is_asked_for(tmp_path: Path, run: Run) -> None:
+    (tmp_path / DATABASE).parent.mkdir(parents=True)
+    store = SqliteStore(tmp_path / DATABASE)
+    with store.transaction():
+        done = grade(session_id="one", model="m", ended_at=now(), ended_on=now().date().isoformat())
+        save_grades(store, [new_grade(done)])
+    store.close()
+
+    short, whole = (run(tmp_path, "patterns", "-d", "2", *more).stdout for more in ([], ["--all"]))
+    table = next(lines for lines in short.split("\n\n") if lines.startswith("model"))
+
+    assert [line.split() for line in table.splitlines()[-1:]] == [["m", "1", "1", "0", "0", "-", "-"]]
+    assert ("platform" in short, "\nplatform" in whole) == (False, True)
+    assert "too few (1 session)" in whole
+    assert ("change" in table, "before" in table) == (False, False)
 
 
 @pytest.mark.parametrize("command", ["list", "export"])

@@ -40,7 +40,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def test_models_are_shown_with_the_one_to_prefer(home: Path, run: Run) -> None:
-    ended = run(home, "route")
+    ended = run(home, "route", "--default", "cheap")
 
     lines = ended.stdout.splitlines()
     assert lines[0] == "109 sessions of the last 90 days."
@@ -57,16 +57,19 @@ def test_without_a_better_model_the_default_says_why(home: Path, run: Run) -> No
     assert "default; nothing better known: not better" in ended.stdout
 
 
-def test_without_a_better_model_the_most_used_is_preferred_where_nobody_named_a_default(home: Path, run: Run) -> None:
+@pytest.mark.parametrize(("sessions", "advice"), [(9, "prefer it, by its other tasks"), (10, "prefer it")])
+def test_without_a_default_the_best_is_preferred(home: Path, run: Run, sessions: int, advice: str) -> None:
     with closing(SqliteStore(home / DATABASE)) as store, store.transaction():
-        store.connection.execute("UPDATE session_list SET model = 'strong' WHERE session_id LIKE 'evil%'")
-        store.connection.execute("DELETE FROM session_list WHERE session_id LIKE 'cheap-4%'")
-        store.connection.execute("DELETE FROM session_list WHERE session_id LIKE 'cheap-5%'")
+        store.connection.execute(
+            "UPDATE session_list SET task_type = 'research' WHERE session_id IN"
+            " (SELECT session_id FROM session_list WHERE model = 'strong' ORDER BY session_id LIMIT ?)",
+            (40 - sessions,),
+        )
 
-    ended = run(home, "route")
+    ended = run(home, "route", "--task-type", "debugging")
 
     [line] = [line for line in ended.stdout.splitlines() if "strong" in line]
-    assert line.endswith(" prefer it: the most used, and none is better")
+    assert line.endswith(f" {advice}")
 
 
 def test_models_without_sessions_of_a_type_are_counted_in_one_row(home: Path, run: Run) -> None:
@@ -115,11 +118,11 @@ def test_a_database_without_sessions_says_so(home: Path, run: Run) -> None:
     assert run(home, "route").stdout == "0 sessions of the last 90 days.\n"
 
 
-def test_a_file_for_routers_has_all_models(home: Path, run: Run) -> None:
-    ended = run(home, "route", "--max-cost", "1", "--out", "route.json")
+def test_a_file_for_routers_says_which_models_are_too_dear(home: Path, run: Run) -> None:
+    assert run(home, "route", "--max-cost", "0.10", "--out", "route.json").returncode == 0
 
-    assert ended.returncode == 2
-    assert "not both" in ended.stderr
+    found = json.loads((home / "route.json").read_text())["task_types"]["debugging"]
+    assert {score["reason"] for score in found["models"]} == {"too_dear"}
 
 
 @pytest.mark.parametrize("when", ["2026-11-20 10:00:00", "2026-11-20 10:00:00 UTC", "lately"])

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from grader_daemon.dashboard.access import Access
+from grader_daemon.dashboard.access import Access, door_of
 from grader_daemon.dashboard.app import make_app
 from grader_daemon.dashboard.site import Site
 from grader_daemon.settings import load_settings
@@ -30,7 +30,7 @@ def client_of(tmp_path: Path, clock: Clock) -> Iterator[MakeClient]:
         def make(db_path: Path, **given: Any) -> TestClient:
             settings = load_settings(db_path=db_path, watch_roots=(tmp_path / "sessions",), timezone="UTC", **given)
             made = TestClient(
-                make_app(Site(settings, ACCESS, clock=clock)),
+                make_app(Site(settings, door_of(settings, ACCESS), clock=clock)),
                 base_url=f"http://{HOST}",
                 cookies={ACCESS.cookie: ACCESS.cookie_value},
                 headers={"origin": f"http://{HOST}"},

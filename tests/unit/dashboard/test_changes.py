@@ -203,38 +203,30 @@ def test_change_of_an_agent_without_a_name_has_no_links(client: TestClient, sess
 def test_only_changes_since_then_are_told(client: TestClient, sessions: Sessions, edited: Edited) -> None:
     sessions(("strong", 8), ("weak", 4))
     edited(50)
-    of_two_days, of_three = (client.get(f"/changes?since={since}").text for since in ("2d", "3d"))
+    of_two_days, of_three = (client.get(f"/changes?days={days}").text for days in (2, 3))
 
     assert "Nothing changed" in of_two_days
     assert "config.yaml" in of_three
     assert "from strong" not in of_three.partition("In the time that is compared")[0]
 
 
-def test_span_that_is_shown_is_marked_and_another_one_kept(client: TestClient, sessions: Sessions) -> None:
-    sessions(("one", 8), each=1)
-    usual, week, other = (client.get(f"/changes{query}").text for query in ("", "?since=7d", "?since=2026-11-01"))
+def test_all_changes_that_there_ever_were_can_be_asked_for(client: TestClient, sessions: Sessions) -> None:
+    sessions(("strong", 8), ("weak", 4), each=200)
 
-    assert '<a href="/changes" aria-current="true">90 days</a>' in usual
-    assert '<a href="/changes?since=7d" aria-current="true">7 days</a>' in week
-    assert 'value="2026-11-01"' in other
-    assert 'aria-current="true"' not in other
+    assert "changed from strong to weak" not in text_of(client.get("/changes").text)
+    assert "changed from strong to weak" in text_of(client.get("/changes?days=all").text)
 
 
-@pytest.mark.parametrize("since", ["yesterday", "1e9d", "<b>"])
-def test_beginning_that_is_none_is_said_where_it_was_asked(client: TestClient, sessions: Sessions, since: str) -> None:
-    sessions(("one", 8), each=1)
-    answer = client.get("/changes", params={"since": since})
-
-    assert answer.status_code == 400
-    assert f"since: '{since}' is no" in text_of(answer.text)
-    assert "<b>" not in answer.text
-
-
-@pytest.mark.parametrize("since", ["999999w", "0001-01-01"])
-def test_all_changes_that_there_ever_were_can_be_asked_for(client: TestClient, sessions: Sessions, since: str) -> None:
+def test_changes_are_those_of_an_agent_and_of_its_work(client: TestClient, sessions: Sessions) -> None:
     sessions(("strong", 8), ("weak", 4))
 
-    assert "changed from strong to weak" in text_of(client.get(f"/changes?since={since}").text)
+    told = "since the model of hermes changed"
+    assert told in text_of(client.get("/changes?agent=hermes&kind=main").text)
+    assert told not in text_of(client.get("/changes?agent=codex").text)
+    assert told not in text_of(client.get("/changes?kind=cron").text)
+    by_project = text_of(client.get("/changes?project=/x").text)
+    assert told in by_project
+    assert "they are not narrowed to a project" in by_project
 
 
 def test_names_are_text(client: TestClient, sessions: Sessions) -> None:
@@ -250,7 +242,7 @@ def test_names_are_text(client: TestClient, sessions: Sessions) -> None:
 def test_many_changes_are_cut(client: TestClient, sessions: Sessions, edited: Edited) -> None:
     sessions(("one", 8), each=1100)
     edited(*range(1045, 24, -20))
-    page = client.get("/changes").text
+    page = client.get("/changes?days=90").text
 
     assert page.count('class="panel change"') == 50
     assert "2 earlier ones are not shown" in text_of(page)

@@ -455,10 +455,31 @@ def test_name_of_type_and_model_is_taken_apart_again() -> None:
     assert task_and_model(task_model("debugging", "a × b")) == ("debugging", "a × b")
 
 
+_DECIDED = (
+    *("task_completed", "unsure", "response_quality", "verdict_by", "p_completed"),
+    *("automatic_completed", "automatic_quality"),
+)
+
+
+def judged_as(one: Grade, judge: Grade) -> Grade:
+    return msgspec.structs.replace(one, **{name: getattr(judge, name) for name in _DECIDED})
+
+
 @given(grades(), grades())
-def test_what_is_counted_alike_adds_the_same(one: Grade, judged: Grade) -> None:
-    decided = ("task_completed", "unsure", "response_quality", "verdict_by", "p_completed", "automatic_quality")
-    other = msgspec.structs.replace(one, **{name: getattr(judged, name) for name in decided})
+def test_another_verdict_counts_as_if_the_grade_were_counted_anew(one: Grade, judge: Grade) -> None:
+    other, revised = judged_as(one, judge), Changes()
+
+    revised.revise(one, other)
+
+    anew = changes_of(other, removed=(one,))
+    assert everything(revised) == everything(anew)
+    assert revised.days == anew.days
+    assert not any(map(any, revised.job_facts.values()))
+
+
+@given(grades(), grades())
+def test_what_is_counted_alike_adds_the_same(one: Grade, judge: Grade) -> None:
+    other = judged_as(one, judge)
 
     added, instead = changes_of(one), changes_of(other)
 

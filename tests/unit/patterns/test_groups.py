@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.estimate import Estimate, mean, proportion
 from grader_daemon.domain.fleet_hosts import FleetHostState
 from grader_daemon.domain.rollup import Dimension, Sums
@@ -289,3 +290,10 @@ def test_a_day_has_its_counts_and_no_rate_of_few() -> None:
     told = groups.day_figures(date(2026, 11, 21), Sums(sessions=2, done=1))
     assert (told.day, told.sessions, told.done, told.unsure) == (date(2026, 11, 21), 2, 1, 1)
     assert told.ended_badly.value is None
+
+
+def test_days_without_sums_are_described_too() -> None:
+    first, last = date(2026, 11, 20), date(2026, 11, 22)
+    described = groups.each_day(Span(first, last), {last: Sums(sessions=2)})
+
+    assert [(each.day.day, each.sessions) for each in described] == [(20, 0), (21, 0), (22, 2)]

@@ -6,7 +6,7 @@ from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.domain.usage_by_day import FailedSpending, UsageByDay, UsageSplit
 from grader_daemon.patterns.groups import GroupSums, spending
-from grader_daemon.patterns.usage import usage_by_day
+from grader_daemon.patterns.usage import usage_by_day, usage_of_group
 
 FIRST, SECOND, THIRD = (date(2026, 11, day) for day in (20, 21, 22))
 SPAN = Span(FIRST, THIRD)
@@ -79,3 +79,21 @@ def test_whole_and_what_failed_are_handed_on() -> None:
     found = used()
     assert (found.days, found.first_day, found.last_day, found.split) == (3, FIRST, THIRD, UsageSplit.MODEL)
     assert (found.spending, found.failed) == (spending(sums(9, 5)), FAILED)
+
+
+def test_usage_of_a_group_is_its_part_of_the_whole() -> None:
+    failed = FailedSpending(sessions=2)
+    small = usage_of_group(used(), "small", failed)
+
+    assert (small.spending, small.failed) == (spending(sums(3, 1)), failed)
+    assert [group.name for group in small.groups] == ["small"]
+    assert [(day.spending.sessions, list(day.groups)) for day in small.daily] == [(0, []), (0, []), (3, ["small"])]
+    assert (small.agents, small.kinds) == ({}, {})
+
+
+def test_usage_of_an_agent_names_it_alone_and_that_of_nobody_is_nothing() -> None:
+    by_agent = usage_by_day(NOW, None, {}, {}, span=SPAN, split=UsageSplit.AGENT, failed=FAILED)
+
+    assert list(usage_of_group(by_agent, "hermes", FAILED).agents) == ["hermes"]
+    nobody = usage_of_group(by_agent, "nobody", FAILED)
+    assert (nobody.spending.sessions, nobody.groups, nobody.before) == (0, (), None)

@@ -19,7 +19,7 @@ from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.pipeline import helper_process, helpers
 from grader_daemon.pipeline.crash_marks import CrashMarks
 from grader_daemon.pipeline.examine import Examined, Examiner, TroubledUnit
-from grader_daemon.pipeline.helper_process import Task
+from grader_daemon.pipeline.helper_process import HelperProcess, Task
 from grader_daemon.pipeline.helpers import LARGE_BYTES, Helpers
 from grader_daemon.pipeline.trouble import ENDED_THE_DAEMON
 from tests.conftest import IDLE, SessionWriter
@@ -116,6 +116,27 @@ def test_a_file_that_never_ends_is_given_up_and_its_neighbours_are_examined(
     assert "max_cpu_seconds_per_100_mb = 20 allows" in trouble.error
     assert not trouble.hope
     assert found == as_here(make, harmless)
+
+
+def test_how_long_a_process_has_computed_is_asked_seldom_however_often_it_is_waited_for(
+    pool: Helpers, make: Make, write_session: SessionWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On macOS that starts a program each time."""
+    asked: list[HelperProcess] = []
+
+    def noted(helper: HelperProcess) -> bool:
+        asked.append(helper)
+        return False
+
+    monkeypatch.setattr(HelperProcess, "is_over_limit", noted)
+    monkeypatch.setattr(helpers, "_CHECK_SECONDS", PATIENCE_SECONDS)
+    pool.add([unit(write_session(TURN))])
+    pool.hand_out(make(Endless), NOW)
+
+    for _ in range(5):
+        assert pool.collect(0, NOW) == []
+
+    assert len(asked) == 1
 
 
 def test_a_file_that_ends_its_process_is_in_trouble_and_its_neighbours_are_not(

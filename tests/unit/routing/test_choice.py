@@ -4,8 +4,8 @@ from datetime import timedelta
 import pytest
 
 from grader_daemon.domain.feedback import Label
-from grader_daemon.domain.routing import FinishedSession, ModelScore, RouteReason, TaskRoute
-from grader_daemon.routing.choice import FEWEST_AT_TYPE, LEAST_GAIN, MOST_NAMES, Router
+from grader_daemon.domain.routing import FinishedSession, KnownBy, ModelScore, RouteReason, TaskRoute
+from grader_daemon.routing.choice import FEWEST_SESSIONS, LEAST_GAIN, MOST_NAMES, Router
 from tests.routed import finished, several
 from tests.strategies import NOW
 
@@ -20,10 +20,10 @@ def of(found: TaskRoute, model: str) -> ModelScore:
     return next(score for score in found.models if score.model == model)
 
 
-def test_a_better_model_is_preferred_to_the_one_that_is_used_most() -> None:
-    found = route([*several(60, 20, **CHEAP), *several(30, 25, **STRONG)])
+def test_a_better_model_is_preferred_to_the_default() -> None:
+    found = route([*several(60, 20, **CHEAP), *several(30, 25, **STRONG)], default="cheap")
 
-    assert (found.known, found.recommended, found.default) == (True, "strong", "cheap")
+    assert (found.known, found.known_by, found.recommended) == (True, KnownBy.TYPE, "strong")
     assert [score.model for score in found.models] == ["strong", "cheap"]
     strong = of(found, "strong")
     assert strong.known
@@ -190,31 +190,123 @@ def test_a_default_that_is_best_overall_stays_where_another_may_only_be_luckier(
     assert (found.recommended, found.reason) == (None, RouteReason.NOT_BETTER)
 
 
-@pytest.mark.parametrize("default", [None, "strong"])
-def test_where_none_is_better_tasks_go_to_the_default_whoever_named_it(default: str | None) -> None:
-    """The most used is the most used because it was preferred: to share it out again would undo what was learned."""
-    found = route([*several(60, 20, **CHEAP), *several(90, 81, **STRONG)], default=default)
+def test_where_none_is_better_tasks_go_to_the_default() -> None:
+    found = route([*several(60, 20, **CHEAP), *several(90, 81, **STRONG)], default="strong")
 
-    assert (found.default, found.default_set) == ("strong", default is not None)
     assert (found.recommended, found.reason, found.prefer) == (None, RouteReason.NOT_BETTER, "strong")
 
 
-def test_what_is_recommended_is_what_tasks_go_to() -> None:
-    found = route([*several(90, 20, **CHEAP), *several(60, 54, **STRONG)])
+@pytest.mark.parametrize("used", [40, 900])
+def test_without_a_default_the_best_is_preferred_however_much_it_is_used(used: int) -> None:
+    """The route's own choice makes a model the one that is used most: that is no reason to give it up."""
+    found = route([*several(60, 20, **CHEAP), *several(used, used * 9 // 10, **STRONG)])
 
-    assert (found.default, found.recommended, found.prefer) == ("cheap", "strong", "strong")
+    assert (found.default, found.recommended, found.reason, found.prefer) == (None, "strong", None, "strong")
+    assert {score.versus_default for score in found.models} == {None}
+
+
+@pytest.mark.parametrize("default", ["cheap", None])
+def test_what_is_recommended_is_what_tasks_go_to(default: str | None) -> None:
+    found = route([*several(90, 20, **CHEAP), *several(60, 54, **STRONG)], default=default)
+
+    assert (found.default, found.recommended, found.prefer) == (default, "strong", "strong")
+
+
+@pytest.mark.parametrize(
+    ("at_type", "known_by"),
+    [(FEWEST_SESSIONS - 1, KnownBy.OVERALL), (FEWEST_SESSIONS, KnownBy.TYPE)],
+)
+def test_with_few_sessions_of_the_type_a_model_is_known_by_its_other_work(at_type: int, known_by: KnownBy) -> None:
+    sessions = [*several(60, 20, **CHEAP), *several(at_type, at_type, **STRONG)]
+    sessions += [*several(60, 20, **CHEAP, task_type="research"), *several(60, 54, **STRONG, task_type="research")]
+
+    found = route(sessions)
+
+    assert (found.known, found.recommended, found.known_by) == (True, "strong", known_by)
 
 
 def test_while_too_little_is_known_tasks_go_to_none() -> None:
-    assert route([*several(60, 54, **CHEAP), *several(3, 3, **STRONG)]).prefer is None
+    assert route([*several(60, 54, **CHEAP), *several(3, 3, **STRONG)], default="cheap").prefer is None
+    assert route([*several(10, 9, **CHEAP), *several(9, 3, **STRONG)]).prefer is None
+    assert route([*several(60, 30, **CHEAP), *several(9, 9, **STRONG)]).prefer is None
+
+
+def test_without_a_default_a_model_may_be_the_best_though_it_was_not_used_for_a_month() -> None:
+    """Where all tasks go to one model, the others are not used: they take its place when it does worse."""
+    sessions = [*several(300, 60, **CHEAP), *several(60, 54, **STRONG, ended_at=NOW - timedelta(days=40))]
+
+    assert route(sessions).recommended == "strong"
+    assert route(sessions, default="cheap").reason is RouteReason.STALE
+
+
+def test_where_facts_tell_no_model_from_the_default_tasks_go_to_it() -> None:
+    found = route([*several(900, 880, unsure=True), *several(900, 880, unsure=True, **STRONG)], default="cheap")
+
+    assert (found.reason, found.prefer) == (RouteReason.UNCALIBRATED, "cheap")
 
 
 def test_a_default_that_is_too_dear_is_not_what_tasks_go_to() -> None:
     sessions = [*several(60, 54, **CHEAP, cost_usd=9.0), *several(60, 20, **STRONG, cost_usd=9.0)]
 
-    found = route(sessions, most_usd=1.0)
+    found = route(sessions, default="cheap", most_usd=1.0)
 
-    assert (found.reason, found.prefer) == (RouteReason.NOT_BETTER, None)
+    assert (found.reason, found.prefer) == (RouteReason.TOO_DEAR, None)
+
+
+@pytest.mark.parametrize("default", ["strong", None])
+def test_models_that_are_surely_ten_points_worse_are_not_explored(default: str | None) -> None:
+    sessions = [*several(200, 180, **STRONG), *several(200, 176, model="near"), *several(200, 60, **CHEAP)]
+    sessions += several(2, 1, model="new")
+
+    found = route(sessions, default=default)
+
+    assert found.prefer == "strong"
+    assert {score.model for score in found.models if score.may_explore} == {"strong", "near", "new"}
+
+
+def test_what_is_expected_of_a_model_without_sessions_is_hardly_known() -> None:
+    found = route([*several(200, 150, **CHEAP), *several(200, 150, **STRONG)])
+
+    assert found.unseen is not None
+    assert found.unseen.low < 0.5 < found.unseen.score < found.unseen.high
+    assert found.unseen.high - found.unseen.low > 0.3
+
+
+def test_with_a_limit_none_is_explored_that_is_dearer_or_without_a_price() -> None:
+    sessions = [*several(100, 90, **STRONG, cost_usd=0.1), *several(100, 90, **CHEAP, cost_usd=0.1)]
+    sessions += [*several(100, 90, model="dear", cost_usd=2.0), *several(100, 90, model="unpriced")]
+
+    found = route(sessions, most_usd=0.5)
+
+    assert {score.model for score in found.models if score.may_explore} == {"strong", "cheap"}
+    assert {score.model for score in found.models if score.reason is RouteReason.TOO_DEAR} == {"dear", "unpriced"}
+    assert found.unseen is None
+
+
+def test_a_model_without_sessions_of_the_type_costs_what_it_does_elsewhere() -> None:
+    sessions = [*several(60, 20, **CHEAP, cost_usd=0.1)]
+    sessions += several(60, 54, **STRONG, cost_usd=2.0, task_type="research")
+
+    assert of(route(sessions, most_usd=0.5), "strong").reason is RouteReason.TOO_DEAR
+    assert of(route(sessions, most_usd=5.0), "strong").reason is None
+
+
+@pytest.mark.parametrize("before", ["debugging", "research"])
+def test_a_model_that_fell_is_judged_by_what_it_did_since(before: str) -> None:
+    fell = [
+        finished(
+            model="strong",
+            task_type=before if place < 100 else "debugging",
+            completed=place % 10 < (9 if place < 200 else 2),
+            ended_at=NOW - timedelta(hours=260 - place),
+        )
+        for place in range(260)
+    ]
+
+    found = route([*several(100, 60, **CHEAP), *fell])
+
+    assert found.recommended == "cheap"
+    assert of(found, "strong").score < 0.4
 
 
 def test_the_only_candidate_beside_the_default_is_compared_with_it() -> None:
@@ -233,21 +325,21 @@ def test_a_type_without_sessions_is_not_known(unsure: bool) -> None:
     assert {(score.known, score.reason) for score in found.models} == {(False, RouteReason.TOO_FEW)}
 
 
-@pytest.mark.parametrize(("tried", "recommended"), [(0, None), (1, "strong"), (FEWEST_AT_TYPE, "strong")])
-@pytest.mark.parametrize("most_usd", [None, 0.1])
-def test_a_model_is_preferred_where_it_was_tried(tried: int, recommended: str | None, most_usd: float | None) -> None:
+@pytest.mark.parametrize(("tried", "recommended"), [(0, None), (1, "strong"), (FEWEST_SESSIONS, "strong")])
+def test_a_model_takes_the_place_of_the_default_where_it_was_tried(tried: int, recommended: str | None) -> None:
     sessions = [*several(83, 20, **CHEAP, cost_usd=0.5), *several(tried, tried, **STRONG, cost_usd=0.01)]
     sessions += several(300, 290, **STRONG, task_type="summaries", cost_usd=0.01)
     sessions += several(300, 60, **CHEAP, task_type="summaries", cost_usd=0.01)
 
-    found = route(sessions, default="cheap", most_usd=most_usd)
+    found = route(sessions, default="cheap")
 
     assert found.recommended == recommended
+    assert route(sessions, default="cheap", most_usd=0.1).recommended == "strong"
     assert of(found, "strong").known is (recommended is not None)
     assert found.reason is (None if recommended else RouteReason.TOO_FEW)
 
 
-@pytest.mark.parametrize(("tried", "recommended"), [(FEWEST_AT_TYPE - 1, None), (FEWEST_AT_TYPE, "strong")])
+@pytest.mark.parametrize(("tried", "recommended"), [(FEWEST_SESSIONS - 1, None), (FEWEST_SESSIONS, "strong")])
 def test_a_model_that_is_not_surely_better_needs_ten_sessions_of_the_type(tried: int, recommended: str | None) -> None:
     sessions = [*several(83, 60, **CHEAP), *several(tried, tried - 1, **STRONG)]
 

@@ -13,7 +13,7 @@ import pytest
 from grader_daemon.domain.routing import RouteReason
 from grader_daemon.errors import OutputError
 from grader_daemon.pipeline.saving import save_grades
-from grader_daemon.routing.job import RouteJob, route_jobs, routes_of, write_route
+from grader_daemon.routing.job import RouteJob, Routes, route_jobs, write_route
 from grader_daemon.settings import Settings, load_settings
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import NOW, grade, new_grade
@@ -48,7 +48,7 @@ def save(store: SqliteStore, model: str, *, sessions: int, completed: int) -> No
 
 
 def job(store: SqliteStore, tmp_path: Path, *, is_settled: bool = True) -> RouteJob:
-    routes = routes_of(settings(tmp_path), store)
+    routes = Routes(store, settings(tmp_path))
     return RouteJob(store, routes, tmp_path / "route.json", is_settled=lambda: is_settled)
 
 
@@ -65,24 +65,31 @@ def test_the_file_says_which_model_to_prefer_to_its_owner_alone(store: SqliteSto
 
     written = json.loads((tmp_path / "route.json").read_text("utf-8"))
     found = written["task_types"]["debugging"]
-    assert (written["schema_version"], found["recommended"], found["default"]) == (1, "strong", "cheap")
+    assert (written["schema_version"], found["recommended"], found["default"]) == (1, "strong", None)
     assert written["coverage"] == {"sessions": 100, "graded": 0, "waiting": 0}
     assert (tmp_path / "route.json").stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.parametrize(("given", "default"), [(None, "strong"), ("cheap", "cheap")])
-def test_the_file_says_whether_somebody_named_the_default(
-    store: SqliteStore, tmp_path: Path, given: str | None, default: str
-) -> None:
+@pytest.mark.parametrize("given", [None, "cheap"])
+def test_the_default_is_that_of_the_settings(store: SqliteStore, tmp_path: Path, given: str | None) -> None:
     save(store, "cheap", sessions=40, completed=20)
     save(store, "strong", sessions=60, completed=54)
-    routes = routes_of(settings(tmp_path, route_default=given), store)
+    routes = Routes(store, settings(tmp_path, route_default=given))
 
     assert RouteJob(store, routes, tmp_path / "route.json", is_settled=lambda: True).run(NOW)
 
     found = json.loads((tmp_path / "route.json").read_text("utf-8"))["task_types"]["debugging"]
-    assert (found["default"], found["default_set"], found["prefer"]) == (default, given is not None, "strong")
-    assert routes.recommend(NOW, "debugging", models=None, default=None).default == default
+    assert (found["default"], found["prefer"]) == (given, "strong")
+    assert routes.recommend(NOW, "debugging", models=None, default=None).default == given
+
+
+def test_limit_of_cost_and_share_that_explores_are_those_of_the_settings(store: SqliteStore, tmp_path: Path) -> None:
+    save(store, "cheap", sessions=40, completed=20)
+    set_so = Routes(store, settings(tmp_path, route_max_cost=0.5, route_explore=0.05))
+
+    assert set_so.route(NOW).explore == 0.05
+    assert set_so.recommend(NOW, "debugging", models=None, default=None).models[0].reason is RouteReason.TOO_DEAR
+    assert Routes(store, settings(tmp_path)).route(NOW).explore == 0
 
 
 def test_the_file_is_written_again_when_grades_changed_and_once_a_minute_at_most(
@@ -126,7 +133,7 @@ def test_a_file_that_is_gone_is_written_again(store: SqliteStore, tmp_path: Path
 
 
 def test_a_place_that_cannot_be_written_to_is_told(store: SqliteStore, tmp_path: Path) -> None:
-    route = routes_of(settings(tmp_path), store).route(NOW)
+    route = Routes(store, settings(tmp_path)).route(NOW)
 
     with pytest.raises(OutputError, match="No such file or directory"):
         write_route(tmp_path / "nowhere" / "route.json", route)
@@ -136,7 +143,7 @@ def test_a_type_without_sessions_is_told_of_when_it_is_asked_for(store: SqliteSt
     save(store, "cheap", sessions=60, completed=20)
     save(store, "strong", sessions=40, completed=36)
 
-    route = routes_of(settings(tmp_path, route_aliases=["fast=cheap"]), store).route(NOW, task_type="research")
+    route = Routes(store, settings(tmp_path, route_aliases=["fast=cheap"])).route(NOW, task_type="research")
 
     assert (route.task_types["research"].known, route.task_types["research"].reason) == (False, "too_few")
     assert route.others.recommended is None
@@ -144,6 +151,6 @@ def test_a_type_without_sessions_is_told_of_when_it_is_asked_for(store: SqliteSt
 
 
 def test_an_empty_database_recommends_nothing(store: SqliteStore, tmp_path: Path) -> None:
-    route = routes_of(settings(tmp_path), store).route(NOW)
+    route = Routes(store, settings(tmp_path)).route(NOW)
 
     assert (route.task_types, route.others.reason) == ({}, RouteReason.TOO_FEW)

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ from hypothesis import strategies as st
 import grader_daemon
 from grader_daemon.analysis.user_messages.task_types import TaskTypes
 from grader_daemon.routing import litellm
-from grader_daemon.routing.choice import FEWEST_AT_TYPE
 from grader_daemon.routing.litellm import GraderRouting, type_of
 from grader_daemon.rules import load_rules
 from tests.routed_file import write_route_file
@@ -90,82 +90,108 @@ def test_where_none_is_better_a_request_goes_to_the_default(tmp_path: Path) -> N
     }
 
 
-def test_where_the_default_is_not_offered_those_that_are_surely_worse_are_left_out(tmp_path: Path) -> None:
+def test_where_the_default_is_not_offered_a_request_goes_to_the_best_that_is(tmp_path: Path) -> None:
     file = write_route_file(tmp_path / "route.json")
     context = Context(["openai/strong", "openai/other"], task_type="research")
 
-    assert routed(file, context) == ["openai/other"]
-    assert context.signals["grader"] == {"task_type": "research", "left_out": ["strong"]}
+    assert routed(file, context) == ["openai/strong"]
 
 
 def test_where_the_better_model_is_not_offered_a_request_goes_to_the_default(tmp_path: Path) -> None:
     file = write_route_file(tmp_path / "route.json")
     written = json.loads(file.read_text())
     scores = written["task_types"]["debugging"]["models"]
-    scores.insert(1, {**scores[1], "model": "equal", "n": FEWEST_AT_TYPE, "known": False, "reason": "not_better"})
+    scores.insert(1, {**scores[1], "model": "equal", "known_by": "type", "known": False, "reason": "not_better"})
     file.write_text(json.dumps(written))
 
     assert routed(file, Context(["openai/equal", "openai/cheap"])) == ["openai/cheap"]
 
 
-def test_where_too_little_is_known_a_request_keeps_its_way(tmp_path: Path) -> None:
-    file = write_route_file(tmp_path / "route.json")
+def test_without_a_default_a_request_goes_to_the_best_that_is_offered(tmp_path: Path) -> None:
+    file = write_route_file(tmp_path / "route.json", default=None)
+
+    assert routed(file, Context(ASKED)) == ["openai/strong"]
+    assert routed(file, Context(["openai/cheap", "openai/other"])) == ["openai/cheap"]
+
+
+def changed(file: Path, task_type: str, model: str, **changes: object) -> None:
+    """Write other things of a model at a type of task."""
     written = json.loads(file.read_text())
-    written["task_types"]["research"]["reason"] = "too_few"
+    [score] = [score for score in written["task_types"][task_type]["models"] if score["model"] == model]
+    score |= changes
     file.write_text(json.dumps(written))
 
-    assert routed(file, Context(ASKED, task_type="research")) == ASKED
 
-
-def test_a_model_that_is_stale_is_passed_over(tmp_path: Path) -> None:
-    file = write_route_file(tmp_path / "route.json")
+def test_where_too_little_is_known_a_request_keeps_its_way(file: Path) -> None:
+    changed(file, "debugging", "strong", known=False, reason="too_few", known_by=None)
     written = json.loads(file.read_text())
-    first = written["task_types"]["debugging"]["models"][0]
-    written["task_types"]["debugging"]["models"].insert(0, {**first, "model": "old", "known": False, "reason": "stale"})
+    written["task_types"]["debugging"]["reason"] = "too_few"
     file.write_text(json.dumps(written))
 
-    assert routed(file, Context([*ASKED, "openai/old"])) == ["openai/strong"]
+    assert routed(file, Context(ASKED)) == ASKED
 
 
-@pytest.mark.parametrize(
-    ("n", "compared"),
-    [
-        pytest.param(FEWEST_AT_TYPE - 1, {"difference": 0.3, "low": -0.1, "high": 0.7}, id="few-and-not-sure"),
-        pytest.param(FEWEST_AT_TYPE - 1, None, id="few-and-not-compared"),
-        pytest.param(0, {"difference": 0.3, "low": 0.1, "high": 0.5}, id="none"),
-    ],
-)
-def test_a_model_that_was_not_tried_at_the_type_is_passed_over(
-    tmp_path: Path, n: int, compared: dict[str, float] | None
-) -> None:
-    file = write_route_file(tmp_path / "route.json")
+def test_a_model_that_is_not_known_is_passed_over(file: Path) -> None:
+    changed(file, "debugging", "strong", known=False, reason="stale", known_by=None)
+
+    assert routed(file, Context(ASKED)) == ["openai/cheap"]
+
+
+def test_a_model_that_is_too_dear_is_left_out_where_another_is_offered(file: Path) -> None:
+    changed(file, "debugging", "strong", known=False, reason="too_dear", known_by=None)
+    changed(file, "debugging", "cheap", known=False, reason="too_dear", known_by=None)
+
+    assert routed(file, Context([*ASKED, "openai/other"])) == ["openai/other"]
+    assert routed(file, Context(ASKED)) == ASKED
+
+
+def explored(file: Path, models: list[str], share: float) -> Counter[tuple[str, object]]:
+    """Return how often each model was left, and what the signal says of it, of a thousand requests."""
     written = json.loads(file.read_text())
-    first = written["task_types"]["debugging"]["models"][0]
-    untried = {"model": "new", "known": False, "reason": "too_few", "n": n, "versus_default": compared}
-    written["task_types"]["debugging"]["models"].insert(0, {**first, **untried})
+    file.write_text(json.dumps({**written, "explore": share}))
+    plugin = GraderRouting(file)
+    found: Counter[tuple[str, object]] = Counter()
+    for _ in range(1000):
+        context = Context(models)
+        asyncio.run(plugin.run(context))
+        [left] = context.candidate_models
+        found[left, context.signals["grader"].get("explored")] += 1  # type: ignore[attr-defined]
+    return found
+
+
+WIDE = {"low": 0.2, "high": 0.9995}
+"""Interval of a model of which little is known; in its middle it is better than the strong one."""
+
+
+def test_some_requests_explore_a_model_that_may_be_better(file: Path) -> None:
+    changed(file, "debugging", "cheap", may_explore=True, **WIDE)
+
+    found = explored(file, ASKED, 0.1)
+
+    assert found.keys() == {("openai/strong", None), ("openai/cheap", True)}
+    assert 10 < found["openai/cheap", True] < 100
+
+
+def test_a_model_without_sessions_is_explored_where_it_may_be(file: Path) -> None:
+    written = json.loads(file.read_text())
+    written["task_types"]["debugging"]["unseen"] |= WIDE
     file.write_text(json.dumps(written))
 
-    assert routed(file, Context([*ASKED, "openai/new"])) == ["openai/strong"]
-
-
-def test_a_model_that_is_surely_better_by_few_sessions_is_preferred(tmp_path: Path) -> None:
-    file = write_route_file(tmp_path / "route.json")
-    written = json.loads(file.read_text())
-    first = written["task_types"]["debugging"]["models"][0]
-    compared = {"difference": 0.3, "low": 0.1, "high": 0.5}
-    few = {"model": "new", "known": True, "reason": None, "n": 1, "versus_default": compared}
-    written["task_types"]["debugging"]["models"].insert(0, {**first, **few})
+    assert explored(file, [*ASKED, "openai/new"], 0.1)["openai/new", True] > 10
+    written["task_types"]["debugging"]["unseen"] = None
     file.write_text(json.dumps(written))
+    assert explored(file, [*ASKED, "openai/new"], 0.1) == {("openai/strong", None): 1000}
 
-    assert routed(file, Context([*ASKED, "openai/new"])) == ["openai/new"]
+
+@pytest.mark.parametrize(("may_explore", "share"), [(False, 0.1), (True, 0.0)])
+def test_no_request_explores_what_it_must_not(file: Path, may_explore: bool, share: float) -> None:
+    changed(file, "debugging", "cheap", may_explore=may_explore, **WIDE)
+
+    assert explored(file, ASKED, share) == {("openai/strong", None): 1000}
 
 
 def test_a_type_without_sessions_keeps_its_way(file: Path) -> None:
     assert routed(file, Context(ASKED, task_type="nonsense-type")) == ASKED
-
-
-def test_the_plugin_passes_over_the_models_that_the_route_does() -> None:
-    assert litellm._FEWEST_AT_TYPE == FEWEST_AT_TYPE
 
 
 def test_the_type_of_the_metadata_stands_above_the_words(file: Path) -> None:
@@ -335,7 +361,7 @@ def test_nothing_is_needed_but_the_standard_library() -> None:
     }
     tree = ast.parse(Path(str(litellm.__file__)).read_text("utf-8"))
     imported = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
-    assert sorted(imported) == ["json", "os", "time"]
+    assert sorted(imported) == ["json", "math", "os", "random", "time"]
 
 
 def test_whatever_goes_wrong_the_request_goes_on(file: Path) -> None:

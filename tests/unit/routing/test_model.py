@@ -58,6 +58,16 @@ def test_what_was_never_seen_is_told_by_type_and_model_and_is_less_sure() -> Non
     assert other.deviation > scores.score("debugging", "a").deviation
 
 
+def test_of_a_model_without_sessions_is_expected_what_others_do_at_the_type() -> None:
+    both = {(task_type, model): completed for task_type, completed in (("easy", 90), ("hard", 20)) for model in "abcd"}
+    scores = ModelScores({cell: Count(100, completed) for cell, completed in both.items()})
+
+    easy, hard = scores.score("easy", None), scores.score("hard", None)
+    assert easy.value == pytest.approx(0.9, abs=0.03)
+    assert hard.value == pytest.approx(0.2, abs=0.03)
+    assert easy.deviation > 3 * scores.score("easy", "a").deviation / 2
+
+
 def test_the_overall_score_is_over_the_types_of_all_models_together() -> None:
     easy, hard = Count(200, 180), Count(200, 40)
     counts = {("easy", "lucky"): easy, ("hard", "brave"): hard, ("easy", "both"): easy, ("hard", "both"): hard}

@@ -11,9 +11,31 @@ page.actions.help = () => {
 };
 page.one(".bar nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
 page.one("#help").hidden = false;
-page.one("#help").onclick = () => page.actions.help();
+page.one("#help").onclick = () => {
+  page.menu.open = false;
+  page.actions.help();
+};
 page.actions.search = () => page.one("input[type=search]").focus();
-page.actions.theme = () => page.all(".theme button").find((each) => each.offsetParent)?.click();
+// Which of the two is shown, the style says, also while their menu is closed.
+page.actions.theme = () => page.all(".theme button").find((each) => getComputedStyle(each).display !== "none")?.click();
+page.menu = page.one(".menu");
+document.addEventListener("click", (event) => { if (!page.menu.contains(event.target)) page.menu.open = false; });
+page.menu.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  page.menu.open = false;
+  page.one("summary", page.menu).focus();
+});
+
+// A form that asks sends no empty fields, and a scope that is chosen is asked for at once.
+page.asks = (form) => page.all("input, select", form).filter((each) => each.name);
+document.addEventListener("submit", (event) => {
+  if (event.target.method === "get") for (const each of page.asks(event.target)) each.disabled = !each.value;
+});
+addEventListener("pageshow", () => page.all("form:not([method=post])").flatMap(page.asks).forEach((each) => { each.disabled = false; }));
+page.all(".scope").forEach((form) => {
+  page.all("button", form).forEach((each) => { each.hidden = true; });
+  form.addEventListener("change", () => form.requestSubmit());
+});
 
 let begun = "";
 let forgotten = 0;

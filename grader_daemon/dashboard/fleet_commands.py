@@ -1,0 +1,143 @@
+"""``fleet serve`` and the tokens of members: the page and the API of a fleet, from the one copy of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from grader_daemon import log
+from grader_daemon.bootstrap import SOURCES, utc_now
+from grader_daemon.cli import output
+from grader_daemon.cli.options import Whole, fleet_option, json_option, read_settings, settings_options
+from grader_daemon.dashboard.members import keep_out, let_in, member_door, read_members, tokens_path
+from grader_daemon.domain.text import clean
+from grader_daemon.errors import ConfigurationError, GraderError, InputError
+from grader_daemon.setting_types import is_fleet_name
+from grader_daemon.settings import Settings
+from grader_daemon.wings import part
+
+if TYPE_CHECKING:
+    from grader_daemon.api.parts import SharedCopies
+
+_LARGEST_PORT: Final = 65_535
+_MOST_CONNECTIONS: Final = 512
+"""Each page that is open holds one."""
+
+
+@click.command("serve")
+@settings_options
+@fleet_option
+@click.option("--port", type=Whole(min=0, max=_LARGEST_PORT), help="The port; 0: any that is free.")
+def serve(*, port: int | None) -> None:
+    """Watch a fleet as `fleet watch`, and answer page and API to its members, until Ctrl-C; they need no copy.
+
+    Members are let in by `fleet add-token`, and read only. Other machines reach it by https alone: by a certificate of
+    yours, or through a program of this machine that has one.
+    """
+    from grader_daemon.dashboard.app import make_app
+    from grader_daemon.dashboard.prompt import Prompt
+    from grader_daemon.dashboard.server import Tls, bind, serve_app  # loads a web server
+    from grader_daemon.dashboard.site import Site
+
+    settings = read_settings()
+    log.configure(level=settings.log_level, log_format=settings.log_format, zone=settings.zone)
+    if settings.fleet_read_url is None:
+        raise ConfigurationError("setting fleet_read_url is missing: grader-daemon fleet add-member NAME gives it")
+    copies: SharedCopies = part("copies")
+    copied = copies.settings_of(settings)
+    listening = bind(settings.fleet_serve_address, settings.fleet_serve_port if port is None else port)
+    door = member_door(settings, listening.getsockname()[1])
+    if not door().members:
+        output.warning("nobody is let in yet: grader-daemon fleet add-token NAME")
+    with _watching(copies, copied), TemporaryDirectory() as home:
+        serve_app(
+            make_app(Site(_of_no_machine(copied), door), Prompt(copied, Path(home))),
+            listening,
+            tls=Tls(settings.fleet_serve_certificate_file, settings.fleet_serve_key_file, "fleet_serve"),
+            on_ready=lambda: _tell(door().origin),
+            most_connections=_MOST_CONNECTIONS,
+        )
+
+
+@click.command("add-token")
+@settings_options
+@click.argument("name")
+@json_option
+def add_token(*, name: str, as_json: bool) -> None:
+    """Admit a member to what `fleet serve` answers, by a token that is shown this once; the one before ends."""
+    if not is_fleet_name(name):
+        raise InputError(f"{name!r} cannot be a name here: up to 40 of a-z, 0-9, - and _ are expected")
+    settings = read_settings()
+    origin = member_door(settings, settings.fleet_serve_port)().origin
+    token = let_in(tokens_path(settings), name, now=utc_now())
+    if as_json:
+        output.document(member=name, address=origin, token=token)
+        return
+    output.line(f"{origin}/?token={token}")
+
+
+@click.command("remove-token")
+@settings_options
+@click.argument("name")
+@json_option
+def remove_token(*, name: str, as_json: bool) -> None:
+    """Revoke the token of a member: from the next request on they are let in no more."""
+    keep_out(tokens_path(read_settings()), name)
+    output.result(f"Took the token of {clean(name)} back.", as_json=as_json, member=name)
+
+
+@click.command("tokens")
+@settings_options
+@json_option
+def tokens(*, as_json: bool) -> None:
+    """List the members who have a token, and since when."""
+    members = read_members(tokens_path(read_settings()))
+    if as_json:
+        output.document(members=[{"member": each.name, "made_at": each.made_at} for each in members])
+    elif members:
+        output.table(("member", "made"), [(clean(each.name), each.made_at) for each in members])
+    else:
+        output.line("Nobody has a token: grader-daemon fleet add-token NAME")
+
+
+@contextmanager
+def _watching(copies: SharedCopies, settings: Settings) -> Iterator[None]:
+    """Watch the fleet meanwhile; what waiting does not help ends this process, as a signal does, and is raised."""
+    stop, failed = threading.Event(), list[GraderError]()
+
+    def watch() -> None:
+        try:
+            copies.watch(settings, stop)
+        except GraderError as error:
+            failed.append(error)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    watching = threading.Thread(target=watch, name="fleet")
+    watching.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        watching.join()
+    if failed:
+        raise failed[0]
+
+
+def _of_no_machine(settings: Settings) -> Settings:
+    """Return settings that name no session, no skill and no repository of this machine: members are not shown those."""
+    return settings.model_copy(
+        update={"sources": (), "sources_declined": tuple(SOURCES), "skill_roots": (), "outcomes_git": False}
+    )
+
+
+def _tell(origin: str) -> None:
+    output.line(f"Serves the fleet at {origin}")
+    output.flush()
