@@ -1,4 +1,4 @@
-"""Settings sources for pydantic-settings: flags, environment, TOML file; and a record of which one gave what."""
+"""Settings sources for pydantic-settings: flags, environment, TOML file; and a record of the source of each value."""
 
 from __future__ import annotations
 

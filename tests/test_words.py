@@ -46,27 +46,20 @@ _NOT_YET = frozenset(
         *(
             f"docs/{name}.md"
             for name in (
-                "alerts",
-                "architecture",
                 "archives",
-                "changes",
                 "dashboard",
                 "export",
                 "external-scorers",
                 "fleet",
                 "history/tried",
                 "hooks",
-                "insight",
-                "labels-and-calibration",
                 "metrics",
                 "operations",
-                "outcomes",
                 "performance",
                 "routing",
                 "sources",
                 "sources/hermes",
                 "sql",
-                "validity",
             )
         ),
         "SECURITY.md",
