@@ -23,7 +23,8 @@ class Shortcut(msgspec.Struct, frozen=True):
 
 SHORTCUTS: Final = (
     Shortcut("?", "help", "Show or hide these keys"),
-    Shortcut("/", "search", "Search sessions"),
+    Shortcut("/", "search", "Search sessions, or jump to a page, an error or a command"),
+    Shortcut("Ctrl K", "search", "The same, also while you write"),
     Shortcut("t", "theme", "Light or dark"),
     Shortcut("g t", "/", "Go to today"),
     Shortcut("g s", "/sessions", "Go to the sessions"),

@@ -38,6 +38,8 @@ PATTERN_DIMENSIONS = (Dimension.OVERALL, *_GROUPED)
 _WITHOUT_MONEY = {Dimension.TOOL, Dimension.CATEGORY}
 _APART_FROM_SIDE = {Dimension.TASK_TYPE, Dimension.MODEL, Dimension.PLATFORM, Dimension.TASK_MODEL}
 """A sub-agent has a task type and a model of its own: what it costs is not a cost of the tasks of its group."""
+_OF_A_DAY = ("ended_badly", "efficiency", "quality", "failure_rate")
+"""Estimates that `DayFigures` have."""
 _MILLION = 1_000_000
 
 
@@ -87,17 +89,15 @@ def group(
 
 def day_figures(day: date, sums: Sums) -> DayFigures:
     """Describe one day."""
-    found, spent = estimates(sums), spending(sums)
+    found = {name: ESTIMATORS[name](sums, fewest=FEWEST_SESSIONS) for name in _OF_A_DAY}
+    spent = spending(sums)
     return DayFigures(
         day=day,
         sessions=sums.sessions,
         done=sums.done,
         not_done=sums.not_done,
         unsure=sums.unsure,
-        ended_badly=found["ended_badly"],
-        efficiency=found["efficiency"],
-        quality=found["quality"],
-        failure_rate=found["failure_rate"],
+        **found,
         cost_usd=spent.cost_usd,
         tasks=spent.tasks,
     )

@@ -123,6 +123,16 @@ def test_keys_are_told_by_the_rules_too(tab: Page) -> None:
     assert _broken_rules(tab) == []
 
 
+def test_palette_and_menu_keep_the_rules(tab: Page) -> None:
+    tab.set_viewport_size({"width": 1440, "height": 900})
+    tab.goto("/")
+    tab.get_by_text("Grader", exact=True).click()
+    assert _broken_rules(tab) == []
+    tab.keyboard.press("Control+k")
+    tab.locator("[role=option]").first.wait_for()
+    assert _broken_rules(tab) == []
+
+
 def _broken_rules(tab: Page) -> list[tuple[str, list[str]]]:
     """Return what axe-core finds: each rule, and where it is broken."""
     tab.evaluate(require_axe())

@@ -37,13 +37,55 @@ def test_a_button_shows_the_keys_too(page: Page) -> None:
 
 def test_two_keys_go_to_a_page_and_none_while_one_writes(page: Page) -> None:
     page.keyboard.press("/")
+    field = page.get_by_role("combobox", name="Words")
+    expect(field).to_be_focused()
     page.keyboard.press("?")
-    expect(page.get_by_role("searchbox")).to_have_value("?")
-    expect(page.get_by_role("dialog")).to_be_hidden()
+    expect(field).to_have_value("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_hidden()
     page.keyboard.press("Escape")
+    expect(field).to_be_hidden()
     page.keyboard.press("g")
     page.keyboard.press("s")
     expect(page).to_have_url("/sessions")
+
+
+def test_palette_leads_to_a_page_by_a_few_letters(page: Page) -> None:
+    page.keyboard.press("Control+k")
+    chosen = page.locator("[role=option][aria-selected=true]")
+    expect(chosen).to_contain_text("Today")
+    page.keyboard.press("ArrowDown")
+    expect(chosen).to_contain_text("Sessions")
+    expect(page.get_by_role("combobox", name="Words")).to_have_attribute("aria-activedescendant", "palette-1")
+    page.keyboard.type("chan")
+    expect(chosen).to_contain_text("Changes")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url("/changes")
+
+
+def test_palette_finds_sessions_by_what_they_were_asked_for(page: Page) -> None:
+    page.get_by_role("searchbox", name="Search sessions").click()
+    page.keyboard.type("csv export")
+    found = page.get_by_role("option").filter(has_text="Implement the CSV export").first
+    expect(found).to_contain_text("session")
+    found.click()
+    expect(page.locator("h1.task")).to_contain_text("CSV export")
+
+
+def test_palette_copies_a_command_and_says_so(page: Page) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.keyboard.press("Control+k")
+    page.keyboard.type("doctor")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == "grader-daemon doctor"
+
+
+def test_scope_that_is_chosen_is_shown_at_once(page: Page) -> None:
+    page.goto("/usage?show=sessions")
+    page.get_by_role("link", name="30 days").click()
+    expect(page).to_have_url("/usage?days=30&show=sessions")
+    page.get_by_role("link", name="Sessions", exact=True).click()
+    expect(page).to_have_url("/sessions?days=30")
 
 
 def test_menu_of_the_grader_closes_by_escape_and_by_a_click_elsewhere(page: Page) -> None:

@@ -154,6 +154,7 @@ def overview(visit: Visit) -> Response:
         tiles=list(_tiles(seen, shown, daily, is_whole=whole)),
         trend=_trend(daily, _events(daily, [*grader.insight.alerts(), *changed, *graders], visit.site.settings.zone)),
         changed=bool(changed),
+        drawn_days=drawn,
         failing=[Failing(issue=issue, name=issue_name(issue), step=sure_step(issue.steps)) for issue in issues],
         matrix=_matrix(grader.insight.groups(Dimension.TASK_MODEL, days=_MONTH) if whole else ()),
         graded=_listed(visit, limit=_GRADED_SHOWN),

@@ -41,7 +41,7 @@ _PAGE: Final = 50
 _FOLDED: Final = frozenset(NAMES) - {"text", "verdict", "state", "sort", "reverse", *scope.NAMES}
 """Filters that do not stand beside the search."""
 
-_VIEWS: Final[tuple[tuple[str, dict[str, str]], ...]] = (
+VIEWS: Final[tuple[tuple[str, dict[str, str]], ...]] = (
     ("All", {}),
     ("Running now", {"state": "open"}),
     ("Not done", {"verdict": "not_completed"}),
@@ -103,7 +103,7 @@ def sessions(visit: Visit) -> Response:
         wrong=wrong,
         scope=scope_line(visit, timeless=is_timeless(query)),
         scoped=scoped,
-        views=[Choice(words, address(scoped | given), _asked(query) == given) for words, given in _VIEWS],
+        views=[Choice(words, address(scoped | given), _asked(query) == given) for words, given in VIEWS],
         chosen=[
             (_words(each, query), address(query, **{each.name: None}))
             for each in ADDRESSED

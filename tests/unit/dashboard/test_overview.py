@@ -149,7 +149,7 @@ def test_changes_and_alerts_are_marked_on_the_trend(home_with: Fill, tmp_path: P
         "alert 2, 2 changes",
         *("", ""),
     ]
-    assert '<a href="/changes">what changed</a>' in page
+    assert '<a href="/changes?days=28">what changed</a>' in page
 
 
 def test_alerts_that_are_near_are_named_together(home_with: Fill, tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ page.one("#help").onclick = () => {
   page.menu.open = false;
   page.actions.help();
 };
-page.actions.search = () => page.one("input[type=search]").focus();
 // Which of the two is shown, the style says, also while their menu is closed.
 page.actions.theme = () => page.all(".theme button").find((each) => getComputedStyle(each).display !== "none")?.click();
 page.menu = page.one(".menu");

@@ -1,0 +1,136 @@
+"""Entries of the palette: pages, views, names, errors and commands at once, sessions by their words or id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import Final
+from urllib.parse import quote, urlencode
+
+import msgspec
+from starlette.responses import Response
+
+from grader_daemon.api.grades import GradeFilter
+from grader_daemon.dashboard.addresses import message_address
+from grader_daemon.dashboard.navigation import BAR, GRADER, PROBLEMS
+from grader_daemon.dashboard.pages.sessions import VIEWS
+from grader_daemon.dashboard.session_filter import address
+from grader_daemon.dashboard.visit import Page, Visit
+from grader_daemon.dashboard.words import shown, tool_words
+from grader_daemon.domain.calendar import last_days
+from grader_daemon.domain.counting import UNKNOWN
+from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.rollup import Dimension
+from grader_daemon.errors import InputError
+
+_MOST_BYTES: Final = 20_000
+_LONGEST: Final = 90
+_NAMES: Final = 30
+"""So many projects, models and agents, those with most sessions, and so many errors at most."""
+_ERROR_DAYS: Final = 30
+_SESSIONS: Final = 8
+_LEAST_OF_AN_ID: Final = 4
+
+_COMMANDS: Final = {
+    "grader-daemon": "how it stands, on one screen",
+    "grader-daemon review": "judge sessions",
+    "grader-daemon list --verdict not-done": "the newest sessions that were not done",
+    "grader-daemon errors": "failures of one cause, and what helped",
+    "grader-daemon changes": "what changed in how agents are set up",
+    "grader-daemon usage": "tokens and money, by day",
+    "grader-daemon report": "the weekly report",
+    "grader-daemon doctor": "check the machine and the set-up",
+    "grader-daemon status": "is the daemon up, and how far is it",
+    "grader-daemon sources": "whose sessions lie here",
+    "grader-daemon service install": "have the daemon run by itself",
+    "grader-daemon backup": "copy the database",
+}
+
+
+class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A line of the palette: it leads to an address, or a command is copied."""
+
+    kind: str
+    words: str
+    address: str = ""
+    command: str = ""
+
+
+def palette(visit: Visit) -> Response:
+    """Answer with the entries that are there before anybody types, or with the sessions that have words or an id."""
+    text = visit.query.get("text")
+    if not visit.grader.context.has_database:
+        found: Iterable[Entry] = () if text else _pages(visit)
+    elif text:
+        found = _sessions(visit, text)
+    else:
+        found = (*_pages(visit), *_views(visit), *_names(visit), *_errors(visit), *_commands())
+    return Response(_bounded(found), media_type="application/json")
+
+
+PAGES: Final = (Page("/palette.json", palette, bare=True),)
+
+
+def _bounded(entries: Iterable[Entry]) -> bytes:
+    """Return entries as JSON, the first of them where all are too many bytes."""
+    parts, size = [], 2
+    for each in entries:
+        part = msgspec.json.encode(each)
+        size += len(part) + 1
+        if size > _MOST_BYTES:
+            break
+        parts.append(part)
+    return b"[" + b",".join(parts) + b"]"
+
+
+def _entry(kind: str, words: str, to: str) -> Entry:
+    readable = str(shown(words))
+    return Entry(kind, readable if len(readable) <= _LONGEST else f"{readable[: _LONGEST - 1]}…", to)
+
+
+def _pages(visit: Visit) -> Iterator[Entry]:
+    pages = [(each.words, each.address) for each in (*BAR, *GRADER)]
+    tabs = [(f"Problems: {each.words}", each.address) for each in PROBLEMS]
+    for words, place in (*pages, *tabs, ("Search messages", "/search")):
+        yield _entry("page", words, visit.at(place))
+
+
+def _views(visit: Visit) -> Iterator[Entry]:
+    for words, asked in VIEWS:
+        yield _entry("view", f"Sessions: {words}", visit.at(address(asked)))
+
+
+def _commands() -> Iterator[Entry]:
+    for command, words in _COMMANDS.items():
+        yield Entry("command", words, command=command)
+
+
+def _names(visit: Visit) -> Iterator[Entry]:
+    """Yield projects and agents, which become the scope of the page of sessions, and models."""
+    for dimension in (Dimension.PROJECT, Dimension.AGENT, Dimension.MODEL):
+        for name in visit.grader.grades.names(dimension)[:_NAMES]:
+            if name != UNKNOWN:
+                yield _entry(dimension.value, name, visit.at(f"/sessions?{urlencode({dimension.value: name})}"))
+
+
+def _errors(visit: Visit) -> Iterator[Entry]:
+    issues, span = visit.grader.context.store.issues, last_days(_ERROR_DAYS, visit.grader.context.today)
+    seen = issues.seen(span)[:_NAMES]
+    signs = {sign.fingerprint: sign for sign in issues.signs(seen)}
+    for sign in (signs[fingerprint] for fingerprint in seen if fingerprint in signs):
+        called = f"{tool_words(sign.tool)} {sign.command or ''}".strip()
+        words = f"{sign.signal or sign.category.replace('_', ' ')} · {called}"
+        yield _entry("error", words, visit.at(f"/errors/{quote(sign.fingerprint)}"))
+
+
+def _sessions(visit: Visit, text: str) -> Iterator[Entry]:
+    grades = visit.grader.grades
+    found: list[Grade] = []
+    if len(text) >= _LEAST_OF_AN_ID:
+        with suppress(InputError):  # it is the beginning of no id, or of several
+            found.append(grades.find(text).grade)
+    with suppress(InputError):  # there is no word in it
+        found += [each.grade for each in grades.page(GradeFilter(text=text, limit=_SESSIONS)).grades]
+    for grade in {grade.session_id: grade for grade in found}.values():
+        words = f"{visit.site.title(grade)} · {grade.session_id[:12]}"
+        yield _entry("session", words, visit.at(message_address(grade.session_id, None)))
