@@ -291,9 +291,9 @@ class _Facts:
         prices = [session.cost_usd for session in sessions if session.cost_usd is not None]
         self.sessions = len(sessions)
         self.labels = sum(session.judged for session in sessions)
-        self.raw = fmean(not session.failed for session in sessions) if sessions else None
+        self.raw = fmean([not session.failed for session in sessions]) if sessions else None
         self.cost_usd = fmean(prices) if prices else None
-        self.last_session = max((session.ended_at for session in sessions), default=_NEVER)
+        self.last_session = max([session.ended_at for session in sessions], default=_NEVER)
 
 
 _NO_FACTS: Final = _Facts(())
