@@ -112,9 +112,9 @@ def votes_of(sessions: Iterable[FinishedSession], correction: Correction, *, now
     """Return the votes on each model at each type; sessions of one request are one vote a week, their mean."""
     votes: dict[Cell, list[Vote]] = {}
     for cell, each in by_request(sessions, lambda session: (session.task_type, session.model)):
-        last = max(session.ended_at for session in each)
+        last = max([session.ended_at for session in each])
         age_days = max(0.0, (now - last).total_seconds() / _DAY_SECONDS)
-        value = fmean(correction.value(session) for session in each)
+        value = fmean([correction.value(session) for session in each])
         votes.setdefault(cell, []).append(Vote(value, 0.5 ** (age_days / HALF_LIFE_DAYS)))
     return votes
 
@@ -126,7 +126,7 @@ def counts_of(votes: Mapping[Cell, Sequence[Vote]]) -> dict[Cell, Count]:
     """
     found, possible = _DISPERSION_WORTH, _DISPERSION_WORTH
     for each in filter(None, votes.values()):
-        middle = fmean(vote.value for vote in each)
+        middle = fmean([vote.value for vote in each])
         found += sum((vote.value - middle) ** 2 for vote in each)
         possible += (len(each) - 1) * middle * (1 - middle)
     worth = max(1.0, possible / found)

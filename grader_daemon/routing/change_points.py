@@ -41,7 +41,7 @@ def _last_turn(types: Sequence[Sequence[Vote]]) -> float:
 
 def _turn(types: Sequence[Sequence[Vote]]) -> float | None:
     """Return the weight of the last vote before the turn that is seen best; None if none is."""
-    means = [fmean(vote.value for vote in each) if each else 0.0 for each in types]
+    means = [fmean([vote.value for vote in each]) if each else 0.0 for each in types]
     off = sorted((vote.weight, vote.value - mean) for each, mean in zip(types, means, strict=True) for vote in each)
     votes, squares = len(off), sum(value * value for _, value in off)
     edge = max(_FEWEST, votes // _EDGE)

@@ -255,7 +255,7 @@ class Router:
 def _best_of(scores: Sequence[ModelScore], stays: str | None) -> ModelScore | None:
     """Return the model to prefer, if it is known well enough; `stays` is the default to keep.
 
-    Without one the best is to be known: if it was hardly tried, chance has yet to tell more of it and of others.
+    Without one the best must be known itself: if it was hardly tried, none is preferred before it was.
     """
     others = [score for score in scores if score.reason not in _PASSED_OVER and score.model != stays]
     known = [score for score in others if score.known_by is not None]
@@ -291,9 +291,9 @@ class _Facts:
         prices = [session.cost_usd for session in sessions if session.cost_usd is not None]
         self.sessions = len(sessions)
         self.labels = sum(session.judged for session in sessions)
-        self.raw = fmean(not session.failed for session in sessions) if sessions else None
+        self.raw = fmean([not session.failed for session in sessions]) if sessions else None
         self.cost_usd = fmean(prices) if prices else None
-        self.last_session = max((session.ended_at for session in sessions), default=_NEVER)
+        self.last_session = max([session.ended_at for session in sessions], default=_NEVER)
 
 
 _NO_FACTS: Final = _Facts(())

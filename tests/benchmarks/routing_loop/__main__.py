@@ -123,11 +123,16 @@ def ways(seen: str) -> dict[str, Make]:
     }
 
 
+def home_of(key: Key) -> World:
+    """Return the world of a home."""
+    return world(key.world, random.Random(f"world {key.seed}"))
+
+
 def home(_: None, key: Key) -> dict[str, Lost]:
     """Return what each way loses in one home."""
-    made = world(key.world, random.Random(f"world {key.seed}"))
+    made = home_of(key)
     found = {way: lost(made, key, make, name=way) for way, make in ways(key.seen).items()}
-    return {**found, "hindsight": _in_hindsight(made)}
+    return {**found, "hindsight": in_hindsight(made)}
 
 
 def lost(made: World, key: Key, make: Make, *, name: str) -> Lost:
@@ -153,7 +158,7 @@ def _lost(of_days: Sequence[float]) -> Lost:
     return Lost(statistics.fmean(of_days), statistics.fmean(of_days[CHANGE:]))
 
 
-def _in_hindsight(made: World) -> Lost:
+def in_hindsight(made: World) -> Lost:
     """Return what the one model loses that loses least."""
     return min(
         _lost(
@@ -206,7 +211,7 @@ def _print_choice(jobs: int) -> None:
 
 
 def _tried(_: None, key: Key) -> dict[tuple[str, Setting], float]:
-    made = world(key.world, random.Random(f"world {key.seed}"))
+    made = home_of(key)
     return {
         (kind.__name__, setting): lost(made, key, partial(_bandit, kind, setting), name=kind.__name__).all
         for kind, settings in _GRID.items()

@@ -289,6 +289,8 @@ def test_a_model_without_sessions_of_the_type_costs_what_it_does_elsewhere() -> 
 
     assert of(route(sessions, most_usd=0.5), "strong").reason is RouteReason.TOO_DEAR
     assert of(route(sessions, most_usd=5.0), "strong").reason is None
+    at_type = several(10, 9, **STRONG, cost_usd=0.1)
+    assert of(route([*sessions, *at_type], most_usd=0.5), "strong").reason is None
 
 
 @pytest.mark.parametrize("before", ["debugging", "research"])

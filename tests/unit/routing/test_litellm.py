@@ -145,6 +145,22 @@ def test_a_model_that_is_too_dear_is_left_out_where_another_is_offered(file: Pat
     assert routed(file, Context(ASKED)) == ASKED
 
 
+def test_while_the_best_was_hardly_tried_requests_go_to_it_or_to_the_best_that_is_known(tmp_path: Path) -> None:
+    file = write_route_file(tmp_path / "route.json", default=None)
+    changed(file, "debugging", "strong", known=False, reason="too_few", known_by=None)
+    context = Context([*ASKED, "openai/other"])
+
+    assert routed(file, context) == ASKED
+    assert context.signals["grader"] == {
+        "task_type": "debugging",
+        "model": "cheap",
+        "or": "strong",
+        "score": pytest.approx(0.3, abs=0.02),
+    }
+    changed(file, "debugging", "cheap", known=False, reason="too_few", known_by=None)
+    assert routed(file, Context([*ASKED, "openai/other"])) == [*ASKED, "openai/other"]
+
+
 def explored(file: Path, models: list[str], share: float) -> Counter[tuple[str, object]]:
     """Return how often each model was left, and what the signal says of it, of a thousand requests."""
     written = json.loads(file.read_text())
