@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
@@ -10,16 +11,21 @@ from typing import Any
 
 import apsw
 
+from grader_daemon.domain.verdict import CompletionPolicy, VerdictBy
 from grader_daemon.pipeline.examine import Examined
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.benchmarks.sessions import write_session
 from tests.conftest import SessionWriter
+from tests.priors import any_model
 from tests.strategies import NOW, json_answer, json_user
 from tests.units import unit
 
 MOST = 34
 """Statements for whatever sessions that are new, with BEGIN and COMMIT."""
+
+MOST_REDECIDED = 15
+"""Statements for whatever verdicts another judge gives, with the same two."""
 
 
 class _Counted:
@@ -68,6 +74,32 @@ def test_a_batch_takes_as_many_statements_however_many_sessions_are_in_it(
         made.append(statements)
     assert made[0] == made[1]
     assert len(made[0]) <= MOST
+
+
+def test_another_judge_takes_as_many_statements_however_many_sessions_there_are_and_reads_no_file(
+    ingest: Ingest, store: SqliteStore, tmp_path: Path
+) -> None:
+    _judge(ingest, "m")
+    paths = [write_session(tmp_path, size=4_000, seed=seed) for seed in range(18)]
+    ingest.ingest([unit(str(path)) for path in paths], within_seconds=60)
+    for path in paths:
+        os.unlink(path)
+    version, made = _judge(ingest, "m~other"), []
+    for sessions in (2, 16):
+        outdated = store.outdated_units(version, after=None, limit=sessions)
+        with counted(store) as statements:
+            redecided, others = ingest.redecide(outdated)
+        assert (len(redecided), others) == (sessions, [])
+        made.append(statements)
+    assert made[0] == made[1]
+    assert len(made[0]) <= MOST_REDECIDED
+
+
+def _judge(ingest: Ingest, version: str) -> str:
+    """Have another model judge, and return the version of what it gives."""
+    model = any_model(version=version, intercept=float(len(version)))
+    ingest.examiner = ingest.examiner.with_policy(CompletionPolicy(by=VerdictBy.MODEL, model=model))
+    return ingest.examiner.rules_version
 
 
 def test_one_session_takes_no_more_than_a_batch(ingest: Ingest, store: SqliteStore, tmp_path: Path) -> None:
