@@ -1,4 +1,4 @@
-"""``fleet serve`` and the tokens of members: the page and the API of a fleet, from the one copy of it."""
+"""``fleet serve`` and the tokens of members: page, API and prompt of a fleet, from the one copy of it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _MOST_CONNECTIONS: Final = 512
 @click.option("--port", type=Whole(min=0, max=_LARGEST_PORT), help="The port; 0: any that is free.")
 @click.pass_context
 def serve(ctx: click.Context, *, port: int | None) -> None:
-    """Watch a fleet as `fleet watch`, and answer page and API to its members, until Ctrl-C; they need no copy.
+    """Watch a fleet as `fleet watch`, and answer page, API and prompt of its members, until Ctrl-C; they need no copy.
 
     Members are let in by `fleet add-token`, and read only. Other machines reach it by https alone: by a certificate of
     yours, or through a program of this machine that has one.
