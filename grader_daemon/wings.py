@@ -118,7 +118,7 @@ WINGS: Final = (
             "fleet": ("commands:command", "Share one PostgreSQL between many machines."),
             "push fleet": ("push_command:command", "Send grades to the PostgreSQL of a team."),
         },
-        units={"pusher": "systemd_unit:PUSHER"},
+        units={"pusher": "systemd_unit:PUSHER", "server": "systemd_unit:SERVER"},
         checks={"fleet": "doctor:pusher", "fleet watch": "doctor:watched"},
         parts={"copies": "copies:Copies"},
     ),

@@ -1,4 +1,4 @@
-"""``fleet serve`` and the tokens of members: the page and the API of a fleet, from the one copy of it."""
+"""``fleet serve`` and the tokens of members: page, API and prompt of a fleet, from the one copy of it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ import click
 from grader_daemon import log
 from grader_daemon.bootstrap import SOURCES, utc_now
 from grader_daemon.cli import output
-from grader_daemon.cli.options import Whole, fleet_option, json_option, read_settings, settings_options
+from grader_daemon.cli.options import Group, Whole, fleet_option, json_option, read_settings, settings_options
+from grader_daemon.cli.unit_commands import NOT_RUNNING, force_option, install_service, print_uninstalled, status_facts
 from grader_daemon.dashboard.members import keep_out, let_in, member_door, read_members, tokens_path
 from grader_daemon.domain.text import clean
 from grader_daemon.errors import ConfigurationError, GraderError, InputError
@@ -32,16 +33,19 @@ _MOST_CONNECTIONS: Final = 512
 """Each page that is open holds one."""
 
 
-@click.command("serve")
+@click.group("serve", cls=Group, invoke_without_command=True)
 @settings_options
 @fleet_option
 @click.option("--port", type=Whole(min=0, max=_LARGEST_PORT), help="The port; 0: any that is free.")
-def serve(*, port: int | None) -> None:
-    """Watch a fleet as `fleet watch`, and answer page and API to its members, until Ctrl-C; they need no copy.
+@click.pass_context
+def serve(ctx: click.Context, *, port: int | None) -> None:
+    """Watch a fleet as `fleet watch`, and answer page, API and prompt of its members, until Ctrl-C; they need no copy.
 
     Members are let in by `fleet add-token`, and read only. Other machines reach it by https alone: by a certificate of
     yours, or through a program of this machine that has one.
     """
+    if ctx.invoked_subcommand is not None:
+        return
     from grader_daemon.dashboard.app import make_app
     from grader_daemon.dashboard.prompt import Prompt
     from grader_daemon.dashboard.server import Tls, bind, serve_app  # loads a web server
@@ -65,6 +69,40 @@ def serve(*, port: int | None) -> None:
             on_ready=lambda: _tell(door().origin),
             most_connections=_MOST_CONNECTIONS,
         )
+
+
+@serve.command("install")
+@settings_options
+@force_option
+@json_option
+def install(*, force: bool, as_json: bool) -> None:
+    """Have systemd run `fleet serve` on this machine; again after a change of settings or an upgrade.
+
+    What it serves stands in the settings file, as fleet_read_url. A new certificate counts from then on, too.
+    """
+    install_service("server", force=force, as_json=as_json)
+
+
+@serve.command("uninstall")
+@json_option
+def uninstall(*, as_json: bool) -> None:
+    """Stop serving from this machine and remove the unit; the copy and the tokens stay."""
+    from grader_daemon.service.manager import user_service
+
+    print_uninstalled(user_service("server").uninstall(), stays="The copy and the tokens stay.", as_json=as_json)
+
+
+@serve.command("status")
+@settings_options
+@json_option
+def status(*, as_json: bool) -> int:
+    """Show how that service is. Exit code 3 if it does not run."""
+    from grader_daemon.service.manager import user_service
+
+    service = user_service("server")
+    found = service.status(read_settings())
+    output.document(found) if as_json else output.facts(status_facts(found, service.unit))
+    return 0 if found.running else NOT_RUNNING
 
 
 @click.command("add-token")

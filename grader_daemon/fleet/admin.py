@@ -98,7 +98,30 @@ def fleet_files(settings: Settings) -> tuple[Path, ...]:
     Raises:
         ConfigurationError: nobody said where the fleet is, or psycopg is not installed.
     """
-    url = fleet_url(settings)
+    return _files_for(fleet_url(settings))
+
+
+def read_files(settings: Settings) -> tuple[Path, ...]:
+    """Return the files of this person that are read to look at the fleet, there or not.
+
+    Raises:
+        ConfigurationError: nobody said where the fleet is, or psycopg is not installed.
+    """
+    return _files_for(read_url(settings))
+
+
+def read_url(settings: Settings) -> str:
+    """Return where somebody looks at the fleet.
+
+    Raises:
+        ConfigurationError: nobody said where.
+    """
+    if settings.fleet_read_url is None:
+        raise ConfigurationError("setting fleet_read_url is missing: grader-daemon fleet add-member NAME gives it")
+    return settings.fleet_read_url.get_secret_value()
+
+
+def _files_for(url: str) -> tuple[Path, ...]:
     with needing_psycopg():
         from grader_daemon.fleet.client_files import client_files
 

@@ -1,4 +1,4 @@
-"""The pusher as a service of this user: what it needs, and how far it is."""
+"""Services of this user for a fleet: the pusher, with how far it is, and the server; what each needs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import msgspec
 
 from grader_daemon.domain.fleet_hosts import FEED_FOLLOWER
 from grader_daemon.errors import ServiceError
-from grader_daemon.fleet.admin import fleet_files
+from grader_daemon.fleet.admin import fleet_files, read_files
+from grader_daemon.fleet.copy_settings import settings_of_copy
 from grader_daemon.service.demands import demands
 from grader_daemon.service.install import ServiceStatus
 from grader_daemon.service.manager import read_service_log, user_service
@@ -94,4 +95,31 @@ PUSHER: Final = Unit(
     foreground="push fleet --follow",
     fit=_fit,
     started="Started",
+)
+
+
+def _fit_server(settings: Settings) -> Fit:
+    """Return what serving a fleet needs: the network, files of libpq, the copy, and whom to let in.
+
+    Raises:
+        ConfigurationError: nobody said where the fleet is, or psycopg is not installed.
+    """
+    tls = filter(None, (settings.fleet_serve_certificate_file, settings.fleet_serve_key_file))
+    files = (*read_files(settings), *tls)
+    copy = settings_of_copy(settings).db_path.parent
+    tokens = settings.fleet_tokens_file or settings.db_path
+    # A token that is made anew replaces the file, so its folder is seen.
+    fit = demands(settings, "fleet", "serve", read=[*files, tokens.parent])
+    writable = tuple(dict.fromkeys((*fit.writable, copy, copy.resolve())))
+    read_once = (settings.given.file, *files)
+    return replace(fit, writable=writable, network=("fleet_read_url",), max_file_bytes=0, read_once=read_once)
+
+
+SERVER: Final = Unit(
+    name="grader-fleet",
+    install="grader-daemon fleet serve install",
+    foreground="fleet serve",
+    fit=_fit_server,
+    started="Started",
+    failed="did not get ready: another program may hold its port, which fleet_serve_port says",
 )

@@ -86,6 +86,8 @@ EXAMPLES = MappingProxyType(
             "fleet status",
             "fleet watch",
             "fleet serve",
+            "fleet serve install",
+            "fleet serve status",
             "fleet add-token anna",
             "fleet remove-token anna",
             "fleet tokens",

@@ -38,6 +38,7 @@ UNIT = "grader-daemon.service"
 PAGE = "grader-dashboard.service"
 PAGE_SOCKET = "grader-dashboard.socket"
 PUSHER = "grader-push.service"
+SERVER = "grader-fleet.service"
 UNIT_FILE = HOME / ".config/systemd/user" / UNIT
 PROGRAM = HOME / "venv/bin/grader-daemon"
 DATABASE = HOME / ".timmy/uniwizard/session_grades.db"
@@ -141,8 +142,8 @@ class Box:
 
     def clear(self) -> None:
         """Leave nothing of a service behind, nor of what it worked on."""
-        units = f"{UNIT} {PAGE} {PAGE_SOCKET} {PUSHER}"
-        self.run(f"systemctl --user disable --now {units}; rm -rf .timmy .config .local .claude diary /tmp/*")
+        units = f"{UNIT} {PAGE} {PAGE_SOCKET} {PUSHER} {SERVER}"
+        self.run(f"systemctl --user disable --now {units}; rm -rf .timmy .config .cache .local .claude diary /tmp/*")
         self.run(f"systemctl --user daemon-reload; systemctl --user reset-failed {units}")
 
 

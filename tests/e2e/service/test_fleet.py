@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from urllib.error import URLError
+from urllib.request import Request, urlopen
 
 import pytest
 
 from grader_daemon.fleet.systemd_unit import PUSHER as UNIT
 from grader_daemon.service.unit_file import shipped
-from tests.e2e.service.box import CONFIG, DATABASE, HOME, PROGRAM, PUSHER, SESSIONS, UNIT_FILE, Box
+from tests.e2e.service.box import CONFIG, DATABASE, HOME, PROGRAM, PUSHER, SERVER, SESSIONS, UNIT_FILE, Box
 from tests.e2e.session_files import content, path_of
-from tests.postgres import Server, serving
+from tests.postgres import LOOPBACK, Server, free_port, serving
 from tests.reference.pages import SCHEMAS
 from tests.reference.validation import misfits
 from tests.waiting import wait_until
@@ -170,3 +172,37 @@ def test_the_unit_of_the_repository_can_be_used_by_hand(box: Box, server: Server
 
     wait_until(lambda: _told(server), "the grade")
     assert box.run(f"systemd-analyze --user verify {_UNIT_FILE}").errors == ""
+
+
+def test_members_are_served_from_within_the_sandbox(box: Box, server: Server) -> None:
+    """Page, commands in processes of their own, and a token that is made while it runs."""
+    box.grader("push fleet")
+    port = free_port()
+    login = box.grader(f"fleet add-member lead --url {server.url()}")
+    box.put(CONFIG, f"{login}fleet_serve_port = {port}\n".encode())
+
+    said = box.grader("fleet serve install")
+
+    assert "for fleet_read_url it may use the network" in said
+    assert f"Started, pid {box.show('MainPID', unit=SERVER)['MainPID']}." in said
+    token = json.loads(box.grader("fleet add-token anna --json"))["token"]
+
+    def ask(address: str, **document: object) -> dict[str, object] | None:
+        content = json.dumps(document).encode() if document else None
+        asked = Request(f"http://{LOOPBACK}:{port}{address}", content, {"Authorization": f"Bearer {token}"})
+        try:
+            with urlopen(asked, timeout=60) as answer:
+                read: dict[str, object] = json.load(answer)
+                return read
+        except URLError:  # it has not begun, or has not read the fleet
+            return None
+
+    def grades() -> object:
+        return (ask("/api/sessions") or {}).get("grades")
+
+    wait_until(grades, "the session to be served")
+    assert "laptop/worked" in str(ask("/api/prompt", words=["list"]))
+    told = _document(box.grader("fleet serve status --json"), "fleet-serve-status")
+    assert (told["running"], told["restarts"], told["outdated"]) == (True, 0, False)
+    assert _document(box.grader("fleet serve uninstall --json"), "fleet-serve-uninstall")["removed"]
+    assert ask("/api/sessions") is None

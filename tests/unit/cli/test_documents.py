@@ -85,6 +85,7 @@ NOT_HERE = {
         (
             *("dashboard-install", "dashboard-status", "dashboard-uninstall"),
             *("fleet-install", "fleet-service-status", "fleet-uninstall"),
+            *("fleet-serve-install", "fleet-serve-status", "fleet-serve-uninstall"),
             *("service-install", "service-status", "service-uninstall"),
         ),
         "it takes systemd: tests/e2e/service",
@@ -119,7 +120,9 @@ def _commands_of(document: Document) -> set[tuple[str, ...]]:
     """Find the commands that a document says print it; behind `errors show`, `resolve` is `errors resolve`."""
     spans = [span.split() for span in re.findall(r"`([^`]+)`", document.commands)]
     group = spans[0][0]
-    named = {reading for span in spans for reading in (tuple(span[:2]), tuple(span[:1]), (group, span[0]))}
+    named = {
+        reading for span in spans for reading in (tuple(span[:3]), tuple(span[:2]), tuple(span[:1]), (group, span[0]))
+    }
     return {words for words in named if words in names() and _is_leaf(words)} - WITHOUT_JSON
 
 

@@ -131,7 +131,6 @@ def test_help_has_words_for_people(words: Words) -> None:
 WITHOUT_JSON = {
     ("run",),  # logs JSON: --log-format json
     ("fleet", "watch"),  # so does this one: GRADER_LOG_FORMAT=json
-    ("fleet", "serve"),
     ("export",),  # writes JSON line by line: -f ndjson
     ("metrics",),  # has a format of its own
     ("service", "logs"),  # each line that the daemon wrote is JSON: journalctl

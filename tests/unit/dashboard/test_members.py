@@ -15,14 +15,15 @@ from starlette.testclient import TestClient
 from grader_daemon.dashboard.app import PAGES, make_app
 from grader_daemon.dashboard.http_api import ENDPOINTS
 from grader_daemon.dashboard.members import keep_out, let_in, member_door, read_members, tokens_path
-from grader_daemon.dashboard.site import Site
+from grader_daemon.dashboard.site import NAVIGATION, Site
 from grader_daemon.errors import ConfigurationError, NotFoundError
 from grader_daemon.fleet.store import CopyTables
+from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.settings import Settings, load_settings
 from grader_daemon.storage.records import FleetCopyState
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import Clock
-from tests.strategies import NOW
+from tests.strategies import NOW, grade, new_grade
 
 _PORT = 7655
 _HERE = f"http://127.0.0.1:{_PORT}"
@@ -30,8 +31,9 @@ _HERE = f"http://127.0.0.1:{_PORT}"
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    """Settings of a copy in which nothing is yet but whose it is."""
+    """Settings of a copy with one session of the machine `desk`."""
     with closing(SqliteStore(tmp_path / "grades.db")) as store, store.transaction():
+        save_grades(store, [new_grade(grade(session_id="desk/1", session_file="", host="desk"))])
         CopyTables(store).save_state(FleetCopyState(fleet="f", version="1"))
     return load_settings(db_path=tmp_path / "grades.db", timezone="UTC")
 
@@ -143,6 +145,19 @@ def test_members_change_nothing(tokens: Path, client: TestClient) -> None:
         answer = client.request(method, address.replace("{session_id:path}", "x"), headers=program)
         assert answer.status_code == 403, address
         assert "is only read" in answer.text
+
+
+@pytest.mark.parametrize(
+    "address", [*(address for address, _ in NAVIGATION if address != "/review"), "/session/desk/1"]
+)
+def test_members_are_shown_nothing_that_they_cannot_do(tokens: Path, client: TestClient, address: str) -> None:
+    shown = client.get(address, headers=_bearer(let_in(tokens, "anna", now=NOW)))
+    assert shown.status_code == 200
+    assert re.findall('<form[^>]* method="post"[^>]*>', shown.text) == [
+        '<form class="theme" method="post" action="/theme">'
+    ]
+    assert 'href="/review"' not in shown.text
+    assert "fleet_tokens_file" not in shown.text
 
 
 def test_members_choose_their_colours(tokens: Path, client: TestClient) -> None:

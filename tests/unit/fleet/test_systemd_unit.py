@@ -17,7 +17,7 @@ from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.domain.check import CheckState
 from grader_daemon.errors import ConfigurationError
 from grader_daemon.fleet.doctor import pusher
-from grader_daemon.fleet.systemd_unit import PUSHER, pusher_status, unsent
+from grader_daemon.fleet.systemd_unit import PUSHER, SERVER, pusher_status, unsent
 from grader_daemon.service.install import UserService
 from grader_daemon.service.unit_file import directives
 from grader_daemon.settings import Settings, load_settings
@@ -332,3 +332,33 @@ def test_without_systemd_the_doctor_tells_what_is_left(
 
     found = f"{left}; whether anything sends by itself cannot be told without systemd"
     assert _diagnosed(settings()) == (state, found, fix)
+
+
+def test_a_server_of_a_fleet_sees_its_certificate_and_writes_the_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    config = tmp_path / ".config/grader-daemon/config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text(
+        f'fleet_read_url = "{_URL}"\nfleet_tokens_file = "~/tokens/fleet.json"\n'
+        'fleet_serve_certificate_file = "~/tls/page.pem"\nfleet_serve_key_file = "~/tls/page.key"\n'
+    )
+    fit = SERVER.fit(load_settings())
+    assert fit.command[-2:] == ("fleet", "serve")
+    assert fit.network == ("fleet_read_url",)
+    seen = {tmp_path / each for each in ("tls/page.pem", "tls/page.key", "tokens", ".pgpass")}
+    assert seen <= {*fit.needed}
+    assert set(fit.writable) == {tmp_path / ".timmy/uniwizard", tmp_path / ".cache/grader-daemon"}
+    assert {tmp_path / "tls/page.pem", config} <= {*fit.read_once}
+    assert "a-secret-word" not in str(fit)
+
+
+@pytest.mark.parametrize("given", ["", 'fleet_read_url = "http://127.0.0.1:7655"\nfleet_read_token_file = "/t"\n'])
+def test_a_server_needs_the_login_of_a_member(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    config = tmp_path / "config.toml"
+    config.write_text(given)
+    with pytest.raises(ConfigurationError, match="fleet add-member"):
+        SERVER.fit(load_settings(config=config))

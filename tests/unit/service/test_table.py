@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import click
 import pytest
 
 from grader_daemon.cli import program
@@ -8,11 +9,13 @@ from grader_daemon.service import UNITS, named, without_systemd
 
 def test_each_unit_is_installed_by_a_command_and_says_by_which() -> None:
     for name in UNITS:
-        _, group, leaf = named(name).install.split()
-        command = program.get_command(program.make_context("grader-daemon", [group]), group)
-        assert command is not None, name
+        _, *groups, leaf = named(name).install.split()
+        command: click.Command | None = program
+        for group in groups:
+            assert isinstance(command, click.Group), name
+            command = command.get_command(click.Context(command), group)
         assert leaf == "install"
-        assert leaf in command.commands  # type: ignore[attr-defined]
+        assert leaf in command.commands  # type: ignore[union-attr]
 
 
 def test_names_of_units_and_files_are_their_own() -> None:
@@ -23,7 +26,7 @@ def test_names_of_units_and_files_are_their_own() -> None:
 
 def test_without_systemd_each_has_a_command_for_the_foreground() -> None:
     assert without_systemd() == (
-        "run `grader-daemon run`, `dashboard` or `push fleet --follow` in the foreground"
+        "run `grader-daemon run`, `dashboard`, `push fleet --follow` or `fleet serve` in the foreground"
         " or under a supervisor of your own"
     )
 

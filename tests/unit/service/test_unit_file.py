@@ -8,7 +8,7 @@ import pytest
 
 from grader_daemon.dashboard.systemd_unit import PAGE
 from grader_daemon.errors import ConfigurationError
-from grader_daemon.fleet.systemd_unit import PUSHER
+from grader_daemon.fleet.systemd_unit import PUSHER, SERVER
 from grader_daemon.service import UNITS, named
 from grader_daemon.service.daemon_unit import DAEMON
 from grader_daemon.service.unit_file import (
@@ -128,6 +128,14 @@ def test_what_sends_to_the_fleet_is_as_restricted_as_the_daemon_but_for_the_netw
         "BindReadOnlyPaths=" + " ".join(f"-%h/{path}" for path in shown),
         "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6",
     }
+
+
+def test_what_serves_a_fleet_is_as_restricted_as_what_sends_to_one_but_for_its_copy() -> None:
+    pusher, server = _sandbox(PUSHER), _sandbox(SERVER)
+
+    assert {line.partition("=")[0] for line in pusher - server} == {"BindPaths", "ReadWritePaths", "NoExecPaths"}
+    own = "%h/.timmy/uniwizard %h/.cache/grader-daemon"
+    assert server - pusher == {f"BindPaths={own}", f"ReadWritePaths={own}", f"NoExecPaths={own} /tmp /var/tmp"}
 
 
 def test_what_sends_to_the_fleet_is_fitted_like_the_daemon() -> None:
