@@ -41,6 +41,7 @@ SHORTCUTS: Final = (
     Shortcut("Enter", "open-row", "Open the marked session", "/sessions"),
     Shortcut("x", "compare-row", "Mark it for comparison", "/sessions"),
     Shortcut("n", "next-page", "Go to the next page", "/sessions"),
+    Shortcut("p", "previous-page", "Go to the page before", "/sessions"),
     Shortcut("y", "answer-yes", "It was completed", "/review"),
     Shortcut("n", "answer-no", "It was not completed", "/review"),
     *(Shortcut(str(score), f"quality-{score}", f"Quality {score} of 5", "/review") for score in range(1, 6)),

@@ -181,7 +181,7 @@ def _tiles(seen: Overview, shown: Group, daily: Sequence[DayFigures], *, is_whol
     assert seen.patterns is not None  # there is a database
     yield from _verdicts(seen, shown, is_whole=is_whole)
     for measure in TRENDED:
-        estimates = [getattr(day, measure.group) for day in daily]
+        estimates = [getattr(day, measure.group) for day in daily[-_MONTH:]]
         month = sparkline(estimates, measure=measure) if any(one.value is not None for one in estimates) else None
         yield _figure_tile(measure.name, getattr(shown, measure.group), measure, month=month)
     if is_whole:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 from starlette.responses import Response
@@ -12,6 +13,7 @@ from grader_daemon.api.grades import SortKey
 from grader_daemon.api.session_filter import ADDRESSED, Filter
 from grader_daemon.dashboard import scope
 from grader_daemon.dashboard.addresses import Choice
+from grader_daemon.dashboard.paging import Paging, paging
 from grader_daemon.dashboard.scope_line import scope_line
 from grader_daemon.dashboard.session_filter import (
     NAMES,
@@ -20,7 +22,6 @@ from grader_daemon.dashboard.session_filter import (
     in_scope,
     is_timeless,
     read_filter,
-    written_place,
 )
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.domain.analysis import FailureKind
@@ -75,12 +76,21 @@ class Difference(NamedTuple):
         return len(set(self.values)) > 1
 
 
+class Order(NamedTuple):
+    """Order that the head of a column leads to; `shown` is how the column is sorted now, None if it is not."""
+
+    address: str
+    shown: str | None
+
+
 def sessions(visit: Visit) -> Response:
     """Answer with a page of the list."""
     query, wrong = visit.query, None
-    page = GradePage(grades=[], next=None)
+    page, place = GradePage(grades=[], next=None), Paging("", None, None)
     try:
-        page = visit.grader.grades.page(read_filter(in_scope(query), visit.grader, limit=_PAGE))
+        which = read_filter(in_scope(query), visit.grader, limit=_PAGE)
+        page = visit.grader.grades.page(which)
+        place = paging(visit, query, which, page)
     except InputError as error:
         wrong = str(error)
     grades = [stored.grade for stored in page.grades]
@@ -106,7 +116,8 @@ def sessions(visit: Visit) -> Response:
         with_agents=len({agent_words(grade) for grade in grades}) > 1,
         with_hosts=any(grade.host is not None for grade in grades),
         with_cost=any(grade.cost_usd is not None for grade in grades),
-        next_page=_next_page(query, page),
+        place=place,
+        sorted_by=partial(_sorted_by, query),
         is_first="before" not in query,
         trust=visit.grader.grades.trust(),
     )
@@ -132,8 +143,12 @@ def _words(asked: Filter, query: Mapping[str, str]) -> str:
     return name if asked.is_flag else f"{name}: {query[asked.name]}"
 
 
-def _next_page(query: Mapping[str, str], page: GradePage) -> str | None:
-    return None if page.next is None else address(query, before=written_place(page.next))
+def _sorted_by(query: Mapping[str, str], key: str) -> Order:
+    """Return the order that the head of a column stands for: the highest first, and the lowest once it is that."""
+    is_current, is_reversed = query.get("sort", SortKey.ENDED) == key, "reverse" in query
+    sort, reverse = None if key == SortKey.ENDED else key, "1" if is_current and not is_reversed else None
+    shown = ("ascending" if is_reversed else "descending") if is_current else None
+    return Order(address(query, sort=sort, reverse=reverse), shown)
 
 
 def _side(visit: Visit, session_id: str) -> Side:

@@ -19,7 +19,7 @@ from grader_daemon.domain.similar import AskedAlike
 from grader_daemon.domain.text import storable
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import InputError, NotFoundError
-from grader_daemon.storage.records import GradeFilter, NewGrade, Page, StoredGrade
+from grader_daemon.storage.records import GradeFilter, NewGrade, Page, PageKey, StoredGrade
 from grader_daemon.storage.sqlite.database import LISTED, Database, listed
 from grader_daemon.storage.sqlite.rows import (
     DETAIL_COLUMNS,
@@ -146,6 +146,10 @@ class Grades:
             grades=[grades[number] for number, _ in listing if number in grades],
             next=listing[-1][1] if listing and len(found) > len(listing) else None,
         )
+
+    def places(self, which: GradeFilter) -> list[PageKey]:
+        """Return the places of up to `which.limit` grades, in order; raises as `page` does."""
+        return [place for _, place in self._list.find(which)]
 
     def stored(self, session_ids: Sequence[str]) -> dict[str, StoredGrade]:
         """Return the grades of those of `session_ids` that have one."""

@@ -13,6 +13,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from grader_daemon.api.session_filter import ADDRESSED
+from grader_daemon.dashboard import paging
 from grader_daemon.domain.analysis import Category, Failure, FailureKind
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -61,6 +62,62 @@ def test_pages_follow_each_other_without_a_gap(client: TestClient) -> None:
         found = re.search(r'class="next" href="([^"]+)"', text)
         address = found[1].replace("&amp;", "&") if found else ""
     assert _numbers(seen) == list(range(_COUNT))
+
+
+def _link(text: str, name: str) -> str:
+    found = re.search(rf'class="{name}" href="([^"]+)"', text)
+    return found[1].replace("&amp;", "&") if found else ""
+
+
+@pytest.mark.parametrize("query", ["", "?sort=errors", "?sort=probability&reverse=1", "?sort=cost"])
+def test_pages_say_which_sessions_they_show_and_lead_back_the_same_way(client: TestClient, query: str) -> None:
+    texts = [client.get(f"/sessions{query}").text]
+    while following := _link(texts[-1], "next"):
+        texts.append(client.get(following).text)
+    there = [_ids(text) for text in texts]
+
+    assert [re.findall(r'data-live="place">([^<]*)<', text) for text in texts] == [
+        *(
+            ["1\N{EN DASH}50 of 120 sessions"],
+            ["51\N{EN DASH}100 of 120 sessions"],
+            ["101\N{EN DASH}120 of 120 sessions"],
+        )
+    ]
+    back = [there[-1]]
+    while previous := _link(texts[-1], "previous"):
+        texts.append(client.get(previous).text)
+        back.append(_ids(texts[-1]))
+    assert back == there[::-1]
+
+
+def test_of_very_many_sessions_it_is_said_that_there_are_more(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paging, "_COUNTED", 60)
+    first = client.get("/sessions").text
+    second = client.get(_link(first, "next")).text
+    third = client.get(_link(second, "next")).text
+
+    assert "1\N{EN DASH}50 of 60 or more sessions" in first
+    assert "51\N{EN DASH}100 of 60 or more sessions" in second
+    assert "behind the first 60 sessions" in third
+    assert '<a href="/sessions">First page</a>' in third
+
+
+def test_heads_sort_the_highest_first_and_then_the_lowest(client: TestClient) -> None:
+    text = client.get("/sessions?model=opus&sort=errors").text
+    heads = dict(re.findall(r'aria-sort="(\w+)"><a href="[^"]*">(\w+)', text))
+    links = {
+        words: link.replace("&amp;", "&") for link, words in re.findall(r'<a href="([^"]*)">([^<]*)</a></th>', text)
+    }
+
+    assert heads == {"descending": "failures"}
+    assert links["failures"] == "/sessions?model=opus&sort=errors&reverse=1"
+    assert links["p(done)"] == "/sessions?model=opus&sort=probability"
+    assert links["ended"] == "/sessions?model=opus"
+    lowest = client.get(links["failures"]).text
+    assert 'aria-sort="ascending"' in lowest
+    assert {number % 5 for number in _numbers(_ids(lowest))[:10]} == {0}
 
 
 @pytest.mark.parametrize(

@@ -27,3 +27,4 @@ page.actions["open-row"] = () => {
 };
 page.actions["compare-row"] = () => page.one("input", list.marked() ?? document.createElement("p"))?.click();
 page.actions["next-page"] = () => page.one("a.next")?.click();
+page.actions["previous-page"] = () => page.one("a.previous")?.click();
