@@ -24,7 +24,7 @@ from grader_daemon.storage.records import GradeFilter, SortKey
 _MOST_DAYS: Final = 100_000
 _LONGEST_SHOWN: Final = 60
 _BY_GUESS: Final = "Only those whose task is {} by the best guess, unsure ones too."
-_BY_PERSON: Final = "Only sessions with a label."
+_BY_PERSON: Final = "Only sessions that a person labelled."
 
 
 class Text(Enum):
