@@ -201,12 +201,8 @@ class Settings(GradingSettings):
         description="Where `fleet serve` finds whom to let in, as digests; default: beside the database.",
     )
     fleet_serve_port: int = Field(7655, ge=1, le=65_535, description="The port of `fleet serve`.")
-    fleet_serve_certificate_file: File | None = Field(
-        None, examples=["~/fleet.pem"], description="The certificate for https; needs its key."
-    )
-    fleet_serve_key_file: File | None = Field(
-        None, examples=["~/fleet.key"], description="The key of that certificate."
-    )
+    fleet_serve_certificate_file: File | None = Field(None, examples=["~/fleet.pem"], description="For https.")
+    fleet_serve_key_file: File | None = Field(None, examples=["~/fleet.key"], description="Its key.")
     fleet_serve_names: HostNames = Field(
         (), examples=[["grader.example.org"]], description="Names by which members reach it, beside its address."
     )

@@ -22,7 +22,7 @@ from grader_daemon.reports.worries import worry_words
 
 MAY_DROP: Final = (
     *("tokens", "project", "claims", "cost", "model", "quality", "efficiency", "failures", "task type", "result"),
-    "p(done)",
+    "likely done",
 )
 """Columns that a narrow terminal does without, the first one first; before all, those that are alike in all rows, also
 `agent`: where there are several, it is always told whose a session is."""
@@ -51,7 +51,7 @@ def grade_table(grades: Iterable[Grade], *, short_id: Callable[[str], str] = str
         ("result", standing_words),
         *([("why", worry_words)] if with_worry else []),
         ("state", lambda grade: grade.state),
-        ("p(done)", lambda grade: grade.p_completed),
+        ("likely done", lambda grade: None if grade.p_completed is None else f"{grade.p_completed:.0%}"),
         ("task type", lambda grade: grade.task_type),
         ("efficiency", lambda grade: grade.efficiency),
         ("quality", lambda grade: grade.quality),

@@ -13,7 +13,7 @@ import pytest
 
 from grader_daemon import SelfGrader
 from grader_daemon.api.documents import GRADE_NAMES, grade_document
-from grader_daemon.cli import output
+from grader_daemon.cli import terminal
 from grader_daemon.cli.grades import grade_table
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.verdict import VerdictBy
@@ -195,7 +195,7 @@ def test_verdicts_are_told_in_words(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_narrow_terminal_does_without_some_columns(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: int, left_out: list[str]
 ) -> None:
-    monkeypatch.setattr(output, "_room", lambda: columns)
+    monkeypatch.setattr(terminal, "room", lambda: columns)
 
     grade_table([grade(session_id="20261121_100000_aaaaaa", model="model-1", project="/home/timmy/work")])
 
@@ -209,7 +209,7 @@ def test_a_terminal_of_80_columns_has_a_session_in_one_line(
 ) -> None:
     long = [f"{number}1b5c7e2-0f3a-4c55-9d1e-77aa10c2f0b{number}" for number in range(3)]
     made = [grade(session_id=each, model="model-1", task_summary="Fix the parser " * 9) for each in long]
-    monkeypatch.setattr(output, "_room", lambda: 80)
+    monkeypatch.setattr(terminal, "room", lambda: 80)
 
     grade_table(made, short_id=lambda session_id: session_id[:8])
 
@@ -233,7 +233,7 @@ def test_a_terminal_of_80_columns_has_a_session_in_one_line(
 def test_the_agent_is_told_where_there_are_several(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, others: str, columns: int, is_shown: bool
 ) -> None:
-    monkeypatch.setattr(output, "_room", lambda: columns)
+    monkeypatch.setattr(terminal, "room", lambda: columns)
     listed = [
         grade(session_id=f"20261121_100000_{agent}", model="model-1", agent=agent) for agent in ("hermes", others)
     ]

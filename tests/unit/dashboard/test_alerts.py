@@ -171,7 +171,7 @@ def test_silence_has_an_end_and_is_taken_back(client: TestClient, add: Add) -> N
     told = say(client, number, "unsilence")
 
     assert f"silent until {NOW + 7 * DAY:%Y-%m-%d %H:%M} UTC" in silent
-    assert "Nothing is told of" in listed
+    assert "Silenced" in listed
     assert "silent until" not in told
 
 

@@ -15,7 +15,8 @@ from starlette.testclient import TestClient
 from grader_daemon.dashboard.app import PAGES, make_app
 from grader_daemon.dashboard.http_api import ENDPOINTS
 from grader_daemon.dashboard.members import keep_out, let_in, member_door, read_members, tokens_path
-from grader_daemon.dashboard.site import NAVIGATION, Site
+from grader_daemon.dashboard.navigation import BAR, GRADER
+from grader_daemon.dashboard.site import Site
 from grader_daemon.errors import ConfigurationError, NotFoundError
 from grader_daemon.fleet.store import CopyTables
 from grader_daemon.pipeline.saving import save_grades
@@ -148,7 +149,7 @@ def test_members_change_nothing(tokens: Path, client: TestClient) -> None:
 
 
 @pytest.mark.parametrize(
-    "address", [*(address for address, _ in NAVIGATION if address != "/review"), "/session/desk/1"]
+    "address", [*(each.address for each in (*BAR, *GRADER) if each.address != "/review"), "/session/desk/1"]
 )
 def test_members_are_shown_nothing_that_they_cannot_do(tokens: Path, client: TestClient, address: str) -> None:
     shown = client.get(address, headers=_bearer(let_in(tokens, "anna", now=NOW)))

@@ -113,7 +113,7 @@ def test_heads_sort_the_highest_first_and_then_the_lowest(client: TestClient) ->
 
     assert heads == {"descending": "failures"}
     assert links["failures"] == "/sessions?model=opus&sort=errors&reverse=1"
-    assert links["p(done)"] == "/sessions?model=opus&sort=probability"
+    assert links["likely done"] == "/sessions?model=opus&sort=probability"
     assert links["ended"] == "/sessions?model=opus"
     lowest = client.get(links["failures"]).text
     assert 'aria-sort="ascending"' in lowest
