@@ -17,9 +17,9 @@ from tests.documents import PAGES, ROOT
 
 _REFUSED = re.compile(
     r"""
-    (?:^|[.:;>]\ ?)(?:Watched|Compared|Counted|Drawn|Kept|Shown|Told|Found|Looked\ at|Left\ out|Not\ (?:counted|read))
+    (?:^|[.:;]\ |>)(?:Watched|Compared|Counted|Drawn|Kept|Shown|Told|Found|Looked\ at|Left\ out|Not\ (?:counted|read))
         \ (?:is|are|was|were)\b
-    | (?:^|[.:;>]\ ?)(?:In|By)\ which\b
+    | (?:^|[.:;]\ |>)(?:In|By)\ which\b
     | \b(?:
         of\ which | with\ which | that\ no\ person | where\ they\ part | the\ judge
         | (?:gets?|got)\ over | dearest | (?:borne?|bears?)\ out
