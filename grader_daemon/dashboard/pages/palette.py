@@ -64,7 +64,7 @@ def palette(visit: Visit) -> Response:
     elif text:
         found = _sessions(visit, text)
     else:
-        found = (*_pages(visit), *_views(visit), *_names(visit), *_errors(visit), *_commands())
+        found = (*_pages(visit), *_views(visit), *_commands(), *_errors(visit), *_names(visit))
     return Response(_bounded(found), media_type="application/json")
 
 

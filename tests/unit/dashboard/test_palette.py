@@ -65,6 +65,16 @@ def test_palette_has_every_kind_within_its_bytes(client: TestClient) -> None:
     assert all(bool(each.address) is not bool(each.command) for each in found)
 
 
+def test_names_that_are_too_many_bytes_are_left_out(client_of: MakeClient, tmp_path: Path) -> None:
+    names = [f"/{number:02}{chr(0xFC) * 100}" for number in range(30)]  # each takes 600 bytes in an address
+    made = [grade(session_id=name[:3], session_file=name[:3], project=name, ended_at=NOW) for name in names]
+    with closing(SqliteStore(tmp_path / "grades.db")) as store, store.transaction():
+        save_grades(store, [new_grade(each) for each in made])
+
+    kinds = [each.kind for each in entries(client_of(tmp_path / "grades.db"))]
+    assert 10 < kinds.count("project") < 30
+
+
 def test_palette_keeps_the_scope(client: TestClient) -> None:
     found = {each.words: each.address for each in entries(client, "?days=30&agent=codex")}
 
