@@ -6,7 +6,7 @@ nothing beside the repository.
 A home has five models and four types of task. How likely a model completes a type is drawn: on the logit scale a model
 lies off the middle by 0.6, a model at a type by 0.3 more (standard deviations). Twelve tasks come a day for 90 days,
 and every second day the route is made anew, of the sessions of 90 days. What is lost is how much less likely the chosen
-model completes a task than the best one that may be asked.
+model completes a task than the best one that may be asked; nothing is lost, or less, by one that is too dear.
 
 | world | from day 40 on |
 |---|---|

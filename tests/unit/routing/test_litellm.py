@@ -4,6 +4,7 @@ import ast
 import asyncio
 import json
 import os
+import random
 import subprocess
 import sys
 from collections import Counter
@@ -166,6 +167,7 @@ def explored(file: Path, models: list[str], share: float) -> Counter[tuple[str, 
     written = json.loads(file.read_text())
     file.write_text(json.dumps({**written, "explore": share}))
     plugin = GraderRouting(file)
+    random.seed(1)
     found: Counter[tuple[str, object]] = Counter()
     for _ in range(1000):
         context = Context(models)
@@ -185,7 +187,7 @@ def test_some_requests_explore_a_model_that_may_be_better(file: Path) -> None:
     found = explored(file, ASKED, 0.1)
 
     assert found.keys() == {("openai/strong", None), ("openai/cheap", True)}
-    assert 10 < found["openai/cheap", True] < 100
+    assert 60 < found["openai/cheap", True] < 140, "most of a tenth of 1,000: ten draws nearly always find one"
 
 
 def test_a_model_without_sessions_is_explored_where_it_may_be(file: Path) -> None:
