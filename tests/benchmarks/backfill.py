@@ -3,6 +3,9 @@
 Run it as ``python -m tests.benchmarks.backfill``. The whole command with all it does (start, search, rows, end), in
 turns on the same files, which are in the page cache; the start, measured with an empty folder, is taken off. What a
 session costs of a processor is what `throughput` measures.
+
+``--first-start`` measures what a first start takes of processors instead: all that ``run --once`` does, learning and
+reports too, beside ``backfill`` in one process and with helpers, start included.
 """
 
 from __future__ import annotations
@@ -10,14 +13,14 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
 
-from tests.benchmarks.corpora import MADE, Corpus, made_corpus
+from tests.benchmarks.corpora import MADE, REAL, Corpus, has_archives, made_corpus, real_corpus
 from tests.benchmarks.machine import add_folder_option, print_machine, print_table, progress, progress_done, work_folder
-from tests.benchmarks.process import make_sandbox
+from tests.benchmarks.process import Sandbox, make_sandbox
 
 
 def start_seconds(folder: Path, *, jobs: int, rounds: int) -> float:
@@ -34,10 +37,31 @@ def grading_seconds(corpus: Corpus, folder: Path, *, root: Path, jobs: int) -> f
     """
     sandbox = make_sandbox(folder, root=root)
     seconds = _seconds(partial(sandbox.command, "backfill", "--jobs", str(jobs)))
+    _check_all_graded(sandbox, corpus)
+    return seconds
+
+
+def first_start(corpus: Corpus, folder: Path, *, root: Path, jobs: int, rounds: int) -> dict[str, float]:
+    """Return processor time of each way to grade a corpus into a new database, in seconds: the median of rounds.
+
+    Raises:
+        SystemExit: not all is graded.
+    """
+    ways = {"alone": ("backfill",), "together": ("backfill", "--jobs", str(jobs)), "once": ("run", "--once")}
+    spent: dict[str, list[float]] = {name: [] for name in ways}
+    for number in range(rounds):
+        progress(f"{corpus.name}: round {number + 1} of {rounds}")
+        for name, way in ways.items():
+            sandbox = make_sandbox(folder / f"{name}-{number}", root=root)
+            spent[name].append(sandbox.command(*way).cpu_seconds)
+            _check_all_graded(sandbox, corpus)
+    return {name: statistics.median(seconds) for name, seconds in spent.items()}
+
+
+def _check_all_graded(sandbox: Sandbox, corpus: Corpus) -> None:
     graded = sandbox.count_grades()
     if graded != corpus.sessions:
-        raise SystemExit(f"backfill graded {graded} of {corpus.sessions} sessions, so nothing is measured")
-    return seconds
+        raise SystemExit(f"{graded} of {corpus.sessions} sessions were graded, so nothing is measured")
 
 
 def _seconds(work: Callable[[], object]) -> float:
@@ -46,30 +70,54 @@ def _seconds(work: Callable[[], object]) -> float:
     return perf_counter() - started
 
 
+def print_first_starts(names: Sequence[str], folder: Path, *, jobs: int, rounds: int) -> None:
+    """Print what a session costs at a first start, and how many times as much as to grade it alone."""
+    rows = []
+    for name in names:
+        corpus = (made_corpus if name in MADE else real_corpus)(folder / name, name, slices=None)
+        spent = first_start(corpus, folder / f"of {name}", root=folder / name, jobs=jobs, rounds=rounds)
+        costs = [
+            f"{seconds / corpus.sessions * 1000:,.2f} ({seconds / spent['alone']:.2f})" for seconds in spent.values()
+        ]
+        rows.append((name, f"{corpus.sessions:,}", *costs))
+    progress_done()
+    print_table(("session", "files", "backfill, ms", f"--jobs {jobs}, ms", "run --once, ms"), rows)
+
+
+def print_rates(names: Sequence[str], folder: Path, *, jobs: int, rounds: int) -> None:
+    """Print how many sessions are graded a second."""
+    start = {count: start_seconds(folder, jobs=count, rounds=rounds) for count in (1, jobs)}
+    rows = []
+    for name in names:
+        corpus = (made_corpus if name in MADE else real_corpus)(folder / name, name, slices=None)
+        spent: dict[int, list[float]] = {count: [] for count in start}
+        for number in range(rounds):
+            progress(f"{name}: round {number + 1} of {rounds}")
+            for count, seconds in spent.items():
+                place = folder / f"{name}-{count}-{number}"
+                seconds.append(grading_seconds(corpus, place, root=folder / name, jobs=count) - start[count])
+        alone, together = (statistics.median(seconds) for seconds in spent.values())
+        rate = [f"{corpus.sessions / each:,.0f}" for each in (alone, together)]
+        rows.append((name, f"{corpus.sessions:,}", *rate, f"{alone / together:.2f}"))
+    progress_done()
+    print_table(("session", "files", "a second, one process", f"--jobs {jobs}", "times as fast"), rows)
+
+
 def main() -> None:
     """Parse the arguments, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=max(2, os.cpu_count() or 1), help="helpers (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=3, help="turns (default: %(default)s)")
+    parser.add_argument("--first-start", action="store_true", help="processor time of `run --once` beside that")
+    parser.add_argument("--only", nargs="+", choices=(*REAL, *MADE), default=(*MADE,), help="default: made ones")
     add_folder_option(parser)
     options = parser.parse_args()
+    if not (has_archives() or MADE.keys() >= set(options.only)):
+        raise SystemExit("the archive of labelled sessions is not beside this checkout")
     print_machine()
-    rows = []
     with work_folder(options.folder) as folder:
-        start = {jobs: start_seconds(folder, jobs=jobs, rounds=options.rounds) for jobs in (1, options.jobs)}
-        for name in MADE:
-            corpus = made_corpus(folder / name, name, slices=None)
-            spent: dict[int, list[float]] = {jobs: [] for jobs in start}
-            for number in range(options.rounds):
-                progress(f"{name}: round {number + 1} of {options.rounds}")
-                for jobs, seconds in spent.items():
-                    place = folder / f"{name}-{jobs}-{number}"
-                    seconds.append(grading_seconds(corpus, place, root=folder / name, jobs=jobs) - start[jobs])
-            alone, together = (statistics.median(seconds) for seconds in spent.values())
-            rate = [f"{corpus.sessions / each:,.0f}" for each in (alone, together)]
-            rows.append((name, f"{corpus.sessions:,}", *rate, f"{alone / together:.2f}"))
-    progress_done()
-    print_table(("session", "files", "a second, one process", f"--jobs {options.jobs}", "times as fast"), rows)
+        measured = print_first_starts if options.first_start else print_rates
+        measured(options.only, folder, jobs=options.jobs, rounds=options.rounds)
 
 
 if __name__ == "__main__":

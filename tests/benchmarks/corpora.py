@@ -54,19 +54,26 @@ class _Named(msgspec.Struct):
 
 def real_corpora(folder: Path, *, slices: int | None) -> list[Corpus]:
     """Write the labelled sessions, in `slices` of each kind (None: all of them); nothing if there is no archive."""
-    if not all(archive.is_dir() for archive in ARCHIVES):
+    if not has_archives():
         return []
-    corpora = []
-    for name, sources in REAL.items():
-        progress(f"{name}: unpacking")
-        lines = [line for source in sources for line in lines_of(source)]
-        random.Random(name).shuffle(lines)
-        sliced = list(islice(_sliced(lines), slices))
-        paths = tuple(tuple(_write(folder, line) for line in part) for part in sliced)
-        sizes = [len(line) for part in sliced for line in part]
-        corpora.append(Corpus(name, paths, len(sizes), sum(sizes)))
+    return [real_corpus(folder, name, slices=slices) for name in REAL]
+
+
+def has_archives() -> bool:
+    """Return whether the labelled sessions are at hand."""
+    return all(archive.is_dir() for archive in ARCHIVES)
+
+
+def real_corpus(folder: Path, name: str, *, slices: int | None) -> Corpus:
+    """Write the labelled sessions of one kind of `REAL`."""
+    progress(f"{name}: unpacking")
+    lines = [line for source in REAL[name] for line in lines_of(source)]
+    random.Random(name).shuffle(lines)
+    sliced = list(islice(_sliced(lines), slices))
+    paths = tuple(tuple(_write(folder, line) for line in part) for part in sliced)
+    sizes = [len(line) for part in sliced for line in part]
     progress_done()
-    return corpora
+    return Corpus(name, paths, len(sizes), sum(sizes))
 
 
 def made_corpus(folder: Path, name: str, *, slices: int | None) -> Corpus:
