@@ -5,7 +5,7 @@ The groups of pytest-xdist 3.8 have no effect under pytest 9.2, whose ids of tes
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from xdist.scheduler import LoadScopeScheduling
 
@@ -27,11 +27,19 @@ _TOGETHER: Final = (
     "tests/e2e/test_terminal.py",
     "tests/e2e/test_upgrade.py",
 )
-"""A browser and a home; a box with systemd; a PostgreSQL; processes of Dask, which want cores; a daemon or a home."""
+"""A browser and a home; a box with systemd; a PostgreSQL; processes of Dask, which want cores; a daemon or a home.
+
+They come first: each lasts minutes, and the last one would have the others wait for it."""
 
 
 class Groups(LoadScopeScheduling):  # type: ignore[misc]  # without types
-    """Gives each worker one file after the other, those with most tests first; a group counts as one."""
+    """Gives each worker one file after the other, those with most tests first behind groups; a group counts as one."""
+
+    def _assign_work_unit(self, node: Any) -> None:
+        long = next((group for group in _TOGETHER if group in self.workqueue), None)
+        if long is not None:
+            self.workqueue.move_to_end(long, last=False)
+        super()._assign_work_unit(node)
 
     def _split_scope(self, nodeid: str) -> str:
         alone = nodeid if nodeid.startswith(_APART) else nodeid.partition("::")[0]
