@@ -83,7 +83,7 @@ WINGS: Final = (
             "changes": "read_changes:changes_between",
             "effects": "read_changes:setup_changes",
             "installed": "places:Installed",
-            "unused skills": "agent_setup:unused_skills",
+            "unused_skills": "agent_setup:unused_skills",
         },
     ),
     Wing(
