@@ -87,7 +87,7 @@ def test_health_is_that_of_machines_and_trust_is_theirs(client: TestClient) -> N
     assert "The fleet" in health
     assert "The daemon" not in health
     trust = words_of(client, "/trust")
-    assert "by the judge of each machine" in trust
+    assert "Each machine gives its own verdicts" in trust
     assert "calibrated for you" not in trust
 
 
