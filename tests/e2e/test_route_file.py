@@ -42,10 +42,8 @@ def test_the_file_sends_requests_to_the_model_that_does_them_best(
     wait_until(file.exists, "the file")
 
     found = json.loads(file.read_text("utf-8"))["task_types"]["debugging"]
-    assert [(score["model"], score["n"], score["known"]) for score in found["models"]] == [
-        ("good", 20, found["default"] == "poor"),
-        ("poor", 20, False),
-    ]
+    assert [(score["model"], score["n"]) for score in found["models"]] == [("good", 20), ("poor", 20)]
+    assert (found["prefer"], found["default"]) == ("good", None)
     assert found["models"][0]["score"] > found["models"][1]["score"] + 0.1
     assert file.stat().st_mode & 0o777 == 0o600
 
