@@ -178,7 +178,7 @@ def _parsed(command: click.Command, words: list[str], name: str = "") -> Iterato
     """Yield the name of a command with what it is given, then those below it; values are not looked at."""
     if isinstance(command, ListedByDefault) and (not words or words[0].startswith("-")):
         words = ["list", *words]
-    context = click.Context(command)
+    context = click.Context(command, **program.context_settings)  # a command keeps the help option of its first context
     try:
         _, rest, given = command.make_parser(context).parse_args(words)
     except click.UsageError as error:
