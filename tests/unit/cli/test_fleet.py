@@ -318,8 +318,9 @@ def test_members_are_served_what_machines_sent_by_https_and_need_no_copy(
             return refused.code, refused.read().decode()
 
     with _served(lead, port=port):
-        wait_until(lambda: ask("/sessions?days=all", token)[1].count('data-id="laptop/') == 13, "all sessions of the machine")
-        page = ask("/sessions?days=all", token)[1]
+        every = "/sessions?days=all"
+        wait_until(lambda: ask(every, token)[1].count('data-id="laptop/') == 13, "all sessions of the machine")
+        page = ask(every, token)[1]
         assert "<script>alert" not in page
         assert "&lt;script&gt;alert(1)" in page
         grades = json.loads(ask("/api/sessions", token)[1])["grades"]
