@@ -116,6 +116,10 @@ def test_change_is_judged_by_its_interval(told: Figure, measure: Measure, direct
     assert direction_of(told, measure) is direction
 
 
+def test_only_changes_beyond_chance_are_clear() -> None:
+    assert [each for each in Direction if each.is_clear] == [Direction.BETTER, Direction.WORSE]
+
+
 @pytest.mark.parametrize(
     ("told", "measure", "words"),
     [

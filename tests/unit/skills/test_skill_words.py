@@ -10,9 +10,9 @@ from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.estimate import Estimate, proportion
 from grader_daemon.domain.insight import StepCount
 from grader_daemon.domain.installed import InstalledSkill
-from grader_daemon.domain.skills import FittingSkill, Lesson, SkillAdvice, SkillReason
+from grader_daemon.domain.skills import AskedSkill, FittingSkill, Lesson, SkillAdvice, SkillReason
 from grader_daemon.reports.safe_text import plain
-from grader_daemon.skills.skill_words import advice_lines, need_words, skill_draft
+from grader_daemon.skills.skill_words import advice_lines, asked_words, need_words, skill_draft
 
 
 def lesson(tool: str | None = "terminal", command: str | None = "pytest", *, step: str = "pip install") -> Lesson:
@@ -133,3 +133,18 @@ def test_a_type_of_task_that_is_no_plain_name_has_no_draft() -> None:
     )
 
     assert skill_draft(found) is None
+
+
+@pytest.mark.parametrize(
+    ("is_installed", "words"),
+    [
+        (True, "The skill trace is about debugging, testing; used in 2 of 40 tasks of debugging that tell."),
+        (False, "No skill trace lies here; by its name it would be about debugging, testing."),
+    ],
+)
+def test_a_skill_that_was_asked_for_is_told_where_it_would_help(words: str, *, is_installed: bool) -> None:
+    asked = AskedSkill(
+        name="trace", is_installed=is_installed, task_types=("debugging", "testing"), used_in=2, known_in=40
+    )
+
+    assert plain(asked_words(asked)) == words
