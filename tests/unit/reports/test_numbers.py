@@ -14,6 +14,7 @@ from grader_daemon.reports.numbers import (
     FACTS,
     FAILURES,
     MEASURES,
+    MINUS,
     RECOVERY,
     REPORTED,
     SCORE,
@@ -30,6 +31,7 @@ from grader_daemon.reports.numbers import (
     figure_words,
     interval_words,
     part_words,
+    points_words,
     scheduled_words,
     tick_words,
     value_words,
@@ -114,6 +116,12 @@ def test_brief_estimate_has_no_interval(estimate: Estimate, words: str) -> None:
 )
 def test_change_is_judged_by_its_interval(told: Figure, measure: Measure, direction: Direction) -> None:
     assert direction_of(told, measure) is direction
+
+
+def test_a_change_in_points_has_its_range() -> None:
+    told = change_of(0.5, 0.4, low=-0.05, high=0.2)
+
+    assert points_words(told, COMPLETION) == f"+10 points ({MINUS}5 to +20)"
 
 
 def test_only_changes_beyond_chance_are_clear() -> None:
