@@ -14,7 +14,6 @@ from grader_daemon.domain.insight import ErrorIssue, TrendPoint, WeeklyReport
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.setup_changes import SetupChange, SetupChanges, SetupEffect
-from grader_daemon.domain.skills import FittingSkill
 from grader_daemon.domain.work_fate import WorkOutcomes
 from grader_daemon.patterns import groups
 from grader_daemon.patterns.completion_estimate import estimate_completion
@@ -24,6 +23,7 @@ from grader_daemon.pipeline.kept_jobs import jobs_of
 from grader_daemon.pipeline.labels import labels
 from grader_daemon.reports.document import read_report, report_document
 from grader_daemon.reports.numbers import TRENDED
+from grader_daemon.reports.suggestions import UnusedSkills
 from grader_daemon.reports.week import Bases, WeekFacts, missing_weeks, revised, weekly_report
 from grader_daemon.storage.records import StoredReport
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -79,12 +79,12 @@ class WeeklyReports:
         trust: Callable[[], Trust],
         changes: Callable[[datetime, datetime], SetupChanges],
         work: Callable[[datetime, datetime], WorkOutcomes | None] = lambda *_: None,
-        unused_skills: Callable[[str, datetime], Sequence[FittingSkill]] = lambda *_: (),
+        unused_skills: Callable[[datetime], UnusedSkills] = lambda _: lambda _: (),
     ) -> None:
         """`trust` says how far verdicts can be trusted now.
 
         `changes` returns what changed in how agents are set up from one moment to another, and how work went,
-        `work` what became of it in git, `unused_skills` what lies here and could help with a type of task.
+        `work` what became of it in git, `unused_skills` what finds those that lie here and could help.
         """
         self._store = store
         self._zone = zone
@@ -187,7 +187,7 @@ class WeeklyReports:
         return weekly_report(
             facts,
             examples=lambda why: self._store.reports.examples(why, week),
-            unused_skills=lambda task_type: self._unused_skills(task_type, until),
+            unused_skills=self._unused_skills(until),
         )
 
     def _issues(self, week: Span, until: datetime) -> list[ErrorIssue]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import cache
 
 from grader_daemon.analysis.user_messages.task_types import TaskTypes
 from grader_daemon.api.context import GraderContext
@@ -47,7 +49,7 @@ class Setup:
 
     def skills(self) -> Skills:
         """Return the skills that lie here, and those that tasks of the last 90 days used, the most used first."""
-        return self._book.skills(self._context.now())
+        return self._book.skills()
 
     def skill(self, name: str) -> SkillDetail:
         """Return one skill with its versions, the newest first, and how work went before and since each.
@@ -55,7 +57,7 @@ class Setup:
         Raises:
             NotFoundError: none of this name lies here or was used.
         """
-        return self._book.skill(name, self._context.now())
+        return self._book.skill(name)
 
     def suggest_skill(self, name: str) -> SkillAdvice:
         """Return what could help with a type of task, if its tasks surely end badly more often than all others.
@@ -66,24 +68,30 @@ class Setup:
         Raises:
             InputError: it is neither.
         """
-        now, span = self._context.now(), last_days(WINDOW_DAYS, self._context.today)
+        book, span = self._book, last_days(WINDOW_DAYS, self._context.today)
         try:
             self._context.check_task_type(name)
         except InputError:
-            advice = self._book.advice_on(name, now, span=span)
+            advice = book.advice_on(name, span=span)
             if advice is None:
                 raise
             return advice
-        return self._book.advice(name, now, span=span)
+        return book.advice(name, span=span)
 
     @property
     def _book(self) -> SkillBook:
-        return SkillBook(
-            self._context.store, Installed.of(self._context.settings), TaskTypes(self._context.rules.task_types)
-        )
+        context = self._context
+        installed, task_types = Installed.of(context.settings), TaskTypes(context.rules.task_types)
+        return SkillBook(context.store, installed, task_types, now=context.now())
 
 
-def unused_skills(settings: Settings, store: SqliteStore, task_type: str, until: datetime) -> tuple[FittingSkill, ...]:
-    """Return the skills that lie here, are about a type of task, and were not used there in 90 days."""
-    book = SkillBook(store, Installed.of(settings), TaskTypes(load_rules(settings.rules_file).task_types))
-    return book.unused(task_type, until, span=last_days(WINDOW_DAYS, day_of(until, settings.zone)))
+def unused_skills(settings: Settings, store: SqliteStore, until: datetime) -> Callable[[str], tuple[FittingSkill, ...]]:
+    """Return what finds the skills that lie here, are about a type of task, and were not used there in 90 days."""
+    span = last_days(WINDOW_DAYS, day_of(until, settings.zone))
+
+    @cache
+    def book() -> SkillBook:
+        task_types = TaskTypes(load_rules(settings.rules_file).task_types)
+        return SkillBook(store, Installed.of(settings), task_types, now=until)
+
+    return lambda task_type: book().unused(task_type, span=span)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
+from functools import cached_property
 from itertools import islice
 from typing import Final
 
@@ -41,33 +42,33 @@ _WINDOW: Final = timedelta(days=WINDOW_DAYS)
 
 
 class SkillBook:
-    """Facts about skills: those that lie there, and those that the tasks of 90 days used."""
+    """Facts about skills: those that lie there, and those that the tasks of 90 days used; both are read once."""
 
-    def __init__(self, store: SqliteStore, installed: Installed, task_types: TaskTypes) -> None:
+    def __init__(self, store: SqliteStore, installed: Installed, task_types: TaskTypes, *, now: datetime) -> None:
         self._store = store
         self._observed = ObservedVersions(store)
         self._installed = installed
         self._task_types = task_types
+        self._now = now
 
-    def skills(self, now: datetime) -> Skills:
+    def skills(self) -> Skills:
         """Return all skills, the most used first."""
-        tasks = self._tasks(now)
-        records = skill_records(self._installed.skills(), self._observed.versions(), tasks)
-        return Skills(tasks=len(tasks), skills=tuple(records))
+        records = skill_records(self._lying, self._observed.versions(), self._tasks)
+        return Skills(tasks=len(self._tasks), skills=tuple(records))
 
-    def skill(self, name: str, now: datetime) -> SkillDetail:
+    def skill(self, name: str) -> SkillDetail:
         """Return one skill, with its versions and what is known of their effects.
 
         Raises:
             NotFoundError: none of this name lies there or was used.
         """
         observed = self._observed.versions()
-        records = skill_records(self._installed.skills(), observed, self._tasks(now))
+        records = skill_records(self._lying, observed, self._tasks)
         record = next((each for each in records if each.name == name), None)
         if record is None:
             raise NotFoundError(f"no skill is called {name!r}; `grader-daemon skills` names all")
         versions = [each for each in observed if each.kind is InstalledKind.SKILL and each.name == name]
-        changes = setup_changes(self._store, now - _WINDOW, now)
+        changes = setup_changes(self._store, self._now - _WINDOW, self._now)
         return SkillDetail(
             skill=record,
             versions=tuple(reversed(versions)),
@@ -78,45 +79,11 @@ class SkillBook:
             ),
         )
 
-    def advice(self, task_type: str, now: datetime, *, span: Span) -> SkillAdvice:
+    def advice(self, task_type: str, *, span: Span) -> SkillAdvice:
         """Return what could help with a type of task; `span` are the days whose failures are looked at."""
-        return self._advice(task_type, self._tasks(now), now, span)
-
-    def advice_on(self, name: str, now: datetime, *, span: Span) -> SkillAdvice | None:
-        """Return the same for the type that a skill of that name is about; None if its words tell of none.
-
-        Of several it is the one that ends badly most beyond doubt, then the one with most tasks.
-        """
-        lying = [skill for skill in self._installed.skills() if skill.name == name]
-        told = " ".join([name, *(skill.description or "" for skill in lying)])
-        tasks = self._tasks(now)
-        found = [self._advice(task_type, tasks, now, span) for task_type in self._task_types.said(told)]
-        if not found:
-            return None
-        ordered = sorted(found, key=lambda each: (-(each.difference.low or -1.0), -each.ended_badly.sample))
-        telling = [task for task in tasks if task.task_type == ordered[0].task_type and task.skills is not None]
-        asked = AskedSkill(
-            name=name,
-            is_installed=bool(lying),
-            task_types=tuple(each.task_type for each in ordered),
-            used_in=sum(uses_skill(task, name) for task in telling),
-            known_in=len(telling),
-        )
-        return replace(ordered[0], asked=asked)
-
-    def unused(self, task_type: str, now: datetime, *, span: Span) -> tuple[FittingSkill, ...]:
-        """Return the skills that lie here, are about a type of task, and are not used there."""
-        return self._fitting(task_type, self._tasks(now), self._issues(task_type, span, now))
-
-    def _fitting(
-        self, task_type: str, tasks: Iterable[FinishedSession], issues: Sequence[IssueRow]
-    ) -> tuple[FittingSkill, ...]:
-        return fitting_skills(self._words(task_type, issues), [t for t in tasks if t.task_type == task_type])
-
-    def _advice(self, task_type: str, tasks: Sequence[FinishedSession], now: datetime, span: Span) -> SkillAdvice:
-        compared = compared_with_others(task_type, tasks)
-        issues = self._issues(task_type, span, now)
-        skills = self._fitting(task_type, tasks, issues)
+        compared = compared_with_others(task_type, self._tasks)
+        issues = self._issues(task_type, span)
+        skills = self._fitting(task_type, issues)
         reason = _no_need(compared.change)
         lessons: tuple[Lesson, ...] = ()
         if reason is None:
@@ -132,19 +99,54 @@ class SkillBook:
             lessons=lessons,
         )
 
-    def _tasks(self, now: datetime) -> list[FinishedSession]:
-        return self._store.grades.finished_tasks(since=now - _WINDOW, limit=MOST_SESSIONS)
+    def advice_on(self, name: str, *, span: Span) -> SkillAdvice | None:
+        """Return the same for the type that a skill of that name is about; None if its words tell of none.
 
-    def _issues(self, task_type: str, span: Span, now: datetime) -> list[IssueRow]:
+        Of several it is the one that ends badly most beyond doubt, then the one with most tasks.
+        """
+        lying = [skill for skill in self._lying if skill.name == name]
+        told = " ".join([name, *(skill.description or "" for skill in lying)])
+        compared = {each: compared_with_others(each, self._tasks) for each in self._task_types.said(told)}
+        if not compared:
+            return None
+        types = sorted(compared, key=lambda each: (-(compared[each].change.low or -1.0), -compared[each].now.sample))
+        telling = [task for task in self._tasks if task.task_type == types[0] and task.skills is not None]
+        asked = AskedSkill(
+            name=name,
+            is_installed=bool(lying),
+            task_types=tuple(types),
+            used_in=sum(uses_skill(task, name) for task in telling),
+            known_in=len(telling),
+        )
+        return replace(self.advice(types[0], span=span), asked=asked)
+
+    def unused(self, task_type: str, *, span: Span) -> tuple[FittingSkill, ...]:
+        """Return the skills that lie here, are about a type of task, and are not used there."""
+        return self._fitting(task_type, self._issues(task_type, span))
+
+    @cached_property
+    def _lying(self) -> list[InstalledSkill]:
+        return self._installed.skills()
+
+    @cached_property
+    def _tasks(self) -> list[FinishedSession]:
+        return self._store.grades.finished_tasks(since=self._now - _WINDOW, limit=MOST_SESSIONS)
+
+    def _fitting(self, task_type: str, issues: Sequence[IssueRow]) -> tuple[FittingSkill, ...]:
+        return fitting_skills(self._words(task_type, issues), [t for t in self._tasks if t.task_type == task_type])
+
+    def _issues(self, task_type: str, span: Span) -> list[IssueRow]:
         issues = self._store.issues
-        found = (issues.issue(each, span, until=now) for each in issues.of_task_type(task_type, span, _MOST_ISSUES))
+        found = (
+            issues.issue(each, span, until=self._now) for each in issues.of_task_type(task_type, span, _MOST_ISSUES)
+        )
         return [row for row in found if row is not None and row.ignored_at is None]
 
     def _words(self, task_type: str, issues: Sequence[IssueRow]) -> dict[InstalledSkill, frozenset[str]]:
         """Return what in the name and description of each skill is of a type: its words, and commands that fail."""
         failing = {row.sign.command for row in issues if row.sign.command}
         found = {}
-        for skill in self._installed.skills():
+        for skill in self._lying:
             told = f"{skill.name}. {skill.description or ''}"
             found[skill] = self._task_types.said(told).get(task_type, frozenset()) | _named(failing, told)
         return found

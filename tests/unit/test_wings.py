@@ -12,12 +12,12 @@ from grader_daemon import bootstrap
 from grader_daemon.api.context import GraderContext
 from grader_daemon.api.parts import MessageSearch, Routing, Scorers, Setup, SharedCopy
 from grader_daemon.domain.setup_changes import SetupChange, SetupChanges
-from grader_daemon.domain.skills import FittingSkill
 from grader_daemon.domain.work_fate import WorkOutcomes
 from grader_daemon.fleet.copies import Copies
 from grader_daemon.messages.found import Messages
 from grader_daemon.outcomes.store import work_outcomes
 from grader_daemon.push.metrics import preferred_text
+from grader_daemon.reports.suggestions import UnusedSkills
 from grader_daemon.routing.advice import Advice
 from grader_daemon.scorers import make
 from grader_daemon.settings import Settings
@@ -34,7 +34,7 @@ _SETUP: Callable[[GraderContext], Setup] = agent_setup.Setup
 _INSTALLED: Callable[[Settings], bootstrap.Installed] = places.Installed.of
 _CHANGES: Callable[[SqliteStore, datetime, datetime], Sequence[SetupChange]] = changes_between
 _EFFECTS: Callable[[SqliteStore, datetime, datetime], SetupChanges] = setup_changes
-_UNUSED_SKILLS: Callable[[Settings, SqliteStore, str, datetime], Sequence[FittingSkill]] = agent_setup.unused_skills
+_UNUSED_SKILLS: Callable[[Settings, SqliteStore, datetime], UnusedSkills] = agent_setup.unused_skills
 _MESSAGES: Callable[[GraderContext], MessageSearch] = Messages
 _METRICS: Callable[[GraderContext, str], tuple[str, str]] = preferred_text
 _OUTCOMES: Callable[[SqliteStore, datetime, datetime], WorkOutcomes] = work_outcomes
