@@ -256,7 +256,7 @@ def _comparison(figure: Figure, measure: Measure, before: str) -> str:
         return f"; {before}: {missing_words(figure.before, measure)}"
     direction = direction_of(figure, measure)
     course = "up" if figure.change.value > 0 else "down"
-    meaning = "no clear change" if direction in {Direction.UNCLEAR, Direction.UNKNOWN} else f"{course}, {direction}"
+    meaning = f"{course}, {direction}" if direction.is_clear else "no clear change"
     return f", {_difference(figure, measure)} {before}{_span(figure, measure)}: {meaning}"
 
 
@@ -268,9 +268,7 @@ def _difference(figure: Figure, measure: Measure) -> str:
     if float(amount):
         step = measure.step.removesuffix("s") if amount == "1" else measure.step
         return f"{amount}{step} {more}"
-    if direction_of(figure, measure) in {Direction.UNCLEAR, Direction.UNKNOWN}:
-        return "the same as"
-    return f"slightly {more}"
+    return f"slightly {more}" if direction_of(figure, measure).is_clear else "the same as"
 
 
 def _span(figure: Figure, measure: Measure) -> str:
