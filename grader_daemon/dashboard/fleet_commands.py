@@ -20,7 +20,7 @@ from grader_daemon.cli.options import Group, Whole, fleet_option, json_option, r
 from grader_daemon.cli.unit_commands import NOT_RUNNING, force_option, install_service, print_uninstalled, status_facts
 from grader_daemon.dashboard.members import keep_out, let_in, member_door, read_members, tokens_path
 from grader_daemon.domain.text import clean
-from grader_daemon.errors import ConfigurationError, GraderError, InputError
+from grader_daemon.errors import GraderError, InputError
 from grader_daemon.setting_types import is_fleet_name
 from grader_daemon.settings import Settings
 from grader_daemon.wings import part
@@ -53,8 +53,6 @@ def serve(ctx: click.Context, *, port: int | None) -> None:
 
     settings = read_settings()
     log.configure(level=settings.log_level, log_format=settings.log_format, zone=settings.zone)
-    if settings.fleet_read_url is None:
-        raise ConfigurationError("setting fleet_read_url is missing: grader-daemon fleet add-member NAME gives it")
     copies: SharedCopies = part("copies")
     copied = copies.settings_of(settings)
     listening = bind(settings.fleet_serve_address, settings.fleet_serve_port if port is None else port)

@@ -19,7 +19,7 @@ from grader_daemon.api.documents import grade_document
 from grader_daemon.api.tables import columns
 from grader_daemon.domain.session_features import NO_FEATURES
 from grader_daemon.errors import ConfigurationError, InputError
-from grader_daemon.fleet.copy_settings import needing_psycopg
+from grader_daemon.fleet.copy_settings import needing_psycopg, read_url
 from grader_daemon.integrations.machine import machine_id
 from grader_daemon.setting_types import is_fleet_name
 from grader_daemon.settings import Settings
@@ -108,17 +108,6 @@ def read_files(settings: Settings) -> tuple[Path, ...]:
         ConfigurationError: nobody said where the fleet is, or psycopg is not installed.
     """
     return _files_for(read_url(settings))
-
-
-def read_url(settings: Settings) -> str:
-    """Return where somebody looks at the fleet.
-
-    Raises:
-        ConfigurationError: nobody said where.
-    """
-    if settings.fleet_read_url is None:
-        raise ConfigurationError("setting fleet_read_url is missing: grader-daemon fleet add-member NAME gives it")
-    return settings.fleet_read_url.get_secret_value()
 
 
 def _files_for(url: str) -> tuple[Path, ...]:

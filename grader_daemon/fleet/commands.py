@@ -15,7 +15,7 @@ from grader_daemon.cli.options import Group, asks, fleet_option, json_option, re
 from grader_daemon.cli.unit_commands import NOT_RUNNING, force_option, install_service, print_uninstalled, status_facts
 from grader_daemon.domain.fleet_hosts import is_unwatched
 from grader_daemon.domain.text import clean, duration_words
-from grader_daemon.fleet.admin import checked_name, configuration_line, fleet_database, fleet_url, read_url
+from grader_daemon.fleet.admin import checked_name, configuration_line, fleet_database, fleet_url
 from grader_daemon.fleet.copy_settings import settings_of_copy
 from grader_daemon.fleet.follow import watch_fleet
 from grader_daemon.wings import commands_below
@@ -156,7 +156,6 @@ def watch() -> None:
     """
     settings = read_settings()
     log.configure(level=settings.log_level, log_format=settings.log_format, zone=settings.zone)
-    read_url(settings)
     watch_fleet(settings_of_copy(settings), threading.Event())
 
 

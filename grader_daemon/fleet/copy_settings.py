@@ -24,12 +24,25 @@ if TYPE_CHECKING:
     from grader_daemon.storage.sqlite.store import SqliteStore
 
 
+def read_url(settings: Settings) -> str:
+    """Return where somebody looks at the fleet.
+
+    Raises:
+        ConfigurationError: nobody said where.
+    """
+    if settings.fleet_read_url is None:
+        raise ConfigurationError("setting fleet_read_url is missing: grader-daemon fleet add-member NAME gives it")
+    return settings.fleet_read_url.get_secret_value()
+
+
 def settings_of_copy(settings: Settings) -> Settings:
     """Return settings whose database is the copy of the fleet that `fleet_read_url` names.
 
     Raises:
-        ConfigurationError: the URL cannot be understood, or is that of a server; or psycopg is not installed.
+        ConfigurationError: there is no URL, it cannot be understood, or is that of a server; or psycopg is not
+            installed.
     """
+    read_url(settings)
     if settings.fleet_server is not None:
         raise ConfigurationError(
             f"{settings.fleet_server} is the server of a fleet, and has the copy: open it in a browser; a copy of your"
@@ -50,14 +63,14 @@ def make_fleet_copy(settings: Settings, store: SqliteStore) -> FleetCopy:
     Raises:
         ConfigurationError: psycopg is not installed.
     """
-    assert settings.fleet_read_url is not None
+    url = read_url(settings)
     with needing_psycopg():
         from grader_daemon.fleet.copy_job import FleetCopy
         from grader_daemon.fleet.server_reads import FleetRows
 
     return FleetCopy(
         store,
-        FleetRows(settings.fleet_read_url.get_secret_value()),
+        FleetRows(url),
         lock=partial(only_one, settings.db_path.with_name(f"{settings.db_path.name}.copying")),
         days=settings.fleet_copy_days,
     )
@@ -77,9 +90,9 @@ def _copy_file(settings: Settings) -> Path:
     """Return where the copy lies: each fleet has one, whoever reads it."""
     if settings.fleet_copy_file is not None:
         return settings.fleet_copy_file
-    assert settings.fleet_read_url is not None
+    url = read_url(settings)
     with needing_psycopg():
         from grader_daemon.fleet.server_connection import place_of
-    place = xxhash.xxh3_64_hexdigest(place_of(settings.fleet_read_url.get_secret_value()).encode())
+    place = xxhash.xxh3_64_hexdigest(place_of(url).encode())
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return cache / "grader-daemon" / f"fleet-{place}.db"
