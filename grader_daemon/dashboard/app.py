@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -35,7 +35,7 @@ from grader_daemon.dashboard.pages import (
     usage,
 )
 from grader_daemon.dashboard.prompt import Prompt, prompted
-from grader_daemon.dashboard.scope import read_scope
+from grader_daemon.dashboard.scope import at, read_scope
 from grader_daemon.dashboard.site import THEME_COOKIE, THEMES, Site
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.errors import GraderError, InputError
@@ -158,7 +158,7 @@ def _answered(page: Page, visit: Visit) -> Response:
 def _without_empty(request: Request) -> str:
     """Return an address without what a form sends of fields that nobody filled in."""
     filled = [(name, value) for name, value in request.query_params.multi_items() if value]
-    return f"{request.url.path}?{urlencode(filled)}" if filled else request.url.path
+    return at(request.url.path, filled)
 
 
 def _unreadable(visit: Visit, error: GraderError) -> Response:

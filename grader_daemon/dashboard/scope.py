@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
@@ -94,6 +94,6 @@ def read_scope(query: Mapping[str, str]) -> Scope:
     )
 
 
-def at(path: str, query: Mapping[str, str]) -> str:
+def at(path: str, query: Mapping[str, str] | Sequence[tuple[str, str]]) -> str:
     """Return an address."""
     return f"{path}?{urlencode(query)}" if query else path

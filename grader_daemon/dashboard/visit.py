@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from grader_daemon.api.change_watch import NOTHING
-from grader_daemon.dashboard.scope import Scope
+from grader_daemon.dashboard.scope import Scope, at
 from grader_daemon.dashboard.site import Site
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Visit:
 
     def go_to(self, path: str, **query: str) -> Response:
         """Answer with another address, which is read anew: how every form ends."""
-        return RedirectResponse(f"{path}?{urlencode(query)}" if query else path, 303)
+        return RedirectResponse(at(path, query), 303)
 
 
 class Page(NamedTuple):

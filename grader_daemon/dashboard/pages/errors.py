@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 from xml.etree.ElementTree import Element
 
 from starlette.responses import Response
@@ -87,7 +87,7 @@ def error(visit: Visit) -> Response:
         drawn_rate=_drawn_rate,
         rate_words=lambda step: estimate_words(step.recovery, COMPLETION),
         sure=sure_step(issue.steps),
-        all_sessions=f"/sessions?{urlencode({'issue': issue.fingerprint})}",
+        all_sessions=at("/sessions", {"issue": issue.fingerprint}),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Final
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 import msgspec
 from starlette.responses import Response
@@ -14,6 +14,7 @@ from grader_daemon.api.grades import GradeFilter
 from grader_daemon.dashboard.addresses import message_address
 from grader_daemon.dashboard.navigation import BAR, GRADER, PROBLEMS
 from grader_daemon.dashboard.pages.sessions import VIEWS
+from grader_daemon.dashboard.scope import at
 from grader_daemon.dashboard.session_filter import address
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.dashboard.words import shown, tool_words
@@ -110,7 +111,7 @@ def _names(visit: Visit) -> Iterator[Entry]:
     for dimension in (Dimension.PROJECT, Dimension.AGENT, Dimension.MODEL):
         for name in visit.grader.grades.names(dimension)[:_NAMES]:
             if name != UNKNOWN:
-                yield _entry(dimension.value, name, visit.at(f"/sessions?{urlencode({dimension.value: name})}"))
+                yield _entry(dimension.value, name, visit.at(at("/sessions", {dimension.value: name})))
 
 
 def _errors(visit: Visit) -> Iterator[Entry]:
