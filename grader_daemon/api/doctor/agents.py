@@ -109,7 +109,7 @@ def versions(context: DoctorContext) -> Finding:
         if read is not None and read.unknown is not None and read.unknown.kinds:
             kinds = count(len(read.unknown.kinds), "unknown kind")
             writer = " ".join(filter(None, (source.title, read.unknown.version)))
-            strange.append(f"{writer}: {kinds} of lines, passed over")
+            strange.append(f"{writer}: {kinds} of lines, skipped")
     if strange:
         return ok(f"{'; '.join(strange)}; what is known of them is graded")
     return ok(some(known) if known else "no session says which version wrote it")

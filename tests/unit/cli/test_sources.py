@@ -69,7 +69,7 @@ def test_an_agent_is_enabled_and_declined(home: Path, run: Run) -> None:
     assert "Next: grader-daemon backfill --source claude-code, or grader-daemon run" in enabled
     assert "claude-code graded: 1 session in " in " ".join(graded.split())
     assert "nothing is written" in again
-    assert declined.startswith("Claude Code is not graded, and you are not told of it any more.")
+    assert declined.startswith("Claude Code is not graded or mentioned any more.")
     assert "Claude Code" not in asked
 
 
