@@ -108,14 +108,9 @@ class Settings(GradingSettings):
         0, ge=0, le=1000, description="Most sessions a day that the daemon has a scorer look at; 0: none."
     )
     quality_discrepancy: Seconds = Field(
-        1.5,
-        gt=0,
-        le=4,
-        description="Difference from `response_quality` from which on a session is put up for review.",
+        1.5, gt=0, le=4, description="Difference from `response_quality` from which on a session is put up for review."
     )
-    quality_timeout_seconds: Seconds = Field(
-        60.0, gt=0, le=240, description="Most time that one call of the scorer may take."
-    )
+    quality_timeout_seconds: Seconds = Field(60.0, gt=0, le=240, description="Most time for one call of the scorer.")
     quality_command: Words = Field(
         (), description="Program with arguments that scores a redacted session on its standard input; no shell."
     )
@@ -127,10 +122,7 @@ class Settings(GradingSettings):
         description="Model that scores instead, by the name its server knows.",
     )
     quality_judge_key: HeaderSecret | None = Field(
-        None,
-        examples=["the key"],
-        min_length=1,
-        description="Key for the server of that model, if it asks for one.",
+        None, examples=["the key"], min_length=1, description="Key for the server of that model, if it asks for one."
     )
     quality_judge_characters: int = Field(
         24_000, ge=10_000, le=1_000_000, description="Most characters sent in one call of that model."
@@ -186,9 +178,7 @@ class Settings(GradingSettings):
         description="PostgreSQL to which `push fleet` sends grades; without it nothing is sent.",
     )
     fleet_read_token_file: File | None = Field(
-        None,
-        examples=["~/.config/grader-daemon/fleet.token"],
-        description="File with your token, where `fleet_read_url` is https://.",
+        None, examples=["~/.config/grader-daemon/fleet.token"], description="Your token for a fleet at https://."
     )
     fleet_read_url: FleetUrl | None = Field(
         None,
@@ -196,9 +186,7 @@ class Settings(GradingSettings):
         description="Fleet that commands ask: its PostgreSQL, or the https:// of its server: docs/fleet.md.",
     )
     fleet_copy_file: File | None = Field(
-        None,
-        examples=["/srv/grader/fleet.db"],
-        description="File with your copy of the fleet; default: one in ~/.cache.",
+        None, examples=["/srv/grader/fleet.db"], description="Your copy of the fleet; default: a file in ~/.cache."
     )
     fleet_copy_days: int = Field(92, ge=1, le=36_500, description="Days of sessions that your copy of the fleet holds.")
     fleet_tokens_file: File | None = Field(
@@ -208,19 +196,14 @@ class Settings(GradingSettings):
     )
     fleet_serve_port: int = Field(7655, ge=1, le=65_535, description="Port of `fleet serve`.")
     fleet_serve_certificate_file: File | None = Field(
-        None, examples=["~/fleet.pem"], description="Certificate of `fleet serve`, for https; needs its key."
+        None, examples=["~/fleet.pem"], description="Certificate of `fleet serve`."
     )
-    fleet_serve_key_file: File | None = Field(
-        None, examples=["~/fleet.key"], description="Key of the certificate of `fleet serve`."
-    )
+    fleet_serve_key_file: File | None = Field(None, examples=["~/fleet.key"], description="Key of that certificate.")
     fleet_serve_names: HostNames = Field(
-        (),
-        examples=[["grader.example.org"]],
-        description="Names by which members reach `fleet serve`, beside its address.",
+        (), examples=[["grader.example.org"]], description="Names of `fleet serve`, beside its address."
     )
     fleet_serve_address: IpAddress = Field(
-        "127.0.0.1",
-        description="Address of `fleet serve`; one that other machines reach needs a certificate and its key.",
+        "127.0.0.1", description="Address of `fleet serve`; one that others reach needs a certificate and its key."
     )
     dashboard_port: int = Field(7654, ge=1, le=65_535, description="Port of the page that `dashboard` serves.")
     dashboard_token: LongSecret | None = Field(
@@ -229,9 +212,7 @@ class Settings(GradingSettings):
     dashboard_certificate_file: File | None = Field(
         None, examples=["~/page.pem"], description="Certificate of the page, for https; needs its key."
     )
-    dashboard_key_file: File | None = Field(
-        None, examples=["~/page.key"], description="Key of the certificate of the page."
-    )
+    dashboard_key_file: File | None = Field(None, examples=["~/page.key"], description="Key of that certificate.")
     dashboard_names: HostNames = Field(
         (), examples=[["grader.example.org"]], description="Names by which browsers reach the page, beside its address."
     )
@@ -244,7 +225,7 @@ class Settings(GradingSettings):
     outcomes_roots: Paths = Field(
         (),
         examples=[["~/src"]],
-        description="Folders in which work is followed, no others; the service's sandbox shows it these.",
+        description="Only work in these folders is followed; others are hidden from the service.",
     )
     outcomes_days: int = Field(30, ge=1, le=365, description="Days for which the work of a session is followed.")
     outcomes_seconds: Seconds = Field(2.0, gt=0, le=10, description="Most processor time for one look at a repository.")
@@ -264,16 +245,13 @@ class Settings(GradingSettings):
     route_file: File | None = Field(
         None,
         examples=["~/.timmy/uniwizard/route.json"],
-        description="File in which a router finds the preferred model: docs/routing.md.",
+        description="File that tells a router which model: docs/routing.md.",
     )
     route_default: str | None = Field(
         None, examples=["gpt-5-mini"], description="Model to stay with where none is better: docs/routing.md."
     )
     route_max_cost: float | None = Field(
-        None,
-        gt=0,
-        examples=[0.5],
-        description="Most dollars for a task that did not fail; dearer models are not preferred.",
+        None, gt=0, examples=[0.5], description="Most dollars that a preferred model may cost a task."
     )
     route_explore: float = Field(
         0.0, ge=0, le=0.1, description="Share of requests that try another model, to learn: docs/routing.md."
