@@ -66,6 +66,11 @@ def silent_hosts(fleet: FleetView, now: datetime) -> list[FleetHostState]:
     return [host for host in fleet.hosts if host.last_seen is None or now - host.last_seen > _SILENT]
 
 
+def left_of(fleet: FleetView) -> int:
+    """Return how many changes of its machines are not read yet, of before it was looked at first."""
+    return sum(host.older for host in fleet.hosts)
+
+
 def is_unwatched(watch: FleetWatch, now: datetime) -> bool:
     """Return whether no watch of a fleet was completed for an hour: no alert is raised, and no report written."""
     return watch.worked_at is None or now - watch.worked_at > _UNWATCHED

@@ -12,6 +12,7 @@ from grader_daemon import log
 from grader_daemon.bootstrap import utc_now
 from grader_daemon.cli import output
 from grader_daemon.cli.options import Group, asks, fleet_option, json_option, read_settings, settings_options
+from grader_daemon.cli.reading import read_fleet
 from grader_daemon.cli.unit_commands import NOT_RUNNING, force_option, install_service, print_uninstalled, status_facts
 from grader_daemon.domain.fleet_hosts import is_unwatched
 from grader_daemon.domain.text import clean, duration_words
@@ -144,6 +145,22 @@ def remove_host(*, name: str, url: str | None, yes: bool, as_json: bool) -> None
     with _fleet(url) as fleet:
         removed = fleet.remove(host)
     output.result(f"Removed {host} and {removed:,} of its grades.", as_json=as_json, host=host, grades=removed)
+
+
+@command.command("pull")
+@settings_options
+@fleet_option
+@json_option
+def pull(*, as_json: bool) -> None:
+    """Read all that a fleet has of the last days into the copy of it on this machine.
+
+    Commands that ask read what is new, and of older sessions what takes a second. May be interrupted: it goes on then.
+    """
+    from grader_daemon.api.grader import SelfGrader
+
+    with SelfGrader(settings=settings_of_copy(read_settings()), clock=utc_now) as grader:
+        sessions = read_fleet(grader)
+    output.result(f"Read {sessions:,} session{'' if sessions == 1 else 's'}.", as_json=as_json, sessions=sessions)
 
 
 @command.command("watch")
