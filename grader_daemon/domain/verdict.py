@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum, StrEnum
+from functools import lru_cache
 
 import msgspec
 
@@ -147,6 +148,7 @@ class GradeVersion(msgspec.Struct, frozen=True):
     by: VerdictBy | None
 
     @classmethod
+    @lru_cache(maxsize=64)  # many grades are of few versions
     def read(cls, text: str) -> GradeVersion:
         """Split `Grade.rules_version` into its parts."""
         rules, _, policy = text.partition("+")
