@@ -35,9 +35,9 @@ def test_the_marked_row_is_found_again_on_the_way_back(page: Page) -> None:
 
 def test_what_was_asked_for_stands_alone_in_the_address(page: Page) -> None:
     page.goto("/sessions")
-    page.get_by_label("verdict").select_option("completed")
+    page.get_by_label("verdict").select_option("done")
     page.get_by_role("button", name="Show").click()
-    expect(page).to_have_url(re.compile(r"/sessions\?verdict=completed$"))
+    expect(page).to_have_url(re.compile(r"/sessions\?verdict=done$"))
 
 
 def test_a_telephone_shows_sessions_on_its_first_screen(page: Page) -> None:

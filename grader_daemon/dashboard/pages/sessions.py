@@ -8,12 +8,15 @@ from typing import Final, NamedTuple
 
 from starlette.responses import Response
 
+from grader_daemon.api import filter_line
+from grader_daemon.api.filter_line import read_line, write_line
 from grader_daemon.api.grades import Page as GradePage
 from grader_daemon.api.grades import SortKey
 from grader_daemon.api.session_filter import ADDRESSED, Filter
 from grader_daemon.dashboard import scope
 from grader_daemon.dashboard.addresses import Choice
 from grader_daemon.dashboard.paging import Paging, paging
+from grader_daemon.dashboard.scope import read_scope
 from grader_daemon.dashboard.scope_line import scope_line
 from grader_daemon.dashboard.session_filter import (
     NAMES,
@@ -44,7 +47,7 @@ _FOLDED: Final = frozenset(NAMES) - {"text", "verdict", "state", "sort", "revers
 VIEWS: Final[tuple[tuple[str, dict[str, str]], ...]] = (
     ("All", {}),
     ("Running now", {"state": "open"}),
-    ("Not done", {"verdict": "not_completed"}),
+    ("Not done", {"verdict": "not_done"}),
     ("Unsure", {"verdict": "unsure"}),
     ("Claims contradicted", {"claim": "contradicted"}),
     ("Most failures", {"sort": "errors"}),
@@ -88,6 +91,8 @@ def sessions(visit: Visit) -> Response:
     query, wrong = visit.query, None
     page, place = GradePage(grades=[], next=None), Paging("", None, None)
     try:
+        if "line" in query:
+            return visit.go_to("/sessions", **_line(visit, query["line"]))
         which = read_filter(in_scope(query), visit.grader, limit=_PAGE)
         page = visit.grader.grades.page(which)
         place = paging(visit, query, which, page)
@@ -101,6 +106,8 @@ def sessions(visit: Visit) -> Response:
         grades=grades,
         asked=told_apart([grade.task_summary or grade.session_id for grade in grades]),
         wrong=wrong,
+        line=query.get("line") or write_line(query),
+        line_words=filter_line.words(),
         scope=scope_line(visit, timeless=is_timeless(query)),
         scoped=scoped,
         views=[Choice(words, address(scoped | given), _asked(query) == given) for words, given in VIEWS],
@@ -130,6 +137,18 @@ def compare(visit: Visit) -> Response:
         raise InputError(f"two sessions can be compared, not {len(ids)}: mark two in the list")
     sides = [_side(visit, session_id) for session_id in ids]
     return visit.show("compare.html", sides=sides, lines=list(_lines([side.grade for side in sides])))
+
+
+def _line(visit: Visit, line: str) -> dict[str, str]:
+    """Return the address that a line of filters stands for.
+
+    Raises:
+        InputError: something in it cannot be asked for.
+    """
+    asked = read_line(line, visit.grader.grades.names)
+    read_scope(asked)
+    read_filter(in_scope(asked), visit.grader, limit=_PAGE)
+    return asked
 
 
 def _asked(query: Mapping[str, str]) -> dict[str, str]:

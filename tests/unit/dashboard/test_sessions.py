@@ -123,8 +123,8 @@ def test_heads_sort_the_highest_first_and_then_the_lowest(client: TestClient) ->
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        pytest.param("verdict=not_completed", lambda number: number % 3 == 0, id="verdict"),
-        pytest.param("model=opus&verdict=completed", lambda n: n % 2 == 1 and n % 3 > 0, id="several"),
+        pytest.param("verdict=not_done", lambda number: number % 3 == 0, id="verdict"),
+        pytest.param("model=opus&verdict=done", lambda n: n % 2 == 1 and n % 3 > 0, id="several"),
         pytest.param("since=24h", lambda number: number <= 24, id="since"),
         pytest.param("until=24h", lambda number: number > 24, id="until"),
         pytest.param("text=task+7", lambda number: number == 7 or 70 <= number < 80, id="words-that-begin-so"),
@@ -147,7 +147,7 @@ def test_order_is_the_one_that_is_asked_for(client: TestClient) -> None:
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        pytest.param("verdict=perhaps", "verdict is one of completed, not_completed, unsure", id="verdict"),
+        pytest.param("verdict=perhaps", "verdict is one of done, not_done, unsure, no_answer", id="verdict"),
         pytest.param("state=gone", "state is one of", id="state"),
         pytest.param("sort=luck", "sort is one of", id="sort"),
         pytest.param("since=yesterday", "since: ", id="since"),
@@ -170,16 +170,43 @@ def test_form_has_a_field_for_every_filter(client: TestClient) -> None:
     forms = text.partition('<form class="scope"')[2].partition('<form action="/compare"')[0]
 
     of_which_there_are_none = {"host", "user", "job"}
-    assert {*re.findall(r' name="(\w+)"', forms)} == {each.name for each in ADDRESSED} - of_which_there_are_none
+    assert {*re.findall(r' name="(\w+)"', forms)} == {each.name for each in ADDRESSED} - of_which_there_are_none | {
+        "line"
+    }
 
 
 def test_filter_is_taken_away_by_its_own_link(client: TestClient) -> None:
-    text = client.get("/sessions?model=opus&verdict=completed").text
+    text = client.get("/sessions?model=opus&verdict=done").text
     links = re.findall(r'<a href="([^"]+)"><span class="unseen">Remove the filter </span>(\w+)', text)
     assert {name: address.replace("&amp;", "&") for address, name in links} == {
-        "model": "/sessions?verdict=completed",
+        "model": "/sessions?verdict=done",
         "verdict": "/sessions?model=opus",
     }
+
+
+def test_a_line_of_filters_becomes_the_address_and_stands_above_the_list(client: TestClient) -> None:
+    answer = client.get('/sessions?line=failed model:op "task 9" days:30')
+    address = "/sessions?verdict=not_done&model=opus&text=task+9&days=30"
+    assert (answer.status_code, answer.headers["location"]) == (303, address)
+
+    text = client.get(address).text
+    assert 'value="not-done model:opus days:30 &#34;task 9&#34;"' in text
+    assert _numbers(_ids(text)) == [9, 93, 99]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        pytest.param("failed alembic", "alembic is no filter; write &#34;alembic&#34;", id="a-word"),
+        pytest.param("days:many", "days is a number above 0", id="a-scope-that-is-none"),
+        pytest.param("sort:luck", "sort is one of", id="a-value-that-is-none"),
+    ],
+)
+def test_a_line_that_is_not_understood_stays_with_what_would_be(client: TestClient, line: str, said: str) -> None:
+    answer = client.get(f"/sessions?line={line}")
+    assert answer.status_code == 400
+    assert said in answer.text
+    assert f'value="{line}"' in answer.text
 
 
 def test_fields_that_nobody_filled_in_do_not_stay_in_the_address(client: TestClient) -> None:
