@@ -118,7 +118,6 @@ def sessions(visit: Visit) -> Response:
         ],
         always=[field for field in offered if field.asks.name not in _FOLDED],
         folded=[field for field in offered if field.asks.name in _FOLDED],
-        opened=any(name in query for name in _FOLDED),
         sorts=tuple(SortKey),
         with_agents=len({agent_words(grade) for grade in grades}) > 1,
         with_hosts=any(grade.host is not None for grade in grades),
