@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final, NamedTuple
+from urllib.parse import parse_qsl, urlencode
 
 from starlette.responses import Response
 
@@ -16,6 +17,7 @@ from grader_daemon.api.session_filter import ADDRESSED, Filter
 from grader_daemon.dashboard import scope
 from grader_daemon.dashboard.addresses import Choice
 from grader_daemon.dashboard.paging import Paging, paging
+from grader_daemon.dashboard.saved_views import LONGEST_NAME, remove_view, rename_view, save_view, saved_views
 from grader_daemon.dashboard.scope import read_scope
 from grader_daemon.dashboard.scope_line import scope_line
 from grader_daemon.dashboard.session_filter import (
@@ -99,6 +101,7 @@ def sessions(visit: Visit) -> Response:
     except InputError as error:
         wrong = str(error)
     grades = [stored.grade for stored in page.grades]
+    saved = saved_views(visit.grader.context)
     offered, scoped = fields(visit.grader), {name: query[name] for name in scope.NAMES if name in query}
     return visit.show(
         "sessions.html",
@@ -110,7 +113,13 @@ def sessions(visit: Visit) -> Response:
         line_words=filter_line.words(),
         scope=scope_line(visit, timeless=is_timeless(query)),
         scoped=scoped,
-        views=[Choice(words, address(scoped | given), _asked(query) == given) for words, given in VIEWS],
+        views=[
+            *(Choice(words, address(scoped | given), _asked(query) == given) for words, given in VIEWS),
+            *(Choice(name, address(given), _kept(query) == given) for name, given in saved.items()),
+        ],
+        saved=next((name for name, given in saved.items() if _kept(query) == given), None),
+        longest_name=LONGEST_NAME,
+        kept=urlencode(_kept(query)),
         chosen=[
             (_words(each, query), address(query, **{each.name: None}))
             for each in ADDRESSED
@@ -127,6 +136,24 @@ def sessions(visit: Visit) -> Response:
         is_first="before" not in query,
         trust=visit.grader.grades.trust(),
     )
+
+
+def name_view(visit: Visit) -> Response:
+    """Keep a list of sessions under a name, change that name, or forget it."""
+    said, name, old = visit.form.get("mark", ""), visit.form.get("name", ""), visit.form.get("old", "")
+    query = _kept(dict(parse_qsl(visit.form.get("view", ""))))
+    read_scope(query)
+    read_filter(in_scope(query), visit.grader, limit=_PAGE)
+    context = visit.grader.context
+    marks: Mapping[str, Callable[[], None]] = {
+        "save": lambda: save_view(context, name, query),
+        "rename": lambda: rename_view(context, old, name),
+        "remove": lambda: remove_view(context, old),
+    }
+    if said not in marks:
+        raise InputError(f"of a view one can say {', '.join(marks)}, not {said[:40]!r}")
+    marks[said]()
+    return visit.go_to(address(query))
 
 
 def compare(visit: Visit) -> Response:
@@ -148,6 +175,11 @@ def _line(visit: Visit, line: str) -> dict[str, str]:
     read_scope(asked)
     read_filter(in_scope(asked), visit.grader, limit=_PAGE)
     return asked
+
+
+def _kept(query: Mapping[str, str]) -> dict[str, str]:
+    """Return what an address asks for, by which a view that was saved is known again."""
+    return {name: query[name] for name in NAMES if name in query}
 
 
 def _asked(query: Mapping[str, str]) -> dict[str, str]:
@@ -217,4 +249,8 @@ def _lines(grades: Sequence[Grade]) -> Iterator[Difference]:
             yield Difference(words, values)
 
 
-PAGES: Final = (Page("/sessions", sessions), Page("/compare", compare))
+PAGES: Final = (
+    Page("/sessions", sessions),
+    Page("/sessions/views", name_view, writes=True),
+    Page("/compare", compare),
+)
