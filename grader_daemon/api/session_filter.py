@@ -36,19 +36,6 @@ class Text(Enum):
     ISSUE = auto()
 
 
-class Verdict(StrEnum):
-    """Verdicts that an address may ask for; of a guess, too, unless it is `unsure` that is asked for."""
-
-    COMPLETED = "completed"
-    NOT_COMPLETED = "not_completed"
-    UNSURE = "unsure"
-
-    @property
-    def fields(self) -> Mapping[str, bool]:
-        """The fields of `GradeFilter` that it stands for."""
-        return {"unsure": True} if self is Verdict.UNSURE else {"completed": self is Verdict.COMPLETED}
-
-
 class Filter(NamedTuple):
     """A filter of sessions: its name, which is also that of its field of `GradeFilter`, and what it takes.
 
@@ -95,11 +82,10 @@ FILTERS: Final = (
     Filter("error", Category, "Only those with such a failure.", "failure"),
     Filter("issue", Text.ISSUE, "Only those with this error issue; the beginning of its id is enough.", "error issue"),
     Filter("claim", Support, "Only those with a claim that is this.", "claim"),
-    Filter("verdict", Outcome, "Only those of this verdict.", "", dashed=True),
+    Filter("verdict", Outcome, "Only those of this verdict.", "verdict", dashed=True),
     Filter("ending", EndingKind, "Only those that ended so.", "ending", dashed=True),
     Filter("standing", ResultStanding, "Only those whose result stands so by the record.", "result", dashed=True),
     Filter("outcome", WorkFate, "Only those whose work in git was reverted, kept and so on.", "work in git"),
-    Filter("verdict", Verdict, "", "verdict"),
     Filter("completed", {"completed": True}, _BY_GUESS.format("done"), ""),
     Filter("not_completed", {"completed": False}, _BY_GUESS.format("not done"), ""),
     Filter("unsure", {"unsure": True}, "Only unsure sessions.", ""),
@@ -132,9 +118,12 @@ def _place(asked: Filter) -> int:
         case Text.DAYS | Text.MOMENT:
             return 2
         case type():
-            return 3 if asked.takes is Verdict else 1
+            return 3 if asked.takes is Outcome else 1
     return 0
 
+
+EVERY: Final = (*FILTERS, *ORDER, _WORST)
+"""What a line of filters may say, and an option."""
 
 PROMPTED: Final = (*(each for each in FILTERS if each.help), *ORDER, _WORST)
 """What the prompt has an option for."""
@@ -171,8 +160,7 @@ def _fields(asked: Filter, given: str, home: Home) -> Mapping[str, Any]:
         case dict(fields):
             return fields
         case type() as kind:
-            value = _one_of(kind, asked.name, given)
-            return value.fields if isinstance(value, Verdict) else {asked.name: value}
+            return {asked.name: _one_of(kind, asked.name, given)}
         case Text.DAYS:
             return {"since": home.begin_of(_days(asked.name, given))}
         case Text.MOMENT:

@@ -34,7 +34,10 @@ from grader_daemon.cli.options import Whole, json_option, reads
 )
 @json_option
 def command(*, grader: SelfGrader, limit: int, which: GradeFilter, form: str, as_json: bool) -> None:
-    """List grades, the session that ended last first."""
+    """List grades, the session that ended last first.
+
+    Filters may be words, too, as in the line above the sessions of the page: failed model:opus since:7d
+    """
     if as_json and form in ("csv", "ndjson"):
         raise click.UsageError(f"give --json or -o {form}, not both")
     page, trust = grader.grades.page(msgspec.structs.replace(which, limit=limit)), grader.grades.trust()

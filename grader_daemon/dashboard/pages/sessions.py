@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final, NamedTuple
+from urllib.parse import parse_qsl, urlencode
 
 from starlette.responses import Response
 
+from grader_daemon.api import filter_line
+from grader_daemon.api.filter_line import read_line, write_line
 from grader_daemon.api.grades import Page as GradePage
 from grader_daemon.api.grades import SortKey
 from grader_daemon.api.session_filter import ADDRESSED, Filter
 from grader_daemon.dashboard import scope
 from grader_daemon.dashboard.addresses import Choice
 from grader_daemon.dashboard.paging import Paging, paging
+from grader_daemon.dashboard.saved_views import LONGEST_NAME, remove_view, rename_view, save_view, saved_views
+from grader_daemon.dashboard.scope import read_scope
 from grader_daemon.dashboard.scope_line import scope_line
 from grader_daemon.dashboard.session_filter import (
     NAMES,
@@ -44,7 +49,7 @@ _FOLDED: Final = frozenset(NAMES) - {"text", "verdict", "state", "sort", "revers
 VIEWS: Final[tuple[tuple[str, dict[str, str]], ...]] = (
     ("All", {}),
     ("Running now", {"state": "open"}),
-    ("Not done", {"verdict": "not_completed"}),
+    ("Not done", {"verdict": "not_done"}),
     ("Unsure", {"verdict": "unsure"}),
     ("Claims contradicted", {"claim": "contradicted"}),
     ("Most failures", {"sort": "errors"}),
@@ -88,12 +93,15 @@ def sessions(visit: Visit) -> Response:
     query, wrong = visit.query, None
     page, place = GradePage(grades=[], next=None), Paging("", None, None)
     try:
+        if "line" in query:
+            return visit.go_to("/sessions", **_line(visit, query["line"]))
         which = read_filter(in_scope(query), visit.grader, limit=_PAGE)
         page = visit.grader.grades.page(which)
         place = paging(visit, query, which, page)
     except InputError as error:
         wrong = str(error)
     grades = [stored.grade for stored in page.grades]
+    saved = saved_views(visit.grader.context)
     offered, scoped = fields(visit.grader), {name: query[name] for name in scope.NAMES if name in query}
     return visit.show(
         "sessions.html",
@@ -101,9 +109,17 @@ def sessions(visit: Visit) -> Response:
         grades=grades,
         asked=told_apart([grade.task_summary or grade.session_id for grade in grades]),
         wrong=wrong,
+        line=query.get("line") or write_line(query),
+        line_words=filter_line.words(),
         scope=scope_line(visit, timeless=is_timeless(query)),
         scoped=scoped,
-        views=[Choice(words, address(scoped | given), _asked(query) == given) for words, given in VIEWS],
+        views=[
+            *(Choice(words, address(scoped | given), _asked(query) == given) for words, given in VIEWS),
+            *(Choice(name, address(given), _kept(query) == given) for name, given in saved.items()),
+        ],
+        saved=next((name for name, given in saved.items() if _kept(query) == given), None),
+        longest_name=LONGEST_NAME,
+        kept=urlencode(_kept(query)),
         chosen=[
             (_words(each, query), address(query, **{each.name: None}))
             for each in ADDRESSED
@@ -111,7 +127,6 @@ def sessions(visit: Visit) -> Response:
         ],
         always=[field for field in offered if field.asks.name not in _FOLDED],
         folded=[field for field in offered if field.asks.name in _FOLDED],
-        opened=any(name in query for name in _FOLDED),
         sorts=tuple(SortKey),
         with_agents=len({agent_words(grade) for grade in grades}) > 1,
         with_hosts=any(grade.host is not None for grade in grades),
@@ -123,6 +138,24 @@ def sessions(visit: Visit) -> Response:
     )
 
 
+def name_view(visit: Visit) -> Response:
+    """Keep a list of sessions under a name, change that name, or forget it."""
+    said, name, old = visit.form.get("mark", ""), visit.form.get("name", ""), visit.form.get("old", "")
+    query = _kept(dict(parse_qsl(visit.form.get("view", ""))))
+    read_scope(query)
+    read_filter(in_scope(query), visit.grader, limit=_PAGE)
+    context = visit.grader.context
+    marks: Mapping[str, Callable[[], None]] = {
+        "save": lambda: save_view(context, name, query),
+        "rename": lambda: rename_view(context, old, name),
+        "remove": lambda: remove_view(context, old),
+    }
+    if said not in marks:
+        raise InputError(f"of a view one can say {', '.join(marks)}, not {said[:40]!r}")
+    marks[said]()
+    return visit.go_to(address(query))
+
+
 def compare(visit: Visit) -> Response:
     """Answer with two sessions side by side."""
     ids = visit.request.query_params.getlist("id")
@@ -130,6 +163,23 @@ def compare(visit: Visit) -> Response:
         raise InputError(f"two sessions can be compared, not {len(ids)}: mark two in the list")
     sides = [_side(visit, session_id) for session_id in ids]
     return visit.show("compare.html", sides=sides, lines=list(_lines([side.grade for side in sides])))
+
+
+def _line(visit: Visit, line: str) -> dict[str, str]:
+    """Return the address that a line of filters stands for.
+
+    Raises:
+        InputError: something in it cannot be asked for.
+    """
+    asked = read_line(line, visit.grader.grades.names)
+    read_scope(asked)
+    read_filter(in_scope(asked), visit.grader, limit=_PAGE)
+    return asked
+
+
+def _kept(query: Mapping[str, str]) -> dict[str, str]:
+    """Return what an address asks for, by which a view that was saved is known again."""
+    return {name: query[name] for name in NAMES if name in query}
 
 
 def _asked(query: Mapping[str, str]) -> dict[str, str]:
@@ -199,4 +249,8 @@ def _lines(grades: Sequence[Grade]) -> Iterator[Difference]:
             yield Difference(words, values)
 
 
-PAGES: Final = (Page("/sessions", sessions), Page("/compare", compare))
+PAGES: Final = (
+    Page("/sessions", sessions),
+    Page("/sessions/views", name_view, writes=True),
+    Page("/compare", compare),
+)
