@@ -2,40 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from grader_daemon.domain.limits import Limits
-from grader_daemon.setting_sources import DEFAULT_DB_PATH, ENVIRONMENT_PREFIX, absolute
+from grader_daemon.setting_sources import DEFAULT_DB_PATH, ENVIRONMENT_PREFIX, ROOTS, absolute
 from grader_daemon.setting_types import AdapterRoots, File, Paths, Pauses, Seconds, SourceNames, ZoneName
-
-ROOTS: Final[Mapping[str, str]] = {
-    "hermes": "watch_roots",
-    "claude-code": "claude_code_roots",
-    "codex": "codex_roots",
-    "opencode": "opencode_roots",
-    "gemini-cli": "gemini_cli_roots",
-    "copilot": "copilot_roots",
-    "qwen-code": "qwen_code_roots",
-    "cline": "cline_roots",
-    "openclaw": "openclaw_roots",
-    "pi": "pi_roots",
-    "atif": "atif_roots",
-    "mini-swe-agent": "mini_swe_agent_roots",
-    "openhands": "openhands_roots",
-}
-"""By the name of a source: the setting of the folders that are watched and walked for it."""
-
-
-def setting_of(source: str) -> str:
-    """Return the setting of the folders of a source."""
-    return ROOTS.get(source, "adapter_roots")
 
 
 def expanded(value: Any) -> Any:

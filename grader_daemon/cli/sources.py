@@ -10,13 +10,13 @@ from grader_daemon.api.grader import SelfGrader
 from grader_daemon.api.sources import (
     OTHERS_PAGE,
     FoundSource,
-    SourceState,
     Switched,
     disable_source,
     enable_source,
     found_sources,
     other_agents,
 )
+from grader_daemon.api.ungraded import SourceState
 from grader_daemon.cli import output
 from grader_daemon.cli.options import ListedByDefault, asks, config_flag, json_option, settings_options
 from grader_daemon.cli.source_name import SourceName

@@ -14,7 +14,8 @@ from grader_daemon import bootstrap
 from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.api.doctor.words import some, span
 from grader_daemon.api.looks import Seen, read_newest
-from grader_daemon.api.sources import OTHERS_PAGE, SourceState, other_agents, state_of, ungraded_agents
+from grader_daemon.api.sources import OTHERS_PAGE, other_agents
+from grader_daemon.api.ungraded import SourceState, state_of, ungraded_agents
 from grader_daemon.domain.check import Finding, ok, problem, warning
 from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.domain.unit import Found
