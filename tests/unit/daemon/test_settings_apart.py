@@ -77,9 +77,9 @@ def test_another_process_reads_flags_environment_and_file(tmp_path: Path, monkey
 
     settings: Any = read_apart({"quiet_seconds": 1.5, "log_level": None, "config": str(tmp_path / "config.toml")})
 
-    assert isinstance(settings, PlainSettings)
     assert (settings.quiet_seconds, settings.idle_minutes, settings.scan_seconds) == (1.5, 7.0, 42.0)
     assert settings.given.said_by("scan_seconds") == "environment GRADER_SCAN_SECONDS"
+    assert isinstance(settings, PlainSettings)
 
 
 @pytest.mark.usefixtures("apart")
