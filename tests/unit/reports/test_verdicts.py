@@ -13,6 +13,7 @@ from grader_daemon.domain.verdict import VerdictBy, VerdictCounts
 from grader_daemon.reports.verdicts import (
     brief_verdict,
     grader_words,
+    likely_done,
     rate_words,
     shares_words,
     trust_words,
@@ -184,3 +185,18 @@ def test_how_far_verdicts_of_a_fleet_can_be_trusted_is_known_elsewhere() -> None
     assert trust_words(Trust(version="", by=VerdictBy.MODEL, of_fleet=True)) == (
         "each machine has its own, and says there how far it can be trusted"
     )
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, "46%"),
+        ({"p_completed": None}, None),
+        ({"verdict_by": VerdictBy.PERSON}, None),
+        ({"verdict_by": VerdictBy.REVERT}, None),
+        ({"reasons": (Reason("task_completed", "completion.check_failed", None, (3,)),)}, None),
+    ],
+    ids=["estimated", "unknown", "labelled", "taken-back-in-git", "proven"],
+)
+def test_a_probability_is_shown_only_where_nothing_better_is_known(changes: dict[str, Any], words: str | None) -> None:
+    assert likely_done(grade(**{**MODEL, "p_completed": 0.46, **changes})) == words
