@@ -1,4 +1,4 @@
-"""Settings of where sessions lie and how they are graded; `settings` has those of what is made of the grades."""
+"""Settings for finding and grading sessions; `settings` adds those for alerts, pages and other uses of grades."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ class GradingSettings(BaseSettings):
     sources: SourceNames = Field(
         ("hermes",),
         min_length=1,
-        description="The agents whose sessions are graded; see docs/sources.md. Or a name that an adapter gives.",
+        description="Agents whose sessions are graded, or names of adapters; see docs/sources.md.",
     )
     sources_declined: SourceNames = Field(
-        (), description="Agents whose sessions are neither graded nor mentioned when they are found."
+        (), description="Agents you declined: their sessions are not graded, and no hint mentions them."
     )
     watch_roots: Paths = Field(
         (Path("~/.timmy"),),
         min_length=1,
-        description="Folders with sessions of Hermes, at any depth.",
+        description="Folders with sessions of Hermes, subfolders included.",
     )
     claude_code_roots: Paths = Field(
         (), description="Folders with sessions of Claude Code; default: its own `projects`."
@@ -77,72 +77,77 @@ class GradingSettings(BaseSettings):
     adapter_roots: AdapterRoots = Field(
         (),
         examples=[["acme=~/.acme/sessions"]],
-        description="Folders with sessions of agents that adapters read, by name; default: as the adapter says.",
+        description="Folders with sessions for an adapter, as NAME=FOLDER. Default: the adapter's own.",
     )
-    db_path: File = Field(DEFAULT_DB_PATH, description="The database of grades; made if it does not exist.")
+    db_path: File = Field(DEFAULT_DB_PATH, description="Database of grades; created if it does not exist.")
     rules_file: File | None = Field(
         None,
         examples=["~/.config/grader-daemon/rules.toml"],
-        description="Rules of your own that overlay the shipped ones; see grader_daemon/rules/rules.toml.",
+        description="Your own rules, which override the shipped ones; see grader_daemon/rules/rules.toml.",
     )
     calibration_prior: File | None = Field(
         None,
         examples=["~/.config/grader-daemon/prior.json"],
-        description="A prior of `calibration train` in place of the shipped one.",
+        description="File written by `calibration train` that replaces the shipped trained model.",
     )
     verdict: Literal["auto", "rules", "model"] = Field(
         "auto",
-        description="Who says whether a task was completed; auto: whichever of rules and model is known to be better.",
+        description="Grader for tasks without a label: rules or trained model. `auto` takes the more reliable one.",
     )
     quiet_seconds: Seconds = Field(
-        2.0, ge=0, le=3600, description="A session is graded after this long without a write to its file."
+        2.0, ge=0, le=3600, description="Grade a session after this long without a write to its file."
     )
     max_wait_seconds: Seconds = Field(
         30.0,
         ge=0,
         le=86400,
-        description="While writes go on, a session is graded at the latest this long after the first of them.",
+        description="Grade at the latest this long after a write, even if more writes follow.",
     )
     idle_minutes: Seconds = Field(
-        30.0, gt=0, le=10080, description="An unfinished session counts as interrupted after this long without a write."
+        30.0, gt=0, le=10080, description="Count an unfinished session as interrupted after this long without a write."
     )
     scan_seconds: Seconds = Field(
-        60.0, ge=1, le=86400, description="How often, at the most, all folders are compared with the database."
+        60.0, ge=1, le=86400, description="Minimum time between two scans that compare all folders with the database."
     )
     scan_cpu_share: Seconds = Field(
-        0.001, gt=0, le=1, description="The part of one processor that these comparisons may use while watching works."
+        0.001, gt=0, le=1, description="Maximum share of one CPU for these scans while file events work."
     )
     queue_size: int = Field(
-        10_000, ge=1, le=10_000_000, description="Most files that wait in memory to be graded; the others wait on disk."
+        10_000,
+        ge=1,
+        le=10_000_000,
+        description="Maximum files that wait in memory to be graded; more files wait on disk.",
     )
-    batch_sessions: int = Field(500, ge=1, le=10_000, description="Most sessions saved in one transaction.")
-    batch_milliseconds: Seconds = Field(50.0, ge=0, le=10_000, description="How long a transaction gathers sessions.")
+    batch_sessions: int = Field(500, ge=1, le=10_000, description="Maximum sessions saved in one transaction.")
+    batch_milliseconds: Seconds = Field(
+        50.0, ge=0, le=10_000, description="Maximum time to collect sessions for one transaction."
+    )
     max_file_bytes: int = Field(
         268_435_456,
         ge=1024,
-        description="Largest file that is read; grading one takes up to 3.5 times its size of memory.",
+        description="Skip larger files. Grading a file needs memory of up to 3.5 times its size.",
     )
-    max_messages: int = Field(100_000, ge=1, description="Most messages of a session that is graded.")
+    max_messages: int = Field(100_000, ge=1, description="Skip sessions with more messages.")
     max_values: int = Field(
         1_000_000,
         ge=1000,
-        description="Most JSON values of a session that is graded; each takes up to 130 bytes of memory.",
+        description="Skip sessions with more JSON values; each value needs up to 130 bytes of memory.",
     )
     max_cpu_seconds_per_100_mb: Seconds = Field(
         20.0,
         gt=0,
         le=86_400,
-        description="Grading a file of more than 2 MB is given up after this long, and 5 s at least.",
+        description="Give up on a file above 2 MB after this much CPU time per 100 MB, but not before 5 s.",
     )
     retry_seconds: Pauses = Field(
         (5.0, 30.0, 120.0, 600.0, 3600.0),
         min_length=1,
-        description="Pauses before a file that could not be graded is tried again; after the last try it is given up.",
+        description="Pauses before each retry of a file that could not be graded. After the last retry it gives up.",
     )
     timezone: ZoneName | None = Field(
         None,
         examples=["Europe/Berlin"],
-        description="Zone of times in session files that name none, and of days and weeks; default: the machine's.",
+        description="Time zone for days, weeks, and times without a zone in session files. Default: the machine's.",
     )
 
     @field_validator(*ROOTS.values(), "db_path", "rules_file", "calibration_prior")

@@ -25,11 +25,11 @@ _QUALITIES = frozenset("12345")
 
 @click.command("review")
 @reads
-@click.option("-n", "--limit", type=Whole(min=1), default=5, show_default=True, help="At most so many.")
+@click.option("-n", "--limit", type=Whole(min=1), default=5, show_default=True, help="Maximum number to show.")
 def command(*, grader: SelfGrader, limit: int) -> None:
-    """Judge sessions, half drawn by chance, half those that teach most; one key each.
+    """Label sessions with one key each: half random, half the most informative.
 
-    Without a terminal, keys are read from the lines of the standard input.
+    Without a terminal it reads the keys from standard input, one a line.
     """
     grader.migrate()
     output.line(f"5 a week is enough; {grader.review.done_this_week()} done this week.")
