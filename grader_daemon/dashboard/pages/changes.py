@@ -53,7 +53,8 @@ def changes(visit: Visit) -> Response:
         f"changes and work of {days} days", lambda: visit.grader.setup.changes(timedelta(days=days))
     )
     effects = [effect for effect in found.effects if _is_of(effect, scope)]
-    note = "" if scope.project is None else "Changes are of agents: they are not narrowed to a project."
+    left = " or ".join(name for name, value in (("project", scope.project), ("machine", scope.host)) if value)
+    note = f"Changes are of agents: they are not narrowed to a {left}." if left else ""
     return visit.show(
         "changes.html",
         scope=scope_line(visit, note=note),
