@@ -2,40 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from grader_daemon.domain.limits import Limits
-from grader_daemon.setting_sources import DEFAULT_DB_PATH, ENVIRONMENT_PREFIX, absolute
+from grader_daemon.setting_sources import DEFAULT_DB_PATH, ENVIRONMENT_PREFIX, ROOTS, absolute
 from grader_daemon.setting_types import AdapterRoots, File, Paths, Pauses, Seconds, SourceNames, ZoneName
-
-ROOTS: Final[Mapping[str, str]] = {
-    "hermes": "watch_roots",
-    "claude-code": "claude_code_roots",
-    "codex": "codex_roots",
-    "opencode": "opencode_roots",
-    "gemini-cli": "gemini_cli_roots",
-    "copilot": "copilot_roots",
-    "qwen-code": "qwen_code_roots",
-    "cline": "cline_roots",
-    "openclaw": "openclaw_roots",
-    "pi": "pi_roots",
-    "atif": "atif_roots",
-    "mini-swe-agent": "mini_swe_agent_roots",
-    "openhands": "openhands_roots",
-}
-"""By the name of a source: the setting of the folders that are watched and walked for it."""
-
-
-def setting_of(source: str) -> str:
-    """Return the setting of the folders of a source."""
-    return ROOTS.get(source, "adapter_roots")
 
 
 def expanded(value: Any) -> Any:
@@ -68,31 +45,39 @@ class GradingSettings(BaseSettings):
         description="The agents whose sessions are graded; see docs/sources.md. Or a name that an adapter gives.",
     )
     sources_declined: SourceNames = Field(
-        (), description="Agents that are not told of any more when sessions of theirs are found."
+        (), description="Agents whose sessions are neither graded nor mentioned when they are found."
     )
     watch_roots: Paths = Field(
         (Path("~/.timmy"),),
         min_length=1,
-        description="Folders in which sessions of Hermes are looked for, at any depth.",
+        description="Folders with sessions of Hermes, at any depth.",
     )
-    claude_code_roots: Paths = Field((), description="Those of Claude Code; default: projects in its own folder.")
-    codex_roots: Paths = Field((), description="Those of Codex; default: sessions in its own folder.")
-    opencode_roots: Paths = Field((), description="Those of OpenCode; default: its own folder.")
-    gemini_cli_roots: Paths = Field((), description="Those of Gemini CLI; default: tmp in its own folder.")
-    copilot_roots: Paths = Field((), description="Those of Copilot CLI; default: session-state in its own folder.")
-    qwen_code_roots: Paths = Field((), description="Those of Qwen Code; default: projects in its own folder.")
-    cline_roots: Paths = Field((), description="Those of Cline, Roo Code and Kilo Code; default: their own folders.")
-    openclaw_roots: Paths = Field((), description="Those of OpenClaw; default: agents in its own folder.")
-    pi_roots: Paths = Field((), description="Those of pi and its kin; default: sessions in their own folders.")
-    atif_roots: Paths = Field((), description="Folders with runs kept as ATIF trajectories; no default.")
-    mini_swe_agent_roots: Paths = Field((), description="Folders with runs of mini-SWE-agent; no default.")
+    claude_code_roots: Paths = Field(
+        (), description="Folders with sessions of Claude Code; default: its own `projects`."
+    )
+    codex_roots: Paths = Field((), description="Folders with sessions of Codex; default: its own `sessions`.")
+    opencode_roots: Paths = Field((), description="Folders with sessions of OpenCode; default: its own.")
+    gemini_cli_roots: Paths = Field((), description="Folders with sessions of Gemini CLI; default: its own `tmp`.")
+    copilot_roots: Paths = Field(
+        (), description="Folders with sessions of Copilot CLI; default: its own `session-state`."
+    )
+    qwen_code_roots: Paths = Field((), description="Folders with sessions of Qwen Code; default: its own `projects`.")
+    cline_roots: Paths = Field(
+        (), description="Folders with sessions of Cline, Roo Code and Kilo Code; default: their own."
+    )
+    openclaw_roots: Paths = Field((), description="Folders with sessions of OpenClaw; default: its own `agents`.")
+    pi_roots: Paths = Field(
+        (), description="Folders with sessions of pi, oh-my-pi and prime-agent; default: their own `sessions`."
+    )
+    atif_roots: Paths = Field((), description="Folders with ATIF trajectories; none by default.")
+    mini_swe_agent_roots: Paths = Field((), description="Folders with runs of mini-SWE-agent; none by default.")
     openhands_roots: Paths = Field(
-        (), description="Those of OpenHands, and of evaluations by it; default: its own folder."
+        (), description="Folders with sessions and evaluations of OpenHands; default: its own."
     )
     adapter_roots: AdapterRoots = Field(
         (),
         examples=[["acme=~/.acme/sessions"]],
-        description="Those of sources that adapters give, each behind a name; default: what the adapter says.",
+        description="Folders with sessions of agents that adapters read, by name; default: as the adapter says.",
     )
     db_path: File = Field(DEFAULT_DB_PATH, description="The database of grades; made if it does not exist.")
     rules_file: File | None = Field(
@@ -110,46 +95,49 @@ class GradingSettings(BaseSettings):
         description="Who says whether a task was completed; auto: whichever of rules and model is known to be better.",
     )
     quiet_seconds: Seconds = Field(
-        2.0, ge=0, le=3600, description="A session is graded when its file was not written to for so long."
+        2.0, ge=0, le=3600, description="A session is graded after this long without a write to its file."
     )
     max_wait_seconds: Seconds = Field(
-        30.0, ge=0, le=86400, description="It is graded at the latest so long after a write, while more writes come."
+        30.0,
+        ge=0,
+        le=86400,
+        description="While writes go on, a session is graded at the latest this long after the first of them.",
     )
     idle_minutes: Seconds = Field(
-        30.0, gt=0, le=10080, description="An unfinished session counts as interrupted after so long without a write."
+        30.0, gt=0, le=10080, description="An unfinished session counts as interrupted after this long without a write."
     )
     scan_seconds: Seconds = Field(
-        60.0, ge=1, le=86400, description="How often all folders are compared with the database, at the most."
+        60.0, ge=1, le=86400, description="How often, at the most, all folders are compared with the database."
     )
     scan_cpu_share: Seconds = Field(
         0.001, gt=0, le=1, description="The part of one processor that these comparisons may use while watching works."
     )
     queue_size: int = Field(
-        10_000, ge=1, le=10_000_000, description="Files that wait to be graded in memory; the others wait on disk."
+        10_000, ge=1, le=10_000_000, description="Most files that wait in memory to be graded; the others wait on disk."
     )
-    batch_sessions: int = Field(
-        500, ge=1, le=10_000, description="At most so many sessions are saved in one transaction."
-    )
-    batch_milliseconds: Seconds = Field(
-        50.0, ge=0, le=10_000, description="A transaction gathers sessions for so long."
-    )
+    batch_sessions: int = Field(500, ge=1, le=10_000, description="Most sessions saved in one transaction.")
+    batch_milliseconds: Seconds = Field(50.0, ge=0, le=10_000, description="How long a transaction gathers sessions.")
     max_file_bytes: int = Field(
-        268_435_456, ge=1024, description="Larger files are not read; grading one takes up to 3.5 times its size."
+        268_435_456,
+        ge=1024,
+        description="Largest file that is read; grading one takes up to 3.5 times its size of memory.",
     )
-    max_messages: int = Field(100_000, ge=1, description="A session with more messages is not graded.")
+    max_messages: int = Field(100_000, ge=1, description="Most messages of a session that is graded.")
     max_values: int = Field(
-        1_000_000, ge=1000, description="Nor one with more JSON values; each takes up to 130 bytes of memory."
+        1_000_000,
+        ge=1000,
+        description="Most JSON values of a session that is graded; each takes up to 130 bytes of memory.",
     )
     max_cpu_seconds_per_100_mb: Seconds = Field(
         20.0,
         gt=0,
         le=86_400,
-        description="A file of more than 2 MB that takes longer to grade, and longer than 5 s, is given up.",
+        description="Grading a file of more than 2 MB is given up after this long, and 5 s at least.",
     )
     retry_seconds: Pauses = Field(
         (5.0, 30.0, 120.0, 600.0, 3600.0),
         min_length=1,
-        description="Pauses before a file that could not be graded is tried again; after the last it is given up.",
+        description="Pauses before a file that could not be graded is tried again; after the last try it is given up.",
     )
     timezone: ZoneName | None = Field(
         None,

@@ -12,13 +12,30 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from grader_daemon.errors import ConfigurationError
 
 ENVIRONMENT_PREFIX = "GRADER_"
 CONFIG_VARIABLE = "GRADER_CONFIG"
 DEFAULT_DB_PATH = Path("~/.timmy/uniwizard/session_grades.db")
+ROOTS: Final[Mapping[str, str]] = {
+    "hermes": "watch_roots",
+    "claude-code": "claude_code_roots",
+    "codex": "codex_roots",
+    "opencode": "opencode_roots",
+    "gemini-cli": "gemini_cli_roots",
+    "copilot": "copilot_roots",
+    "qwen-code": "qwen_code_roots",
+    "cline": "cline_roots",
+    "openclaw": "openclaw_roots",
+    "pi": "pi_roots",
+    "atif": "atif_roots",
+    "mini-swe-agent": "mini_swe_agent_roots",
+    "openhands": "openhands_roots",
+}
+"""By the name of a source: the setting of the folders that are watched and walked for it."""
+
 _FLAGS = {"fleet_read_url": "db"}
 TRACEBACK_VARIABLE = "GRADER_TRACEBACK"
 _DEBUG_VARIABLE = "PYDANTIC_SETTINGS_DEBUG"
@@ -59,6 +76,11 @@ class Given:
                 return str(self.file)
             case Source.DEFAULT:
                 return "default"
+
+
+def setting_of(source: str) -> str:
+    """Return the setting of the folders of a source."""
+    return ROOTS.get(source, "adapter_roots")
 
 
 def look(*, config: str | os.PathLike[str] | None, names: Collection[str]) -> Given:

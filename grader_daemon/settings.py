@@ -76,62 +76,56 @@ class Settings(GradingSettings):
         60.0,
         ge=1,
         le=86400,
-        description="How often the daemon looks for missing reports, for a degraded quality and for alerts to be sent.",
+        description="How often the daemon looks for reports to write, worse quality, and alerts to send.",
     )
     metrics_file: File | None = Field(
         None,
         examples=["/var/lib/prometheus/node-exporter/grader.prom"],
-        description="The daemon keeps metrics there, for the textfile collector of Prometheus; see docs/metrics.md.",
+        description="File of metrics for the textfile collector of Prometheus: docs/metrics.md.",
     )
     alert_webhook_url: HttpUrl | None = Field(
         None,
         examples=["https://alerts.example.org/grader"],
-        description="Alerts are posted there as JSON (http or https); nothing is sent without it.",
+        description="Address that gets alerts by POST, http or https; without it nothing is posted.",
     )
     alert_webhook_format: WebhookFormat = Field(
         "json",
-        description="What is posted: our JSON, or the message of a chat server; ntfy: the URL is that of a topic.",
+        description="What is posted: our JSON, or a message for a chat server; for ntfy the URL is that of a topic.",
     )
     alert_webhook_secret: SecretStr | None = Field(
         None,
         examples=["a long random text"],
         min_length=16,
-        description="Signs what is posted, with HMAC-SHA256; at least 16 characters.",
+        description="Secret that signs what is posted, by HMAC-SHA256; 16 characters or more.",
     )
     alert_command: Words = Field(
-        (), description="A program and its arguments, run for each alert with the JSON as its input; no shell."
+        (), description="Program with arguments that gets each alert as JSON on its standard input; no shell."
     )
     alert_timeout_seconds: Seconds = Field(
-        10.0, gt=0, le=300, description="The webhook or the program may take so long."
+        10.0, gt=0, le=300, description="Most time that the webhook or the program may take."
     )
     quality_checks_per_day: int = Field(
-        0, ge=0, le=1000, description="The daemon asks a scorer of quality at most so many times a day; 0: never."
+        0, ge=0, le=1000, description="Most sessions a day that the daemon has a scorer look at; 0: none."
     )
     quality_discrepancy: Seconds = Field(
-        1.5,
-        gt=0,
-        le=4,
-        description="People are asked to look where it lies so far from `response_quality`, or further.",
+        1.5, gt=0, le=4, description="Difference from `response_quality` from which on a session is put up for review."
     )
-    quality_timeout_seconds: Seconds = Field(60.0, gt=0, le=240, description="One call of the scorer may take so long.")
+    quality_timeout_seconds: Seconds = Field(60.0, gt=0, le=240, description="Most time for one call of the scorer.")
     quality_command: Words = Field(
-        (), description="A program and its arguments as scorer, with the redacted session as its input; no shell."
+        (), description="Program with arguments that scores a redacted session on its standard input; no shell."
     )
     quality_judge_model: str | None = Field(
         None,
         examples=["qwen3-8b"],
         min_length=1,
         max_length=256,
-        description="A model as scorer instead; the name that its server knows.",
+        description="Model that scores instead, by the name its server knows.",
     )
     quality_judge_key: HeaderSecret | None = Field(
-        None,
-        examples=["the key"],
-        min_length=1,
-        description="The key that the server of the model asks for, if it does.",
+        None, examples=["the key"], min_length=1, description="Key for the server of that model, if it asks for one."
     )
     quality_judge_characters: int = Field(
-        24_000, ge=10_000, le=1_000_000, description="Each call of the model has at most so many characters."
+        24_000, ge=10_000, le=1_000_000, description="Most characters sent in one call of that model."
     )
     quality_judge_plain_http: bool = Field(
         default=False, description="Allow http to another machine: what is sent, and the key, can be read on the way."
@@ -139,40 +133,40 @@ class Settings(GradingSettings):
     quality_judge_url: HttpUrl | None = Field(
         None,
         examples=["http://127.0.0.1:8080/v1"],
-        description="Where that server is, up to and with /v1; redacted sessions are sent there.",
+        description="Address of that server up to and with /v1; it gets redacted sessions.",
     )
     otlp_header_secret: HeaderLine | None = Field(
-        None, examples=["Authorization: Bearer …"], description="A header that the receiver of `push otlp` asks for."
+        None, examples=["Authorization: Bearer …"], description="Header that the receiver of `push otlp` asks for."
     )
     otlp_schema_url: HttpUrl = Field(
-        "https://opentelemetry.io/schemas/1.38.0", description="The version of the conventions that its events name."
+        "https://opentelemetry.io/schemas/1.38.0", description="Version of the conventions that its events name."
     )
     otlp_logs_url: HttpUrl | None = Field(
         None,
         examples=["http://127.0.0.1:4318/v1/logs"],
-        description="Where `push otlp` sends scores, by OTLP/HTTP; nothing is sent without it.",
+        description="Address to which `push otlp` sends scores, by OTLP/HTTP; without it nothing is sent.",
     )
     langfuse_public_key: HeaderSecret | None = Field(
-        None, examples=["pk-lf-…"], min_length=1, description="The public key of the project of `push langfuse`."
+        None, examples=["pk-lf-…"], min_length=1, description="Public key of the Langfuse project."
     )
     langfuse_secret_key: HeaderSecret | None = Field(
-        None, examples=["sk-lf-…"], min_length=1, description="The secret key that belongs to it."
+        None, examples=["sk-lf-…"], min_length=1, description="Secret key of the Langfuse project."
     )
     langfuse_url: HttpUrl | None = Field(
         None,
         examples=["https://cloud.langfuse.com"],
-        description="The Langfuse that `push langfuse` sends scores to; nothing is sent without it.",
+        description="Address of the Langfuse for `push langfuse`; without it nothing is sent.",
     )
     phoenix_api_key: HeaderSecret | None = Field(
-        None, examples=["the key"], min_length=1, description="The key that the server of `push phoenix` asks for."
+        None, examples=["the key"], min_length=1, description="Key for the server of `push phoenix`."
     )
     phoenix_url: HttpUrl | None = Field(
         None,
         examples=["http://127.0.0.1:6006"],
-        description="The Phoenix that `push phoenix` sends scores to; nothing is sent without it.",
+        description="Address of the Phoenix for `push phoenix`; without it nothing is sent.",
     )
     push_timeout_seconds: Seconds = Field(
-        10.0, gt=0, le=300, description="One call of a receiver of scores may take so long."
+        10.0, gt=0, le=300, description="Most time that one call of a receiver of scores may take."
     )
     fleet_texts: bool = Field(
         default=False,
@@ -181,91 +175,95 @@ class Settings(GradingSettings):
     fleet_url: PostgresUrl | None = Field(
         None,
         examples=["postgresql://grader_host_laptop:…@db.example.org/grader"],
-        description="The PostgreSQL to which `push fleet` sends grades; nothing is sent without it.",
+        description="PostgreSQL to which `push fleet` sends grades; without it nothing is sent.",
     )
     fleet_read_token_file: File | None = Field(
-        None, examples=["~/.config/grader-daemon/fleet.token"], description="Your token, where that is https://."
+        None, examples=["~/.config/grader-daemon/fleet.token"], description="Your token for a fleet at https://."
     )
     fleet_read_url: FleetUrl | None = Field(
         None,
         examples=["postgresql://grader_member_anna:…@db.example.org/grader"],
-        description="The PostgreSQL of a fleet, or the https:// of its server, which commands ask: docs/fleet.md.",
+        description="Fleet that commands ask: its PostgreSQL, or the https:// of its server: docs/fleet.md.",
     )
     fleet_copy_file: File | None = Field(
-        None, examples=["/srv/grader/fleet.db"], description="Where a copy of it is kept; default: a file in ~/.cache."
+        None, examples=["/srv/grader/fleet.db"], description="Your copy of the fleet; default: a file in ~/.cache."
     )
-    fleet_copy_days: int = Field(92, ge=1, le=36_500, description="It has the sessions of the last so many days.")
+    fleet_copy_days: int = Field(92, ge=1, le=36_500, description="Days of sessions that your copy of the fleet holds.")
     fleet_tokens_file: File | None = Field(
         None,
         examples=["/srv/grader/fleet_tokens.json"],
-        description="Where `fleet serve` finds whom to let in, as digests; default: beside the database.",
+        description="File of the members' tokens, as digests, for `fleet serve`; default: beside the database.",
     )
-    fleet_serve_port: int = Field(7655, ge=1, le=65_535, description="The port of `fleet serve`.")
-    fleet_serve_certificate_file: File | None = Field(None, examples=["~/fleet.pem"], description="For https.")
-    fleet_serve_key_file: File | None = Field(None, examples=["~/fleet.key"], description="Its key.")
+    fleet_serve_port: int = Field(7655, ge=1, le=65_535, description="Port of `fleet serve`.")
+    fleet_serve_certificate_file: File | None = Field(
+        None, examples=["~/fleet.pem"], description="Certificate of `fleet serve`."
+    )
+    fleet_serve_key_file: File | None = Field(None, examples=["~/fleet.key"], description="Key of that certificate.")
     fleet_serve_names: HostNames = Field(
-        (), examples=[["grader.example.org"]], description="Names by which members reach it, beside its address."
+        (), examples=[["grader.example.org"]], description="Names of `fleet serve`, beside its address."
     )
     fleet_serve_address: IpAddress = Field(
-        "127.0.0.1", description="Where it answers; one that other machines reach needs a certificate and its key."
+        "127.0.0.1", description="Address of `fleet serve`; one that others reach needs a certificate and its key."
     )
-    dashboard_port: int = Field(
-        7654, ge=1, le=65_535, description="The port of the page that `dashboard` serves on this machine."
-    )
+    dashboard_port: int = Field(7654, ge=1, le=65_535, description="Port of the page that `dashboard` serves.")
     dashboard_token: LongSecret | None = Field(
-        None, examples=["32 characters or more"], description="The token that opens it; default: one that is made."
+        None, examples=["32 characters or more"], description="Token that opens the page; default: one that is made."
     )
     dashboard_certificate_file: File | None = Field(
         None, examples=["~/page.pem"], description="Certificate of the page, for https; needs its key."
     )
-    dashboard_key_file: File | None = Field(None, examples=["~/page.key"], description="The key of that certificate.")
+    dashboard_key_file: File | None = Field(None, examples=["~/page.key"], description="Key of that certificate.")
     dashboard_names: HostNames = Field(
-        (), examples=[["grader.example.org"]], description="Names by which browsers reach it, beside its address."
+        (), examples=[["grader.example.org"]], description="Names by which browsers reach the page, beside its address."
     )
     dashboard_address: IpAddress = Field(
-        "127.0.0.1", description="Where it answers; one that others reach needs a token, a certificate and its key."
+        "127.0.0.1", description="Address of the page; one that others reach needs a token, a certificate and its key."
     )
     outcomes_git: bool = Field(
-        default=True, description="Look what became of sessions' work, in git and on disk: docs/outcomes.md."
+        default=True, description="Whether the work of sessions is followed in git and on disk: docs/outcomes.md."
     )
     outcomes_roots: Paths = Field(
-        (), examples=[["~/src"]], description="Only in these folders; the service's sandbox shows it no others."
+        (),
+        examples=[["~/src"]],
+        description="Only work in these folders is followed; others are hidden from the service.",
     )
-    outcomes_days: int = Field(30, ge=1, le=365, description="A session's work is followed for so many days.")
-    outcomes_seconds: Seconds = Field(2.0, gt=0, le=10, description="Most processor time of one look at a repository.")
+    outcomes_days: int = Field(30, ge=1, le=365, description="Days for which the work of a session is followed.")
+    outcomes_seconds: Seconds = Field(2.0, gt=0, le=10, description="Most processor time for one look at a repository.")
     message_search_days: int = Field(
         0,
         ge=0,
         le=3_650,
-        description="Messages of sessions of so many days can be searched, 0: none: docs/message-search.md.",
+        description="Days of sessions whose messages can be searched; 0: none: docs/message-search.md.",
     )
     hook_milliseconds: int = Field(
         80,
         ge=10,
         le=60_000,
-        description="An agent with a hook waits at most so long for an answer when it wants to stop: docs/hooks.md.",
+        description="Most time that an agent with a hook waits for an answer when it wants to stop: docs/hooks.md.",
     )
     skill_roots: Paths = Field((), description="Folders with skills, beside those of the agents: docs/skills.md.")
     route_file: File | None = Field(
-        None, examples=["~/.timmy/uniwizard/route.json"], description="Which model to prefer: docs/routing.md."
+        None,
+        examples=["~/.timmy/uniwizard/route.json"],
+        description="File that tells a router which model: docs/routing.md.",
     )
     route_default: str | None = Field(
-        None, examples=["gpt-5-mini"], description="The model to stay with where none is better: docs/routing.md."
+        None, examples=["gpt-5-mini"], description="Model to stay with where none is better: docs/routing.md."
     )
     route_max_cost: float | None = Field(
-        None, gt=0, examples=[0.5], description="No model is preferred whose task that did not fail costs more dollars."
+        None, gt=0, examples=[0.5], description="Most dollars that a preferred model may cost a task."
     )
     route_explore: float = Field(
-        0.0, ge=0, le=0.1, description="This share of requests tries another model, to learn: docs/routing.md."
+        0.0, ge=0, le=0.1, description="Share of requests that try another model, to learn: docs/routing.md."
     )
     route_aliases: Aliases = Field(
-        (), examples=[["fast=gpt-5-mini"]], description="Names that a router has for models, and those in sessions."
+        (), examples=[["fast=gpt-5-mini"]], description="A router's names of models, and those in sessions."
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        "info", description="Log lines below this level are not written."
+        "info", description="Lowest level of log lines that are written."
     )
     log_format: Literal["auto", "console", "json"] = Field(
-        "auto", description="How log lines look: auto is console on a terminal and json elsewhere."
+        "auto", description="Form of log lines; auto: console on a terminal, json elsewhere."
     )
 
     @field_validator("skill_roots", "outcomes_roots", *_FILES)

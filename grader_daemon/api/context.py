@@ -17,7 +17,6 @@ from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.rules import GENERAL
 from grader_daemon.domain.text import clean
 from grader_daemon.errors import InputError, NoDatabaseError, StoreOutdatedError, VanishedFileError
-from grader_daemon.settings import Settings
 from grader_daemon.storage.sqlite.database import is_made
 from grader_daemon.wings import part
 
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from grader_daemon.domain.unit import Unit
     from grader_daemon.pipeline.rereading import RecentSessions
     from grader_daemon.redaction import Redactor
+    from grader_daemon.settings import Settings
     from grader_daemon.sources.protocol import Source, Sources
     from grader_daemon.storage.maintenance.upgrade import Upgrade
     from grader_daemon.storage.sqlite.store import SqliteStore

@@ -7,10 +7,12 @@ import shlex
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from grader_daemon.settings import Settings
+if TYPE_CHECKING:
+    from grader_daemon.settings import Settings
 
 
 class Exposed(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,13 +6,10 @@ A look counts what lies there and is bounded: nobody waits for a home with a mil
 from __future__ import annotations
 
 import os
-import shlex
 import signal
 from collections.abc import Sequence
 from contextlib import closing
 from datetime import datetime, timedelta
-from enum import StrEnum
-from pathlib import Path
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Final
 
@@ -23,11 +20,11 @@ from grader_daemon.adapters import Adapter, installed
 from grader_daemon.api.configuration import Written, keep_setting
 from grader_daemon.api.context import GraderContext
 from grader_daemon.api.looks import look, read_newest
+from grader_daemon.api.ungraded import SourceState, state_of
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import Session
 from grader_daemon.errors import GraderError, InputError
-from grader_daemon.grading_settings import ROOTS, setting_of
-from grader_daemon.setting_sources import meant
+from grader_daemon.setting_sources import ROOTS, meant, setting_of
 from grader_daemon.settings import Settings, load_settings
 from grader_daemon.sources.default_roots import default_roots, moved_by
 from grader_daemon.sources.other_agents import PAGE, FoundElsewhere, found_elsewhere
@@ -38,10 +35,6 @@ from grader_daemon.storage.records import GradeFilter
 if TYPE_CHECKING:
     from grader_daemon.sources.protocol import Source
 
-_FEW = 1_000
-_FEW_FOLDERS = 400
-"""Of what is not graded, seen in passing: some 10 ms."""
-
 _NEWEST_GRADED = 500
 _TAKES_OVER_SECONDS = 10.0
 """A daemon first finishes what it is writing."""
@@ -51,14 +44,6 @@ _PAUSE_SECONDS = 0.05
 
 OTHERS_PAGE: Final = PAGE
 """The page that says how sessions of any agent are graded."""
-
-
-class SourceState(StrEnum):
-    """State of an agent: whether its sessions are graded; of a declined one nobody is told any more."""
-
-    ENABLED = "enabled"
-    NOT_ENABLED = "not_enabled"
-    DECLINED = "declined"
 
 
 class FoundSource(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,20 +71,6 @@ class FoundSource(msgspec.Struct, frozen=True, kw_only=True):
     newer_than: str | None = None
     package: str | None = None
     fault: str | None = None
-
-
-class UngradedAgent(msgspec.Struct, frozen=True, kw_only=True):
-    """Ungraded sessions of the source `agent` in a folder `path`; `fix` has them graded.
-
-    Of more than 1,000 `is_more` says that there are more.
-    """
-
-    agent: str
-    title: str
-    path: str
-    sessions: int
-    is_more: bool
-    fix: str
 
 
 class Switched(msgspec.Struct, frozen=True, kw_only=True):
@@ -153,35 +124,6 @@ def _only_installed(adapter: Adapter, settings: Settings) -> FoundSource:
         unknown=(),
         package=adapter.package,
     )
-
-
-def ungraded_agents(settings: Settings) -> tuple[UngradedAgent, ...]:
-    """Return agents at work without a grade, that nobody declined; a look in passing."""
-    unwatched = (
-        (bootstrap.make_source(name, settings), folder)
-        for name in bootstrap.SOURCES
-        if state_of(name, settings) is not SourceState.DECLINED
-        for folder in _unwatched(name, settings)
-    )
-    return tuple(
-        UngradedAgent(
-            agent=source.name,
-            title=source.title,
-            path=folder,
-            sessions=seen.sessions,
-            is_more=seen.is_more,
-            fix=_enabling(source.name, folder if source.name in settings.sources else None),
-        )
-        for source, folder in unwatched
-        if (seen := look(source, [folder], sessions=_FEW, folders=_FEW_FOLDERS)).sessions
-    )
-
-
-def state_of(name: str, settings: Settings) -> SourceState:
-    """Return whether the sessions of a source are graded."""
-    if name in settings.sources:
-        return SourceState.ENABLED
-    return SourceState.DECLINED if name in settings.sources_declined else SourceState.NOT_ENABLED
 
 
 def enable_source(name: str, paths: Sequence[str] = (), *, config: str | None = None) -> Switched:
@@ -277,22 +219,6 @@ def _version(source: str, of: Session | Grade) -> str | None:
     if of.agent_version is None:
         return None
     return of.agent_version if of.agent in (None, source) else f"{of.agent} {of.agent_version}"
-
-
-def _unwatched(source: str, settings: Settings) -> list[str]:
-    """Return folders in which its sessions may lie and that are not watched."""
-    roots = bootstrap.roots_of(settings, source)
-    watched = [Path(os.path.realpath(root)) for root in roots] if source in settings.sources else []
-    return [
-        folder
-        for folder in (default_roots(source) if watched else roots)
-        if os.path.isdir(folder) and not any(Path(os.path.realpath(folder)).is_relative_to(root) for root in watched)
-    ]
-
-
-def _enabling(name: str, folder: str | None) -> str:
-    path = "" if folder is None else f" --path {shlex.quote(folder)}"
-    return f"grader-daemon sources enable {name}{path}"
 
 
 def _known(name: str, settings: Settings) -> Source:

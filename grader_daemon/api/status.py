@@ -9,7 +9,7 @@ import msgspec
 
 from grader_daemon.api.context import GraderContext
 from grader_daemon.api.parts import Scorers
-from grader_daemon.api.sources import UngradedAgent, ungraded_agents
+from grader_daemon.api.ungraded import UngradedAgent, ungraded_agents
 from grader_daemon.bootstrap import watched_roots
 from grader_daemon.domain.calendar import day_of, end_of, start_of
 from grader_daemon.domain.calibration import GraderChange

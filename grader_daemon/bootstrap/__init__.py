@@ -9,16 +9,16 @@ import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
 from grader_daemon.errors import ConfigurationError
-from grader_daemon.settings import Settings
 from grader_daemon.sources.default_roots import default_roots
 from grader_daemon.storage.sqlite.database import IN_MEMORY
 from grader_daemon.storage.sqlite.store import SqliteStore
-from grader_daemon.wings import imported, part
+from grader_daemon.wings import part
 
 if TYPE_CHECKING:
     from grader_daemon.calibration.prior import ShippedPrior
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from grader_daemon.pipeline.examine import Examiner
     from grader_daemon.pipeline.ingest import Ingest, OnUnknown
     from grader_daemon.pipeline.pace import Pace
+    from grader_daemon.settings import Settings
     from grader_daemon.sources.protocol import Source, Sources
     from grader_daemon.storage.maintenance.upgrade import Upgrade
 
@@ -158,10 +159,9 @@ def make_sources(settings: Settings, *, most_bytes: int | None = None) -> Source
     limits = settings.limits
     if most_bytes is not None:
         limits = msgspec.structs.replace(limits, bytes=min(limits.bytes, most_bytes))
-    made = known_sources(settings, limits=limits)
     return Sources(
-        [source for source in made if source.name in settings.sources],
-        others=[source for source in made if source.name not in settings.sources],
+        [make_source(name, settings, limits=limits) for name in source_names(settings) if name in settings.sources],
+        others=[_maker_of(name, settings, limits) for name in SOURCES if name not in settings.sources],
     )
 
 
@@ -179,10 +179,15 @@ def make_source(name: str, settings: Settings, *, limits: Limits | None = None) 
     """Make one source, which alone is imported."""
     if name not in SOURCES:
         return _adapted(name, settings, limits or settings.limits)
-    source_class = imported(f"grader_daemon.sources.{SOURCES[name]}")
+    return _maker_of(name, settings, limits or settings.limits)()
+
+
+def _maker_of(name: str, settings: Settings, limits: Limits) -> Callable[[], Source]:
+    """Return what makes a source of this program; it holds nothing else of the settings, and can be pickled."""
+    from grader_daemon.sources import make_built_in
+
     zone = {"zone": settings.zone} if name in _WITHOUT_ZONES else {}
-    source: Source = source_class(roots_of(settings, name), limits=limits or settings.limits, **zone)
-    return source
+    return partial(make_built_in, SOURCES[name], roots_of(settings, name), limits=limits, **zone)
 
 
 def _adapted(name: str, settings: Settings, limits: Limits) -> Source:

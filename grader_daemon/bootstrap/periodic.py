@@ -14,7 +14,6 @@ from grader_daemon.bootstrap import (
     read_trust,
     utc_now,
 )
-from grader_daemon.settings import Settings
 from grader_daemon.wings import given_by_all, part
 
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from grader_daemon.jobs import Job
     from grader_daemon.jobs.calibration import Calibrator
     from grader_daemon.jobs.weekly import WeeklyReports
+    from grader_daemon.settings import Settings
     from grader_daemon.storage.sqlite.store import SqliteStore
 
 GRADING_MARGIN = timedelta(minutes=2)

@@ -18,7 +18,8 @@ import click
 
 from grader_daemon._version import __version__
 from grader_daemon.cli import output
-from grader_daemon.cli.options import Group, fleet_option, loading, settings_options
+from grader_daemon.cli.loading import loading
+from grader_daemon.cli.options import Group, fleet_option, settings_options
 from grader_daemon.errors import ConfigurationError, GraderError, NoDatabaseError, OutputError
 from grader_daemon.setting_sources import TRACEBACK_VARIABLE, meant
 from grader_daemon.wings import WINGS, imported

@@ -73,7 +73,7 @@ def show(*, grader: SelfGrader, number: int, as_json: bool) -> None:
 @reads
 @json_option
 def test(*, grader: SelfGrader, as_json: bool) -> int:
-    """Send a test in every way in which alerts are told, and say what came back.
+    """Send a test alert to every receiver, and show each answer.
 
     Exit code 1 if it did not arrive somewhere.
     """
@@ -82,7 +82,7 @@ def test(*, grader: SelfGrader, as_json: bool) -> int:
         tried = [{"channel": channel, "arrived": said is None, "error": said} for channel, said in troubles.items()]
         output.document(receivers=tried)
     elif not troubles:
-        output.line("Alerts are told in the log alone: set alert_webhook_url or alert_command.")
+        output.line("Alerts go to the log alone. To send them elsewhere, set alert_webhook_url or alert_command.")
     else:
         for channel, said in troubles.items():
             output.line(f"{channel}: arrived" if said is None else said)
@@ -123,7 +123,7 @@ def acknowledge(*, grader: SelfGrader, number: int, note: str | None, as_json: b
 @click.option("--for", "span", callback=_read_span, default="7d", show_default=True, help="30m, 12h, 7d or 2w.")
 @json_option
 def silence(*, grader: SelfGrader, number: int, span: timedelta, as_json: bool) -> None:
-    """Be told nothing of what this alert is about, for a time. It is still watched and recorded."""
+    """Silence an alert and others of its cause, for a time. They are still recorded."""
     until = grader.insight.silence_alert(number, span)
     words = f"Alert {number} is silent until {output.cell(until)}."
     output.result(words, as_json=as_json, number=number, silent_until=until)
@@ -144,7 +144,7 @@ def unacknowledge(*, grader: SelfGrader, number: int, as_json: bool) -> None:
 @click.argument("number", type=Whole(), metavar="NUMBER")
 @json_option
 def unsilence(*, grader: SelfGrader, number: int, as_json: bool) -> None:
-    """Be told again of what this alert is about."""
+    """End the silence of an alert."""
     alert = grader.insight.unsilence_alert(number)
     output.result(f"Alert {number} is not silent.", as_json=as_json, alert=alert)
 

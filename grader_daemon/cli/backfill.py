@@ -13,8 +13,8 @@ from grader_daemon.cli.options import Whole, asks, json_option, since_options
 from grader_daemon.cli.outcomes import graded_with_progress, is_trouble, tell_outcomes
 from grader_daemon.cli.source_name import SourceName
 from grader_daemon.domain.text import clean
-from grader_daemon.grading_settings import ROOTS
 from grader_daemon.reports.numbers import count
+from grader_daemon.setting_sources import ROOTS
 
 
 @click.command("backfill")

@@ -152,7 +152,7 @@ def _tell(written: Written, *, as_json: bool) -> None:
         output.warning(f"{written.covered_by} stands above it and still counts")
     if written.daemon is not None:
         output.line(
-            f"The daemon (pid {written.daemon}) goes on with what it read until it is told: kill -HUP {written.daemon}"
+            f"The daemon (pid {written.daemon}) keeps its settings until you reload them: kill -HUP {written.daemon}"
         )
 
 

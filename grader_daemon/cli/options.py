@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from grader_daemon.cli import output
+from grader_daemon.cli.loading import loading
 from grader_daemon.setting_sources import database_path, meant, unknown_zone
 
 if TYPE_CHECKING:
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from grader_daemon.settings import Settings
 
 _FLAGS = "grader_daemon.flags"
-_PLUGINS = "PYDANTIC_DISABLE_PLUGINS"
 _LARGEST = 1_000_000_000
 
 
@@ -29,26 +27,6 @@ def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
     """Keep a flag for `read_settings`; one that stands behind a command counts more than before it."""
     if value not in (None, ()):
         ctx.meta.setdefault(_FLAGS, {})[param.name] = value
-
-
-@contextmanager
-def loading() -> Iterator[None]:
-    """Load modules without looking for rubbish, nor later in what they made, which stays, nor for plugins of pydantic.
-
-    Plugins that other packages bring would be handed every setting, secrets too. Each look is a twentieth of a command.
-    """
-    before = os.environ.get(_PLUGINS)
-    os.environ[_PLUGINS] = "__all__"
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.enable()
-        if before is None:
-            del os.environ[_PLUGINS]
-        else:
-            os.environ[_PLUGINS] = before
 
 
 def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -160,9 +138,14 @@ def read_settings(**flags: Any) -> Settings:
         ConfigurationError: one is wrong.
     """
     settings = quietly_read_settings(**flags)
+    tell_doubts(settings)
+    return settings
+
+
+def tell_doubts(settings: Settings) -> None:
+    """Print a warning of what is probably not meant by settings."""
     for words in (*settings.warnings, *(unknown_zone() if settings.zone is None else ())):
         output.warning(words)
-    return settings
 
 
 def quietly_read_settings(**flags: Any) -> Settings:
@@ -175,10 +158,14 @@ def quietly_read_settings(**flags: Any) -> Settings:
         from grader_daemon.cli.times import show_times_in  # `--help` must not wait for it
         from grader_daemon.settings import load_settings
 
-        given = click.get_current_context().meta.get(_FLAGS, {})
-        settings = load_settings(**{**given, **flags})  # pydantic makes its checks when they are used first
+        settings = load_settings(**given_flags(**flags))  # pydantic makes its checks when they are used first
     show_times_in(settings.zone)
     return settings
+
+
+def given_flags(**flags: Any) -> dict[str, Any]:
+    """Return `flags`, and what `settings_options` took, by the names of settings."""
+    return {**click.get_current_context().meta.get(_FLAGS, {}), **flags}
 
 
 class Group(click.Group):

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -17,14 +18,17 @@ import structlog
 
 from grader_daemon import log
 from grader_daemon.api.permissions import exposed_places
-from grader_daemon.api.sources import ungraded_agents
+from grader_daemon.api.ungraded import ungraded_agents
 from grader_daemon.cli import output
-from grader_daemon.cli.options import read_settings, settings_options
+from grader_daemon.cli.options import given_flags, settings_options, tell_doubts
 from grader_daemon.daemon.notify import Notifier
+from grader_daemon.daemon.settings_apart import read_apart
 from grader_daemon.daemon.supervisor import Supervisor
 from grader_daemon.errors import ConfigurationError
-from grader_daemon.grading_settings import setting_of
-from grader_daemon.settings import Settings
+from grader_daemon.setting_sources import setting_of
+
+if TYPE_CHECKING:
+    from grader_daemon.settings import Settings
 
 _log = structlog.get_logger()
 _MEANINGLESS = (signal.SIGUSR1, signal.SIGUSR2)
@@ -60,7 +64,8 @@ def command(
     """
 
     def read() -> Settings:
-        settings = read_settings(quiet_seconds=quiet_seconds, log_level=log_level, log_format=log_format)
+        settings = read_apart(given_flags(quiet_seconds=quiet_seconds, log_level=log_level, log_format=log_format))
+        tell_doubts(settings)
         log.configure(level=settings.log_level, log_format=settings.log_format, zone=settings.zone)
         return settings
 

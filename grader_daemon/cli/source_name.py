@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from grader_daemon.adapters import installed
-from grader_daemon.grading_settings import ROOTS
+from grader_daemon.setting_sources import ROOTS
 
 
 class SourceName(click.Choice[str]):

@@ -10,13 +10,13 @@ from grader_daemon.api.grader import SelfGrader
 from grader_daemon.api.sources import (
     OTHERS_PAGE,
     FoundSource,
-    SourceState,
     Switched,
     disable_source,
     enable_source,
     found_sources,
     other_agents,
 )
+from grader_daemon.api.ungraded import SourceState
 from grader_daemon.cli import output
 from grader_daemon.cli.options import ListedByDefault, asks, config_flag, json_option, settings_options
 from grader_daemon.cli.source_name import SourceName
@@ -90,7 +90,7 @@ def enable(*, name: str, paths: tuple[str, ...], as_json: bool) -> None:
 @click.argument("name", type=SourceName())
 @json_option
 def disable(*, name: str, as_json: bool) -> None:
-    """Have the sessions of an agent not graded, and not told of any more. Grades that there are stay."""
+    """Stop grading the sessions of an agent, and mentioning them. Grades stay."""
     _tell(disable_source(name, config=config_flag()), as_json=as_json)
 
 
@@ -144,7 +144,7 @@ def _tell(done: Switched, *, as_json: bool) -> None:
         places = ", ".join(output.from_home(folder) for folder in done.folders)
         output.line(clean(f"{done.title} is graded: {counted(done.sessions, is_more=done.is_more)} in {places}."))
     else:
-        output.line(clean(f"{done.title} is not graded, and you are not told of it any more. Grades stay."))
+        output.line(clean(f"{done.title} is not graded or mentioned any more. Grades stay."))
     if not done.written:
         output.line("It was so before: nothing is written.")
     for each in done.written:

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import click
 
 from grader_daemon.api.grader import SelfGrader
-from grader_daemon.api.sources import UngradedAgent
 from grader_daemon.api.status import QualityStatus, Status
+from grader_daemon.api.ungraded import UngradedAgent
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, json_option
 from grader_daemon.reports.numbers import count

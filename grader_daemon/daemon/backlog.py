@@ -6,7 +6,7 @@ new sessions pass. One thread owns all of it: two that share an interpreter woul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from datetime import datetime, timedelta
 from time import monotonic
 
@@ -97,6 +97,14 @@ class Backlog:
     def pass_outdated(self, found: Sequence[OutdatedUnit]) -> None:
         """Go on behind these; at the end of the ledger there is nothing more."""
         self._outdated_after = found[-1] if found else None
+
+    def troubled(self, unrecorded: Set[Unit]) -> int:
+        """Count the files in the watched folders that could not be graded; `unrecorded` stand in no ledger."""
+        troubled = {entry.unit for entry in self._store.troubled_entries()} | unrecorded
+        if not troubled:
+            return 0
+        found = {each.unit.storable() for walk in self._sources.walks() for each in walk}
+        return len(troubled & found)
 
     def _scan(self, limit: int) -> list[Unit]:
         if not self._scanner.running:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from grader_daemon.daemon.health import Health, Pulse
-from grader_daemon.settings import Settings
 from grader_daemon.wings import given_by_all
+
+if TYPE_CHECKING:
+    from grader_daemon.settings import Settings
 
 
 class Listener(Protocol):

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from time import monotonic
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -37,11 +38,13 @@ from grader_daemon.jobs import Job
 from grader_daemon.pipeline.crash_marks import CrashMarks
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.pipeline.pace import Pace
-from grader_daemon.settings import Settings
 from grader_daemon.storage.lock import DaemonLock
 from grader_daemon.storage.records import DaemonStatus
 from grader_daemon.storage.sqlite.store import SqliteStore
 from grader_daemon.system.running import usable_cores
+
+if TYPE_CHECKING:
+    from grader_daemon.settings import Settings
 
 _CHECK_SECONDS = 2.0
 _STOP_SECONDS = 4.5
@@ -337,10 +340,7 @@ class Service:
 
     def _tell_left(self) -> None:
         """Count the files in the watched folders that could not be graded, in this run or an earlier one."""
-        troubled = {entry.unit for entry in self._store.troubled_entries()} | self._worker.unrecorded
-        if troubled:
-            found = {each.unit.storable() for walk in self._sources.walks() for each in walk}
-            self.left = len(troubled & found)
+        self.left = self._backlog.troubled(self._worker.unrecorded)
         if self.left:
             self._log.error("service.incomplete", files=self.left, help="grader-daemon status names them")
 

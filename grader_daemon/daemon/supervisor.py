@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -13,7 +14,9 @@ from grader_daemon import bootstrap
 from grader_daemon.daemon.notify import Notifier
 from grader_daemon.daemon.service import Service
 from grader_daemon.errors import ConfigurationError, GraderError, StoreFullError
-from grader_daemon.settings import Settings
+
+if TYPE_CHECKING:
+    from grader_daemon.settings import Settings
 
 _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 15.0

@@ -20,6 +20,7 @@ from grader_daemon.domain.unit import Unit
 from grader_daemon.errors import StoreError, StoreReplacedError
 from grader_daemon.pipeline.commit import IngestOutcome, IngestResult
 from grader_daemon.pipeline.ingest import Ingest
+from grader_daemon.system.running import give_back_memory
 
 _LOOK_SECONDS = 0.005
 """While helpers examine, the queue is looked at as often: a session that ends then is graded at once."""
@@ -33,6 +34,9 @@ _LONGEST_PAUSE_SECONDS = 15.0
 _REDECIDED = "redecided"
 _STEADY_SECONDS = 60.0
 """The database is well when it could be written for so long."""
+
+_REST_SECONDS = 10.0
+"""So long after its last work, or its start, the worker gives back the memory that it took: four of 53 MB."""
 
 
 class Worker:
@@ -90,6 +94,8 @@ class Worker:
         self._resumed_at = float("-inf")
         self._tries = 0
         self._told = False
+        self._worked_at: float | None = monotonic()
+        """Time of the last work whose memory is still kept."""
         self._first_at: datetime | None = None
         """Time of the first grade that `outcomes` count."""
         self.unrecorded: set[Unit] = set()
@@ -184,6 +190,12 @@ class Worker:
         if not (units or self._is_sharing):
             self._tell_resumed()
             self._ingest.rest()
+            self._give_back()
+
+    def _give_back(self) -> None:
+        if self._worked_at is not None and monotonic() - self._worked_at >= _REST_SECONDS:
+            self._worked_at = None
+            give_back_memory()
 
     def _collect(self) -> None:
         """Save and tell what helpers have done."""
@@ -263,6 +275,7 @@ class Worker:
     def _tell(self, recorded: IngestResult) -> None:
         log, path = self._log, recorded.path
         self.outcomes[recorded.outcome] += 1
+        self._worked_at = monotonic()
         match recorded.outcome:
             case IngestOutcome.GRADED:
                 self._tell_grade(recorded)

@@ -343,7 +343,7 @@ def _unacknowledge(visit: Visit, _: _Question) -> dict[str, Any]:
 
 
 def _silence(visit: Visit, said: _Span) -> dict[str, Any]:
-    """Have nothing told of what an alert is about, for a time."""
+    """Silence an alert and others of its cause, for a time."""
     try:
         span: timedelta = read_span(said.span)
     except ValueError as error:
@@ -353,7 +353,7 @@ def _silence(visit: Visit, said: _Span) -> dict[str, Any]:
 
 
 def _unsilence(visit: Visit, _: _Question) -> dict[str, Any]:
-    """Have it told again of what an alert is about."""
+    """End the silence of an alert."""
     return {"alert": visit.grader.insight.unsilence_alert(_number(visit))}
 
 

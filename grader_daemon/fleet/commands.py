@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -12,8 +13,9 @@ from grader_daemon import log
 from grader_daemon.bootstrap import utc_now
 from grader_daemon.cli import output
 from grader_daemon.cli.options import Group, asks, fleet_option, json_option, read_settings, settings_options
+from grader_daemon.cli.reading import read_fleet
 from grader_daemon.cli.unit_commands import NOT_RUNNING, force_option, install_service, print_uninstalled, status_facts
-from grader_daemon.domain.fleet_hosts import is_unwatched
+from grader_daemon.domain.fleet_hosts import is_silent, is_unwatched
 from grader_daemon.domain.text import clean, duration_words
 from grader_daemon.fleet.admin import checked_name, configuration_line, fleet_database, fleet_url
 from grader_daemon.fleet.copy_settings import settings_of_copy
@@ -146,6 +148,22 @@ def remove_host(*, name: str, url: str | None, yes: bool, as_json: bool) -> None
     output.result(f"Removed {host} and {removed:,} of its grades.", as_json=as_json, host=host, grades=removed)
 
 
+@command.command("pull")
+@settings_options
+@fleet_option
+@json_option
+def pull(*, as_json: bool) -> None:
+    """Read all that a fleet has of the last days into the copy of it on this machine.
+
+    Commands that ask read what is new, and of older sessions what takes a second. May be interrupted: it goes on then.
+    """
+    from grader_daemon.api.grader import SelfGrader
+
+    with SelfGrader(settings=settings_of_copy(read_settings()), clock=utc_now) as grader:
+        sessions = read_fleet(grader)
+    output.result(f"Read {sessions:,} session{'' if sessions == 1 else 's'}.", as_json=as_json, sessions=sessions)
+
+
 @command.command("watch")
 @settings_options
 @fleet_option
@@ -164,7 +182,7 @@ def watch() -> None:
 @click.option("--url", metavar="URL", help="The fleet's database; default: fleet_read_url, else fleet_url.")
 @json_option
 def status(*, url: str | None, as_json: bool) -> None:
-    """Show the machines: their versions, when each was seen last, and how far it was behind then."""
+    """Show the machines: their versions, when each was seen last, how far it was behind then, and its clock."""
     settings = read_settings()
     by_person = None if settings.fleet_server is not None else settings.fleet_read_url
     with fleet_database(url or (by_person.get_secret_value() if by_person else fleet_url(settings))) as fleet:
@@ -176,26 +194,44 @@ def status(*, url: str | None, as_json: bool) -> None:
         output.line("No machines yet: grader-daemon fleet add-host NAME")
         return
     output.table(
-        ("host", "user", "version", "last seen", "behind by"),
+        ("host", "user", "version", "last seen", "behind by", "clock"),
         [
-            (host.host, host.user, _version(host), host.last_seen, host.behind if host.version is not None else None)
+            (host.host, host.user, _version(host), host.last_seen, _behind(host), _clock(host.clock_ahead))
             for host in hosts
         ],
     )
+    now = utc_now()
     for host in hosts:
-        if host.other_machine_at is not None:
-            output.warning(f"a second machine tried to push as {host.host} on {output.cell(host.other_machine_at)}")
-        if host.clock_ahead is not None and abs(host.clock_ahead) > _CLOCKS_DIFFER_SECONDS:
-            side = "ahead" if host.clock_ahead > 0 else "behind"
-            output.warning(f"the clock of {host.host} was {_apart(abs(host.clock_ahead))} {side}: set it right")
-    if watch is not None and is_unwatched(watch, utc_now()):
+        _warn_of(host, now)
+    if watch is not None and is_unwatched(watch, now):
         since = "" if watch.worked_at is None else f" since {output.cell(watch.worked_at)}"
         output.warning(f"nobody watches this fleet{since}: no alert is raised; grader-daemon fleet watch does")
 
 
-def _apart(seconds: float) -> str:
-    days = round(seconds / 86_400)
-    return duration_words(seconds) if days < _DAYS_FROM else f"{days:,} days"
+def _warn_of(host: FleetHost, now: datetime) -> None:
+    heard_at = host.last_seen or host.added_at
+    if is_silent(heard_at, now):
+        ago = _apart(now - heard_at)
+        output.warning(f"nothing was heard of {host.host} since {output.cell(heard_at)}, {ago} ago")
+    if host.other_machine_at is not None:
+        output.warning(f"a second machine tried to push as {host.host} on {output.cell(host.other_machine_at)}")
+    if host.clock_ahead is not None and abs(host.clock_ahead) > _CLOCKS_DIFFER_SECONDS:
+        output.warning(f"the clock of {host.host} was {_clock(host.clock_ahead)}: set it right")
+
+
+def _clock(ahead: float | None) -> str | None:
+    if not ahead:
+        return None if ahead is None else "right"
+    return f"{_apart(timedelta(seconds=abs(ahead)))} {'ahead' if ahead > 0 else 'behind'}"
+
+
+def _apart(span: timedelta) -> str:
+    days = round(span / timedelta(days=1))
+    return duration_words(span.total_seconds()) if days < _DAYS_FROM else f"{days:,} days"
+
+
+def _behind(host: FleetHost) -> int | None:
+    return None if host.version is None else host.behind
 
 
 def _version(host: FleetHost) -> str:

@@ -38,7 +38,7 @@ def command() -> None:
     """Ask the record before an agent stops: is what it says true?
 
     The agent runs a small program when it wants to stop. The daemon compares the last answer with the tool calls of the
-    session; where these speak against a claim, you are told at once, or the agent is asked to check.
+    session; where these speak against a claim, you see it at once, or the agent is asked to check.
     """
 
 
@@ -147,7 +147,7 @@ def _print(state: HookState) -> None:
     if state.found:
         sessions = count(state.sessions, "session")
         output.line(
-            f"{count(state.found, 'claim')} against the record in {sessions} of {_DAYS} days, {state.told} told."
+            f"{count(state.found, 'claim')} against the record in {sessions} of {_DAYS} days, {state.told} shown."
         )
     elif state.hooks:
         output.line(f"No claim against the record in {_DAYS} days.")
@@ -156,12 +156,12 @@ def _print(state: HookState) -> None:
 
 
 def _effect_words(effect: Effect, *, running: bool) -> str:
-    sides = f"{count(effect.told, 'session')} told, {effect.untold} not"
+    sides = f"{count(effect.told, 'session')} with the message, {effect.untold} without"
     change = effect.against.change
     if change.value is None or change.low is None or change.high is None:
         return f"{sides}: too few to tell{'; it runs' if running else ''}."
     now, before = effect.against.now.value or 0.0, effect.against.before.value or 0.0
     return (
-        f"{sides}. Ended with such a claim: {now:.0%} of those told, {before:.0%} of the others;"
+        f"{sides}. Ended with such a claim: {now:.0%} of those with, {before:.0%} of those without;"
         f" difference {100 * change.value:+.0f} points ({100 * change.low:+.0f} to {100 * change.high:+.0f})."
     )

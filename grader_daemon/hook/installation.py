@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -21,7 +21,9 @@ from grader_daemon.errors import InputError, OutputError
 from grader_daemon.hook import ask
 from grader_daemon.hook.agents import AGENTS, Agent, Mode
 from grader_daemon.integrations.files import OWNER_ONLY, replace_file
-from grader_daemon.settings import Settings
+
+if TYPE_CHECKING:
+    from grader_daemon.settings import Settings
 
 _FOLDER: Final = "hooks"
 _NOTE: Final = ".json"

@@ -21,12 +21,12 @@ from grader_daemon.errors import GraderError
 from grader_daemon.hook.installation import Hooks, socket_of
 from grader_daemon.integrations.files import OWNER_ONLY
 from grader_daemon.rules import load_rules
-from grader_daemon.settings import Settings
 from grader_daemon.system.open_files import in_few_bytes
 from grader_daemon.system.running import is_of_this_user
 
 if TYPE_CHECKING:
     from grader_daemon.hook.answering import Answering
+    from grader_daemon.settings import Settings
 
 _MOST_BYTES: Final = 2_097_152
 _REQUEST_SECONDS: Final = 0.5

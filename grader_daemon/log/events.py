@@ -39,7 +39,7 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
         "agent.ungraded": Event(
             "warning",
             "agent title path sessions is_more fix",
-            "an agent leaves sessions in a folder that is not watched, and nobody declined it; told at each start",
+            "an agent leaves sessions in a folder that is not watched, and nobody declined it; at each start",
             sentences.ungraded,
         ),
         "alert.opened": Event(
@@ -61,7 +61,7 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
         "delivery.failed": Event(
             "warning",
             "delivery channel error attempts retry_seconds",
-            "a receiver of alerts could not be told; it is tried again",
+            "a receiver of alerts did not take one; it is tried again",
             "an alert did not get out by {channel}: {error}; tried again in {retry_seconds}".format_map,
         ),
         "fleet.away": Event(
@@ -91,7 +91,7 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
         "fleet.unwatched": Event(
             "warning",
             "member last_at",
-            "nobody came to an end with watching the fleet for an hour; told once an hour",
+            "nobody finished watching the fleet for an hour; once an hour",
             "nobody raises the alerts of this fleet: see grader-daemon fleet status".format_map,
         ),
         "fleet.watching": Event(
@@ -108,7 +108,7 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
             "session_id agent mode is_told claim",
             "when an agent wanted to stop, the record spoke against what it said; told, unless the mode, a trial or the"
             " time forbade it",
-            "{session_id}: {claim}; told: {is_told}".format_map,
+            "{session_id}: {claim}; shown: {is_told}".format_map,
         ),
         "hook.silent": Event(
             "error",
@@ -126,7 +126,7 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
         "intake.behind": Event(
             "warning",
             "waiting oldest_seconds",
-            "a file has waited for a minute and more: sessions come faster than they are graded; told once",
+            "a file has waited for a minute and more: sessions come faster than they are graded; once",
             sentences.behind,
         ),
         "intake.caught_up": Event(
@@ -169,7 +169,7 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
         "place.exposed": Event(
             "warning",
             "path mode fix",
-            "others may write in the folder of the database, or in the configuration; told at each start",
+            "others may write in the folder of the database, or in the configuration; at each start",
             "others may write in {path} (mode {mode}): {fix}".format_map,
         ),
         "quality.checked": Event(
@@ -290,22 +290,22 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
         "source.unknown_kinds": Event(
             "notice",
             _UNKNOWN,
-            "an agent wrote lines of kinds that are not known, or that are no JSON: they are passed over, and the rest"
-            " is graded; told once for each version of it",
+            "an agent wrote lines of kinds that are not known, or that are no JSON: they are skipped, and the rest"
+            " is graded; once for each version of it",
             sentences.unknown_kinds,
         ),
         "source.newer_version": Event(
             "notice",
             "source version tried kinds broken path",
             "a version of an agent is newer than any that was tried; it is graded as far as it is known;"
-            " told once for each version of it",
+            " once for each version of it",
             sentences.newer_version,
         ),
         "source.unreadable_version": Event(
             "warning",
             _UNKNOWN,
-            "of what a version of an agent wrote, nothing of the conversation can be read: its sessions have no grades;"
-            " told once for each version of it",
+            "no conversation written by this version of an agent can be read: its sessions have no grades;"
+            " once for each version of it",
             sentences.unreadable_version,
         ),
         "store.failed": Event(

@@ -126,13 +126,13 @@ def ungraded(facts: Facts) -> str:
 
 def unknown_kinds(facts: Facts) -> str:
     """Return what a version of an agent writes that is not known."""
-    return f"{_writer(facts)}: {_passed_over(facts)} passed over, first in {facts['path']}"
+    return f"{_writer(facts)}: {_passed_over(facts)} skipped, first in {facts['path']}"
 
 
 def newer_version(facts: Facts) -> str:
     """Return that a version is newer than any that was tried, and what of it is not known."""
     over = _passed_over(facts)
-    known = f"{over} passed over" if over else "nothing in it is unknown"
+    known = f"{over} skipped" if over else "nothing in it is unknown"
     return f"{_writer(facts)} is newer than {facts['tried']}, the newest tried; {known}, first in {facts['path']}"
 
 

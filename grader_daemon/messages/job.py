@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from datetime import datetime, timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from grader_daemon.bootstrap import make_sources
 from grader_daemon.errors import GraderError
@@ -15,9 +15,11 @@ from grader_daemon.messages.texts import texts_of
 from grader_daemon.pipeline.rereading import read_again
 from grader_daemon.redaction import redactor_of
 from grader_daemon.rules import load_rules
-from grader_daemon.settings import Settings
 from grader_daemon.storage.records import StoredGrade
 from grader_daemon.storage.sqlite.store import SqliteStore
+
+if TYPE_CHECKING:
+    from grader_daemon.settings import Settings
 
 _AT_MOST_EVERY: Final = timedelta(minutes=1)
 _AT_LEAST_EVERY: Final = timedelta(hours=6)

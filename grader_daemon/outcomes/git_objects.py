@@ -9,7 +9,6 @@ Formats: gitformat-pack(5), gitformat-loose(5). Why this is no library: docs/dec
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import stat
@@ -49,6 +48,10 @@ class Objects:
             OverBudgetError: the look is at its end.
             ReadError: it is damaged, or may not be read.
         """
+        from hashlib import (
+            sha1,  # OpenSSL comes with it, which a daemon whose sessions are in no repository never needs
+        )
+
         self._budget.charge(0, objects=1)
         raw = bytes.fromhex(name)
         found = self._packed(raw)
@@ -57,7 +60,7 @@ class Objects:
         if found is None:
             return None
         header = f"{found.kind} {len(found.content)}".encode() + b"\0"
-        if hashlib.sha1(header + found.content, usedforsecurity=False).digest() != raw:
+        if sha1(header + found.content, usedforsecurity=False).digest() != raw:
             raise ReadError(f"its object {name[:12]} is damaged")
         return found
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
@@ -31,11 +31,13 @@ from grader_daemon.outcomes.written import work_of
 from grader_daemon.pipeline.rereading import read_again
 from grader_daemon.redaction import Redactor, redactor_of
 from grader_daemon.rules import load_rules
-from grader_daemon.settings import Settings
 from grader_daemon.sources.hermes.verification_ledger import noted_check
 from grader_daemon.sources.protocol import Sources
 from grader_daemon.storage.records import StoredGrade
 from grader_daemon.storage.sqlite.store import SqliteStore
+
+if TYPE_CHECKING:
+    from grader_daemon.settings import Settings
 
 _AT_MOST_EVERY: Final = timedelta(minutes=1)
 _CPU_SHARE: Final = 0.01

@@ -53,7 +53,7 @@ def langfuse(*, grader: SelfGrader, follow: bool, from_now: bool, force: bool, a
     """Send scores of sessions to Langfuse, at the setting langfuse_url.
 
     First it asks whether Langfuse knows ten of your sessions under their ids, says how many, and sends nothing where it
-    knows none; a score that Langfuse finds wrong is told, and passed over. Each time it goes on where it was, as
+    knows none; a score that Langfuse refuses is named, and skipped. Each time it goes on where it was, as
     `push otlp`.
     """
     export = langfuse_export(grader.context)
@@ -88,7 +88,7 @@ def _push(export: ScoreExport, *, follow: bool, from_now: bool, as_json: bool, a
         follow_feed(export, looks_every_seconds=_LOOKS_EVERY_SECONDS)
     done = [told(each) for each in rounds(export)]
     sent, passed_over = sum(each.sessions for each in done), sum(each.passed_over.sessions for each in done)
-    words = f"Sent {sent:,} session{'' if sent == 1 else 's'}{f', passed over {passed_over:,}' if passed_over else ''}."
+    words = f"Sent {sent:,} session{'' if sent == 1 else 's'}{f', skipped {passed_over:,}' if passed_over else ''}."
     found = {"sessions": sent, "passed_over": passed_over, "asked": recognized.asked, "known": recognized.known}
     output.result(words, as_json=as_json, **found)
 

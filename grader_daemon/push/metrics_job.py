@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date, datetime, timedelta, tzinfo
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from grader_daemon.domain.calendar import day_of
 from grader_daemon.jobs import Job
 from grader_daemon.push.exposition import prometheus_text
 from grader_daemon.push.metrics import read_facts, write_metrics
 from grader_daemon.push.session_metrics import metric_families
-from grader_daemon.settings import Settings
 from grader_daemon.storage.sqlite.store import SqliteStore
+
+if TYPE_CHECKING:
+    from grader_daemon.settings import Settings
 
 _OFTEN: Final = timedelta(minutes=1)
 _SELDOM: Final = timedelta(minutes=10)

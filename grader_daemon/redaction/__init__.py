@@ -6,8 +6,6 @@ name in front of it, digits alone, a hash, a name in a language whose word for i
 without the escapes in it (`encoded`).
 """
 
-import hashlib
-
 from grader_daemon.domain.limits import LONGEST_NAME
 from grader_daemon.domain.rules import RedactionRules
 from grader_daemon.domain.text import clean
@@ -41,7 +39,9 @@ def public_id(session_id: str) -> str:
     shown = clean(SECRETS.redact(session_id))
     if shown == session_id and len(session_id) <= LONGEST_NAME:
         return session_id
-    digest = hashlib.sha256(session_id.encode("utf-8", "replace")).hexdigest()[:_DIGITS]
+    from hashlib import sha256  # OpenSSL comes with it; hardly any session needs it
+
+    digest = sha256(session_id.encode("utf-8", "replace")).hexdigest()[:_DIGITS]
     return f"{shown[: LONGEST_NAME - _DIGITS - 1]}-{digest}"
 
 

@@ -41,6 +41,13 @@ def brief_verdict(grade: Grade) -> str:
     return f"{outcome_words(grade.outcome)}{'*' if grade.verdict_by is VerdictBy.PERSON else ''}"
 
 
+def likely_done(grade: Grade) -> str | None:
+    """Return the probability for a table, "46%"; None where a label, a reward, git or a proof says what came of it."""
+    if grade.p_completed is None or not grade.verdict_by.is_automatic or _proof_of(grade) is not None:
+        return None
+    return f"{grade.p_completed:.0%}"
+
+
 def shares_words(counts: VerdictCounts) -> str:
     """Return how many sessions have which verdict: "7 done, 42 not done, 210 unsure"."""
     return f"{counts.done:,} done, {counts.not_done:,} not done, {counts.unsure:,} unsure"
@@ -116,12 +123,16 @@ def _automatically(grade: Grade) -> str:
     if grade.outcome is Outcome.UNSURE:
         return _unsure(grade)
     word, likely = outcome_words(grade.outcome), grade.p_completed
-    proof = next((_PROVEN[reason.rule] for reason in grade.reasons if reason.rule in _PROVEN), None)
+    proof = _proof_of(grade)
     if proof is not None:
         return f"{word}: {proof}"
     if likely is None or grade.verdict_by is VerdictBy.RULES:
         return f"{word}, by the {grade.verdict_by}"
     return f"{word} ({_percent(likely)} likely done)"
+
+
+def _proof_of(grade: Grade) -> str | None:
+    return next((_PROVEN[reason.rule] for reason in grade.reasons if reason.rule in _PROVEN), None)
 
 
 def _unsure(grade: Grade) -> str:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -27,8 +27,10 @@ from grader_daemon.integrations.files import replace_file
 from grader_daemon.pipeline.labels import labels
 from grader_daemon.routing.choice import Router
 from grader_daemon.rules import load_rules
-from grader_daemon.settings import Settings
 from grader_daemon.storage.sqlite.store import SqliteStore
+
+if TYPE_CHECKING:
+    from grader_daemon.settings import Settings
 
 _AT_MOST_EVERY: Final = timedelta(minutes=1)
 _AT_LEAST_EVERY: Final = timedelta(hours=12)

@@ -10,11 +10,11 @@ from grader_daemon.bootstrap import Clock, make_sources, open_store, utc_now
 from grader_daemon.bootstrap.periodic import GRADING_MARGIN
 from grader_daemon.domain.quality import QualityScorer
 from grader_daemon.jobs import Job
-from grader_daemon.settings import Settings
 from grader_daemon.storage.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
     from grader_daemon.scorers.job import Checker
+    from grader_daemon.settings import Settings
 
 
 class Scorers:

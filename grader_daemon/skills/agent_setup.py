@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import cache
+from typing import TYPE_CHECKING
 
 from grader_daemon.analysis.user_messages.task_types import TaskTypes
-from grader_daemon.api.context import GraderContext
 from grader_daemon.domain.calendar import beginning, day_of, last_days
 from grader_daemon.domain.routing import WINDOW_DAYS
 from grader_daemon.domain.setup_changes import USUAL_SPAN, SetupChange, SetupChanges
 from grader_daemon.domain.skills import FittingSkill, SkillAdvice, SkillDetail, Skills
 from grader_daemon.errors import InputError
 from grader_daemon.rules import load_rules
-from grader_daemon.settings import Settings
 from grader_daemon.skills.places import Installed
 from grader_daemon.skills.read_changes import changes_between, setup_changes
 from grader_daemon.skills.skill_book import SkillBook
 from grader_daemon.storage.sqlite.store import SqliteStore
+
+if TYPE_CHECKING:
+    from grader_daemon.api.context import GraderContext
+    from grader_daemon.settings import Settings
 
 
 class Setup:

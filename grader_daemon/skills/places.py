@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from grader_daemon.bootstrap import roots_of
 from grader_daemon.domain.installed import InstalledKind, InstalledSkill
 from grader_daemon.domain.unit import shown_path
-from grader_daemon.settings import Settings
 from grader_daemon.skills.content import MADE_BY_RUNNING, read_beginning
 from grader_daemon.skills.front_matter import MOST_BYTES, FrontMatter, read_front_matter
+
+if TYPE_CHECKING:
+    from grader_daemon.settings import Settings
 
 SKILL_FILE: Final = "SKILL.md"
 _CONFIGURATION: Final[Mapping[str, tuple[str, ...]]] = {

@@ -5,18 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
 from grader_daemon.domain.installed import MOST_VERSIONS, ObservedVersion
 from grader_daemon.domain.unit import shown_path
 from grader_daemon.jobs import Job
-from grader_daemon.settings import Settings
 from grader_daemon.skills.content import Part, digest_of, parts_of
 from grader_daemon.skills.places import Installed, Place, is_gone, name_of
 from grader_daemon.skills.store import ObservedVersions
 from grader_daemon.storage.sqlite.store import SqliteStore
+
+if TYPE_CHECKING:
+    from grader_daemon.settings import Settings
 
 _AT_MOST_EVERY: Final = timedelta(minutes=1)
 _CPU_SHARE: Final = 0.001

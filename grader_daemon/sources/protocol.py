@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
@@ -152,17 +152,17 @@ class Sources:
     go on.
     """
 
-    def __init__(self, sources: Sequence[Source], *, others: Sequence[Source] = ()) -> None:
+    def __init__(self, sources: Sequence[Source], *, others: Sequence[Callable[[], Source]] = ()) -> None:
         """Set up.
 
         Args:
             sources: what is watched and walked; at least one. A file that a person names and that none of all
                 recognizes is read by the first.
-            others: sources that only read what a person names, and what was graded before.
+            others: makers of sources that only read what a person names, and what was graded before. Most programs
+                never ask for one, and all of them together are a twentieth of a daemon's memory.
         """
         self._sources = tuple(sources)
-        self._all = (*self._sources, *others)
-        self._by_name = {source.name: source for source in self._all}
+        self._others = tuple(others)
         self._on_bug: OnSourceBug | None = None
         self._heads: dict[str, tuple[str, ...]] = {}
         self._watched: dict[str, Sequence[Watch]] = {}
@@ -170,12 +170,16 @@ class Sources:
 
     def __reduce__(self) -> tuple[object, ...]:
         """It goes to another process without the guard."""
-        return _made, (self._sources, self._all[len(self._sources) :])
+        return _made, (self._sources, self._others)
+
+    @cached_property
+    def _all(self) -> tuple[Source, ...]:
+        return (*self._sources, *(make() for make in self._others))
 
     def guard(self, on_bug: OnSourceBug) -> None:
         """Report failures of a source by a bug of ours from now on, in place of raising; but for `read` and `of`."""
         self._on_bug = on_bug
-        for source in self._all:
+        for source in self._sources:
             if isinstance(source, Guarding):
                 source.guard(on_bug)
 
@@ -189,10 +193,10 @@ class Sources:
         Raises:
             VanishedFileError: it is not set up (any more), so nothing is known to lie there.
         """
-        try:
-            return self._by_name[unit.source]
-        except KeyError:
-            raise VanishedFileError(f"no source is called {unit.source}") from None
+        source = self.called(unit.source)
+        if source is None:
+            raise VanishedFileError(f"no source is called {unit.source}")
+        return source
 
     def claims(self, path: str) -> bool:
         """Return whether a change of the file `path` may be one of a unit."""
@@ -211,7 +215,10 @@ class Sources:
 
     def called(self, name: str) -> Source | None:
         """Return the source of a name, whether it is watched or not."""
-        return self._by_name.get(name)
+        for source in self._sources:
+            if source.name == name:
+                return source
+        return next((source for source in self._all if source.name == name), None)
 
     def is_strange(self, path: str) -> bool:
         """Return whether a file of several JSON objects, one a line, is of no agent that is known."""
@@ -233,7 +240,7 @@ class Sources:
     @property
     def faults(self) -> dict[str, str]:
         """The first failure of each source that guards itself, by its name."""
-        guarding = (source for source in self._all if isinstance(source, Guarding))
+        guarding = (source for source in self._sources if isinstance(source, Guarding))
         return {source.name: source.fault for source in guarding if source.fault is not None}
 
     @property
@@ -253,7 +260,7 @@ class Sources:
             for root in self._roots_of(source):
                 walk = self._walk(source, root, failed.setdefault(root, set()))
                 walks.setdefault(root, []).append(
-                    walk if source is self._all[0] else walk.but(partial(self._is_taken, source))
+                    walk if source is self._sources[0] else walk.but(partial(self._is_taken, source))
                 )
         for root, (first, *others) in walks.items():
             joined = first.joined(others)
@@ -266,7 +273,7 @@ class Sources:
         return first.joined(others)
 
     def _chosen(self, name: str | None) -> Sequence[Source]:
-        return self._sources if name is None else [self._by_name[name]]
+        return self._sources if name is None else [source for source in self._all if source.name == name]
 
     def _walk(self, source: Source, root: str, failed: set[str]) -> Walk:
         """Return the walk of one source; where it is guarded and fails, its name is added to `failed`."""
@@ -369,7 +376,7 @@ class Sources:
         return next((source for source in among if source.recognizes(path, beginning)), among[0])
 
 
-def _made(sources: Sequence[Source], others: Sequence[Source]) -> Sources:
+def _made(sources: Sequence[Source], others: Sequence[Callable[[], Source]]) -> Sources:
     return Sources(sources, others=others)
 
 

@@ -2,8 +2,9 @@
 
 Run it as ``python -m tests.benchmarks.footprint``.
 
-1. Idle: a daemon watches 10,000 folders. Resident memory, and CPU over 65 seconds (so that a scan is among them), from
-   the scheduler's own count of every thread (``/proc/PID/task/*/schedstat``, in nanoseconds).
+1. Idle: a daemon watches 10,000 folders, and has graded sessions if ``--graded`` says so. Resident memory, and CPU over
+   65 seconds (so that a scan is among them), from the scheduler's own count of every thread
+   (``/proc/PID/task/*/schedstat``, in nanoseconds).
 2. Largest: ``grader-daemon grade FILE --dry-run --json`` of one session of 100 MB. Peak memory of the process
    (`ru_maxrss`) less that of the same command for a session of 20 KB, per byte of the file.
 3. Called: user and system time of ``grader-daemon --help``, of ``grader-daemon status`` and of a Tab behind
@@ -53,7 +54,7 @@ from tests.benchmarks.targets import (
 _NOT_RUNNING = 3
 _SESSIONS, _GRADED = 4_000, 400
 _TAB = {"_GRADER_DAEMON_COMPLETE": "bash_complete", "COMP_WORDS": "grader-daemon show ", "COMP_CWORD": "2"}
-_SETTLE_SECONDS = 3.0
+_SETTLE_SECONDS = 13.0
 _OPENING = (
     {"method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}}},
     {"method": "tools/list"},
@@ -62,12 +63,15 @@ _TASK = "Deploy the script to the channel server"
 _RECALL = {"method": "tools/call", "params": {"name": "recall", "arguments": {"task": _TASK}}}
 
 
-def idle(sandbox: Sandbox, *, folders: int, seconds: float) -> list[Figure]:
-    """Watch many folders in which nothing happens."""
+def idle(sandbox: Sandbox, *, folders: int, graded: int, seconds: float) -> list[Figure]:
+    """Watch many folders in which nothing happens, after the sessions in one of them were graded."""
     for number in range(folders):
         (sandbox.root / f"home{number // 100}" / str(number)).mkdir(parents=True)
+    if graded:
+        _write_elsewhere(sandbox.root, size=20_000, count=graded)
     with sandbox.daemon() as daemon:
         report = daemon.wait_for_event("reconcile.finished")
+        daemon.wait_until(lambda: sandbox.count_grades() == graded, "all are graded")
         time.sleep(_SETTLE_SECONDS)
         cpu, began = daemon.cpu_seconds(), time.monotonic()
         progress(f"watching an idle daemon for {seconds:.0f} s")
@@ -104,9 +108,13 @@ def largest(sandbox: Sandbox, *, size: int) -> list[Figure]:
 def _written_elsewhere(sandbox: Sandbox, *, size: int) -> Path:
     """Written by another process: what this one needs for it would stay with it."""
     folder = sandbox.folder / str(size)
-    generator = (sys.executable, "-m", "tests.benchmarks.sessions", "--size", str(size), "--folder", str(folder))
-    subprocess.run(generator, check=True)
+    _write_elsewhere(folder, size=size, count=1)
     return next(folder.iterdir())
+
+
+def _write_elsewhere(folder: Path, *, size: int, count: int) -> None:
+    words = ("--size", str(size), "--count", str(count), "--folder", str(folder))
+    subprocess.run((sys.executable, "-m", "tests.benchmarks.sessions", *words), check=True)
 
 
 def called(sandbox: Sandbox, *, times: int) -> list[Figure]:
@@ -159,6 +167,7 @@ def main() -> None:
     """Parse the arguments, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folders", type=int, default=10_000, help="folders watched (default: %(default)s)")
+    parser.add_argument("--graded", type=int, default=0, help="sessions graded before (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=65.0, help="how long to watch them (default: %(default)s)")
     parser.add_argument(
         "--size", type=int, default=100_000_000, help="bytes of the large session (default: %(default)s)"
@@ -172,7 +181,8 @@ def main() -> None:
         results = called(make_sandbox(folder / "called"), times=options.times)
         results += asked(make_sandbox(folder / "called"), times=options.times)
         results += largest(make_sandbox(folder / "largest"), size=options.size)
-        results += idle(make_sandbox(folder / "idle"), folders=options.folders, seconds=options.seconds)
+        sandbox = make_sandbox(folder / "idle")
+        results += idle(sandbox, folders=options.folders, graded=options.graded, seconds=options.seconds)
     print_figures(results)
 
 

@@ -42,7 +42,7 @@ KEYS = {
     "happened": "`unchanged` or `vanished`",
     "help": "where to read more",
     "claim": "what was said, and what speaks against it",
-    "is_told": "whether the person or the agent was told",
+    "is_told": "whether the person or the agent saw it",
     "is_more": "whether there are more than that",
     "job": "which report or check",
     "kept": "the copy of the database of before",
@@ -111,7 +111,7 @@ KEYS = {
 def events_table() -> str:
     """Return one row for each event."""
     return table(
-        ("event", "level", "told when", "keys"),
+        ("event", "level", "written when", "keys"),
         [(f"`{name}`", event.level, event.when, _codes(event.keys)) for name, event in EVENTS.items()],
     )
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.api.doctor.words import some, span
 from grader_daemon.domain.check import Finding, ok, problem, unknown, warning
-from grader_daemon.grading_settings import setting_of
 from grader_daemon.integrations.machine import has_launchd, inotify_limits, inotify_use, mount_of
 from grader_daemon.reports.numbers import count
+from grader_daemon.setting_sources import setting_of
 from grader_daemon.settings import Settings
 
 

@@ -41,7 +41,7 @@ from grader_daemon.reports.money import price_words, used_words
 from grader_daemon.reports.numbers import UNKNOWN, count
 from grader_daemon.reports.sessions import agent_words, claim_words, of_five
 from grader_daemon.reports.told_apart import told_apart
-from grader_daemon.reports.verdicts import outcome_words
+from grader_daemon.reports.verdicts import likely_done, outcome_words
 
 _PAGE: Final = 50
 _FOLDED: Final = frozenset(NAMES) - {"text", "verdict", "state", "sort", "reverse", *scope.NAMES}
@@ -238,7 +238,7 @@ def _lines(grades: Sequence[Grade]) -> Iterator[Difference]:
     """Yield what can be compared of two grades, in the words of the command line."""
     told = (
         ("verdict", lambda grade: outcome_words(grade.outcome)),
-        ("probability", lambda grade: None if grade.p_completed is None else f"{grade.p_completed:.2f}"),
+        ("likely done", likely_done),
         ("tool efficiency", lambda grade: of_five(grade.efficiency)),
         ("response quality", lambda grade: of_five(grade.quality)),
         ("errors recovered", _recovered_words),

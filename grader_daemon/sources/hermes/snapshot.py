@@ -7,7 +7,6 @@ Generation 0 has ``conversations`` (`sharegpt`) where the later ones have ``mess
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -171,7 +170,9 @@ def file_stem(session_id: str) -> str:
     safe = re.sub(r"[^\w-]", "_", session_id)[:_STEM_LIMIT]
     if safe == session_id:
         return safe
-    return f"{safe}_{hashlib.sha256(session_id.encode('utf-8', 'replace')).hexdigest()[:12]}"
+    from hashlib import sha256  # as for redaction: hardly any session needs it
+
+    return f"{safe}_{sha256(session_id.encode('utf-8', 'replace')).hexdigest()[:12]}"
 
 
 class Traits(NamedTuple):

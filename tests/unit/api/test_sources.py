@@ -8,12 +8,11 @@ import pytest
 
 from grader_daemon.api.context import GraderContext
 from grader_daemon.api.sources import (
-    SourceState,
     disable_source,
     enable_source,
     found_sources,
-    ungraded_agents,
 )
+from grader_daemon.api.ungraded import SourceState, ungraded_agents
 from grader_daemon.errors import InputError
 from grader_daemon.settings import Settings, load_settings
 from tests.e2e.session_files import write

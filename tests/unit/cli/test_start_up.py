@@ -16,7 +16,7 @@ from tests.unit.cli.test_completion import known_home
 __all__ = ["known_home"]
 
 _OF_GRADING = {
-    *("asyncio", "difflib", "http", "logging", "multiprocessing", "rich", "sqlite3", "structlog"),
+    *("asyncio.events", "difflib", "http", "logging", "multiprocessing", "rich", "sqlite3", "structlog"),
     *("subprocess", "tenacity", "watchdog", "pytest", "grader_daemon.sources.adapted", "grader_daemon.testing"),
     *(f"grader_daemon.{room}" for room in ("alerts", "analysis", "daemon", "grading", "jobs", "log", "redaction")),
     *(f"grader_daemon.sources.{agent}" for agent in ("atif", "claude_code", "codex", "copilot", "gemini_cli")),
@@ -27,7 +27,7 @@ _OF_GRADING = {
 
 _OF_READING = {"pydantic", "pydantic_settings", "msgspec", "apsw", "grader_daemon.bootstrap", "grader_daemon.settings"}
 
-_OF_SETTINGS = {"asyncio", "logging", "subprocess"}
+_OF_SETTINGS = {"logging", "subprocess"}
 """What pydantic-settings loads, whether it is used or not."""
 
 _ASKED = """
@@ -49,7 +49,7 @@ def _ended(*arguments: str, given: str = "") -> dict[str, Any]:
         check=False,
         timeout=60,
     )
-    told: dict[str, Any] = json.loads(ended.stderr)
+    told: dict[str, Any] = json.loads(ended.stderr.splitlines()[-1])
     return told
 
 
@@ -87,6 +87,44 @@ def test_an_agent_waits_for_nothing_that_it_did_not_ask_for() -> None:
     assert not (_OF_GRADING | never | {"apsw", "grader_daemon.recall.search"}) & opened
     assert not (_OF_GRADING | never | {"grader_daemon.domain.insight"}) & asked
     assert "grader_daemon.recall.search" in asked
+
+
+_NOT_AT_REST = {
+    *("asyncio.events", "ssl", "hashlib", "html.entities", "rich", "greenlet", "email", "http.client"),
+    *("pydantic", "pydantic_settings", "grader_daemon.settings"),
+    *("grader_daemon.sources.codex", "grader_daemon.sources.claude_code", "grader_daemon.dashboard"),
+}
+"""Each would take .3 to 12 MB of a daemon that has nothing to do."""
+
+
+@pytest.mark.usefixtures("known_home")
+def test_a_daemon_keeps_nothing_that_only_its_start_needs() -> None:
+    loaded = set(_ended("run", "--once")["loaded"])
+
+    assert not _NOT_AT_REST & loaded
+    assert "grader_daemon.daemon.service" in loaded
+
+
+_AWAITED = """
+import sys
+from grader_daemon.cli.loading import loading
+with loading():
+    import asyncio
+    import asyncio.locks
+    import structlog
+    assert "asyncio.runners" not in sys.modules
+    assert "rich" in sys.modules
+assert "rich" not in sys.modules
+async def answer():
+    return asyncio.locks.Lock().locked()
+assert asyncio.run(answer()) is False
+import asyncio as again
+assert again is asyncio
+"""
+
+
+def test_a_module_that_was_put_off_is_whole_when_it_is_used() -> None:
+    subprocess.run([sys.executable, "-c", _AWAITED], check=True, timeout=60)
 
 
 def test_a_folder_without_sessions_does_not_load_how_they_are_read(known_home: Path) -> None:

@@ -17,7 +17,7 @@ from grader_daemon.bootstrap import read_store
 from grader_daemon.daemon import source_troubles
 from grader_daemon.daemon.notify import Notifier
 from grader_daemon.daemon.service import Service
-from grader_daemon.grading_settings import ROOTS
+from grader_daemon.setting_sources import ROOTS
 from grader_daemon.settings import Settings, load_settings
 from grader_daemon.sources.hermes.state_db import HermesQueries
 from grader_daemon.sources.openclaw.openclaw_db import OpenClawQueries

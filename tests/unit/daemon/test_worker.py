@@ -161,3 +161,29 @@ def test_what_was_found_is_graded_though_sessions_end_without_a_pause(
     world.queue.put([unit(live)])
 
     wait_until(lambda: store.unit_stamps([unit(found)])[0], "the grade of what only a scan finds")
+
+
+def test_memory_is_given_back_once_after_work_and_a_rest(
+    world: World, monkeypatch: pytest.MonkeyPatch, write_session: SessionWriter, store: SqliteStore
+) -> None:
+    given: list[bool] = []
+    monkeypatch.setattr(worker_module, "give_back_memory", lambda: given.append(world.worker.idle))
+    monkeypatch.setattr(worker_module, "_REST_SECONDS", 0.05)
+    world.watch.busy = False
+
+    def turn_until_given(times: int) -> None:
+        def turned() -> bool:
+            world.queue.wake()
+            return len(given) >= times
+
+        wait_until(turned, "memory is given back")
+
+    turn_until_given(1)
+    path = write_session([json_user(), json_answer()])
+    world.queue.put([unit(path)])
+    turn_until_given(2)
+    assert store.unit_stamps([unit(path)])[0]
+    for _ in range(5):
+        world.queue.wake()
+        world.batches.acquire()
+    assert len(given) == 2

@@ -21,7 +21,9 @@ from tests.strategies import NOW, grade, new_grade
 from tests.unit.dashboard.conftest import MakeClient
 
 HOSTS = {
-    "desk": FleetHostState(host="desk", user=None, epoch=1, seq=9, version="1", last_seen=NOW - timedelta(hours=40)),
+    "desk": FleetHostState(
+        host="desk", user=None, epoch=1, seq=9, version="1", last_seen=NOW - timedelta(hours=40), older=1234
+    ),
     "laptop": FleetHostState(
         host="laptop", user="anna <b>", epoch=1, seq=9, version="1", last_seen=NOW - timedelta(minutes=4), unread=2
     ),
@@ -68,6 +70,7 @@ def test_the_overview_is_about_machines_and_not_about_a_daemon(client: TestClien
     assert "Not heard of for a day: desk" in words
     assert "2 sessions of laptop cannot be read by this version" in words
     assert "read 7 s ago" in words
+    assert "Up to 1,234 older sessions are still being read, the newest first" in words
     machines = words.partition("Machines ")[2]
     assert re.search(r"desk \d+ .*2 d ago laptop anna &lt;b&gt; 3 .*4 min ago", machines), machines[:400]
     assert "daemon does not run" not in words
@@ -121,6 +124,7 @@ def test_health_is_that_of_machines_and_trust_is_theirs(client: TestClient) -> N
     health = words_of(client, "/health")
     assert "The fleet" in health
     assert "The daemon" not in health
+    assert re.search(r"heard of left to read desk - 1 \S+ \S+ UTC 1,234 laptop .* 0 Read ", health), health
     trust = words_of(client, "/trust")
     assert "Each machine gives its own verdicts" in trust
     assert "calibrated for you" not in trust

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import grader_daemon
 from grader_daemon.api.permissions import Exposed
-from grader_daemon.api.sources import UngradedAgent
+from grader_daemon.api.ungraded import UngradedAgent
 from grader_daemon.daemon.scanner import ScanReport
 from grader_daemon.log.events import EVENTS
 from tests.tables import for_each

@@ -72,7 +72,7 @@ ALERT = {
                 "broken": 1,
                 "path": "/a",
             },
-            "codex 1.0: 2 unknown kinds of lines and 1 line that cannot be read passed over, first in /a",
+            "codex 1.0: 2 unknown kinds of lines and 1 line that cannot be read skipped, first in /a",
             id="lines-that-nobody-knows",
         ),
         pytest.param(

@@ -15,6 +15,7 @@ from grader_daemon.reports.verdicts import (
     brief_verdict,
     effect_of_answer,
     grader_words,
+    likely_done,
     rate_words,
     shares_words,
     trust_words,
@@ -220,3 +221,18 @@ def test_an_answer_is_told_by_what_it_changed(
     effect = AnswerEffect(verdict_before=before[0], rate_before=before[1], verdict=now[0], rate=now[1], days=28)
 
     assert effect_of_answer(effect) == told
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, "46%"),
+        ({"p_completed": None}, None),
+        ({"verdict_by": VerdictBy.PERSON}, None),
+        ({"verdict_by": VerdictBy.REVERT}, None),
+        ({"reasons": (Reason("task_completed", "completion.check_failed", None, (3,)),)}, None),
+    ],
+    ids=["estimated", "unknown", "labelled", "taken-back-in-git", "proven"],
+)
+def test_a_probability_is_shown_only_where_nothing_better_is_known(changes: dict[str, Any], words: str | None) -> None:
+    assert likely_done(grade(**{**MODEL, "p_completed": 0.46, **changes})) == words

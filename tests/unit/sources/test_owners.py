@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,8 @@ def test_below_a_folder_that_a_person_names_a_file_is_of_the_agent_that_wrote_it
     content: bytes, source: str, tmp_path: Path
 ) -> None:
     (tmp_path / NAME).write_bytes(content)
-    sources = Sources([ClaudeCode(limits=LIMITS)], others=[CopilotSessions(limits=LIMITS), QwenChats(limits=LIMITS)])
+    sources = Sources(
+        [ClaudeCode(limits=LIMITS)], others=[partial(CopilotSessions, limits=LIMITS), partial(QwenChats, limits=LIMITS)]
+    )
 
     assert [found.unit.source for found in sources.walk_below(str(tmp_path))] == [source]

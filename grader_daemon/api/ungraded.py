@@ -1,0 +1,92 @@
+"""Agents at work on this machine whose sessions nobody grades: told by `run` in its log, by `status` and by `doctor`.
+
+It is apart from `sources`, which changes settings: a daemon would keep in memory what that takes.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from grader_daemon import bootstrap
+from grader_daemon.api.looks import look
+from grader_daemon.sources.default_roots import default_roots
+
+if TYPE_CHECKING:
+    from grader_daemon.settings import Settings
+
+_FEW = 1_000
+_FEW_FOLDERS = 400
+"""Of what is not graded, seen in passing: some 10 ms."""
+
+
+class SourceState(StrEnum):
+    """State of an agent: whether its sessions are graded; a declined one is not mentioned."""
+
+    ENABLED = "enabled"
+    NOT_ENABLED = "not_enabled"
+    DECLINED = "declined"
+
+
+class UngradedAgent(msgspec.Struct, frozen=True, kw_only=True):
+    """Ungraded sessions of the source `agent` in a folder `path`; `fix` has them graded.
+
+    Of more than 1,000 `is_more` says that there are more.
+    """
+
+    agent: str
+    title: str
+    path: str
+    sessions: int
+    is_more: bool
+    fix: str
+
+
+def ungraded_agents(settings: Settings) -> tuple[UngradedAgent, ...]:
+    """Return agents at work without a grade, that nobody declined; a look in passing."""
+    unwatched = (
+        (bootstrap.make_source(name, settings), folder)
+        for name in bootstrap.SOURCES
+        if state_of(name, settings) is not SourceState.DECLINED
+        for folder in _unwatched(name, settings)
+    )
+    return tuple(
+        UngradedAgent(
+            agent=source.name,
+            title=source.title,
+            path=folder,
+            sessions=seen.sessions,
+            is_more=seen.is_more,
+            fix=_enabling(source.name, folder if source.name in settings.sources else None),
+        )
+        for source, folder in unwatched
+        if (seen := look(source, [folder], sessions=_FEW, folders=_FEW_FOLDERS)).sessions
+    )
+
+
+def state_of(name: str, settings: Settings) -> SourceState:
+    """Return whether the sessions of a source are graded."""
+    if name in settings.sources:
+        return SourceState.ENABLED
+    return SourceState.DECLINED if name in settings.sources_declined else SourceState.NOT_ENABLED
+
+
+def _unwatched(source: str, settings: Settings) -> list[str]:
+    """Return folders in which its sessions may lie and that are not watched."""
+    roots = bootstrap.roots_of(settings, source)
+    watched = [Path(os.path.realpath(root)) for root in roots] if source in settings.sources else []
+    return [
+        folder
+        for folder in (default_roots(source) if watched else roots)
+        if os.path.isdir(folder) and not any(Path(os.path.realpath(folder)).is_relative_to(root) for root in watched)
+    ]
+
+
+def _enabling(name: str, folder: str | None) -> str:
+    path = "" if folder is None else f" --path {shlex.quote(folder)}"
+    return f"grader-daemon sources enable {name}{path}"
