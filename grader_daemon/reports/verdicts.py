@@ -10,7 +10,7 @@ from typing import Final
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calibration import FEWEST_LABELS, GraderChange, Trust
 from grader_daemon.domain.estimate import Estimate
-from grader_daemon.domain.feedback import FEWEST_DRAWN, automatic
+from grader_daemon.domain.feedback import FEWEST_DRAWN, AnswerEffect, automatic
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.verdict import GradeVersion, Outcome, VerdictBy, VerdictCounts
 from grader_daemon.reports.numbers import COMPLETION, MINUS, count, estimate_words, value_words
@@ -62,6 +62,20 @@ def rate_words(checked: Estimate) -> str:
         return f"{told}, by {count(checked.sample, 'random label')}"
     by = f" and {count(checked.sample, 'random label')}" if checked.sample else ""
     return f"{told}, your guess{by}; next: grader-daemon review"
+
+
+def effect_of_answer(effect: AnswerEffect) -> tuple[str, str]:
+    """Return what an answer changed: the verdict on its session, and the completion rate with its range."""
+    before, now = outcome_words(effect.verdict_before), outcome_words(effect.verdict)
+    moved = (
+        f"This verdict stays {now}"
+        if before == now
+        else f"1 verdict moved, this one: {before} \N{RIGHTWARDS ARROW} {now}"
+    )
+    rate = f"Last {effect.days} days: {rate_words(effect.rate)}"
+    if effect.rate.value is not None and effect.rate_before.value is not None:
+        rate += f"; without your answer {estimate_words(effect.rate_before, COMPLETION)}"
+    return f"{moved}.", f"{rate}."
 
 
 def verdict_words(grade: Grade, trust: Trust, *, said: str | None = None) -> str:

@@ -34,6 +34,7 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import ASSISTANT
 from grader_daemon.domain.text import duration_words
 from grader_daemon.errors import InputError
+from grader_daemon.patterns.twins import Nearness
 from grader_daemon.reports.block_kinds import Block
 from grader_daemon.reports.blocks import blocks_of
 from grader_daemon.reports.money import price_words, used_words
@@ -57,6 +58,12 @@ VIEWS: Final[tuple[tuple[str, dict[str, str]], ...]] = (
     ("Judged by you", {"person": "1"}),
 )
 _COMPARED: Final = 2
+_NEARNESS: Final[Mapping[str, str]] = {
+    Nearness.SAME_REQUEST: "the same request",
+    Nearness.LIKE_REQUEST: "nearly the same request",
+    Nearness.SAME_PROJECT: "the same type of task in the same project",
+    Nearness.SAME_TYPE: "the same type of task",
+}
 _LAST_MESSAGES: Final = 20
 _LONGEST_ANSWER: Final = 10_000
 
@@ -162,7 +169,10 @@ def compare(visit: Visit) -> Response:
     if len(ids) != _COMPARED:
         raise InputError(f"two sessions can be compared, not {len(ids)}: mark two in the list")
     sides = [_side(visit, session_id) for session_id in ids]
-    return visit.show("compare.html", sides=sides, lines=list(_lines([side.grade for side in sides])))
+    nearness = _NEARNESS.get(visit.query.get("near", ""))
+    return visit.show(
+        "compare.html", sides=sides, lines=list(_lines([side.grade for side in sides])), nearness=nearness
+    )
 
 
 def _line(visit: Visit, line: str) -> dict[str, str]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 from starlette.testclient import TestClient
 
+from grader_daemon.domain.analysis import Category, ErrorSign, Failure
 from grader_daemon.domain.fleet_hosts import FleetHostState
 from grader_daemon.fleet.store import CopyTables
 from grader_daemon.pipeline.saving import save_grades
@@ -79,6 +82,38 @@ def test_sessions_are_listed_with_their_machines_and_found_by_them(client: TestC
     assert set(re.findall(r'data-id="(\w+)/', client.get("/sessions?host=laptop").text)) == {"laptop"}
     assert len(re.findall(r'data-id="', client.get("/sessions", params={"user": "anna <b>"}).text)) == 3
     assert "machine" in words_of(client, "/sessions")
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        pytest.param("/", "3 done, 0 not done, 0 unsure", id="today"),
+        pytest.param("/changes?days=30", "Changes are of agents: they are not narrowed to a machine.", id="changes"),
+        pytest.param("/usage", "Figures are of all machines, only the sessions below of the one.", id="usage"),
+        pytest.param("/sessions", "3 sessions", id="sessions"),
+        pytest.param("/errors", "These errors came up in the sessions chosen", id="errors"),
+    ],
+)
+def test_pages_are_narrowed_to_a_machine_or_say_that_they_are_not(client: TestClient, address: str, words: str) -> None:
+    query = "&host=laptop" if "?" in address else "?host=laptop"
+    answer = client.get(f"{address}{query}")
+
+    assert words in words_of(client, f"{address}{query}")
+    assert '<option value="laptop" selected>laptop</option>' in answer.text
+    assert "host=laptop" in answer.text.partition("<nav")[2].partition("</nav>")[0], "it holds from page to page"
+
+
+def test_errors_are_those_of_a_machine(client: TestClient, tmp_path: Path) -> None:
+    failure = Failure(1, "terminal", Category.TIMEOUT, fingerprint="1-slow")
+    sign = ErrorSign(
+        fingerprint="1-slow", tool="terminal", command=None, category=Category.TIMEOUT, signal="Slow", example=""
+    )
+    made = grade(session_id="desk/9", session_file="", host="desk", ended_at=NOW, failures=(failure,), total_errors=1)
+    with closing(SqliteStore(tmp_path / "copy.db")) as store, store.transaction():
+        save_grades(store, [msgspec.structs.replace(new_grade(made), signs=(sign,))])
+
+    assert "Slow" in words_of(client, "/errors?host=desk")
+    assert "Slow" not in words_of(client, "/errors?host=laptop")
 
 
 def test_a_session_says_where_its_messages_are(client: TestClient) -> None:
