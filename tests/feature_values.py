@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader_daemon.analysis import Analyzer
+from grader_daemon.analysis.analyzer import Analyzer
 from grader_daemon.analysis.features import FEATURES
 from grader_daemon.domain.session import ASSISTANT, FunctionCall, Message, ToolCall
 from grader_daemon.rules import load_rules

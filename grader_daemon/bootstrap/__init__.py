@@ -23,7 +23,7 @@ from grader_daemon.wings import part
 if TYPE_CHECKING:
     from grader_daemon.calibration.prior import ShippedPrior
     from grader_daemon.calibration.training import TrainingContext
-    from grader_daemon.domain.calibration import Trust
+    from grader_daemon.domain.calibration import Calibration, Trust
     from grader_daemon.domain.limits import Limits
     from grader_daemon.domain.unit import Unit
     from grader_daemon.domain.verdict import CompletionPolicy
@@ -73,8 +73,17 @@ def policy_maker(settings: Settings, store: SqliteStore | None) -> Callable[[], 
     Raises:
         ConfigurationError: the prior cannot be read.
     """
-    context = make_context(settings, read_prior(settings))
-    return lambda: context.policy(store.calibrations.adopted() if store is not None else None)
+    policy = _policy_by(settings, read_prior(settings))
+    return lambda: policy(store.calibrations.adopted() if store is not None else None)
+
+
+def _policy_by(settings: Settings, shipped: ShippedPrior) -> Callable[[Calibration | None], CompletionPolicy]:
+    """Return what gives the policy by what was learned last; loads nothing that learning needs."""
+    from grader_daemon.calibration.in_force import policy_in_force
+    from grader_daemon.domain.verdict import VerdictSetting
+
+    better = shipped.validity.better
+    return partial(policy_in_force, VerdictSetting(settings.verdict), prior=shipped.prior.model, prior_better=better)
 
 
 def make_context(settings: Settings, shipped: ShippedPrior) -> TrainingContext:
@@ -97,12 +106,15 @@ def read_prior(settings: Settings) -> ShippedPrior:
     Raises:
         ConfigurationError: it cannot be read, or reads other features than this version of the package.
     """
-    from grader_daemon.analysis.features import DIRECTIONS, FEATURES_VERSION
     from grader_daemon.rules.prior import load_prior
 
-    shipped = load_prior(settings.calibration_prior)
+    named = settings.calibration_prior
+    shipped = load_prior(named)
+    if named is None:  # a test holds it against the features, which take long to load
+        return shipped
+    from grader_daemon.analysis.features import DIRECTIONS, FEATURES_VERSION
+
     if shipped.prior.features_version != FEATURES_VERSION or shipped.prior.names != tuple(DIRECTIONS):
-        named = settings.calibration_prior or "the shipped prior"
         raise ConfigurationError(f"{named} reads features of another version; train it again with `calibration train`")
     return shipped
 
@@ -116,18 +128,15 @@ def read_trust(settings: Settings, store: SqliteStore | None) -> Trust:
         ConfigurationError: the prior cannot be read.
         StoreError: the database cannot be read.
     """
-    from grader_daemon.calibration.in_force import policy_in_force, trust_in
+    from grader_daemon.calibration.in_force import trust_in
     from grader_daemon.domain.calibration import Trust
-    from grader_daemon.domain.verdict import VerdictBy, VerdictSetting
+    from grader_daemon.domain.verdict import VerdictBy
     from grader_daemon.rules.prior import load_prior
 
     if store is not None and store.fleet.state() is not None:
         return Trust(version="", by=VerdictBy.MODEL, of_fleet=True)
-    shipped = load_prior(settings.calibration_prior)
     adopted, look = (None, None) if store is None else (store.calibrations.adopted(), store.calibrations.last_look())
-    setting, better = VerdictSetting(settings.verdict), shipped.validity.better
-    policy = policy_in_force(setting, adopted, prior=shipped.prior.model, prior_better=better)
-    return trust_in(policy, look)
+    return trust_in(_policy_by(settings, load_prior(settings.calibration_prior))(adopted), look)
 
 
 def make_examiner(settings: Settings, policy: CompletionPolicy) -> Examiner:

@@ -9,8 +9,7 @@ from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.api.doctor.words import some
 from grader_daemon.domain.check import Finding, ok, warning
 from grader_daemon.hook.agents import AGENTS
-from grader_daemon.hook.installation import Hook, Hooks, socket_of
-from grader_daemon.hook.listener import LONGEST_PATH
+from grader_daemon.hook.installation import LONGEST_PATH, Hook, Hooks, socket_of
 from grader_daemon.reports.numbers import count
 from grader_daemon.system.open_files import in_few_bytes
 

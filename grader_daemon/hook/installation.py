@@ -29,6 +29,8 @@ _FOLDER: Final = "hooks"
 _NOTE: Final = ".json"
 _BEFORE: Final = ".before"
 _MOST_BYTES: Final = 4_194_304
+LONGEST_PATH: Final = 100
+"""Bytes of a path that every system takes for a socket; a longer one is opened by way of its folder."""
 
 
 class Hook(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ import structlog
 from grader_daemon.bootstrap import make_sources, open_store, utc_now
 from grader_daemon.domain.late_pattern import compile_late_patterns
 from grader_daemon.errors import GraderError
-from grader_daemon.hook.installation import Hooks, socket_of
+from grader_daemon.hook.installation import LONGEST_PATH, Hooks, socket_of
 from grader_daemon.integrations.files import OWNER_ONLY
 from grader_daemon.rules import load_rules
 from grader_daemon.system.open_files import in_few_bytes
@@ -32,8 +32,6 @@ _MOST_BYTES: Final = 2_097_152
 _REQUEST_SECONDS: Final = 0.5
 _LOOKS_EVERY_SECONDS: Final = 1.0
 _WAITING: Final = 16
-LONGEST_PATH: Final = 100
-"""Bytes of a path that every system takes for a socket; a longer one is opened by way of its folder."""
 
 
 class HookListener:

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from grader_daemon.analysis import Analyzer
+from grader_daemon.analysis.analyzer import Analyzer
 from grader_daemon.domain.claims import AGAINST, Claim
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import ASSISTANT, TOOL, Message, Session, Skipped

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta, tzinfo
 
 import msgspec
-import structlog
 
 from grader_daemon.domain.calendar import Span, day_of, end_of, start_of, week_name
 from grader_daemon.domain.calibration import GraderChange, Trust
@@ -50,6 +49,8 @@ class ReportJob:
     def __init__(self, reports: WeeklyReports, *, is_settled: Callable[[], bool]) -> None:
         self._reports = reports
         self._is_settled = is_settled
+        import structlog  # who asks for a report need not wait for it
+
         self._log = structlog.get_logger()
 
     def run(self, now: datetime) -> bool:

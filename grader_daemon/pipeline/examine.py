@@ -11,7 +11,7 @@ from functools import partial
 
 import msgspec
 
-from grader_daemon.analysis import Analyzer
+from grader_daemon.analysis.analyzer import Analyzer
 from grader_daemon.domain.analysis import ErrorSign, SessionState
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.identity import Identity, calls_of

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from grader_daemon.analysis import Analyzer
+from grader_daemon.analysis.analyzer import Analyzer
 from grader_daemon.calibration.samples import Sample
 from grader_daemon.domain.analysis import Analysis
 from grader_daemon.domain.rules import Rules

@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from grader_daemon.analysis import Analyzer
+from grader_daemon.analysis.analyzer import Analyzer
 from grader_daemon.domain.claims import AGAINST, Claim
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Session

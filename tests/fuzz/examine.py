@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import msgspec
 
-from grader_daemon.analysis import Analyzer
+from grader_daemon.analysis.analyzer import Analyzer
 from grader_daemon.domain.analysis import Analysis
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.limits import LONGEST_NAME, MOST_SIGNS, MOST_TOOLS

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from grader_daemon.analysis import Analyzer
+from grader_daemon.analysis.analyzer import Analyzer
 from grader_daemon.domain.analysis import Category, FailureKind, SessionState
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.limits import Limits

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from grader_daemon.analysis.features import DIRECTIONS, FEATURES_VERSION
 from grader_daemon.bootstrap import SOURCES, make_source, policy_maker
 from grader_daemon.bootstrap.periodic import make_jobs
 from grader_daemon.rules.prior import load_prior, prior_text
@@ -23,6 +24,11 @@ def test_a_prior_is_read_once(store: SqliteStore, tmp_path: Path) -> None:
     path.unlink()
 
     assert make_policy() == policy
+
+
+def test_the_shipped_prior_reads_the_features_that_there_are() -> None:
+    prior = load_prior().prior
+    assert (prior.features_version, prior.names) == (FEATURES_VERSION, tuple(DIRECTIONS))
 
 
 @pytest.mark.parametrize("name", SOURCES)

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from grader_daemon.analysis import Analyzer
+from grader_daemon.analysis.analyzer import Analyzer
 from grader_daemon.domain.analysis import Category, SessionState, ToolUse
 from grader_daemon.domain.limits import LONGEST_NAME
 from grader_daemon.domain.rules import RedactionRules

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from grader_daemon.analysis import Analyzer
+from grader_daemon.analysis.analyzer import Analyzer
 from grader_daemon.domain.analysis import Analysis
 from grader_daemon.domain.session import FunctionCall, Message, ToolCall
 from grader_daemon.rules import load_rules

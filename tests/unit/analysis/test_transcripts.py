@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from grader_daemon.analysis import Analyzer
+from grader_daemon.analysis.analyzer import Analyzer
 from grader_daemon.rules import load_rules
 from tests.strategies import answer, session, user
 from tests.tables import for_each

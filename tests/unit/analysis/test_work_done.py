@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from grader_daemon.analysis import Analyzer
+from grader_daemon.analysis.analyzer import Analyzer
 from grader_daemon.domain.analysis import WorkDone
 from grader_daemon.domain.session import FunctionCall, Message, ToolCall
 from grader_daemon.redaction import MARK

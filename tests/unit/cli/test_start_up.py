@@ -69,6 +69,13 @@ def test_a_command_that_reads_loads_nothing_that_grades(arguments: tuple[str, ..
     assert not (_OF_GRADING - _OF_SETTINGS) & set(_ended(*arguments)["loaded"])
 
 
+@pytest.mark.parametrize("arguments", [("why", "20261121_a"), ("report",), ("summary", "-d", "365")], ids=" ".join)
+@pytest.mark.usefixtures("known_home")
+def test_a_command_that_explains_loads_nothing_that_looks_into_sessions(arguments: tuple[str, ...]) -> None:
+    of_sessions = {"grader_daemon.analysis.analyzer", "grader_daemon.analysis.claims", "grader_daemon.pipeline.ingest"}
+    assert not (of_sessions | {"structlog", "rich", "asyncio.events"}) & set(_ended(*arguments)["loaded"])
+
+
 @pytest.mark.parametrize("arguments", [("--help",), ("--version",)], ids=["help", "version"])
 def test_what_asks_nothing_reads_no_settings(arguments: tuple[str, ...]) -> None:
     assert not (_OF_GRADING | _OF_READING) & set(_ended(*arguments)["loaded"])

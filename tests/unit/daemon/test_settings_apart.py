@@ -75,8 +75,9 @@ def test_another_process_reads_flags_environment_and_file(tmp_path: Path, monkey
     (tmp_path / "config.toml").write_text("idle_minutes = 7.0\n")
     monkeypatch.setenv("GRADER_SCAN_SECONDS", "42")
 
-    settings: Any = read_apart({"quiet_seconds": 1.5, "log_level": None, "config": str(tmp_path / "config.toml")})
+    settings = read_apart({"quiet_seconds": 1.5, "log_level": None, "config": str(tmp_path / "config.toml")})
 
+    assert settings.__class__.__name__ == PlainSettings.__name__
     assert (settings.quiet_seconds, settings.idle_minutes, settings.scan_seconds) == (1.5, 7.0, 42.0)
     assert settings.given.said_by("scan_seconds") == "environment GRADER_SCAN_SECONDS"
     assert isinstance(settings, PlainSettings)

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from grader_daemon.analysis import Analyzer
+from grader_daemon.analysis.analyzer import Analyzer
 from grader_daemon.domain.analysis import Analysis, Category, SessionState
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.session import Ending, FunctionCall, Message, Session, ToolCall

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from grader_daemon.analysis import Analyzer
+from grader_daemon.analysis.analyzer import Analyzer
 from grader_daemon.domain.session import Message
 from grader_daemon.rules import load_rules
 from tests.strategies import answer, session, user

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.analysis import Analyzer
+from grader_daemon.analysis.analyzer import Analyzer
 from grader_daemon.analysis.claims.verify import LONGEST_SUBJECT
 from grader_daemon.domain.analysis import CallStatus
 from grader_daemon.domain.claims import Claim, ClaimKind, Support

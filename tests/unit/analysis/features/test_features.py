@@ -7,7 +7,7 @@ import math
 import pytest
 from hypothesis import given
 
-from grader_daemon.analysis import Analyzer
+from grader_daemon.analysis.analyzer import Analyzer
 from grader_daemon.analysis.features import DIRECTIONS, FEATURES, HIGHEST_VALUES
 from grader_daemon.domain.session import Message, Session
 from grader_daemon.rules import load_rules

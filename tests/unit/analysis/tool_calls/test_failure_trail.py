@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 from hypothesis import given
 
-from grader_daemon.analysis import Analyzer
+from grader_daemon.analysis.analyzer import Analyzer
 from grader_daemon.analysis.tool_calls import CallView
 from grader_daemon.analysis.tool_calls.failure_trail import OpenErrors
 from grader_daemon.domain.analysis import Analysis, Category, Step, ToolUse

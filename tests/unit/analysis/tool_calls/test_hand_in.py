@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from grader_daemon.analysis import Analyzer
+from grader_daemon.analysis.analyzer import Analyzer
 from grader_daemon.analysis.tool_calls.hand_in import handed_in_at
 from grader_daemon.domain.analysis import CallStatus, SessionState
 from grader_daemon.domain.claims import ClaimKind, Support

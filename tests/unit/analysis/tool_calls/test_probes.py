@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from grader_daemon.analysis import Analyzer
+from grader_daemon.analysis.analyzer import Analyzer
 from grader_daemon.analysis.tool_calls.probes import MOST_LOOKS
 from grader_daemon.domain.analysis import Analysis, FailureKind
 from grader_daemon.domain.session import FunctionCall, Message, ToolCall

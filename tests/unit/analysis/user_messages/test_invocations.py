@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.analysis import Analyzer
+from grader_daemon.analysis.analyzer import Analyzer
 from grader_daemon.analysis.user_messages import as_typed, digest_of, invocation_of
 from grader_daemon.rules import load_rules
 from tests.hermes_skills import BUNDLE, LOADED, STACKED, bundle, loaded

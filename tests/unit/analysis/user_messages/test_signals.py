@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.analysis import Analyzer
+from grader_daemon.analysis.analyzer import Analyzer
 from grader_daemon.analysis.user_messages import SignalReader, UserMessage
 from grader_daemon.domain.people import MOST_SIGNALS, SignalKind
 from grader_daemon.domain.session import Message
