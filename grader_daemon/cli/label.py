@@ -39,7 +39,7 @@ def command(
     listed: bool,
     as_json: bool,
 ) -> int:
-    """Say whether a session did its task. Your label overrides every automatic verdict.
+    """Label a session: did it do its task? Your label overrides every automatic verdict.
 
     The beginning of an id is enough. A CSV file needs the columns session_id (full ids) and completed or success (yes
     or no, true or false, 1 or 0). Optional columns: quality (1 to 5) and note.

@@ -108,7 +108,7 @@ def status(*, as_json: bool) -> int:
 @click.argument("name")
 @json_option
 def add_token(*, name: str, as_json: bool) -> None:
-    """Give a member a new token for `fleet serve`, shown only once. Their old token stops working."""
+    """Make a new token for a member of `fleet serve`, and show it once. Their old token stops working."""
     if not is_fleet_name(name):
         raise InputError(f"{name!r} cannot be a name here: up to 40 of a-z, 0-9, - and _ are expected")
     settings = read_settings()
