@@ -47,11 +47,11 @@ def changes(visit: Visit) -> Response:
         f"changes and work of {days} days", lambda: visit.grader.setup.changes(timedelta(days=days))
     )
     effects = [effect for effect in found.effects if _is_of(effect, scope)]
-    note = "" if scope.project is None else "Changes are of agents: they are not narrowed to a project."
+    note = "" if scope.project is None else "Changes apply to a whole agent, so the project filter does not apply here."
     return visit.show(
         "changes.html",
         scope=scope_line(visit, note=note),
-        looked_at=f"{count(found.sessions, 'finished task')} looked at{scheduled_words(found.scheduled)}",
+        looked_at=f"{count(found.sessions, 'finished task')} compared{scheduled_words(found.scheduled)}",
         basis=basis_words(effects),
         effects=list(_shown(effects[:_LISTED], visit.now, visit.site.settings.zone)),
         left_out=len(effects[_LISTED:]),

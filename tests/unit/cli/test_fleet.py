@@ -262,7 +262,7 @@ def test_no_password_is_printed_of_a_url_that_is_wrong(home: Path, run: Run, url
 
 
 def test_a_name_that_no_role_can_have_is_refused(home: Path, run: Run) -> None:
-    assert "cannot be a name here" in run(home, "fleet", "add-host", "La;ptop", "--url", "postgresql://h/db").stderr
+    assert "is not a valid name" in run(home, "fleet", "add-host", "La;ptop", "--url", "postgresql://h/db").stderr
 
 
 def test_one_cannot_follow_and_end_in_a_document(host: Path, run: Run) -> None:
