@@ -108,7 +108,7 @@ def status(*, as_json: bool) -> int:
 @click.argument("name")
 @json_option
 def add_token(*, name: str, as_json: bool) -> None:
-    """Give a member a token for `fleet serve`. It is shown only once and replaces an earlier one."""
+    """Create a member's token for `fleet serve`. It is shown only once and replaces an earlier one."""
     if not is_fleet_name(name):
         raise InputError(f"{name!r} is not a valid name: use up to 40 characters of a-z, 0-9, - and _")
     settings = read_settings()

@@ -65,9 +65,7 @@ class _Errors(_Question, frozen=True):
 class _Failed(_Question, frozen=True):
     tool: Annotated[str, msgspec.Meta(description="The failed tool.")]
     category: Annotated[Category, msgspec.Meta(description="The kind of error.")]
-    command: Annotated[
-        str | None, msgspec.Meta(description="Only failures of this command, for example `git push`.")
-    ] = None
+    command: Annotated[str | None, msgspec.Meta(description="Only failures of this command: `git push`.")] = None
     days: _Days | None = None
 
 
@@ -86,9 +84,9 @@ class _After(_Question, frozen=True):
 
 
 class _Report(_Question, frozen=True):
-    week: Annotated[
-        str | None, msgspec.Meta(description="An ISO week such as 2026-W47; by default the last complete week.")
-    ] = None
+    week: Annotated[str | None, msgspec.Meta(description="An ISO week like 2026-W47; default: the last one over.")] = (
+        None
+    )
 
 
 class _Choice(_Question, frozen=True):

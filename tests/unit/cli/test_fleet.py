@@ -262,7 +262,7 @@ def test_no_password_is_printed_of_a_url_that_is_wrong(home: Path, run: Run, url
 
 
 def test_a_name_that_no_role_can_have_is_refused(home: Path, run: Run) -> None:
-    assert "is not a valid name" in run(home, "fleet", "add-host", "La;ptop", "--url", "postgresql://h/db").stderr
+    assert "cannot be a name here" in run(home, "fleet", "add-host", "La;ptop", "--url", "postgresql://h/db").stderr
 
 
 def test_one_cannot_follow_and_end_in_a_document(host: Path, run: Run) -> None:
@@ -276,7 +276,7 @@ def _served(home: Path, *, port: int, **settings: object) -> Iterator[None]:
     with subprocess.Popen(command, env=environment(home, settings), stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
-            assert process.stdout.readline() == f"Serves the fleet at https://localhost:{port}\n"
+            assert process.stdout.readline() == f"Serving the fleet at https://localhost:{port}\n"
             yield
         finally:
             process.terminate()
@@ -338,6 +338,6 @@ def test_members_are_served_what_machines_sent_by_https_and_need_no_copy(
         assert {grade["host"] for grade in json.loads(listed.stdout)["grades"]} == {"laptop"}
         assert "which only reads grades" in run(anna, "label", "laptop/demo_03", "--completed", "no").stderr
         assert list(anna.rglob("*.db")) == []
-        assert run(lead, "fleet", "remove-token", "anna").stdout == "Took the token of anna back.\n"
+        assert run(lead, "fleet", "remove-token", "anna").stdout == "Revoked the token of anna.\n"
         assert ask("/sessions", token)[0] == 401
         assert "does not know the token" in run(anna, "list").stderr
