@@ -90,7 +90,7 @@ class Access(msgspec.Struct, frozen=True):
     @property
     def who_are_you(self) -> str:
         """Answer to whoever is not let in."""
-        return "This page asks who you are: open the address that `grader-daemon dashboard` prints."
+        return "Not signed in: open the address that `grader-daemon dashboard` prints."
 
     @property
     def cookie_value(self) -> str:
@@ -220,13 +220,13 @@ def renew_token(settings: Settings) -> None:
         ConfigurationError: the token is a setting, or its file cannot be written.
     """
     if settings.dashboard_token is not None:
-        raise ConfigurationError("the token is the setting dashboard_token: change it there, and restart the page")
+        raise ConfigurationError("the setting dashboard_token contains the token: change it there and restart the page")
     path = token_path(settings.db_path)
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.replace(written_privately(secrets.token_urlsafe(32), beside=path), path)
     except OSError as error:
-        raise ConfigurationError(f"cannot write {path} ({error.strerror}): the token stays as it was") from error
+        raise ConfigurationError(f"cannot write {path} ({error.strerror}): the old token stays valid") from error
 
 
 def write_way_in(entrance: str, place: Path) -> Path:
@@ -343,9 +343,11 @@ class Guard:
             + len(scope["query_string"])
             > MOST_HEADER_BYTES
         ):
-            return PlainTextResponse("That is too much for a question to this page.\n", 431)
+            return PlainTextResponse("The request is too large.\n", 431)
         if headers.get("host", "").lower() not in access.hosts:
-            return PlainTextResponse("This page answers under the address that was printed, and no other.\n", 421)
+            return PlainTextResponse(
+                "Unknown host name: use the address that `grader-daemon dashboard` printed.\n", 421
+            )
         query = dict(parse_qsl(scope["query_string"].decode("ascii", "replace"), keep_blank_values=True))
         token = query.pop("token", "")
         if access.is_token(token):
@@ -361,9 +363,9 @@ class Guard:
         if not access.knows(headers):
             return PlainTextResponse(f"{access.who_are_you}\n", 401)
         if headers.get("sec-fetch-site", "none") not in _OWN_SITES and headers.get("sec-fetch-mode") != "navigate":
-            return PlainTextResponse("Only a page of ours may load this.\n", 403)
+            return PlainTextResponse("Only this page itself may load this.\n", 403)
         if scope["method"] not in _READING and not access.is_own(headers):
-            return PlainTextResponse("This came from another page, so nothing was changed.\n", 403)
+            return PlainTextResponse("The request came from another site, so nothing was changed.\n", 403)
         return None
 
 

@@ -37,5 +37,5 @@ def read_alert_number(given: str) -> int:
         NotFoundError: it is none.
     """
     if not (given.isascii() and given.isdigit() and len(given) <= _MOST_DIGITS):
-        raise NotFoundError(f"{given[:40]!r} is no number of an alert")
+        raise NotFoundError(f"{given[:40]!r} is not the number of an alert")
     return int(given)

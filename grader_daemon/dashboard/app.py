@@ -47,7 +47,7 @@ _EFFORT: Final = 5
 """Of 9: more made the page of a session of 50 KB no smaller, and the style 1 % smaller, in half as much time again."""
 _YEAR_SECONDS: Final = 366 * 86_400
 _ONLY_READ: Final = (
-    "A fleet that is served is only read: labels and answers are given with a login at its database; see docs/fleet.md."
+    "This page of a fleet is read-only: to label or mark something you need a login at its database; see docs/fleet.md."
 )
 
 _Handler = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -113,7 +113,10 @@ def _handler(site: Site, page: Page) -> _Handler:
             raise HTTPException(403, _ONLY_READ)
         form = await _read_form(request) if page.writes else {}
         if page.writes and not site.access.is_form_token(form.get("form_token", "")):
-            raise HTTPException(403, "This form is not one of ours, or an old one, so nothing was changed.")
+            raise HTTPException(
+                403,
+                "This form is out of date or from another site, so nothing was changed. Reload the page and try again.",
+            )
         return await site.in_turn(partial(_answered, page, Visit(site, request, form)))
 
     return handle
@@ -124,7 +127,7 @@ def _program_handler(site: Site, endpoint: http_api.Endpoint) -> _Handler:
         if site.reads_only and endpoint.writes:
             raise HTTPException(403, _ONLY_READ)
         if endpoint.writes and not site.access.is_program(request.headers):
-            raise HTTPException(403, "Programs that change something send the token; see docs/dashboard.md.")
+            raise HTTPException(403, "A program that changes something must send the token; see docs/dashboard.md.")
         given = await _read_body(request)
         return await site.in_turn(partial(http_api.answered, endpoint, Visit(site, request, {}), given))
 
@@ -164,7 +167,7 @@ def _without_empty(request: Request) -> str:
 def _unreadable(visit: Visit, error: GraderError) -> Response:
     """Answer that the database cannot be used now, with what was posted, to be sent again as it was."""
     sent = {name: value for name, value in visit.form.items() if name != "form_token"}
-    values = {"title": "Not now", "said": f"{error}", "sent": sent, "alert_news": 0}
+    values = {"title": "Not available now", "said": f"{error}", "sent": sent, "alert_news": 0}
     return visit.show("try_again.html", status=503, **values)
 
 
@@ -173,10 +176,10 @@ def _refusal(site: Site) -> Callable[[Request, Exception], Coroutine[Any, Any, R
         assert isinstance(error, HTTPException)
         is_missing = error.status_code == HTTPStatus.NOT_FOUND
         if request.url.path.startswith(f"{http_api.PLACE}/"):
-            return http_api.refused(error.status_code, "There is no such address." if is_missing else error.detail)
+            return http_api.refused(error.status_code, "This address does not exist." if is_missing else error.detail)
         values = {
             "title": "Not found" if is_missing else "Refused",
-            "said": "There is no such page." if is_missing else error.detail,
+            "said": "This page does not exist." if is_missing else error.detail,
         }
         return await site.in_turn(partial(_refused, Visit(site, request, {}), error.status_code, values))
 
@@ -193,7 +196,9 @@ def _refused(visit: Visit, status: int, values: Mapping[str, str]) -> Response:
 
 async def _crash(_: Request, __: Exception) -> Response:
     """Answer in one line; the guard logs what happened."""
-    return PlainTextResponse("This page failed: a bug of ours, which the log of this command tells.\n", 500)
+    return PlainTextResponse(
+        "This page failed because of a bug in grader-daemon; details are in the log of this command.\n", 500
+    )
 
 
 async def _read_body(request: Request) -> bytes:
@@ -201,7 +206,7 @@ async def _read_body(request: Request) -> bytes:
     async for chunk in request.stream():
         body += chunk
         if len(body) > _MOST_BODY_BYTES:
-            raise HTTPException(413, "That is too much for this page.")
+            raise HTTPException(413, "The request is too large for this page.")
     return body
 
 
@@ -211,7 +216,7 @@ async def _read_form(request: Request) -> Mapping[str, str]:
     try:
         return dict(parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_FIELDS))
     except ValueError as error:
-        raise HTTPException(400, "This is no form of ours.") from error
+        raise HTTPException(400, "The form could not be read.") from error
 
 
 def _own_path(given: str) -> str:

@@ -35,14 +35,14 @@ _LARGEST_PORT = 65_535
 @click.group("dashboard", cls=Group, invoke_without_command=True)
 @settings_options
 @fleet_option
-@click.option("--open", "opens", is_flag=True, help="Open it in a browser.")
-@click.option("--port", type=Whole(min=0, max=_LARGEST_PORT), help="Port to listen on; 0 picks a free one.")
-@click.option("--idle-exit", type=float, metavar="SECONDS", help="Exit after this long without a request.")
+@click.option("--open", "opens", is_flag=True, help="Open the page in a browser.")
+@click.option("--port", type=Whole(min=0, max=_LARGEST_PORT), help="Port to listen on; 0 chooses a free one.")
+@click.option("--idle-exit", type=float, metavar="SECONDS", help="Exit after this many seconds without a request.")
 @click.pass_context
 def command(ctx: click.Context, *, opens: bool, port: int | None, idle_exit: float | None) -> None:
-    """Serve the page on this machine until Ctrl-C: results, errors, and what needs a look.
+    """Serve the page on this machine until Ctrl-C: how good the agents are, what fails, and what to look at.
 
-    If the page runs as a service, print its address instead.
+    If it is installed as a service, show its address.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -59,7 +59,7 @@ def command(ctx: click.Context, *, opens: bool, port: int | None, idle_exit: flo
 
     def tell(address: str) -> None:
         if keeps_log:  # output of a service is kept: no token in it
-            output.line("Serves as a service; `grader-daemon dashboard status` tells its address.")
+            output.line("Running as a service; `grader-daemon dashboard status` shows the address.")
         else:
             _tell(address, settings, opens=opens)
             output.line("Ctrl-C ends it.")
@@ -71,13 +71,13 @@ def command(ctx: click.Context, *, opens: bool, port: int | None, idle_exit: flo
 
 @command.command("install")
 @settings_options
-@click.option("--open", "opens", is_flag=True, help="Open it in a browser.")
+@click.option("--open", "opens", is_flag=True, help="Open the page in a browser.")
 @force_option
 @json_option
 def install(*, opens: bool, force: bool, as_json: bool) -> None:
-    """Install the page as a systemd service that starts on request. Repeat after a change of settings.
+    """Install the page as a service: systemd opens its port and starts the page on request.
 
-    On macOS, launchd keeps it running.
+    On macOS launchd runs it all the time. Repeat after a change of settings.
     """
     from grader_daemon.dashboard.systemd_unit import page_status
     from grader_daemon.service.manager import user_service
@@ -95,7 +95,7 @@ def install(*, opens: bool, force: bool, as_json: bool) -> None:
 @command.command("uninstall")
 @json_option
 def uninstall(*, as_json: bool) -> None:
-    """Stop the page's service and remove its units."""
+    """Close the port, stop the process, and remove both units."""
     from grader_daemon.service.manager import user_service
 
     print_uninstalled(user_service("page").uninstall(), as_json=as_json)
@@ -105,7 +105,7 @@ def uninstall(*, as_json: bool) -> None:
 @settings_options
 @json_option
 def status(*, as_json: bool) -> int:
-    """Show the state and address of the page's service. Exit code 3 if its port is closed."""
+    """Show the state of the page's service and its address. Exit code 3 if its port is not open."""
     from grader_daemon.dashboard.systemd_unit import page_status
 
     settings = read_settings()
@@ -117,11 +117,11 @@ def status(*, as_json: bool) -> int:
 @command.command("new-token")
 @settings_options
 def new_token() -> None:
-    """Replace the token that opens the page. Browsers and programs with the old token lose access."""
+    """Replace the token for the page. The old token no longer works, in browsers and programs."""
     from grader_daemon.dashboard.access import renew_token
 
     renew_token(read_settings())
-    output.line("Made a new token; the old one opens nothing. `grader-daemon dashboard status` tells the new address.")
+    output.line("Created a new token; the old one no longer works. New address: `grader-daemon dashboard status`.")
 
 
 @contextmanager
@@ -179,8 +179,8 @@ def _entrance(settings: Settings) -> str:
 def _tell(address: str, settings: Settings, *, opens: bool) -> None:
     output.line(f"Open {address}")
     if not is_this_machine(settings.dashboard_address):
-        output.line("Other machines reach it.")
-    output.line("Whoever has this address can see and judge all sessions.")
+        output.line("Other machines can reach it.")
+    output.line("Anyone with this address can see and label all sessions.")
     if opens:
         from grader_daemon.dashboard.access import write_way_in
 
@@ -200,7 +200,7 @@ def _print_status(page: DashboardStatus, settings: Settings) -> None:
     output.facts(
         [
             ("port", "open" if page.listening else closed),
-            ("process", f"runs, pid {page.pid}" if page.running else "starts when somebody looks"),
+            ("process", f"runs, pid {page.pid}" if page.running else "starts on request"),
             *file_facts(PAGE, edited=page.edited, outdated=page.outdated),
             *([("open", _entrance(settings))] if page.is_here else []),
         ]

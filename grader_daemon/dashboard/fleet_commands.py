@@ -36,13 +36,13 @@ _MOST_CONNECTIONS: Final = 512
 @click.group("serve", cls=Group, invoke_without_command=True)
 @settings_options
 @fleet_option
-@click.option("--port", type=Whole(min=0, max=_LARGEST_PORT), help="Port to listen on; 0 picks a free one.")
+@click.option("--port", type=Whole(min=0, max=_LARGEST_PORT), help="Port to listen on; 0 chooses a free one.")
 @click.pass_context
 def serve(ctx: click.Context, *, port: int | None) -> None:
-    """Watch a fleet like `fleet watch`, and serve page and API to its members, until Ctrl-C.
+    """Serve page, API and prompt to a fleet's members until Ctrl-C. It also does what `fleet watch` does.
 
-    Members need no local copy. They log in with a token from `fleet add-token` and can only read. Other machines need
-    https: your certificate, or a proxy on this machine.
+    Members need a token (`fleet add-token`) and can only read. Other machines must use https, with your certificate or
+    through another program on this machine that has one.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -58,7 +58,7 @@ def serve(ctx: click.Context, *, port: int | None) -> None:
     listening = bind(settings.fleet_serve_address, settings.fleet_serve_port if port is None else port)
     door = member_door(settings, listening.getsockname()[1])
     if not door().members:
-        output.warning("nobody is let in yet: grader-daemon fleet add-token NAME")
+        output.warning("no member has a token yet: grader-daemon fleet add-token NAME")
     with _watching(copies, copied), TemporaryDirectory() as home:
         serve_app(
             make_app(Site(_of_no_machine(copied), door), Prompt(copied, Path(home))),
@@ -74,9 +74,9 @@ def serve(ctx: click.Context, *, port: int | None) -> None:
 @force_option
 @json_option
 def install(*, force: bool, as_json: bool) -> None:
-    """Install `fleet serve` as a service. Repeat after a change of settings or an upgrade.
+    """Install `fleet serve` as a systemd service on this machine. Repeat after a change of settings or an upgrade.
 
-    It serves the fleet set as fleet_read_url in the settings file. Repeat also after a change of certificate.
+    The fleet's address is in the settings file, as fleet_read_url. Repeating it also loads a new certificate.
     """
     install_service("server", force=force, as_json=as_json)
 
@@ -84,10 +84,10 @@ def install(*, force: bool, as_json: bool) -> None:
 @serve.command("uninstall")
 @json_option
 def uninstall(*, as_json: bool) -> None:
-    """Stop serving and remove the unit. The local copy and the tokens stay."""
+    """Stop serving from this machine and remove the unit. The local copy and the tokens stay."""
     from grader_daemon.service.manager import user_service
 
-    print_uninstalled(user_service("server").uninstall(), stays="The copy and the tokens stay.", as_json=as_json)
+    print_uninstalled(user_service("server").uninstall(), stays="The local copy and the tokens stay.", as_json=as_json)
 
 
 @serve.command("status")
@@ -108,9 +108,9 @@ def status(*, as_json: bool) -> int:
 @click.argument("name")
 @json_option
 def add_token(*, name: str, as_json: bool) -> None:
-    """Make a new token for a member of `fleet serve`, and show it once. Their old token stops working."""
+    """Create a member's token for `fleet serve`. It is shown only once and replaces an earlier one."""
     if not is_fleet_name(name):
-        raise InputError(f"{name!r} cannot be a name here: up to 40 of a-z, 0-9, - and _ are expected")
+        raise InputError(f"{name!r} is not a valid name: use up to 40 characters of a-z, 0-9, - and _")
     settings = read_settings()
     origin = member_door(settings, settings.fleet_serve_port)().origin
     token = let_in(tokens_path(settings), name, now=utc_now())
@@ -125,9 +125,9 @@ def add_token(*, name: str, as_json: bool) -> None:
 @click.argument("name")
 @json_option
 def remove_token(*, name: str, as_json: bool) -> None:
-    """Revoke a member's token, from their next request on."""
+    """Revoke a member's token; it is refused from the next request on."""
     keep_out(tokens_path(read_settings()), name)
-    output.result(f"Took the token of {clean(name)} back.", as_json=as_json, member=name)
+    output.result(f"Revoked the token of {clean(name)}.", as_json=as_json, member=name)
 
 
 @click.command("tokens")
@@ -141,7 +141,7 @@ def tokens(*, as_json: bool) -> None:
     elif members:
         output.table(("member", "made"), [(clean(each.name), each.made_at) for each in members])
     else:
-        output.line("Nobody has a token: grader-daemon fleet add-token NAME")
+        output.line("No member has a token: grader-daemon fleet add-token NAME")
 
 
 @contextmanager
@@ -175,5 +175,5 @@ def _of_no_machine(settings: Settings) -> Settings:
 
 
 def _tell(origin: str) -> None:
-    output.line(f"Serves the fleet at {origin}")
+    output.line(f"Serving the fleet at {origin}")
     output.flush()

@@ -40,8 +40,8 @@ _MOST_LISTED: Final = 1000
 _MOST_DAYS: Final = 100_000
 _LARGEST: Final = 2**63 - 1
 
-_Days = Annotated[int, msgspec.Meta(ge=1, le=_MOST_DAYS, description="So many days back from today.")]
-_Limit = Annotated[int, msgspec.Meta(ge=1, le=_MOST_LISTED, description="Maximum number to return.")]
+_Days = Annotated[int, msgspec.Meta(ge=1, le=_MOST_DAYS, description="Number of days, up to today.")]
+_Limit = Annotated[int, msgspec.Meta(ge=1, le=_MOST_LISTED, description="Maximum number of entries.")]
 
 
 class _Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,7 +53,7 @@ class _Week(_Question, frozen=True):
 
 
 class _Usage(_Week, frozen=True):
-    by: Annotated[UsageSplit, msgspec.Meta(description="By what it is split.")] = UsageSplit.MODEL
+    by: Annotated[UsageSplit, msgspec.Meta(description="How to group it.")] = UsageSplit.MODEL
 
 
 class _Errors(_Question, frozen=True):
@@ -63,9 +63,9 @@ class _Errors(_Question, frozen=True):
 
 
 class _Failed(_Question, frozen=True):
-    tool: Annotated[str, msgspec.Meta(description="The tool that failed.")]
-    category: Annotated[Category, msgspec.Meta(description="Why it failed.")]
-    command: Annotated[str | None, msgspec.Meta(description="Only failures of this command, as in `git push`.")] = None
+    tool: Annotated[str, msgspec.Meta(description="The failed tool.")]
+    category: Annotated[Category, msgspec.Meta(description="The kind of error.")]
+    command: Annotated[str | None, msgspec.Meta(description="Only failures of this command: `git push`.")] = None
     days: _Days | None = None
 
 
@@ -74,33 +74,33 @@ class _Quarter(_Question, frozen=True):
 
 
 class _Part(_Question, frozen=True):
-    first: Annotated[int, msgspec.Meta(ge=0, description="From this message on.")] = 0
+    first: Annotated[int, msgspec.Meta(ge=0, description="The first message to return.")] = 0
     count: Annotated[int, msgspec.Meta(ge=1, le=_MOST_LISTED, description="Maximum number of messages.")] = 200
 
 
 class _After(_Question, frozen=True):
-    after: Annotated[
-        int, msgspec.Meta(ge=0, le=_LARGEST, description="The `seq` of the last change that was read.")
-    ] = 0
+    after: Annotated[int, msgspec.Meta(ge=0, le=_LARGEST, description="The `seq` of the last change you read.")] = 0
     limit: _Limit = 1000
 
 
 class _Report(_Question, frozen=True):
-    week: Annotated[str | None, msgspec.Meta(description="An ISO week as in 2026-W47; else the last one over.")] = None
+    week: Annotated[str | None, msgspec.Meta(description="An ISO week like 2026-W47; default: the last one over.")] = (
+        None
+    )
 
 
 class _Choice(_Question, frozen=True):
     task_type: Annotated[str | None, msgspec.Meta(description="Only this task type.")] = None
     default: Annotated[str | None, msgspec.Meta(description="The model to compare with.")] = None
-    max_cost: Annotated[float, msgspec.Meta(gt=0, description="In dollars for a completed task.")] | None = None
+    max_cost: Annotated[float, msgspec.Meta(gt=0, description="Maximum cost of a done task, in dollars.")] | None = None
 
 
 class _AboutSkills(_Question, frozen=True):
-    name: Annotated[str, msgspec.Meta(description="A type of task; or a skill, here or not.")]
+    name: Annotated[str, msgspec.Meta(description="A task type, or a skill, installed or not.")]
 
 
 class _Alike(_Question, frozen=True):
-    asked: Annotated[str, msgspec.Meta(description="The beginning of the id of a session, or a request of some words.")]
+    asked: Annotated[str, msgspec.Meta(description="The beginning of a session id, or the text of a request.")]
     limit: Annotated[int, msgspec.Meta(ge=1, le=_MOST_LISTED, description="Maximum number of sessions.")] = 10
 
 
@@ -122,7 +122,7 @@ _Sessions = msgspec.defstruct(
     "_Sessions",
     [
         *((each.name, (each.takes if isinstance(each.takes, type) else str) | None, None) for each in ADDRESSED),
-        ("before", Annotated[str | None, msgspec.Meta(description="The `next` of the page before.")], None),
+        ("before", Annotated[str | None, msgspec.Meta(description="The `next` value of the previous page.")], None),
         ("limit", _Limit, 50),
     ],
     bases=(_Question,),
@@ -182,27 +182,27 @@ def _read(endpoint: Endpoint, visit: Visit, given: bytes) -> msgspec.Struct:
 
 
 def _summary(visit: Visit, asked: _Week) -> dict[str, Any]:
-    """The first look: whether it runs, how good the last days were, and what to look at."""
+    """Return an overview: whether the daemon runs, how good the last days were, and what to do next."""
     return summary_document(visit.grader.context, days=asked.days)
 
 
 def _status(visit: Visit, _: _Question) -> msgspec.Struct:
-    """The daemon, its folders, its backlog and what it could not grade."""
+    """Return the state of the daemon: folders, backlog and files it could not grade."""
     return visit.grader.status()
 
 
 def _patterns(visit: Visit, asked: _Week) -> msgspec.Struct:
-    """Return what sessions of the last days have in common, with 95 % intervals."""
+    """Return figures for groups of sessions in the last days, with 95 % ranges."""
     return visit.grader.insight.patterns(asked.days)
 
 
 def _usage(visit: Visit, asked: _Usage) -> dict[str, Any]:
-    """Return what sessions of the last days cost and used, by day and group, and those that cost most."""
+    """Return cost and tokens for the last days, by day and group, and the most expensive sessions."""
     return usage_document(visit.grader.insight, visit.grader.grades, days=asked.days, split=asked.by)
 
 
 def _sessions(visit: Visit, asked: Any) -> dict[str, Any]:
-    """A page of grades, the session that ended last first."""
+    """Return one page of grades, newest session first."""
     page = visit.grader.grades.page(read_filter(visit.query, visit.grader, limit=asked.limit))
     trust = visit.grader.grades.trust()
     grades = [grade_document(stored.grade, stored.id, trust=trust) for stored in page.grades]
@@ -210,94 +210,94 @@ def _sessions(visit: Visit, asked: Any) -> dict[str, Any]:
 
 
 def _session(visit: Visit, _: _Question) -> dict[str, Any]:
-    """The grade of a session; the beginning of its id is enough."""
+    """Return the grade of a session; the beginning of its id is enough."""
     return session_document(visit.grader.grades, visit.path["session_id"])
 
 
 def _why(visit: Visit, _: _Question) -> dict[str, Any]:
-    """The reasons of a grade, with the messages that prove them."""
+    """Return the reasons for a grade, with the messages that prove them."""
     grades = visit.grader.grades
     return explanation_document(grades.explain(visit.path["session_id"]), trust=grades.trust())
 
 
 def _transcript(visit: Visit, asked: _Part) -> dict[str, Any]:
-    """Messages of a session as redacted text, with what was found in each."""
+    """Return a session's messages as redacted text, with the findings in each."""
     told = visit.grader.grades.transcript(visit.path["session_id"], first=asked.first, count=asked.count)
     return transcript_document(told)
 
 
 def _errors(visit: Visit, asked: _Errors) -> dict[str, Any]:
-    """Error issues, those in most sessions first; ignored ones only when asked for."""
+    """Return error groups, the most common first; ignored groups only on request."""
     states = None if asked.state is None else frozenset({asked.state})
     return {"issues": visit.grader.insight.error_issues(days=asked.days, states=states, limit=asked.limit)}
 
 
 def _error(visit: Visit, _: _Question) -> dict[str, Any]:
-    """One error issue, with what was tried next and how often it worked."""
+    """Return one error group, with agents' next steps and how often they worked."""
     return {"issue": visit.grader.insight.error_issue(visit.path["issue_id"])}
 
 
 def _alternatives(visit: Visit, asked: _Failed) -> dict[str, Any]:
-    """Return what was tried next after a tool had failed for a cause, the surest first."""
+    """Return agents' next steps after one kind of error of a tool, the most reliable first."""
     tried = visit.grader.insight.alternatives(asked.tool, asked.category, command=asked.command, days=asked.days)
     return {"alternatives": tried}
 
 
 def _alerts(visit: Visit, _: _Question) -> dict[str, Any]:
-    """Alerts, the open ones first."""
+    """Return alerts, open ones first."""
     insight = visit.grader.insight
     silences = insight.silences()
     return {"alerts": [alert_document(alert, silences) for alert in insight.alerts()]}
 
 
 def _alert(visit: Visit, _: _Question) -> dict[str, Any]:
-    """One alert with its evidence."""
+    """Return one alert with its evidence."""
     insight = visit.grader.insight
     return {"alert": alert_document(insight.alert(_number(visit)), insight.silences())}
 
 
 def _report(visit: Visit, asked: _Report) -> msgspec.Struct:
-    """The report of a week."""
+    """Return the weekly report."""
     return visit.grader.insight.weekly_report(asked.week)
 
 
 def _route(visit: Visit, asked: _Choice) -> msgspec.Struct:
-    """Return which model completes which type of task, and which one to prefer."""
+    """Return how well each model does each task type, and which model to prefer."""
     return visit.grader.routing.route(task_type=asked.task_type, default=asked.default, most_usd=asked.max_cost)
 
 
 def _setup_changes(visit: Visit, asked: _Quarter) -> msgspec.Struct:
-    """Return what changed in how agents are set up, and how work went before and since."""
+    """Return changes in agents' set-up, with figures before and since."""
     return visit.grader.setup.changes(timedelta(days=asked.days))
 
 
 def _skills(visit: Visit, _: _Question) -> msgspec.Struct:
-    """The skills that agents have, the most used first."""
+    """Return the agents' skills, most used first."""
     return visit.grader.setup.skills()
 
 
 def _skill(visit: Visit, _: _Question) -> msgspec.Struct:
-    """One skill with its versions, and how work went before and since each."""
+    """Return one skill with its versions, and figures before and since each."""
     return visit.grader.setup.skill(visit.path["name"])
 
 
 def _skill_advice(visit: Visit, asked: _AboutSkills) -> msgspec.Struct:
-    """Return which skill could help with a type of task, if it needs one."""
+    """Return a skill that could help with a task type, if one is needed."""
     return visit.grader.recommend_skill(asked.name)
 
 
 def _similar(visit: Visit, given: _Alike) -> msgspec.Struct:
-    """Return what became of the same request in other sessions."""
+    """Return other sessions with the same request and how they ended."""
     return visit.grader.grades.similar(given.asked, limit=given.limit)
 
 
 def _calibration(visit: Visit, _: _Question) -> dict[str, Any]:
-    """Return who decides and why, and how far verdicts agree with people."""
+    """Return which grader decides and why, and how well verdicts agree with labels."""
     return calibration_state_document(visit.grader.calibration.state())
 
 
 def _changes(visit: Visit, asked: _After) -> dict[str, Any]:
-    """Return what changed behind a change: grades, labels, grades taken back, alerts."""
+    """Return changes after a given change: grades, labels, withdrawn grades, alerts."""
     store = visit.grader.context.store
     return {
         "database": store.identity,
@@ -306,24 +306,24 @@ def _changes(visit: Visit, asked: _After) -> dict[str, Any]:
 
 
 def _label(visit: Visit, said: _Label) -> dict[str, Any]:
-    """Label a session: whether it completed its task, and how good its answer was."""
+    """Label a session: whether the task is done, and how good the answer is."""
     session_id = visit.path["session_id"]
     labels = visit.grader.labels
     return {"feedback": labels.add(session_id, completed=said.completed, quality=said.quality, note=said.note)}
 
 
 def _unlabel(visit: Visit, _: _Question) -> dict[str, Any]:
-    """Withdraw what was said last of a session."""
+    """Undo the last label of a session."""
     return {"taken_back": visit.grader.labels.undo(visit.path["session_id"])}
 
 
 def _resolve(visit: Visit, _: _Question) -> dict[str, Any]:
-    """Note that the cause of an error is gone; it counts as regressed when it comes back."""
+    """Resolve an error group; if it occurs again, it counts as regressed."""
     return {"issue": visit.grader.insight.resolve_error(visit.path["issue_id"])}
 
 
 def _ignore(visit: Visit, _: _Question) -> dict[str, Any]:
-    """Leave an error out of lists."""
+    """Hide an error group from lists."""
     return {"issue": visit.grader.insight.ignore_error(visit.path["issue_id"])}
 
 
@@ -333,17 +333,17 @@ def _reopen(visit: Visit, _: _Question) -> dict[str, Any]:
 
 
 def _acknowledge(visit: Visit, said: _Note) -> dict[str, Any]:
-    """Note that somebody knows of an alert."""
+    """Acknowledge an alert."""
     return {"alert": visit.grader.insight.acknowledge_alert(_number(visit), said.note)}
 
 
 def _unacknowledge(visit: Visit, _: _Question) -> dict[str, Any]:
-    """Withdraw an acknowledgement."""
+    """Undo an acknowledgement."""
     return {"alert": visit.grader.insight.unacknowledge_alert(_number(visit))}
 
 
 def _silence(visit: Visit, said: _Span) -> dict[str, Any]:
-    """Silence an alert and others of its cause, for a time."""
+    """Silence an alert, and others with the same cause, for a time."""
     try:
         span: timedelta = read_span(said.span)
     except ValueError as error:

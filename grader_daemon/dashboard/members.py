@@ -58,7 +58,7 @@ class MemberAccess(Access, frozen=True):
     @property
     def who_are_you(self) -> str:
         """The same answer to a token that is wrong, that was taken back, and to none."""
-        return "This page asks who you are: bring the token that its administrator gave you."
+        return "Not signed in: open the address with the token that the administrator gave you."
 
     def is_token(self, given: str) -> bool:
         """Return whether this is the token of a member; all of them are compared."""
@@ -134,14 +134,14 @@ def read_members(path: Path) -> tuple[Member, ...]:
         with path.open("rb") as file:
             content = file.read(_MOST_BYTES + 1)
         if len(content) > _MOST_BYTES:
-            raise ConfigurationError(f"{path} is too large for a file of tokens")
+            raise ConfigurationError(f"{path} is too large to be a token file")
         return msgspec.json.decode(content, type=_Members).members
     except FileNotFoundError:
         return ()
     except OSError as error:
-        raise ConfigurationError(f"cannot read {path} ({error.strerror}): it has the tokens of members") from error
+        raise ConfigurationError(f"cannot read {path} ({error.strerror}): it contains the members' tokens") from error
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{path} is no file of tokens: {error}") from error
+        raise ConfigurationError(f"{path} is not a token file: {error}") from error
 
 
 def let_in(path: Path, name: str, *, now: datetime) -> str:
@@ -184,7 +184,7 @@ def _changing(path: Path) -> Iterator[dict[str, Member]]:
         finally:
             os.close(folder)
     except OSError as error:
-        raise ConfigurationError(f"cannot write {path} ({error.strerror}): nobody was let in or kept out") from error
+        raise ConfigurationError(f"cannot write {path} ({error.strerror}): no token was added or revoked") from error
 
 
 def _digest(text: str) -> str:

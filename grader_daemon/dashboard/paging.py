@@ -35,7 +35,7 @@ def paging(visit: Visit, query: Mapping[str, str], which: GradeFilter, page: Gra
         return Paging(whole if shown == len(places) else f"1\N{EN DASH}{shown} of {whole}", None, following)
     ahead = sum(place <= which.before if which.lowest_first else place >= which.before for place in places)
     if ahead > _COUNTED:
-        return Paging(f"behind the first {_COUNTED:,} sessions", None, following)
+        return Paging(f"after the first {_COUNTED:,} sessions", None, following)
     assert which.limit is not None  # a page has one
     previous = (
         address(query)

@@ -152,8 +152,8 @@ def _bounded(process: subprocess.Popen[bytes]) -> tuple[bytes, int]:
         late.cancel()
     if code < 0:
         raise DeliveryError(
-            f"the server of the fleet ended this command: it may take {_SECONDS:g} s and print"
-            f" {_MOST_BYTES // 1024**2} MB; ask for less"
+            f"the fleet server stopped this command: the limits are {_SECONDS:g} s and"
+            f" {_MOST_BYTES // 1024**2} MB of output; request less"
         )
     return output, code
 
@@ -164,13 +164,13 @@ def _check(words: tuple[str, ...]) -> None:
     path = tuple(name for name, _ in parsed[1:])
     if path not in _ASKED:
         raise InputError(
-            f"`{clean(' '.join(path))}` is not answered by the server of a fleet, which only reads grades;"
-            " it takes a login of your own at its database (docs/fleet.md)"
+            f"`{clean(' '.join(path))}` cannot run at the fleet server, which only reads grades;"
+            " it needs your own login at its database (docs/fleet.md)"
         )
     for param in (param for _, given in parsed for param in given):
         if isinstance(param.type, click.Path | click.File) or param.name == _DATABASE_OPTION:
             raise InputError(
-                f"{param.opts[0]} names a place, of which the server of a fleet takes none: use > for a file"
+                f"{param.opts[0]} names a file or database, which the fleet server does not accept: use > for a file"
             )
 
 
@@ -187,5 +187,5 @@ def _parsed(command: click.Command, words: list[str], name: str = "") -> Iterato
     if isinstance(command, click.Group) and rest:
         below = command.get_command(context, rest[0])
         if below is None:
-            raise InputError(f"there is no command `{clean(rest[0])}` at the server of the fleet")
+            raise InputError(f"the fleet server has no command `{clean(rest[0])}`")
         yield from _parsed(below, rest[1:], rest[0])

@@ -21,12 +21,11 @@ def reliability_chart(bins: Sequence[ReliabilityBin], *, identifier: str) -> Ele
     """Draw each bin as a dot on its 95 % interval: across what was said, upwards how often people say it was so."""
     names = {"title": f"{identifier}-title", "desc": f"{identifier}-desc"}
     said = "; ".join(
-        f"{each.likely:.0%} said, {agreement_words(each.completed)} of {each.completed.sample} completed"
-        for each in bins
+        f"{each.likely:.0%} likely, {agreement_words(each.completed)} of {each.completed.sample} done" for each in bins
     )
     chart = element(
         "svg",
-        element("title", "What was called likely, and how often it came true", id=names["title"]),
+        element("title", "Probabilities, and the share of tasks that were done", id=names["title"]),
         element("desc", f"{said}.", id=names["desc"]),
         role="img",
         class_="reliability",
@@ -37,7 +36,7 @@ def reliability_chart(bins: Sequence[ReliabilityBin], *, identifier: str) -> Ele
         chart.append(element("line", x1=_x(0), x2=_x(1), y1=_y(tick), y2=_y(tick), class_="grid"))
         chart.append(element("text", f"{tick:.0%}", x=_LEFT - 6, y=_y(tick) + 4, class_="tick", text_anchor="end"))
         chart.append(element("text", f"{tick:.0%}", x=_x(tick), y=_y(0) + 16, class_="tick middle"))
-    chart.append(element("text", "the probability that was said", x=_x(0.5), y=_y(0) + 34, class_="aside middle"))
+    chart.append(element("text", "probability", x=_x(0.5), y=_y(0) + 34, class_="aside middle"))
     chart.append(element("line", x1=_x(0), x2=_x(1), y1=_y(0), y2=_y(1), class_="ideal"))
     for each in bins:
         chart.extend(_bin(each))

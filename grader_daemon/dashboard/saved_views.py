@@ -26,7 +26,7 @@ def save_view(context: GraderContext, name: str, asked: dict[str, str]) -> None:
     """
     name = _checked(name)
     if len(saved_views(context).keys() - {name}) >= _MOST:
-        raise InputError(f"{_MOST} views are kept at most: remove one first")
+        raise InputError(f"{_MOST} views is the maximum: remove one first")
     with context.writable.transaction():
         context.writable.saved_views.save(name, urlencode(asked))
 
@@ -39,7 +39,7 @@ def rename_view(context: GraderContext, old: str, name: str) -> None:
     """
     name = _checked(name)
     if name in saved_views(context).keys() - {old}:
-        raise InputError(f"there is a view named {name!r}: take another name, or remove that one")
+        raise InputError(f"a view named {name!r} exists: choose another name, or remove it")
     with context.writable.transaction():
         context.writable.saved_views.rename(old, name)
 
@@ -58,5 +58,5 @@ def _checked(name: str) -> str:
     """
     trimmed = clean(name).strip()
     if not 0 < len(trimmed) <= LONGEST_NAME:
-        raise InputError(f"the name of a view has 1 to {LONGEST_NAME} characters")
+        raise InputError(f"the name of a view needs 1 to {LONGEST_NAME} characters")
     return trimmed

@@ -69,7 +69,11 @@ class Scope(NamedTuple):
         ]
         if self.group is not None and self.group[0] is not Dimension.KIND and self.kind not in (None, SessionKind.MAIN):
             left.append(KIND_WORDS[self.kind])
-        return f"Figures are not narrowed to {' and '.join(left)}: sums are kept by one of these alone." if left else ""
+        return (
+            f"Figures are not filtered by {' and '.join(left)}: choose only one of project, agent and kind."
+            if left
+            else ""
+        )
 
     @property
     def query(self) -> dict[str, str]:

@@ -64,7 +64,7 @@ def _days_words(days: int | None) -> str:
 
 def _limit_words(scope: Scope, longest: int | None) -> str:
     is_beyond = longest is not None and (scope.days is None or scope.days > longest)
-    return f"No more than the last {longest} days are shown." if is_beyond else ""
+    return f"Only the last {longest} days are shown." if is_beyond else ""
 
 
 def _address(visit: Visit, kept: Mapping[str, str], days: int | None, *, is_explicit: bool) -> str:
@@ -79,7 +79,7 @@ def _selects(visit: Visit, scope: Scope) -> Iterator[Select]:
         ("project", "Project", "all projects", _named(names(Dimension.PROJECT))),
         ("agent", "Agent", "all agents", _named(names(Dimension.AGENT))),
         ("host", "Machine", "all machines", _named(names(Dimension.HOST))),
-        ("kind", "Whose work", "all work", {kind: KIND_WORDS[SessionKind(kind)] for kind in names(Dimension.KIND)}),
+        ("kind", "Kind of work", "all work", {kind: KIND_WORDS[SessionKind(kind)] for kind in names(Dimension.KIND)}),
     )
     for name, words, everything, options in several:
         chosen = getattr(scope, name) or ""

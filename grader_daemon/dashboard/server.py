@@ -49,7 +49,7 @@ def bind(address: str, port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         raise ConfigurationError(
-            f"port {port} of {address} cannot be used ({error.strerror}): choose another by --port, or dashboard_port"
+            f"port {port} of {address} cannot be used ({error.strerror}): choose another with --port or dashboard_port"
         ) from error
     return listening
 

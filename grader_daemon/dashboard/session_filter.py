@@ -94,7 +94,7 @@ def _place(written: str, sort: SortKey) -> tuple[float | str, ...]:
     try:
         place = msgspec.json.decode(written, type=tuple[float | str, ...])
     except msgspec.MsgspecError as error:
-        raise InputError("the address of this page is not whole: begin with the first page") from error
+        raise InputError("the address of this page is incomplete: start with the first page") from error
     if len(place) != (2 if sort is SortKey.ENDED else 3):
-        raise InputError("the address of this page is of another order: begin with the first page")
+        raise InputError("the address of this page belongs to another sort order: start with the first page")
     return place

@@ -89,6 +89,6 @@ PAGE: Final = Unit(
     foreground="dashboard",
     fit=_fit,
     waits=True,
-    enabled="its port opens with your session. It runs while somebody looks, and ten minutes more",
-    failed="could not open its port, which another program may hold: choose another by dashboard_port",
+    enabled="its port is open while you are logged in. It runs while the page is in use, and ten minutes longer",
+    failed="could not open its port, which another program may use: choose another with dashboard_port",
 )

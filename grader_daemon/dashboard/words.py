@@ -110,7 +110,7 @@ def _age(when: datetime | None, now: datetime) -> str | None:
 def tool_words(name: str | None) -> str:
     """Return a tool without the server that it comes from, which long names repeat: "server__server_read" is "read"."""
     if name is None:
-        return "a tool without a name"
+        return "an unnamed tool"
     server, _, tool = name.removeprefix("mcp__").rpartition("__")
     return tool.removeprefix(f"{server}_") or name
 

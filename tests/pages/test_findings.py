@@ -25,7 +25,7 @@ def test_errors_are_chosen_by_days_and_state(page: Page) -> None:
     page.get_by_role("link", name="ignored", exact=True).click()
 
     expect(page).to_have_url("/errors?days=90&state=ignored")
-    expect(page.get_by_text("No errors of this kind in this time.")).to_be_visible()
+    expect(page.get_by_text("No such errors in this period.")).to_be_visible()
 
 
 def test_error_is_resolved_and_opened_again(own_page: Page) -> None:
@@ -43,7 +43,7 @@ def test_alert_is_acknowledged_with_a_note_and_silenced_for_a_time(own_page: Pag
     own_page.locator("main h2 a").first.click()
     own_page.get_by_label("Note").fill("the mirror was down")
     own_page.get_by_role("button", name="Acknowledge").click()
-    expect(own_page.get_by_role("button", name="Withdraw the acknowledgement")).to_be_visible()
+    expect(own_page.get_by_role("button", name="Undo the acknowledgement")).to_be_visible()
     own_page.get_by_label("For").select_option("12 hours")
     own_page.get_by_role("button", name="Silence").click()
     expect(own_page.get_by_text("silent until")).to_be_visible()

@@ -17,6 +17,6 @@ def test_nothing_is_wider_than_a_telephone(page: Page) -> None:
 def test_what_needs_a_person_comes_first(page: Page) -> None:
     for width, height in ((1440, 900), (390, 844)):
         page.set_viewport_size({"width": width, "height": height})
-        card = page.locator(".need", has_text="Said done, was not").bounding_box()
+        card = page.locator(".need", has_text="False claim").bounding_box()
         assert card is not None
         assert card["y"] < 300

@@ -11,7 +11,7 @@ def test_a_session_is_judged_and_taken_back_by_keys(own_page: Page) -> None:
     asked = own_page.locator("form.judge [name=session]").get_attribute("value")
     own_page.keyboard.press("4")
     own_page.keyboard.press("y")
-    expect(own_page.get_by_text("Kept: completed, quality 4 of 5")).to_be_visible()
+    expect(own_page.get_by_text("Saved: done, quality 4 of 5")).to_be_visible()
     expect(own_page.get_by_text("The grader says:")).to_be_visible()
     own_page.keyboard.press("u")
     expect(own_page.locator("form.judge [name=session]")).to_have_attribute("value", str(asked))

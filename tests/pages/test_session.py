@@ -96,7 +96,7 @@ def test_a_telephone_shows_messages_on_its_first_screen(page: Page, contradicted
     first = page.locator(".said").first.bounding_box()
     assert first is not None
     assert first["y"] < 844
-    page.get_by_role("link", name="To the verdict").click()
+    page.get_by_role("link", name="Go to the verdict").click()
     expect(page.get_by_role("heading", name="Verdict")).to_be_in_viewport()
 
 

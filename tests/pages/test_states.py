@@ -77,7 +77,7 @@ def test_one_session_is_read_and_judged(first_session: Page) -> None:
     first_session.goto("/review")
     first_session.locator("#yes").click()
 
-    expect(first_session.get_by_text("There is no other finished session to judge.")).to_be_visible()
+    expect(first_session.get_by_text("No finished session is left to label.")).to_be_visible()
 
 
 def test_lists_are_filtered_and_paged_without_script(plain: Page) -> None:
@@ -105,9 +105,9 @@ def test_session_is_labelled_without_script(plain: Page) -> None:
     plain.goto(address(plain, "/session/{session_id}"))
     plain.get_by_label("quality").select_option("4")
     plain.get_by_label("note").fill("tried it")
-    plain.get_by_role("button", name="Completed", exact=True).click()
+    plain.get_by_role("button", name="Done", exact=True).click()
     expect(plain.locator(".line .verdict")).to_contain_text("done*")
-    plain.get_by_role("button", name="Take back").click()
+    plain.get_by_role("button", name="Undo the last label").click()
 
     expect(plain.locator(".line .verdict")).not_to_contain_text("*")
 
@@ -116,8 +116,8 @@ def test_session_is_labelled_without_script(plain: Page) -> None:
     ("pattern", "press", "seen"),
     [
         pytest.param("/errors/{fingerprint}", "Resolve", "Reopen", id="an-error"),
-        pytest.param("/alerts/{number}", "Acknowledge", "Withdraw the acknowledgement", id="an-alert"),
-        pytest.param("/review", "Completed", "Take it back", id="a-review"),
+        pytest.param("/alerts/{number}", "Acknowledge", "Undo the acknowledgement", id="an-alert"),
+        pytest.param("/review", "Done", "Undo", id="a-review"),
     ],
 )
 def test_forms_are_taken_without_script(plain: Page, pattern: str, press: str, seen: str) -> None:

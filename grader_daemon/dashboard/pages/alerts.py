@@ -70,14 +70,14 @@ def alerts(visit: Visit) -> Response:
     zone = visit.site.settings.zone
     return visit.show(
         "alerts.html",
-        scope=scope_line(visit, note="Alerts are of all work: nothing here is narrowed."),
+        scope=scope_line(visit, note="Alerts cover all work, so the filters above do not apply here."),
         open=[alert for alert in found if alert.resolved_at is None],
         resolved=[alert for alert in found if alert.resolved_at is not None],
         silences=[(stream_words(stream), until) for stream, until in sorted(silences.items())],
         silent_until=lambda alert: silent_until(alert, silences),
         opening=lambda alert: opening_words(alert, zone),
         cause=alert_cause,
-        first=lambda alert: drop_words(alert.drops[0]) if alert.drops else ("nothing that is watched now",),
+        first=lambda alert: drop_words(alert.drops[0]) if alert.drops else ("a figure that is no longer watched",),
     )
 
 
@@ -91,7 +91,7 @@ def alert(visit: Visit) -> Response:
         alert=found,
         silent_until=silent_until(found, insight.silences()),
         opening=opening_words(found, visit.site.settings.zone),
-        title=("An alert of nothing that is watched now",)
+        title=("An alert on a figure that is no longer watched",)
         if first is None
         else stream_words(first.stream, first.called),
         measure=None if first is None else MEASURES[first.stream.metric],
@@ -116,7 +116,7 @@ def answer(visit: Visit) -> Response:
         "unsilence": lambda: insight.unsilence_alert(number),
     }
     if said not in marks:
-        raise InputError(f"of an alert one can say {', '.join(marks)}, not {said[:40]!r}")
+        raise InputError(f"an alert can be marked {', '.join(marks)}, not {said[:40]!r}")
     marks[said]()
     return visit.go_to(f"/alerts/{number}")
 
@@ -164,8 +164,8 @@ def _chart(found: Alert, stream: Stream, days: tuple[DayFigures, ...], visit: Vi
 def _parts(split: Decomposition, stream: Stream) -> tuple[Part, ...]:
     measure = MEASURES[stream.metric]
     parts = (
-        ("Other work: the mix of task types", split.mix, split.mix_margin),
-        ("The same work: within task types", split.work, split.work_margin),
+        ("Different tasks: the mix of task types", split.mix, split.mix_margin),
+        ("Worse results: within task types", split.work, split.work_margin),
     )
     reach = max(abs(part) + (margin or 0.0) for _, part, margin in parts) or _step(measure)
     return tuple(

@@ -76,21 +76,23 @@ def _machine(today: Today) -> Iterator[Card]:
         command = f"grader-daemon {'service install' if seen.has_systemd else 'run'}"
         yield Card("Not running", ("The daemon does not run, so nothing new is graded",), command=command)
     elif seen.status.daemon is not None and seen.status.daemon.longest_wait:
-        waiting = f"The daemon falls behind: {count(seen.status.daemon.backlog, 'file')} wait"
+        waiting = f"The daemon is behind: {count(seen.status.daemon.backlog, 'file')} waiting"
         yield Card("Behind", (waiting,), "/health")
 
 
 def _fleet(seen: Overview) -> Iterator[Card]:
     assert seen.fleet is not None
     if is_behind(seen.fleet, seen.at):
-        read = "is being read for the first time" if seen.fleet.read_at is None else "was not read for a while"
-        yield Card("Behind", (f"The fleet's database {read}: this is how it was then",))
+        read = "is being read for the first time" if seen.fleet.read_at is None else "has not been read for a while"
+        yield Card("Behind", (f"The fleet's database {read}, so these figures are old",))
     if left := left_of(seen.fleet):
-        still = f"Up to {left:,} older sessions are still being read, the newest first: longer spans lack them"
+        still = (
+            f"Up to {left:,} older sessions are still being read, newest first: long periods are incomplete until then"
+        )
         yield Card("Reading", (still,))
     silent: list[Words] = [(name(host.host),) for host in silent_hosts(seen.fleet, seen.at)]
     if silent:
-        yield Card("Silent", ("Not heard of for a day: ", *joined(silent, ", ")))
+        yield Card("Silent", ("No contact for a day: ", *joined(silent, ", ")))
     for host in seen.fleet.hosts:
         if host.unread:
             behind = " cannot be read by this version of grader-daemon"
@@ -101,7 +103,7 @@ def _stuck(today: Today) -> Iterator[Card]:
     """Yield open sessions that may go in circles."""
     for grade in today.running:
         if grade.had_infinite_loop_risk:
-            failed = f": {grade.total_errors:,} of {count(grade.tool_calls, 'call')} failed, and it goes on"
+            failed = f": {grade.total_errors:,} of {count(grade.tool_calls, 'call')} failed, and it is still running"
             yield Card("Stuck now", (name(today.title_of(grade), _LONGEST), failed), _session(grade))
 
 
@@ -111,10 +113,10 @@ def _contradicted(today: Today) -> Iterator[Card]:
         return
     most = CONTRADICTED_READ - 1
     some = f"{count(found, 'answer')} {'says' if found == 1 else 'say'}"
-    said = f"{most} answers or more say" if found > most else some
+    said = f"{most} or more answers say" if found > most else some
     yield Card(
-        "Said done, was not",
-        (f"{said} what the record contradicts, in {days} days",),
+        "False claim",
+        (f"{said} something that the record contradicts, in {days} days",),
         f"/sessions?days={days}&claim={Support.CONTRADICTED}",
         quotes=tuple(_quotes(today)),
     )
@@ -157,9 +159,7 @@ def _given_up(today: Today) -> Iterator[Card]:
 
 def _ungraded(today: Today) -> Iterator[Card]:
     for agent in today.seen.status.ungraded if today.seen.fleet is None else ():
-        left = (
-            f"{agent.title} left {agent.sessions:,}{' or more' if agent.is_more else ''} sessions that are not graded"
-        )
+        left = f"{agent.title} has {agent.sessions:,}{' or more' if agent.is_more else ''} sessions that are not graded"
         yield Card("Not graded", (left,), command=agent.fix)
 
 

@@ -54,12 +54,12 @@ def changes(visit: Visit) -> Response:
         f"changes and work of {days} days", lambda: visit.grader.setup.changes(timedelta(days=days))
     )
     effects = [effect for effect in found.effects if _is_of(effect, scope)]
-    left = " or ".join(name for name, value in (("project", scope.project), ("machine", scope.host)) if value)
-    note = f"Changes are of agents: they are not narrowed to a {left}." if left else ""
+    left = " and ".join(name for name, value in (("project", scope.project), ("machine", scope.host)) if value)
+    note = f"Changes apply to a whole agent, so the {left} filter does not apply here." if left else ""
     return visit.show(
         "changes.html",
         scope=scope_line(visit, note=note),
-        looked_at=f"{count(found.sessions, 'finished task')} looked at{scheduled_words(found.scheduled)}",
+        looked_at=f"{count(found.sessions, 'finished task')} compared{scheduled_words(found.scheduled)}",
         basis=basis_words(effects),
         effects=list(_shown(effects[:_LISTED], visit.now, visit.site.settings.zone)),
         left_out=len(effects[_LISTED:]),

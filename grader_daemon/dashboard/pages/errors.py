@@ -45,7 +45,7 @@ def errors(visit: Visit) -> Response:
     """Answer with the error issues of some days, those in most sessions first."""
     scope, state = visit.scope, visit.query.get("state", "")
     if state not in ("", *IssueState):
-        raise InputError(f"an error is {', '.join(IssueState)}, not {state[:40]!r}")
+        raise InputError(f"an error's state is {', '.join(IssueState)}, not {state[:40]!r}")
     count = _count(visit.query.get("count", str(_LISTED)))
     states = frozenset({IssueState(state)}) if state else None
     insight = visit.grader.insight
@@ -61,7 +61,7 @@ def errors(visit: Visit) -> Response:
         days=insight.issue_days(issues),
         day_bars=day_bars,
         sure_step=sure_step,
-        states=[_choice(each or "all but ignored", visit, "state", each, state) for each in ("", *IssueState)],
+        states=[_choice(each or "all except ignored", visit, "state", each, state) for each in ("", *IssueState)],
         more=_address(visit, "count", str(more)) if len(found) > count < more else None,
     )
 
@@ -125,7 +125,7 @@ def _tools(issues: Sequence[ErrorIssue]) -> dict[str, str | None]:
 
 def _count(given: str) -> int:
     if not (given.isascii() and given.isdigit() and 0 < len(given) <= len(str(_MOST_LISTED))):
-        raise InputError(f"{given[:40]!r} is no number of errors to list")
+        raise InputError(f"{given[:40]!r} is not a valid number of errors")
     return min(max(int(given), 1), _MOST_LISTED)
 
 
@@ -137,8 +137,8 @@ def _among(visit: Visit) -> GradeFilter:
 
 def _note(scope: Scope) -> str:
     """Return what of a scope the list has only in part."""
-    narrowed = "These errors came up in the sessions chosen; figures are of all sessions."
-    work = "Only errors in people's work are counted."
+    narrowed = "These errors occurred in the chosen sessions; their figures cover all sessions."
+    work = "Only errors in people's sessions count."
     is_narrowed, is_of_others = scope.project or scope.agent or scope.host, scope.kind not in (None, SessionKind.MAIN)
     return " ".join([*([narrowed] if is_narrowed else []), *([work] if is_of_others else [])])
 

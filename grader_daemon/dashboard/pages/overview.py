@@ -174,7 +174,7 @@ def _shown(patterns: Patterns, scope: Scope) -> Group:
 
 
 def _scope_note(scope: Scope) -> str:
-    of_all = "" if not any(scope.whose.values()) else "Errors and alerts are of all work."
+    of_all = "" if not any(scope.whose.values()) else "Errors and alerts cover all work."
     return " ".join(each for each in (scope.beyond_the_sums, of_all) if each)
 
 
@@ -268,7 +268,7 @@ def _cost(spent: Spending, daily: Sequence[DayFigures], days: int) -> Tile:
     return Tile(
         title="Cost per task",
         value=None if each is None else usd_words(each),
-        detail=f"{usd_words(spent.cost_usd)} in all, known of {spent.priced:,} of {count(spent.sessions, 'session')}",
+        detail=f"{usd_words(spent.cost_usd)} total, known for {spent.priced:,} of {count(spent.sessions, 'session')}",
         change=None if each is None or before is None else f"{usd_words(before)} the {count(days, 'day')} before",
         direction=Direction.UNKNOWN,
         month=None,

@@ -34,17 +34,17 @@ _SESSIONS: Final = 8
 _LEAST_OF_AN_ID: Final = 4
 
 _COMMANDS: Final = {
-    "grader-daemon": "how it stands, on one screen",
-    "grader-daemon review": "judge sessions",
-    "grader-daemon list --verdict not-done": "the newest sessions that were not done",
-    "grader-daemon errors": "failures of one cause, and what helped",
-    "grader-daemon changes": "what changed in how agents are set up",
-    "grader-daemon usage": "tokens and money, by day",
-    "grader-daemon report": "the weekly report",
+    "grader-daemon": "show the current state on one screen",
+    "grader-daemon review": "label sessions",
+    "grader-daemon list --verdict not-done": "list the newest sessions that are not done",
+    "grader-daemon errors": "list errors by cause, and what helped",
+    "grader-daemon changes": "show changes in agents' set-up and their effect",
+    "grader-daemon usage": "show tokens and cost by day",
+    "grader-daemon report": "show the weekly report",
     "grader-daemon doctor": "check the machine and the set-up",
-    "grader-daemon status": "is the daemon up, and how far is it",
-    "grader-daemon sources": "whose sessions lie here",
-    "grader-daemon service install": "have the daemon run by itself",
+    "grader-daemon status": "show whether the daemon runs and what is waiting",
+    "grader-daemon sources": "list the agents on this machine",
+    "grader-daemon service install": "run the daemon as a service",
     "grader-daemon backup": "copy the database",
 }
 

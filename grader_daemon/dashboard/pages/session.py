@@ -125,7 +125,7 @@ def message(visit: Visit) -> Response:
     index = _number(visit.path["index"])
     told = visit.grader.grades.transcript(visit.path["session_id"], first=index, count=1, longest=_LONGEST_WHOLE)
     if not told.messages:
-        raise InputError(told.note or f"there is no message {index}")
+        raise InputError(told.note or f"message {index} does not exist")
     grade = told.stored.grade
     return visit.show(
         "session_message.html",
@@ -239,7 +239,7 @@ def _number(given: str) -> int:
         InputError: it is none.
     """
     if not (given.isascii() and given.isdigit() and len(given) <= _MOST_DIGITS):
-        raise InputError(f"{given[:40]!r} is no number of a message; they are counted from 0 on")
+        raise InputError(f"{given[:40]!r} is not the number of a message; numbers start at 0")
     return int(given)
 
 

@@ -55,7 +55,7 @@ VIEWS: Final[tuple[tuple[str, dict[str, str]], ...]] = (
     ("Claims contradicted", {"claim": "contradicted"}),
     ("Most failures", {"sort": "errors"}),
     ("Most expensive", {"sort": "cost"}),
-    ("Judged by you", {"person": "1"}),
+    ("Your labels", {"person": "1"}),
 )
 _COMPARED: Final = 2
 _NEARNESS: Final[Mapping[str, str]] = {
@@ -158,7 +158,7 @@ def name_view(visit: Visit) -> Response:
         "remove": lambda: remove_view(context, old),
     }
     if said not in marks:
-        raise InputError(f"of a view one can say {', '.join(marks)}, not {said[:40]!r}")
+        raise InputError(f"a view can be {', '.join(marks)}, not {said[:40]!r}")
     marks[said]()
     return visit.go_to(address(query))
 
@@ -167,7 +167,7 @@ def compare(visit: Visit) -> Response:
     """Answer with two sessions side by side."""
     ids = visit.request.query_params.getlist("id")
     if len(ids) != _COMPARED:
-        raise InputError(f"two sessions can be compared, not {len(ids)}: mark two in the list")
+        raise InputError(f"choose two sessions in the list to compare, not {len(ids)}")
     sides = [_side(visit, session_id) for session_id in ids]
     nearness = _NEARNESS.get(visit.query.get("near", ""))
     return visit.show(

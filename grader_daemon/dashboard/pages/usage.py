@@ -69,7 +69,7 @@ class Asked(NamedTuple):
 
     @property
     def days(self) -> int:
-        """So many days back from today."""
+        """Number of days, up to today."""
         return self.scope.days_shown
 
     def address(self, page: str = "/usage") -> str:
@@ -185,8 +185,8 @@ def _most_expensive(visit: Visit) -> list[StoredGrade]:
 
 def _note(asked: Asked) -> str:
     if asked.only is None:
-        return "Figures are of all machines, only the sessions below of the one." if asked.scope.host else ""
-    return asked.scope.beyond_the_sums or f"Sums are kept by one thing at a time: of one {asked.by}, not by model too."
+        return "Figures cover all machines; only the sessions below are filtered." if asked.scope.host else ""
+    return asked.scope.beyond_the_sums or f"Figures for one {asked.by} cannot be split further."
 
 
 def _one_of(kind: type[_Word], name: str, given: str) -> _Word:

@@ -63,9 +63,9 @@ def test_the_first_visit_starts_the_page_in_its_sandbox(box: Box) -> None:
     said = box.grader("dashboard install")
 
     assert said.startswith(f"Wrote {_UNITS / PAGE} and {_UNITS / PAGE_SOCKET}.\nIt can write in {DATABASE.parent} and")
-    assert "\nEnabled: its port opens with your session." in said
+    assert "\nEnabled: its port is open while you are logged in." in said
     assert box.show("ActiveState", unit=PAGE) == {"ActiveState": "inactive"}
-    assert "starts when somebody looks" in box.grader("dashboard status")
+    assert "starts on request" in box.grader("dashboard status")
 
     assert _ask(box, said, "/session/worked").startswith("200 ")
     shown = json.loads(_ask(box, said, "/api/sessions/worked/transcript").removeprefix("200 "))
@@ -135,7 +135,7 @@ def test_a_port_that_is_taken_is_told(box: Box, port: int) -> None:
         wait_until(lambda: box.run(f"grep -i :{port:04X} /proc/net/tcp").code == 0, "the other program", within=30)
         ended = box.run_grader("dashboard install")
         assert ended.code == 2
-        assert "another program may hold: choose another by dashboard_port" in ended.errors
+        assert "another program may use: choose another with dashboard_port" in ended.errors
         assert ended.errors.count("\n") == 1
         closed = box.run_grader("dashboard status")
         assert (closed.code, "closed" in closed.said) == (3, True)

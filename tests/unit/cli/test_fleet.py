@@ -278,7 +278,7 @@ def _served(home: Path, *, port: int, **settings: object) -> Iterator[None]:
     with subprocess.Popen(command, env=environment(home, settings), stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
-            assert process.stdout.readline() == f"Serves the fleet at https://localhost:{port}\n"
+            assert process.stdout.readline() == f"Serving the fleet at https://localhost:{port}\n"
             yield
         finally:
             process.terminate()
@@ -340,6 +340,6 @@ def test_members_are_served_what_machines_sent_by_https_and_need_no_copy(
         assert {grade["host"] for grade in json.loads(listed.stdout)["grades"]} == {"laptop"}
         assert "which only reads grades" in run(anna, "label", "laptop/demo_03", "--completed", "no").stderr
         assert list(anna.rglob("*.db")) == []
-        assert run(lead, "fleet", "remove-token", "anna").stdout == "Took the token of anna back.\n"
+        assert run(lead, "fleet", "remove-token", "anna").stdout == "Revoked the token of anna.\n"
         assert ask("/sessions", token)[0] == 401
         assert "does not know the token" in run(anna, "list").stderr

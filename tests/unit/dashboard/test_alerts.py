@@ -68,7 +68,7 @@ def test_without_alerts_the_page_says_that_all_is_well(client: TestClient, add: 
     add(resolved_at=NOW)
     page = client.get("/alerts").text
 
-    assert "No alert is open" in page
+    assert "No open alert" in page
     assert "Resolved" in page
 
 
@@ -103,7 +103,7 @@ def test_one_alert_shows_where_it_shows_and_what_changed(client: TestClient, add
 
 
 def test_alert_of_days_without_sessions_says_so(client: TestClient, add: Add) -> None:
-    assert "No day around it has sessions enough" in client.get(f"/alerts/{add()}").text
+    assert "Too few sessions a day around that time" in client.get(f"/alerts/{add()}").text
 
 
 def test_alert_has_a_line_over_the_days_of_its_own_sessions(client: TestClient, add: Add, tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_alert_has_a_line_over_the_days_of_its_own_sessions(client: TestClient, 
     elsewhere = client.get(f"/alerts/{add(drops=(others,))}").text
 
     assert "it began" in mine
-    assert "No day around it has sessions enough" in elsewhere
+    assert "Too few sessions a day around that time" in elsewhere
 
 
 def test_alert_that_lasted_says_where_on_the_line_it_was_resolved(client: TestClient, add: Add, tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_alert_leads_to_the_message_that_failed(client: TestClient, add: Add, tm
     of_completion = client.get(f"/alerts/{add(sessions=('s0',))}").text
 
     assert 'href="/session/s0#m4"' in of_failures
-    assert "is not in the database any more" in of_failures
+    assert "is no longer in the database" in of_failures
     assert 'href="/session/s0"' in of_completion
 
 
@@ -137,14 +137,14 @@ def test_alert_of_a_threshold_is_not_split(client: TestClient, add: Add) -> None
     page = client.get(f"/alerts/{add(kind=AlertKind.THRESHOLD, rule='half fails')}").text
 
     assert "A threshold of the rules: <code><bdi>half fails</bdi></code>." in page
-    assert "It was not split" in page
+    assert "Not split" in page
 
 
 def test_alert_of_nothing_that_is_watched_now_is_shown_all_the_same(client: TestClient, add: Add) -> None:
     number = add(drops=())
 
-    assert "nothing that is watched now" in client.get("/alerts").text
-    assert "nothing that is watched now" in client.get(f"/alerts/{number}").text
+    assert "a figure that is no longer watched" in client.get("/alerts").text
+    assert "a figure that is no longer watched" in client.get(f"/alerts/{number}").text
 
 
 def test_split_into_nothing_is_drawn_in_the_middle(client: TestClient, add: Add) -> None:
@@ -159,8 +159,8 @@ def test_acknowledgement_has_a_note_and_is_withdrawn(client: TestClient, add: Ad
     unknown = say(client, number, "unacknowledge")
 
     assert 'value="the &#34;mirror&#34; was down"' in known
-    assert "Withdraw the acknowledgement" in known
-    assert "Withdraw the acknowledgement" not in unknown
+    assert "Undo the acknowledgement" in known
+    assert "Undo the acknowledgement" not in unknown
     assert "mirror" in unknown
 
 

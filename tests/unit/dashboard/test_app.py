@@ -24,7 +24,7 @@ def test_home_without_a_database_says_how_to_begin(client: TestClient) -> None:
 def test_address_that_is_none_is_said_in_one_line(client: TestClient) -> None:
     answer = client.get("/nothing-here")
     assert answer.status_code == 404
-    assert "There is no such page." in answer.text
+    assert "This page does not exist." in answer.text
 
 
 def test_form_without_our_token_changes_nothing(client: TestClient) -> None:
@@ -67,7 +67,7 @@ def test_address_that_is_none_is_said_beside_a_damaged_database_too(client_of: M
     (tmp_path / "damaged.db").write_bytes(b"no database")
     answer = client_of(tmp_path / "damaged.db").get("/nowhere")
 
-    assert (answer.status_code, answer.text) == (404, "There is no such page.\n")
+    assert (answer.status_code, answer.text) == (404, "This page does not exist.\n")
 
 
 def test_database_that_was_replaced_is_read_anew(client_of: MakeClient, tmp_path: Path) -> None:

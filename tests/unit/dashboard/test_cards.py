@@ -82,19 +82,19 @@ def test_an_open_session_in_circles_is_told_with_its_failures() -> None:
     )
     (card,) = cards(running=[turning, grade(state=SessionState.OPEN)])
 
-    assert plain(card.words) == "Fix it: 380 of 400 calls failed, and it goes on"
+    assert plain(card.words) == "Fix it: 380 of 400 calls failed, and it is still running"
     assert card.address == f"/session/{turning.session_id}"
 
 
 def test_what_was_said_stands_beside_what_happened() -> None:
     (card,) = cards(contradicted=[grade(claims=(LIED,)), grade(claims=(LIED,)), grade(claims=(LIED,))])
 
-    assert plain(card.words).startswith("3 answers say what the record contradicts")
+    assert plain(card.words).startswith("3 answers say something that the record contradicts")
     assert [(each.said, each.happened) for each in card.quotes] == [("“All 12 tests pass”", "the last run failed")] * 2
 
 
 @pytest.mark.parametrize(
-    ("found", "words"), [(1, "1 answer says"), (CONTRADICTED_READ, "20 answers or more say")], ids=["one", "many"]
+    ("found", "words"), [(1, "1 answer says"), (CONTRADICTED_READ, "20 or more answers say")], ids=["one", "many"]
 )
 def test_contradicted_answers_are_counted(found: int, words: str) -> None:
     (card,) = cards(contradicted=[grade(claims=(LIED,))] * found)
@@ -127,7 +127,7 @@ def test_what_costs_most_while_it_waits_comes_first() -> None:
     assert [card.tag for card in told] == [
         "Not running",
         "Stuck now",
-        "Said done, was not",
+        "False claim",
         "Got worse",
         "Got worse",
         "Got worse",

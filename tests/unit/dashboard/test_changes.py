@@ -104,8 +104,8 @@ def test_without_a_change_that_is_said(client: TestClient, sessions: Sessions) -
     sessions(("one", 8), each=40)
     said = text_of(client.get("/changes").text)
 
-    assert "Nothing changed that sessions or files show." in said
-    assert "40 finished tasks looked at." in said
+    assert "Sessions and files show no changes in this period." in said
+    assert "40 finished tasks compared." in said
 
 
 def test_a_change_is_told_in_the_words_of_the_command_with_its_interval(client: TestClient, sessions: Sessions) -> None:
@@ -247,7 +247,7 @@ def test_only_changes_since_then_are_told(client: TestClient, sessions: Sessions
     edited(50)
     of_two_days, of_three = (client.get(f"/changes?days={days}").text for days in (2, 3))
 
-    assert "Nothing changed" in of_two_days
+    assert "show no changes" in of_two_days
     assert "config.yaml" in of_three
     assert "from strong" not in of_three.partition("In the time that is compared")[0]
 
@@ -268,7 +268,7 @@ def test_changes_are_those_of_an_agent_and_of_its_work(client: TestClient, sessi
     assert told not in text_of(client.get("/changes?kind=cron").text)
     by_project = text_of(client.get("/changes?project=/x").text)
     assert told in by_project
-    assert "they are not narrowed to a project" in by_project
+    assert "the project filter does not apply here" in by_project
 
 
 def test_names_are_text(client: TestClient, sessions: Sessions) -> None:
@@ -287,7 +287,7 @@ def test_many_changes_are_cut(client: TestClient, sessions: Sessions, edited: Ed
     page = client.get("/changes?days=90").text
 
     assert page.count('class="panel change"') == 50
-    assert "2 earlier ones are not shown" in text_of(page)
+    assert "2 earlier changes are not shown" in text_of(page)
 
 
 def test_changes_are_looked_for_once_a_minute(

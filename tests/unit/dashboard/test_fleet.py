@@ -67,10 +67,10 @@ def words_of(client: TestClient, address: str) -> str:
 
 def test_the_overview_is_about_machines_and_not_about_a_daemon(client: TestClient) -> None:
     words = words_of(client, "/")
-    assert "Not heard of for a day: desk" in words
+    assert "No contact for a day: desk" in words
     assert "2 sessions of laptop cannot be read by this version" in words
     assert "read 7 s ago" in words
-    assert "Up to 1,234 older sessions are still being read, the newest first" in words
+    assert "Up to 1,234 older sessions are still being read, newest first" in words
     machines = words.partition("Machines ")[2]
     assert re.search(r"desk \d+ .*2 d ago laptop anna &lt;b&gt; 3 .*4 min ago", machines), machines[:400]
     assert "daemon does not run" not in words
@@ -124,11 +124,11 @@ def test_health_is_that_of_machines_and_trust_is_theirs(client: TestClient) -> N
     health = words_of(client, "/health")
     assert "The fleet" in health
     assert "The daemon" not in health
-    assert re.search(r"heard of left to read desk - 1 \S+ \S+ UTC 1,234 laptop .* 0 Read ", health), health
+    assert re.search(r"last contact left to read desk - 1 \S+ \S+ UTC 1,234 laptop .* 0 Read ", health), health
     trust = words_of(client, "/trust")
     assert "Each machine gives its own verdicts" in trust
     assert "calibrated for you" not in trust
 
 
 def test_a_review_says_where_the_rest_is(client: TestClient) -> None:
-    assert re.search(r"Answered not sent: it is on (desk|laptop)", words_of(client, "/review"))
+    assert re.search(r"Answer stored only on (desk|laptop)", words_of(client, "/review"))

@@ -23,19 +23,19 @@ def _examined(client: TestClient) -> str:
 def test_home_without_a_database_has_its_health_too(client: TestClient) -> None:
     text = client.get("/health").text
     assert "grader-daemon service install" in text
-    assert "Nothing was looked at yet." in text
+    assert "Not run yet." in text
     assert "Europe" not in text
 
 
 def test_settings_are_shown_with_where_they_come_from(client: TestClient) -> None:
     text = client.get("/health").text
     assert "watch_roots" in text
-    assert "timezone" in text.split("by default")[0]
+    assert "timezone" in text.split("with defaults")[0]
 
 
 def test_doctor_looks_when_one_asks_and_says_what_is_wrong(client: TestClient) -> None:
     text = _examined(client)
-    assert "Looked at" in text
-    assert "Look again" in text
+    assert "Checked at" in text
+    assert "Check again" in text
     assert "Sources" in text
     assert "Claude Code" in text

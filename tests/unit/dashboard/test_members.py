@@ -96,7 +96,7 @@ def test_whoever_is_not_let_in_is_told_the_same(tokens: Path, client: TestClient
             client.get(address, headers={name.encode(): value.encode("latin-1") for name, value in headers.items()})
         ]
     }
-    assert told == {(401, "This page asks who you are: bring the token that its administrator gave you.\n")}
+    assert told == {(401, "Not signed in: open the address with the token that the administrator gave you.\n")}
 
 
 def test_the_file_lets_nobody_in_and_is_its_owners_alone(tokens: Path, client: TestClient) -> None:
@@ -116,7 +116,7 @@ def test_nothing_is_shown_of_the_machine_before_the_fleet_was_read(
     token = let_in(tokens, "anna", now=NOW)
     settings.db_path.unlink()
     answer = client.get(address, headers=_bearer(token))
-    assert (answer.status_code, "fleet is not read yet" in answer.text) == (503, True)
+    assert (answer.status_code, "fleet has not been read yet" in answer.text) == (503, True)
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"members": [{}]}', b"\xff"])
@@ -145,7 +145,7 @@ def test_members_change_nothing(tokens: Path, client: TestClient) -> None:
     for address, method in writes:
         answer = client.request(method, address.replace("{session_id:path}", "x"), headers=program)
         assert answer.status_code == 403, address
-        assert "is only read" in answer.text
+        assert "is read-only" in answer.text
 
 
 @pytest.mark.parametrize(

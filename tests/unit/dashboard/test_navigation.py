@@ -47,5 +47,5 @@ def test_a_page_says_where_it_is(
     text = client_of(tmp_path / "grades.db").get(address).text
 
     assert entry in text
-    found = re.search(r'<nav class="above small" aria-label="Above"><a href="([^"]+)"', text)
+    found = re.search(r'<nav class="above small" aria-label="Breadcrumb"><a href="([^"]+)"', text)
     assert (found and found[1]) == above

@@ -108,20 +108,18 @@ def test_home_without_scheduled_runs_says_nothing_of_them(home_with: Fill) -> No
 def test_open_session_runs_now_and_is_counted_nowhere(home_with: Fill) -> None:
     said = text_of(home_with(1, state=SessionState.OPEN, had_infinite_loop_risk=True))
     assert "Running now" in said
-    assert "may go in circles" in said
+    assert "may be in a loop" in said
     assert "0 sessions counted" in said
 
 
 def test_where_nothing_is_wrong_that_is_said(home_with: Fill, tmp_path: Path) -> None:
     client = home_with(1)
-    assert "No alert is open" not in text_of(client)
+    assert "No open alert" not in text_of(client)
 
     with DaemonLock(tmp_path / "grades.db"):
         said = text_of(client)
     assert "All right" in said
-    assert (
-        "No alert is open, no answer is contradicted, the daemon runs and keeps up, and no file was given up." in said
-    )
+    assert "No open alert, no contradicted answer, the daemon is up to date, and it gave up on no file." in said
 
 
 def test_a_contradicted_answer_needs_a_person_and_is_listed(home_with: Fill, tmp_path: Path) -> None:
@@ -133,7 +131,7 @@ def test_a_contradicted_answer_needs_a_person_and_is_listed(home_with: Fill, tmp
         text = text_of(client)
 
     assert "1 thing needs you" in text
-    assert "Said done, was not 3 answers say what the record contradicts, in 7 days. Show" in text
+    assert "False claim 3 answers say something that the record contradicts, in 7 days. Show" in text
     assert "“All 12 tests pass” ≠ the last run failed" in text
     assert client.get("/sessions?days=7&claim=contradicted").text.count("data-id=") == 3
 
@@ -200,7 +198,7 @@ def test_cost_of_few_sessions_is_no_figure_of_all(
 
 def test_known_cost_is_told_with_the_week_before(home_with: Fill) -> None:
     said = text_of(home_with(30, cost_usd=0.5))
-    assert re.search(r"Cost per task \$0.50 \$3.50 in all, known of 7 of 7 sessions", said)
+    assert re.search(r"Cost per task \$0.50 \$3.50 total, known for 7 of 7 sessions", said)
 
 
 def test_daemon_that_does_not_run_is_told_first(home_with: Fill) -> None:

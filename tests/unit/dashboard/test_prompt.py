@@ -91,4 +91,4 @@ def test_a_command_is_run_as_at_a_terminal_of_the_member_and_knows_no_secret(
 def test_a_command_that_says_too_much_is_ended(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prompt, "_MOST_BYTES", 10)
     status, said = ask("list", "--help")
-    assert (status, "ask for less" in str(said)) == (503, True)
+    assert (status, "request less" in str(said)) == (503, True)

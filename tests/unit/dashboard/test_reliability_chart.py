@@ -28,7 +28,7 @@ def test_interval_reaches_to_both_sides_and_is_said_in_words() -> None:
     assert float(interval.attrib["y2"]) < float(dot.attrib["cy"]) < float(interval.attrib["y1"])
     described = chart.find("desc")
     assert described is not None
-    assert described.text == "70% said, 0.30 (0.11\N{EN DASH}0.60) of 10 completed."
+    assert described.text == "70% likely, 0.30 (0.11\N{EN DASH}0.60) of 10 done."
 
 
 def test_what_has_no_value_or_no_interval_is_not_made_up() -> None:

@@ -65,8 +65,8 @@ def _said(path: Path) -> list[tuple[str, bool | None, int | None, FeedbackSource
 
 
 def test_nothing_of_the_verdict_is_told_before_one_has_judged(client: TestClient) -> None:
-    text = client.get("/review").text.split("<main")[1]
-    assert "Did this get done?" in text
+    text = client.get("/review").text.split("<main")[1].split("</main>")[0]
+    assert "Was the task done?" in text
     for told in ("0.78", "0.777", "grader says", 'class="verdict', "done</"):
         assert told not in text
 
@@ -86,7 +86,7 @@ def test_answer_is_kept_with_how_the_session_was_chosen_and_then_the_grader_spea
     [said] = _said(path)
     assert said == (form["session"], False, 2, FeedbackSource.REVIEW, Sampling(form["sampled"]), None)
     text = client.get(answer.headers["location"]).text
-    assert "not completed, quality 2 of 5" in text
+    assert "not done, quality 2 of 5" in text
     assert "The grader says:" in text
     assert "1 verdict moved, this one: done \N{RIGHTWARDS ARROW} not done. Last 28 days: not known:" in text
     assert _form(text)["session"] != form["session"]
@@ -130,7 +130,7 @@ def test_long_request_can_be_read_whole(client_of: MakeClient, tmp_path: Path) -
 
     text = client_of(tmp_path / "grades.db").get("/review").text
 
-    cut, whole = text.split("<h3>Asked</h3>")[1].split("</section>")[0].split("All of it, 60 lines")
+    cut, whole = text.split("<h3>Request</h3>")[1].split("</section>")[0].split("All of it, 60 lines")
     assert asked[-1] not in cut
     assert asked[-1] in whole
 
@@ -153,7 +153,7 @@ def test_skipped_session_is_not_asked_about_again(client: TestClient) -> None:
         assert found is not None
         address = found[1]
     assert sorted(seen) == ["s0", "s1", "s2", "s3"]
-    assert "no other finished session" in client.get(address).text
+    assert "No finished session is left" in client.get(address).text
 
 
 @pytest.mark.parametrize("changed", [{"sampled": "random"}, {"session": "s3"}, {"signature": "0"}, {"signature": ""}])
@@ -164,7 +164,7 @@ def test_how_it_was_chosen_cannot_be_made_up(client: TestClient, path: Path, cha
         given["sampled"] = "uncertain" if form["sampled"] == "random" else "random"
     answer = client.post("/review", data=given)
     assert answer.status_code == 404
-    assert "nothing was kept" in answer.text
+    assert "nothing was saved" in answer.text
     assert _said(path) == []
 
 
@@ -174,7 +174,7 @@ def test_how_it_was_chosen_cannot_be_made_up(client: TestClient, path: Path, cha
 )
 def test_answer_out_of_bounds_is_refused(client: TestClient, path: Path, given: dict[str, str]) -> None:
     form = _form(client.get("/review").text)
-    assert "nothing was kept" in client.post("/review", data={**form, **given}).text
+    assert "nothing was saved" in client.post("/review", data={**form, **given}).text
     assert _said(path) == []
 
 
@@ -190,9 +190,9 @@ def test_session_is_labelled_on_its_own_page_and_that_is_taken_back(client: Test
 def test_trust_says_too_few_where_nobody_judged_and_counts_where_somebody_did(client: TestClient) -> None:
     text = client.get("/trust").text
     assert "Too few labels" in text
-    assert "Nobody has judged a session yet." in text
+    assert "No labels yet." in text
     client.post("/session/s1/label", data={"form_token": ACCESS.form_token, "completed": "yes"})
-    assert "Nobody has judged a session yet." not in client.get("/trust").text
+    assert "No labels yet." not in client.get("/trust").text
 
 
 def test_a_form_that_is_sent_twice_is_one_answer(client: TestClient, path: Path) -> None:

@@ -182,7 +182,7 @@ def test_today_has_the_figures_of_a_project_and_of_a_schedule(client: TestClient
     assert "5 sessions counted" in whole
     assert "3 sessions counted" in shop
     assert re.search(r"Bad endings 100 % \S+ %, 3 sessions", shop)
-    assert "Errors and alerts are of all work." in shop
+    assert "Errors and alerts cover all work." in shop
     assert "2 sessions counted" in jobs
     assert ids_of(client, "/?project=/site") == {6, 7, 8, 9}
     assert client.get("/?agent=nobody").status_code == 404
@@ -191,12 +191,12 @@ def test_today_has_the_figures_of_a_project_and_of_a_schedule(client: TestClient
 
 def test_what_sums_cannot_tell_is_said(client: TestClient) -> None:
     for address in ("/", "/usage"):
-        assert "Figures are not narrowed to agent codex" in text_of(client, f"{address}?project=/shop&agent=codex")
-        assert "Figures are not narrowed to scheduled work" in text_of(client, f"{address}?project=/shop&kind=cron")
+        assert "Figures are not filtered by agent codex" in text_of(client, f"{address}?project=/shop&agent=codex")
+        assert "Figures are not filtered by scheduled work" in text_of(client, f"{address}?project=/shop&kind=cron")
         assert "not narrowed" not in text_of(client, f"{address}?project=/shop&kind=main")
-        assert "No more than the last 366 days are shown." in text_of(client, f"{address}?days=all")
+        assert "Only the last 366 days are shown." in text_of(client, f"{address}?days=all")
     for address in ("/alerts", "/reports"):
-        assert "nothing here is narrowed" in text_of(client, address)
+        assert "the filters above do not apply here" in text_of(client, address)
 
 
 def test_errors_are_those_of_sessions_in_the_scope(client: TestClient) -> None:
@@ -204,9 +204,9 @@ def test_errors_are_those_of_sessions_in_the_scope(client: TestClient) -> None:
     narrowed = text_of(client, "/errors?project=/site")
 
     assert re.findall(r"Nothing in \w+", narrowed) == ["Nothing in site"]
-    assert "figures are of all sessions" in narrowed
+    assert "figures cover all sessions" in narrowed
     assert re.findall(r"Nothing in \w+", text_of(client, "/errors?agent=hermes&days=all")) == ["Nothing in shop"]
-    assert "Only errors in people's work are counted." in text_of(client, "/errors?kind=cron")
+    assert "Only errors in people's sessions count." in text_of(client, "/errors?kind=cron")
 
 
 def test_usage_is_that_of_one_group(client: TestClient) -> None:

@@ -42,7 +42,7 @@ def test_a_hit_leads_to_its_message_and_tells_how_the_session_ended(client: Test
     ("asked", "words"),
     [
         ("", "<h1>Search messages</h1>"),
-        ("?text=platypus", "No message has all"),
+        ("?text=platypus", "No message contains all"),
         ("?text=%3F", "no word to search for"),
     ],
     ids=["nothing-asked", "nothing-found", "no-word"],

@@ -36,9 +36,9 @@ def test_a_session_is_shown_with_its_failures_its_claims_and_why(client_of: Make
     assert "$ cp x y" in text
     assert "failure: permission denied, harmful" in text
     assert 'href="#m2" aria-label="message 2"' in text
-    assert "Said, and happened" in text
+    assert "Claims and evidence" in text
     assert "Why this grade" in text
-    assert "What moved the probability" in text
+    assert "What led to the probability" in text
 
 
 def test_a_claim_stands_on_top_beside_the_run_that_speaks_against_it(client_of: MakeClient, tmp_path: Path) -> None:
@@ -85,11 +85,11 @@ def test_the_beginning_of_an_id_is_enough(client_of: MakeClient, tmp_path: Path)
     [
         pytest.param("/session/other", "begins with", id="unknown"),
         pytest.param("/session/told?from=99", "there is no message 99; the session has 4, from 0 on", id="no-message"),
-        pytest.param("/session/told?from=x", "is no number of a message", id="no-number"),
-        pytest.param("/session/told?from=-1", "is no number of a message", id="below-0"),
-        pytest.param("/session/told?from=9999999999999", "is no number of a message", id="huge"),
+        pytest.param("/session/told?from=x", "is not the number of a message", id="no-number"),
+        pytest.param("/session/told?from=-1", "is not the number of a message", id="below-0"),
+        pytest.param("/session/told?from=9999999999999", "is not the number of a message", id="huge"),
         pytest.param("/session/told/message/99", "there is no message 99", id="whole-message-that-is-not-there"),
-        pytest.param("/session/told/message/x", "is no number of a message", id="whole-message-without-number"),
+        pytest.param("/session/told/message/x", "is not the number of a message", id="whole-message-without-number"),
     ],
 )
 def test_what_is_not_there_is_said(client_of: MakeClient, tmp_path: Path, address: str, words: str) -> None:

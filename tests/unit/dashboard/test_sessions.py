@@ -102,7 +102,7 @@ def test_of_very_many_sessions_it_is_said_that_there_are_more(
 
     assert "1\N{EN DASH}50 of 60 or more sessions" in first
     assert "51\N{EN DASH}100 of 60 or more sessions" in second
-    assert "behind the first 60 sessions" in third
+    assert "after the first 60 sessions" in third
     assert '<a href="/sessions">First page</a>' in third
 
 
@@ -155,8 +155,8 @@ def test_order_is_the_one_that_is_asked_for(client: TestClient) -> None:
         pytest.param("since=yesterday", "since: ", id="since"),
         pytest.param("model=gpt-9", "no session has the model", id="a-model-that-is-none"),
         pytest.param("text=%3F%3F", "no word to search for", id="no-word"),
-        pytest.param("before=%5B1%5D", "of another order", id="a-place-of-another-order"),
-        pytest.param("before=x", "not whole", id="no-place"),
+        pytest.param("before=%5B1%5D", "belongs to another sort order", id="a-place-of-another-order"),
+        pytest.param("before=x", "incomplete", id="no-place"),
         pytest.param("issue=v9", "v9", id="issue"),
     ],
 )
@@ -251,7 +251,7 @@ def test_two_sessions_stand_side_by_side(client: TestClient) -> None:
 def test_only_two_are_compared(client: TestClient, ids: Sequence[str]) -> None:
     answer = client.get(f"/compare?{'&'.join(f'id={quote(each)}' for each in ids)}")
     assert answer.status_code == 404
-    assert "two sessions can be compared" in answer.text
+    assert "choose two sessions in the list" in answer.text
 
 
 def _say(client: TestClient, mark: str, query: str, **form: str) -> Response:
@@ -293,10 +293,8 @@ def test_a_view_that_is_saved_again_asks_for_something_else(client: TestClient) 
         pytest.param("save", "model=opus", {"name": " "}, "1 to 60 characters", id="no-name"),
         pytest.param("save", "model=opus", {"name": "x" * 61}, "1 to 60 characters", id="a-long-name"),
         pytest.param("save", "verdict=perhaps", {"name": "x"}, "verdict is one of", id="no-filter"),
-        pytest.param(
-            "rename", "model=opus", {"old": "b", "name": "a"}, "there is a view named", id="a-name-that-is-taken"
-        ),
-        pytest.param("steal", "", {}, "of a view one can say", id="no-mark"),
+        pytest.param("rename", "model=opus", {"old": "b", "name": "a"}, "a view named", id="a-name-that-is-taken"),
+        pytest.param("steal", "", {}, "a view can be", id="no-mark"),
     ],
 )
 def test_what_is_no_view_is_not_kept(
@@ -314,5 +312,5 @@ def test_what_is_no_view_is_not_kept(
 def test_only_so_many_views_are_kept(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(saved_views, "_MOST", 1)
     _say(client, "save", "model=opus", name="a")
-    assert "1 views are kept at most" in _say(client, "save", "model=opus", name="b").text
+    assert "1 views is the maximum" in _say(client, "save", "model=opus", name="b").text
     assert _say(client, "save", "model=haiku", name="a").status_code == 303

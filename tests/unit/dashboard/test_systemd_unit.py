@@ -76,6 +76,6 @@ def test_a_port_that_cannot_be_opened_is_told_with_the_way_out(tmp_path: Path) -
         UserService("page").install(load_settings(dashboard_port=7655))
 
     assert str(failed.value) == (
-        "grader-dashboard.socket could not open its port, which another program may hold: choose another by"
+        "grader-dashboard.socket could not open its port, which another program may use: choose another with"
         " dashboard_port: Job failed."
     )
