@@ -203,7 +203,7 @@ class CallView(msgspec.Struct, eq=False, gc=False):
         arguments = self.arguments
         if isinstance(arguments, str) and arguments.startswith(_PATCH):
             return tuple(_PATCHED.findall(arguments)[:_MOST_LISTED])
-        for named in msgspec.structs.astuple(self._given)[_FIRST_PATH:]:
+        for named in filter(None, msgspec.structs.astuple(self._given)[_FIRST_PATH:]):
             paths = _paths_in(named)
             if paths:
                 return paths
@@ -266,7 +266,7 @@ def _line_of(command: object) -> str | None:
 def _paths_in(named: object) -> tuple[str, ...]:
     """Return the paths in an argument: a path, or a list of paths or of objects that have one."""
     if not isinstance(named, list):
-        return (named,) if named and isinstance(named, str) else ()
+        return (named,) if isinstance(named, str) else ()
     each = (one.get("path") if isinstance(one, dict) else one for one in named[:_MOST_LISTED])
     return tuple(path for path in each if path and isinstance(path, str))
 
