@@ -7,8 +7,7 @@ have few; other filters are written `name:value`; what is in quotes was in the r
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from grader_daemon.api.session_filter import ADDRESSED, Filter
@@ -107,15 +106,22 @@ def _word(parts: Sequence[_Part]) -> tuple[tuple[str, str], int]:
 def _not_understood(word: str) -> str:
     if word.removesuffix(":").lower().replace("-", "_") in _BY_NAME:
         return f"{word[:_LONGEST_SHOWN]} needs a value, without a space between, as in model:NAME"
-    shown, near = word[:_LONGEST_SHOWN], get_close_matches(word.lower().replace("-", "_"), _WORDS, 1)
+    shown, near = word[:_LONGEST_SHOWN], _near(word.lower().replace("-", "_"), _WORDS)
     meant = f"did you mean {near[0].replace('_', ' ')}? Else " if near else ""
     return f'{shown} is no filter; {meant}write "{shown}" for words of the request, or a filter as in model:NAME'
+
+
+def _near(word: str, known: Iterable[str]) -> list[str]:
+    """Return the known word that is spelled most like this one, if one is."""
+    from difflib import get_close_matches  # lists without a mistake need not wait for it
+
+    return get_close_matches(word, list(known), 1)
 
 
 def _named(name: str, value: str, names: Names) -> tuple[str, str]:
     asked = _BY_NAME.get(name.lower().replace("-", "_"))
     if asked is None:
-        near = get_close_matches(name.lower(), _BY_NAME, 1)
+        near = _near(name.lower(), _BY_NAME)
         meant = f"did you mean {near[0]}:?" if near else f"there are {', '.join(_BY_NAME)}"
         raise InputError(f"{name[:_LONGEST_SHOWN]}: is no filter; {meant}")
     if asked.choices:

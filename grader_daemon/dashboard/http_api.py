@@ -40,7 +40,7 @@ _MOST_LISTED: Final = 1000
 _MOST_DAYS: Final = 100_000
 _LARGEST: Final = 2**63 - 1
 
-_Days = Annotated[int, msgspec.Meta(ge=1, le=_MOST_DAYS, description="So many days back from today.")]
+_Days = Annotated[int, msgspec.Meta(ge=1, le=_MOST_DAYS, description="Number of days, today included.")]
 _Limit = Annotated[int, msgspec.Meta(ge=1, le=_MOST_LISTED, description="Maximum number to return.")]
 
 
@@ -53,7 +53,7 @@ class _Week(_Question, frozen=True):
 
 
 class _Usage(_Week, frozen=True):
-    by: Annotated[UsageSplit, msgspec.Meta(description="By what it is split.")] = UsageSplit.MODEL
+    by: Annotated[UsageSplit, msgspec.Meta(description="What to split by.")] = UsageSplit.MODEL
 
 
 class _Errors(_Question, frozen=True):
@@ -65,7 +65,7 @@ class _Errors(_Question, frozen=True):
 class _Failed(_Question, frozen=True):
     tool: Annotated[str, msgspec.Meta(description="The tool that failed.")]
     category: Annotated[Category, msgspec.Meta(description="Why it failed.")]
-    command: Annotated[str | None, msgspec.Meta(description="Only failures of this command, as in `git push`.")] = None
+    command: Annotated[str | None, msgspec.Meta(description="Only errors of this command, such as `git push`.")] = None
     days: _Days | None = None
 
 
@@ -74,7 +74,7 @@ class _Quarter(_Question, frozen=True):
 
 
 class _Part(_Question, frozen=True):
-    first: Annotated[int, msgspec.Meta(ge=0, description="From this message on.")] = 0
+    first: Annotated[int, msgspec.Meta(ge=0, description="Number of the first message.")] = 0
     count: Annotated[int, msgspec.Meta(ge=1, le=_MOST_LISTED, description="Maximum number of messages.")] = 200
 
 
@@ -86,21 +86,23 @@ class _After(_Question, frozen=True):
 
 
 class _Report(_Question, frozen=True):
-    week: Annotated[str | None, msgspec.Meta(description="An ISO week as in 2026-W47; else the last one over.")] = None
+    week: Annotated[str | None, msgspec.Meta(description="ISO week such as 2026-W47. Default: the last full week.")] = (
+        None
+    )
 
 
 class _Choice(_Question, frozen=True):
     task_type: Annotated[str | None, msgspec.Meta(description="Only this task type.")] = None
     default: Annotated[str | None, msgspec.Meta(description="The model to compare with.")] = None
-    max_cost: Annotated[float, msgspec.Meta(gt=0, description="In dollars for a completed task.")] | None = None
+    max_cost: Annotated[float, msgspec.Meta(gt=0, description="Maximum dollars per done task.")] | None = None
 
 
 class _AboutSkills(_Question, frozen=True):
-    name: Annotated[str, msgspec.Meta(description="A type of task; or a skill, here or not.")]
+    name: Annotated[str, msgspec.Meta(description="A task type, or a skill (existing or not).")]
 
 
 class _Alike(_Question, frozen=True):
-    asked: Annotated[str, msgspec.Meta(description="The beginning of the id of a session, or a request of some words.")]
+    asked: Annotated[str, msgspec.Meta(description="The beginning of a session's id, or a task in several words.")]
     limit: Annotated[int, msgspec.Meta(ge=1, le=_MOST_LISTED, description="Maximum number of sessions.")] = 10
 
 
@@ -122,7 +124,7 @@ _Sessions = msgspec.defstruct(
     "_Sessions",
     [
         *((each.name, (each.takes if isinstance(each.takes, type) else str) | None, None) for each in ADDRESSED),
-        ("before", Annotated[str | None, msgspec.Meta(description="The `next` of the page before.")], None),
+        ("before", Annotated[str | None, msgspec.Meta(description="`next` from the previous page.")], None),
         ("limit", _Limit, 50),
     ],
     bases=(_Question,),
@@ -187,22 +189,22 @@ def _summary(visit: Visit, asked: _Week) -> dict[str, Any]:
 
 
 def _status(visit: Visit, _: _Question) -> msgspec.Struct:
-    """The daemon, its folders, its backlog and what it could not grade."""
+    """The daemon's state, folders, backlog and failed files."""
     return visit.grader.status()
 
 
 def _patterns(visit: Visit, asked: _Week) -> msgspec.Struct:
-    """Return what sessions of the last days have in common, with 95 % intervals."""
+    """Return what the sessions of the last days have in common, with 95 % ranges."""
     return visit.grader.insight.patterns(asked.days)
 
 
 def _usage(visit: Visit, asked: _Usage) -> dict[str, Any]:
-    """Return what sessions of the last days cost and used, by day and group, and those that cost most."""
+    """Return cost and tokens of the last days, by day and group, and the most expensive sessions."""
     return usage_document(visit.grader.insight, visit.grader.grades, days=asked.days, split=asked.by)
 
 
 def _sessions(visit: Visit, asked: Any) -> dict[str, Any]:
-    """A page of grades, the session that ended last first."""
+    """A page of grades; the session that ended last comes first."""
     page = visit.grader.grades.page(read_filter(visit.query, visit.grader, limit=asked.limit))
     trust = visit.grader.grades.trust()
     grades = [grade_document(stored.grade, stored.id, trust=trust) for stored in page.grades]
@@ -221,24 +223,24 @@ def _why(visit: Visit, _: _Question) -> dict[str, Any]:
 
 
 def _transcript(visit: Visit, asked: _Part) -> dict[str, Any]:
-    """Messages of a session as redacted text, with what was found in each."""
+    """Messages of a session as redacted text, with the findings in each."""
     told = visit.grader.grades.transcript(visit.path["session_id"], first=asked.first, count=asked.count)
     return transcript_document(told)
 
 
 def _errors(visit: Visit, asked: _Errors) -> dict[str, Any]:
-    """Error issues, those in most sessions first; ignored ones only when asked for."""
+    """Error groups, those in most sessions first; ignored groups only on request."""
     states = None if asked.state is None else frozenset({asked.state})
     return {"issues": visit.grader.insight.error_issues(days=asked.days, states=states, limit=asked.limit)}
 
 
 def _error(visit: Visit, _: _Question) -> dict[str, Any]:
-    """One error issue, with what was tried next and how often it worked."""
+    """One error group, with the next steps agents tried and how often each worked."""
     return {"issue": visit.grader.insight.error_issue(visit.path["issue_id"])}
 
 
 def _alternatives(visit: Visit, asked: _Failed) -> dict[str, Any]:
-    """Return what was tried next after a tool had failed for a cause, the surest first."""
+    """Return what agents tried after a tool failed for this cause, the most reliable step first."""
     tried = visit.grader.insight.alternatives(asked.tool, asked.category, command=asked.command, days=asked.days)
     return {"alternatives": tried}
 
@@ -262,12 +264,12 @@ def _report(visit: Visit, asked: _Report) -> msgspec.Struct:
 
 
 def _route(visit: Visit, asked: _Choice) -> msgspec.Struct:
-    """Return which model completes which type of task, and which one to prefer."""
+    """Return which model does which task type well, and which one to prefer."""
     return visit.grader.routing.route(task_type=asked.task_type, default=asked.default, most_usd=asked.max_cost)
 
 
 def _setup_changes(visit: Visit, asked: _Quarter) -> msgspec.Struct:
-    """Return what changed in how agents are set up, and how work went before and since."""
+    """Return changes in the set-up of agents, and results before and after each."""
     return visit.grader.setup.changes(timedelta(days=asked.days))
 
 
@@ -277,27 +279,27 @@ def _skills(visit: Visit, _: _Question) -> msgspec.Struct:
 
 
 def _skill(visit: Visit, _: _Question) -> msgspec.Struct:
-    """One skill with its versions, and how work went before and since each."""
+    """One skill with its versions, and results before and after each."""
     return visit.grader.setup.skill(visit.path["name"])
 
 
 def _skill_advice(visit: Visit, asked: _AboutSkills) -> msgspec.Struct:
-    """Return which skill could help with a type of task, if it needs one."""
+    """Return a skill that could help with a task type, if it needs one."""
     return visit.grader.recommend_skill(asked.name)
 
 
 def _similar(visit: Visit, given: _Alike) -> msgspec.Struct:
-    """Return what became of the same request in other sessions."""
+    """Return how other sessions with the same task ended."""
     return visit.grader.grades.similar(given.asked, limit=given.limit)
 
 
 def _calibration(visit: Visit, _: _Question) -> dict[str, Any]:
-    """Return who decides and why, and how far verdicts agree with people."""
+    """Return which grader gives verdicts, why, and how often it agrees with labels."""
     return calibration_state_document(visit.grader.calibration.state())
 
 
 def _changes(visit: Visit, asked: _After) -> dict[str, Any]:
-    """Return what changed behind a change: grades, labels, grades taken back, alerts."""
+    """Return changes after a given one: grades, labels, withdrawn grades, alerts."""
     store = visit.grader.context.store
     return {
         "database": store.identity,
@@ -313,17 +315,17 @@ def _label(visit: Visit, said: _Label) -> dict[str, Any]:
 
 
 def _unlabel(visit: Visit, _: _Question) -> dict[str, Any]:
-    """Withdraw what was said last of a session."""
+    """Undo a session's last label."""
     return {"taken_back": visit.grader.labels.undo(visit.path["session_id"])}
 
 
 def _resolve(visit: Visit, _: _Question) -> dict[str, Any]:
-    """Note that the cause of an error is gone; it counts as regressed when it comes back."""
+    """Mark an error's cause as fixed. If the error comes back, it counts as regressed."""
     return {"issue": visit.grader.insight.resolve_error(visit.path["issue_id"])}
 
 
 def _ignore(visit: Visit, _: _Question) -> dict[str, Any]:
-    """Leave an error out of lists."""
+    """Hide an error group from lists."""
     return {"issue": visit.grader.insight.ignore_error(visit.path["issue_id"])}
 
 
@@ -333,7 +335,7 @@ def _reopen(visit: Visit, _: _Question) -> dict[str, Any]:
 
 
 def _acknowledge(visit: Visit, said: _Note) -> dict[str, Any]:
-    """Note that somebody knows of an alert."""
+    """Acknowledge an alert."""
     return {"alert": visit.grader.insight.acknowledge_alert(_number(visit), said.note)}
 
 
@@ -343,7 +345,7 @@ def _unacknowledge(visit: Visit, _: _Question) -> dict[str, Any]:
 
 
 def _silence(visit: Visit, said: _Span) -> dict[str, Any]:
-    """Silence an alert and others of its cause, for a time."""
+    """Silence an alert, and others with the same cause, for a time."""
     try:
         span: timedelta = read_span(said.span)
     except ValueError as error:
