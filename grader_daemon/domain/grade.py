@@ -46,82 +46,82 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     `completed`, but for a session that was cut short: its task was not done.
 
     Attributes:
-        session_id: its name in its file.
+        session_id: the id of the session in its file.
         session_file: the path of the file.
-        graded_at: when this grade was made.
-        task_completed: was the task completed? By whom `verdict_by` names.
+        graded_at: time of this grade.
+        task_completed: true if the task counts as done; `verdict_by` names the grader.
         tool_calls_efficient: 1 (worst) to 5, by error rate and number of tool calls.
         response_quality: 1 (worst) to 5, by the final answer.
-        errors_recovered: there was no failure, or a success after the last one and an answer at the end.
-        total_api_calls: assistant messages.
-        model: the name of the model, as the file has it.
-        platform: where the agent was talked to, such as cli or telegram.
-        session_start: when it began.
-        duration_seconds: seconds from its start to its last update.
+        errors_recovered: true without errors, or with a success after the last error and an answer at the end.
+        total_api_calls: number of assistant messages.
+        model: the model's name, as in the file.
+        platform: where the person talked to the agent, such as cli or telegram.
+        session_start: start time.
+        duration_seconds: seconds from start to last update.
         task_summary: the first request, one redacted line of at most 200 characters.
-        total_errors: tool results that are failures and no probes.
-        error_types: their categories, distinct, in order of first appearance.
-        tools_with_errors: their tools, likewise.
-        had_repeated_errors: 3 or more failures in a row.
-        had_infinite_loop_risk: 5 or more in a row, or more than 50 assistant messages.
+        total_errors: number of failed tool results, without probes.
+        error_types: distinct categories of these errors, in order of first appearance.
+        tools_with_errors: distinct tools with these errors, in the same order.
+        had_repeated_errors: 3 or more errors in a row.
+        had_infinite_loop_risk: 5 or more errors in a row, or more than 50 assistant messages.
         had_user_clarification: the agent asked, and a person answered.
         state: complete, interrupted or open.
-        state_reason: why, in words.
-        task_type: by the words of the first request; `general` where none fits.
-        format: the name of the source that it was read from.
-        tool_calls: tool calls in its assistant messages.
-        error_rate: `total_errors` by `total_api_calls`, 0 and more.
+        state_reason: the reason for the state, in words.
+        task_type: task type by the words of the first request; `general` if none fits.
+        format: the name of the source that read it.
+        tool_calls: number of tool calls.
+        error_rate: `total_errors` divided by `total_api_calls`; can exceed 1.
         had_user_refusal: a person refused a tool call.
-        had_user_interruption: a person interrupted one.
-        ended_at: its last update, or when its file was written last.
-        ended_on: the day of that where the person lives, as in 2026-11-22: statistics count the session there.
-        tools: each tool with its calls and failures.
-        failures: each failed tool result, probes too.
-        reasons: the rules that spoke.
-        rules_version: names the rules, the model and who decided.
-        p_completed: the model's probability of completion, 0 to 1; None of a session that goes on.
-        verdict_by: who says whether the task was completed: rules, model, a person, a run's reward, or a revert in git.
-        rules_completed: what the rules say of that, whoever decides.
-        automatic_completed: what would stand without a label on completion; None where there is none.
-        automatic_by: whose verdict that would be.
-        automatic_quality: the quality that would stand without a label; None where there is none.
-        claims: what the final answer claims, each held against the record.
-        signals_from_people: what people said of the work.
+        had_user_interruption: a person interrupted a tool call.
+        ended_at: time of the last update, or of the file's last write.
+        ended_on: the day of `ended_at` in your time zone, such as 2026-11-22; statistics use this day.
+        tools: each tool with its calls and errors.
+        failures: each failed tool result, probes included.
+        reasons: the rules that applied.
+        rules_version: version of the rules, the model and the policy.
+        p_completed: the model's probability that the task is done, 0 to 1; None while the session is open.
+        verdict_by: source of the verdict: rules, model, a person, a run's reward, or a revert in git.
+        rules_completed: the rules' verdict, even if another grader decides.
+        automatic_completed: the verdict without your label; None if you gave no label on completion.
+        automatic_by: the grader of that automatic verdict.
+        automatic_quality: the quality without your label; None if you gave no label on quality.
+        claims: each claim in the final answer, with the result of its check against the record.
+        signals_from_people: reactions of people to the work.
         request: a hash of the first request, the same for the same words.
         wording: how that is worded: bytes that near requests share, see `domain.wording`.
-        asked_again: the id of the session in which the same was asked for again.
+        asked_again: the id of the later session with the same task.
         features: what the model read, in its order; no numbers for people.
-        project: the folder in which the agent worked, where its file says so.
-        scored: is there anything to judge?
-        unsure: neither the record nor measured labels stand behind the automatic verdict, see `Outcome`.
+        project: the folder in which the agent worked, if the file names it.
+        scored: true if there is anything to grade.
+        unsure: true if neither the record nor measured labels support the automatic verdict; see `Outcome`.
         unit_key: which of the sessions in its file; "" where it holds one.
-        agent: the program whose session it is, as in "hermes".
-        agent_version: of that program.
-        kind: who had it begun; None where its file does not say, which is mostly a person.
-        parent: the id of the session that had it begun, or that it goes on from.
-        input_tokens: read by its models from no cache, all models together; for it and the following see `Usage`.
-        cache_read_tokens: read from a cache.
-        cache_write_tokens: written to one.
-        output_tokens: written by its models.
-        reasoning_tokens: of these, those of their reasoning.
-        cost_usd: its price in US dollars, 0 and more.
-        cost_by: where the price comes from: `agent`, or the list of prices with its version.
-        undone: how often a person took back what had been done.
-        system_prompt_digest: the same while the system prompt is, but for what changes by itself, as dates do.
-        tools_digest: the same for the same list of tools that the model was offered.
-        skills: each skill that it used, with how: view, command or manage; None where its source does not tell.
-        early_errors: errors among the results of its first ten tool calls; None where it made fewer.
-        host: the machine of a fleet that it ran on; None of a session of this machine.
-        request_words: the different words of the first request, of its first 8,000 characters, redacted; what is like
-            it is found by them. None without a request, and in grades of earlier versions, as are those below.
+        agent: the program that wrote the session, such as "hermes".
+        agent_version: the agent's version.
+        kind: how the session was started; None if the file does not say, usually by a person.
+        parent: the id of the session that started this one, or that this one continues.
+        input_tokens: uncached input tokens of all models; for this and the next columns see `Usage`.
+        cache_read_tokens: input tokens read from a cache.
+        cache_write_tokens: tokens written to a cache.
+        output_tokens: output tokens of all models.
+        reasoning_tokens: the part of the output tokens used for reasoning.
+        cost_usd: cost in US dollars, 0 or more.
+        cost_by: origin of the cost: `agent`, or the price list with its version.
+        undone: how often a person reverted the agent's work.
+        system_prompt_digest: hash of the system prompt without parts that change automatically, such as dates.
+        tools_digest: hash of the list of tools offered to the model.
+        skills: each skill used, and how: view, command or manage; None if the source does not record skills.
+        early_errors: errors in its first ten tool calls; None if it made fewer calls.
+        host: the fleet machine it ran on; None for this machine.
+        request_words: the distinct words in the first 8,000 characters of the first request, redacted, for finding
+            similar tasks. None without a request; this and the columns below are None in grades of earlier versions.
         answer_beginning: the first 200 characters of the final answer, one redacted line.
-        last_check: the command of the last test run that passed, one redacted line of at most 200 characters.
-        edited_paths: up to eight files that editors wrote, a line each, redacted, the last one first.
-        ending: how it ended; None while it is open, and in grades of earlier versions, as is the next.
-        standing: how its result stands by the record.
-        job: key of the scheduled job that it is a run of, the same for all its runs; None where no schedule began it.
-        job_name: the beginning of that job's instructions, one redacted line.
-        adapter: the installed package that read it, with its version; None where this program did.
+        last_check: the command of the last passed test run, one redacted line of at most 200 characters.
+        edited_paths: up to eight edited files, one redacted line each, the last one first.
+        ending: how the session ended; None while it is open.
+        standing: how the record rates the result; None while the session is open.
+        job: key of its scheduled job, the same for all runs of the job; None if no schedule started it.
+        job_name: the beginning of the job's instructions, one redacted line.
+        adapter: the installed package that read it, with its version; None if grader-daemon read it.
     """
 
     session_id: str

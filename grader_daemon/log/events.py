@@ -353,4 +353,4 @@ def sentence(event: Mapping[str, object], zone: tzinfo | None) -> str:
     facts = Facts(event, zone)
     known = EVENTS.get(str(event.get("event")))
     said = known.say(facts) if known is not None else sentences.anything(facts)
-    return f"{said} (held back {facts['repeated']} times)" if "repeated" in event else said
+    return f"{said} (repeated {facts['repeated']} times)" if "repeated" in event else said

@@ -69,7 +69,7 @@ def test_a_daemon_at_work_has_no_problem_and_the_numbers_are_right(
 
     assert set(states(checks)) <= {"service", "disk space", "inotify", "time zone"}
     assert checks["database"]["found"].startswith("40 grades, schema ")
-    assert checks["integrity"]["found"].startswith("nothing wrong in ")
+    assert checks["integrity"]["found"].startswith("no error in ")
     assert checks["sums"]["found"].endswith("agree with 40 grades")
     assert checks["ledger"]["found"] == "40 graded files with their grades"
     assert checks["daemon"]["found"].startswith(f"it runs, pid {daemon.pid}, 0 files waiting")
@@ -119,9 +119,9 @@ def test_dead_files_are_told_with_their_error_and_tried_once_more(
     repaired = run_command(home, "doctor", "--repair")
 
     assert before["state"] == "problem"
-    assert before["found"].startswith("2 files given up, 0 to be tried again; ")
+    assert before["found"].startswith("2 files failed, 0 waiting for a retry; ")
     assert "grader-daemon grade " in before["fix"]
-    assert "Done: 2 files that the daemon gave up will be tried once more" in repaired.stdout
+    assert "Done: 2 files that failed will be retried once" in repaired.stdout
     daemon = start_daemon()
     daemon.wait_for_grade("huge")
     daemon.wait_for_ledger(dead, "dead")

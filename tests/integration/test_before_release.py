@@ -124,7 +124,7 @@ def carried(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     (home / DATABASE).parent.mkdir(parents=True)
     shutil.copy(before, home / DATABASE)
     ended = run_command(home, "doctor", "--repair")
-    assert "all its rows are in the new one" in ended.stdout, ended.stdout
+    assert "the new database has all its rows" in ended.stdout, ended.stdout
     said = json.loads(lzma.decompress((UNRELEASED / f"{request.param}.json.xz").read_bytes()))
     return CarriedOver(request.param, before, home, said)
 

@@ -9,10 +9,10 @@ from grader_daemon.domain.grade import Grade
 from tests.reference.blocks import table
 
 _BESIDE = {
-    "id": "the number of its row",
+    "id": "row number",
     "outcome": "done, not_done, unsure or no_answer",
-    "verdict": "the same as a sentence, with what it rests on",
-    "score": "1 to 5: the mean of efficiency, quality and completion; null where nothing was scored",
+    "verdict": "the outcome as a sentence, with its basis",
+    "score": "1 to 5: the mean of efficiency, quality and completion; null if nothing was scored",
 }
 
 
@@ -20,7 +20,7 @@ def columns_table() -> str:
     """Return each column, what it holds, and what it means."""
     meanings = {**_attributes(), **_BESIDE}
     return table(
-        ("column", "holds", "is"), [(f"`{name}`", str(shape), meanings[name]) for name, shape in columns().items()]
+        ("column", "type", "meaning"), [(f"`{name}`", str(shape), meanings[name]) for name, shape in columns().items()]
     )
 
 

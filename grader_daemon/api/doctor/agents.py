@@ -28,14 +28,14 @@ _LATE = timedelta(minutes=10)
 """Beyond `max_wait_seconds`: scans may be some minutes apart."""
 
 _CLAUDE = "claude-code"
-_OF_OPENCLAW = "OpenClaw deletes runs of timers and sub-agents after 30 days (pruneAfter); their grades stay"
+_OF_OPENCLAW = "OpenClaw deletes scheduled runs and sub-agents after 30 days (pruneAfter); their grades stay"
 _DELETED_AFTER_DAYS = 30
 """What Claude Code does unless its `cleanupPeriodDays` says otherwise."""
 
 _CHUNK = 500
 _FEW_DAYS = 3
 _LARGEST_SETTINGS = 1_000_000
-_UPGRADE = "update grader-daemon; what could not be read is graded again by itself"
+_UPGRADE = "update grader-daemon; it then grades the unreadable sessions automatically"
 
 
 def agents(context: DoctorContext) -> Finding:
@@ -43,7 +43,7 @@ def agents(context: DoctorContext) -> Finding:
     failing = [source for source, _ in context.seen if isinstance(source, Guarding) and source.fault is not None]
     if failing:
         said = [f"the adapter for {source.name} fails: {source.fault}" for source in failing]
-        fix = f"update it, or tell its authors; without it: grader-daemon sources disable {failing[0].name}"
+        fix = f"update it, or report it to its authors; to turn it off: grader-daemon sources disable {failing[0].name}"
         return problem(some(said), fix)
     ungraded, here = ungraded_agents(context.settings), _not_read()
     if ungraded:
@@ -60,7 +60,7 @@ def agents(context: DoctorContext) -> Finding:
 def _not_read() -> str:
     """Return the agents that are here and that this version does not read, as the end of a sentence."""
     titles = [each.title for each in other_agents()]
-    return f"; found, not read by this version: {some(titles)} ({OTHERS_PAGE})" if titles else ""
+    return f"; found, but not supported by this version: {some(titles)} ({OTHERS_PAGE})" if titles else ""
 
 
 def readable(context: DoctorContext) -> Finding:
@@ -75,8 +75,8 @@ def readable(context: DoctorContext) -> Finding:
             try:
                 source.read(source.look(unit))
             except GraderError as error:
-                return problem(f"{unit}: {error}", "run it as the user whose file it is, or look at it with that agent")
-    return ok(f"{count(len(databases), 'database')} of agents" if databases else "no agent keeps a database here")
+                return problem(f"{unit}: {error}", "run it as the file's owner, or open it with that agent")
+    return ok(f"{count(len(databases), 'database')} of agents" if databases else "no agent has a database here")
 
 
 def _of_database(path: str) -> Finding | None:
@@ -84,10 +84,10 @@ def _of_database(path: str) -> Finding | None:
     try:
         owner = os.lstat(path).st_uid
         if owner != os.geteuid():
-            return problem(f"{path} belongs to another user, number {owner}", "run the daemon as that user")
+            return problem(f"{path} belongs to another user, id {owner}", "run the daemon as that user")
         if os.path.getsize(f"{path}-wal") and not os.path.lexists(f"{path}-shm"):
-            found = f"{path} has a -wal and no -shm: it was copied, or its agent is just starting"
-            return warning(found, "nothing, if it was copied: its log is read all the same; else start the agent once")
+            found = f"{path} has a -wal and no -shm: it was copied, or its agent is starting"
+            return warning(found, "nothing, if it was copied; otherwise start the agent once")
     except OSError:
         return None
     return None
@@ -98,7 +98,7 @@ def versions(context: DoctorContext) -> Finding:
     skipped = context.store.skip_counts() if context.has_database else {}
     unreadable = skipped.get(SkipReason.UNREADABLE_VERSION, 0)
     if unreadable:
-        return warning(f"{count(unreadable, 'session')} of an agent too new to be read", _UPGRADE)
+        return warning(f"{count(unreadable, 'session')} from an agent version that is too new to read", _UPGRADE)
     known, strange = [], []
     for source, seen in context.seen:
         read = read_newest(source, seen.newest)
@@ -112,8 +112,8 @@ def versions(context: DoctorContext) -> Finding:
             writer = writer or " ".join(filter(None, (source.title, read.unknown.version)))
             strange.append(f"{writer}: {kinds} of lines, skipped")
     if strange:
-        return ok(f"{'; '.join(strange)}; what is known of them is graded")
-    return ok(some(known) if known else "no session says which version wrote it")
+        return ok(f"{'; '.join(strange)}; known lines are graded")
+    return ok(some(known) if known else "no session names the version that wrote it")
 
 
 def _writer_of(session: Session | Skipped | None, source: Source) -> str | None:
@@ -129,7 +129,7 @@ def retention(context: DoctorContext) -> Finding:
     """Check that agents keep their sessions until these are graded."""
     of_openclaw = _OF_OPENCLAW if "openclaw" in context.settings.sources else ""
     if _CLAUDE not in context.settings.sources:
-        return ok(of_openclaw or "no agent that is graded deletes its sessions by itself")
+        return ok(of_openclaw or "no graded agent deletes its sessions automatically")
     days = min(_kept_days(context), default=_DELETED_AFTER_DAYS)
     said = f"Claude Code deletes sessions after {days:g} days (cleanupPeriodDays); their grades stay"
     said = f"{said}. {of_openclaw}" if of_openclaw else said
@@ -141,7 +141,7 @@ def retention(context: DoctorContext) -> Finding:
 def growth(context: DoctorContext) -> Finding:
     """Check that the newest sessions of each agent are graded soon, or at least looked at."""
     if not context.has_database or not context.is_running:
-        return ok("not looked at: no daemon runs")
+        return ok("not checked: no daemon runs")
     limit = _LATE + timedelta(seconds=context.settings.max_wait_seconds)
     late = []
     for source, seen in context.seen:
@@ -149,9 +149,9 @@ def growth(context: DoctorContext) -> Finding:
         if newest is not None:
             late.append(f"{source.title}, {span(context.now - newest.written_at)} ago: {newest.unit}")
     if late:
-        fix = "systemctl --user restart grader-daemon, or start it again; then grader-daemon backfill"
-        return problem(f"written, and not looked at since: {some(late)}", fix)
-    return ok("the newest session of each agent was looked at")
+        fix = "systemctl --user restart grader-daemon, or restart it yourself; then grader-daemon backfill"
+        return problem(f"not graded yet, though written: {some(late)}", fix)
+    return ok("the newest session of each agent is graded")
 
 
 def _newest_unseen(context: DoctorContext, source: Source, seen: Seen, *, before: datetime) -> Found | None:

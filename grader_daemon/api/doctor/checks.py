@@ -75,7 +75,7 @@ def _made(check: Callable[[DoctorContext], Finding], context: DoctorContext) -> 
     try:
         return check(context)
     except ConfigurationError:
-        return unknown("not looked at: the settings are wrong")
+        return unknown("not checked: the settings are wrong")
     except StoreOutdatedError:
         return unknown(EARLIER)
     except StoreError as error:

@@ -27,12 +27,12 @@ def daemon(context: DoctorContext) -> Finding:
     said = f"it runs, pid {context.daemon_pid or 'unknown'}"
     status = context.status
     if status is None or status.pid != context.daemon_pid:
-        return ok(f"{said}, and has not said yet how far it is")
+        return ok(f"{said}, and has not reported its progress yet")
     silent = context.now - status.said_at
     said = f"{said}, {count(status.backlog, 'file')} waiting as of {span(silent)} ago"
     longest = max(_LONGEST_SILENCE, timedelta(seconds=2 * context.settings.scan_seconds))
     if silent > longest:
-        return problem(f"{said}, and nothing since", "look at its log, and start it again")
+        return problem(f"{said}, and no sign of life since", "look at its log, and restart it")
     return _of_status(said, status, now=context.now, longest=longest)
 
 
@@ -41,39 +41,39 @@ def _of_status(said: str, status: DaemonStatus, *, now: datetime, longest: timed
     if status.failing:
         failures = sum(status.failures.get(source, 0) for source in status.failing)
         return problem(
-            f"{said}; {', '.join(status.failing)} cannot be read whole by a bug of ours, {count(failures, 'failure')}",
-            "look for source.failed in its log, report it, and start the daemon again",
+            f"{said}; {', '.join(status.failing)} cannot be read completely (a bug), {count(failures, 'failure')}",
+            "look for source.failed in its log, report the bug, and restart the daemon",
         )
     since = now - (status.compared_at or status.started_at)
     if since > longest:
-        return warning(f"{said}; not all folders were compared for {span(since)}", "look at its log")
+        return warning(f"{said}; no complete scan of the folders for {span(since)}", "look at its log")
     if status.longest_wait is not None:
         return warning(
-            f"{said}, the oldest for {span(status.longest_wait)}: sessions come faster than they are graded",
-            "see with top what else keeps the processor and the disk busy",
+            f"{said}, the oldest for {span(status.longest_wait)}: sessions arrive faster than they are graded",
+            "use top to find other programs that keep CPU and disk busy",
         )
     if status.blind:
         root, why = next(iter(status.blind.items()))
-        return warning(f"{said}; {root} is scanned, not watched: {why}", "see the checks folders and inotify")
+        return warning(f"{said}; {root} is scanned, not watched: {why}", "see the doctor checks folders and inotify")
     failed = ", ".join(f"{source} {number:,}" for source, number in sorted(status.failures.items()))
-    return ok(f"{said}; failures since it began: {failed}" if failed else said)
+    return ok(f"{said}; failures since its start: {failed}" if failed else said)
 
 
 def service(context: DoctorContext) -> Finding:
     """Check that the daemon is a service that starts by itself."""
     if not has_systemd() and not has_launchd():
-        return ok("this machine was not booted with systemd; start the daemon in your own way")
+        return ok("this machine was not booted with systemd; start the daemon with your own supervisor")
     if context.home is None:
-        return unknown("the home folder is not known", "set HOME")
+        return unknown("the home directory is unknown", "set HOME")
     unit = unit_file(context.home)
     if not unit.exists():
-        return warning("not installed: the daemon does not start by itself", _INSTALL)
+        return warning("not installed: the daemon does not start automatically", _INSTALL)
     if has_launchd():
         return ok(f"installed ({unit}), and runs while you are logged in")
     try:
         user = getpass.getuser()
     except (KeyError, OSError):
-        return unknown("the name of this user is not known")
+        return unknown("this user's name is unknown")
     linger = lingers(user)
     if linger is None:
         return unknown(f"installed ({unit}); whether it runs without a login is unknown")

@@ -24,8 +24,8 @@ from grader_daemon.storage.sqlite.schema import BEFORE_RELEASE, newest_version
 _REPAIR = "grader-daemon doctor --repair"
 _FULL = "grader-daemon doctor --full"
 _STOPPED = f"stop the daemon, then: {_REPAIR}"
-_MOVE_AWAY = "move it away, or name another file in the setting db_path"
-_AS_ITS_OWNER = "run this as the user whose database it is, or set db_path"
+_MOVE_AWAY = "move it away, or set db_path to another file"
+_AS_ITS_OWNER = "run this as the database's owner, or set db_path"
 _NONE_YET = "there is none yet"
 _LARGE_LOG_BYTES = 64_000_000
 """A log is emptied at 16 MB (4,000 pages) unless somebody reads all the time."""
@@ -39,7 +39,7 @@ def database(context: DoctorContext) -> Finding:
     try:
         status = path.lstat()
     except FileNotFoundError:
-        return ok(f"{_NONE_YET}; the first run makes {path}")
+        return ok(f"{_NONE_YET}; the first run creates {path}")
     except OSError as error:
         return problem(f"{path}: {error.strerror}", _AS_ITS_OWNER)
     if not stat.S_ISREG(status.st_mode):
@@ -70,11 +70,11 @@ def integrity(context: DoctorContext) -> Finding:
     except StoreDamagedError as error:
         day, damage = None, [reason(error, context.database)]
     if damage:
-        fix = f"{_STOPPED}; or bring back a backup: grader-daemon restore FILE"
+        fix = f"{_STOPPED}; or restore a backup: grader-daemon restore FILE"
         return problem(f"{count(len(damage), 'fault')}: {some(damage)}", fix)
     if day is not None:
-        return ok(f"nothing wrong in what is small of {count(pages, 'page')}; all of them: {_FULL}")
-    return ok(f"nothing wrong in {count(pages, 'page')}, looked through in {monotonic() - began:.1f} s")
+        return ok(f"no error in a sample of {count(pages, 'page')}; to check all: {_FULL}")
+    return ok(f"no error in {count(pages, 'page')}, checked in {monotonic() - began:.1f} s")
 
 
 def privacy(context: DoctorContext) -> Finding:
@@ -87,10 +87,12 @@ def privacy(context: DoctorContext) -> Finding:
         return problem(f"{path} belongs to user {file.st_uid}, this is {os.geteuid()}", "run it as that user")
     if file is not None and file.st_mode & _OTHERS:
         mode = stat.S_IMODE(file.st_mode)
-        return problem(f"others may use {path} (mode {mode:04o})", f"{_REPAIR}, or chmod 600 {shlex.quote(str(path))}")
+        return problem(
+            f"other users can access {path} (mode {mode:04o})", f"{_REPAIR}, or chmod 600 {shlex.quote(str(path))}"
+        )
     if folder.st_mode & _OTHERS and may_close(path.parent, context):
         mode = stat.S_IMODE(folder.st_mode)
-        return warning(f"others may look into {path.parent} (mode {mode:04o})", _REPAIR)
+        return warning(f"other users can read {path.parent} (mode {mode:04o})", _REPAIR)
     return ok(
         f"database {stat.S_IMODE(file.st_mode) if file else 0o600:04o}, folder {stat.S_IMODE(folder.st_mode):04o}"
     )
@@ -113,8 +115,8 @@ def write_ahead_log(context: DoctorContext) -> Finding:
     if length <= _LARGE_LOG_BYTES:
         return ok(size(length) if length else "empty")
     return warning(
-        f"{size(length)}: a program reads the database all the time{who_holds(context.database)}",
-        "end the programs that read it; the daemon then empties the log",
+        f"{size(length)}: a program keeps reading the database{who_holds(context.database)}",
+        "end the programs that read it; then the daemon can empty the log",
     )
 
 
@@ -130,8 +132,8 @@ def sums(context: DoctorContext) -> Finding:
         said = ", ".join(f"{number:,} {name}" for name, number in wrong.items())
         return problem(f"they differ from the grades: {said}", _REPAIR)
     if day is not None:
-        return ok(f"of {day}, taken at random, day, month, error issues and list agree with the grades; all: {_FULL}")
-    return ok(f"days, months, error issues and the list agree with {count(context.inspection.grades(), 'grade')}")
+        return ok(f"for {day} (random), day, month, error groups and list agree with the grades; to check all: {_FULL}")
+    return ok(f"days, months, error groups and the list agree with {count(context.inspection.grades(), 'grade')}")
 
 
 def ledger(context: DoctorContext) -> Finding:
@@ -142,12 +144,12 @@ def ledger(context: DoctorContext) -> Finding:
     half = context.inspection.half_graded(day)
     there = [path for path in half if os.path.lexists(path)]
     if there:
-        found = f"{count(len(there), 'file')} noted as graded without a whole grade: {some(there)}"
-        return problem(found, f"{_REPAIR} has them graded again")
-    gone = f"; {count(len(half), 'grade')} not whole, of files that are gone" if half else ""
+        found = f"{count(len(there), 'file')} recorded as graded, but without a complete grade: {some(there)}"
+        return problem(found, f"{_REPAIR} lets the daemon grade them again")
+    gone = f"; {count(len(half), 'grade')} incomplete, from deleted files" if half else ""
     graded = context.store.file_counts().get("graded", 0)
     if day is not None:
-        return ok(f"{count(graded, 'graded file')}, those of {day} with their grades; all: {_FULL}{gone}")
+        return ok(f"{count(graded, 'graded file')}, those of {day} have their grades; to check all: {_FULL}{gone}")
     return ok(f"{count(graded, 'graded file')} with {'its grade' if graded == 1 else 'their grades'}{gone}")
 
 
@@ -162,7 +164,7 @@ def grader(context: DoctorContext) -> Finding:
     if not others:
         return ok(f"{count(graded, 'graded file')} by {GradeVersion.read(now)}")
     return ok(
-        f"{others:,} of {count(graded, 'graded file')} by other rules or another model; what is there is graded again"
+        f"{others:,} of {count(graded, 'graded file')} by other rules or another model; existing files are graded again"
     )
 
 
@@ -172,10 +174,10 @@ def other_programs(context: DoctorContext) -> Finding:
         return ok(_NONE_YET)
     tables, rows = context.inspection.foreign_tables(), context.inspection.foreign_grades(context.sampled_day)
     said = [
-        *([f"{count(rows, 'grade')} that another program wrote (kept as they are)"] if rows else []),
+        *([f"{count(rows, 'grade')} written by another program (left unchanged)"] if rows else []),
         *([f"{count(len(tables), 'table')} of others: {some(tables)}"] if tables else []),
     ]
-    return ok("; ".join(said) or "no rows or tables of others")
+    return ok("; ".join(said) or "no rows or tables of other programs")
 
 
 def disk_space(context: DoctorContext) -> Finding:
@@ -183,26 +185,26 @@ def disk_space(context: DoctorContext) -> Finding:
     room = space_at(context.database.parent)
     found = f"{size(room.free_bytes)} of {size(room.total_bytes)} free at {context.database.parent}"
     if room.is_read_only:
-        return problem(f"{context.database.parent} is on a file system that may only be read", "mount it for writing")
+        return problem(f"{context.database.parent} is on a read-only file system", "mount it read-write")
     if room.free_bytes < _SCARCE_BYTES:
-        return problem(found, "make room; the daemon waits with its grades until there is some")
-    return warning(found, "make room") if room.free_bytes < _LITTLE_BYTES else ok(found)
+        return problem(found, "free some space; until then the daemon cannot save grades")
+    return warning(found, "free some space") if room.free_bytes < _LITTLE_BYTES else ok(found)
 
 
 def database_place(context: DoctorContext) -> Finding:
     """Check that the database is on a disk of this machine, under one name."""
     mount = mount_of(context.database, context.mounts)
     if mount is None:
-        return unknown("the kernel does not tell its mounts")
+        return unknown("the kernel does not list its mounts")
     if mount.is_remote:
         return problem(
-            f"{context.database} is on {mount.kind} at {mount.point}, where SQLite's locks are not to be trusted",
-            "name a file on a local disk in the setting db_path",
+            f"{context.database} is on {mount.kind} at {mount.point}, where SQLite's locks are unreliable",
+            "set db_path to a file on a local disk",
         )
     names = context.database.lstat().st_nlink if context.has_database else 1
     if names > 1:
         return warning(
-            f"{context.database} has {names} names (hard links); programs that use different ones damage it",
+            f"{context.database} has {names} names (hard links); programs that open different names damage it",
             f"keep one name only; find them: sudo find / -xdev -samefile {shlex.quote(str(context.database))}",
         )
     return ok(f"{mount.kind} at {mount.point}")
@@ -216,7 +218,7 @@ def copies(context: DoctorContext) -> Finding:
     found = f"{count(len(kept), 'former database')}, {size(_bytes_of(kept))}: {some([k.name for k in kept])}"
     if left:
         return warning(f"{count(len(left), 'temporary file')} of an interrupted copy, {size(_bytes_of(left))}", _REPAIR)
-    return ok(f"{found}; delete them when all is well" if kept else "none")
+    return ok(f"{found}; delete them when everything works" if kept else "none")
 
 
 def _usable(context: DoctorContext) -> Finding:
@@ -227,9 +229,9 @@ def _usable(context: DoctorContext) -> Finding:
         return problem(f"its schema {schema} is newer than this program's {newest_version()}", "update grader-daemon")
     grades, held = count(context.inspection.grades(), "grade"), size(path.stat().st_size)
     if schema == BEFORE_RELEASE:
-        return warning(f"{grades}, {held}: {path}; a build before the first release left it", _STOPPED)
+        return warning(f"{grades}, {held}: {path}; it is from a build before the first release", _STOPPED)
     if context.is_earlier:
-        left = f"an earlier version of grader-daemon left it (schema {schema}, this one has {newest_version()})"
+        left = f"it is from an earlier version of grader-daemon (schema {schema}, this one has {newest_version()})"
         return warning(f"{grades}, {held}: {path}; {left}", UPGRADE)
     return ok(f"{grades}, schema {schema}, {held}: {path}")
 

@@ -67,7 +67,7 @@ def _delete_leftovers(context: DoctorContext) -> Iterator[str]:
     for file in leftovers(context.database):
         if context.now.timestamp() - file.lstat().st_mtime > _ABANDONED.total_seconds():
             file.unlink()
-            yield f"deleted {file}, which an interrupted copy left"
+            yield f"deleted {file}, left by an interrupted copy"
 
 
 def _close_to_others(context: DoctorContext) -> Iterator[str]:
@@ -89,7 +89,7 @@ def _mend_file(context: DoctorContext) -> Iterator[str]:
     if not context.has_database:
         return
     if not is_ours(context.database):
-        raise StoreError(f"{context.database} is no database, and left as it is: set db_path to another file")
+        raise StoreError(f"{context.database} is not a database, and was not changed: set db_path to another file")
     if _is_damaged(context):
         yield from _rebuild(context)
     elif context.inspection.schema() == BEFORE_RELEASE:
@@ -114,12 +114,12 @@ def _mend_rows(context: DoctorContext) -> Iterator[str]:
     with closing(bootstrap.open_store(context.settings)) as store:
         if miscounted:
             recount(store)
-            yield f"counted the sums of {', '.join(miscounted)} again"
+            yield f"recounted the totals of {', '.join(miscounted)} again"
         if half:
             yield f"{count(grade_again(store, now=context.now), 'file')} will be graded again by the daemon"
         if dead:
             given_up = count(try_dead_again(store, now=context.now), "file")
-            yield f"{given_up} that the daemon gave up will be tried once more"
+            yield f"{given_up} that failed will be retried once"
 
 
 def _is_damaged(context: DoctorContext) -> bool:
@@ -134,19 +134,19 @@ def _rebuild(context: DoctorContext) -> Iterator[str]:
     rebuilt = _alone(context, rebuild)
     yield f"database {context.database} was damaged; it is kept as {rebuilt.kept}"
     if not rebuilt.tables:
-        yield "nothing in it could be read; a new database is in its place"
+        yield "nothing in it could be read; a new database replaces it"
     for table in rebuilt.tables:
         yield _saved(table)
-    yield "the next run of the daemon grades again what is missing, from the session files"
+    yield "the daemon's next run grades missing sessions again, from the session files"
 
 
 def _carry_over(context: DoctorContext) -> Iterator[str]:
     """Swap in a database of this version for one of before the first release."""
     carried = _alone(context, carry_over)
-    yield f"database {context.database} was of a build before the first release; it is kept as {carried.kept}"
+    yield f"database {context.database} was from a build before the first release; it is kept as {carried.kept}"
     rows = ", ".join(f"{name} {number:,}" for name, number in carried.rows.items())
-    yield f"all its rows are in the new one: {rows}" if rows else "there was no row in it"
-    yield "the next run of the daemon grades again what other rules graded, from the session files"
+    yield f"the new database has all its rows: {rows}" if rows else "it had no rows"
+    yield "the daemon's next run grades sessions with other rules again, from the session files"
 
 
 def _alone(context: DoctorContext, change: Callable[..., Made]) -> Made:
@@ -163,7 +163,7 @@ def _alone(context: DoctorContext, change: Callable[..., Made]) -> Made:
 
 
 def _saved(table: SavedTable) -> str:
-    lost = "; how many are lost nobody can tell" if table.lost is None else f", {table.lost:,} lost"
+    lost = "; the number of lost rows is unknown" if table.lost is None else f", {table.lost:,} lost"
     return f"{table.name}: {count(table.saved, 'row')} saved{lost}"
 
 

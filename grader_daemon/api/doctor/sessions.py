@@ -21,15 +21,17 @@ def folders(context: DoctorContext) -> Finding:
     expected = [root for root in missing if root in _named_folders(context.settings)]
     if expected:
         made = " ".join(shlex.quote(str(root)) for root in expected)
-        return problem(f"no such folder: {some(expected)}", f"mkdir -p {made}, or set other ones")
+        return problem(f"no such folder: {some(expected)}", f"mkdir -p {made}, or set other folders")
     closed = [root for root in context.roots if root not in context.folders and root not in missing]
     if closed:
-        return problem(f"may not be read: {some(closed)}", "run it as the user whose folder it is")
+        return problem(f"no permission to read: {some(closed)}", "run it as the folder's owner")
     below = [folder for survey in context.surveys.values() for folder in survey.unreadable]
     if below:
-        return warning(f"{count(len(below), 'folder')} may not be read: {some(below)}", "give this user the right to")
+        return warning(
+            f"{count(len(below), 'folder')} without read permission: {some(below)}", "give this user read permission"
+        )
     number = sum(survey.folders for survey in context.surveys.values())
-    awaited = f"; not there yet: {some(missing)}" if missing else ""
+    awaited = f"; missing so far: {some(missing)}" if missing else ""
     return ok(f"{count(number, 'folder')} at and below {some(context.folders)}{awaited}")
 
 
@@ -37,12 +39,12 @@ def file_systems(context: DoctorContext) -> Finding:
     """Check that the watched folders are on disks of this machine, so that the kernel tells of every write."""
     found = [(root, mount_of(root, context.mounts)) for root in context.roots]
     if any(mount is None for _, mount in found):
-        return unknown("the kernel does not tell its mounts")
+        return unknown("the kernel does not list its mounts")
     remote = [f"{root} ({mount.kind})" for root, mount in found if mount is not None and mount.is_remote]
     if remote:
         every = f"{context.settings.scan_seconds:g} s"
         return warning(
-            f"what other machines write is found by scans alone, every {every} or less often: {some(remote)}",
+            f"files written by other machines are found only by scans, every {every} or less often: {some(remote)}",
             "run the daemon where the sessions are written, or set scan_seconds lower",
         )
     return ok(some(sorted({f"{mount.kind} at {mount.point}" for _, mount in found if mount is not None})))
@@ -54,13 +56,13 @@ def inotify(context: DoctorContext) -> Finding:
     if has_launchd():
         return ok("FSEvents watch whole folders, without a limit")
     if limits is None:
-        return unknown("the kernel does not tell its limits")
+        return unknown("the kernel does not show its limits")
     needed = sum(survey.folders for survey in context.surveys.values())
     used = inotify_use(besides=context.daemon_pid)
     if used.watches + needed > limits.watches:
         return warning(
             f"{needed:,} folders and {used.watches:,} watches of other programs, {limits.watches:,} allowed:"
-            " what is not watched is scanned every 2 s",
+            " folders without a watch are scanned every 2 s",
             f"sudo sysctl fs.inotify.max_user_watches={2 * (used.watches + needed)}",
         )
     if used.instances + len(context.folders) > limits.instances:
@@ -69,7 +71,7 @@ def inotify(context: DoctorContext) -> Finding:
             " every 2 s",
             f"sudo sysctl fs.inotify.max_user_instances={2 * limits.instances}",
         )
-    others = f"other programs that it sees have {used.watches:,} and {used.instances:,}"
+    others = f"other programs visible to it have {used.watches:,} and {used.instances:,}"
     return ok(f"{needed:,} of {limits.watches:,} watches, {limits.instances:,} instances; {others}")
 
 
@@ -84,10 +86,10 @@ def dead_files(context: DoctorContext) -> Finding:
     )
     why = f"; {newest.unit}: {newest.reason}" if newest is not None else ""
     if dead:
-        again = "correct or remove them; grader-daemon doctor --repair tries each once more"
-        one = f"one of them now: grader-daemon grade {shlex.quote(dead[0])}"
-        return problem(f"{count(len(dead), 'file')} given up, {waiting:,} to be tried again{why}", f"{again}; {one}")
-    return ok(f"none given up, {waiting:,} to be tried again{why if waiting else ''}")
+        again = "fix or remove them; grader-daemon doctor --repair retries each once"
+        one = f"to retry one now: grader-daemon grade {shlex.quote(dead[0])}"
+        return problem(f"{count(len(dead), 'file')} failed, {waiting:,} waiting for a retry{why}", f"{again}; {one}")
+    return ok(f"none failed, {waiting:,} waiting for a retry{why if waiting else ''}")
 
 
 def last_session(context: DoctorContext) -> Finding:

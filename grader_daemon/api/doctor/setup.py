@@ -26,18 +26,22 @@ def settings(context: DoctorContext) -> Finding:
     try:
         given = context.settings
     except ConfigurationError as error:
-        return problem(str(error), "correct it where it stands; grader-daemon config show lists every setting")
+        return problem(str(error), "correct it there; grader-daemon config show lists every setting")
     file = given.given.file
     source = f"{file} is read" if file.is_file() else f"there is no {file}"
     exposed = exposed_configuration(given)
     if exposed:
-        runs = f", which names programs that run as you ({', '.join(given.runners)})" if given.runners else ""
+        runs = (
+            f", which names programs that run with your permissions ({', '.join(given.runners)})"
+            if given.runners
+            else ""
+        )
         tell = problem if given.runners else warning
-        return tell(f"others may write in {exposed[0].path} (mode {exposed[0].mode}){runs}", exposed[0].fix)
+        return tell(f"other users can write to {exposed[0].path} (mode {exposed[0].mode}){runs}", exposed[0].fix)
     if given.warnings:
-        return warning("; ".join(given.warnings), "correct it where it stands")
+        return warning("; ".join(given.warnings), "correct it there")
     changed = len(given.given.sources)
-    return ok(f"{changed or 'none'} of {len(type(given).model_fields)} set, the others by default; {source}")
+    return ok(f"{changed or 'none'} of {len(type(given).model_fields)} set, the others have their default; {source}")
 
 
 def rules(context: DoctorContext) -> Finding:
@@ -46,15 +50,15 @@ def rules(context: DoctorContext) -> Finding:
     try:
         version = load_rules(file).version
     except ConfigurationError as error:
-        return problem(str(error), "correct the file, or take the setting rules_file away")
-    return ok(f"version {version}, {'as shipped' if file is None else f'overlaid by {file}'}")
+        return problem(str(error), "correct the file, or unset rules_file")
+    return ok(f"version {version}, {'as shipped' if file is None else f'with your rules from {file}'}")
 
 
 def clock(context: DoctorContext) -> Finding:
     """Check that the clock is set, and goes forwards."""
     fix = "set the clock, for example: sudo timedatectl set-ntp true"
     if context.now.year < _FIRST_YEAR:
-        return problem(f"it is said to be {context.now:%Y-%m-%d}, before any session", fix)
+        return problem(f"the clock says {context.now:%Y-%m-%d}, before any session", fix)
     said = f"{context.now:%Y-%m-%d %H:%M} UTC"
     seen = None
     with suppress(GraderError, OSError):  # of a database that cannot be read, the check database tells
@@ -78,7 +82,7 @@ def time_zone(context: DoctorContext) -> Finding:
 def sqlite(_: DoctorContext) -> Finding:
     """Check that this SQLite keeps a database whole which several programs write."""
     version = sqlite_version()
-    flaw = "the flaw of 3.7.0 to 3.51.2 that can damage a database which two programs write"
+    flaw = "the bug in 3.7.0 to 3.51.2 that can damage a database used by two programs"
     if not is_wal_reset_fixed(version):
         return problem(f"{version} has {flaw}", how_to_add("apsw>=3.51.3"))
-    return ok(f"{version}, brought by apsw, without {flaw}")
+    return ok(f"{version}, from apsw, without {flaw}")

@@ -10,8 +10,8 @@ from grader_daemon.errors import StoreError
 from grader_daemon.integrations.machine import holders
 
 _SHOWN = 3
-UPGRADE = "grader-daemon run --once, which keeps a copy; to see before what changes: grader-daemon regrade --diff"
-EARLIER = "not checked: an earlier version of grader-daemon left the database"
+UPGRADE = "grader-daemon run --once, which keeps a copy; to see the changes first: grader-daemon regrade --diff"
+EARLIER = "not checked: the database is from an earlier version of grader-daemon"
 
 
 def size(count: int) -> str:

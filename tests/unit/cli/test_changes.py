@@ -120,7 +120,7 @@ def test_without_a_difference_nothing_is_said_of_its_worth(home: Path, run: Run)
 
 def test_what_differs_in_every_session_is_told_as_such(home: Path, run: Run) -> None:
     assert run(home, "changes").stdout.splitlines()[-1] == (
-        "The system prompt of hermes differs in most sessions (200 in 200): no change of it is told."
+        "The system prompt of hermes differs in most sessions (200 in 200): no change of it is shown."
     )
 
 

@@ -197,7 +197,7 @@ def test_a_sound_machine_has_no_problem(run: Run, home: Path, database: Path) ->
     assert not {check["name"] for check in made.values() if check["state"] == "problem"}
     assert made["database"]["found"].startswith("3 grades, schema ")
     assert str(database) in made["database"]["found"]
-    assert made["sums"]["found"] == "days, months, error issues and the list agree with 3 grades"
+    assert made["sums"]["found"] == "days, months, error groups and the list agree with 3 grades"
 
 
 def test_an_original_database_is_no_problem(run: Run, home: Path, root: Path) -> None:
@@ -208,7 +208,7 @@ def test_an_original_database_is_no_problem(run: Run, home: Path, root: Path) ->
     made = checks(run, home)
 
     assert made["database"]["state"] == "warning"
-    assert "an earlier version of grader-daemon left it (schema 0, " in made["database"]["found"]
+    assert "it is from an earlier version of grader-daemon (schema 0, " in made["database"]["found"]
     assert not {check["name"] for check in made.values() if check["state"] == "problem"}
 
 
@@ -323,7 +323,7 @@ def test_a_file_that_is_no_database_is_left_alone_with_its_folder(run: Run, home
     repaired = run(home, "doctor", "--repair", "--db-path", str(notes))
 
     assert listed.stderr == f"grader-daemon: database {notes}: no database, but another file; is db_path right?\n"
-    assert f"{notes} is no database, and left as it is: set db_path to another file" in repaired.stdout
+    assert f"{notes} is not a database, and was not changed: set db_path to another file" in repaired.stdout
     assert (notes.read_text(), notes.stat().st_mode & 0o777) == ("important notes\n" * 300, 0o644)
     assert notes.parent.stat().st_mode & 0o777 == 0o755
     assert [entry.name for entry in notes.parent.iterdir()] == ["notes.txt"]
@@ -388,7 +388,7 @@ def test_sums_that_are_not_those_of_the_grades_are_told_and_counted_again(
 
     assert before["state"] == "problem"
     assert said in before["found"]
-    assert "Done: counted the sums of " in repaired.stdout
+    assert "Done: recounted the totals of " in repaired.stdout
     assert checks(run, home)["sums"]["state"] == "ok"
 
 
@@ -404,7 +404,7 @@ def test_a_grade_that_is_not_whole_is_told_and_graded_again(run: Run, home: Path
     repaired = run(home, "doctor", "--repair")
 
     assert before["state"] == "problem"
-    assert before["found"].startswith("1 file noted as graded without a whole grade: ")
+    assert before["found"].startswith("1 file recorded as graded, but without a complete grade: ")
     assert "Done: 1 file will be graded again by the daemon\n" in repaired.stdout
     assert run(home, "grade", str(root)).returncode == 0
     assert checks(run, home)["ledger"]["found"] == "2 graded files with their grades"
@@ -417,7 +417,7 @@ def test_a_grade_that_is_not_whole_of_a_file_that_is_gone_is_no_problem(run: Run
     made = checks(run, home)["ledger"]
 
     assert made["state"] == "ok"
-    assert made["found"].endswith("; 1 grade not whole, of files that are gone")
+    assert made["found"].endswith("; 1 grade incomplete, from deleted files")
 
 
 def test_a_second_name_of_the_database_is_told(run: Run, home: Path, database: Path) -> None:
@@ -439,7 +439,7 @@ def test_what_others_keep_in_the_database_is_told(run: Run, home: Path, database
     made = checks(run, home)["other programs"]
 
     assert made["state"] == "ok"
-    assert made["found"] == "1 grade that another program wrote (kept as they are); 1 table of others: plans"
+    assert made["found"] == "1 grade written by another program (left unchanged); 1 table of others: plans"
 
 
 def test_an_index_that_lacks_rows_is_built_again(run: Run, home: Path, database: Path) -> None:
@@ -593,7 +593,7 @@ def test_agents_that_are_not_read_are_told(run: Run, home: Path) -> None:
     (home / ".cursor/chats").mkdir(parents=True)
     agents = checks(run, home)["agents"]
 
-    told = "Hermes graded; found, not read by this version: Cursor (docs/other-agents.md)"
+    told = "Hermes graded; found, but not supported by this version: Cursor (docs/other-agents.md)"
     assert (agents["state"], agents["found"]) == ("ok", told)
 
 
@@ -630,7 +630,7 @@ def test_it_is_told_that_openclaw_deletes_what_it_began_by_itself(run: Run, home
 
     assert made["state"] == "ok"
     assert made["found"].startswith("Claude Code") is bool(others)
-    told = "OpenClaw deletes runs of timers and sub-agents after 30 days (pruneAfter); their grades stay"
+    told = "OpenClaw deletes scheduled runs and sub-agents after 30 days (pruneAfter); their grades stay"
     assert made["found"].endswith(told)
 
 
@@ -641,7 +641,7 @@ def test_a_folder_of_an_agent_that_is_not_there_yet_is_no_problem(run: Run, home
     run(home, "config", "set", "claude_code_roots", "/no/such")
     named = checks(run, home)["folders"]
 
-    assert (awaited["state"], "not there yet: " in awaited["found"]) == ("ok", True)
+    assert (awaited["state"], "missing so far: " in awaited["found"]) == ("ok", True)
     assert (named["state"], named["found"]) == ("problem", "no such folder: /no/such")
 
 
@@ -675,7 +675,7 @@ def test_sessions_too_new_to_be_read_are_told(run: Run, home: Path, database: Pa
 
     told = checks(run, home)["agent versions"]
 
-    assert (told["state"], told["found"]) == ("warning", "1 session of an agent too new to be read")
+    assert (told["state"], told["found"]) == ("warning", "1 session from an agent version that is too new to read")
 
 
 def test_a_session_that_nobody_looks_at_is_told(run: Run, home: Path, database: Path) -> None:
@@ -794,7 +794,7 @@ def test_a_source_that_fails_is_told_by_doctor_and_status(run: Run, home: Path, 
 
     made, status = checks(run, home)["daemon"], run(home, "status").stdout
 
-    assert (made["state"], "opencode cannot be read whole by a bug of ours, 583 failures" in made["found"]) == (
+    assert (made["state"], "opencode cannot be read completely (a bug), 583 failures" in made["found"]) == (
         "problem",
         True,
     )

@@ -133,11 +133,11 @@ def test_the_doctor_says_in_plain_words_that_an_earlier_version_left_it(home: Pa
 
     checks = {each["name"]: each for each in json.loads(ended.stdout)["checks"]}
     found = checks["database"]
-    assert f"an earlier version of grader-daemon left it (schema {VERSION}, this" in found["found"]
+    assert f"it is from an earlier version of grader-daemon (schema {VERSION}, this" in found["found"]
     assert (found["state"], "regrade --diff" in found["fix"]) == ("warning", True)
-    unchecked = {name for name, each in checks.items() if each["found"].startswith("not checked: an earlier version")}
+    unchecked = {name for name, each in checks.items() if each["found"].startswith("not checked: the database is from")}
     assert unchecked == {"sums", "ledger", "grader", "agent versions", "last session", "dead files"}
-    assert checks["other programs"]["found"] == "no rows or tables of others"
+    assert checks["other programs"]["found"] == "no rows or tables of other programs"
     assert (home / DATABASE).read_bytes() == before
 
 
@@ -189,7 +189,7 @@ def test_the_doctor_carries_over_one_of_before_the_first_release_once(tmp_path: 
         "warning",
         "stop the daemon, then: grader-daemon doctor --repair",
     )
-    assert "was of a build before the first release; it is kept as " in carried
-    assert "all its rows are in the new one: session_grades 189, " in carried
+    assert "was from a build before the first release; it is kept as " in carried
+    assert "the new database has all its rows: session_grades 189, " in carried
     assert "feedback 122" in carried
     assert "before the first release" not in again

@@ -64,7 +64,7 @@ def test_a_newer_version_is_told_beside_what_is_unknown_in_it(home: Path, run: R
 
     checked = " ".join(run(home, "doctor").stdout.split())
 
-    assert "Claude Code 99.1.0, newer than 2.1.330 tried: 1 unknown kind of lines, passed over" in checked
+    assert "Claude Code 99.1.0, newer than 2.1.330 tried: 1 unknown kind of lines, skipped" in checked
 
 
 def test_an_agent_is_enabled_and_declined(home: Path, run: Run) -> None:
