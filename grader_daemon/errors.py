@@ -1,4 +1,4 @@
-"""Exceptions of this package, all under one root: what goes wrong in us.
+"""Exceptions of this package, under one root: faults in the program or in its use.
 
 What went wrong *inside a graded session* is data (`domain.analysis.Failure`) and never one of these.
 

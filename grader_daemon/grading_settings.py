@@ -1,4 +1,4 @@
-"""Settings of where sessions lie and how they are graded; `settings` has those of what is made of the grades."""
+"""Settings for session folders and grading; `settings` has those for the use of grades."""
 
 from __future__ import annotations
 

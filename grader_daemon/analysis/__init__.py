@@ -1,4 +1,4 @@
-"""`Session` to `Analysis`: what happened, counted and named, without judging it."""
+"""`Session` to `Analysis`: counts and names what happened, without judging it."""
 
 from grader_daemon.analysis.analyzer import Analyzer
 
