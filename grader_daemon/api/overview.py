@@ -51,7 +51,7 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
-    """The first look, over the last days up to and with today; None where there is no database yet.
+    """Summary of the last days including today; None if there is no database yet.
 
     `patterns.overall` has the figures beside the days before, `trust` says how far their verdicts can be trusted, and
     `checked` is the completion rate put right by sessions that people judged; `verdicts` counts the sessions by their

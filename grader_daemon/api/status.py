@@ -73,7 +73,7 @@ class QualityStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """Status of the daemon: whether it is up, and how far it is. `files` counts the ledger by state.
+    """Status of the daemon: whether it is running, and its progress. `files` counts the ledger by state.
 
     `lag_seconds` is how long after its last write that session was graded which was the last to be written, and then
     graded for the first time, while the daemon ran: history that is graded later, or again, says nothing of it.

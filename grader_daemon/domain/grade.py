@@ -25,7 +25,7 @@ BY_AGENT: Final = "agent"
 
 
 class Reason(msgspec.Struct, frozen=True, gc=False):
-    """One rule that spoke.
+    """One rule that applied.
 
     `score` names the column it moved, `effect` by how much on that score's own scale (for `task_completed`: +1 for,
     -1 against, None when the rule decides alone). `messages` are indexes into the session's messages.
@@ -38,90 +38,90 @@ class Reason(msgspec.Struct, frozen=True, gc=False):
 
 
 class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """Everything that is kept about one graded session; times are aware UTC, None is what nobody knows.
+    """All data about one graded session; times are aware UTC, None means unknown.
 
-    A session that was not `scored` shows nothing to judge, no answer and no tool call; in one that was interrupted
-    nothing was finished. There `tool_calls_efficient`, `response_quality` and `errors_recovered` are what the formulas
-    of the original design give, and say nothing; `efficiency`, `quality`, `recovered` and `score` are None. So is
-    `completed`, but for a session that was cut short: its task was not done.
+    A session that is not `scored` has nothing to judge: no answer and no tool call. An interrupted one is unfinished.
+    In both, `tool_calls_efficient`, `response_quality` and `errors_recovered` come from the original formulas and mean
+    nothing; `efficiency`, `quality`, `recovered` and `score` are None. So is `completed`, except for a session that was
+    cut short: its task was not done.
 
     Attributes:
-        session_id: its name in its file.
-        session_file: the path of the file.
+        session_id: the session's own id.
+        session_file: the path of its file.
         graded_at: when this grade was made.
-        task_completed: was the task completed? By whom `verdict_by` names.
+        task_completed: whether the task is done; `verdict_by` names the source of the verdict.
         tool_calls_efficient: 1 (worst) to 5, by error rate and number of tool calls.
         response_quality: 1 (worst) to 5, by the final answer.
-        errors_recovered: there was no failure, or a success after the last one and an answer at the end.
-        total_api_calls: assistant messages.
-        model: the name of the model, as the file has it.
-        platform: where the agent was talked to, such as cli or telegram.
+        errors_recovered: no failure, or a success after the last failure and an answer at the end.
+        total_api_calls: number of assistant messages.
+        model: the model's name, as recorded.
+        platform: where the person used the agent, such as cli or telegram.
         session_start: when it began.
         duration_seconds: seconds from its start to its last update.
         task_summary: the first request, one redacted line of at most 200 characters.
-        total_errors: tool results that are failures and no probes.
+        total_errors: failed tool results, without probes.
         error_types: their categories, distinct, in order of first appearance.
-        tools_with_errors: their tools, likewise.
+        tools_with_errors: their tools, in the same order.
         had_repeated_errors: 3 or more failures in a row.
         had_infinite_loop_risk: 5 or more in a row, or more than 50 assistant messages.
         had_user_clarification: the agent asked, and a person answered.
         state: complete, interrupted or open.
         state_reason: why, in words.
-        task_type: by the words of the first request; `general` where none fits.
-        format: the name of the source that it was read from.
-        tool_calls: tool calls in its assistant messages.
-        error_rate: `total_errors` by `total_api_calls`, 0 and more.
+        task_type: by the words of the first request; `general` if none fits.
+        format: the name of its source.
+        tool_calls: number of tool calls.
+        error_rate: `total_errors` divided by `total_api_calls`, 0 or more.
         had_user_refusal: a person refused a tool call.
         had_user_interruption: a person interrupted one.
-        ended_at: its last update, or when its file was written last.
-        ended_on: the day of that where the person lives, as in 2026-11-22: statistics count the session there.
+        ended_at: its last update, or when its file was last written.
+        ended_on: that day in the person's time zone, as in 2026-11-22: statistics count the session there.
         tools: each tool with its calls and failures.
-        failures: each failed tool result, probes too.
-        reasons: the rules that spoke.
-        rules_version: names the rules, the model and who decided.
-        p_completed: the model's probability of completion, 0 to 1; None of a session that goes on.
-        verdict_by: who says whether the task was completed: rules, model, a person, a run's reward, or a revert in git.
-        rules_completed: what the rules say of that, whoever decides.
-        automatic_completed: what would stand without a label on completion; None where there is none.
-        automatic_by: whose verdict that would be.
-        automatic_quality: the quality that would stand without a label; None where there is none.
-        claims: what the final answer claims, each held against the record.
-        signals_from_people: what people said of the work.
-        request: a hash of the first request, the same for the same words.
-        wording: how that is worded: bytes that near requests share, see `domain.wording`.
-        asked_again: the id of the session in which the same was asked for again.
-        features: what the model read, in its order; no numbers for people.
-        project: the folder in which the agent worked, where its file says so.
-        scored: is there anything to judge?
-        unsure: neither the record nor measured labels stand behind the automatic verdict, see `Outcome`.
-        unit_key: which of the sessions in its file; "" where it holds one.
-        agent: the program whose session it is, as in "hermes".
-        agent_version: of that program.
-        kind: who had it begun; None where its file does not say, which is mostly a person.
-        parent: the id of the session that had it begun, or that it goes on from.
-        input_tokens: read by its models from no cache, all models together; for it and the following see `Usage`.
-        cache_read_tokens: read from a cache.
-        cache_write_tokens: written to one.
-        output_tokens: written by its models.
-        reasoning_tokens: of these, those of their reasoning.
-        cost_usd: its price in US dollars, 0 and more.
-        cost_by: where the price comes from: `agent`, or the list of prices with its version.
-        undone: how often a person took back what had been done.
-        system_prompt_digest: the same while the system prompt is, but for what changes by itself, as dates do.
-        tools_digest: the same for the same list of tools that the model was offered.
-        skills: each skill that it used, with how: view, command or manage; None where its source does not tell.
-        early_errors: errors among the results of its first ten tool calls; None where it made fewer.
-        host: the machine of a fleet that it ran on; None of a session of this machine.
-        request_words: the different words of the first request, of its first 8,000 characters, redacted; what is like
-            it is found by them. None without a request, and in grades of earlier versions, as are those below.
+        failures: each failed tool result, including probes.
+        reasons: the rules that applied.
+        rules_version: identifies the rules, the model and the source of verdicts.
+        p_completed: the model's probability that the task is done, 0 to 1; None while the session is open.
+        verdict_by: source of the verdict: rules, model, a person, a run's reward, or a revert in git.
+        rules_completed: the verdict by the rules alone.
+        automatic_completed: the verdict without a label; None if there is none.
+        automatic_by: the source of that verdict.
+        automatic_quality: the quality without a label; None if there is none.
+        claims: the claims in the final answer, each checked against the record.
+        signals_from_people: people's reactions to the work.
+        request: a hash of the first request, equal for equal words.
+        wording: a sketch of the request's words: similar requests share bytes, see `domain.wording`.
+        asked_again: the id of the session that repeats the request.
+        features: the model's input, in its order; not meant for people.
+        project: the folder in which the agent worked, if recorded.
+        scored: whether there is anything to judge.
+        unsure: neither the record nor measured labels support the automatic verdict, see `Outcome`.
+        unit_key: which session in its file; "" if the file holds only one.
+        agent: the agent's program, as in "hermes".
+        agent_version: the program's version.
+        kind: who started it; None if not recorded, which mostly means a person.
+        parent: the id of the session that started it, or that it continues.
+        input_tokens: input without cache, over all its models; for this and the following see `Usage`.
+        cache_read_tokens: input read from a cache.
+        cache_write_tokens: input written to a cache.
+        output_tokens: output of its models.
+        reasoning_tokens: the part of the output that is reasoning.
+        cost_usd: its cost in US dollars, 0 or more.
+        cost_by: source of the cost: `agent`, or the price list with its version.
+        undone: how often a person undid work.
+        system_prompt_digest: equal for equal system prompts, apart from changing parts such as dates.
+        tools_digest: equal for equal lists of tools offered to the model.
+        skills: each skill used, and how: view, command or manage; None if its source does not record that.
+        early_errors: errors in the results of its first ten tool calls; None if it made fewer calls.
+        host: its machine in a fleet; None for a session of this machine.
+        request_words: the distinct words in the first 8,000 characters of the first request, redacted, to find similar
+            sessions. None without a request, and in grades of earlier versions, as are the following.
         answer_beginning: the first 200 characters of the final answer, one redacted line.
         last_check: the command of the last test run that passed, one redacted line of at most 200 characters.
         edited_paths: up to eight files that editors wrote, a line each, redacted, the last one first.
         ending: how it ended; None while it is open, and in grades of earlier versions, as is the next.
-        standing: how its result stands by the record.
-        job: key of the scheduled job that it is a run of, the same for all its runs; None where no schedule began it.
+        standing: how its result agrees with the record.
+        job: key of its scheduled job, the same for all runs of that job; None if no schedule started it.
         job_name: the beginning of that job's instructions, one redacted line.
-        adapter: the installed package that read it, with its version; None where this program did.
+        adapter: the installed package that read it, with its version; None for a built-in source.
     """
 
     session_id: str

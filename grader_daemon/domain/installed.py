@@ -40,7 +40,7 @@ class SkillUse(NamedTuple):
 
 
 class ObservedVersion(msgspec.Struct, frozen=True, kw_only=True):
-    """A version of a skill or of a configuration file, as long as it lay there; one that returns is another row.
+    """A version of a skill or configuration file and its time on disk; a version that returns is another row.
 
     kind: what it is.
     name: of a skill, what agents call it; of a configuration file, that of the file.
@@ -67,14 +67,14 @@ class ObservedVersion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class InstalledSkill(msgspec.Struct, frozen=True, kw_only=True):
-    """A skill that lies on disk now.
+    """A skill on disk now.
 
-    name: what agents call it: as its ``SKILL.md`` says, else as its folder is called.
-    description: what it says of itself; None when that cannot be read.
-    agent: whose it is, by the name of its source; None when anybody may use it.
+    name: its name for agents, from its ``SKILL.md``, else the name of its folder.
+    description: its own description; None if that cannot be read.
+    agent: its agent, by the name of the source; None if any agent may use it.
     path: its folder.
     bundled: whether it came with the agent, which may replace it.
-    problem: why agents may not see it, in one line; None when it is sound.
+    problem: why agents may not see it, in one line; None if there is no problem.
     """
 
     name: str

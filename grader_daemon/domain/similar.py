@@ -29,7 +29,7 @@ class AskedAlike(NamedTuple):
 
 
 class SimilarSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A session that was asked for the same, or nearly: `likeness` is the share of words that both requests have."""
+    """A session with the same or nearly the same request: `likeness` is the share of words that both requests have."""
 
     session_id: str
     ended_at: datetime

@@ -21,7 +21,7 @@ _MOST: int = 100
 
 
 class SessionOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """Work of a session and what became of it.
+    """Work of a session and its fate.
 
     session_id: that of the session.
     ended_at: when it ended.

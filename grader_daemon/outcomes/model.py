@@ -89,7 +89,7 @@ class Rewritten(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class FileState(StrEnum):
-    """State of a file outside of git, against how it was when it was first seen."""
+    """State of a file outside git, compared with its first observation."""
 
     THERE = "there"
     CHANGED = "changed"
@@ -118,7 +118,7 @@ class OwnCheck(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Fate(msgspec.Struct, frozen=True, kw_only=True):
-    """Fate of the work of a session, at the last look.
+    """Fate of a session's work, at the last check.
 
     commits: those with its work, the first one first.
     reverted: those of them that were taken back, and were not put back since.
