@@ -35,15 +35,15 @@ class SkillTasks(msgspec.Struct, frozen=True, kw_only=True):
 class SkillRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A skill, and its use in finished tasks of 90 days.
 
-    name: what agents call it.
-    installed: the folders that it lies in; none when sessions used it and it is not there.
-    edited_at: when its last version was noticed; None where no daemon looked.
-    versions: how many were noticed.
-    known_in: so many tasks of agents that may use it tell which skills they used.
-    used_in: so many of them used it, in the ways that `uses` counts.
-    last_used: when the last of them ended.
-    ended_badly: the share of them that did; of fewer than 5 without a value.
-    task_types: the same by type of task, the most used first.
+    name: its name for agents.
+    installed: its folders; none if sessions used it but it is not installed.
+    edited_at: when its last version was noticed; None if no daemon was running.
+    versions: the number of versions noticed.
+    known_in: number of tasks that record skills, of agents that may use it.
+    used_in: number of these that used it, in the ways counted in `uses`.
+    last_used: when the last of these ended.
+    ended_badly: the share of these that ended badly; no value for fewer than 5.
+    task_types: the same by task type, the most used first.
     """
 
     name: str

@@ -27,10 +27,10 @@ class InstalledHook(msgspec.Struct, frozen=True, kw_only=True):
 class HookState(msgspec.Struct, frozen=True, kw_only=True):
     """State of the hooks.
 
-    hooks: those that are installed.
-    found, told, sessions: claims that the record spoke against, how many of them were shown, and in how many sessions.
-    trial_runs: whether a trial runs.
-    effect: what the last trial shows, or shows so far; None without one.
+    hooks: the installed hooks.
+    found, told, sessions: number of claims contradicted by the record, of those shown, and of sessions with one.
+    trial_runs: whether a trial is running.
+    effect: the result of the last trial, or so far of a running one; None without a trial.
     """
 
     hooks: tuple[InstalledHook, ...]
