@@ -35,11 +35,11 @@ class Weight(msgspec.Struct, frozen=True, kw_only=True):
 class CalibrationState(msgspec.Struct, frozen=True, kw_only=True):
     """State of the calibration: the source of automatic verdicts, and how far they can be trusted.
 
-    `verdict_by` decides with the model `model`, which was learned from `prior` or is it; `why` says in words why it is
-    they. `provenance` says what the prior was trained on, `validity` what it was worth where it was not. `look` is the
-    last look at people's labels (None: nobody looked yet), `new_labels` says whether more was said since. `weights` are
-    those of the model for features with a meaning, the largest first; `while_running` says whether sessions that go on
-    get verdicts; `history` are the newest records, adopted or not, the newest first.
+    `verdict_by` decides with the model `model`, which is the `prior` or was trained from it; `why` gives the reason.
+    `provenance` says what the prior was trained on, `validity` how well it did on other data. `look` is the last
+    calibration run (None if there was none), `new_labels` says whether there are labels since then. `weights` are the
+    model's weights of named features, the largest first; `while_running` says whether open sessions get verdicts;
+    `history` has the newest records, adopted or not, the newest first.
     """
 
     policy: VerdictSetting

@@ -24,7 +24,7 @@ _LONGEST_NAME = 100
 
 
 class LabelledFile(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of reading a file of labels: how many were added, and how many stood already.
+    """Result of reading a file of labels: how many were added, and how many existed already.
 
     `unknown` are the ids of sessions without a grade. If anything is `wrong`, nothing was added; each says "FILE, line
     N: what".

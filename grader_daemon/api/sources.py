@@ -73,10 +73,10 @@ class FoundSource(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Switched(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of having an agent graded or not: what was `written` into the file of settings, and what lies there.
+    """Result of having an agent graded or not: what was `written` into the settings file, and the agent's sessions.
 
-    `daemon` is the process that worked on, `took_over` whether it works by these settings now. `is_hidden`: a service
-    is installed, and its sandbox does not show it all folders of what is graded.
+    `daemon` is the running process, `took_over` whether it uses these settings now. `is_hidden`: a service is
+    installed, and its sandbox hides some graded folders.
     """
 
     name: str

@@ -188,8 +188,8 @@ class TaskWords(msgspec.Struct, frozen=True, kw_only=True):
 class Route(msgspec.Struct, frozen=True, kw_only=True):
     """Models by task type, from the finished sessions of `prior_days`; `others` is for other types.
 
-    `explore` is the share of tasks in which another model may be tried, to learn how it does today. `words` are those
-    by which a type is known, `aliases` other names of models, each with the name in sessions.
+    `explore` is the share of tasks that may try another model, to learn how it does today. `words` identify a task
+    type, `aliases` are other names of models, each with the name in sessions.
     """
 
     made_at: datetime

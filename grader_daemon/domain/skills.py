@@ -59,14 +59,14 @@ class SkillRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Skills(msgspec.Struct, frozen=True, kw_only=True):
-    """All skills that lie here or were used, the most used first, and how many finished tasks were looked at."""
+    """All installed or used skills, the most used first, and the number of finished tasks examined."""
 
     tasks: int
     skills: tuple[SkillRecord, ...]
 
 
 class SkillDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """A skill with the versions that were noticed, the newest first, and how work went before and since each."""
+    """A skill with its observed versions, the newest first, and results before and after each."""
 
     skill: SkillRecord
     versions: tuple[ObservedVersion, ...]
@@ -131,9 +131,9 @@ class SkillAdvice(msgspec.Struct, frozen=True, kw_only=True):
     """Advice for a task type, if it needs any.
 
     `ended_badly` is the share of its tasks that did, `others` that of all other types, `difference` between them (0 to
-    1, with 95 % intervals; without values below 20 tasks; one request is one task a week). `skills` lie here, fit, and
-    are unused. Only where the difference is surely above 0 they are suggested, and `lessons` for one that could be
-    written; `reason` says why nothing is. `asked` is the skill whose name was given in place of a type, if one was.
+    1, with 95 % intervals; without values below 20 tasks; one request is one task a week). `skills` are installed, fit
+    and are unused. They are suggested only if the difference is clearly above 0, as are `lessons` for a new skill;
+    `reason` says why nothing is suggested. `asked` is the skill named instead of a type, if any.
     """
 
     task_type: str

@@ -67,8 +67,8 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
 class ServiceStatus(msgspec.Struct, frozen=True, kw_only=True):
     """Status of the service.
 
-    `state` is systemd's word; `ended` says how the last process ended, while none runs. `lingers` is None where that
-    is not known. `outdated` says that the unit is not what the settings, or this version, ask for.
+    `state` is systemd's word; `ended` says how the last process ended, if none is running. `lingers` is None if
+    unknown. `outdated` says that the unit does not match the settings or this version.
     """
 
     installed: bool
