@@ -1,4 +1,4 @@
-"""Adapters: sources that packages of others give, as entry points. Only who asks for one by name has it imported."""
+"""Adapters: third-party sources, found as entry points and imported only if enabled."""
 
 from __future__ import annotations
 

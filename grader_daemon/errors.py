@@ -1,4 +1,4 @@
-"""Exceptions of this package, all under one root: what goes wrong in us.
+"""Exceptions of this package, under one root: faults in the program or in its use.
 
 What went wrong *inside a graded session* is data (`domain.analysis.Failure`) and never one of these.
 
@@ -37,11 +37,11 @@ from __future__ import annotations
 
 
 class GraderError(Exception):
-    """Root of everything this package raises on purpose; its text is one line for a person."""
+    """Base class of all exceptions that this package raises on purpose; its text is one line for a person."""
 
 
 class ConfigurationError(GraderError):
-    """A setting or rule is wrong; the text names it, its source, what was given and what is allowed."""
+    """A setting or rule is wrong; the text names it, its source, its value and the allowed values."""
 
 
 class InputError(GraderError):
@@ -93,11 +93,11 @@ class CallError(GraderError):
 
 
 class ScorerError(GraderError):
-    """A scorer of quality gave no answer that can be used; asking again about this session is of no use."""
+    """An external scorer returned no usable answer; asking again about this session is of no use."""
 
 
 class ScorerUnavailableError(ScorerError):
-    """A scorer cannot be reached, does not let us in, or does not speak our language."""
+    """A scorer cannot be reached, refuses access, or answers in an unknown format."""
 
 
 class ScorerBusyError(ScorerUnavailableError):

@@ -1,4 +1,4 @@
-"""Settings sources for pydantic-settings: flags, environment, TOML file; and a record of the source of each value."""
+"""Sources of settings for pydantic-settings (flags, environment, TOML file), and a record of each value's source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types of settings: how values are read that flag, environment or file give as text."""
+"""Types of settings: parsing of text values from flags, environment or file."""
 
 from __future__ import annotations
 

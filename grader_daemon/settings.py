@@ -1,4 +1,4 @@
-"""Settings: flag over environment (``GRADER_…``) over TOML file over default.
+"""Settings. Flags override environment variables (``GRADER_…``), these the TOML file, and the file the defaults.
 
 `config/grader.toml` and docs/settings.md are written from here: ``python -m tests.reference``.
 """

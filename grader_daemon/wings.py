@@ -1,4 +1,4 @@
-"""Optional features: each a folder of its own above the core, and what it gives, by name, imported when it is used.
+"""Optional features: each a folder above the core. Everything it provides is named here and imported when used.
 
 The core imports no wing, and no wing another. What a wing is asked for stands here, in one table.
 """

@@ -1,1 +1,1 @@
-"""Detection of degradation: a sequential detector over streams of values, and how alarms are settled into alerts."""
+"""Detection of drops in quality: a sequential detector over streams of values, and its alarms combined into alerts."""

@@ -1,1 +1,1 @@
-"""`Session` to `Analysis`: what happened, counted and named, without judging it."""
+"""`Session` to `Analysis`: counts and names what happened, without judging it."""

@@ -33,13 +33,13 @@ class Weight(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CalibrationState(msgspec.Struct, frozen=True, kw_only=True):
-    """State of the calibration: who gives automatic verdicts now, and how far they can be trusted.
+    """State of the calibration: the source of automatic verdicts, and how far they can be trusted.
 
-    `verdict_by` decides with the model `model`, which was learned from `prior` or is it; `why` says in words why it is
-    they. `provenance` says what the prior was trained on, `validity` what it was worth where it was not. `look` is the
-    last look at people's labels (None: nobody looked yet), `new_labels` says whether more was said since. `weights` are
-    those of the model for features with a meaning, the largest first; `while_running` says whether sessions that go on
-    get verdicts; `history` are the newest records, adopted or not, the newest first.
+    `verdict_by` decides with the model `model`, which is the `prior` or was trained from it; `why` gives the reason.
+    `provenance` says what the prior was trained on, `validity` how well it did on other data. `look` is the last
+    calibration run (None if there was none), `new_labels` says whether there are labels since then. `weights` are the
+    model's weights of named features, the largest first; `while_running` says whether open sessions get verdicts;
+    `history` has the newest records, adopted or not, the newest first.
     """
 
     policy: VerdictSetting
@@ -63,7 +63,7 @@ class Calibrations:
         self._context = context
 
     def learn(self) -> Calibration:
-        """Learn from all labels that stand, and adopt what cross-validation shows to be better.
+        """Learn from all current labels, and adopt the model that cross-validation shows to be better.
 
         A daemon that runs takes it up within a minute, and grades everything again. `adopted` says whether anything
         changed, `evidence.why` why, `evidence.weights` and `evidence.shift` what and by how much; `number` is None if
@@ -72,11 +72,11 @@ class Calibrations:
         return periodic.make_calibrator(self._context.settings, self._context.writable).calibrate(self._context.now())
 
     def try_out(self) -> Calibration:
-        """Return what `learn` would come to; nothing is written."""
+        """Return the result of `learn` without writing anything."""
         return periodic.make_calibrator(self._context.settings, self._context.store).try_out(self._context.now())
 
     def state(self) -> CalibrationState:
-        """Return who gives automatic verdicts, why, and how far they can be trusted."""
+        """Return the source of automatic verdicts, the reason for it, and how far they can be trusted."""
         calibrations = self._context.store.calibrations
         shipped = bootstrap.read_prior(self._context.settings)
         context = bootstrap.make_context(self._context.settings, shipped)
@@ -100,11 +100,11 @@ class Calibrations:
         )
 
     def level(self) -> LevelGuess | None:
-        """Return the person's guess of how many tasks get done; None without one."""
+        """Return the person's guess of the share of done tasks; None without one."""
         return self._context.store.level_guesses.last()
 
     def guess_level(self, rate: float) -> None:
-        """Keep a guess of the share of tasks that get done, 0 to 1, in place of an earlier one.
+        """Store a guess of the share of done tasks, 0 to 1, in place of an earlier one.
 
         It stands in for the completion rate until there are labels, and changes no verdict.
 
@@ -122,12 +122,12 @@ class Calibrations:
             self._context.writable.level_guesses.add(None, self._context.now())
 
     def changes(self, *, days: float = 28) -> tuple[GraderChange, ...]:
-        """Return when another grader came into force in the last `days` days, the newest first."""
+        """Return the changes of the active grader in the last `days` days, the newest first."""
         since = self._context.now() - timedelta(days=days)
         return grader_changes(self._context.store, since=since, zone=self._context.settings.zone)
 
     def model(self, version: str | None) -> CompletionModel | None:
-        """Return the model of a version, if it is the prior or was ever in force here."""
+        """Return the model of a version, if it is the prior or was ever active here."""
         prior = bootstrap.read_prior(self._context.settings).prior.model
         if version is None or version == prior.version:
             return prior if version is not None else None

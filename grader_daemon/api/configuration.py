@@ -44,10 +44,10 @@ class SettingValue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Written(msgspec.Struct, frozen=True, kw_only=True):
-    """Entry written into the file of settings: the setting, and its value as it stands there; None: taken out.
+    """Entry in the settings file: the setting and its value there; None if removed.
 
-    `was_set` says whether it stood there before. `covered_by` names what stands above it and still counts, `warnings`
-    are those of `check_settings` about the new value, `daemon` is the process that goes on with what it read.
+    `was_set` says whether it was in the file before. `covered_by` names a source that still overrides it, `warnings`
+    come from `check_settings` for the new value, `daemon` is the process that keeps using the old value.
     """
 
     file: Path

@@ -55,7 +55,7 @@ class GraderContext:
         """The upgrade of the database, if it was of an earlier version when it was opened to be written to."""
 
     def close(self) -> None:
-        """Close the database; from then on nothing can be asked."""
+        """Close the database; no method works afterwards."""
         with self.lock:
             self._closed = True
             if self.__dict__.get("fleet") is not None:

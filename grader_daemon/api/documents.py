@@ -170,7 +170,7 @@ def calibration_state_document(state: CalibrationState) -> dict[str, Any]:
 
 
 def as_dict(result: msgspec.Struct) -> dict[str, Any]:
-    """Return a result as a dictionary, all the way down; times stay times, what is unknown is None.
+    """Return a result as nested dictionaries; times stay times, unknown values are None.
 
     A stored grade is its grade with the `id` of its row; `score` is with both.
     """

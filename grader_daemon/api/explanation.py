@@ -22,8 +22,8 @@ _TOLD_EFFECTS = 8
 class FeatureEffect(msgspec.Struct, frozen=True, kw_only=True):
     """A feature of a session: its value, what it adds to the log-odds of completion, and what the feature is.
 
-    `above` is the share of the user's newest sessions that have less of it, those with as much count half; None where
-    they are too few, and for words.
+    `above` is the share of the user's newest sessions with a smaller value, equal values counting half; None if there
+    are too few, and for words.
     """
 
     name: str

@@ -27,7 +27,7 @@ class Fate(StrEnum):
 
 
 class Forgotten(msgspec.Struct, frozen=True, kw_only=True):
-    """One file that was to be forgotten. `comes_back`: it is there and watched, so the next scan finds it again."""
+    """One file to forget. `comes_back`: it is there and watched, so the next scan finds it again."""
 
     file: str
     fate: Fate

@@ -82,7 +82,7 @@ class SelfGrader:
         self.close()
 
     def close(self) -> None:
-        """Close the database; from then on nothing can be asked."""
+        """Close the database; no method works afterwards."""
         self.context.close()
 
     # -- the parts -------------------------------------------------------------------------------------------------
@@ -155,7 +155,7 @@ class SelfGrader:
         return read_status(self.context)
 
     def overview(self, *, days: int = 7) -> Overview:
-        """Return the first look: does it run, is anything wrong, are the last days better or worse than before?"""
+        """Return a summary: the daemon's state, problems, and the last days compared with the days before."""
         from grader_daemon.api.overview import overview
 
         return overview(self.context, days=days)
@@ -170,7 +170,7 @@ class SelfGrader:
         return examine(lambda: self.settings, clock=self.context.now, full=full)
 
     def read_fleet(self) -> int:
-        """Read what is new of the fleet that this grader is of; returns how many sessions.
+        """Read new rows of this grader's fleet; returns the number of sessions.
 
         Raises:
             InputError: it is of none.
@@ -182,12 +182,12 @@ class SelfGrader:
         return sum(self.context.fleet.catch_up(self.context.now))
 
     def migrate(self) -> None:
-        """Bring a database of an older version up to this one, as all that writes does by itself; there may be none."""
+        """Upgrade a database of an older version, as every writing method does; there may be no database."""
         if self.context.has_database:
             self.context.make_store()
 
     def backup(self, path: str | os.PathLike[str]) -> Backup:
-        """Copy the database to the file `path` while programs go on writing to it; an older backup is replaced.
+        """Copy the database to the file `path` while programs keep writing to it; replaces an older backup.
 
         Raises:
             InputError: `path` is the database itself, or a file that is no backup.
@@ -204,11 +204,11 @@ class SelfGrader:
         return self.grading.grade_file(path)
 
     def grade_latest_sessions(self, n: int = 10) -> list[Grade]:
-        """Grade up to `n` sessions that are not graded yet, the one that was written last first."""
+        """Grade up to `n` ungraded sessions, the last written first."""
         return self.grading.grade_latest(n)
 
     def identify_patterns(self, days: float = 7) -> Patterns:
-        """Return what the finished sessions of the last `days` days have in common; see `Insight.patterns`."""
+        """Return common patterns in the finished sessions of the last `days` days; see `Insight.patterns`."""
         return self.insight.patterns(days)
 
     def generate_weekly_report(self, week: str | date | None = None) -> WeeklyReport:
@@ -216,7 +216,7 @@ class SelfGrader:
         return self.insight.weekly_report(week)
 
     def get_grades_summary(self, days: float = 7) -> str:
-        """Return the last days at a glance, as text for people."""
+        """Return a summary of the last days as text for people."""
         return self.insight.summary_text(days)
 
     def get_task_score(self, task_type: str, *, days: float | None = None) -> float:
@@ -231,11 +231,11 @@ class SelfGrader:
     def recommend_model(
         self, task_type: str, models: Collection[str] | None = None, default: str | None = None
     ) -> TaskRoute:
-        """Return the model to prefer for a type of task, if one is known to be better; see `Routing.recommend`."""
+        """Return the recommended model for a task type, if one is known to be better; see `Routing.recommend`."""
         return self.routing.recommend(task_type, models, default)
 
     def recommend_skill(self, name: str) -> SkillAdvice:
-        """Return a skill to use, or to write, for a type of task that needs one; see `Setup.suggest_skill`.
+        """Return a skill to use or to write for a task type that needs one; see `Setup.suggest_skill`.
 
         Args:
             name: a type of task, or a skill: then the advice is for the type that it is about.
@@ -246,5 +246,5 @@ class SelfGrader:
         return self.setup.suggest_skill(name)
 
     def calibrate(self) -> Calibration:
-        """Learn from all labels that stand; see `Calibrations.learn`."""
+        """Learn from all current labels; see `Calibrations.learn`."""
         return self.calibration.learn()

@@ -51,7 +51,7 @@ __all__ = ["Child", "GradeFilter", "Grades", "Page", "SortKey", "StoredGrade", "
 
 
 class Child(msgspec.Struct, frozen=True, kw_only=True):
-    """A session that another one had begun, or that goes on from it. `cost_usd` is None where it is not known."""
+    """A session that another one started, or that continues it. `cost_usd` is None if unknown."""
 
     session_id: str
     kind: SessionKind
@@ -69,7 +69,7 @@ class Grades:
         """What was outlined last: every page of a session asks for the same. Threads replace it as a whole."""
 
     def changes(self, *, after: int = 0, limit: int = 1000) -> list[Change]:
-        """Return what changed behind the change number `after`: grades, labels, grades taken back, alerts.
+        """Return changes after the change number `after`: grades, labels, withdrawn grades, alerts.
 
         Whoever follows keeps the `seq` of the last one read, and asks again from there; from 0 after `restore` or a
         repair, because the numbers of a restored database go on from those of the backup.
@@ -77,7 +77,7 @@ class Grades:
         return self._context.store.changes.after(after, limit)
 
     def change_mark(self) -> str:
-        """Return what `ChangeWatch` says of the grades as they are now."""
+        """Return the current mark of `ChangeWatch` for the grades."""
         return mark_of(self._context.store)
 
     def select(
@@ -94,7 +94,7 @@ class Grades:
         completed: bool | None = None,
         limit: int | None = None,
     ) -> list[StoredGrade]:
-        """Return grades, the session that ended last first; of the last `days` days, or that ended from `since` on.
+        """Return grades, the latest ending first; of the last `days` days, or of sessions that ended since `since`.
 
         `state` is complete, interrupted or open. At most `limit`, without one all.
 
@@ -120,7 +120,7 @@ class Grades:
         return self.page(which).grades
 
     def page(self, which: GradeFilter) -> Page:
-        """Return the grades that a filter asks for, up to its limit, and where the list goes on.
+        """Return the grades that match a filter, up to its limit, and the position of the next page.
 
         Raises:
             InputError: its text has no word to search for, or a name in it is one that no session has.
@@ -131,7 +131,7 @@ class Grades:
         return page
 
     def most_expensive(self, *, days: float, which: GradeFilter | None = None, limit: int = 20) -> list[StoredGrade]:
-        """Return the sessions that cost most of those that ended in the last `days` days, open ones too.
+        """Return the most expensive sessions that ended in the last `days` days, including open ones.
 
         Of all, or of those that a filter asks for.
         """
@@ -139,7 +139,7 @@ class Grades:
         return [stored for stored in self.page(which).grades if stored.grade.cost_usd is not None]
 
     def every(self, which: GradeFilter) -> Iterator[StoredGrade]:
-        """Yield every grade that a filter asks for, read in pages.
+        """Yield every grade that matches a filter, read in pages.
 
         Raises:
             InputError: see `page`.
@@ -161,12 +161,12 @@ class Grades:
         return self._context.store.grades.find(prefix)
 
     def short_id(self, session_id: str) -> str:
-        """Return the shortest beginning of an id, of 8 characters and more, that no other session has."""
+        """Return the shortest unique beginning of an id, of 8 or more characters."""
         beside = self._context.store.grades.beside(session_id)
         return session_id[: max(_SHORT, *(_alike(session_id, other) + 1 for other in beside))]
 
     def children(self, session_id: str) -> list[Child]:
-        """Return the sessions that a session had begun, such as sub-agents, or that go on from it: at most 1,000."""
+        """Return the sessions that a session started, such as sub-agents, or that continue it: at most 1,000."""
         found = (stored.grade for stored in self._context.store.grades.children(session_id, _MOST_CHILDREN))
         return [
             Child(
@@ -180,7 +180,7 @@ class Grades:
         ]
 
     def similar(self, asked: str, *, limit: int = 10) -> Similar:
-        """Return what became of a request in other sessions: how often it was completed, and where failed ones part.
+        """Return the results of the same request in other sessions.
 
         Args:
             asked: the beginning of the id of a session, or a request of several words.
@@ -207,11 +207,11 @@ class Grades:
         return self._similar(None, request, wording, limit)
 
     def similar_to(self, grade: Grade, *, limit: int = 10) -> Similar:
-        """Return the same of a session that is at hand; nothing if its request is unknown."""
+        """Return `similar` for the request of this grade; empty if its request is unknown."""
         return self._similar(grade.session_id, grade.request, grade.wording, limit)
 
     def early(self, grade: Grade) -> EarlyErrors | None:
-        """Return the errors in the first ten tool calls of a session, and what became of tasks that began so.
+        """Return the errors in a session's first ten tool calls, and the results of tasks with a similar start.
 
         None where it made fewer; of one that goes on also where errors are not known to tell, see `CalibrationState`.
         """
@@ -245,13 +245,13 @@ class Grades:
         )
 
     def names(self, dimension: Dimension) -> list[str]:
-        """Return the models (or tools, task types, …) of finished sessions, the commonest first; users by name."""
+        """Return the models (or tools, task types, …) of finished sessions, the most frequent first; users by name."""
         if dimension is Dimension.USER:
             return sorted({host.user for host in self._context.store.fleet.hosts() if host.user is not None})
         return self._context.store.rollups.names(dimension)
 
     def begin_of(self, span: float | timedelta | datetime) -> datetime:
-        """Return when a span begins: of days up to and with today, of time up to now; or a moment, in UTC.
+        """Return the start of a span (days including today, or time up to now) or a moment, in UTC.
 
         Days begin at midnight where the person lives (setting `timezone`), and a moment without a zone is meant there.
 
@@ -268,11 +268,11 @@ class Grades:
         return bootstrap.read_trust(self._context.settings, self._context.store if self._context.has_database else None)
 
     def quality_check(self, session_id: str) -> QualityCheck | None:
-        """Return what a scorer of quality said last of a session; None when none was asked."""
+        """Return an external scorer's last answer on a session; None if none was called."""
         return self._context.store.quality.of_session(session_id)
 
     def is_gone(self, grade: Grade) -> bool:
-        """Return whether a session is gone from where it was graded; False where nobody can know."""
+        """Return whether a session no longer exists where it was graded; False if that is unknown."""
         if grade.host is not None:
             return False
         try:
@@ -298,7 +298,7 @@ class Grades:
         )
 
     def effects(self, grade: Grade) -> tuple[FeatureEffect, ...]:
-        """Return what moved the probability of a grade most; nothing where its model is not known any more."""
+        """Return the features that changed a grade's probability most; empty if its model is no longer known."""
         from grader_daemon.api.calibration import Calibrations
         from grader_daemon.api.explanation import effects_of
 
@@ -315,7 +315,7 @@ class Grades:
         count: int | None = None,
         longest: int | None = None,
     ) -> Transcript:
-        """Return a session as text that people may read, with what its grade found beside each message.
+        """Return a session as redacted text, with its grade's findings beside each message.
 
         Args:
             prefix: the beginning of its id.
@@ -336,7 +336,7 @@ class Grades:
         return transcript(stored, session, note=note, redactor=self._context.redactor, shown=shown, longest=longest)
 
     def outline(self, prefix: str) -> Outline:
-        """Return how a session went, message by message, and what the agent said last.
+        """Return a session's course, message by message, and the agent's last answer.
 
         Raises:
             InputError: no session id, or several, begin with `prefix`.
@@ -351,7 +351,7 @@ class Grades:
         return kept[2]
 
     def said_and_happened(self, prefix: str) -> tuple[SaidAndHappened, ...]:
-        """Return the claims of a session beside what its record holds, those that it speaks against first.
+        """Return a session's claims with the evidence in its record, contradicted claims first.
 
         Raises:
             InputError: no session id, or several, begin with `prefix`.

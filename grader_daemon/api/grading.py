@@ -93,7 +93,7 @@ class Grading:
         raise UngradableError(f"{file}: has no grade of its own: {why.replace('_', ' ')}{of}")
 
     def grade_latest(self, n: int = 10) -> list[Grade]:
-        """Grade up to `n` sessions that are not graded yet, the one that was written last first."""
+        """Grade up to `n` ungraded sessions, the last written first."""
         store = self._context.make_store()  # before anything is read: another program may be making it at this moment
         grades: list[Grade] = []
         for found in self.ungraded_files():
@@ -133,7 +133,7 @@ class Grading:
         return msgspec.structs.replace(outcomes, errors=outcomes.errors + empty)
 
     def grade_content(self, content: bytes, source: str) -> GradingResult:
-        """Grade sessions that lie in no file, as this source would find them in one; nothing is stored.
+        """Grade sessions from content, as this source would read it from a file; nothing is stored.
 
         ATIF may hold several documents. Each is told as "-", of several each with its number, as "-#2".
 
@@ -146,11 +146,11 @@ class Grading:
             return _told_as(self._try_out(units), told)
 
     def forget(self, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[Forgotten]:
-        """Remove what is remembered of files without a grade of their own; a single text is one path."""
+        """Remove ledger entries of files without their own grade; a single text is one path."""
         return forget(self._context.writable, paths_of(paths), self._sources)
 
     def ungraded_files(self, *, since: datetime | None = None, source: str | None = None) -> list[Found]:
-        """Files below the roots that are not graded as they are now, the one that was written last first.
+        """Files below the roots without a current grade, the last written first.
 
         `since`: that were written from then on. `source`: of this one alone, which need not be enabled. Roots that are
         no folders are passed over; see `missing_roots`; what a source fails on, too: see `failed_sources`. A database
@@ -177,7 +177,7 @@ class Grading:
         return sorted(found, key=lambda each: each.written_ns, reverse=True)
 
     def failed_sources(self) -> dict[str, str]:
-        """Return the errors of this program that kept the last search from files of a source, the first of each."""
+        """Return for each source the first internal error that kept the last search from its files."""
         return dict(self._failed)
 
     def adapter_faults(self) -> dict[str, str]:
@@ -185,15 +185,15 @@ class Grading:
         return self._sources.faults
 
     def missing_roots(self) -> list[Path]:
-        """Return the watched folders that are set and are none."""
+        """Return configured folders to watch that do not exist."""
         return [root for root in self._settings.named_roots if not root.is_dir()]
 
     def graded_files(self, *, since: datetime | None = None) -> list[str]:
-        """Files with a grade, in a database of any version; `since`: of sessions that ended from then on."""
+        """Files with a grade, in a database of any version; with `since`, of sessions that ended since then."""
         return self._context.preview.graded_paths(since=since)
 
     def outdated_files(self, *, since: datetime | None = None) -> list[str]:
-        """Return the `graded_files` whose grade is by other rules, another model, or under another verdict."""
+        """Return the `graded_files` graded with other rules, another model or another verdict policy."""
         return self._context.writable.graded_paths(but_of=self._ingest.examiner.rules_version, since=since)
 
     def regrade_diff(
@@ -225,7 +225,7 @@ class Grading:
         )
 
     def regrade(self, paths: str | Iterable[str], *, jobs: int = 1) -> Iterator[list[IngestResult]]:
-        """Grade files again, whatever made their grades; yields what came of each batch when it is saved.
+        """Grade files again, even if up to date; yields the results of each batch after it is saved.
 
         For `jobs` see `backfill`. Nothing is done that is not asked for: go through what it yields.
         """
@@ -233,7 +233,7 @@ class Grading:
         return backfill(again, self._make_ingest(processes=jobs, again=True), batch=self._settings.batch_sessions)
 
     def backfill(self, files: Sequence[Found], *, jobs: int = 1) -> Iterator[list[IngestResult]]:
-        """Grade many files; yields what came of each batch when it is saved.
+        """Grade many files; yields the results of each batch after it is saved.
 
         `jobs` processes examine them if they are many; with 1, this one.
         Nothing is done that is not asked for: go through what it yields.

@@ -104,13 +104,13 @@ class Insight:
         return self._context.store.reports.verdicts(self._span(days))
 
     def summary_text(self, days: float = 7) -> str:
-        """Return the last days at a glance, as text for people."""
+        """Return a summary of the last days as text for people."""
         from grader_daemon.api.summary_text import summary_text
 
         return summary_text(self.summary(days=days), self.patterns(days), Grades(self._context).trust(), days=days)
 
     def patterns(self, days: float = 7) -> Patterns:
-        """Gather what the finished sessions of the last `days` days have in common, beside the days before."""
+        """Return common patterns in the finished sessions of the last `days` days, compared with the days before."""
         span = self._span(days)
         sums, before = (self._sums(each, PATTERN_DIMENSIONS) for each in (span, span.before()))
         steps, daily = self._context.store.rollups.tool_steps(span), self._context.store.rollups.days(span)
@@ -130,7 +130,7 @@ class Insight:
         )
 
     def groups(self, dimension: Dimension, *, days: float | None = 7) -> tuple[Group, ...]:
-        """Describe the groups of one dimension over the last `days` days (None: ever), beside the days before.
+        """Describe the groups of one dimension over the last `days` days (None: ever), compared with the days before.
 
         As in `patterns`, and those of `Dimension.TASK_MODEL` too: what each model does of each type of task.
         """
@@ -145,7 +145,7 @@ class Insight:
         return each_day(span, self._context.store.rollups.days(span, *of))
 
     def usage(self, *, days: float = 7, split: UsageSplit = UsageSplit.MODEL, only: str | None = None) -> UsageByDay:
-        """Describe what the finished sessions of the last `days` days cost and used, by day and group, or one `only`.
+        """Describe cost and tokens of the finished sessions of the last `days` days, by day and group, or one `only`.
 
         Raises:
             InputError: it is no number of days, or of more than a year.
@@ -156,7 +156,7 @@ class Insight:
         return usage_of(self._context.store, span, split, only=only)
 
     def alert_days(self, alert: Alert) -> tuple[DayFigures, ...]:
-        """Describe the days around an alert, of the sessions in which it showed first.
+        """Describe the days around an alert, for the sessions in which it was detected first.
 
         They go from two weeks before it began to a week after it was resolved, or to today: at most eight weeks. There
         are none of an alert of the completion rate by labels.
@@ -189,7 +189,7 @@ class Insight:
         among: GradeFilter | None = None,
         limit: int | None = None,
     ) -> list[ErrorIssue]:
-        """Return the error issues that occurred in the last `days` days (None: ever), those in most sessions first.
+        """Return the error groups of the last `days` days (None: ever), those in most sessions first.
 
         `states` keeps those that stand in one of them; without it the ignored ones are left out. `among` keeps those of
         sessions since then of its project and agent, with their counts over all sessions. At most `limit`.
@@ -200,7 +200,7 @@ class Insight:
         return list(islice((issue for issue in found if issue is not None and issue.state in wanted), limit))
 
     def error_issue(self, prefix: str) -> ErrorIssue:
-        """Return the error issue whose id begins with `prefix`, with its counts over all time.
+        """Return the error group whose id begins with `prefix`, with its counts over all time.
 
         Raises:
             InputError: there is none, or there are several.
@@ -212,7 +212,7 @@ class Insight:
         return issue
 
     def find_issue(self, prefix: str) -> str:
-        """Return the whole fingerprint of the one error issue whose id begins with `prefix`.
+        """Return the full fingerprint of the only error group whose id begins with `prefix`.
 
         Raises:
             InputError: none or several do.
@@ -222,7 +222,7 @@ class Insight:
     def alternatives(
         self, tool: str, category: Category, *, command: str | None = None, days: float | None = None
     ) -> tuple[StepCount, ...]:
-        """Count what was tried next after a tool had failed for a cause, and how often that worked, the surest first.
+        """Count the next steps after a tool failed for a cause, and how often each worked, the most reliable first.
 
         Ordered by the lower end of the 95 % interval; fewer than 5 tries have no rate. Of all failures of the tool in
         this category, or of one `command` ("git push"), in the last `days` days (None: ever). Failures that
@@ -232,12 +232,12 @@ class Insight:
         return surest_first(steps)
 
     def other_steps(self, issue: ErrorIssue) -> tuple[StepCount, ...]:
-        """Return the `alternatives` after failures of its tool in its category; none if these are but its own."""
+        """Return the `alternatives` after failures of its tool in its category; none if it is the only such group."""
         known = self.alternatives(issue.tool, issue.category) if issue.tool is not None else ()
         return known if sum(step.tries for step in known) > sum(step.tries for step in issue.steps) else ()
 
     def issue_days(self, issues: Iterable[ErrorIssue], *, days: int = 28) -> dict[str, dict[date, int]]:
-        """Count the failures of issues on each of the last `days` days, in order; by their fingerprints."""
+        """Count the failures of error groups, by fingerprint, on each of the last `days` days."""
         span = self._span(days)
         every = [span.first + timedelta(days=number) for number in range(days)]
         fingerprints = [issue.fingerprint for issue in issues]
@@ -245,7 +245,7 @@ class Insight:
         return {each: {day: counted.get(each, {}).get(day, 0) for day in every} for each in fingerprints}
 
     def resolve_error(self, prefix: str) -> ErrorIssue:
-        """Note that the cause of an error issue is gone; it is `regressed` when it comes back.
+        """Mark an error group as resolved; it becomes `regressed` if it occurs again.
 
         Raises:
             InputError: see `error_issue`.
@@ -253,7 +253,7 @@ class Insight:
         return self._mark(prefix, resolved_at=self._context.now(), ignored_at=None)
 
     def ignore_error(self, prefix: str) -> ErrorIssue:
-        """Leave an error issue out of lists from now on.
+        """Hide an error group from lists.
 
         Raises:
             InputError: see `error_issue`.
@@ -261,7 +261,7 @@ class Insight:
         return self._mark(prefix, resolved_at=None, ignored_at=self._context.now())
 
     def reopen_error(self, prefix: str) -> ErrorIssue:
-        """Withdraw what was noted of an error issue.
+        """Withdraw the note on an error group.
 
         Raises:
             InputError: see `error_issue`.
@@ -271,7 +271,7 @@ class Insight:
     # -- reports ---------------------------------------------------------------------------------------------------
 
     def weekly_report(self, week: str | date | None = None) -> WeeklyReport:
-        """Return the report of an ISO week ("2026-W47", or any day of it); without one, of the last that is over.
+        """Return the report of an ISO week ("2026-W47", or any day in it); by default of the last complete week.
 
         The daemon keeps the reports of weeks that are over, until their sessions change; such a report is given as it
         was kept. Another one is made as the daemon would make it, and not kept; that of a week that goes on is
@@ -292,7 +292,7 @@ class Insight:
         return periodic.make_reports(self._context.settings, self._context.store).report(wanted, now)
 
     def kept_reports(self, *, before: str | None = None, limit: int = 52) -> list[WeeklyReport]:
-        """Return the newest of the reports that are kept, of weeks before `before` ("2026-W47"), the newest first.
+        """Return the newest stored reports, of weeks before `before` ("2026-W47"), the newest first.
 
         Raises:
             InputError: there is no such week.
@@ -323,7 +323,7 @@ class Insight:
         return self._context.store.alerts.find(number)
 
     def acknowledge_alert(self, number: int, note: str | None = None) -> Alert:
-        """Note that a person knows of an alert; without a `note`, what was noted before stays.
+        """Acknowledge an alert; without a `note`, an earlier note stays.
 
         Raises:
             InputError: there is none of this number.
@@ -350,7 +350,7 @@ class Insight:
         return until
 
     def unacknowledge_alert(self, number: int) -> Alert:
-        """Withdraw that a person knows of an alert; the note stays.
+        """Withdraw the acknowledgement of an alert; its note stays.
 
         Raises:
             InputError: there is none of this number.
@@ -372,7 +372,7 @@ class Insight:
         return alert
 
     def test_alerts(self) -> dict[str, str | None]:
-        """Send a test alert to every receiver; returns what went wrong, None where it arrived."""
+        """Send a test alert to every receiver; returns each error, or None if it arrived."""
         from grader_daemon.integrations.receivers import try_receivers  # which loads what posts
 
         return try_receivers(periodic.make_receivers(self._context.settings), now=self._context.now())

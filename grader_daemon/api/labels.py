@@ -24,7 +24,7 @@ _LONGEST_NAME = 100
 
 
 class LabelledFile(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of reading a file of labels: how many were added, and how many stood already.
+    """Result of reading a file of labels: how many were added, and how many existed already.
 
     `unknown` are the ids of sessions without a grade. If anything is `wrong`, nothing was added; each says "FILE, line
     N: what".
@@ -75,7 +75,7 @@ class Labels:
             return self._keep([said])[0]
 
     def undo(self, session_id: str, *, source: FeedbackSource = FeedbackSource.API) -> Feedback:
-        """Withdraw what was said last of a session, and is not taken back yet; returns what that was.
+        """Withdraw the latest label of a session that is not withdrawn yet; returns that label.
 
         In a fleet that is what this person said: others take back their own words.
 
@@ -93,7 +93,7 @@ class Labels:
         return last
 
     def add_file(self, path: str | os.PathLike[str]) -> LabelledFile:
-        """Add the labels of a CSV file: all of them, or none if a line is wrong; what stands already is not added.
+        """Add the labels of a CSV file: all of them, or none if a line is wrong; existing labels are not added again.
 
         Its columns are session_id (whole ids), completed or success (yes or no, true or false, 1 or 0), and perhaps
         quality (1 to 5) and note; others are passed over.
@@ -115,11 +115,11 @@ class Labels:
         return LabelledFile(added=added, same=same, unknown=tuple(unknown), wrong=())
 
     def standing(self) -> list[Label]:
-        """Return the labels that stand, in the order in which they were given."""
+        """Return the current labels, in the order in which they were added."""
         return labels(self._context.store)
 
     def of(self, session_id: str) -> Standing:
-        """Return what people say of the session with this id, whole."""
+        """Return people's labels for the session with this full id."""
         return standing_of(self._context.store, [session_id]).get(session_id, Standing())
 
     def _keep(self, said: Sequence[Said]) -> list[Feedback]:

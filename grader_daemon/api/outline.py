@@ -27,7 +27,7 @@ class OutlinedMessage(msgspec.Struct, frozen=True, gc=False):
 
 
 class Outline(msgspec.Struct, frozen=True, kw_only=True):
-    """All messages of a session, in their order; none where it cannot be read.
+    """All messages of a session, in order; none if it cannot be read.
 
     `answer` is the message with the last text of the agent, None without one.
     """

@@ -51,14 +51,14 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
-    """The first look, over the last days up to and with today; None where there is no database yet.
+    """Summary of the last days including today; None if there is no database yet.
 
-    `patterns.overall` has the figures beside the days before, `trust` says how far their verdicts can be trusted, and
-    `checked` is the completion rate put right by sessions that people judged; `verdicts` counts the sessions by their
-    verdict. `grader_changes` says when another grader came into force in these days. `alerts` are those that are open,
-    `worst_error` is the error issue that is new, or back, and has most failures, `looks` are the finished tasks that
-    most likely failed. `has_systemd` says whether a service could run the daemon here, `at` when all of this was so.
-    `fleet` is whose grades these are, if not this machine's.
+    `patterns.overall` has the figures and those of the days before, `trust` says how far their verdicts can be trusted,
+    and `checked` is the completion rate corrected by labels; `verdicts` counts the sessions by their verdict.
+    `grader_changes` are changes of the active grader in these days. `alerts` are open alerts, `worst_error` is the new
+    or returned error group with most failures, `looks` are the finished tasks that most likely failed. `has_systemd`
+    says whether a service could run the daemon here, `at` when all of this was so. `fleet` is whose grades these are,
+    if not this machine's.
     """
 
     status: Status

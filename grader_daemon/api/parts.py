@@ -31,7 +31,7 @@ class Routing(Protocol):
         default: str | None = None,
         most_usd: float | None = None,
     ) -> Route:
-        """Return the models to prefer, for all types of task with sessions, or for one.
+        """Return the recommended models, for all task types with sessions, or for one.
 
         Args:
             task_type: that one, which need not have any.
@@ -45,7 +45,7 @@ class Routing(Protocol):
         """
 
     def recommend(self, task_type: str, models: Collection[str] | None = None, default: str | None = None) -> TaskRoute:
-        """Return the model to prefer for one type of task, with what is known of the others; see `route`."""
+        """Return the recommended model for one task type, with figures for the others; see `route`."""
 
     @staticmethod
     def write(route: Route, path: str | os.PathLike[str]) -> None:
@@ -60,31 +60,31 @@ class Setup(Protocol):
     """Set-up of agents, by what their sessions and their files show."""
 
     def changes(self, since: timedelta | datetime = USUAL_SPAN) -> SetupChanges:
-        """Return what changed since then, the newest first, and how work went before and since.
+        """Return the changes since then, the newest first, with results before and after each.
 
         Args:
             since: a span back from now, or a moment; one without a zone is in that of the settings.
         """
 
     def changes_alone(self, since: timedelta | datetime = USUAL_SPAN) -> list[SetupChange]:
-        """Return what changed since then, in order, without how work went, which takes longer.
+        """Return the changes since then, in order, without results, which take longer.
 
         Args:
             since: as of `changes`.
         """
 
     def skills(self) -> Skills:
-        """Return the skills that lie here, and those that tasks of the last 90 days used, the most used first."""
+        """Return the installed skills and those used by tasks of the last 90 days, the most used first."""
 
     def skill(self, name: str) -> SkillDetail:
-        """Return one skill with its versions, the newest first, and how work went before and since each.
+        """Return one skill with its versions, the newest first, and results before and after each.
 
         Raises:
             NotFoundError: none of this name lies here or was used.
         """
 
     def suggest_skill(self, name: str) -> SkillAdvice:
-        """Return what could help with a type of task, if its tasks surely end badly more often than all others.
+        """Return advice for a task type, if its tasks clearly end badly more often than all others.
 
         Args:
             name: a type of task, or a skill, here or not, whose words tell which type it is about.

@@ -48,7 +48,7 @@ _SHOWN = 8
 
 
 class ReviewItem(msgspec.Struct, frozen=True, kw_only=True):
-    """A session to be judged: how it was chosen, and the evidence, in lines that a terminal can be given.
+    """A session to label: how it was chosen, and the evidence, in lines safe for a terminal.
 
     `request` is what was asked for first, `last_request` what a person said last, if that is something else.
     Of each that was cut, `whole_request`, `whole_last_request` and `whole_answer` hold all; else they are empty.
@@ -78,7 +78,7 @@ class Reviews:
         self._context = context
 
     def next_item(self, *, seed: int | None = None, passed: Collection[str] = ()) -> ReviewItem | None:
-        """Return the session that a person should judge next, with its evidence; None when there is none.
+        """Return the next session for a person to label, with its evidence; None if there is none.
 
         By turns it is one drawn by chance from the finished sessions of the last days that nobody judged, and the one
         that teaches most: hand `sampled` back to `Labels.add`. `passed` are sessions to leave out. The same `seed`
@@ -105,7 +105,7 @@ class Reviews:
         return None
 
     def item(self, session_id: str, sampled: Sampling) -> ReviewItem:
-        """Return one session with its evidence, as `next_item` does, to be asked about again.
+        """Return one session with its evidence, as `next_item` does, to ask about it again.
 
         Raises:
             InputError: no session id, or several, begin with it.
@@ -130,14 +130,14 @@ class Reviews:
         )
 
     def done_this_week(self) -> int:
-        """Return how many sessions were judged in reviews since Monday."""
+        """Return the number of sessions labelled in reviews since Monday."""
         monday = week_of(self._context.today).first
         return reviewed_since(self._context.store, start_of(monday, self._context.settings.zone))
 
     def check_quality(
         self, scorer: QualityScorer | Callable[[Session, Grade], float] | None = None, *, n: int = 10
     ) -> list[QualityCheck]:
-        """Have up to `n` finished sessions of the last four weeks judged, drawn at random among those not judged yet.
+        """Have a scorer judge up to `n` random finished sessions of the last four weeks that it has not judged yet.
 
         Without a `scorer`, the one that is set is asked; a function is one that gives 1 to 5 for session and grade. Its
         answers are kept beside the grades, under its name, and change none.

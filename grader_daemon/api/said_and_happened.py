@@ -27,7 +27,7 @@ _EXIT_CODES: Final = ("exit_code", "exitCode", "returncode")
 
 
 class Happened(msgspec.Struct, frozen=True, kw_only=True):
-    """A message of the record that speaks for a claim or against it.
+    """A message of the record that supports or contradicts a claim.
 
     `index` is its place; `call` the command or the arguments that it answers, on a line; `lines` the last of what it
     says, at most three. All are redacted. `exit_code` is None where the result has none as a number.

@@ -47,15 +47,14 @@ OTHERS_PAGE: Final = PAGE
 
 
 class FoundSource(msgspec.Struct, frozen=True, kw_only=True):
-    """Sessions of one agent that lie on this machine.
+    """Sessions of one agent on this machine.
 
-    `name` is what it is called in settings. In `folders` its sessions are looked for, by the settings or where they lie
-    by default. So many `sessions` were found; `is_more` says that the look ended before all were. `active` of them were
-    written to within `idle_minutes`, the last one at `newest_at`. `versions` of the agent wrote the newest, as far as
-    these say so; where a source has runs of several agents, behind the name of each. `newer_than` is the newest version
-    that was tried, where a newer one wrote the newest session. `unknown` names what its sessions never hold, by the
-    fields of a session. `package` is the installed package, with its version, that gives a source which is none of this
-    program; `fault` why it fails.
+    `name` is what it is called in settings. `folders` are searched for sessions, from the settings or by default.
+    `sessions` is the number found; `is_more` says that the search stopped before the end. `active` of them were written
+    within `idle_minutes`, the last one at `newest_at`. `versions` are the agent versions that wrote the newest
+    sessions, if recorded; for a source with several agents, each after the agent's name. `newer_than` is the newest
+    tested version, if a newer one wrote the newest session. `unknown` names the fields of a session that it never
+    records. `package` is the installed package, with its version, of a third-party source; `fault` is why it fails.
     """
 
     name: str
@@ -74,10 +73,10 @@ class FoundSource(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Switched(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of having an agent graded or not: what was `written` into the file of settings, and what lies there.
+    """Result of having an agent graded or not: what was `written` into the settings file, and the agent's sessions.
 
-    `daemon` is the process that worked on, `took_over` whether it works by these settings now. `is_hidden`: a service
-    is installed, and its sandbox does not show it all folders of what is graded.
+    `daemon` is the running process, `took_over` whether it uses these settings now. `is_hidden`: a service is
+    installed, and its sandbox hides some graded folders.
     """
 
     name: str

@@ -73,17 +73,16 @@ class QualityStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """Status of the daemon: whether it is up, and how far it is. `files` counts the ledger by state.
+    """Status of the daemon: whether it is running, and its progress. `files` counts the ledger by state.
 
-    `lag_seconds` is how long after its last write that session was graded which was the last to be written, and then
-    graded for the first time, while the daemon ran: history that is graded later, or again, says nothing of it.
-    `last_ended_at` is the end of the newest session, `silent_days` how many whole days ago that was. `open_alerts`
-    counts alerts that are not resolved, `undelivered` messages about alerts that no receiver has got yet. `quality` is
-    None unless the daemon asks a scorer. `ungraded` are agents at work without a grade,
-    `roots` the folders that are watched. `paused` says why the running daemon takes nothing in.
+    `lag_seconds` is the time from the last write of the newest session to its first grade, while the daemon was
+    running; sessions graded later or again do not count. `last_ended_at` is the end of the newest session,
+    `silent_days` the number of whole days since then. `open_alerts` counts unresolved alerts, `undelivered` alert
+    messages that no receiver has got yet. `quality` is None unless the daemon calls a scorer. `ungraded` are active
+    agents without a grade, `roots` the watched folders. `paused` says why the running daemon takes nothing in.
     `compared_seconds` is how long ago it had compared all folders with the database, and no source failed on anything.
-    `newest_without_grade` is by agent the newest session that was looked at and could not be graded.
-    `grader_changed` is the last change of the grader in a week.
+    `newest_without_grade` is by agent the newest session that was looked at and could not be graded. `grader_changed`
+    is the last change of the grader in a week.
     """
 
     running: bool

@@ -1,1 +1,1 @@
-"""Old sessions, in folders, packed files or object storage: graded on all cores, of one machine or a cluster."""
+"""Grading of old sessions in folders, compressed files or object storage, on all cores of one machine or a cluster."""

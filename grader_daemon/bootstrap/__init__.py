@@ -1,4 +1,4 @@
-"""The composition root: settings in, working parts out. The only module that reads the wall clock.
+"""The composition root: builds the working parts from settings. The only module that reads the wall clock.
 
 What only grading needs is imported where it is made: it costs as much time as everything that reading grades does.
 """

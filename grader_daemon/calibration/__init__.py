@@ -1,4 +1,4 @@
-"""Labelled sessions to a probability of completion that holds, and how far it agrees with people.
+"""Labelled sessions to a calibrated probability that a task is done, and its agreement with people.
 
 `prior` learns what holds in many places, `update` what holds in one, `fit` does the sums; `agreement` says
 how good a probability or a verdict is, `crossvalidation` what a prior is worth elsewhere, `evaluation` whether labels

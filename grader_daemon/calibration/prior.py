@@ -28,7 +28,7 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Validity(msgspec.Struct, frozen=True, kw_only=True):
-    """Validity of a prior where it had not been trained: the mean over sources, each left out in turn.
+    """Validity of a prior on data it was not trained on: the mean over sources, each left out in turn.
 
     Matthews correlations are those of the verdicts; `ranking` is the area under the curve of the probability. None
     where there is one source only.

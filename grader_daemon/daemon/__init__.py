@@ -1,1 +1,1 @@
-"""The long-running part: notice changes, wait until they are quiet, grade, and find what was missed."""
+"""The long-running process: notices changes, waits until they are quiet, grades, and finds missed sessions."""

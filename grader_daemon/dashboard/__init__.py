@@ -1,4 +1,4 @@
-"""The page: what the prompt shows, in a browser on this machine, live.
+"""Web page on this machine that shows live what the commands show.
 
 `server` runs it, `app` knows its addresses, `access` who may look. A page is a module of `pages` and a template of its
 name; `visit` is what it is given.

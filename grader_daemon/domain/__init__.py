@@ -1,1 +1,1 @@
-"""The nouns: frozen values that import nothing but each other."""
+"""The domain's values: frozen, importing only each other."""

@@ -72,7 +72,7 @@ class AlertLevel(StrEnum):
 
 
 class DropCause(StrEnum):
-    """Cause of a drop in a metric, as far as that is beyond chance: other work came in, or the same work got worse."""
+    """Cause of a drop in a metric that is beyond chance: a different mix of tasks, or the same work got worse."""
 
     MIX = "mix"
     WORK = "work"
@@ -117,11 +117,12 @@ class Decomposition(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Alert(msgspec.Struct, frozen=True, kw_only=True):
-    """One cause, told once. `drops` holds the streams that it shows in, the one that raised it first.
+    """One alert for one cause.
 
-    `sessions` are ids of those that weigh most, `rule` names the threshold of an alert of that kind. `number` is None
-    until it is stored, `told` says that it was sent to people. `setup_change` is what changed in how agents are set
-    up next to its beginning, within a week; None where nothing did.
+    `drops` holds its streams, first the one that raised it. `sessions` are the ids with the greatest weight, `rule`
+    names the threshold of an alert of that kind. `number` is None until it is stored, `told` says whether it was sent
+    to people. `setup_change` is the nearest change in the agents' set-up within a week of its start; None if there was
+    none.
     """
 
     number: int | None = None

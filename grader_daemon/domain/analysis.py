@@ -23,7 +23,7 @@ class SessionState(StrEnum):
 
 
 class Category(StrEnum):
-    """Kinds of failures, in the order in which their signs are looked for."""
+    """Kinds of failures, in the order in which their signs are searched."""
 
     TOOL_NOT_FOUND = "tool_not_found"
     PERMISSION_DENIED = "permission_denied"
@@ -72,7 +72,7 @@ class CallStatus(StrEnum):
 
 
 class FailureKind(StrEnum):
-    """Role of a failure in its session. A probe is a look at what may not be there, and no error."""
+    """Role of a failure in its session. A probe tests whether something exists; its failure is not an error."""
 
     HARMFUL = "harmful"
     RECOVERED = "recovered"
@@ -91,12 +91,11 @@ class Step(msgspec.Struct, frozen=True, gc=False):
 
 
 class Failure(msgspec.Struct, frozen=True, gc=False):
-    """A tool call that went wrong. `index` is the position of its result in `Session.messages`.
+    """A failed tool call. `index` is the position of its result in `Session.messages`.
 
-    `command` is the family of the shell command ("git push"), `fingerprint` names the error issue that it belongs to,
-    `next_step` is the first call that the agent made when it had seen the failure, `subcategory` the finer kind below
-    its category, None where there is none. `named` is the word that its message has where those of its issue differ
-    ("numpy"), redacted.
+    `command` is the family of the shell command ("git push"), `fingerprint` identifies its error group, `next_step` is
+    the agent's first call after the failure, `subcategory` the finer kind within its category, None if there is none.
+    `named` is the word in its message where messages of its group differ ("numpy"), redacted.
     """
 
     index: int

@@ -17,7 +17,7 @@ yet.
 
 
 class Agreement(msgspec.Struct, frozen=True, kw_only=True):
-    """Agreement of verdicts with people, on sessions that were not learned from; each with its 95 % interval.
+    """Agreement of verdicts with people, on sessions not used for training; each with its 95 % range.
 
     `brier` (0 is best) and `ece`, the expected calibration error (0 to 1), are of probabilities; a verdict without one
     counts as certain. `mcc` (Matthews correlation, -1 to 1), `kappa` (Cohen's) and `auc` (0 to 1) are best at 1.
@@ -38,7 +38,7 @@ class ReliabilityBin(msgspec.Struct, frozen=True):
 
 
 class LevelGuess(msgspec.Struct, frozen=True, kw_only=True):
-    """A person's guess of the share of tasks that get done, 0 to 1, and when it was given."""
+    """A person's guess of the share of done tasks, 0 to 1, and its time."""
 
     rate: float
     given_at: datetime
@@ -125,11 +125,10 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GraderChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A change of the grader in force: by other labels, rules, prior or setting; everything was graded again then.
+    """A change of the active grader, by other labels, rules, prior or setting; everything was graded again then.
 
-    `labels` is how many it has learned from, `why` says in a sentence what was decided. `before` counts the verdicts of
-    the grader before on the seven days up to then, `now` those on the same days as they stand today, None where nobody
-    looked.
+    `labels` is the number of labels it learned from, `why` explains the decision in a sentence. `before` counts the
+    previous grader's verdicts on the seven days before, `now` today's verdicts on the same days, None if not compared.
     """
 
     at: datetime
@@ -140,10 +139,10 @@ class GraderChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True):
-    """One look at labels and sessions, or one change of the setting.
+    """One calibration run, or one change of the setting.
 
-    `model` is the one in force then, the new one if `adopted`. `verdict_by` is who decides under it. `number` is None
-    until it is kept.
+    `model` is the one active then, the new one if `adopted`. `verdict_by` is its source of verdicts. `number` is None
+    until it is stored.
     """
 
     number: int | None = None

@@ -44,7 +44,7 @@ AGAINST: Final = frozenset({Support.CONTRADICTED, Support.STALE, Support.PARTIAL
 
 
 class ClaimReason(StrEnum):
-    """Cause for which the record supports a claim or speaks against it."""
+    """Reason why the record supports or contradicts a claim."""
 
     NO_CALL = "no_call"
     FAILED = "failed"
@@ -74,9 +74,9 @@ class ClaimReason(StrEnum):
 class Claim(msgspec.Struct, frozen=True, gc=False):
     """One claim of a final answer.
 
-    `subject` is what it is about (a file, an address), None when it names nothing, and `words` are its own, of its
-    sentence or item; both redacted. `index` is the message that claims it, `evidence` are the messages that speak for
-    or against it, both positions in `Session.messages`; `reason` says why it has this support, where that is known.
+    `subject` is its object (a file, an address), None if it names none, and `words` is the text of its sentence or
+    item; both redacted. `index` is the message with the claim, `evidence` the messages that support or contradict it,
+    both positions in `Session.messages`; `reason` says why it has this support, if known.
     """
 
     kind: ClaimKind

@@ -20,8 +20,8 @@ class ColumnChange(msgspec.Struct, frozen=True, gc=False):
 class GradeChange(msgspec.Struct, frozen=True, kw_only=True):
     """The change in one grade.
 
-    `silent` are reasons that would stand no longer, `speaking` those that would stand instead (a rule whose effect
-    changes is in both). `score_change` is on the 1-5 scale of the session score, None where one of them is not known.
+    `silent` are reasons that would no longer apply, `speaking` those that would apply instead (a rule whose effect
+    changes is in both). `score_change` is on the 1-5 scale of the session score, None if one of the scores is unknown.
     """
 
     session_id: str
@@ -35,8 +35,8 @@ class GradeChange(msgspec.Struct, frozen=True, kw_only=True):
 class ColumnDiff(msgspec.Struct, frozen=True, kw_only=True):
     """Number of grades in which a column would rise, and fall; for `task_completed` from no to yes, and from yes to no.
 
-    What becomes known rises, what is known no longer falls. `before` and `after` are the means of what is known (of
-    `task_completed` the rate), None where nothing is.
+    A value that becomes known counts as rising, one that becomes unknown as falling. `before` and `after` are the means
+    of known values (for `task_completed` the rate), None if there are none.
     """
 
     column: str
@@ -47,7 +47,7 @@ class ColumnDiff(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RegradeDiff(msgspec.Struct, frozen=True, kw_only=True):
-    """The changes that a regrade would make.
+    """Changes that a regrade would make.
 
     `sessions` were compared, `changed` would change. `unread` maps a reason to the number of sessions that could not be
     graded again. Rates are over the sessions that were compared and have a verdict; `verdicts_before` and

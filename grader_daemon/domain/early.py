@@ -29,10 +29,9 @@ class EarlyCount(NamedTuple):
 
 
 class EarlyErrors(msgspec.Struct, frozen=True, kw_only=True):
-    """The errors in the first ten tool calls of a session, and what became of tasks with `least` to `most` of them.
+    """The errors in a session's first ten tool calls, and the results of tasks with `least` to `most` of them.
 
-    `completion` is of the finished tasks of the last 90 days that people or rewards judged, without a value of fewer
-    than 20.
+    `completion` is from finished tasks of the last 90 days with a label or reward; no value for fewer than 20.
     """
 
     errors: int
@@ -42,17 +41,17 @@ class EarlyErrors(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EarlyReason(StrEnum):
-    """Reason to tell nothing of a running session: too few tasks were judged, or early errors do not tell."""
+    """Reason for no prediction on a running session: too few judged tasks, or early errors do not predict the end."""
 
     TOO_FEW = "too_few"
     NOT_TELLING = "not_telling"
 
 
 class EarlyWorth(msgspec.Struct, frozen=True, kw_only=True):
-    """Power of early errors to predict the end of a task, by tasks of 90 days that people or rewards judged.
+    """Power of early errors to predict the end of a task, from tasks of 90 days with a label or reward.
 
-    `area` is that under the curve, 0 to 1: how often a completed task has fewer of them than one that was not. Its own
-    verdicts tell nothing of it: errors speak in them. `reason` says why live warnings are off.
+    `area` is the area under the curve, 0 to 1: how often a done task has fewer of them than one that is not done. The
+    grader's own verdicts are not used, because they depend on errors. `reason` says why live warnings are off.
     """
 
     area: Estimate

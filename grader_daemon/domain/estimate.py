@@ -27,7 +27,7 @@ _T_TERMS = (
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
-    """A number with its 95 % interval, and the sample that it comes from.
+    """A number with its 95 % range, and the size of its sample.
 
     `value`, `low` and `high` are None when the sample is too small to say; `sample` counts sessions.
     """
@@ -39,7 +39,7 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
-    """A number now and in the span before, and the change between them with its interval (`sample` is the smaller)."""
+    """A number now and in the previous span, and the change between them with its range (`sample` is the smaller)."""
 
     now: Estimate
     before: Estimate

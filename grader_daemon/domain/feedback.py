@@ -37,18 +37,18 @@ NOBODYS_WORD: Final = {FeedbackSource.REWARD: VerdictBy.REWARD, FeedbackSource.R
 
 
 class Sampling(StrEnum):
-    """The reason for which `review` asked for a session."""
+    """Reason why `review` asked about a session."""
 
     RANDOM = "random"
     UNCERTAIN = "uncertain"
 
 
 class Feedback(msgspec.Struct, frozen=True, kw_only=True):
-    """Feedback of one person on one session, of the verifier of a run, or of a repository, and what stood before.
+    """Feedback on one session by a person, a run's verifier or a repository, and the state before.
 
-    `completed` and `quality` (1 to 5) are None when nothing was said of them. `digest` is that of the file that was
-    judged: a session that went on since is another one to learn from. `withdraws` is the id of the feedback that this
-    one takes back.
+    `completed` and `quality` (1 to 5) are None if not judged. `digest` is the digest of the judged file: a session that
+    has continued since counts as another one for training. `withdraws` is the id of the feedback that this one
+    withdraws.
     """
 
     id: int
@@ -116,7 +116,7 @@ class FleetLabel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Label(msgspec.Struct, frozen=True, kw_only=True):
-    """A session that a person judged, with what there is to learn from it.
+    """A session that a person judged, with the data to learn from.
 
     `completed` and `quality` are what stands, None where nobody says anything; `given_at`, `given_by`, `source` and
     `note` are of the feedback that was given last. `went_on` says that the file is another one than that which was

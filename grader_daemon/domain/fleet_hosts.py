@@ -17,17 +17,17 @@ _BETWEEN: Final = "/"
 
 
 class FleetHostState(msgspec.Struct, frozen=True, kw_only=True):
-    """A machine of a fleet, and up to where its rows are known.
+    """A machine of a fleet, and the position up to which its rows are known.
 
     Attributes:
         host: its name.
-        user: whose machine it is; None where nobody said.
-        epoch: another number than before says that all its rows are to be read anew.
-        seq: up to which change of the machine its rows are known.
-        version: of its grader-daemon; None: it never sent anything.
-        last_seen: when it said anything last, by the clock of the fleet's database.
-        unread: so many of its rows are not here, because this version cannot read them.
-        older: changes of the machine up to this one are not read yet; 0: all are.
+        user: the machine's owner; None if not set.
+        epoch: if it changes, all rows of the machine must be read again.
+        seq: the machine's last change whose rows are known.
+        version: of its grader-daemon; None if it never sent anything.
+        last_seen: its last contact, by the clock of the fleet's database.
+        unread: number of its rows missing here because this version cannot read them.
+        older: changes up to this one are not read yet; 0 if all are.
     """
 
     host: str

@@ -25,7 +25,7 @@ BY_AGENT: Final = "agent"
 
 
 class Reason(msgspec.Struct, frozen=True, gc=False):
-    """One rule that spoke.
+    """One rule that applied.
 
     `score` names the column it moved, `effect` by how much on that score's own scale (for `task_completed`: +1 for,
     -1 against, None when the rule decides alone). `messages` are indexes into the session's messages.
@@ -38,12 +38,12 @@ class Reason(msgspec.Struct, frozen=True, gc=False):
 
 
 class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """Everything that is kept about one graded session; times are aware UTC, None is what nobody knows.
+    """All data about one graded session; times are aware UTC, None means unknown.
 
-    A session that was not `scored` shows nothing to judge, no answer and no tool call; in one that was interrupted
-    nothing was finished. There `tool_calls_efficient`, `response_quality` and `errors_recovered` are what the formulas
-    of the original design give, and say nothing; `efficiency`, `quality`, `recovered` and `score` are None. So is
-    `completed`, but for a session that was cut short: its task was not done.
+    A session that is not `scored` has nothing to judge: no answer and no tool call. An interrupted one is unfinished.
+    In both, `tool_calls_efficient`, `response_quality` and `errors_recovered` come from the original formulas and mean
+    nothing; `efficiency`, `quality`, `recovered` and `score` are None. So is `completed`, except for a session that was
+    cut short: its task was not done.
 
     Attributes:
         session_id: the id of the session in its file.

@@ -60,7 +60,7 @@ class DaySpending(msgspec.Struct, frozen=True):
 
 
 class DayFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """The sessions that finished on a day: rates 0 to 1, scores 1 to 5, no value where there are too few.
+    """Sessions that finished on a day: rates 0 to 1, scores 1 to 5, no value if there are too few.
 
     `done`, `not_done` and `unsure` count them by their verdict; `ended_badly` is a fact, see `Group`. `cost_usd` is
     what the priced ones cost, of every kind, None where there are none; `tasks` counts the tasks among them.
@@ -80,15 +80,15 @@ class DayFigures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
-    """The finished sessions of one group in a span of days, beside the span of the same length before.
+    """The finished sessions of one group in a span of days, compared with the previous span of the same length.
 
     Rates are 0 to 1, scores 1 to 5. `failure_rate` is failures per tool call (in a group of `Dimension.TOOL`: per call
     of the tool; of `Dimension.CATEGORY`: failures of the category per call of any session). `recovery` is over the
-    sessions that had failures. `unanswered` are finished sessions without an answer or a tool call: they have no
-    scores, and count in nothing else. `spending` is None by tool and error, and in reports of versions without it.
-    `done`, `not_done` and `unsure` count the sessions by their verdict, 0 in reports of versions without them.
-    `completion` is the share of done tasks as random labels tell it, its `sample` how many of them are of the group; it
-    has no value below 20.
+    sessions with failures. `unanswered` are finished sessions without an answer or a tool call: they have no scores,
+    and count nowhere else. `spending` is None by tool and error, and in reports of versions without it. `done`,
+    `not_done` and `unsure` count the sessions by their verdict, 0 in reports of versions without them. `completion` is
+    the share of done tasks according to random labels, its `sample` the number of these labels in the group; no value
+    below 20.
 
     Facts of the record, as rates: `contradicted`, `check_failed`, `admitted` (the answer says that the task is not
     done, or only in part), `cut_short` (not by a person), `gave_up`, `left_midway`. `ended_badly` is any of these, or
@@ -226,10 +226,10 @@ class IssueState(StrEnum):
 class ErrorIssue(msgspec.Struct, frozen=True, kw_only=True):
     """Failures of one cause, over all time or a span.
 
-    `failures` counts tool calls, `sessions` those that had one, `recovered` those of them that recovered. `task_types`
-    maps a task type to its sessions. `latest` are ids of the sessions that had it last. `steps` are the most frequent
-    first. `named` maps what its newest failures name in place of the first text that differs ("numpy") to sessions, the
-    most frequent first.
+    `failures` counts tool calls, `sessions` the sessions with one, `recovered` the sessions that recovered.
+    `task_types` maps a task type to its sessions. `latest` are the ids of the latest sessions with it. `steps` begin
+    with the most frequent. `named` maps the names in its newest failures, where their texts differ first ("numpy"), to
+    sessions, the most frequent first.
     """
 
     fingerprint: str
@@ -287,7 +287,7 @@ class Patterns(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Coverage(msgspec.Struct, frozen=True, kw_only=True):
-    """Coverage of a report: the files of the week, by what became of them."""
+    """Coverage of a report: the files of the week, by result."""
 
     seen: int
     graded: int
@@ -330,7 +330,7 @@ class FromPeople(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
-    """One ISO week, Monday to Sunday, where the person lives.
+    """One ISO week, Monday to Sunday, in the person's time zone.
 
     `complete` is False while the week goes on. `revision` counts how often the report was made with other numbers,
     and `late_sessions` how many sessions there are more than in the first one. Each `Figure` has the week before

@@ -40,18 +40,18 @@ class SkillUse(NamedTuple):
 
 
 class ObservedVersion(msgspec.Struct, frozen=True, kw_only=True):
-    """A version of a skill or of a configuration file, as long as it lay there; one that returns is another row.
+    """A version of a skill or configuration file and its time on disk; a version that returns is another row.
 
     kind: what it is.
-    name: of a skill, what agents call it; of a configuration file, that of the file.
-    agent: whose it is, by the name of its source; None when anybody may use it.
+    name: a skill's name for agents, or a configuration file's name.
+    agent: its agent, by the name of the source; None if any agent may use it.
     path: the folder of the skill, or the file.
-    digest: of all that is in it: 32 hex digits of XXH3. Nothing of the content itself is kept.
-    bytes: how large it is.
-    written_at: when it was last written to by the file system's word, which `cp -p` and `git checkout` bend.
-    first_seen: when it was noticed; the edit itself was up to a minute earlier, or while no daemon ran.
-    last_seen: when it was last known to lie there, to within an hour.
-    gone_at: when it was noticed to be gone; None while it lies there, and where another version took its place.
+    digest: digest of its whole content, 32 hex digits of XXH3. The content itself is not stored.
+    bytes: its size.
+    written_at: its modification time in the file system, which `cp -p` and `git checkout` may falsify.
+    first_seen: when it was noticed; the edit was up to a minute earlier, or while no daemon was running.
+    last_seen: when it was last seen there, to within an hour.
+    gone_at: when its removal was noticed; None while it is there, or if another version replaced it.
     """
 
     kind: InstalledKind
@@ -67,14 +67,14 @@ class ObservedVersion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class InstalledSkill(msgspec.Struct, frozen=True, kw_only=True):
-    """A skill that lies on disk now.
+    """A skill on disk now.
 
-    name: what agents call it: as its ``SKILL.md`` says, else as its folder is called.
-    description: what it says of itself; None when that cannot be read.
-    agent: whose it is, by the name of its source; None when anybody may use it.
+    name: its name for agents, from its ``SKILL.md``, else the name of its folder.
+    description: its own description; None if that cannot be read.
+    agent: its agent, by the name of the source; None if any agent may use it.
     path: its folder.
     bundled: whether it came with the agent, which may replace it.
-    problem: why agents may not see it, in one line; None when it is sound.
+    problem: why agents may not see it, in one line; None if there is no problem.
     """
 
     name: str

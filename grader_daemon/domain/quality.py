@@ -20,8 +20,8 @@ LEAST, MOST = 1.0, 5.0
 class CheckOutcome(StrEnum):
     """Result of a call to a scorer.
 
-    `ASKED` has not ended, or nobody saw its end. `NO_ANSWER` is about the session: asking again is of no use.
-    `UNAVAILABLE` is about the scorer, whatever the session.
+    `ASKED`: it has not ended, or its end is unknown. `NO_ANSWER` concerns the session: asking again is of no use.
+    `UNAVAILABLE` concerns the scorer, for any session.
     """
 
     ASKED = "asked"

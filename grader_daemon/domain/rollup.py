@@ -20,11 +20,10 @@ MILLIONTHS: Final = 1_000_000
 class Dimension(StrEnum):
     """Dimension to group sessions by. A session is in several groups of `TOOL` and `CATEGORY`.
 
-    Groups of `HOST` are the machines of a fleet, those of `USER` are made of them: sessions of this machine are in
-    none. In groups of `KIND` count all sessions; in the others those of a person, and beside them what the rest cost.
-    A name of `TASK_MODEL` is made by
-    `counting.task_model`. Groups of `JOB` are the runs of a schedule, by the key of their job, see
-    `domain.scheduled_jobs`.
+    Groups of `HOST` are the machines of a fleet, and groups of `USER` combine them; sessions of this machine are in
+    neither. Groups of `KIND` count all sessions; the others count people's sessions, with the cost of the rest beside
+    them. A name of `TASK_MODEL` is made by `counting.task_model`. Groups of `JOB` are the runs of a schedule, by the
+    key of their job, see `domain.scheduled_jobs`.
     """
 
     OVERALL = "overall"

@@ -84,7 +84,7 @@ class RouteReason(StrEnum):
 
 
 class KnownBy(StrEnum):
-    """Sessions by which a model is known: those of the type of task, or only those of all types together."""
+    """Sessions from which a model is known: those of the task type, or only those of all types together."""
 
     TYPE = "type"
     OVERALL = "overall"
@@ -99,7 +99,7 @@ class ModelDifference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelScore(msgspec.Struct, frozen=True, kw_only=True):
-    """Share of the sessions of a model at a type of task that did not fail by what is known, 0 to 1.
+    """Share of a model's sessions of a task type that are not known to have failed, 0 to 1.
 
     A session failed by a label, a reward, a bad ending or a proof; what ended otherwise and nobody judged counts as not
     failed, put right by labels that were drawn by chance, from 10 of them on. Probabilities count nowhere. `score` is
@@ -188,8 +188,8 @@ class TaskWords(msgspec.Struct, frozen=True, kw_only=True):
 class Route(msgspec.Struct, frozen=True, kw_only=True):
     """Models by task type, from the finished sessions of `prior_days`; `others` is for other types.
 
-    `explore` is the share of tasks in which another model may be tried, to learn how it does today. `words` are those
-    by which a type is known, `aliases` other names of models, each with the name in sessions.
+    `explore` is the share of tasks that may try another model, to learn how it does today. `words` identify a task
+    type, `aliases` are other names of models, each with the name in sessions.
     """
 
     made_at: datetime

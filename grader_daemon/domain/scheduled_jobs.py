@@ -33,8 +33,8 @@ class JobDay(NamedTuple):
 class JobFacts(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Facts of the record on the finished runs of a job; integers, so that sums are exact.
 
-    Of `recorded` runs it is known how they ended: `ended_badly` of these did (see `session_result.ended_badly`), some
-    by the facts that follow; a run may have several. `seconds` is the duration of the `timed` ones.
+    The end is known for `recorded` runs: `ended_badly` of these ended badly (see `session_result.ended_badly`), some by
+    the following facts; a run may have several. `seconds` is the duration of the `timed` ones.
     """
 
     runs: int = 0

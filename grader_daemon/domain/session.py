@@ -59,7 +59,7 @@ Content = str | Part | tuple[str | Part, ...] | int | float | None
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):
-    """One message as it stands in the file."""
+    """One message as stored in the file."""
 
     role: str = ""
     content: Content = None
@@ -208,7 +208,7 @@ class Session(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     model: as the agent calls it.
     platform: through what the person spoke to the agent, as in "cli".
     project: the folder in which the agent worked.
-    parent: the id of the session that had it begun, or that it goes on from.
+    parent: the id of the session that started it, or that it continues.
     kind: who had it begun.
     schedule: the id of the schedule that began it, where its agent notes that.
     agent: the program, as in "hermes".

@@ -11,11 +11,11 @@ import msgspec
 class EndingKind(StrEnum):
     """End of a finished session.
 
-    `ANSWERED`: the agent answered, handed its work in, or a person's thanks came last. `ASKED`: its last message asks
-    the person, and nothing was changed since that person wrote. `HANDED_OVER`: the person was handed over to a human.
-    `GAVE_UP`: the answer says that the task could not be done. `LIMIT` to `PROCESS`: cut short by a limit (of output,
-    turns, money), an error, a person, the end of its process. `LEFT`: it stops in the middle, and nothing says why.
-    `NO_ANSWER`: it ended in order, without an answer.
+    `ANSWERED`: the agent answered, submitted its work, or a person's thanks came last. `ASKED`: its last message asks
+    the person, and it changed nothing since the person's last message. `HANDED_OVER`: the person was handed over to a
+    human. `GAVE_UP`: the answer says that the task could not be done. `LIMIT` to `PROCESS`: cut short by a limit (of
+    output, turns, money), an error, a person, the end of its process. `LEFT`: it stops in the middle for an unknown
+    reason. `NO_ANSWER`: it ended normally, without an answer.
     """
 
     ANSWERED = "answered"

@@ -29,7 +29,7 @@ class AskedAlike(NamedTuple):
 
 
 class SimilarSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A session that was asked for the same, or nearly: `likeness` is the share of words that both requests have."""
+    """A session with the same or nearly the same request: `likeness` is the share of words that both requests have."""
 
     session_id: str
     ended_at: datetime
@@ -60,9 +60,9 @@ class SkillOutcome(msgspec.Struct, frozen=True, kw_only=True):
 class Similar(msgspec.Struct, frozen=True, kw_only=True):
     """Other finished sessions with the same request, and their ends.
 
-    `same` were asked for the same words, `near` share at least 80 % of them; `more` says that only the newest were
-    looked at. `ended_badly` is the share that was cut short, gave up, failed its check and the like, and has no value
-    for fewer than 5 sessions. `sessions` are the newest, `models` and `skills` those with most sessions first.
+    `same` have the same words, `near` share at least 80 % of them; `more` says that only the newest were searched.
+    `ended_badly` is the share that was cut short, gave up, failed its check and the like, and has no value for fewer
+    than 5 sessions. `sessions` are the newest, `models` and `skills` those with most sessions first.
     """
 
     session_id: str | None

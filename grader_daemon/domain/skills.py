@@ -19,7 +19,7 @@ FEWEST_TASKS: Final = 20
 
 
 class SkillTasks(msgspec.Struct, frozen=True, kw_only=True):
-    """Tasks of one type that tell which skills they used: those that used one, and the others.
+    """Tasks of one type that record which skills they used: those that used a skill, and the others.
 
     `ended_badly` is the share of them that did, see `session_result.ended_badly`; of fewer than 5 it has no value.
     Agents choose what they use, so a difference is no effect.
@@ -33,17 +33,17 @@ class SkillTasks(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SkillRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A skill, and what the finished tasks of 90 days did with it.
+    """A skill, and its use in finished tasks of 90 days.
 
-    name: what agents call it.
-    installed: the folders that it lies in; none when sessions used it and it is not there.
-    edited_at: when its last version was noticed; None where no daemon looked.
-    versions: how many were noticed.
-    known_in: so many tasks of agents that may use it tell which skills they used.
-    used_in: so many of them used it, in the ways that `uses` counts.
-    last_used: when the last of them ended.
-    ended_badly: the share of them that did; of fewer than 5 without a value.
-    task_types: the same by type of task, the most used first.
+    name: its name for agents.
+    installed: its folders; none if sessions used it but it is not installed.
+    edited_at: when its last version was noticed; None if no daemon was running.
+    versions: the number of versions noticed.
+    known_in: number of tasks that record skills, of agents that may use it.
+    used_in: number of these that used it, in the ways counted in `uses`.
+    last_used: when the last of these ended.
+    ended_badly: the share of these that ended badly; no value for fewer than 5.
+    task_types: the same by task type, the most used first.
     """
 
     name: str
@@ -59,14 +59,14 @@ class SkillRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Skills(msgspec.Struct, frozen=True, kw_only=True):
-    """All skills that lie here or were used, the most used first, and how many finished tasks were looked at."""
+    """All installed or used skills, the most used first, and the number of finished tasks examined."""
 
     tasks: int
     skills: tuple[SkillRecord, ...]
 
 
 class SkillDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """A skill with the versions that were noticed, the newest first, and how work went before and since each."""
+    """A skill with its observed versions, the newest first, and results before and after each."""
 
     skill: SkillRecord
     versions: tuple[ObservedVersion, ...]
@@ -74,7 +74,7 @@ class SkillDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SkillReason(StrEnum):
-    """Reason to suggest no skill: there are too few tasks, they are not surely worse, or nothing fits."""
+    """Reason to suggest no skill: too few tasks, tasks not clearly worse, or no fitting skill or lesson."""
 
     TOO_FEW = "too_few"
     NOT_WORSE = "not_worse"
@@ -82,11 +82,11 @@ class SkillReason(StrEnum):
 
 
 class FittingSkill(msgspec.Struct, frozen=True, kw_only=True):
-    """An installed skill that is about a type of task, and is as good as never used there.
+    """An installed skill that fits a task type and is almost never used there.
 
-    `words` of its name and description are those by which the type is known, or commands that fail there; the rarest
-    among skills first. It was used in `used_in` of the `known_in` tasks of the type that tell; of the others
-    `others_ended_badly` did, see `session_result.ended_badly`.
+    `words` are the words of its name and description that belong to the type, or commands that fail there; the rarest
+    among skills first. It was used in `used_in` of the `known_in` tasks of the type that record skills;
+    `others_ended_badly` of the others ended badly, see `session_result.ended_badly`.
     """
 
     skill: InstalledSkill
@@ -97,10 +97,10 @@ class FittingSkill(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AskedSkill(msgspec.Struct, frozen=True, kw_only=True):
-    """A skill that was asked for by its name, whether it lies here, and the types of task that it is about.
+    """A skill asked for by name, whether it is installed, and its task types.
 
-    Words of its name and description tell, or of the name alone where it does not lie here; the type that the advice is
-    for comes first. It was used in `used_in` of the `known_in` tasks of that type that tell.
+    They follow from the words of its name and description, or of the name alone if it is not installed; the type of the
+    advice comes first. It was used in `used_in` of the `known_in` tasks of that type that record skills.
     """
 
     name: str
@@ -111,7 +111,7 @@ class AskedSkill(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Lesson(msgspec.Struct, frozen=True, kw_only=True):
-    """A sure remedy for a failure of a type of task, to show an agent.
+    """A reliable remedy for a failure in a task type, to show an agent.
 
     `failures` in `sessions` of the last 90 days have this cause, of all types of task; `step` is what helped.
     `proof` names the last sessions of the type in which it did.
@@ -128,12 +128,12 @@ class Lesson(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SkillAdvice(msgspec.Struct, frozen=True, kw_only=True):
-    """Advice for a type of task, and whether it needs any.
+    """Advice for a task type, if it needs any.
 
     `ended_badly` is the share of its tasks that did, `others` that of all other types, `difference` between them (0 to
-    1, with 95 % intervals; without values below 20 tasks; one request is one task a week). `skills` lie here, fit, and
-    are unused. Only where the difference is surely above 0 they are suggested, and `lessons` for one that could be
-    written; `reason` says why nothing is. `asked` is the skill whose name was given in place of a type, if one was.
+    1, with 95 % intervals; without values below 20 tasks; one request is one task a week). `skills` are installed, fit
+    and are unused. They are suggested only if the difference is clearly above 0, as are `lessons` for a new skill;
+    `reason` says why nothing is suggested. `asked` is the skill named instead of a type, if any.
     """
 
     task_type: str

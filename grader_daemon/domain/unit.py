@@ -20,7 +20,7 @@ FIRST_SOURCE = "hermes"
 
 
 class Unit(msgspec.Struct, frozen=True, gc=False, order=True):
-    """One session where it lies; the name under which the ledger knows it.
+    """One session at its place; the name under which the ledger knows it.
 
     source: the name of the source, as in "hermes".
     locator: the path of the file that holds it, the first one where a session spans several.
@@ -43,7 +43,7 @@ class Unit(msgspec.Struct, frozen=True, gc=False, order=True):
 
 
 class Found(msgspec.Struct, frozen=True, gc=False):
-    """A unit as it lies there. `written_ns` is when it was written last, in nanoseconds since 1970, within 64 bits."""
+    """A unit as found on disk. `written_ns` is when it was written last, in nanoseconds since 1970, within 64 bits."""
 
     unit: Unit
     stamp: Stamp

@@ -72,9 +72,9 @@ class FailedSpending(msgspec.Struct, frozen=True, kw_only=True):
 class UsageByDay(msgspec.Struct, frozen=True, kw_only=True):
     """Cost and tokens of the finished sessions of a span, of every kind.
 
-    `daily` are all its days, in order, `groups` those of the split that had sessions, the highest cost first, then most
-    tokens. `agents` and `kinds` are the same sums by these two, whatever the split. `before` is of the span of the same
-    length before, None where sessions do not reach back over all of it. `failed` is the part of sessions that failed.
+    `daily` has all days in order, `groups` the groups of the split with sessions, the highest cost first, then most
+    tokens. `agents` and `kinds` are the same sums by agent and kind, for any split. `before` covers the previous span
+    of the same length, None if sessions do not cover all of it. `failed` is the part of sessions that failed.
     """
 
     days: int

@@ -32,7 +32,7 @@ class VerdictBy(StrEnum):
 
 
 class Outcome(StrEnum):
-    """The verdict on a session, as people see it.
+    """Verdict on a session, as shown to people.
 
     `UNSURE` stands where nothing in the record proves that the task was not done, and no labels of this home have shown
     that such verdicts are right at least three times in five; also where a person stopped the session, or it was left

@@ -23,7 +23,7 @@ class WorkFate(StrEnum):
 
 
 class WorkCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """Tasks of people with commits, by what became of their work; `name` is their model, "" for all.
+    """Tasks of people with commits, by the fate of their work; `name` is their model, "" for all.
 
     Of the `kept`, `kept_week` were kept when it was last counted, a week or more after the session had ended. Those
     that are in no count were not counted yet, or could not be.
@@ -46,7 +46,7 @@ class WorkOutcomes(msgspec.Struct, frozen=True):
 
 
 class FateWorth(msgspec.Struct, frozen=True):
-    """Share done of the tasks whose work had this fate, by what people and rewards say of them; no value under 5."""
+    """Share of done tasks with this fate, by labels and rewards; no value for fewer than 5."""
 
     fate: WorkFate
     done: Estimate

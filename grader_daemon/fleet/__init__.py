@@ -1,1 +1,1 @@
-"""One PostgreSQL for the grades of a team: what sends to it, and the copy of it that each member reads."""
+"""A team's grades in one PostgreSQL: the process that sends them, and the local copy that each member reads."""

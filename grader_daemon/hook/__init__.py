@@ -1,1 +1,1 @@
-"""The record held against an answer at the moment at which an agent wants to stop, told to the person or the agent."""
+"""Check of an agent's answer against the record at the moment it wants to stop, reported to the person or the agent."""

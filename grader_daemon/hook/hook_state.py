@@ -16,7 +16,7 @@ from grader_daemon.storage.sqlite.store import SqliteStore
 
 
 class InstalledHook(msgspec.Struct, frozen=True, kw_only=True):
-    """A hook of an agent: its mode, the file that it was put into, and whether it still stands there."""
+    """An agent's hook: its mode, its file, and whether it is still there."""
 
     agent: str
     mode: Mode
@@ -25,12 +25,12 @@ class InstalledHook(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HookState(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of hooks.
+    """State of the hooks.
 
-    hooks: those that are installed.
-    found, told, sessions: claims that the record spoke against, how many of them were shown, and in how many sessions.
-    trial_runs: whether a trial runs.
-    effect: what the last trial shows, or shows so far; None without one.
+    hooks: the installed hooks.
+    found, told, sessions: number of claims contradicted by the record, of those shown, and of sessions with one.
+    trial_runs: whether a trial is running.
+    effect: the result of the last trial, or so far of a running one; None without a trial.
     """
 
     hooks: tuple[InstalledHook, ...]

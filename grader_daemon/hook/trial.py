@@ -16,11 +16,11 @@ _FEWEST: Final = 5
 
 
 class Effect(msgspec.Struct, frozen=True, kw_only=True):
-    """The effect of telling, over sessions in which something was found.
+    """Effect of hook messages, over sessions with findings.
 
-    told, untold: how many sessions of each side have ended.
-    against: the share of them whose last answer still holds a claim that the record speaks against: `now` of those
-        told, `before` of the others, and the change; each without a value where a side has fewer than five.
+    told, untold: number of ended sessions in each half.
+    against: their share whose last answer still has a claim contradicted by the record: `now` for sessions told,
+        `before` for the others, and the change; no value if a half has fewer than five.
     """
 
     told: int

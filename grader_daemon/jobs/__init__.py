@@ -1,4 +1,4 @@
-"""The periodic use cases. Each asks "is something missing?", so downtime and clock jumps need no special case."""
+"""Periodic jobs. Each asks "is something missing?", so downtime and clock jumps need no special case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Log set-up: sentences for the person at a terminal, one JSON object a line elsewhere, with the sentence in `message`.
+"""Log set-up: sentences on a terminal, elsewhere one JSON object per line with the sentence in `message`.
 
 Under systemd each line begins with ``<N>``, which journald takes as its priority (sd-daemon(3)), so that
 ``journalctl -p warning`` shows just the troubles. Session content is never logged; what was asked for is shown on a

@@ -1,1 +1,1 @@
-"""Search over what was written in sessions: an index of words, off unless it is asked for."""
+"""Full-text search over the messages in sessions. Its index is off by default."""

@@ -1,1 +1,1 @@
-"""Fate of the work of sessions, by git and by the files on this machine: read, never run."""
+"""Later fate of a session's work, from git and files on this machine. Files are read, never run."""

@@ -21,15 +21,15 @@ _MOST: int = 100
 
 
 class SessionOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """Work of a session and what became of it.
+    """Work of a session and its fate.
 
-    session_id: that of the session.
+    session_id: the session's id.
     ended_at: when it ended.
-    repository: the folder of the work tree that it worked in; None where that is in no git.
-    wrote: lines that it wrote by tools that edit files, as far as they can be known again.
-    followed: those of them that are followed: at most 400, and none that stood there before.
-    is_reverted: most of the lines in its commits were taken back, and not done again.
-    fate: what was seen of it.
+    repository: the folder of its work tree; None if not in git.
+    wrote: lines it wrote with editing tools, as far as they can be recognised.
+    followed: the tracked part of them: at most 400, and only new lines.
+    is_reverted: most of the lines in its commits were reverted, and not restored.
+    fate: the observed fate of the work.
     """
 
     session_id: str

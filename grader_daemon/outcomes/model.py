@@ -89,7 +89,7 @@ class Rewritten(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class FileState(StrEnum):
-    """State of a file outside of git, against how it was when it was first seen."""
+    """State of a file outside git, compared with its first observation."""
 
     THERE = "there"
     CHANGED = "changed"
@@ -118,18 +118,18 @@ class OwnCheck(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Fate(msgspec.Struct, frozen=True, kw_only=True):
-    """Fate of the work of a session, at the last look.
+    """Fate of a session's work, at the last check.
 
-    commits: those with its work, the first one first.
-    reverted: those of them that were taken back, and were not put back since.
-    dropped: those that no branch, tag or work tree reaches any more, and whose lines are gone: reset, or thrown away.
-    replaced: those that no ref reaches either, but whose lines are there: rebased, amended or squashed.
-    survival: what was counted after 1, 7 and 30 days, as far as it was looked in time.
-    rewritten: the first commit of somebody else within the hour that took lines of it away.
-    outside: files outside of git.
-    refs: the same while no branch, tag or work tree of the repository moves; None where it was not seen whole.
-    own_check: what the agent itself noted last of a test, a build or a linter.
-    trouble: why nothing, or not all, could be seen at the last look; None where all was.
+    commits: the commits with its work, oldest first.
+    reverted: the commits that were reverted and not restored since.
+    dropped: commits that no branch, tag or work tree reaches, and whose lines are gone: reset or discarded.
+    replaced: commits that no ref reaches, but whose lines still exist: rebased, amended or squashed.
+    survival: counts after 1, 7 and 30 days, if a check was made in time.
+    rewritten: the first commit by somebody else, within an hour, that removed lines of it.
+    outside: files outside git.
+    refs: unchanged while no branch, tag or work tree of the repository moves; None if not read completely.
+    own_check: the agent's last own record of a test, build or linter.
+    trouble: why the last check was incomplete; None if it was complete.
     """
 
     looked_at: datetime

@@ -1,1 +1,1 @@
-"""The one place that knows the order of the stages: read, parse, analyze, grade, save."""
+"""The only room that knows the order of the stages: read, parse, analyze, grade, save."""

@@ -1,4 +1,4 @@
-"""Prices of tokens, by the lists of `genai-prices` that come with this package: no network, no key, no clock.
+"""Prices of tokens, from the `genai-prices` lists in this package: no network, no key, no clock.
 
 Those lists name hundreds of models, open ones too, which most people who use them run themselves. So only names that
 none but their makers serve are looked up; a price that nobody pays would be worse than none.

@@ -1,1 +1,1 @@
-"""Ways out for grades: scores to other programs, tables in files, and metrics for Prometheus."""
+"""Exports of grades: scores for other programs, tables in files, and metrics for Prometheus."""

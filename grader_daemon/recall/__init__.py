@@ -1,1 +1,1 @@
-"""Model Context Protocol server for agents' questions on earlier sessions: a process of its own beside each agent."""
+"""Model Context Protocol server that answers agents' questions on earlier sessions: one process beside each agent."""

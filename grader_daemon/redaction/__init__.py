@@ -1,4 +1,4 @@
-"""Secrets out of text before anything is stored, logged, exported or shown.
+"""Removal of secrets from text before it is stored, logged, exported or shown.
 
 Agents write keys down in requests, arguments and answers. Two things give a secret away: a form that nothing else has
 (`forms`), and what it is called or used for (`names`, `options`). What neither tells stays: a word without a

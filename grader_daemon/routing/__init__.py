@@ -1,1 +1,1 @@
-"""The choice of a model for each type of task, and the file in which routers find it."""
+"""Recommendation of a model for each task type, and the file that routers read."""

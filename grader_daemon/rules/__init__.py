@@ -1,4 +1,4 @@
-"""The rules: the shipped `rules.toml`, overlaid by a user's own file."""
+"""The rules: the shipped `rules.toml`, overridden by the user's own file."""
 
 from grader_daemon.rules.loader import load_rules
 

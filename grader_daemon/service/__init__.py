@@ -1,4 +1,4 @@
-"""Services of this user that run by themselves: put in place, asked how they are, taken away.
+"""Services of the user that run in the background: install, status, removal.
 
 Each is a value, a `unit_value.Unit`, and stands in the table UNITS: the daemon's here, the others in `wings`.
 `install.UserService` has systemd run any of them.

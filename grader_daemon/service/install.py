@@ -40,15 +40,15 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         units: the unit files.
         written: whether a unit file was written.
-        kept: where a copy lies of an edited unit that was replaced.
-        enabled: whether it starts with each session of the user from now on, and did not before.
-        started: whether it was started, maybe anew.
-        pid: the process, while it runs.
-        writable: the folders that it can write in.
+        kept: backups of edited unit files that were replaced.
+        enabled: whether it now starts with each session of the user, and did not before.
+        started: whether it was started or restarted.
+        pid: its process id, while it runs.
+        writable: the folders in which it can write.
         network: the settings for which it may use the network.
-        programs: the settings for which it may run a program of the user's own.
-        user: the person whose service it is.
-        lingers: whether it goes on after a logout; None: that is not known.
+        programs: the settings for which it may run the user's programs.
+        user: the owner of the service.
+        lingers: whether it keeps running after logout; None if unknown.
     """
 
     units: tuple[Path, ...]
@@ -67,8 +67,8 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
 class ServiceStatus(msgspec.Struct, frozen=True, kw_only=True):
     """Status of the service.
 
-    `state` is systemd's word; `ended` says how the last process ended, while none runs. `lingers` is None where that
-    is not known. `outdated` says that the unit is not what the settings, or this version, ask for.
+    `state` is systemd's word; `ended` says how the last process ended, if none is running. `lingers` is None if
+    unknown. `outdated` says that the unit does not match the settings or this version.
     """
 
     installed: bool

@@ -1,1 +1,1 @@
-"""Set-ups of agents: skills and configuration files as they lie on disk, what changed, and whether it mattered."""
+"""Agents' skills and configuration files on disk: their versions, and the results before and after each change."""

@@ -31,7 +31,7 @@ class Setup:
         self._context = context
 
     def changes(self, since: timedelta | datetime = USUAL_SPAN) -> SetupChanges:
-        """Return what changed since then, the newest first, and how work went before and since.
+        """Return the changes since then, the newest first, with results before and after each.
 
         Args:
             since: a span back from now, or a moment; one without a zone is in that of the settings.
@@ -41,7 +41,7 @@ class Setup:
         return setup_changes(self._context.store, begin, now)
 
     def changes_alone(self, since: timedelta | datetime = USUAL_SPAN) -> list[SetupChange]:
-        """Return what changed since then, in order, without how work went, which takes longer.
+        """Return the changes since then, in order, without results, which take longer.
 
         Args:
             since: as of `changes`.
@@ -51,11 +51,11 @@ class Setup:
         return changes_between(self._context.store, begin, now)
 
     def skills(self) -> Skills:
-        """Return the skills that lie here, and those that tasks of the last 90 days used, the most used first."""
+        """Return the installed skills and those used by tasks of the last 90 days, the most used first."""
         return self._book.skills()
 
     def skill(self, name: str) -> SkillDetail:
-        """Return one skill with its versions, the newest first, and how work went before and since each.
+        """Return one skill with its versions, the newest first, and results before and after each.
 
         Raises:
             NotFoundError: none of this name lies here or was used.
@@ -63,7 +63,7 @@ class Setup:
         return self._book.skill(name)
 
     def suggest_skill(self, name: str) -> SkillAdvice:
-        """Return what could help with a type of task, if its tasks surely end badly more often than all others.
+        """Return advice for a task type, if its tasks clearly end badly more often than all others.
 
         Args:
             name: a type of task, or a skill, here or not, whose words tell which type it is about.

@@ -1,4 +1,4 @@
-"""Sources of sessions: one room per agent, from its files to a `Session`."""
+"""Readers of agents' sessions: one room per agent, from its files to a `Session`."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class OtherAgent(NamedTuple):
 
 
 class FoundElsewhere(msgspec.Struct, frozen=True, order=True):
-    """An agent that was found here, and whose sessions this version does not read; `path` is a place of its own."""
+    """An agent found on this machine whose sessions this version does not read; `path` is its folder."""
 
     title: str
     path: str

@@ -1,1 +1,1 @@
-"""The memory of the program, in SQLite: what it keeps of sessions, files, people's words and alerts."""
+"""The program's database in SQLite: sessions, files, labels and alerts."""

@@ -131,7 +131,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChangeKind(StrEnum):
-    """Kind of change: a grade is new or says something else, people labelled it, it was taken back; an alert."""
+    """Kind of change: a new or changed grade, a label, a withdrawn grade, or an alert."""
 
     GRADE = "grade"
     LABEL = "label"
@@ -140,9 +140,9 @@ class ChangeKind(StrEnum):
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that changed. `seq` only grows; `subject` is the id of the session, or the number of the alert.
+    """One change. `seq` only grows; `subject` is the id of the session, or the number of the alert.
 
-    Of changes of one kind to one subject only the last is kept: what it is now, the store knows.
+    Only the last change of a kind to a subject is kept; the database has the present state.
     """
 
     seq: int
@@ -166,12 +166,12 @@ AWAITED: Final = "not there yet"
 
 
 class DaemonStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """Status that the daemon noted last. `watching` maps each folder to "watched", "not there yet", or why it is not.
+    """Last recorded status of the daemon. `watching` maps each folder to "watched", "not there yet", or the reason.
 
-    `waiting_since` is since when the file waits that has waited longest to be graded, None when none did. `compared_at`
-    is when it last had compared all folders with the database, and no source failed on anything there; None if never
-    since it began. `failures` counts by source what failed since then by a bug of ours, `failing` names the sources
-    that cannot be relied on at the moment.
+    `waiting_since` is the start of the longest wait of a file to be graded, None if none waits. `compared_at` is
+    the end of the last comparison of all folders with the database in which no source failed; None if there was none
+    since the start. `failures` counts failures since the start by source, caused by bugs in grader-daemon. `failing`
+    names the sources that are unreliable at the moment.
     """
 
     pid: int

@@ -1,4 +1,4 @@
-"""Checks for packages of others that work with this one; only their tests import them."""
+"""Contract tests for third-party packages; only their tests import them."""
 
 import pytest
 
