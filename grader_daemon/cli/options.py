@@ -249,5 +249,12 @@ def since_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return resolved
 
 
+jobs_option = click.option(
+    "--jobs",
+    type=Whole(1, 64),
+    help="Processes that examine files; default: of a thousand and more one a processor, at most four.",
+)
+"""``--jobs``, for commands that grade many files; None is for the api to choose."""
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 """``--json``, the same for every command that has it."""

@@ -58,6 +58,18 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
             "another grader has graded all again: the verdicts on the last seven days before and now",
             "the grader changed ({why}): the last 7 days read {before} before, {now} now".format_map,
         ),
+        "backlog.found": Event(
+            "info",
+            "files is_more",
+            "a first start found so many files (`is_more`: at least), which are graded now; told of 200 and more",
+            sentences.backlog_found,
+        ),
+        "backlog.progress": Event(
+            "info",
+            "examined files per_second seconds_left",
+            "so many of them were examined, every five seconds and at the end; nothing in `seconds_left`: nobody knows",
+            sentences.backlog_progress,
+        ),
         "delivery.failed": Event(
             "warning",
             "delivery channel error attempts retry_seconds",
