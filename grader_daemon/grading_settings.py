@@ -1,4 +1,4 @@
-"""Settings of where sessions lie and how they are graded; `settings` has those of what is made of the grades."""
+"""Settings for finding and grading sessions; `settings` adds those for alerts, pages and other uses of grades."""
 
 from __future__ import annotations
 
@@ -42,96 +42,112 @@ class GradingSettings(BaseSettings):
     sources: SourceNames = Field(
         ("hermes",),
         min_length=1,
-        description="The agents whose sessions are graded; see docs/sources.md. Or a name that an adapter gives.",
+        description="Agents whose sessions are graded, or names of adapters; see docs/sources.md.",
     )
     sources_declined: SourceNames = Field(
-        (), description="Agents that are not told of any more when sessions of theirs are found."
+        (), description="Agents you declined: their sessions are not graded, and no hint mentions them."
     )
     watch_roots: Paths = Field(
         (Path("~/.timmy"),),
         min_length=1,
-        description="Folders in which sessions of Hermes are looked for, at any depth.",
+        description="Folders with sessions of Hermes, subfolders included.",
     )
-    claude_code_roots: Paths = Field((), description="Those of Claude Code; default: projects in its own folder.")
-    codex_roots: Paths = Field((), description="Those of Codex; default: sessions in its own folder.")
-    opencode_roots: Paths = Field((), description="Those of OpenCode; default: its own folder.")
-    gemini_cli_roots: Paths = Field((), description="Those of Gemini CLI; default: tmp in its own folder.")
-    copilot_roots: Paths = Field((), description="Those of Copilot CLI; default: session-state in its own folder.")
-    qwen_code_roots: Paths = Field((), description="Those of Qwen Code; default: projects in its own folder.")
-    cline_roots: Paths = Field((), description="Those of Cline, Roo Code and Kilo Code; default: their own folders.")
-    openclaw_roots: Paths = Field((), description="Those of OpenClaw; default: agents in its own folder.")
-    pi_roots: Paths = Field((), description="Those of pi and its kin; default: sessions in their own folders.")
-    atif_roots: Paths = Field((), description="Folders with runs kept as ATIF trajectories; no default.")
-    mini_swe_agent_roots: Paths = Field((), description="Folders with runs of mini-SWE-agent; no default.")
+    claude_code_roots: Paths = Field(
+        (), description="Folders with sessions of Claude Code; default: its own `projects`."
+    )
+    codex_roots: Paths = Field((), description="Folders with sessions of Codex; default: its own `sessions`.")
+    opencode_roots: Paths = Field((), description="Folders with sessions of OpenCode; default: its own.")
+    gemini_cli_roots: Paths = Field((), description="Folders with sessions of Gemini CLI; default: its own `tmp`.")
+    copilot_roots: Paths = Field(
+        (), description="Folders with sessions of Copilot CLI; default: its own `session-state`."
+    )
+    qwen_code_roots: Paths = Field((), description="Folders with sessions of Qwen Code; default: its own `projects`.")
+    cline_roots: Paths = Field(
+        (), description="Folders with sessions of Cline, Roo Code and Kilo Code; default: their own."
+    )
+    openclaw_roots: Paths = Field((), description="Folders with sessions of OpenClaw; default: its own `agents`.")
+    pi_roots: Paths = Field(
+        (), description="Folders with sessions of pi, oh-my-pi and prime-agent; default: their own `sessions`."
+    )
+    atif_roots: Paths = Field((), description="Folders with ATIF trajectories; none by default.")
+    mini_swe_agent_roots: Paths = Field((), description="Folders with runs of mini-SWE-agent; none by default.")
     openhands_roots: Paths = Field(
-        (), description="Those of OpenHands, and of evaluations by it; default: its own folder."
+        (), description="Folders with sessions and evaluations of OpenHands; default: its own."
     )
     adapter_roots: AdapterRoots = Field(
         (),
         examples=[["acme=~/.acme/sessions"]],
-        description="Those of sources that adapters give, each behind a name; default: what the adapter says.",
+        description="Folders with sessions for an adapter, as NAME=FOLDER. Default: the adapter's own.",
     )
-    db_path: File = Field(DEFAULT_DB_PATH, description="The database of grades; made if it does not exist.")
+    db_path: File = Field(DEFAULT_DB_PATH, description="Database of grades; created if it does not exist.")
     rules_file: File | None = Field(
         None,
         examples=["~/.config/grader-daemon/rules.toml"],
-        description="Rules of your own that overlay the shipped ones; see grader_daemon/rules/rules.toml.",
+        description="Your own rules, which override the shipped ones; see grader_daemon/rules/rules.toml.",
     )
     calibration_prior: File | None = Field(
         None,
         examples=["~/.config/grader-daemon/prior.json"],
-        description="A prior of `calibration train` in place of the shipped one.",
+        description="File written by `calibration train` that replaces the shipped trained model.",
     )
     verdict: Literal["auto", "rules", "model"] = Field(
         "auto",
-        description="Who says whether a task was completed; auto: whichever of rules and model is known to be better.",
+        description="Grader for tasks without a label: rules or trained model. `auto` takes the more reliable one.",
     )
     quiet_seconds: Seconds = Field(
-        2.0, ge=0, le=3600, description="A session is graded when its file was not written to for so long."
+        2.0, ge=0, le=3600, description="Grade a session after this long without a write to its file."
     )
     max_wait_seconds: Seconds = Field(
-        30.0, ge=0, le=86400, description="It is graded at the latest so long after a write, while more writes come."
+        30.0,
+        ge=0,
+        le=86400,
+        description="Grade at the latest this long after a write, even if more writes follow.",
     )
     idle_minutes: Seconds = Field(
-        30.0, gt=0, le=10080, description="An unfinished session counts as interrupted after so long without a write."
+        30.0, gt=0, le=10080, description="Count an unfinished session as interrupted after this long without a write."
     )
     scan_seconds: Seconds = Field(
-        60.0, ge=1, le=86400, description="How often all folders are compared with the database, at the most."
+        60.0, ge=1, le=86400, description="Minimum time between two scans that compare all folders with the database."
     )
     scan_cpu_share: Seconds = Field(
-        0.001, gt=0, le=1, description="The part of one processor that these comparisons may use while watching works."
+        0.001, gt=0, le=1, description="Maximum share of one CPU for these scans while file events work."
     )
     queue_size: int = Field(
-        10_000, ge=1, le=10_000_000, description="Files that wait to be graded in memory; the others wait on disk."
+        10_000,
+        ge=1,
+        le=10_000_000,
+        description="Maximum files that wait in memory to be graded; more files wait on disk.",
     )
-    batch_sessions: int = Field(
-        500, ge=1, le=10_000, description="At most so many sessions are saved in one transaction."
-    )
+    batch_sessions: int = Field(500, ge=1, le=10_000, description="Maximum sessions saved in one transaction.")
     batch_milliseconds: Seconds = Field(
-        50.0, ge=0, le=10_000, description="A transaction gathers sessions for so long."
+        50.0, ge=0, le=10_000, description="Maximum time to collect sessions for one transaction."
     )
     max_file_bytes: int = Field(
-        268_435_456, ge=1024, description="Larger files are not read; grading one takes up to 3.5 times its size."
+        268_435_456,
+        ge=1024,
+        description="Skip larger files. Grading a file needs memory of up to 3.5 times its size.",
     )
-    max_messages: int = Field(100_000, ge=1, description="A session with more messages is not graded.")
+    max_messages: int = Field(100_000, ge=1, description="Skip sessions with more messages.")
     max_values: int = Field(
-        1_000_000, ge=1000, description="Nor one with more JSON values; each takes up to 130 bytes of memory."
+        1_000_000,
+        ge=1000,
+        description="Skip sessions with more JSON values; each value needs up to 130 bytes of memory.",
     )
     max_cpu_seconds_per_100_mb: Seconds = Field(
         20.0,
         gt=0,
         le=86_400,
-        description="A file of more than 2 MB that takes longer to grade, and longer than 5 s, is given up.",
+        description="Give up on a file above 2 MB after this much CPU time per 100 MB, but not before 5 s.",
     )
     retry_seconds: Pauses = Field(
         (5.0, 30.0, 120.0, 600.0, 3600.0),
         min_length=1,
-        description="Pauses before a file that could not be graded is tried again; after the last it is given up.",
+        description="Pauses before each retry of a file that could not be graded. After the last retry it gives up.",
     )
     timezone: ZoneName | None = Field(
         None,
         examples=["Europe/Berlin"],
-        description="Zone of times in session files that name none, and of days and weeks; default: the machine's.",
+        description="Time zone for days, weeks, and times without a zone in session files. Default: the machine's.",
     )
 
     @field_validator(*ROOTS.values(), "db_path", "rules_file", "calibration_prior")

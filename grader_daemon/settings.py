@@ -76,196 +76,190 @@ class Settings(GradingSettings):
         60.0,
         ge=1,
         le=86400,
-        description="How often the daemon looks for missing reports, for a degraded quality and for alerts to be sent.",
+        description="How often the daemon writes due reports, looks for worse quality and sends alerts.",
     )
     metrics_file: File | None = Field(
         None,
         examples=["/var/lib/prometheus/node-exporter/grader.prom"],
-        description="The daemon keeps metrics there, for the textfile collector of Prometheus; see docs/metrics.md.",
+        description="File of metrics for Prometheus's textfile collector; see docs/metrics.md.",
     )
     alert_webhook_url: HttpUrl | None = Field(
         None,
         examples=["https://alerts.example.org/grader"],
-        description="Alerts are posted there as JSON (http or https); nothing is sent without it.",
+        description="URL that receives alerts by POST, http or https. Default: nothing is posted.",
     )
     alert_webhook_format: WebhookFormat = Field(
-        "json",
-        description="What is posted: our JSON, or the message of a chat server; ntfy: the URL is that of a topic.",
+        "json", description="Format of posted alerts: JSON, or a message for a chat server. ntfy needs a topic's URL."
     )
     alert_webhook_secret: SecretStr | None = Field(
         None,
         examples=["a long random text"],
         min_length=16,
-        description="Signs what is posted, with HMAC-SHA256; at least 16 characters.",
+        description="Secret that signs posted alerts with HMAC-SHA256; at least 16 characters.",
     )
     alert_command: Words = Field(
-        (), description="A program and its arguments, run for each alert with the JSON as its input; no shell."
+        (), description="Program and arguments; receives each alert as JSON on standard input. Runs without a shell."
     )
-    alert_timeout_seconds: Seconds = Field(
-        10.0, gt=0, le=300, description="The webhook or the program may take so long."
-    )
+    alert_timeout_seconds: Seconds = Field(10.0, gt=0, le=300, description="Timeout for the webhook or the program.")
     quality_checks_per_day: int = Field(
-        0, ge=0, le=1000, description="The daemon asks a scorer of quality at most so many times a day; 0: never."
+        0, ge=0, le=1000, description="Maximum sessions a day that the daemon sends to the scorer; 0 turns it off."
     )
     quality_discrepancy: Seconds = Field(
-        1.5,
-        gt=0,
-        le=4,
-        description="People are asked to look where it lies so far from `response_quality`, or further.",
+        1.5, gt=0, le=4, description="Ask for a review if the scorer and `response_quality` differ by this much."
     )
-    quality_timeout_seconds: Seconds = Field(60.0, gt=0, le=240, description="One call of the scorer may take so long.")
+    quality_timeout_seconds: Seconds = Field(60.0, gt=0, le=240, description="Timeout for one call to the scorer.")
     quality_command: Words = Field(
-        (), description="A program and its arguments as scorer, with the redacted session as its input; no shell."
+        (), description="Program and arguments; scores a redacted session from standard input. Runs without a shell."
     )
     quality_judge_model: str | None = Field(
         None,
         examples=["qwen3-8b"],
         min_length=1,
         max_length=256,
-        description="A model as scorer instead; the name that its server knows.",
+        description="Model that scores sessions instead of a program; its name on the server.",
     )
     quality_judge_key: HeaderSecret | None = Field(
-        None,
-        examples=["the key"],
-        min_length=1,
-        description="The key that the server of the model asks for, if it does.",
+        None, examples=["the key"], min_length=1, description="API key for the scoring model's server, if it needs one."
     )
     quality_judge_characters: int = Field(
-        24_000, ge=10_000, le=1_000_000, description="Each call of the model has at most so many characters."
+        24_000, ge=10_000, le=1_000_000, description="Maximum characters in one call to the scoring model."
     )
     quality_judge_plain_http: bool = Field(
-        default=False, description="Allow http to another machine: what is sent, and the key, can be read on the way."
+        default=False, description="Allow plain http to another machine; the network can then read sessions and key."
     )
     quality_judge_url: HttpUrl | None = Field(
         None,
         examples=["http://127.0.0.1:8080/v1"],
-        description="Where that server is, up to and with /v1; redacted sessions are sent there.",
+        description="URL of the scoring model's server, ending in /v1. It receives redacted sessions.",
     )
     otlp_header_secret: HeaderLine | None = Field(
-        None, examples=["Authorization: Bearer …"], description="A header that the receiver of `push otlp` asks for."
+        None,
+        examples=["Authorization: Bearer …"],
+        description="HTTP header for `push otlp`, if its receiver needs one.",
     )
     otlp_schema_url: HttpUrl = Field(
-        "https://opentelemetry.io/schemas/1.38.0", description="The version of the conventions that its events name."
+        "https://opentelemetry.io/schemas/1.38.0", description="OpenTelemetry schema URL in the events of `push otlp`."
     )
     otlp_logs_url: HttpUrl | None = Field(
         None,
         examples=["http://127.0.0.1:4318/v1/logs"],
-        description="Where `push otlp` sends scores, by OTLP/HTTP; nothing is sent without it.",
+        description="URL to which `push otlp` sends scores by OTLP/HTTP. Default: nothing is sent.",
     )
     langfuse_public_key: HeaderSecret | None = Field(
-        None, examples=["pk-lf-…"], min_length=1, description="The public key of the project of `push langfuse`."
+        None, examples=["pk-lf-…"], min_length=1, description="Public key of the Langfuse project."
     )
     langfuse_secret_key: HeaderSecret | None = Field(
-        None, examples=["sk-lf-…"], min_length=1, description="The secret key that belongs to it."
+        None, examples=["sk-lf-…"], min_length=1, description="Secret key of the Langfuse project."
     )
     langfuse_url: HttpUrl | None = Field(
         None,
         examples=["https://cloud.langfuse.com"],
-        description="The Langfuse that `push langfuse` sends scores to; nothing is sent without it.",
+        description="URL of the Langfuse server for `push langfuse`. Default: nothing is sent.",
     )
     phoenix_api_key: HeaderSecret | None = Field(
-        None, examples=["the key"], min_length=1, description="The key that the server of `push phoenix` asks for."
+        None, examples=["the key"], min_length=1, description="API key of the Phoenix server."
     )
     phoenix_url: HttpUrl | None = Field(
         None,
         examples=["http://127.0.0.1:6006"],
-        description="The Phoenix that `push phoenix` sends scores to; nothing is sent without it.",
+        description="URL of the Phoenix server for `push phoenix`. Default: nothing is sent.",
     )
     push_timeout_seconds: Seconds = Field(
-        10.0, gt=0, le=300, description="One call of a receiver of scores may take so long."
+        10.0, gt=0, le=300, description="Timeout for one call to a server that receives scores."
     )
     fleet_texts: bool = Field(
-        default=False,
-        description="Send the fleet words and paths of sessions, too: summaries, claims, files, projects.",
+        default=False, description="Also send texts and paths to the fleet: summaries, claims, files, projects."
     )
     fleet_url: PostgresUrl | None = Field(
         None,
         examples=["postgresql://grader_host_laptop:…@db.example.org/grader"],
-        description="The PostgreSQL to which `push fleet` sends grades; nothing is sent without it.",
+        description="PostgreSQL database to which `push fleet` sends grades. Default: nothing is sent.",
     )
     fleet_read_token_file: File | None = Field(
-        None, examples=["~/.config/grader-daemon/fleet.token"], description="Your token, where that is https://."
+        None, examples=["~/.config/grader-daemon/fleet.token"], description="File with your token for a fleet server."
     )
     fleet_read_url: FleetUrl | None = Field(
         None,
         examples=["postgresql://grader_member_anna:…@db.example.org/grader"],
-        description="The PostgreSQL of a fleet, or the https:// of its server, which commands ask: docs/fleet.md.",
+        description="Fleet that commands read: URL of its PostgreSQL or of its https server; see docs/fleet.md.",
     )
     fleet_copy_file: File | None = Field(
-        None, examples=["/srv/grader/fleet.db"], description="Where a copy of it is kept; default: a file in ~/.cache."
+        None, examples=["/srv/grader/fleet.db"], description="Your local copy of the fleet. Default: in ~/.cache."
     )
-    fleet_copy_days: int = Field(92, ge=1, le=36_500, description="It has the sessions of the last so many days.")
+    fleet_copy_days: int = Field(92, ge=1, le=36_500, description="Days of sessions in your local copy of the fleet.")
     fleet_tokens_file: File | None = Field(
         None,
         examples=["/srv/grader/fleet_tokens.json"],
-        description="Where `fleet serve` finds whom to let in, as digests; default: beside the database.",
+        description="File with hashes of the members' tokens for `fleet serve`. Default: next to the database.",
     )
-    fleet_serve_port: int = Field(7655, ge=1, le=65_535, description="The port of `fleet serve`.")
-    fleet_serve_certificate_file: File | None = Field(None, examples=["~/fleet.pem"], description="For https.")
-    fleet_serve_key_file: File | None = Field(None, examples=["~/fleet.key"], description="Its key.")
+    fleet_serve_port: int = Field(7655, ge=1, le=65_535, description="Port of `fleet serve`.")
+    fleet_serve_certificate_file: File | None = Field(
+        None, examples=["~/fleet.pem"], description="Certificate of `fleet serve`."
+    )
+    fleet_serve_key_file: File | None = Field(None, examples=["~/fleet.key"], description="Key of that certificate.")
     fleet_serve_names: HostNames = Field(
-        (), examples=[["grader.example.org"]], description="Names by which members reach it, beside its address."
+        (), examples=[["grader.example.org"]], description="Host names of `fleet serve`, besides its address."
     )
     fleet_serve_address: IpAddress = Field(
-        "127.0.0.1", description="Where it answers; one that other machines reach needs a certificate and its key."
+        "127.0.0.1", description="IP address `fleet serve` listens on; any but loopback needs a certificate and key."
     )
-    dashboard_port: int = Field(
-        7654, ge=1, le=65_535, description="The port of the page that `dashboard` serves on this machine."
-    )
+    dashboard_port: int = Field(7654, ge=1, le=65_535, description="Port of the dashboard.")
     dashboard_token: LongSecret | None = Field(
-        None, examples=["32 characters or more"], description="The token that opens it; default: one that is made."
+        None, examples=["32 characters or more"], description="Token that opens the page. Default: generated."
     )
     dashboard_certificate_file: File | None = Field(
-        None, examples=["~/page.pem"], description="Certificate of the page, for https; needs its key."
+        None, examples=["~/page.pem"], description="TLS certificate of the page; also set `dashboard_key_file`."
     )
-    dashboard_key_file: File | None = Field(None, examples=["~/page.key"], description="The key of that certificate.")
+    dashboard_key_file: File | None = Field(None, examples=["~/page.key"], description="Key of that certificate.")
     dashboard_names: HostNames = Field(
-        (), examples=[["grader.example.org"]], description="Names by which browsers reach it, beside its address."
+        (), examples=[["grader.example.org"]], description="Host names of the page in browsers, besides its address."
     )
     dashboard_address: IpAddress = Field(
-        "127.0.0.1", description="Where it answers; one that others reach needs a token, a certificate and its key."
+        "127.0.0.1", description="IP address the page listens on; any but loopback needs a token, certificate and key."
     )
     outcomes_git: bool = Field(
-        default=True, description="Look what became of sessions' work, in git and on disk: docs/outcomes.md."
+        default=True, description="Follow what becomes of sessions' work in git and on disk; see docs/outcomes.md."
     )
     outcomes_roots: Paths = Field(
-        (), examples=[["~/src"]], description="Only in these folders; the service's sandbox shows it no others."
+        (), examples=[["~/src"]], description="Follow work only in these folders; the service cannot see others."
     )
-    outcomes_days: int = Field(30, ge=1, le=365, description="A session's work is followed for so many days.")
-    outcomes_seconds: Seconds = Field(2.0, gt=0, le=10, description="Most processor time of one look at a repository.")
+    outcomes_days: int = Field(30, ge=1, le=365, description="Days to follow the work of a session.")
+    outcomes_seconds: Seconds = Field(2.0, gt=0, le=10, description="Maximum CPU time for one look at a repository.")
     message_search_days: int = Field(
         0,
         ge=0,
         le=3_650,
-        description="Messages of sessions of so many days can be searched, 0: none: docs/message-search.md.",
+        description="Index the messages of the last days for search; 0 turns it off. See docs/message-search.md.",
     )
     hook_milliseconds: int = Field(
         80,
         ge=10,
         le=60_000,
-        description="An agent with a hook waits at most so long for an answer when it wants to stop: docs/hooks.md.",
+        description="Maximum time an agent waits for the hook's answer when it wants to stop; see docs/hooks.md.",
     )
-    skill_roots: Paths = Field((), description="Folders with skills, beside those of the agents: docs/skills.md.")
+    skill_roots: Paths = Field((), description="More folders with skills, besides the agents' own; see docs/skills.md.")
     route_file: File | None = Field(
-        None, examples=["~/.timmy/uniwizard/route.json"], description="Which model to prefer: docs/routing.md."
+        None,
+        examples=["~/.timmy/uniwizard/route.json"],
+        description="File that tells a router which model to use; see docs/routing.md.",
     )
     route_default: str | None = Field(
-        None, examples=["gpt-5-mini"], description="The model to stay with where none is better: docs/routing.md."
+        None, examples=["gpt-5-mini"], description="Model to use if none is clearly better; see docs/routing.md."
     )
     route_max_cost: float | None = Field(
-        None, gt=0, examples=[0.5], description="No model is preferred whose task that did not fail costs more dollars."
+        None, gt=0, examples=[0.5], description="Maximum cost per task of a preferred model, in dollars."
     )
     route_explore: float = Field(
-        0.0, ge=0, le=0.1, description="This share of requests tries another model, to learn: docs/routing.md."
+        0.0, ge=0, le=0.1, description="Share of requests that try another model; see docs/routing.md."
     )
     route_aliases: Aliases = Field(
-        (), examples=[["fast=gpt-5-mini"]], description="Names that a router has for models, and those in sessions."
+        (), examples=[["fast=gpt-5-mini"]], description="Maps the model names a router uses to the names in sessions."
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        "info", description="Log lines below this level are not written."
+        "info", description="Lowest level of log lines to write."
     )
     log_format: Literal["auto", "console", "json"] = Field(
-        "auto", description="How log lines look: auto is console on a terminal and json elsewhere."
+        "auto", description="Format of log lines. `auto`: console on a terminal, json elsewhere."
     )
 
     @field_validator("skill_roots", "outcomes_roots", *_FILES)

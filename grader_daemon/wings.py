@@ -40,27 +40,29 @@ WINGS: Final = (
     Wing(
         "archive",
         commands={
-            "archive": ("commands:command", "Grade an archive of old sessions, here or at an address, on a cluster."),
+            "archive": ("commands:command", "Grade an archive of old sessions, local or remote, also on a cluster."),
         },
     ),
     Wing(
         "dashboard",
         commands={
             "dashboard": ("commands:command", "Open the page: all of this in a browser on this machine, live."),
-            "fleet serve": ("fleet_commands:serve", "Answer page and API of a fleet to its members."),
-            "fleet add-token": ("fleet_commands:add_token", "Admit a member, by a token."),
-            "fleet remove-token": ("fleet_commands:remove_token", "Revoke the token of a member."),
-            "fleet tokens": ("fleet_commands:tokens", "List the members who have a token."),
+            "fleet serve": ("fleet_commands:serve", "Serve a fleet's page and API to its members."),
+            "fleet add-token": ("fleet_commands:add_token", "Give a member a token."),
+            "fleet remove-token": ("fleet_commands:remove_token", "Revoke a member's token."),
+            "fleet tokens": ("fleet_commands:tokens", "List the members with a token."),
         },
         units={"page": "systemd_unit:PAGE"},
     ),
     Wing(
         "recall",
-        commands={"mcp": ("commands:command", "Answer agents that ask what earlier sessions did and what helped.")},
+        commands={"mcp": ("commands:command", "Serve agents over MCP: what earlier sessions did and what helped.")},
     ),
     Wing(
         "messages",
-        commands={"search": ("commands:command", "Find words in messages of sessions, and how these ended.")},
+        commands={
+            "search": ("commands:command", "Find words in the messages of sessions, and how those sessions ended.")
+        },
         jobs=("job:message_jobs",),
         parts={"messages": "found:Messages"},
     ),
@@ -69,11 +71,11 @@ WINGS: Final = (
         commands={
             "changes": (
                 "changes_command:command",
-                "Show what changed in the set-up of agents, and whether it mattered.",
+                "Show changes in the set-up of agents, and whether they mattered.",
             ),
             "skills": (
                 "commands:command",
-                "Show skills, what they are used for, and which one could help.",
+                "Show skills, their use, and which one could help.",
             ),
         },
         jobs=("versions_job:versions_jobs",),
@@ -88,7 +90,7 @@ WINGS: Final = (
     ),
     Wing(
         "routing",
-        commands={"route": ("commands:command", "Show which model to prefer for which type of task.")},
+        commands={"route": ("commands:command", "Show which model to prefer for each task type.")},
         jobs=("job:route_jobs",),
         parts={"routing": "advice:Advice"},
     ),
@@ -116,7 +118,7 @@ WINGS: Final = (
         "fleet",
         commands={
             "fleet": ("commands:command", "Share one PostgreSQL between many machines."),
-            "push fleet": ("push_command:command", "Send grades to the PostgreSQL of a team."),
+            "push fleet": ("push_command:command", "Send grades to your team's PostgreSQL."),
         },
         units={"pusher": "systemd_unit:PUSHER", "server": "systemd_unit:SERVER"},
         checks={"fleet": "doctor:pusher", "fleet watch": "doctor:watched"},

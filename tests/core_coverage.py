@@ -1,11 +1,13 @@
 """Coverage of modules by the tests that stand where theirs do, a plugin of pytest; others take no longer than without.
 
-Tracing makes what is tested take twice as long, or three times. That a test of a command or of a daemon came through
-the core, to prepare or to compare something, shows nothing of how well the core is tested.
+Tracing makes tests take twice as long, or three times, and their collection, too. That a test of a command or of a
+daemon came through the core, to prepare or to compare something, shows nothing of how well the core is tested.
 """
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,24 @@ from typing import Any
 import pytest
 
 _UNIT = Path(__file__).parent / "unit"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None]:
+    """Import what is counted while it is, and what tests it while nothing is."""
+    for module in session.config.getoption("cov_source"):
+        _import_all(module)
+    _counting(session.config).pause()
+    try:
+        return (yield)
+    finally:
+        _counting(session.config).resume()
+
+
+def _import_all(name: str) -> None:
+    module = importlib.import_module(name)
+    for _, inner, _ in pkgutil.walk_packages(getattr(module, "__path__", ()), f"{name}."):
+        importlib.import_module(inner)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -12,16 +12,23 @@ _PROGRAM = """
 import json, sys, time
 import apsw
 connection = apsw.Connection(sys.argv[1])
-connection.set_busy_timeout(5_000)
+began_to_wait = waited = 0.0
+def wait(times):
+    global began_to_wait, waited
+    began_to_wait = began_to_wait if times else time.monotonic()
+    time.sleep(0.001)
+    waited = time.monotonic() - began_to_wait
+    return waited < 5
+connection.set_busy_handler(wait)
 for line in sys.stdin:
-    began = time.monotonic()
+    waited = 0.0
     statements = json.loads(line)
     if len(statements) > 1:
         connection.execute("BEGIN IMMEDIATE")
     rows = [connection.execute(statement, values).fetchall() for statement, values in statements]
     if len(statements) > 1:
         connection.execute("COMMIT")
-    print(json.dumps([time.monotonic() - began, rows[-1]]), flush=True)
+    print(json.dumps([waited, rows[-1]]), flush=True)
 connection.close()
 """
 
@@ -30,7 +37,8 @@ class DatabaseWriter:
     """The process; leaving it closes the database in order."""
 
     def __init__(self, path: Path) -> None:
-        self.longest_seconds = 0.0
+        self.longest_wait_seconds = 0.0
+        """For a lock that another process held."""
         self._process = subprocess.Popen(
             [sys.executable, "-c", _PROGRAM, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -53,8 +61,8 @@ class DatabaseWriter:
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(statements) + "\n")
         self._process.stdin.flush()
-        seconds, rows = json.loads(self._process.stdout.readline())
-        self.longest_seconds = max(self.longest_seconds, seconds)
+        waited, rows = json.loads(self._process.stdout.readline())
+        self.longest_wait_seconds = max(self.longest_wait_seconds, waited)
         return list(rows)
 
     def close(self) -> None:

@@ -30,7 +30,7 @@ AGENTS = frozenset(
         "no pi is here",
         "no Prometheus is here",
         "no client of MCP is here",
-        "no LiteLLM 1.106 is here",
+        "no LiteLLM 1.108 is here",
         "no DuckDB, Polars and pandas are here",
         "no Phoenix 20 is here",
         "no moto is here",
@@ -180,7 +180,7 @@ def require_litellm() -> Path:
     """Require LiteLLM with its proxy, and return the folder of its programs, among them its Python."""
     found = _AGENTS / "litellm" / "bin"
     if not (found / "litellm").exists():
-        pytest.skip("no LiteLLM 1.106 is here")
+        pytest.skip("no LiteLLM 1.108 is here")
     return found
 
 

@@ -23,7 +23,7 @@ _REFUSED = re.compile(
     | \b(?:
         of\ which | with\ which | that\ no\ person | where\ they\ part | the\ judge
         | (?:gets?|got)\ over | dearest | (?:borne?|bears?)\ out
-        | nothing\ is\ told | is\ told\ nothing | are\ told\ nothing
+        | passed\ over | told\ (?:of|apart|nothing) | (?:be|is|are|was|were)\ told(?!\ to\b)
         | harmful\ failures? | your\ word | person's\ word | p\(done\)
     )(?!\w)
     | \bcompletes:
@@ -53,6 +53,7 @@ def test_no_refused_word_reaches_a_user() -> None:
         "Sessions of which the grader is not sure.",
         "Failures that it got over.",
         "Nothing is told of it.",
+        "The rest is passed over.",
         "It stands below your word.",
     ],
 )

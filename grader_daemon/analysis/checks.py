@@ -85,8 +85,9 @@ def _check_in(run: ToolRun, notes: Sequence[Note], *, found_red: bool) -> tuple[
     build = read_build(run)
     if build is not None and (found_red or build.passed is not None):
         return CheckKind.BUILD, CheckResult.PASSED if build.passed and not found_red else CheckResult.SOME_FAILED
-    is_seen = build is None and not run.is_code and ends_well(run, ())
-    return (CheckKind.RUN, CheckResult.PASSED) if is_seen and _runs_written(run.command, notes) else None
+    if build is not None or run.is_code or not _RUNS_A_FILE.search(run.command) or not ends_well(run, ()):
+        return None
+    return (CheckKind.RUN, CheckResult.PASSED) if _names_a_written_file(run.command, notes) else None
 
 
 def _result_of_tests(result: TestsResult, run: ToolRun) -> CheckResult:
@@ -97,10 +98,7 @@ def _result_of_tests(result: TestsResult, run: ToolRun) -> CheckResult:
     return CheckResult.ALL_FAILED if is_sure else CheckResult.SOME_FAILED
 
 
-def _runs_written(command: str, notes: Sequence[Note]) -> bool:
-    """Return whether a command runs a file that the session wrote."""
-    if not _RUNS_A_FILE.search(command):
-        return False
+def _names_a_written_file(command: str, notes: Sequence[Note]) -> bool:
     return any(name in command for name in islice(filter(None, map(basename, written_paths(notes))), _MOST_FILES))
 
 

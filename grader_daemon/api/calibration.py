@@ -38,8 +38,8 @@ class CalibrationState(msgspec.Struct, frozen=True, kw_only=True):
     `verdict_by` decides with the model `model`, which was learned from `prior` or is it; `why` says in words why it is
     they. `provenance` says what the prior was trained on, `validity` what it was worth where it was not. `look` is the
     last look at people's labels (None: nobody looked yet), `new_labels` says whether more was said since. `weights` are
-    those of the model for features with a meaning, the largest first; `while_running` says whether anything is told of
-    sessions that go on; `history` are the newest records, adopted or not, the newest first.
+    those of the model for features with a meaning, the largest first; `while_running` says whether sessions that go on
+    get verdicts; `history` are the newest records, adopted or not, the newest first.
     """
 
     policy: VerdictSetting

@@ -179,7 +179,7 @@ class SelfGrader:
         """
         if self.context.fleet is None:
             raise InputError("this SelfGrader is of this machine; one of a fleet is SelfGrader(fleet=URL)")
-        return sum(self.context.fleet.catch_up(self.context.now()))
+        return sum(self.context.fleet.catch_up(self.context.now))
 
     def migrate(self) -> None:
         """Bring a database of an older version up to this one, as all that writes does by itself; there may be none."""

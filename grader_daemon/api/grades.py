@@ -272,7 +272,7 @@ class Grades:
         return self._context.store.quality.of_session(session_id)
 
     def is_gone(self, grade: Grade) -> bool:
-        """Return whether a session is gone from where it was graded; False where that cannot be told."""
+        """Return whether a session is gone from where it was graded; False where nobody can know."""
         if grade.host is not None:
             return False
         try:

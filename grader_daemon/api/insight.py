@@ -152,7 +152,7 @@ class Insight:
         """
         span = self._span(days)
         if span.days > MOST_DAYS:
-            raise InputError(f"usage is told of {MOST_DAYS} days at most, not {span.days:,}")
+            raise InputError(f"usage covers {MOST_DAYS} days at most, not {span.days:,}")
         return usage_of(self._context.store, span, split, only=only)
 
     def alert_days(self, alert: Alert) -> tuple[DayFigures, ...]:
@@ -372,7 +372,7 @@ class Insight:
         return alert
 
     def test_alerts(self) -> dict[str, str | None]:
-        """Send a test in every way in which alerts are told; returns what went wrong, None where it arrived."""
+        """Send a test alert to every receiver; returns what went wrong, None where it arrived."""
         from grader_daemon.integrations.receivers import try_receivers  # which loads what posts
 
         return try_receivers(periodic.make_receivers(self._context.settings), now=self._context.now())

@@ -131,8 +131,8 @@ class SharedCopy(Protocol):
     def older(self) -> int:
         """Return about how many sessions are left of those that are older than all that are here."""
 
-    def catch_up(self, now: datetime) -> Generator[int]:
-        """Read what is new, then what is older; yields the number of sessions of each batch.
+    def catch_up(self, clock: Callable[[], datetime]) -> Generator[int]:
+        """Read what is new, then what is `older`, and between its parts what came in; yields the size of each batch.
 
         Raises:
             StoreBusyError: another program reads into this copy.

@@ -17,14 +17,16 @@ from grader_daemon.api.explanation import sentences_of
 from grader_daemon.api.grades import read_graded
 from grader_daemon.api.parts import Scorers
 from grader_daemon.domain.analysis import FailureKind
-from grader_daemon.domain.calendar import start_of, week_of
-from grader_daemon.domain.feedback import Sampling
+from grader_daemon.domain.calendar import last_days, start_of, week_of
+from grader_daemon.domain.feedback import AnswerEffect, Sampling, automatic
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.quality import QualityCheck, QualityScorer, as_scorer
+from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import ASSISTANT, USER, Message, Session
 from grader_daemon.errors import InputError
 from grader_daemon.patterns.review import choose
+from grader_daemon.pipeline.group_completion import completion_before, completion_of
 from grader_daemon.pipeline.labels import candidates, is_turn_of_chance, reviewed_since
 from grader_daemon.redaction import Redactor
 from grader_daemon.reports.sessions import why_words
@@ -35,6 +37,8 @@ _THRESHOLD: Final = 0.5
 """The model is least sure of a session with this probability."""
 _SPANS_DAYS: Final = (7, 28, 366, None)
 """A review asks for a session of the first of these spans that has one to ask for."""
+_EFFECT_DAYS: Final = 28
+"""An answer is shown by what it did to the rate of so many days: those of a week are few."""
 _REQUEST = {"characters": 1200, "lines": 16}
 _ANSWER = {"characters": 2400, "lines": 30}
 _WHOLE = {"characters": 200_000, "lines": 10_000}
@@ -107,6 +111,23 @@ class Reviews:
             InputError: no session id, or several, begin with it.
         """
         return self._item(session_id, sampled)
+
+    def effect(self, session_id: str) -> AnswerEffect:
+        """Return what the label that stands on a session changed, beside what is known without it; its id is whole.
+
+        Raises:
+            InputError: there is no such session.
+        """
+        store, grade = self._context.store, self._context.store.grades.find(session_id).grade
+        span, guess = last_days(_EFFECT_DAYS, self._context.today), store.level_guesses.last()
+        sums, rate = store.rollups.group(Dimension.OVERALL, "", span), None if guess is None else guess.rate
+        return AnswerEffect(
+            verdict_before=automatic(grade).outcome,
+            verdict=grade.outcome,
+            rate_before=completion_before(store, sums, span, grade.session_id, guess=rate),
+            rate=completion_of(store, sums, span, guess=rate),
+            days=_EFFECT_DAYS,
+        )
 
     def done_this_week(self) -> int:
         """Return how many sessions were judged in reviews since Monday."""

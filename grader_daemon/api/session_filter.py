@@ -23,8 +23,8 @@ from grader_daemon.storage.records import GradeFilter, SortKey
 
 _MOST_DAYS: Final = 100_000
 _LONGEST_SHOWN: Final = 60
-_BY_GUESS: Final = "Only those whose task is {} by the best guess, unsure ones too."
-_BY_PERSON: Final = "Only sessions that a person labelled."
+_BY_GUESS: Final = "Only sessions whose task is {} by the best guess, unsure ones included."
+_BY_PERSON: Final = "Only sessions with a person's label."
 
 
 class Text(Enum):
@@ -34,19 +34,6 @@ class Text(Enum):
     DAYS = auto()
     MOMENT = auto()
     ISSUE = auto()
-
-
-class Verdict(StrEnum):
-    """Verdicts that an address may ask for; of a guess, too, unless it is `unsure` that is asked for."""
-
-    COMPLETED = "completed"
-    NOT_COMPLETED = "not_completed"
-    UNSURE = "unsure"
-
-    @property
-    def fields(self) -> Mapping[str, bool]:
-        """The fields of `GradeFilter` that it stands for."""
-        return {"unsure": True} if self is Verdict.UNSURE else {"completed": self is Verdict.COMPLETED}
 
 
 class Filter(NamedTuple):
@@ -81,44 +68,45 @@ FILTERS: Final = (
     Filter("days", Text.DAYS, "", "last days"),  # the prompt has -d and --since, as commands on other things have
     Filter("since", Text.MOMENT, "", "since", example="12h, 2026-11-01"),
     Filter("until", Text.MOMENT, "Only before: 12h, 7d, 2w or 2026-11-01.", "until", example="7d, 2026-11-08"),
-    Filter("state", SessionState, "In this state only.", "state"),
-    Filter("task_type", Dimension.TASK_TYPE, "Of this task type only.", "task type"),
-    Filter("agent", Dimension.AGENT, "Of this agent only, as in claude-code.", "agent"),
-    Filter("model", Dimension.MODEL, "By this model only.", "model"),
-    Filter("platform", Dimension.PLATFORM, "On this platform only.", "platform"),
-    Filter("project", Dimension.PROJECT, "Only of agents that worked in this folder.", "project"),
-    Filter("kind", SessionKind, "Only those that were begun so; main: by a person.", "begun as"),
+    Filter("state", SessionState, "Only sessions in this state.", "state"),
+    Filter("task_type", Dimension.TASK_TYPE, "Only sessions of this task type.", "task type"),
+    Filter("agent", Dimension.AGENT, "Only sessions of this agent, such as claude-code.", "agent"),
+    Filter("model", Dimension.MODEL, "Only sessions of this model.", "model"),
+    Filter("platform", Dimension.PLATFORM, "Only sessions on this platform.", "platform"),
+    Filter("project", Dimension.PROJECT, "Only sessions that worked in this folder.", "project"),
+    Filter("kind", SessionKind, "Only sessions started this way; main means started by a person.", "begun as"),
     Filter("job", Dimension.JOB, "Only runs of this scheduled job, by its key.", "scheduled job"),
-    Filter("host", Dimension.HOST, "Of a fleet: on this machine only.", "host"),
-    Filter("user", Dimension.USER, "Of a fleet: on machines of this user only.", "user"),
-    Filter("tool", Dimension.TOOL, "Only those in which this tool was called.", "tool"),
-    Filter("error", Category, "Only those with such a failure.", "failure"),
-    Filter("issue", Text.ISSUE, "Only those with this error issue; the beginning of its id is enough.", "error issue"),
-    Filter("claim", Support, "Only those with a claim that is this.", "claim"),
-    Filter("verdict", Outcome, "Only those of this verdict.", "", dashed=True),
-    Filter("ending", EndingKind, "Only those that ended so.", "ending", dashed=True),
-    Filter("standing", ResultStanding, "Only those whose result stands so by the record.", "result", dashed=True),
-    Filter("outcome", WorkFate, "Only those whose work in git was reverted, kept and so on.", "work in git"),
-    Filter("verdict", Verdict, "", "verdict"),
+    Filter("host", Dimension.HOST, "Only sessions on this machine of a fleet.", "host"),
+    Filter("user", Dimension.USER, "Only sessions on this user's machines of a fleet.", "user"),
+    Filter("tool", Dimension.TOOL, "Only sessions that called this tool.", "tool"),
+    Filter("error", Category, "Only sessions with an error of this category.", "failure"),
+    Filter(
+        "issue", Text.ISSUE, "Only sessions with this error group; the beginning of its id is enough.", "error issue"
+    ),
+    Filter("claim", Support, "Only sessions with a claim that is verified, unsupported or contradicted.", "claim"),
+    Filter("verdict", Outcome, "Only sessions with this verdict.", "verdict", dashed=True),
+    Filter("ending", EndingKind, "Only sessions that ended this way.", "ending", dashed=True),
+    Filter("standing", ResultStanding, "Only sessions whose result the record rates like this.", "result", dashed=True),
+    Filter(
+        "outcome", WorkFate, "Only sessions whose work in git had this fate, such as reverted or kept.", "work in git"
+    ),
     Filter("completed", {"completed": True}, _BY_GUESS.format("done"), ""),
     Filter("not_completed", {"completed": False}, _BY_GUESS.format("not done"), ""),
     Filter("unsure", {"unsure": True}, "Only unsure sessions.", ""),
     Filter("person", {"verdict_by": VerdictBy.PERSON}, _BY_PERSON, "labelled by a person"),
-    Filter(
-        "text", Text.PLAIN, "Only those that were asked for something with these words.", "asked for", option="search"
-    ),
+    Filter("text", Text.PLAIN, "Only sessions whose task contains these words.", "asked for", option="search"),
 )
 """All filters, in the order of the prompt's help."""
 
 ORDER: Final = (
-    Filter("sort", SortKey, "By what to sort, the highest first.", "sorted by"),
-    Filter("reverse", {"lowest_first": True}, "The lowest first.", "lowest first"),
+    Filter("sort", SortKey, "Sort by this, the highest value first.", "sorted by"),
+    Filter("reverse", {"lowest_first": True}, "Sort the lowest value first.", "lowest first"),
 )
 """Filters that leave nothing out: they say what stands first."""
 
 
 _WORST: Final = Filter(
-    "worst", {"sort": SortKey.WORST}, "Those first that most likely failed, each with why; as --sort worst.", ""
+    "worst", {"sort": SortKey.WORST}, "Show likely failures first, each with its reason; the same as --sort worst.", ""
 )
 
 
@@ -132,9 +120,12 @@ def _place(asked: Filter) -> int:
         case Text.DAYS | Text.MOMENT:
             return 2
         case type():
-            return 3 if asked.takes is Verdict else 1
+            return 3 if asked.takes is Outcome else 1
     return 0
 
+
+EVERY: Final = (*FILTERS, *ORDER, _WORST)
+"""What a line of filters may say, and an option."""
 
 PROMPTED: Final = (*(each for each in FILTERS if each.help), *ORDER, _WORST)
 """What the prompt has an option for."""
@@ -171,8 +162,7 @@ def _fields(asked: Filter, given: str, home: Home) -> Mapping[str, Any]:
         case dict(fields):
             return fields
         case type() as kind:
-            value = _one_of(kind, asked.name, given)
-            return value.fields if isinstance(value, Verdict) else {asked.name: value}
+            return {asked.name: _one_of(kind, asked.name, given)}
         case Text.DAYS:
             return {"since": home.begin_of(_days(asked.name, given))}
         case Text.MOMENT:

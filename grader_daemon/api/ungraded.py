@@ -26,7 +26,7 @@ _FEW_FOLDERS = 400
 
 
 class SourceState(StrEnum):
-    """State of an agent: whether its sessions are graded; of a declined one nobody is told any more."""
+    """State of an agent: whether its sessions are graded; a declined one is not mentioned."""
 
     ENABLED = "enabled"
     NOT_ENABLED = "not_enabled"

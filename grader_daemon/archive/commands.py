@@ -28,14 +28,14 @@ _COPIES: Final = (SkipReason.COPY, SkipReason.SUPERSEDED)
 @click.command("archive")
 @click.argument("url")
 @asks
-@click.option("--jobs", type=Whole(1, 64), default=1, show_default=True, help="Processes that examine files.")
-@click.option("--scheduler", metavar="URL", help="Have the Dask cluster of this scheduler examine the archive.")
+@click.option("--jobs", type=Whole(1, 64), default=1, show_default=True, help="Number of processes that read files.")
+@click.option("--scheduler", metavar="URL", help="Read the archive on the Dask cluster of this scheduler.")
 @json_option
 def command(*, grader: SelfGrader, url: str, jobs: int, scheduler: str | None, as_json: bool) -> int:
-    """Grade an archive of old sessions. It may be stopped at any time and started again.
+    """Grade an archive of old sessions. You can stop it at any time and start it again.
 
-    URL is a folder or a file, here or at an address as in s3://bucket/sessions, with sessions of any agent, plain or
-    packed (.gz, .zst, .tar): see docs/archives.md.
+    URL is a local folder or file, or a remote one such as s3://bucket/sessions. It may hold sessions of any agent,
+    plain or packed (.gz, .zst, .tar); see docs/archives.md.
     """
     archive = Archive(url)
     # A terminal is told how much is left, which takes a look at all names first.

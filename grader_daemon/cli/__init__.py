@@ -28,7 +28,7 @@ _COMPLETION = "_GRADER_DAEMON_COMPLETE"
 """By this variable a shell asks what a Tab may mean."""
 
 _OF_THE_CORE: Final = {
-    "summary": ("summary", "Show how it stands, on one screen: the same as no command."),
+    "summary": ("summary", "Show the current state on one screen, as without a command."),
     "list": ("listing", "List grades, the newest session first."),
     "show": ("show", "Show one grade."),
     "why": ("why", "Show the reasons of a grade, and the messages that prove them."),
@@ -37,24 +37,24 @@ _OF_THE_CORE: Final = {
     "usage": ("usage", "Show tokens and money, by day and model, project, agent or kind."),
     "report": ("report", "Show the weekly report."),
     "alerts": ("alerts", "Show what got worse, since when, and why."),
-    "status": ("status", "Show whether the daemon is up, and how far it is."),
+    "status": ("status", "Show whether the daemon runs and how many files wait."),
     "run": ("run", "Watch the folders and grade sessions as they finish."),
-    "service": ("service", "Install the daemon as a service, which starts by itself."),
+    "service": ("service", "Install the daemon as a service that starts automatically."),
     "sources": ("sources", "List the agents found here, and choose which are graded."),
     "grade": ("grade", "Grade files or folders now; no daemon is needed."),
     "backfill": ("backfill", "Grade everything that is not graded yet."),
     "config": ("config", "Show settings and where they come from, and change them."),
-    "completion": ("completion", "Set up completion of commands, options, ids and names in bash, zsh or fish."),
+    "completion": ("completion", "Set up Tab completion in bash, zsh or fish."),
     "demo": ("demo", "Grade a few sample sessions, in ten seconds."),
-    "review": ("review", "Answer questions on sessions, half drawn by chance, half those that teach most."),
-    "label": ("label", "Say whether a session did its task, or take that back."),
-    "calibrate": ("calibration:calibrate_command", "Learn from your labels how sure grades are."),
-    "calibration": ("calibration", "Show who gives verdicts, and how far to trust them."),
-    "similar": ("similar", "Find the same request in other sessions, and what became of it."),
+    "review": ("review", "Label sessions one by one: half random, half the most informative."),
+    "label": ("label", "Say whether a session did its task, or undo that."),
+    "calibrate": ("calibration:calibrate_command", "Learn from your labels how reliable grades are."),
+    "calibration": ("calibration", "Show which grader gives verdicts, and how far to trust it."),
+    "similar": ("similar", "Find sessions with the same task, and how they ended."),
     "doctor": ("doctor", "Check the machine and the set-up; repair what is safe."),
     "backup": ("backup", "Copy the database while the daemon goes on."),
-    "restore": ("backup:restore_command", "Put a backup in the place of the database."),
-    "regrade": ("regrade", "Grade again what another version graded, or see what would change."),
+    "restore": ("backup:restore_command", "Replace the database with a backup."),
+    "regrade": ("regrade", "Grade again sessions that other rules graded, or see what would change."),
     "forget": ("forget", "Forget files that could not be graded or were skipped."),
     "help": ("help", "Show how a command is used."),
     "version": ("help:version_command", "Show the version."),
@@ -119,7 +119,7 @@ class _Commands(Group):
 def program(ctx: click.Context) -> int:
     """Grade the sessions that LLM agents leave on this machine, without calling a model.
 
-    Without a command: how it stands, on one screen, as `summary`.
+    Without a command it shows the current state on one screen, like `summary`.
     """
     if ctx.invoked_subcommand is not None:
         return 0

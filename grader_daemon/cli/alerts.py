@@ -32,12 +32,12 @@ def _read_span(ctx: click.Context, param: click.Parameter, value: str) -> timede
 
 @click.group("alerts", cls=ListedByDefault)
 def command() -> None:
-    """Alerts about quality; without a command they are listed."""
+    """Alerts about quality. Without a command it lists them."""
 
 
 @command.command("list")
 @reads
-@click.option("--exit-code", is_flag=True, help="Exit with 1 if an alert is open that nobody acknowledged or silenced.")
+@click.option("--exit-code", is_flag=True, help="Exit with 1 if an open alert is neither acknowledged nor silenced.")
 @json_option
 def list_alerts(*, grader: SelfGrader, exit_code: bool, as_json: bool) -> int:
     """List alerts, the open ones first."""
@@ -73,16 +73,16 @@ def show(*, grader: SelfGrader, number: int, as_json: bool) -> None:
 @reads
 @json_option
 def test(*, grader: SelfGrader, as_json: bool) -> int:
-    """Send a test in every way in which alerts are told, and say what came back.
+    """Send a test alert to every receiver, and show each answer.
 
-    Exit code 1 if it did not arrive somewhere.
+    Exit code 1 if a receiver did not get it.
     """
     troubles = grader.insight.test_alerts()
     if as_json:
         tried = [{"channel": channel, "arrived": said is None, "error": said} for channel, said in troubles.items()]
         output.document(receivers=tried)
     elif not troubles:
-        output.line("Alerts are told in the log alone: set alert_webhook_url or alert_command.")
+        output.line("Alerts go to the log alone. To send them elsewhere, set alert_webhook_url or alert_command.")
     else:
         for channel, said in troubles.items():
             output.line(f"{channel}: arrived" if said is None else said)
@@ -93,7 +93,7 @@ def test(*, grader: SelfGrader, as_json: bool) -> int:
 @reads
 @json_option
 def list_silences(*, grader: SelfGrader, as_json: bool) -> None:
-    """List what is silenced, and until when."""
+    """List silenced alerts, and when each silence ends."""
     silences = grader.insight.silences()
     if as_json:
         listed = [{"stream": msgspec.to_builtins(stream), "until": until} for stream, until in silences.items()]
@@ -108,10 +108,10 @@ def list_silences(*, grader: SelfGrader, as_json: bool) -> None:
 @command.command("ack")
 @reads
 @click.argument("number", type=Whole(), metavar="NUMBER")
-@click.option("--note", help="What you know of it.")
+@click.option("--note", help="Your note on it.")
 @json_option
 def acknowledge(*, grader: SelfGrader, number: int, note: str | None, as_json: bool) -> None:
-    """Note that you know of an alert."""
+    """Acknowledge an alert: you know about it."""
     alert = grader.insight.acknowledge_alert(number, note)
     more = " It resolves by itself when its numbers are back." if alert.resolved_at is None else ""
     output.result(f"Alert {number} is acknowledged.{more}", as_json=as_json, alert=alert)
@@ -123,7 +123,7 @@ def acknowledge(*, grader: SelfGrader, number: int, note: str | None, as_json: b
 @click.option("--for", "span", callback=_read_span, default="7d", show_default=True, help="30m, 12h, 7d or 2w.")
 @json_option
 def silence(*, grader: SelfGrader, number: int, span: timedelta, as_json: bool) -> None:
-    """Be told nothing of what this alert is about, for a time. It is still watched and recorded."""
+    """Silence an alert, and others with the same cause, for a time. They are still recorded."""
     until = grader.insight.silence_alert(number, span)
     words = f"Alert {number} is silent until {output.cell(until)}."
     output.result(words, as_json=as_json, number=number, silent_until=until)
@@ -144,7 +144,7 @@ def unacknowledge(*, grader: SelfGrader, number: int, as_json: bool) -> None:
 @click.argument("number", type=Whole(), metavar="NUMBER")
 @json_option
 def unsilence(*, grader: SelfGrader, number: int, as_json: bool) -> None:
-    """Be told again of what this alert is about."""
+    """End the silence of an alert."""
     alert = grader.insight.unsilence_alert(number)
     output.result(f"Alert {number} is not silent.", as_json=as_json, alert=alert)
 

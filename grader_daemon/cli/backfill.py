@@ -20,9 +20,9 @@ from grader_daemon.setting_sources import ROOTS
 @click.command("backfill")
 @asks
 @since_options
-@click.option("--source", type=SourceName(), help="Only of this source, whether it is enabled or not.")
+@click.option("--source", type=SourceName(), help="Only sessions of this agent, enabled or not.")
 @jobs_option
-@click.option("--dry-run", is_flag=True, help="Only say what would be graded.")
+@click.option("--dry-run", is_flag=True, help="Only show what it would grade.")
 @json_option
 def command(
     *,
@@ -33,9 +33,9 @@ def command(
     dry_run: bool,
     as_json: bool,
 ) -> int:
-    """Grade everything that is not graded yet. It may be stopped at any time and started again.
+    """Grade everything that is not graded yet. You can stop it at any time and start it again.
 
-    For sessions that lie elsewhere there is `archive`.
+    For sessions in other places use `archive`.
     """
     if not dry_run:
         grader.migrate()

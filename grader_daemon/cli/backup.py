@@ -16,12 +16,12 @@ from grader_daemon.domain.text import clean
 @click.command("backup")
 @settings_options
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--keep", type=Whole(min=1), help="FILE is a folder: keep the newest N backups in it.")
+@click.option("--keep", type=Whole(min=1), help="Keep the newest N backups in the folder FILE.")
 @json_option
 def command(*, file: Path, keep: int | None, as_json: bool) -> None:
-    """Copy the database to FILE while the daemon goes on; an older backup there is replaced.
+    """Copy the database to FILE while the daemon runs. Replaces an older backup there.
 
-    With --keep, FILE is a folder: the copy is named by its time, and only the newest N of them stay.
+    With --keep, FILE is a folder. The name of the copy is its time, and only the newest N copies stay.
     """
     settings = read_settings()
     made = back_up(settings, file) if keep is None else back_up_into(settings, file, keep=keep, clock=bootstrap.utc_now)
@@ -36,7 +36,7 @@ def command(*, file: Path, keep: int | None, as_json: bool) -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 @json_option
 def restore_command(*, file: Path, as_json: bool) -> None:
-    """Replace the database by the backup FILE; the daemon must not run."""
+    """Replace the database with the backup FILE. Stop the daemon first."""
     done = restore(read_settings(), file, clock=bootstrap.utc_now)
     if as_json:
         output.document(done)

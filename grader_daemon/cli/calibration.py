@@ -39,14 +39,14 @@ _LISTED_WEIGHTS = 10
 
 @click.group("calibration", cls=Group)
 def command() -> None:
-    """Show how sure grades are, and what is known of it."""
+    """Show how reliable grades are, and how that was measured."""
 
 
 @command.command("show")
 @asks
 @json_option
 def show(*, grader: SelfGrader, as_json: bool) -> None:
-    """Show who decides and why, and how far verdicts agree with people, on sessions that were not learned from."""
+    """Show which grader gives verdicts, why, and how often it agrees with labels it did not learn from."""
     state = grader.calibration.state()
     if as_json:
         output.document(calibration_state_document(state))
@@ -130,12 +130,12 @@ def _matthews(validity: Validity) -> str:
 @command.command("level")
 @asks
 @click.argument("share", required=False)
-@click.option("--forget", is_flag=True, help="Take the guess back.")
+@click.option("--forget", is_flag=True, help="Delete the guess.")
 @json_option
 def level(*, grader: SelfGrader, share: str | None, forget: bool, as_json: bool) -> None:
-    """Keep your guess of how many tasks get done, as in 70%; without SHARE, show it.
+    """Store your guess of the share of tasks that get done, such as 70%. Without SHARE, show it.
 
-    Stands in for the completion rate until 20 random labels tell it, and is shown as your guess. Changes no verdict.
+    It replaces the completion rate, marked as your guess, until there are 20 random labels. It changes no verdict.
     """
     if forget and share is not None:
         raise click.UsageError("--forget takes no SHARE")
@@ -172,13 +172,13 @@ def _share(text: str) -> float:
     "--labels",
     required=True,
     type=click.Path(path_type=Path),
-    help="A table: session_id, completed, source, task_id, family.",
+    help="Table with the columns session_id, completed, source, task_id, family.",
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Write the prior there; without it, only measure.")
-@click.option("--data", help="What the sessions are and under which licence; kept with the prior.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write the prior to this file. Default: only measure.")
+@click.option("--data", help="Describe the sessions and their licence; stored with the prior.")
 @json_option
 def train(*, folder: Path, labels: Path, out: Path | None, data: str | None, as_json: bool) -> None:
-    """Learn a prior from the labelled sessions below FOLDER, and measure it where it was not trained."""
+    """Train a prior from the labelled sessions in FOLDER, and measure it on sources it was not trained on."""
     from grader_daemon.api.training import train as learn  # the other commands must not wait for it
 
     with output.busy("Reading sessions, and learning from them …"):
@@ -226,10 +226,10 @@ def _number(value: float | None) -> str:
 
 @click.command("calibrate")
 @asks
-@click.option("--dry-run", is_flag=True, help="Write nothing; say what would be adopted.")
+@click.option("--dry-run", is_flag=True, help="Write nothing, only show what it would adopt.")
 @json_option
 def calibrate_command(*, grader: SelfGrader, dry_run: bool, as_json: bool) -> None:
-    """Learn from labels; adopt what is shown to be better, and grade by it from then on."""
+    """Learn from labels. If the result is measurably better, use it for all grades from then on."""
     with output.busy("Learning from labels …"):
         made = grader.calibration.try_out() if dry_run else grader.calibration.learn()
     if as_json:

@@ -33,7 +33,7 @@ fish: grader-daemon completion fish > ~/.config/fish/completions/grader-daemon.f
 @click.command("completion", epilog=_WHERE)
 @click.argument("shell", type=click.Choice(SHELLS))
 def command(*, shell: str) -> None:
-    """Print what a shell has to read so that Tab completes the words of this program."""
+    """Print the completion script for a shell."""
     output.line(script(shell))
 
 

@@ -35,14 +35,14 @@ _FINDINGS = 1
 
 @click.group("config", cls=Group)
 def command() -> None:
-    """The settings: what they are, where they come from, and changing them."""
+    """Show settings and where they come from, and change them."""
 
 
 @command.command("show")
 @settings_options
 @json_option
 def show(*, as_json: bool) -> None:
-    """Show every setting with its value, and by what it is given. Secrets are not shown."""
+    """Show every setting, its value and where the value comes from. Secrets are hidden."""
     values = setting_values(read_settings())
     if as_json:
         output.document(settings=values)
@@ -55,7 +55,7 @@ def show(*, as_json: bool) -> None:
 @click.argument("name")
 @json_option
 def get(*, name: str, as_json: bool) -> None:
-    """Print the value of one setting as `config set` takes it, a list one item to a line; nothing if it has none.
+    """Print the value of one setting, in the form `config set` accepts. Lists print one item a line.
 
     Secrets are not shown.
     """
@@ -74,7 +74,7 @@ def get(*, name: str, as_json: bool) -> None:
 @settings_options
 @json_option
 def path(*, as_json: bool) -> None:
-    """Show where the file of settings is, or would be."""
+    """Print the path of the settings file, even if there is none yet."""
     file = config_file(config_flag())
     if as_json:
         output.document(path=str(file), exists=file.is_file())
@@ -88,7 +88,7 @@ def path(*, as_json: bool) -> None:
 @settings_options
 @json_option
 def check(*, as_json: bool) -> int:
-    """Check all settings, and the files that they name. Exit code 1 if something is probably not meant, 2 if wrong."""
+    """Check all settings and the files they name. Exit code 1 if one is suspicious, 2 if one is wrong."""
     settings = quietly_read_settings()
     warnings = check_settings(settings)
     if as_json:
@@ -108,10 +108,10 @@ def check(*, as_json: bool) -> int:
 @click.argument("values", metavar="VALUE...", nargs=-1, required=True)
 @json_option
 def set_(*, name: str, values: tuple[str, ...], as_json: bool) -> None:
-    """Write a setting into the file of settings: `config set quiet_seconds 3`, `config set watch_roots ~/a ~/b`.
+    """Write a setting to the settings file: `config set quiet_seconds 3`, `config set watch_roots ~/a ~/b`.
 
-    It is checked before; the comments and the order of the file stay. A value of `-` is read from standard input,
-    and not shown while you type it: secrets stay out of the history of your shell.
+    Checks the value first, and keeps the file's comments and order. With the value `-` it reads standard input and does
+    not show what you type, so that secrets stay out of your shell's history.
     """
     is_read = values == ("-",)
     written = keep_setting(name, (_read_value(name),) if is_read else values, config=config_flag())
@@ -135,7 +135,7 @@ def _read_value(name: str) -> str:
 @click.argument("name")
 @json_option
 def unset(*, name: str, as_json: bool) -> None:
-    """Remove a setting from the file of settings: its default counts again."""
+    """Remove a setting from the settings file, so that its default applies again."""
     _tell(keep_setting(name, (), config=config_flag()), as_json=as_json)
 
 
@@ -152,7 +152,7 @@ def _tell(written: Written, *, as_json: bool) -> None:
         output.warning(f"{written.covered_by} stands above it and still counts")
     if written.daemon is not None:
         output.line(
-            f"The daemon (pid {written.daemon}) goes on with what it read until it is told: kill -HUP {written.daemon}"
+            f"The daemon (pid {written.daemon}) keeps its settings until you reload them: kill -HUP {written.daemon}"
         )
 
 

@@ -38,7 +38,7 @@ Turn = dict[str, Any]
 def command() -> int:
     """Write sample sessions into a temporary folder and grade them with the real daemon. Leaves nothing behind.
 
-    Uses none of your settings: no other agent, fleet, webhook or program has a part in it.
+    Ignores your settings, so it uses no other agent, fleet, webhook or program.
     """
     with tempfile.TemporaryDirectory(prefix="grader-demo-") as folder:
         root = Path(folder) / "sessions"

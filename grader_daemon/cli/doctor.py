@@ -20,13 +20,15 @@ _FINDINGS = 1
 
 @click.command("doctor")
 @settings_options
-@click.option("--repair", "repairs_wanted", is_flag=True, help="Do what is safe, and say so.")
+@click.option("--repair", "repairs_wanted", is_flag=True, help="Repair what is safe to repair, and report it.")
 @click.option(
-    "--full", is_flag=True, help="Check all of a database above 100 MB, not a sample: 35 s for a million sessions."
+    "--full",
+    is_flag=True,
+    help="Check a database above 100 MB fully, not only a sample; takes 35 s for a million sessions.",
 )
 @json_option
 def command(*, repairs_wanted: bool, full: bool, as_json: bool) -> int:
-    """Check the machine and the set-up. Exit code 1 if something is a problem; warnings are none."""
+    """Check the machine and the set-up. Exit code 1 for problems, not for warnings."""
     repairs = repair(quietly_read_settings, clock=bootstrap.utc_now) if repairs_wanted else []
     checks = examine(quietly_read_settings, clock=bootstrap.utc_now, full=full or repairs_wanted)
     if as_json:

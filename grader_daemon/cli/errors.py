@@ -20,16 +20,20 @@ from grader_daemon.reports.safe_text import plain
 
 @click.group("errors", cls=ListedByDefault)
 def command() -> None:
-    """Error issues: failures of one cause, and what helped; without a command they are listed."""
+    """Error groups: errors with the same cause, and what helped. Without a command it lists them."""
 
 
 @command.command("list")
 @reads
 @days_option(30)
-@click.option("-n", "--limit", type=Whole(min=1), default=50, show_default=True, help="At most so many.")
-@click.option("--all", "every", is_flag=True, help="Of all time.")
+@click.option("-n", "--limit", type=Whole(min=1), default=50, show_default=True, help="Maximum number to show.")
+@click.option("--all", "every", is_flag=True, help="All time, not only the last days.")
 @click.option(
-    "--state", "states", multiple=True, type=click.Choice([state.value for state in IssueState]), help="Only those."
+    "--state",
+    "states",
+    multiple=True,
+    type=click.Choice([state.value for state in IssueState]),
+    help="Only groups in this state; repeatable.",
 )
 @json_option
 def list_issues(
@@ -41,7 +45,7 @@ def list_issues(
     states: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """List error issues, those in most sessions first; ignored ones only when asked for."""
+    """List error groups, those in most sessions first. Ignored groups appear only with --state."""
     wanted = frozenset(IssueState(state) for state in states) or None
     issues = grader.insight.error_issues(days=None if every else days, states=wanted, limit=limit)
     if as_json:
@@ -57,7 +61,7 @@ def list_issues(
 @click.argument("issue_id")
 @json_option
 def show(*, grader: SelfGrader, issue_id: str, as_json: bool) -> None:
-    """Show one error issue; the beginning of its id is enough."""
+    """Show one error group; the beginning of its id is enough."""
     issue = grader.insight.error_issue(issue_id)
     if as_json:
         output.document(issue=issue)
@@ -70,12 +74,12 @@ def show(*, grader: SelfGrader, issue_id: str, as_json: bool) -> None:
 @reads
 @click.argument("tool")
 @click.argument("category", type=click.Choice([category.value for category in Category]))
-@click.option("--command", "of_command", metavar="COMMAND", help="Only failures of this command, as in 'git push'.")
+@click.option("--command", "of_command", metavar="COMMAND", help="Only errors of this command, such as 'git push'.")
 @json_option
 def alternatives(*, grader: SelfGrader, tool: str, category: str, of_command: str | None, as_json: bool) -> None:
-    """Show what was tried next after a tool had failed for a cause, the surest first.
+    """Show what agents tried after a tool failed for this cause, the most reliable step first.
 
-    Ordered by the lower end of the 95 % interval of how often it worked, over all time.
+    Sorted by the lower end of the 95 % range of its success rate, over all time.
     """
     tried = grader.insight.alternatives(tool, Category(category), command=of_command)
     if as_json:
@@ -91,7 +95,7 @@ def alternatives(*, grader: SelfGrader, tool: str, category: str, of_command: st
 @click.argument("issue_id")
 @json_option
 def resolve(*, grader: SelfGrader, issue_id: str, as_json: bool) -> None:
-    """Note that the cause is gone; the issue counts as regressed when it comes back."""
+    """Mark the cause as fixed. If the error comes back, the group counts as regressed."""
     _tell(grader.insight.resolve_error(issue_id), as_json=as_json)
 
 
@@ -100,7 +104,7 @@ def resolve(*, grader: SelfGrader, issue_id: str, as_json: bool) -> None:
 @click.argument("issue_id")
 @json_option
 def ignore(*, grader: SelfGrader, issue_id: str, as_json: bool) -> None:
-    """Leave the issue out of lists from now on."""
+    """Hide an error group from lists."""
     _tell(grader.insight.ignore_error(issue_id), as_json=as_json)
 
 

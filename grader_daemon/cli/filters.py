@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from functools import wraps
@@ -12,9 +12,10 @@ from typing import Any
 import click
 import msgspec
 
+from grader_daemon.api.filter_line import read_line
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.api.grades import GradeFilter
-from grader_daemon.api.session_filter import PROMPTED, Filter, Home, Text, filter_of
+from grader_daemon.api.session_filter import EVERY, PROMPTED, Filter, Home, Text, filter_of
 from grader_daemon.cli.options import since_of, since_options
 from grader_daemon.domain.rollup import Dimension
 
@@ -26,14 +27,21 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(command)
     def filtered(*, grader: SelfGrader, since: datetime | None, **options: Any) -> Any:
         asked = {each.name: options.pop(each.name) for each in PROMPTED}
-        given = {name: text for name, text in asked.items() if text is not None}
+        given = {name: text for name, text in asked.items() if text is not None} | _line(grader, options.pop("line"))
         _check(grader, given)
         which = _which(grader, given)
-        return command(grader=grader, which=msgspec.structs.replace(which, since=since), **options)
+        if since is not None:
+            which = msgspec.structs.replace(which, since=since)
+        return command(grader=grader, which=which, **options)
 
     for each in reversed(PROMPTED):
         filtered = _option(each)(filtered)
-    return filtered
+    return click.argument("line", nargs=-1, metavar="[FILTER]...")(filtered)
+
+
+def _line(grader: SelfGrader, said: Sequence[str]) -> dict[str, str]:
+    """Return what the words of a line ask for."""
+    return read_line(" ".join(said), grader.grades.names) if said else {}
 
 
 def _option(each: Filter) -> Callable[..., Any]:
@@ -77,7 +85,7 @@ def _which(grader: SelfGrader, given: Mapping[str, str]) -> GradeFilter:
     def find_issue(prefix: str) -> str:
         return grader.insight.find_issue(prefix)  # which takes long to load
 
-    return filter_of(PROMPTED, given, Home(grader.grades.begin_of, find_issue))
+    return filter_of(EVERY, given, Home(grader.grades.begin_of, find_issue))
 
 
 def _check(grader: SelfGrader, given: Mapping[str, str]) -> None:

@@ -31,16 +31,16 @@ _WORDS: dict[str, str] = {SkipReason.NOT_A_SESSION: NO_SESSION_KNOWN}
     "source",
     type=SourceName(),
     metavar="SOURCE",
-    help="Read them as sessions of this source, whatever they look like: atif, codex …",
+    help="Read the files as sessions of this agent, such as atif or codex.",
 )
 @json_option
-@click.option("--dry-run", is_flag=True, help="Store nothing; grade as into an empty database.")
+@click.option("--dry-run", is_flag=True, help="Store nothing, and grade as if the database were empty.")
 def command(*, grader: SelfGrader, paths: tuple[Path, ...], source: str | None, as_json: bool, dry_run: bool) -> int:
-    """Grade session files, or all of those in folders. Exit code 1 if one cannot be graded.
+    """Grade session files, or all session files in folders. Exit code 1 if one cannot be graded.
 
-    With --as, - is standard input: one session, or in ATIF several. Nothing of it is stored.
+    With --as, `-` reads standard input: one session, or several with ATIF. It stores nothing then.
 
-    It takes no level from these files, so it ranks them a little worse than the daemon, which does.
+    It learns no base rate from these files, so its ranking is slightly worse than the daemon's.
     """
     if STANDARD_INPUT in map(str, paths):
         result = _of_standard_input(grader, paths, source)

@@ -17,7 +17,7 @@ from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.reports.money import tokens_words, usd_words
 from grader_daemon.reports.numbers import count
 from grader_daemon.reports.sessions import agent_words, borne_out, standing_words
-from grader_daemon.reports.verdicts import brief_verdict
+from grader_daemon.reports.verdicts import brief_verdict, likely_done
 from grader_daemon.reports.worries import worry_words
 
 MAY_DROP: Final = (
@@ -51,7 +51,7 @@ def grade_table(grades: Iterable[Grade], *, short_id: Callable[[str], str] = str
         ("result", standing_words),
         *([("why", worry_words)] if with_worry else []),
         ("state", lambda grade: grade.state),
-        ("likely done", lambda grade: None if grade.p_completed is None else f"{grade.p_completed:.0%}"),
+        ("likely done", likely_done),
         ("task type", lambda grade: grade.task_type),
         ("efficiency", lambda grade: grade.efficiency),
         ("quality", lambda grade: grade.quality),

@@ -23,9 +23,9 @@ _NOTE_CHARACTERS = 60
 @click.option("--completed", type=click.Choice(["yes", "no"]), help="Was the task completed?")
 @click.option("--quality", type=Whole(1, 5), help="How good was the answer, 1 to 5?")
 @click.option("--note", help="Why, in your words.")
-@click.option("--csv", "file", type=click.Path(path_type=Path, dir_okay=False), help="Take the labels of this file.")
-@click.option("--undo", is_flag=True, help="Take back what was said of the session last.")
-@click.option("--list", "listed", is_flag=True, help="List the labels that stand.")
+@click.option("--csv", "file", type=click.Path(path_type=Path, dir_okay=False), help="Read labels from this file.")
+@click.option("--undo", is_flag=True, help="Undo the session's last label.")
+@click.option("--list", "listed", is_flag=True, help="List all current labels.")
 @json_option
 def command(
     *,
@@ -39,10 +39,10 @@ def command(
     listed: bool,
     as_json: bool,
 ) -> int:
-    """Judge whether a session completed its task; your label stands above every automatic verdict.
+    """Label a session: did it do its task? Your label overrides every automatic verdict.
 
-    The beginning of an id is enough. A file has whole ids in a column session_id, and beside it completed (or success):
-    yes or no, true or false, 1 or 0; if you like, also quality (1 to 5) and note.
+    The beginning of an id is enough. A CSV file needs the columns session_id (full ids) and completed or success (yes
+    or no, true or false, 1 or 0). Optional columns: quality (1 to 5) and note.
     """
     says = (completed, quality, note) != (None, None, None)
     ways = {"--csv": file is not None, "--undo": undo, "--list": listed, "what you say of it": says}

@@ -21,7 +21,7 @@ from grader_daemon.cli.options import Whole, json_option, reads
     f" {', '.join(MAY_DROP)}. Piped, all are there.",
 )
 @reads
-@click.option("-n", "--limit", type=Whole(min=1), default=20, show_default=True, help="At most so many.")
+@click.option("-n", "--limit", type=Whole(min=1), default=20, show_default=True, help="Maximum number to show.")
 @filter_options
 @click.option(
     "-o",
@@ -30,11 +30,14 @@ from grader_daemon.cli.options import Whole, json_option, reads
     type=click.Choice(["table", "json", "csv", "ndjson"]),
     default="table",
     show_default=True,
-    help="How to print them.",
+    help="Output format.",
 )
 @json_option
 def command(*, grader: SelfGrader, limit: int, which: GradeFilter, form: str, as_json: bool) -> None:
-    """List grades, the session that ended last first."""
+    """List grades; the session that ended last comes first.
+
+    You can also write filters as words, as on the page: failed model:opus since:7d
+    """
     if as_json and form in ("csv", "ndjson"):
         raise click.UsageError(f"give --json or -o {form}, not both")
     page, trust = grader.grades.page(msgspec.structs.replace(which, limit=limit)), grader.grades.trust()

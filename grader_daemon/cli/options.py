@@ -32,16 +32,16 @@ def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
 def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the flags that stand above environment and configuration file; `read_settings` knows what they say."""
     for names, more in (
-        (("--timezone",), {"metavar": "ZONE", "help": "The zone of days, weeks and times, as in Europe/Berlin."}),
-        (("--config",), {"type": click.Path(), "metavar": "FILE", "help": "The file of settings."}),
-        (("--db-path",), {"type": click.Path(), "metavar": "FILE", "help": "The database of grades."}),
+        (("--timezone",), {"metavar": "ZONE", "help": "Time zone of days, weeks and times, such as Europe/Berlin."}),
+        (("--config",), {"type": click.Path(), "metavar": "FILE", "help": "Settings file."}),
+        (("--db-path",), {"type": click.Path(), "metavar": "FILE", "help": "Database of grades."}),
         (
             ("--watch-root", "watch_roots"),
             {
                 "type": click.Path(),
                 "metavar": "FOLDER",
                 "multiple": True,
-                "help": "A folder with sessions; may be given several times.",
+                "help": "A folder with sessions; repeatable.",
             },
         ),
     ):
@@ -55,7 +55,7 @@ fleet_option = click.option(
     metavar="URL",
     expose_value=False,
     callback=_keep,
-    help="Ask a fleet: the URL of its PostgreSQL or server; default: fleet_read_url.",
+    help="Read a fleet: URL of its PostgreSQL or server. Default: fleet_read_url.",
 )
 """``--db``, for commands that can ask a fleet; `read_settings` knows what it says."""
 
@@ -230,14 +230,20 @@ def since_of(ctx: click.Context, param: click.Parameter, value: str | None) -> t
 def days_option(default: int) -> Callable[..., Any]:
     """Add ``-d DAYS``, for commands about the last days."""
     return click.option(
-        "-d", "--days", type=DAYS, metavar="DAYS", default=default, show_default=True, help="Up to and with today."
+        "-d",
+        "--days",
+        type=DAYS,
+        metavar="DAYS",
+        default=default,
+        show_default=True,
+        help="Number of days, today included.",
     )
 
 
 def since_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``-d DAYS`` and ``--since``; the command, which has a `grader`, is given the moment as `since`, or None."""
 
-    @click.option("-d", "--days", type=DAYS, metavar="DAYS", help="Only of the last days, up to and with today.")
+    @click.option("-d", "--days", type=DAYS, metavar="DAYS", help="Only the last DAYS days, today included.")
     @click.option("--since", "given", callback=since_of, metavar="SINCE", help="Only since: 12h, 7d, 2w or 2026-11-01.")
     @wraps(command)
     def resolved(*, grader: SelfGrader, days: int | None, given: timedelta | datetime | None, **arguments: Any) -> Any:
@@ -252,7 +258,7 @@ def since_options(command: Callable[..., Any]) -> Callable[..., Any]:
 jobs_option = click.option(
     "--jobs",
     type=Whole(1, 64),
-    help="Processes that examine files; default: of a thousand and more one a processor, at most four.",
+    help="Number of processes that read files; default: one, for 1,000 files and more one per processor, at most 4.",
 )
 """``--jobs``, for commands that grade many files; None is for the api to choose."""
 

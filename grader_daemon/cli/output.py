@@ -287,7 +287,7 @@ def progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
         def advance(number: int) -> None:
             nonlocal done
             done += number
-            bar.update(number, f"{done / max(monotonic() - began, 1e-3):,.0f} a second")
+            bar.update(number, f"{done / max(monotonic() - began, 1e-3):,.0f} per second")
 
         yield advance
 

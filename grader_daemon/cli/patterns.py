@@ -85,14 +85,14 @@ _VERDICTS: Final[tuple[tuple[str, Callable[[Group], int]], ...]] = (
     "--all",
     "everything",
     is_flag=True,
-    help=f"All rows and columns of each table, not the first {_SHOWN} rows and what says most.",
+    help=f"Show all rows and columns of each table, not only the first {_SHOWN} rows.",
 )
 @json_option
 def command(*, grader: SelfGrader, days: int, everything: bool, as_json: bool) -> None:
-    """Show what sessions of the last days have in common, with 95 % intervals, beside the days before.
+    """Show what the sessions of the last days have in common, compared with the days before.
 
-    Each table has its first rows: those with most sessions, failures or cost; and of its columns those that tell
-    something. JSON has all.
+    Each table shows the rows with most sessions, errors or cost, and its most useful columns. `--all` and JSON show
+    everything.
     """
     patterns = grader.insight.patterns(days)
     if as_json:

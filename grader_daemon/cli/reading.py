@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from datetime import datetime
+from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
@@ -19,8 +19,8 @@ from grader_daemon.wings import part
 if TYPE_CHECKING:
     from grader_daemon.api.parts import SharedCopies, SharedCopy
 
-_WAITS_SECONDS: Final = 10.0
-"""So long a first answer may wait for sessions that are older than those that it has."""
+_WAITS_SECONDS: Final = 1.0
+"""So long an answer may wait for sessions that are older than those that it has."""
 
 
 def is_served(settings: Settings) -> bool:
@@ -57,28 +57,40 @@ def _is_database_named(settings: Settings) -> bool:
     return settings.given.sources.get("db_path") is Source.FLAG
 
 
-def _read(fleet: SharedCopy, now: datetime) -> int:
-    """Read what is new, and of what is older as much as a person waits for; returns how much is left of that."""
-    until = monotonic() + _WAITS_SECONDS
-    with output.progress("Reading the fleet", fleet.behind()) as advance, closing(fleet.catch_up(now)) as batches:
+def read_fleet(grader: SelfGrader, *, at_most_seconds: float = inf) -> int:
+    """Read what is new of the fleet, and older sessions for so long at most; returns how many.
+
+    Raises:
+        StoreBusyError: another program reads into this copy.
+        DeliveryError: the fleet's database is away.
+    """
+    fleet, until, read = _copy_of(grader), monotonic() + at_most_seconds, 0
+    batches = fleet.catch_up(grader.context.now)
+    with output.progress("Reading the fleet", fleet.behind()) as advance, closing(batches):
         for sessions in batches:
             advance(sessions)
-            if monotonic() > until and (left := fleet.older()):
-                return left
-    return 0
+            read += sessions
+            if monotonic() > until and fleet.older():
+                break
+    return read
 
 
-def _catch_up(grader: SelfGrader) -> None:
+def _copy_of(grader: SelfGrader) -> SharedCopy:
     try:
         fleet = grader.context.fleet
     except StoreError as error:
         said = str(error).partition(";")[0]
         raise StoreError(f"{said}; it is the copy of a fleet: delete it, and it is made anew") from error
     assert fleet is not None
+    return fleet
+
+
+def _catch_up(grader: SelfGrader) -> None:
+    fleet = _copy_of(grader)
     try:
-        left = _read(fleet, grader.context.now())
-        if left:
-            output.warning(f"up to {left:,} older sessions are not read yet; the next command reads on")
+        read_fleet(grader, at_most_seconds=_WAITS_SECONDS)
+        if left := fleet.older():
+            output.warning(f"up to {left:,} older sessions are not read yet: grader-daemon fleet pull reads them")
         if fleet.told is not None:
             output.warning(fleet.told)
         if fleet.unread_labels:

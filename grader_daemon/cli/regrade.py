@@ -28,10 +28,10 @@ _TASK_CHARACTERS = 60
 @click.command("regrade")
 @asks
 @since_options
-@click.option("--all", "everything", is_flag=True, help="Also what this version graded.")
-@click.option("--diff", is_flag=True, help="Write nothing; say what would change.")
+@click.option("--all", "everything", is_flag=True, help="Also sessions that this version graded.")
+@click.option("--diff", is_flag=True, help="Write nothing, only show what would change.")
 @click.option(
-    "--rules", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="With --diff: rules to try."
+    "--rules", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="With --diff: rules file to try."
 )
 @jobs_option
 @json_option
@@ -45,10 +45,10 @@ def command(
     jobs: int | None,
     as_json: bool,
 ) -> int:
-    """Grade again what other rules, another model, or another verdict graded; the daemon does so by itself.
+    """Grade again sessions graded with other rules or another grader. The daemon does this automatically.
 
-    --diff shows beforehand what that would change, after an upgrade too: a database of an earlier version stays as it
-    is, a copy of it is compared.
+    --diff shows what would change, even after an upgrade. It leaves a database of an earlier version unchanged and
+    compares a copy.
     """
     if diff:
         _show_diff(grader, since, rules, as_json=as_json)

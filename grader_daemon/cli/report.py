@@ -20,13 +20,15 @@ _SHOWN: Final = 3
 
 @click.command("report")
 @reads
-@click.option("--week", metavar="WEEK", help="An ISO week as in 2026-W47; default: the last that is over.")
+@click.option("--week", metavar="WEEK", help="ISO week such as 2026-W47. Default: the last full week.")
 @click.option("--format", "form", type=click.Choice(list(RENDERERS)), default="text", show_default=True)
 @click.option("--json", "form", flag_value="json", help="The same as --format json.")
-@click.option("--all", "everything", is_flag=True, help=f"All of what is told, not the first {_SHOWN} of each kind.")
+@click.option(
+    "--all", "everything", is_flag=True, help=f"Show everything, not only the first {_SHOWN} items of each kind."
+)
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write it to this file.")
 def command(*, grader: SelfGrader, week: str | None, form: str, everything: bool, out: Path | None) -> None:
-    """Show the report of a week: what was done, what failed, what changed, what to do."""
+    """Show a weekly report: work done, errors, changes, and what to do next."""
     report = grader.insight.weekly_report(week)
     if out is not None:
         output.file(out, RENDERERS[form](report))

@@ -15,7 +15,7 @@ from grader_daemon.cli.transcript import transcript_lines
 from grader_daemon.domain.feedback import FeedbackSource
 from grader_daemon.domain.grade import Reason
 from grader_daemon.domain.text import clean
-from grader_daemon.reports.verdicts import plain_verdict
+from grader_daemon.reports.verdicts import effect_of_answer, plain_verdict
 
 _KEYS = "y done, n not done, 1-5 quality first, s skip, u undo the last, t the text, o its file, q quit"
 _ENDS = frozenset({"", "\x04"})
@@ -25,11 +25,11 @@ _QUALITIES = frozenset("12345")
 
 @click.command("review")
 @reads
-@click.option("-n", "--limit", type=Whole(min=1), default=5, show_default=True, help="At most so many.")
+@click.option("-n", "--limit", type=Whole(min=1), default=5, show_default=True, help="Maximum number to show.")
 def command(*, grader: SelfGrader, limit: int) -> None:
-    """Judge sessions, half drawn by chance, half those that teach most; one key each.
+    """Label sessions with one key each: half random, half the most informative.
 
-    Without a terminal, keys are read from the lines of the standard input.
+    Without a terminal it reads the keys from standard input, one a line.
     """
     grader.migrate()
     output.line(f"5 a week is enough; {grader.review.done_this_week()} done this week.")
@@ -121,6 +121,9 @@ class _Review:
         self._judged.append(item)
         output.line(f"Kept: {output.said(given)}.")
         _show_verdict(item)
+        output.paragraph(
+            "Your answer: ", " ".join(effect_of_answer(self._grader.review.effect(item.stored.grade.session_id)))
+        )
 
     def _undo(self) -> ReviewItem:
         item = self._judged.pop()

@@ -40,15 +40,15 @@ _EX_CONFIG = 78
 
 @click.command("run")
 @settings_options
-@click.option("--once", is_flag=True, help="Grade what is there and end.")
+@click.option("--once", is_flag=True, help="Grade the existing sessions and exit.")
 @click.option(
     "--quiet-seconds",
     type=float,
     metavar="SECONDS",
-    help="Grade a session when its file was not written to for so long.",
+    help="Grade a session after this long without a write to its file.",
 )
-@click.option("--log-level", help="debug, info, warning or error.")
-@click.option("--log-format", help="auto, console or json.")
+@click.option("--log-level", help="Lowest level to log: debug, info, warning or error.")
+@click.option("--log-format", help="Format of log lines: auto, console or json.")
 def command(
     *,
     once: bool,
@@ -58,9 +58,9 @@ def command(
 ) -> int:
     """Watch the folders and grade sessions as they finish, until SIGTERM, Ctrl-C, or the end of the terminal.
 
-    At a SIGHUP that is not the end of the terminal it reads its settings and rules anew.
+    On SIGHUP it reloads settings and rules, unless the signal comes from a closing terminal.
 
-    With --once, exit code 1 if a file could not be graded, or a folder is not there.
+    With --once, exit code 1 if a file could not be graded or a folder is missing.
     """
 
     def read() -> Settings:

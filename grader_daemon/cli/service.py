@@ -13,7 +13,7 @@ from grader_daemon.service.manager import PRIORITIES, read_service_log, user_ser
 
 @click.group("service", cls=Group)
 def command() -> None:
-    """The daemon as a service of systemd's user manager, or of launchd on macOS."""
+    """Run the daemon as a systemd user service, or with launchd on macOS."""
 
 
 @command.command("install")
@@ -21,9 +21,9 @@ def command() -> None:
 @force_option
 @json_option
 def install(*, force: bool, as_json: bool) -> None:
-    """Write the unit, enable it, and start the daemon; run it again after a change of settings or an upgrade.
+    """Install, enable and start the service. Repeat after a change of settings or an upgrade.
 
-    Settings that are given here, and GRADER_… variables, are passed on to the daemon.
+    The service keeps the settings you give here and the current GRADER_… variables.
     """
     install_service("daemon", force=force, as_json=as_json)
 
@@ -31,7 +31,7 @@ def install(*, force: bool, as_json: bool) -> None:
 @command.command("uninstall")
 @json_option
 def uninstall(*, as_json: bool) -> None:
-    """Stop the daemon and remove the unit; grades and settings stay."""
+    """Stop the daemon and remove its unit. Grades and settings stay."""
     kept = user_service("daemon").uninstall()
     print_uninstalled(kept, stays=f"Your grades stay in {kept}.", as_json=as_json, writable=kept)
 
@@ -40,7 +40,7 @@ def uninstall(*, as_json: bool) -> None:
 @settings_options
 @json_option
 def status(*, as_json: bool) -> int:
-    """Show how the service is. Exit code 3 if it does not run."""
+    """Show the state of the service. Exit code 3 if it does not run."""
     service = user_service("daemon").status(read_settings())
     output.document(service) if as_json else output.facts(status_facts(service, DAEMON))
     return 0 if service.running else NOT_RUNNING
@@ -48,11 +48,11 @@ def status(*, as_json: bool) -> int:
 
 @command.command("logs")
 @settings_options
-@click.option("-f", "--follow", is_flag=True, help="Go on with new lines, until Ctrl-C.")
-@click.option("-n", "--lines", type=Whole(min=1), default=50, show_default=True, help="The last so many.")
-@click.option("-p", "--priority", type=click.Choice(PRIORITIES), help="Only lines of this priority, and worse ones.")
+@click.option("-f", "--follow", is_flag=True, help="Keep printing new lines until Ctrl-C.")
+@click.option("-n", "--lines", type=Whole(min=1), default=50, show_default=True, help="Number of last lines.")
+@click.option("-p", "--priority", type=click.Choice(PRIORITIES), help="Only lines of this priority or worse.")
 def logs(*, follow: bool, lines: int, priority: str | None) -> None:
-    """Show the service's log: `-p warning` is the alerts and the troubles."""
+    """Show the service's log; `-p warning` shows only alerts and problems."""
     read_settings()  # for the zone of its times
     for entry in read_service_log(DAEMON, lines=lines, priority=priority, follow=follow):
         output.log_line(entry.at, PRIORITIES[entry.priority], entry.message)

@@ -41,9 +41,11 @@ _MOST_MESSAGES = 6
 @click.command("show")
 @reads
 @click.argument("session_id")
-@click.option("--transcript", is_flag=True, help="The session itself as text, with what was found in each message.")
-@click.option("--around", type=Whole(min=0), help="Of the transcript, this message and those next to it.")
-@click.option("--markdown", is_flag=True, help="What went wrong, as Markdown for an issue; secrets are covered.")
+@click.option("--transcript", is_flag=True, help="Print the session as text, with the findings in each message.")
+@click.option(
+    "--around", type=Whole(min=0), help="Print only this message of the transcript and the messages around it."
+)
+@click.option("--markdown", is_flag=True, help="Print what went wrong as Markdown for an issue, without secrets.")
 @json_option
 def command(
     *, session_id: str, grader: SelfGrader, transcript: bool, around: int | None, markdown: bool, as_json: bool

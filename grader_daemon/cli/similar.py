@@ -26,13 +26,13 @@ _ENDS: Final[tuple[tuple[str, Callable[[ModelRecord | SkillOutcome], object]], .
 @click.command("similar")
 @reads
 @click.argument("asked", metavar="ID|TEXT", nargs=-1, required=True)
-@click.option("-n", "--limit", type=Whole(min=1), default=10, show_default=True, help="Name at most so many sessions.")
+@click.option("-n", "--limit", type=Whole(min=1), default=10, show_default=True, help="Maximum number of sessions.")
 @json_option
 def command(*, asked: tuple[str, ...], grader: SelfGrader, limit: int, as_json: bool) -> None:
-    """Show what became of the same request in other sessions.
+    """Show how other sessions with the same task ended.
 
-    One word is the beginning of the id of a session, several are a request. Nearly the same are requests that share 80
-    % of their words, and all words with a digit.
+    One word is the beginning of a session's id; several words are a task. Nearly the same means 80 % of the words in
+    common, and all words with a digit.
     """
     found = grader.grades.similar(" ".join(asked), limit=limit)
     if as_json:

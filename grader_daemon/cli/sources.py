@@ -50,17 +50,17 @@ UNKNOWN_WORDS = {
 
 @click.group("sources", cls=ListedByDefault)
 def command() -> None:
-    """Show whose sessions lie on this machine, and have them graded or not."""
+    """List the agents found on this machine, and turn grading on or off."""
 
 
 @command.command("list")
 @asks
 @json_option
 def list_(*, grader: SelfGrader, as_json: bool) -> None:
-    """Show what was found of each agent, whether it is graded, and what its sessions never say.
+    """Show each agent's sessions, whether they are graded, and which facts they never contain.
 
-    Active are sessions that were written to within the last `idle_minutes`. Last come agents that are here and are not
-    read by this version.
+    A session is active if its file changed in the last `idle_minutes`. The list ends with agents that this version
+    cannot read.
     """
     found, others = found_sources(grader.context), other_agents()
     if as_json:
@@ -78,10 +78,10 @@ def list_(*, grader: SelfGrader, as_json: bool) -> None:
 @command.command("enable")
 @settings_options
 @click.argument("name", type=SourceName())
-@click.option("--path", "paths", multiple=True, type=click.Path(), help="A folder with such sessions, in addition.")
+@click.option("--path", "paths", multiple=True, type=click.Path(), help="An additional folder with its sessions.")
 @json_option
 def enable(*, name: str, paths: tuple[str, ...], as_json: bool) -> None:
-    """Have the sessions of an agent graded: `sources enable codex`, `sources enable atif --path ~/runs`."""
+    """Grade an agent's sessions: `sources enable codex`, `sources enable atif --path ~/runs`."""
     _tell(enable_source(name, paths, config=config_flag()), as_json=as_json)
 
 
@@ -90,7 +90,7 @@ def enable(*, name: str, paths: tuple[str, ...], as_json: bool) -> None:
 @click.argument("name", type=SourceName())
 @json_option
 def disable(*, name: str, as_json: bool) -> None:
-    """Have the sessions of an agent not graded, and not told of any more. Grades that there are stay."""
+    """Stop grading an agent's sessions, and stop hints about them. Existing grades stay."""
     _tell(disable_source(name, config=config_flag()), as_json=as_json)
 
 
@@ -144,7 +144,7 @@ def _tell(done: Switched, *, as_json: bool) -> None:
         places = ", ".join(output.from_home(folder) for folder in done.folders)
         output.line(clean(f"{done.title} is graded: {counted(done.sessions, is_more=done.is_more)} in {places}."))
     else:
-        output.line(clean(f"{done.title} is not graded, and you are not told of it any more. Grades stay."))
+        output.line(clean(f"{done.title} is not graded or mentioned any more. Grades stay."))
     if not done.written:
         output.line("It was so before: nothing is written.")
     for each in done.written:

@@ -34,7 +34,7 @@ _TASK_CHARACTERS = 80
 @days_option(7)
 @json_option
 def command(*, grader: SelfGrader, days: int, as_json: bool) -> None:
-    """Show on one screen whether it runs, how good the last days were, and what to look at."""
+    """Show on one screen whether the daemon runs, how the last days went, and what needs a look."""
     if is_database_named():
         grader.context.check_there()
     if as_json:

@@ -19,7 +19,7 @@ NOT_RUNNING: Final = 3
 """Exit code of a status command where the service does not run, or its port is closed."""
 
 force_option = click.option(
-    "--force", is_flag=True, help="Replace a unit that was edited by hand; a copy of it is kept."
+    "--force", is_flag=True, help="Replace a unit that was edited by hand, and keep a copy of it."
 )
 
 

@@ -36,15 +36,21 @@ _SPLITS: Final = tuple(each.replace("_", "-") for each in UsageSplit)
 @reads
 @days_option(7)
 @click.option(
-    "--by", "split", type=click.Choice(_SPLITS), default=UsageSplit.MODEL.value, show_default=True, help="Split by."
+    "--by",
+    "split",
+    type=click.Choice(_SPLITS),
+    default=UsageSplit.MODEL.value,
+    show_default=True,
+    help="What to split the table by.",
 )
-@click.option("--all", "everything", is_flag=True, help=f"All rows of each table, not the first {_SHOWN}.")
+@click.option("--all", "everything", is_flag=True, help=f"Show all rows of each table, not only the first {_SHOWN}.")
 @json_option
 def command(*, grader: SelfGrader, days: int, split: str, everything: bool, as_json: bool) -> None:
-    """Show what sessions of the last days cost, and the tokens they used.
+    """Show the cost and tokens of the sessions of the last days.
 
-    By model, project, agent, kind or task type and by day, beside the days before; then the sessions that cost most.
-    All finished sessions count, of every kind. Unknown amounts are a dash, never 0.
+    Tables by model, project, agent, kind or task type and by day, compared with the days before, and the most expensive
+    sessions.
+    Counts finished sessions of every kind. A dash means unknown.
     """
     by = UsageSplit(split.replace("-", "_"))
     if as_json:

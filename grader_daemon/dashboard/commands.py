@@ -36,13 +36,13 @@ _LARGEST_PORT = 65_535
 @settings_options
 @fleet_option
 @click.option("--open", "opens", is_flag=True, help="Open it in a browser.")
-@click.option("--port", type=Whole(min=0, max=_LARGEST_PORT), help="The port; 0: any that is free.")
-@click.option("--idle-exit", type=float, metavar="SECONDS", help="End when nobody has looked for so long.")
+@click.option("--port", type=Whole(min=0, max=_LARGEST_PORT), help="Port to listen on; 0 picks a free one.")
+@click.option("--idle-exit", type=float, metavar="SECONDS", help="Exit after this long without a request.")
 @click.pass_context
 def command(ctx: click.Context, *, opens: bool, port: int | None, idle_exit: float | None) -> None:
-    """Serve the page for this machine until Ctrl-C: how good the agents are, what fails, and what to look at.
+    """Serve the page on this machine until Ctrl-C: results, errors, and what needs a look.
 
-    Where it is installed as a service, tell its address.
+    If the page runs as a service, print its address instead.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -75,9 +75,9 @@ def command(ctx: click.Context, *, opens: bool, port: int | None, idle_exit: flo
 @force_option
 @json_option
 def install(*, opens: bool, force: bool, as_json: bool) -> None:
-    """Have systemd hold the port of the page, and run it while somebody looks; again after a change of settings.
+    """Install the page as a systemd service that starts on request. Repeat after a change of settings.
 
-    On macOS launchd runs it all the time.
+    On macOS, launchd keeps it running.
     """
     from grader_daemon.dashboard.systemd_unit import page_status
     from grader_daemon.service.manager import user_service
@@ -95,7 +95,7 @@ def install(*, opens: bool, force: bool, as_json: bool) -> None:
 @command.command("uninstall")
 @json_option
 def uninstall(*, as_json: bool) -> None:
-    """Close the port, end the process, and remove both units."""
+    """Stop the page's service and remove its units."""
     from grader_daemon.service.manager import user_service
 
     print_uninstalled(user_service("page").uninstall(), as_json=as_json)
@@ -105,7 +105,7 @@ def uninstall(*, as_json: bool) -> None:
 @settings_options
 @json_option
 def status(*, as_json: bool) -> int:
-    """Show how the service of the page is, and its address. Exit code 3 if its port is not open."""
+    """Show the state and address of the page's service. Exit code 3 if its port is closed."""
     from grader_daemon.dashboard.systemd_unit import page_status
 
     settings = read_settings()
@@ -117,7 +117,7 @@ def status(*, as_json: bool) -> int:
 @command.command("new-token")
 @settings_options
 def new_token() -> None:
-    """Replace the token that opens the page: browsers and programs with the old one are let in no more."""
+    """Replace the token that opens the page. Browsers and programs with the old token lose access."""
     from grader_daemon.dashboard.access import renew_token
 
     renew_token(read_settings())

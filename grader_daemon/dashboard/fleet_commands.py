@@ -36,13 +36,13 @@ _MOST_CONNECTIONS: Final = 512
 @click.group("serve", cls=Group, invoke_without_command=True)
 @settings_options
 @fleet_option
-@click.option("--port", type=Whole(min=0, max=_LARGEST_PORT), help="The port; 0: any that is free.")
+@click.option("--port", type=Whole(min=0, max=_LARGEST_PORT), help="Port to listen on; 0 picks a free one.")
 @click.pass_context
 def serve(ctx: click.Context, *, port: int | None) -> None:
-    """Watch a fleet as `fleet watch`, and answer page, API and prompt of its members, until Ctrl-C; they need no copy.
+    """Watch a fleet like `fleet watch`, and serve page and API to its members, until Ctrl-C.
 
-    Members are let in by `fleet add-token`, and read only. Other machines reach it by https alone: by a certificate of
-    yours, or through a program of this machine that has one.
+    Members need no local copy. They log in with a token from `fleet add-token` and can only read. Other machines need
+    https: your certificate, or a proxy on this machine.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -74,9 +74,9 @@ def serve(ctx: click.Context, *, port: int | None) -> None:
 @force_option
 @json_option
 def install(*, force: bool, as_json: bool) -> None:
-    """Have systemd run `fleet serve` on this machine; again after a change of settings or an upgrade.
+    """Install `fleet serve` as a service. Repeat after a change of settings or an upgrade.
 
-    What it serves stands in the settings file, as fleet_read_url. A new certificate counts from then on, too.
+    It serves the fleet set as fleet_read_url in the settings file. Repeat also after a change of certificate.
     """
     install_service("server", force=force, as_json=as_json)
 
@@ -84,7 +84,7 @@ def install(*, force: bool, as_json: bool) -> None:
 @serve.command("uninstall")
 @json_option
 def uninstall(*, as_json: bool) -> None:
-    """Stop serving from this machine and remove the unit; the copy and the tokens stay."""
+    """Stop serving and remove the unit. The local copy and the tokens stay."""
     from grader_daemon.service.manager import user_service
 
     print_uninstalled(user_service("server").uninstall(), stays="The copy and the tokens stay.", as_json=as_json)
@@ -94,7 +94,7 @@ def uninstall(*, as_json: bool) -> None:
 @settings_options
 @json_option
 def status(*, as_json: bool) -> int:
-    """Show how that service is. Exit code 3 if it does not run."""
+    """Show the state of this service. Exit code 3 if it does not run."""
     from grader_daemon.service.manager import user_service
 
     service = user_service("server")
@@ -108,7 +108,7 @@ def status(*, as_json: bool) -> int:
 @click.argument("name")
 @json_option
 def add_token(*, name: str, as_json: bool) -> None:
-    """Admit a member to what `fleet serve` answers, by a token that is shown this once; the one before ends."""
+    """Make a new token for a member of `fleet serve`, and show it once. Their old token stops working."""
     if not is_fleet_name(name):
         raise InputError(f"{name!r} cannot be a name here: up to 40 of a-z, 0-9, - and _ are expected")
     settings = read_settings()
@@ -125,7 +125,7 @@ def add_token(*, name: str, as_json: bool) -> None:
 @click.argument("name")
 @json_option
 def remove_token(*, name: str, as_json: bool) -> None:
-    """Revoke the token of a member: from the next request on they are let in no more."""
+    """Revoke a member's token, from their next request on."""
     keep_out(tokens_path(read_settings()), name)
     output.result(f"Took the token of {clean(name)} back.", as_json=as_json, member=name)
 
@@ -134,7 +134,7 @@ def remove_token(*, name: str, as_json: bool) -> None:
 @settings_options
 @json_option
 def tokens(*, as_json: bool) -> None:
-    """List the members who have a token, and since when."""
+    """List the members with a token, and since when they have it."""
     members = read_members(tokens_path(read_settings()))
     if as_json:
         output.document(members=[{"member": each.name, "made_at": each.made_at} for each in members])

@@ -41,7 +41,7 @@ _MOST_DAYS: Final = 100_000
 _LARGEST: Final = 2**63 - 1
 
 _Days = Annotated[int, msgspec.Meta(ge=1, le=_MOST_DAYS, description="So many days back from today.")]
-_Limit = Annotated[int, msgspec.Meta(ge=1, le=_MOST_LISTED, description="At most so many.")]
+_Limit = Annotated[int, msgspec.Meta(ge=1, le=_MOST_LISTED, description="Maximum number to return.")]
 
 
 class _Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -75,7 +75,7 @@ class _Quarter(_Question, frozen=True):
 
 class _Part(_Question, frozen=True):
     first: Annotated[int, msgspec.Meta(ge=0, description="From this message on.")] = 0
-    count: Annotated[int, msgspec.Meta(ge=1, le=_MOST_LISTED, description="At most so many messages.")] = 200
+    count: Annotated[int, msgspec.Meta(ge=1, le=_MOST_LISTED, description="Maximum number of messages.")] = 200
 
 
 class _After(_Question, frozen=True):
@@ -90,7 +90,7 @@ class _Report(_Question, frozen=True):
 
 
 class _Choice(_Question, frozen=True):
-    task_type: Annotated[str | None, msgspec.Meta(description="Only this type of task.")] = None
+    task_type: Annotated[str | None, msgspec.Meta(description="Only this task type.")] = None
     default: Annotated[str | None, msgspec.Meta(description="The model to compare with.")] = None
     max_cost: Annotated[float, msgspec.Meta(gt=0, description="In dollars for a completed task.")] | None = None
 
@@ -101,7 +101,7 @@ class _AboutSkills(_Question, frozen=True):
 
 class _Alike(_Question, frozen=True):
     asked: Annotated[str, msgspec.Meta(description="The beginning of the id of a session, or a request of some words.")]
-    limit: Annotated[int, msgspec.Meta(ge=1, le=_MOST_LISTED, description="Name at most so many sessions.")] = 10
+    limit: Annotated[int, msgspec.Meta(ge=1, le=_MOST_LISTED, description="Maximum number of sessions.")] = 10
 
 
 class _Label(_Question, frozen=True):
@@ -343,7 +343,7 @@ def _unacknowledge(visit: Visit, _: _Question) -> dict[str, Any]:
 
 
 def _silence(visit: Visit, said: _Span) -> dict[str, Any]:
-    """Have nothing told of what an alert is about, for a time."""
+    """Silence an alert and others of its cause, for a time."""
     try:
         span: timedelta = read_span(said.span)
     except ValueError as error:
@@ -353,7 +353,7 @@ def _silence(visit: Visit, said: _Span) -> dict[str, Any]:
 
 
 def _unsilence(visit: Visit, _: _Question) -> dict[str, Any]:
-    """Have it told again of what an alert is about."""
+    """End the silence of an alert."""
     return {"alert": visit.grader.insight.unsilence_alert(_number(visit))}
 
 

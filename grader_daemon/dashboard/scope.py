@@ -1,4 +1,4 @@
-"""Scope of the pages: of the last days, of a project, of an agent and whose work. It holds from page to page."""
+"""Scope of the pages: last days, project, agent, whose work, machine of a fleet. It holds from page to page."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ class Scope(NamedTuple):
     project: str | None = None
     agent: str | None = None
     kind: SessionKind | None = None
+    host: str | None = None
 
     @property
     def days_shown(self) -> int:
@@ -42,24 +43,30 @@ class Scope(NamedTuple):
     @property
     def whose(self) -> dict[str, Any]:
         """The same but for the days, as fields of `GradeFilter`."""
-        return {"project": self.project, "agent": self.agent, "kind": self.kind}
+        return {"project": self.project, "agent": self.agent, "kind": self.kind, "host": self.host}
 
     @property
     def group(self) -> tuple[Dimension, str] | None:
         """The group of the sums that is narrowest of those asked for; None for all work of people.
 
-        Sums are kept by one dimension at a time, and those of projects and agents are of people's work.
+        Sums are kept by one dimension at a time, and those of projects, agents and machines are of people's work.
         """
-        if self.project is not None:
-            return Dimension.PROJECT, self.project
-        if self.agent is not None:
-            return Dimension.AGENT, self.agent
+        if self._groups:
+            return self._groups[0]
         return None if self.kind in (None, SessionKind.MAIN) else (Dimension.KIND, self.kind)
+
+    @property
+    def _groups(self) -> list[tuple[Dimension, str]]:
+        """Groups of people's work that are asked for, the narrowest first."""
+        named = ((Dimension.PROJECT, self.project), (Dimension.AGENT, self.agent), (Dimension.HOST, self.host))
+        return [(dimension, name) for dimension, name in named if name is not None]
 
     @property
     def beyond_the_sums(self) -> str:
         """Part of it by which figures made of sums are not narrowed, in words; nothing where there is none."""
-        left = [f"agent {self.agent}"] if self.project is not None and self.agent is not None else []
+        left = [
+            f"{'machine' if dimension is Dimension.HOST else dimension} {name}" for dimension, name in self._groups[1:]
+        ]
         if self.group is not None and self.group[0] is not Dimension.KIND and self.kind not in (None, SessionKind.MAIN):
             left.append(KIND_WORDS[self.kind])
         return f"Figures are not narrowed to {' and '.join(left)}: sums are kept by one of these alone." if left else ""
@@ -91,6 +98,7 @@ def read_scope(query: Mapping[str, str]) -> Scope:
         project=query.get("project"),
         agent=query.get("agent"),
         kind=None if kind is None else SessionKind(kind),
+        host=query.get("host"),
     )
 
 

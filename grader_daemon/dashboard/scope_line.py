@@ -78,6 +78,7 @@ def _selects(visit: Visit, scope: Scope) -> Iterator[Select]:
     several = (
         ("project", "Project", "all projects", _named(names(Dimension.PROJECT))),
         ("agent", "Agent", "all agents", _named(names(Dimension.AGENT))),
+        ("host", "Machine", "all machines", _named(names(Dimension.HOST))),
         ("kind", "Whose work", "all work", {kind: KIND_WORDS[SessionKind(kind)] for kind in names(Dimension.KIND)}),
     )
     for name, words, everything, options in several:

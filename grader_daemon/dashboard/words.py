@@ -18,7 +18,7 @@ from grader_daemon.reports.money import tokens_words, usd_words
 from grader_daemon.reports.numbers import UNKNOWN, brief_words
 from grader_daemon.reports.safe_text import Name, Words
 from grader_daemon.reports.sessions import agent_words, borne_out
-from grader_daemon.reports.verdicts import outcome_words, trust_words
+from grader_daemon.reports.verdicts import likely_done, outcome_words, trust_words
 
 _AGES: Final = ((90, 1, "s"), (90 * 60, 60, "min"), (36 * 3600, 3600, "h"), (math.inf, 86_400, "d"))
 
@@ -85,6 +85,7 @@ def filters(zone: tzinfo | None) -> dict[str, Callable[..., Any]]:
         "brief": brief_words,
         "tool": tool_words,
         "trust_words": trust_words,
+        "likely_done": likely_done,
         "words": _words,
         "multiline": _multiline,
         "scrolls": _scrolls,

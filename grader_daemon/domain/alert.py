@@ -120,7 +120,7 @@ class Alert(msgspec.Struct, frozen=True, kw_only=True):
     """One cause, told once. `drops` holds the streams that it shows in, the one that raised it first.
 
     `sessions` are ids of those that weigh most, `rule` names the threshold of an alert of that kind. `number` is None
-    until it is stored, `told` says that people were told of it. `setup_change` is what changed in how agents are set
+    until it is stored, `told` says that it was sent to people. `setup_change` is what changed in how agents are set
     up next to its beginning, within a week; None where nothing did.
     """
 

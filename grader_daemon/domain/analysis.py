@@ -154,7 +154,7 @@ class WorkDone(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Job(NamedTuple):
-    """A scheduled job: its `key`, the same for all its runs, and its `name`, the beginning of what it is told to do."""
+    """A scheduled job: its `key`, the same for all its runs, and its `name`, the beginning of its instructions."""
 
     key: str
     name: str

@@ -9,8 +9,9 @@ from typing import Final
 
 import msgspec
 
+from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.grade import Grade
-from grader_daemon.domain.verdict import VerdictBy
+from grader_daemon.domain.verdict import Outcome, VerdictBy
 
 FEWEST_DRAWN: Final = 20
 """Fewest judged random draws for which a rate of completion is told."""
@@ -275,6 +276,16 @@ def keep_override(grade: Grade, before: Grade) -> Grade:
             grade, response_quality=before.response_quality, automatic_quality=grade.response_quality
         )
     return grade
+
+
+class AnswerEffect(msgspec.Struct, frozen=True, kw_only=True):
+    """Change by a person's answer on one session: its verdict, and the completion rate of the last `days` days."""
+
+    verdict_before: Outcome
+    verdict: Outcome
+    rate_before: Estimate
+    rate: Estimate
+    days: int
 
 
 def automatic(grade: Grade) -> Grade:

@@ -63,7 +63,17 @@ class FleetView(msgspec.Struct, frozen=True, kw_only=True):
 
 def silent_hosts(fleet: FleetView, now: datetime) -> list[FleetHostState]:
     """Return the machines that nobody heard of for a day."""
-    return [host for host in fleet.hosts if host.last_seen is None or now - host.last_seen > _SILENT]
+    return [host for host in fleet.hosts if host.last_seen is None or is_silent(host.last_seen, now)]
+
+
+def is_silent(heard_at: datetime, now: datetime) -> bool:
+    """Return whether nothing was heard of a machine for a day."""
+    return now - heard_at > _SILENT
+
+
+def left_of(fleet: FleetView) -> int:
+    """Return how many changes of its machines are not read yet, of before it was looked at first."""
+    return sum(host.older for host in fleet.hosts)
 
 
 def is_unwatched(watch: FleetWatch, now: datetime) -> bool:

@@ -120,7 +120,7 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         ending: how it ended; None while it is open, and in grades of earlier versions, as is the next.
         standing: how its result stands by the record.
         job: key of the scheduled job that it is a run of, the same for all its runs; None where no schedule began it.
-        job_name: the beginning of what that job is told to do, one redacted line.
+        job_name: the beginning of that job's instructions, one redacted line.
         adapter: the installed package that read it, with its version; None where this program did.
     """
 

@@ -91,7 +91,7 @@ class KnownJob(NamedTuple):
 class ScheduledJob(msgspec.Struct, frozen=True, kw_only=True):
     """The finished runs of one scheduled job in a span of days, beside the span before.
 
-    `job` is its key, `name` the beginning of what it is told to do. `done`, `not_done` and `unsure` are by verdict.
+    `job` is its key, `name` the beginning of its instructions. `done`, `not_done` and `unsure` are by verdict.
     `ended_badly` and `facts` are of the record; `failure_rate` is errors per tool call, `seconds` the mean duration of
     a run. Tokens and cost are None where they are not known of any run.
     """

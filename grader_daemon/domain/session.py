@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from enum import StrEnum
+from operator import attrgetter
 from typing import Final
 
 import msgspec
@@ -141,6 +142,7 @@ MOST_USD: Final = 10**6
 """Most that a session used or cost: numbers beyond are no measurements, and would burst sums over many sessions."""
 TOKEN_NAMES: Final = Usage.__struct_fields__[1:]
 """The fields of `Usage` that are numbers of tokens."""
+_NUMBERS_IN: Final = {name: attrgetter(name) for name in TOKEN_NAMES}
 
 
 def total_usage(usage: Iterable[Usage]) -> Usage:
@@ -151,7 +153,7 @@ def total_usage(usage: Iterable[Usage]) -> Usage:
     parts = tuple(usage)
     if not parts:
         return _NOTHING_KNOWN
-    return msgspec.convert({name: token_sum(getattr(part, name) for part in parts) for name in TOKEN_NAMES}, Usage)
+    return msgspec.convert({name: token_sum(map(number_in, parts)) for name, number_in in _NUMBERS_IN.items()}, Usage)
 
 
 def usage_by_model(calls: Iterable[Usage]) -> tuple[Usage, ...]:

@@ -60,7 +60,7 @@ class SetupChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SetupEffect(msgspec.Struct, frozen=True, kw_only=True):
-    """Work before and since changes that cannot be told apart; mostly one.
+    """Work before and since changes that came together; mostly one.
 
     changes: the first one first.
     since, until: compared are sessions that ended between them, the second one exclusive; it may be still to come.
@@ -73,7 +73,7 @@ class SetupEffect(msgspec.Struct, frozen=True, kw_only=True):
     facts_differ: bad endings differ surely, as many changes as are looked at.
     slope_before: bad endings in the later half of the sessions before, against the earlier half: work that got better
         or worse before a change goes on to do so without it. Without values where too few.
-    is_sure: the difference is told: it is none that chance alone makes, as many changes as are looked at.
+    is_sure: the difference is shown: it is none that chance alone makes, as many changes as are looked at.
     by_words: compared are words of people and rewards; else probabilities. None in reports that do not say.
     """
 
@@ -96,7 +96,7 @@ class SetupEffect(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Unsteady(msgspec.Struct, frozen=True, kw_only=True):
-    """A property that differs in most sessions of an agent, so that no change of it is told."""
+    """A property that differs in most sessions of an agent, so that no change of it is shown."""
 
     agent: str | None
     kind: SetupKind

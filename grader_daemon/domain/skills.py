@@ -111,7 +111,7 @@ class AskedSkill(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Lesson(msgspec.Struct, frozen=True, kw_only=True):
-    """A sure remedy for a failure of a type of task, which an agent could be told.
+    """A sure remedy for a failure of a type of task, to show an agent.
 
     `failures` in `sessions` of the last 90 days have this cause, of all types of task; `step` is what helped.
     `proof` names the last sessions of the type in which it did.

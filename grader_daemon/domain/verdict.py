@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum, StrEnum
+from functools import lru_cache
 
 import msgspec
 
@@ -31,7 +32,7 @@ class VerdictBy(StrEnum):
 
 
 class Outcome(StrEnum):
-    """The verdict on a session as people are told of it.
+    """The verdict on a session, as people see it.
 
     `UNSURE` stands where nothing in the record proves that the task was not done, and no labels of this home have shown
     that such verdicts are right at least three times in five; also where a person stopped the session, or it was left
@@ -147,6 +148,7 @@ class GradeVersion(msgspec.Struct, frozen=True):
     by: VerdictBy | None
 
     @classmethod
+    @lru_cache(maxsize=64)  # many grades are of few versions
     def read(cls, text: str) -> GradeVersion:
         """Split `Grade.rules_version` into its parts."""
         rules, _, policy = text.partition("+")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -12,8 +13,9 @@ from grader_daemon import log
 from grader_daemon.bootstrap import utc_now
 from grader_daemon.cli import output
 from grader_daemon.cli.options import Group, asks, fleet_option, json_option, read_settings, settings_options
+from grader_daemon.cli.reading import read_fleet
 from grader_daemon.cli.unit_commands import NOT_RUNNING, force_option, install_service, print_uninstalled, status_facts
-from grader_daemon.domain.fleet_hosts import is_unwatched
+from grader_daemon.domain.fleet_hosts import is_silent, is_unwatched
 from grader_daemon.domain.text import clean, duration_words
 from grader_daemon.fleet.admin import checked_name, configuration_line, fleet_database, fleet_url
 from grader_daemon.fleet.copy_settings import settings_of_copy
@@ -27,12 +29,12 @@ if TYPE_CHECKING:
 
 _CLOCKS_DIFFER_SECONDS: Final = 60.0
 _DAYS_FROM: Final = 2
-_url_option = click.option("--url", metavar="URL", help="The fleet's database, as its administrator.")
+_url_option = click.option("--url", metavar="URL", help="URL of the fleet's database, with an administrator's login.")
 
 
 @click.group("fleet", cls=Group)
 def command() -> None:
-    """One PostgreSQL for the grades of many machines: make it, let machines in and out, see how they are."""
+    """One PostgreSQL for the grades of many machines: set it up, add and remove machines, see their state."""
 
 
 @command.command("install")
@@ -40,10 +42,10 @@ def command() -> None:
 @force_option
 @json_option
 def install(*, force: bool, as_json: bool) -> None:
-    """Have systemd run `push fleet --follow` on this machine; again after a change of settings or an upgrade.
+    """Install `push fleet --follow` as a service. Repeat after a change of settings or an upgrade.
 
-    Where to stands in the settings file, as fleet_url; settings that are given here, and other GRADER_… variables, are
-    passed on.
+    Set its destination as fleet_url in the settings file. The service keeps the settings you give here and other
+    GRADER_… variables.
     """
     install_service("pusher", force=force, as_json=as_json)
 
@@ -51,7 +53,7 @@ def install(*, force: bool, as_json: bool) -> None:
 @command.command("uninstall")
 @json_option
 def uninstall(*, as_json: bool) -> None:
-    """Stop sending from this machine and remove the unit; what was sent stays."""
+    """Stop sending from this machine and remove the unit. Sent grades stay in the fleet."""
     from grader_daemon.service.manager import user_service
 
     print_uninstalled(user_service("pusher").uninstall(), stays="What was sent stays.", as_json=as_json)
@@ -61,7 +63,7 @@ def uninstall(*, as_json: bool) -> None:
 @asks
 @json_option
 def service_status(*, grader: SelfGrader, as_json: bool) -> int:
-    """Show how that service is, and how far it is behind. Exit code 3 if it does not run."""
+    """Show the service's state and backlog. Exit code 3 if it does not run."""
     from grader_daemon.fleet.systemd_unit import PUSHER, pusher_status, unsent
 
     context = grader.context
@@ -75,7 +77,7 @@ def service_status(*, grader: SelfGrader, as_json: bool) -> int:
 @_url_option
 @json_option
 def init(*, url: str | None, as_json: bool) -> None:
-    """Make the schema `grader` in a database, or bring it to this version; hosts of other versions then update too."""
+    """Create or upgrade the schema `grader` in a database. Machines with other versions must then upgrade too."""
     with _fleet(url) as fleet:
         made = fleet.make()
     if as_json:
@@ -89,11 +91,11 @@ def init(*, url: str | None, as_json: bool) -> None:
 @command.command("add-host")
 @settings_options
 @click.argument("name")
-@click.option("--user", metavar="USER", help="Whose machine it is, to compare and filter by.")
+@click.option("--user", metavar="USER", help="Owner of the machine, for filters and comparisons.")
 @_url_option
 @json_option
 def add_host(*, name: str, user: str | None, url: str | None, as_json: bool) -> None:
-    """Admit a machine, and print the line of its settings file; its password is shown this once and kept nowhere."""
+    """Add a machine, and print the line for its settings file. The password is shown only once."""
     host = checked_name(name)
     with _fleet(url) as fleet:
         login = fleet.add(host, user=user)
@@ -107,7 +109,7 @@ def add_host(*, name: str, user: str | None, url: str | None, as_json: bool) -> 
 @_url_option
 @json_option
 def add_member(*, name: str, url: str | None, as_json: bool) -> None:
-    """Admit a person who reads all, labels and answers alerts, and print the line of their settings file, this once."""
+    """Add a person who can read everything, label, and handle alerts. Prints their settings line once."""
     member = checked_name(name)
     with _fleet(url) as fleet:
         login = fleet.add_member(member)
@@ -121,7 +123,7 @@ def add_member(*, name: str, url: str | None, as_json: bool) -> None:
 @_url_option
 @json_option
 def remove_member(*, name: str, url: str | None, as_json: bool) -> None:
-    """Remove the login of a person; what they said of sessions stays."""
+    """Remove a person's login. Their labels stay."""
     member = checked_name(name)
     with _fleet(url) as fleet:
         fleet.remove_member(member)
@@ -135,7 +137,7 @@ def remove_member(*, name: str, url: str | None, as_json: bool) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @json_option
 def remove_host(*, name: str, url: str | None, yes: bool, as_json: bool) -> None:
-    """Remove a machine with all that it sent; its own database keeps its grades."""
+    """Remove a machine and all it sent. Its own database keeps its grades."""
     host = checked_name(name)
     if not yes:
         if not sys.stdin.isatty():
@@ -146,13 +148,29 @@ def remove_host(*, name: str, url: str | None, yes: bool, as_json: bool) -> None
     output.result(f"Removed {host} and {removed:,} of its grades.", as_json=as_json, host=host, grades=removed)
 
 
+@command.command("pull")
+@settings_options
+@fleet_option
+@json_option
+def pull(*, as_json: bool) -> None:
+    """Update this machine's local copy of the fleet's last days.
+
+    Other commands read new sessions, and older ones for at most a second. If interrupted, it continues next time.
+    """
+    from grader_daemon.api.grader import SelfGrader
+
+    with SelfGrader(settings=settings_of_copy(read_settings()), clock=utc_now) as grader:
+        sessions = read_fleet(grader)
+    output.result(f"Read {sessions:,} session{'' if sessions == 1 else 's'}.", as_json=as_json, sessions=sessions)
+
+
 @command.command("watch")
 @settings_options
 @fleet_option
 def watch() -> None:
-    """Keep the copy of a fleet up to date, raise its alerts, tell receivers, and write its reports, until Ctrl-C.
+    """Watch a fleet until Ctrl-C: update the local copy, raise and send alerts, write reports.
 
-    Where several watch one fleet, one of them works, and another takes its place when it ends.
+    If several machines watch a fleet, one is active and another takes over when it ends.
     """
     settings = read_settings()
     log.configure(level=settings.log_level, log_format=settings.log_format, zone=settings.zone)
@@ -161,10 +179,10 @@ def watch() -> None:
 
 @command.command("status")
 @settings_options
-@click.option("--url", metavar="URL", help="The fleet's database; default: fleet_read_url, else fleet_url.")
+@click.option("--url", metavar="URL", help="URL of the fleet's database. Default: fleet_read_url, else fleet_url.")
 @json_option
 def status(*, url: str | None, as_json: bool) -> None:
-    """Show the machines: their versions, when each was seen last, and how far it was behind then."""
+    """Show each machine's version, last contact, backlog and clock."""
     settings = read_settings()
     by_person = None if settings.fleet_server is not None else settings.fleet_read_url
     with fleet_database(url or (by_person.get_secret_value() if by_person else fleet_url(settings))) as fleet:
@@ -176,26 +194,44 @@ def status(*, url: str | None, as_json: bool) -> None:
         output.line("No machines yet: grader-daemon fleet add-host NAME")
         return
     output.table(
-        ("host", "user", "version", "last seen", "behind by"),
+        ("host", "user", "version", "last seen", "behind by", "clock"),
         [
-            (host.host, host.user, _version(host), host.last_seen, host.behind if host.version is not None else None)
+            (host.host, host.user, _version(host), host.last_seen, _behind(host), _clock(host.clock_ahead))
             for host in hosts
         ],
     )
+    now = utc_now()
     for host in hosts:
-        if host.other_machine_at is not None:
-            output.warning(f"a second machine tried to push as {host.host} on {output.cell(host.other_machine_at)}")
-        if host.clock_ahead is not None and abs(host.clock_ahead) > _CLOCKS_DIFFER_SECONDS:
-            side = "ahead" if host.clock_ahead > 0 else "behind"
-            output.warning(f"the clock of {host.host} was {_apart(abs(host.clock_ahead))} {side}: set it right")
-    if watch is not None and is_unwatched(watch, utc_now()):
+        _warn_of(host, now)
+    if watch is not None and is_unwatched(watch, now):
         since = "" if watch.worked_at is None else f" since {output.cell(watch.worked_at)}"
         output.warning(f"nobody watches this fleet{since}: no alert is raised; grader-daemon fleet watch does")
 
 
-def _apart(seconds: float) -> str:
-    days = round(seconds / 86_400)
-    return duration_words(seconds) if days < _DAYS_FROM else f"{days:,} days"
+def _warn_of(host: FleetHost, now: datetime) -> None:
+    heard_at = host.last_seen or host.added_at
+    if is_silent(heard_at, now):
+        ago = _apart(now - heard_at)
+        output.warning(f"nothing was heard of {host.host} since {output.cell(heard_at)}, {ago} ago")
+    if host.other_machine_at is not None:
+        output.warning(f"a second machine tried to push as {host.host} on {output.cell(host.other_machine_at)}")
+    if host.clock_ahead is not None and abs(host.clock_ahead) > _CLOCKS_DIFFER_SECONDS:
+        output.warning(f"the clock of {host.host} was {_clock(host.clock_ahead)}: set it right")
+
+
+def _clock(ahead: float | None) -> str | None:
+    if not ahead:
+        return None if ahead is None else "right"
+    return f"{_apart(timedelta(seconds=abs(ahead)))} {'ahead' if ahead > 0 else 'behind'}"
+
+
+def _apart(span: timedelta) -> str:
+    days = round(span / timedelta(days=1))
+    return duration_words(span.total_seconds()) if days < _DAYS_FROM else f"{days:,} days"
+
+
+def _behind(host: FleetHost) -> int | None:
+    return None if host.version is None else host.behind
 
 
 def _version(host: FleetHost) -> str:

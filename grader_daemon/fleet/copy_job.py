@@ -30,6 +30,8 @@ from grader_daemon.storage.records import FleetCopyState, NewGrade
 from grader_daemon.storage.sqlite.store import SqliteStore
 
 _AT_ONCE: Final = 500
+_FIRST: Final = 20
+"""So many sessions of each host are read before anything is told of it: those of fifty hosts in a second."""
 _COMING_IN: Final = timedelta(hours=1)
 """A label comes in when its transaction begins, and is seen when that ends."""
 _CANNOT_BE_KEPT: Final = (UnstorableError, OverflowError, TypeError, ValueError)
@@ -83,8 +85,8 @@ class FleetCopy:
         """Return how much of `behind` is left of what hosts had when their first rows were read."""
         return sum(host.older for host in self._tables.hosts())
 
-    def catch_up(self, now: datetime) -> Generator[int]:
-        """Read what is new; yields after each batch how many sessions it had.
+    def catch_up(self, clock: Callable[[], datetime]) -> Generator[int]:
+        """Read what is new, then what is `older`, and between its parts what came in; yields the size of each batch.
 
         Raises:
             StoreBusyError: another program reads into this copy, and goes on to.
@@ -93,9 +95,12 @@ class FleetCopy:
             StoreError: one of the databases cannot be used, or this one is of something else.
         """
         with self._lock():
-            yield from self._catch_up(now)
+            yield from self._read_newer(clock())
+            while self.older():
+                yield from self._read_older(clock())
+                yield from self._read_newer(clock())
 
-    def _catch_up(self, now: datetime) -> Iterator[int]:
+    def _read_newer(self, now: datetime) -> Iterator[int]:
         known = self._begin()
         is_updated, known = known.version != __version__, replace(known, version=__version__)
         there = {host.host: host for host in self.rows.hosts()}
@@ -103,7 +108,7 @@ class FleetCopy:
         waiting = _by_session(self.rows.waiting_labels())
         for gone in here.keys() - there.keys():
             yield from self._forget(gone)
-        since = None if self._kept is None else now - self._kept
+        since = self._since(now)
         for name, host in there.items():
             own = here.get(name)
             if own is not None and (own.epoch != host.epoch or (is_updated and own.unread)):
@@ -112,22 +117,24 @@ class FleetCopy:
             yield from self._follow(host, own or self._begin_host(host), waiting, since=since)
         if since is not None:
             self._forget_older(since)
-        known = self._finish(known, waiting, now)
-        if any(host.older for host in self._tables.hosts()):
-            yield from self._read_older(waiting, since=since)
-            self._finish(known, waiting, now)
+        first = self._read_first(waiting, since)
+        self._finish(known, waiting, now)
+        if first:
+            yield first
 
-    def _finish(self, known: FleetCopyState, waiting: dict[str, list[FleetLabel]], now: datetime) -> FleetCopyState:
+    def _since(self, now: datetime) -> datetime | None:
+        """Return since when sessions that ended are here; None: all are."""
+        return None if self._kept is None else now - self._kept
+
+    def _finish(self, known: FleetCopyState, waiting: dict[str, list[FleetLabel]], now: datetime) -> None:
         """Read what people said and decided, behind the grades that it is of."""
         labels_at = self._take(waiting, known)
         decided = self.rows.decisions(but=known.decisions)
-        lacks = any(host.older for host in self._tables.hosts())  # then labels of what comes are read again
+        lacks = self.older() > 0  # then labels of what comes are read again
         with self.store.transaction():
             adopted = self._adopted(known, decided)
             self._tables.mark_errors()
-            known = replace(adopted, read_at=now, labels_at=None if lacks else labels_at)
-            self._tables.save_state(known)
-        return known
+            self._tables.save_state(replace(adopted, read_at=now, labels_at=None if lacks else labels_at))
 
     @contextmanager
     def deciding(self) -> Iterator[None]:
@@ -236,13 +243,24 @@ class FleetCopy:
             self._tables.save_host(host)
         return host
 
-    def _read_older(self, waiting: dict[str, list[FleetLabel]], *, since: datetime | None) -> Iterator[int]:
-        """Read what hosts had when their first rows were read, in turn, the newest first."""
-        while left := [host for host in self._tables.hosts() if host.older]:
-            for host in left:
-                found, more = self.rows.older_grades(host.host, up_to=host.older, limit=_AT_ONCE, since=since)
-                self._save(replace(host, older=found[-1].seq - 1 if more else 0), found, (), waiting)
-                yield len(found)
+    def _read_older(self, now: datetime) -> Iterator[int]:
+        """Read a batch of each host of what it had when its first rows were read, the newest of that."""
+        waiting, since = _by_session(self.rows.waiting_labels()), self._since(now)
+        for host in self._tables.hosts():
+            if host.older:
+                yield self._read_back(host, waiting, since, limit=_AT_ONCE)
+
+    def _read_first(self, waiting: dict[str, list[FleetLabel]], since: datetime | None) -> int:
+        """Read the newest sessions of all hosts of which nothing is here; returns how many."""
+        begun = [host for host in self._tables.hosts() if 0 < host.older == host.seq]
+        return sum(self._read_back(host, waiting, since, limit=_FIRST) for host in begun)
+
+    def _read_back(
+        self, host: FleetHostState, waiting: dict[str, list[FleetLabel]], since: datetime | None, *, limit: int
+    ) -> int:
+        found, more = self.rows.older_grades(host.host, up_to=host.older, limit=limit, since=since)
+        self._save(replace(host, older=found[-1].seq - 1 if more else 0), found, (), waiting)
+        return len(found)
 
     def _save(
         self,

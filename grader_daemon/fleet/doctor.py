@@ -30,7 +30,7 @@ def pusher(context: DoctorContext) -> Finding:
     try:
         status = pusher_status(context.settings, behind=behind)
     except ServiceError:
-        said = f"{left}; whether anything sends by itself cannot be told without systemd"
+        said = f"{left}; without systemd, whether anything sends by itself is unknown"
         return unknown(said, _BY_HAND) if behind else ok(said)
     if status.running:
         return _running(status, left, context)

@@ -116,7 +116,7 @@ class _Follower:
 
     def _follow(self, stop: threading.Event) -> None:
         try:
-            for _ in self._copy.catch_up(bootstrap.utc_now()):
+            for _ in self._copy.catch_up(bootstrap.utc_now):
                 if stop.is_set():
                     return
                 if self._leads:  # of much to read nobody must think that it ended

@@ -19,13 +19,13 @@ _LOOKS_EVERY_SECONDS: Final = 0.5
 
 @click.command("fleet")
 @asks
-@click.option("--follow", "-f", is_flag=True, help="Go on, and send what changes, until Ctrl-C.")
-@click.option("--take-over", is_flag=True, help="This machine takes the place of the one that pushed by this login.")
+@click.option("--follow", "-f", is_flag=True, help="Keep running and send each change, until Ctrl-C.")
+@click.option("--take-over", is_flag=True, help="Let this machine replace the one that used this login before.")
 @json_option
 def command(*, grader: SelfGrader, follow: bool, take_over: bool, as_json: bool) -> None:
-    """Send grades to the PostgreSQL of a team, which the setting fleet_url names; see `fleet`.
+    """Send grades to your team's PostgreSQL, set in fleet_url; see `fleet`.
 
-    Each time it goes on where both sides have it, so it may be away for weeks. Rows are sent, never transcripts.
+    Each run continues where the last one ended, even after weeks. It sends rows, never transcripts.
     """
     if follow and as_json:
         raise click.UsageError("give --follow or --json, not both")

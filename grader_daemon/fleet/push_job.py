@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -40,10 +41,22 @@ Documents = Callable[[list[StoredGrade]], list[Mapping[str, Any]]]
 """Function that makes the rows to be sent of grades: values by the names of the columns, in their order."""
 
 
+class _Batch(NamedTuple):
+    """Rows of what changed `after` a place in the feed up to and with `seq`, as `HostRows.save` is given them."""
+
+    after: int
+    seq: int
+    rows: Sequence[Sequence[Any]]
+    gone: Sequence[str]
+    signs: Sequence[ErrorSign]
+    is_full: bool
+
+
 class FleetPush:
     """Reads the feed for the fleet. Its place is what both sides say they have: what one of them lost is sent again.
 
-    The server has each batch whole or not at all, and a row for each session, so nothing is there twice.
+    The server has each batch whole or not at all, and a row for each session, so nothing is there twice. While it works
+    on a batch, a thread makes the next one: what changes meanwhile stands behind it in the feed, and is sent again.
     """
 
     def __init__(self, store: SqliteStore, rows: HostRows, *, documents: Documents, texts: bool) -> None:
@@ -53,9 +66,13 @@ class FleetPush:
         self._documents = documents
         self._texts = texts
         self._greeted_at: float | None = None
+        self._maker = ThreadPoolExecutor(1, thread_name_prefix="batch")
+        """Its thread reads the database while `run` waits for the server, and at no other time."""
+        self._next: _Batch | None = None
 
     def close(self) -> None:
         """Close the connection to the fleet's database; safe to call twice."""
+        self._maker.shutdown()
         self._rows.close()
 
     def run(self) -> Exported:
@@ -68,26 +85,48 @@ class FleetPush:
         """
         taken_up_to = self._rows.taken()
         self._take_labels()
-        after = min(self._store.changes.position(FEED_FOLLOWER), taken_up_to)
-        changes = self._store.changes.after(after, _AT_ONCE)
+        batch = self._batch_after(min(self._store.changes.position(FEED_FOLLOWER), taken_up_to))
         newest = self._store.changes.newest()
-        if not changes:
+        if batch is None:
             self._send_labels()  # behind the grades that they are of
             self._greet(newest)
             return Exported()
+        self._save(batch, newest=newest)
+        self._greeted_at = time.monotonic()
+        with self._store.transaction():
+            self._store.changes.advance(FEED_FOLLOWER, batch.seq)
+        return Exported(sessions=len(batch.rows) + len(batch.gone), more=True)
+
+    def _save(self, batch: _Batch, *, newest: int) -> None:
+        """Hand a batch to the server, and have the next one made meanwhile."""
+        following = self._maker.submit(self._make, batch.seq) if batch.is_full else None
+        try:
+            self._rows.save(batch.rows, batch.gone, after=batch.after, seq=batch.seq, newest=newest, signs=batch.signs)
+        finally:
+            self._next = None if following is None else following.result()
+
+    def _batch_after(self, place: int) -> _Batch | None:
+        """Return the batch behind a place in the feed, which may be made already; None where nothing changed."""
+        made, self._next = self._next, None
+        return made if made is not None and made.after == place else self._make(place)
+
+    def _make(self, after: int) -> _Batch | None:
+        changes = self._store.changes.after(after, _AT_ONCE)
+        if not changes:
+            return None
         sessions = [change for change in changes if change.kind is not ChangeKind.ALERT and _has_room(change.subject)]
         places = {change.subject: change.seq for change in sessions}
         stored = self._store.grades.stored(list(places))
         there = [stored[name] for name in places if name in stored]
         documents = self._documents(there)
-        rows = [[*_row(document), places[str(document["session_id"])]] for document in documents]
-        gone = [name for name in places if name not in stored]
-        signs = self._signs([each.grade for each in there])
-        self._rows.save(rows, gone, after=after, seq=changes[-1].seq, newest=newest, signs=signs)
-        self._greeted_at = time.monotonic()
-        with self._store.transaction():
-            self._store.changes.advance(FEED_FOLLOWER, changes[-1].seq)
-        return Exported(sessions=len(rows) + len(gone), more=True)
+        return _Batch(
+            after=after,
+            seq=changes[-1].seq,
+            rows=[[*_row(document), places[str(document["session_id"])]] for document in documents],
+            gone=[name for name in places if name not in stored],
+            signs=self._signs([each.grade for each in there]),
+            is_full=len(changes) == _AT_ONCE,
+        )
 
     def _take_labels(self) -> None:
         labels = self._rows.labels()
@@ -136,23 +175,25 @@ class FleetPush:
 
 def _row(document: Mapping[str, Any]) -> list[Any]:
     """Return what columns hold of a document; a hash is a number of any size."""
-    return [value if name == "request" else _cell(value) for name, value in document.items()]
+    return [
+        value if type(value) in _AS_IT_IS or name == "request" else _cell(value) for name, value in document.items()
+    ]
 
 
 def _cell(value: Any) -> Any:
     """Return a value as a column holds it, within the bounds of the fleet's database: cut, or unknown.
 
-    Lists and objects are JSON there, and texts without NUL, which PostgreSQL has not. Most values are numbers or
-    unknown, and hardly any has a NUL: those that look for one cost a third of all.
+    Lists and objects are JSON there, and texts without NUL, which PostgreSQL has not. Most values are unknown or texts,
+    and hardly any has a NUL: those that look for one cost a third of all.
     """
     if type(value) in _AS_IT_IS:
         return value
+    if isinstance(value, str):
+        return _text(value)
     if isinstance(value, int):
         return max(0, min(value, _MOST))
     if isinstance(value, float):
         return value if 0 <= value <= _MOST else None
-    if isinstance(value, str):
-        return _text(value)
     if isinstance(value, _LISTS):
         told = _told(value)
         return _NUL.sub(r"\1", told) if _ESCAPED_NUL in told else told

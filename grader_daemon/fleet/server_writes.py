@@ -28,7 +28,8 @@ _PROGRAM: Final = "grader-daemon push"
 _PATIENCE_SECONDS: Final = 2.0
 """The server may see for a moment what has ended."""
 _GIVEN_UP_BY: Final = ("keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout")
-_OWN: Final = f"host = substr(current_user, {len(HOST_GROUP) + 2})"
+_OWN_NAME: Final = f"substr(current_user, {len(HOST_GROUP) + 2})"
+_OWN: Final = f"host = {_OWN_NAME}"
 _SIGN: Final = ("fingerprint", "tool", "command", "category", "subcategory", "signal", "example")
 _SAVE_SIGNS: Final = (
     f"INSERT INTO grader.error_issues (host, {', '.join(_SIGN)})"
@@ -61,11 +62,14 @@ class HostRows:
         names = (*columns, "changed_seq")
         told = ", ".join(names)
         self._copy = f"COPY pg_temp.batch (host, {told}) FROM STDIN".encode()
-        self._upsert = (
+        self._finish = (
             f"INSERT INTO grader.grades (host, {told}) SELECT host, {told} FROM pg_temp.batch"
             " ON CONFLICT (host, session_id) DO UPDATE SET "
             + ", ".join(f"{name} = excluded.{name}" for name in names if name != "session_id")
+            + "; SELECT grader.have_sessions(array(SELECT session_id FROM pg_temp.batch));"
+            f" SELECT pg_notify('{CHANNEL}', {_OWN_NAME})"
         ).encode()
+        """Statements that are sent at once: a server may be far away."""
 
     def close(self) -> None:
         """Close the connection; safe to call twice."""
@@ -119,17 +123,16 @@ class HostRows:
         """
         with self._link.talking() as connection, connection.transaction():
             self._advance(connection, seq=seq, newest=newest, begins_anew=after == 0 or after < self._taken)
-            _remove(connection, gone, seq=seq, everything=after == 0)
+            if gone or after == 0:
+                _remove(connection, gone, seq=seq, everything=after == 0)
             with connection.cursor() as cursor, cursor.copy(self._copy) as copy:
                 for row in rows:
                     copy.write_row((self._host, *row))
-            connection.execute(self._upsert)
-            connection.execute("SELECT grader.have_sessions(array(SELECT session_id FROM pg_temp.batch))")
             with connection.cursor() as cursor:
                 cursor.executemany(
                     _SAVE_SIGNS, [(self._host, *(getattr(sign, name) or None for name in _SIGN)) for sign in signs]
                 )
-            connection.execute("SELECT pg_notify(%s, %s)", (CHANNEL, self._host))
+            connection.execute(self._finish)
         self._taken = seq
 
     def greet(self, *, newest: int) -> None:

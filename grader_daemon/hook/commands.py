@@ -35,10 +35,10 @@ _yes = click.option("--yes", is_flag=True, help="Write the file without asking."
 
 @click.group("hook", cls=Group)
 def command() -> None:
-    """Ask the record before an agent stops: is what it says true?
+    """Check what an agent says against the record before it stops.
 
-    The agent runs a small program when it wants to stop. The daemon compares the last answer with the tool calls of the
-    session; where these speak against a claim, you are told at once, or the agent is asked to check.
+    The agent runs a small program when it wants to stop. The daemon compares its last answer with the session's tool
+    calls. If they contradict a claim, you see it at once, or the agent is asked to check.
     """
 
 
@@ -46,17 +46,17 @@ def command() -> None:
 @asks
 @_agent
 @click.option(
-    "--mode", type=click.Choice([mode.value for mode in Mode]), help="Tell you, have the agent check, or only log."
+    "--mode", type=click.Choice([mode.value for mode in Mode]), help="Tell you, ask the agent to check, or only log."
 )
 @click.option(
     "--file",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="The agent's file of settings, if it is not the usual one.",
+    help="The agent's settings file, if it is not the usual one.",
 )
 @_yes
 @json_option
 def install(*, grader: SelfGrader, agent: str, mode: str | None, file: Path | None, yes: bool, as_json: bool) -> None:
-    """Have an agent ask: its settings get a hook, after you saw the change; a copy of the file is kept."""
+    """Install the hook in an agent's settings. Shows the change first and keeps a copy of the file."""
     if as_json and not yes:
         raise click.UsageError(_UNASKED)
     chosen = AGENTS[agent]
@@ -75,7 +75,7 @@ def install(*, grader: SelfGrader, agent: str, mode: str | None, file: Path | No
 @_yes
 @json_option
 def uninstall(*, grader: SelfGrader, agent: str, yes: bool, as_json: bool) -> None:
-    """Have an agent ask no more: exactly what was put into its settings is taken out."""
+    """Remove the hook from an agent's settings, and nothing else."""
     if as_json and not yes:
         raise click.UsageError(_UNASKED)
     hooks = Hooks(grader.context.settings)
@@ -90,7 +90,7 @@ def uninstall(*, grader: SelfGrader, agent: str, yes: bool, as_json: bool) -> No
 @asks
 @json_option
 def status(*, grader: SelfGrader, as_json: bool) -> None:
-    """Show which agents ask, what was found in the last 30 days, and whether telling helps."""
+    """Show the agents with a hook, its findings of the last 30 days, and whether its messages help."""
     context = grader.context
     store = context.store if context.has_database else None
     state = hook_state(store, Hooks(context.settings), since=context.now() - timedelta(days=_DAYS))
@@ -105,7 +105,7 @@ def status(*, grader: SelfGrader, as_json: bool) -> None:
 @click.argument("what", type=click.Choice(["start", "stop"]))
 @json_option
 def trial(*, grader: SelfGrader, what: str, as_json: bool) -> None:
-    """Find out whether hooks help: while a trial runs, one session of two gets no message, by chance."""
+    """Measure whether hooks help. During a trial, a random half of the sessions gets no message."""
     context = grader.context
     store = context.writable
     table = HookTable(store)
@@ -147,7 +147,7 @@ def _print(state: HookState) -> None:
     if state.found:
         sessions = count(state.sessions, "session")
         output.line(
-            f"{count(state.found, 'claim')} against the record in {sessions} of {_DAYS} days, {state.told} told."
+            f"{count(state.found, 'claim')} against the record in {sessions} of {_DAYS} days, {state.told} shown."
         )
     elif state.hooks:
         output.line(f"No claim against the record in {_DAYS} days.")
@@ -156,12 +156,12 @@ def _print(state: HookState) -> None:
 
 
 def _effect_words(effect: Effect, *, running: bool) -> str:
-    sides = f"{count(effect.told, 'session')} told, {effect.untold} not"
+    sides = f"{count(effect.told, 'session')} with the message, {effect.untold} without"
     change = effect.against.change
     if change.value is None or change.low is None or change.high is None:
         return f"{sides}: too few to tell{'; it runs' if running else ''}."
     now, before = effect.against.now.value or 0.0, effect.against.before.value or 0.0
     return (
-        f"{sides}. Ended with such a claim: {now:.0%} of those told, {before:.0%} of the others;"
+        f"{sides}. Ended with such a claim: {now:.0%} of those with, {before:.0%} of those without;"
         f" difference {100 * change.value:+.0f} points ({100 * change.low:+.0f} to {100 * change.high:+.0f})."
     )

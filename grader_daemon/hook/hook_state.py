@@ -28,7 +28,7 @@ class HookState(msgspec.Struct, frozen=True, kw_only=True):
     """The state of hooks.
 
     hooks: those that are installed.
-    found, told, sessions: claims that the record spoke against, how many of them were told, and in how many sessions.
+    found, told, sessions: claims that the record spoke against, how many of them were shown, and in how many sessions.
     trial_runs: whether a trial runs.
     effect: what the last trial shows, or shows so far; None without one.
     """

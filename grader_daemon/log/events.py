@@ -1,4 +1,4 @@
-"""Every event of the log: its level, its keys, when it is told, and what it says to a person in one sentence.
+"""Every event of the log: its level, its keys, when it occurs, and one sentence for a person.
 
 Sentences are for terminals, and for the key `message` of JSON lines. An event that is not in the table is told by its
 name and its keys, so none is ever lost. A test compares the table with the calls that tell; docs/log-events.md is
@@ -39,327 +39,321 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
         "agent.ungraded": Event(
             "warning",
             "agent title path sessions is_more fix",
-            "an agent leaves sessions in a folder that is not watched, and nobody declined it; told at each start",
+            "an agent writes sessions to a folder that is not watched, and you did not decline it; at each start",
             sentences.ungraded,
         ),
-        "alert.opened": Event(
-            "warning", _ALERT, "quality degraded, or a threshold of yours is passed", sentences.alert
+        "alert.opened": Event("warning", _ALERT, "quality got worse, or crossed a threshold you set", sentences.alert),
+        "alert.resolved": Event(
+            "notice", _ALERT, "quality is back to normal", lambda facts: f"resolved: {sentences.alert(facts)}"
         ),
-        "alert.resolved": Event("notice", _ALERT, "it is back", lambda facts: f"resolved: {sentences.alert(facts)}"),
         "calibration.updated": Event(
             "notice",
             "before now policy labels better_by why",
-            "other weights, or another verdict, were adopted; verdicts are given anew, from what is kept of sessions",
+            "the grader changed: new weights, or rules instead of the model; it updates verdicts from stored sessions",
             sentences.updated,
         ),
         "calibration.applied": Event(
             "notice",
             "labels why before now",
-            "another grader has graded all again: the verdicts on the last seven days before and now",
-            "the grader changed ({why}): the last 7 days read {before} before, {now} now".format_map,
+            "a changed grader has updated all verdicts; shows those of the last seven days before and after",
+            "the grader changed ({why}): the last 7 days were {before} before, and are {now} now".format_map,
         ),
         "backlog.found": Event(
             "info",
             "files is_more",
-            "a first start found so many files (`is_more`: at least), which are graded now; told of 200 and more",
+            "number of session files found at a first start (`is_more`: at least); not logged below 200",
             sentences.backlog_found,
         ),
         "backlog.progress": Event(
             "info",
             "examined files per_second seconds_left",
-            "so many of them were examined, every five seconds and at the end; nothing in `seconds_left`: nobody knows",
+            "progress of grading them, every five seconds and at the end",
             sentences.backlog_progress,
         ),
         "delivery.failed": Event(
             "warning",
             "delivery channel error attempts retry_seconds",
-            "a receiver of alerts could not be told; it is tried again",
-            "an alert did not get out by {channel}: {error}; tried again in {retry_seconds}".format_map,
+            "a receiver did not accept an alert; the daemon retries",
+            "could not send an alert by {channel}: {error}; next try in {retry_seconds}".format_map,
         ),
         "fleet.away": Event(
             "warning",
             "error retry_seconds",
-            "the database of the fleet does not answer; it is asked again",
-            "the fleet cannot be read: {error}; tried again in {retry_seconds}".format_map,
+            "the fleet's database does not answer; `fleet watch` retries",
+            "cannot read the fleet: {error}; next try in {retry_seconds}".format_map,
         ),
         "fleet.decisions_unreadable": Event(
             "warning",
             "error",
-            "what is noted of a fleet's alerts, silences and reports cannot be read; what is here of them stands",
+            "cannot read the fleet's alerts, silences and reports; the local copy of them is used",
             "{error}".format_map,
         ),
         "fleet.tokens_unreadable": Event(
             "error",
             "error",
-            "the file of the members' tokens cannot be read, so nobody is let in to the fleet that is served",
-            "nobody is let in: {error}".format_map,
+            "cannot read the file of members' tokens, so `fleet serve` refuses everybody",
+            "nobody can log in: {error}".format_map,
         ),
         "fleet.standing_by": Event(
             "info",
             "",
-            "another `fleet watch` raises the alerts of this fleet; this one takes its place when it ends",
-            "another one watches this fleet; this one stands by".format_map,
+            "another `fleet watch` is active; this one takes over when it ends",
+            "standing by: another `fleet watch` is active".format_map,
         ),
         "fleet.unwatched": Event(
             "warning",
             "member last_at",
-            "nobody came to an end with watching the fleet for an hour; told once an hour",
-            "nobody raises the alerts of this fleet: see grader-daemon fleet status".format_map,
+            "no machine has watched the fleet for an hour; once an hour",
+            "no machine raises this fleet's alerts: see grader-daemon fleet status".format_map,
         ),
-        "fleet.watching": Event(
-            "info", "", "this `fleet watch` raises the alerts of the fleet from now on", "watching the fleet".format_map
-        ),
+        "fleet.watching": Event("info", "", "this `fleet watch` is now active", "watching the fleet".format_map),
         "hook.crashed": Event(
             "error",
             "",
-            "an agent that wanted to stop could not be answered by a bug of ours; its traceback follows",
-            f"an agent that wanted to stop was not answered: {OUR_BUG}".format_map,
+            "the hook failed because of a bug in grader-daemon; the traceback follows",
+            f"the hook did not answer an agent: {OUR_BUG}".format_map,
         ),
         "hook.found": Event(
             "notice",
             "session_id agent mode is_told claim",
-            "when an agent wanted to stop, the record spoke against what it said; told, unless the mode, a trial or the"
-            " time forbade it",
-            "{session_id}: {claim}; told: {is_told}".format_map,
+            "an agent wanted to stop, and the record contradicts a claim; `is_told`: whether the hook showed it (mode,"
+            " trial or timeout can prevent that)",
+            "{session_id}: {claim}; shown: {is_told}".format_map,
         ),
         "hook.silent": Event(
             "error",
             "path error",
-            "nobody can be answered: the socket cannot be made",
-            "agents with a hook are not answered: {path}: {error}".format_map,
+            "the hook's socket cannot be created, so the hook answers no agent",
+            "the hook does not work: {path}: {error}".format_map,
         ),
         "hook.unanswered": Event(
             "warning",
             "error",
-            "an agent that wanted to stop, or another program, sent something else than known, or its session could"
-            " not be read",
-            "an agent that wanted to stop was not answered: {error}".format_map,
+            "an agent or another program sent an unknown request, or the session could not be read",
+            "the hook did not answer an agent: {error}".format_map,
         ),
         "intake.behind": Event(
             "warning",
             "waiting oldest_seconds",
-            "a file has waited for a minute and more: sessions come faster than they are graded; told once",
+            "a file has waited for a minute or more, as sessions arrive faster than they are graded; once per backlog",
             sentences.behind,
         ),
         "intake.caught_up": Event(
             "info",
             "",
-            "files are graded as they come again",
-            "caught up: files are graded as they come again".format_map,
+            "the backlog is graded",
+            "caught up: the backlog is graded".format_map,
         ),
         "intake.paused": Event(
             "error",
             "error retry_seconds",
-            "the database cannot be written (a full disk, a lock): nothing is taken in,"
-            " and it is tried again for as long as it takes",
-            "nothing can be saved, sessions wait on disk: {error}; tried again until it works".format_map,
+            "the database is not writable (disk full or locked); sessions wait on disk, and the daemon retries until"
+            " it works",
+            "cannot save grades, sessions wait on disk: {error}; retrying until it works".format_map,
         ),
         "intake.resumed": Event(
             "notice",
             "seconds tries",
-            "it can be written; what waited on disk is graded",
+            "the database is writable again; sessions that waited on disk are graded",
             "saving works again, after {seconds}".format_map,
         ),
         "job.crashed": Event(
             "error",
             "job failures retry_seconds",
-            "a report or check failed by a bug of ours; its traceback follows",
-            f"{{job}}: {OUR_BUG}; tried again in {{retry_seconds}}".format_map,
+            "a report or check failed because of a bug in grader-daemon; the traceback follows",
+            f"{{job}}: {OUR_BUG}; next try in {{retry_seconds}}".format_map,
         ),
         "job.failed": Event(
             "error",
             _TROUBLE,
-            "a report or check could not be made; it is tried again after a growing pause",
-            "{job}: {error}; tried again in {retry_seconds}".format_map,
+            "a report or check failed; the daemon retries after growing pauses",
+            "{job}: {error}; next try in {retry_seconds}".format_map,
         ),
         "page.crashed": Event(
             "error",
             "address",
-            "a page of the dashboard failed by a bug of ours; its traceback follows",
+            "a page of the dashboard failed because of a bug in grader-daemon; the traceback follows",
             f"the page {{address}} failed: {OUR_BUG}".format_map,
         ),
         "place.exposed": Event(
             "warning",
             "path mode fix",
-            "others may write in the folder of the database, or in the configuration; told at each start",
-            "others may write in {path} (mode {mode}): {fix}".format_map,
+            "other users can write to the database's folder or the settings file; at each start",
+            "other users can write to {path} (mode {mode}): {fix}".format_map,
         ),
         "quality.checked": Event(
             "info",
             _CHECK,
-            "a scorer of quality said about the same as the grade",
+            "the scorer and the grade agree about a session's quality",
             "{session_id}: {scorer} gives it {quality}, the grade says {ours}".format_map,
         ),
         "quality.disagreed": Event(
             "notice",
             _CHECK,
-            "it said something else, and a person should look",
+            "the scorer and the grade differ; a person should look at the session",
             "{session_id}: {scorer} gives it {quality}, the grade says {ours};"
-            " please look: grader-daemon review".format_map,
+            " look at it: grader-daemon review".format_map,
         ),
         "quality.unanswered": Event(
             "warning",
             "session_id scorer error",
-            "it said nothing of use",
-            "{session_id}: {scorer} said nothing of use: {error}".format_map,
+            "the scorer returned no usable score",
+            "{session_id}: {scorer} returned no usable score: {error}".format_map,
         ),
         "reconcile.finished": Event(
             "info",
             "folders files missing unreadable failed seconds cpu_seconds",
-            "disk and ledger were compared; `debug` when nothing was missing",
+            "a scan compared the folders with the database; level `debug` if it found nothing new",
             sentences.compared,
         ),
         "report.written": Event(
-            "info", "week revision sessions", "a weekly report was made or replaced", sentences.report
+            "info", "week revision sessions", "a weekly report was written or updated", sentences.report
         ),
         "run.finished": Event(
             "info",
             "seconds graded done not_done unsure no_answer open redecided skipped retry_scheduled quarantined unchanged"
             " vanished unrecorded",
-            "`run --once` is done: how many sessions were graded, by verdict, and how many files were not;"
-            " a number that is 0 is left out",
+            "`run --once` is done: sessions graded by verdict, and files not graded; leaves out numbers that are 0",
             sentences.finished,
         ),
         "service.incomplete": Event(
             "error",
             "files help",
-            "`run --once` ends, and so many files in the watched folders could not be graded,"
-            " now or in an earlier run; exit code 1",
+            "at the end of `run --once`, some files in the watched folders could not be graded, now or in an earlier"
+            " run; exit code 1",
             "{files} of the watched files could not be graded: {help}".format_map,
         ),
         "service.started": Event(
             "info",
             "pid roots database rules_version",
-            "the daemon begins",
-            "watching {roots}; grades go to {database}".format_map,
+            "the daemon starts",
+            "watching {roots}; writing grades to {database}".format_map,
         ),
-        "service.stopped": Event("info", "waiting finished compared", "the daemon ends", sentences.stopped),
+        "service.stopped": Event("info", "waiting finished compared", "the daemon stops", sentences.stopped),
         "service.stuck": Event(
             "error",
             "threads",
-            "a thread hangs; a service manager gets no sign of life from then on, and restarts the daemon",
-            "does not move: {threads}; a service manager restarts the daemon".format_map,
+            "a thread hangs; the daemon stops its watchdog signal, so that the service manager restarts it",
+            "hanging: {threads}; the service manager will restart the daemon".format_map,
         ),
         "session.graded": Event(
             "info",
             "session_id path agent session_kind state task_type task completed outcome p_completed efficiency quality"
             " errors",
-            "a session was graded; one line for every grade",
+            "a session was graded; one line per grade",
             sentences.graded,
         ),
         "session.loop_risk": Event(
             "warning",
             "session_id path errors api_calls",
-            "a running session shows 5 failures in a row or passes 50 calls; once a session",
-            "{session_id} may be in a loop: {errors} failures, {api_calls} messages of the model".format_map,
+            "a running session has 5 errors in a row or more than 50 calls; once per session",
+            "{session_id} may be in a loop: {errors} errors, {api_calls} model messages".format_map,
         ),
         "session.quarantined": Event(
             "error",
             "path error attempts",
-            "a file is given up until it changes",
+            "the daemon gives up on a file until it changes",
             "{path}: {error}; given up until it changes".format_map,
         ),
         "session.retry_scheduled": Event(
             "warning",
             "path error attempts retry_at",
-            "a file cannot be graded yet",
-            "{path}: {error}; tried again at {retry_at}".format_map,
+            "a file could not be graded; the daemon retries",
+            "{path}: {error}; next try at {retry_at}".format_map,
         ),
         "session.skipped": Event(
             "info",
             "path reason session_id by",
-            "a file has no grade of its own, or its grade gave way to another",
+            "a file gets no grade of its own, or another file's grade replaces it",
             sentences.skipped,
         ),
         "session.unchanged": Event(
-            "debug", "path happened", "a file was touched, or is gone", "{path}: {happened}".format_map
+            "debug", "path happened", "a file was touched without a change, or is gone", "{path}: {happened}".format_map
         ),
         "settings.read": Event(
             "info",
             "",
-            "settings and rules were read anew, as a SIGHUP asks for; the daemon goes on under them",
-            "settings and rules are read anew".format_map,
+            "SIGHUP: the daemon reloaded settings and rules and uses them from now on",
+            "settings and rules are reloaded".format_map,
         ),
         "settings.rejected": Event(
             "error",
             "error",
-            "settings or rules that were to be read anew are wrong; the daemon goes on under those that it has",
+            "SIGHUP: the new settings or rules are wrong; the daemon keeps the old ones",
             "the new settings are wrong, the old ones stay: {error}".format_map,
         ),
         "source.failed": Event(
             "error",
             "source error retry_seconds",
-            "a source failed by a bug of ours, whose traceback follows, or of its adapter; the others go on, and a scan"
-            " makes up for it",
+            "an agent's source failed because of a bug in grader-daemon (traceback follows) or in its adapter; other"
+            " agents are still graded, and a later scan catches up",
             sentences.source_failed,
         ),
         "source.recovered": Event(
             "notice",
             "source failures seconds",
-            "all of its sessions are found again, and a scan has made up for what was missed",
-            "{source} is read again, after {seconds} and {failures} failures; what was missed is graded".format_map,
+            "the source works again, and a scan has found the sessions it missed",
+            "{source} is read again, after {seconds} and {failures} failures; missed sessions are graded".format_map,
         ),
         "source.unknown_kinds": Event(
             "notice",
             _UNKNOWN,
-            "an agent wrote lines of kinds that are not known, or that are no JSON: they are passed over, and the rest"
-            " is graded; told once for each version of it",
+            "an agent wrote lines of an unknown kind or invalid JSON; they are skipped, the rest is graded; once per"
+            " version of the agent",
             sentences.unknown_kinds,
         ),
         "source.newer_version": Event(
             "notice",
             "source version tried kinds broken path",
-            "a version of an agent is newer than any that was tried; it is graded as far as it is known;"
-            " told once for each version of it",
+            "an agent's version is newer than any tested one; known lines are graded; once per version of the agent",
             sentences.newer_version,
         ),
         "source.unreadable_version": Event(
             "warning",
             _UNKNOWN,
-            "of what a version of an agent wrote, nothing of the conversation can be read: its sessions have no grades;"
-            " told once for each version of it",
+            "no session of an agent's version can be read, so they have no grades; once per version of the agent",
             sentences.unreadable_version,
         ),
         "store.failed": Event(
             "error",
             "error retry_seconds",
-            "a report or check could not be kept; it is tried again",
-            "a report or check could not be kept: {error}; tried again in {retry_seconds}".format_map,
+            "a report or check could not be saved; the daemon retries",
+            "could not save a report or check: {error}; next try in {retry_seconds}".format_map,
         ),
         "store.replaced": Event(
             "error",
             "database error",
-            "the database was deleted, moved or replaced: it is opened anew, and what it lacks is graded again",
-            "{database}: {error}; it is opened anew, and what it lacks is graded again".format_map,
+            "the database was deleted, moved or replaced; the daemon reopens it and grades missing sessions again",
+            "{database}: {error}; reopening it and grading missing sessions again".format_map,
         ),
         "store.upgraded": Event(
             "notice",
             "kept upgrade",
-            "an earlier version left the database: it is upgraded, and a copy of before is kept",
+            "the database was from an earlier version: it is upgraded, and a copy of the old one is kept",
             "{upgrade}".format_map,
         ),
         "watcher.degraded": Event(
             "warning",
             "root reason scan_seconds",
-            "a folder cannot be watched: it is looked through every 2 s instead",
+            "a folder cannot be watched; the daemon scans it every 2 s instead",
             sentences.degraded,
         ),
         "watcher.gap_noticed": Event(
             "info",
             "reason",
-            "events may be missing: a scan follows",
-            "events may be missing ({reason}): all folders are compared".format_map,
+            "file events may be missing; a scan follows",
+            "file events may be missing ({reason}): scanning all folders".format_map,
         ),
         "watcher.restarted": Event(
             "warning",
             "root reason",
-            "watching works again",
-            "{root} is watched again; before: {reason}".format_map,
+            "file events work again",
+            "{root} is watched again; the problem was: {reason}".format_map,
         ),
         "worker.failed": Event(
             "error",
             "path paths",
-            "a bug of ours, with its traceback; the file is put aside, the others of its batch are graded",
+            "a bug in grader-daemon, with its traceback; the file is set aside, and the rest of its batch is graded",
             sentences.failed,
         ),
     }

@@ -17,7 +17,7 @@ _UNKNOWN = "?"
 _PLACES = frozenset({"path", "root", "roots", "database", "unreadable"})
 _SPANS = frozenset({"seconds", "retry_seconds", "scan_seconds", "oldest_seconds"})
 _LOGGERS_OWN = frozenset({"event", "level", "timestamp", "exception", "repeated"})
-OUR_BUG = "an error in grader-daemon itself"
+OUR_BUG = "a bug in grader-daemon"
 _OF_ADAPTER = "AdapterError: "
 
 
@@ -89,7 +89,7 @@ def skipped(facts: Facts) -> str:
     """Format the file or session that has no grade of its own any more."""
     if "by" in facts.event:
         return f"{facts['session_id']} is replaced by {facts['by']}"
-    return f"{facts['path']}: no grade of its own, {facts['reason'].replace('_', ' ')}"
+    return f"{facts['path']}: skipped, {facts['reason'].replace('_', ' ')}"
 
 
 def finished(facts: Facts) -> str:
@@ -108,9 +108,9 @@ _OUTCOMES = {
     "open": "open",
 }
 _REST = {
-    "redecided": "verdicts given anew: the grader changed",
+    "redecided": "verdicts updated: the grader changed",
     "skipped": "skipped",
-    "retry_scheduled": "to be tried again",
+    "retry_scheduled": "to be retried",
     "quarantined": "given up: grader-daemon status",
 }
 
@@ -126,25 +126,25 @@ def ungraded(facts: Facts) -> str:
 
 def unknown_kinds(facts: Facts) -> str:
     """Return what a version of an agent writes that is not known."""
-    return f"{_writer(facts)}: {_passed_over(facts)} passed over, first in {facts['path']}"
+    return f"{_writer(facts)}: {_passed_over(facts)} skipped, first in {facts['path']}"
 
 
 def newer_version(facts: Facts) -> str:
     """Return that a version is newer than any that was tried, and what of it is not known."""
     over = _passed_over(facts)
-    known = f"{over} passed over" if over else "nothing in it is unknown"
-    return f"{_writer(facts)} is newer than {facts['tried']}, the newest tried; {known}, first in {facts['path']}"
+    known = f"{over} skipped" if over else "no unknown lines so far"
+    return f"{_writer(facts)} is newer than {facts['tried']}, the newest tested; {known}, first in {facts['path']}"
 
 
 def unreadable_version(facts: Facts) -> str:
     """Return whose sessions cannot be read."""
-    return f"what {_writer(facts)} writes cannot be read, so it has no grades; the first such session: {facts['path']}"
+    return f"cannot read sessions of {_writer(facts)}, so they have no grades; first in {facts['path']}"
 
 
 def _passed_over(facts: Facts) -> str:
     kinds, broken = facts.number("kinds"), facts.number("broken")
-    parts = [f"{count(kinds, 'unknown kind')} of lines"] if kinds else []
-    parts += [f"{count(broken, 'line')} that cannot be read"] if broken else []
+    parts = [f"{count(kinds, 'unknown kind')} of line"] if kinds else []
+    parts += [f"{count(broken, 'broken line')}"] if broken else []
     return " and ".join(parts)
 
 
@@ -158,56 +158,56 @@ def stopped(facts: Facts) -> str:
     waiting = facts.number("waiting")
     left = f"{count(waiting, 'file')} wait on disk for the next start" if waiting else "nothing waits"
     if not facts.event.get("compared", True):
-        left = "not all folders were looked through yet, which the next start does"
-    cut_off = "" if facts.event.get("finished") else ", and what was being graded is graded at the next start"
+        left = "the next start scans the remaining folders"
+    cut_off = "" if facts.event.get("finished") else "; the next start grades the interrupted sessions"
     return f"stopped; {left}{cut_off}"
 
 
 def compared(facts: Facts) -> str:
     """Format the number of files that were compared, and of new ones."""
     files, folders = count(facts.number("files"), "session file"), count(facts.number("folders"), "folder")
-    said = f"{files} in {folders} compared with the database: {facts.number('missing'):,} new or changed"
-    said += f"; cannot be read: {facts['unreadable']}" if facts.event.get("unreadable") else ""
+    said = f"checked {files} in {folders}: {facts.number('missing'):,} new or changed"
+    said += f"; cannot read {facts['unreadable']}" if facts.event.get("unreadable") else ""
     return f"{said}; failed: {facts['failed']}" if facts.event.get("failed") else said
 
 
 def degraded(facts: Facts) -> str:
     """Format what is scanned instead of watched, and why."""
-    what = f"{facts['root']} is not watched" if "root" in facts.event else "not all is watched"
-    return f"{what} but looked through every {facts['scan_seconds']}: {facts['reason']}"
+    what = facts["root"] if "root" in facts.event else "some folders"
+    return f"cannot watch {what}; scanning every {facts['scan_seconds']} instead: {facts['reason']}"
 
 
 def behind(facts: Facts) -> str:
     """Format the number of files that wait, and for how long."""
     waiting = count(facts.number("waiting"), "file")
-    return f"behind: {waiting} more wait to be graded, the oldest for {facts['oldest_seconds']}"
+    return f"behind: {waiting} wait to be graded, the oldest for {facts['oldest_seconds']}"
 
 
 def backlog_found(facts: Facts) -> str:
     """Format the number of files that a first start found."""
     least = "at least " if facts.event.get("is_more") else ""
-    return f"{least}{count(facts.number('files'), 'file')} of earlier sessions: they are graded now, new ones go first"
+    return f"{least}{count(facts.number('files'), 'file')} found; grading starts, new sessions go first"
 
 
 def backlog_progress(facts: Facts) -> str:
     """Format how far the grading of them is, how fast, and how long it takes yet."""
     done, files, pace = (f"{facts.number(key):,}" for key in ("examined", "files", "per_second"))
     left = facts.event.get("seconds_left")
-    ends = "" if left is None else f", {duration_words(left)} left" if left else ", all done"
-    return f"{done} of {files} files are done, {pace} a second{ends}"
+    ends = "" if left is None else f", {duration_words(left)} left" if left else ", finished"
+    return f"{done} of {files} files done, {pace} per second{ends}"
 
 
 def failed(facts: Facts) -> str:
     """Format an internal error and the file it concerns."""
     of = f" ({facts['path']})" if "path" in facts.event else ""
-    return f"{OUR_BUG}{of}; the traceback tells where"
+    return f"{OUR_BUG}{of}; see the traceback"
 
 
 def source_failed(facts: Facts) -> str:
     """Format the failure of a source, and whose error it is."""
     ours, error = facts["error"], facts["error"].removeprefix(_OF_ADAPTER)
-    whose = OUR_BUG if error == ours else "an error in its adapter"
-    return f"{facts['source']}: {error}; {whose}; other agents go on, tried again in {facts['retry_seconds']}"
+    whose = OUR_BUG if error == ours else "a bug in its adapter"
+    return f"{facts['source']}: {error}; {whose}; other agents go on, next try in {facts['retry_seconds']}"
 
 
 def updated(facts: Facts) -> str:
@@ -216,7 +216,7 @@ def updated(facts: Facts) -> str:
     another = "another " if now == before else ""
     labels = f", learned from {count(facts.number('labels'), 'label')}," if facts.number("labels") else ""
     instead = f" instead of the {before}" if before and not another else ""
-    return f"{another or 'the '}{now}{labels} gives verdicts{instead} now; those of before are given anew"
+    return f"{another or 'the '}{now}{labels} gives verdicts{instead} now; earlier verdicts are updated"
 
 
 def _judge(version: str) -> str:
@@ -237,7 +237,7 @@ def alert(facts: Facts) -> str:
 def report(facts: Facts) -> str:
     """Format which report was written, and how to read it."""
     sessions = count(facts.number("sessions"), "session")
-    return f"the report of {facts['week']} is written, {sessions}: grader-daemon report --week {facts['week']}"
+    return f"wrote the report of {facts['week']}, {sessions}: grader-daemon report --week {facts['week']}"
 
 
 def anything(facts: Facts) -> str:

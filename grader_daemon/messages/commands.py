@@ -27,10 +27,12 @@ _USUAL_DAYS = 92
 @click.command("search")
 @asks
 @click.argument("words", nargs=-1)
-@click.option("-n", "--limit", type=Whole(min=1, max=1_000), default=20, show_default=True, help="At most so many.")
-@click.option("--days", type=Whole(min=1), help="Only sessions that ended in the last so many days.")
-@click.option("--verdict", type=click.Choice([each.value for each in Outcome]), help="Only sessions of this verdict.")
-@click.option("--model", help="Only sessions of this model.")
+@click.option(
+    "-n", "--limit", type=Whole(min=1, max=1_000), default=20, show_default=True, help="Maximum number to show."
+)
+@click.option("--days", type=Whole(min=1), help="Only sessions that ended in the last DAYS days.")
+@click.option("--verdict", type=click.Choice([each.value for each in Outcome]), help="Only sessions with this verdict.")
+@click.option("--model", help="Only sessions with this model.")
 @click.option("--project", help="Only sessions in this folder.")
 @json_option
 def command(
@@ -44,9 +46,9 @@ def command(
     project: str | None,
     as_json: bool,
 ) -> None:
-    """Find what was written in sessions, and how these ended: `search alembic upgrade`, `search '"disk full"'`.
+    """Find words in sessions' messages, and see how they ended: `search alembic upgrade`, `search '"disk full"'`.
 
-    All words must stand in one message, or begin one; those in double quotes stand one behind the other.
+    One message must contain all words, or words that begin with them. Double quotes search for a phrase.
     """
     messages = Messages(grader.context)
     if not messages.is_on:

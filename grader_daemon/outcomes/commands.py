@@ -46,7 +46,7 @@ class SessionOutcome(msgspec.Struct, frozen=True, kw_only=True):
 @click.argument("session_id", required=False)
 @json_option
 def command(*, session_id: str | None, grader: SelfGrader, as_json: bool) -> None:
-    """Show what became of sessions' work, in git and on disk; of one, or of the last 100 that left any."""
+    """Show what became of sessions' work in git and on disk: of one session, or of the last 100 with any."""
     table = OutcomesTable(grader.context.store)
     found = table.every(_MOST) if session_id is None else [_of(grader, table, session_id)]
     worth = table.worth() if session_id is None else ()

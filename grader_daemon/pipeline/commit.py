@@ -45,7 +45,7 @@ class IngestOutcome(StrEnum):
 
 
 class IngestResult(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """One ingest as it is told to people.
+    """The result of one ingest, in words for people.
 
     An `UNRECORDED` file could not even be put aside, by a bug of ours: the next scan finds it again.
     `reason` says why there is no grade, `fallen` names the sessions whose grades it took back, and why;

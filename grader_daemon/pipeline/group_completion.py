@@ -25,6 +25,14 @@ def completion_of(store: SqliteStore, sums: Sums, span: Span, *, guess: float | 
     return estimate_completion(sums, labels(store), span, guess=guess, began=_began(store, span))
 
 
+def completion_before(
+    store: SqliteStore, sums: Sums, span: Span, session_id: str, *, guess: float | None = None
+) -> Estimate:
+    """Estimate the same as if nobody had said anything of one session."""
+    others = [label for label in labels(store) if label.session_id != session_id]
+    return estimate_completion(sums, others, span, guess=guess, began=_began(store, span))
+
+
 def completions(store: SqliteStore, sums: GroupSums, span: Span) -> Completions:
     """Estimate the completion of each group of a span that has labels; none where all have too few for one group."""
     found, began = _labels_of(store, span), _began(store, span)

@@ -21,11 +21,11 @@ _LOOKS_EVERY_SECONDS: Final = 2.0
 
 @click.group("push", cls=Group)
 def command() -> None:
-    """Hand scores to programs that collect them; nothing is sent unless you say where to."""
+    """Send scores to other servers. Sends nothing until you set a destination."""
 
 
-_follow_option = click.option("--follow", "-f", is_flag=True, help="Go on, and send what changes, until Ctrl-C.")
-_from_now = click.option("--from-now", is_flag=True, help="Pass over all that changed so far.")
+_follow_option = click.option("--follow", "-f", is_flag=True, help="Keep running and send each change, until Ctrl-C.")
+_from_now = click.option("--from-now", is_flag=True, help="Skip all changes so far.")
 _force = click.option("--force", is_flag=True, help="Send without asking whether the server knows your sessions.")
 
 
@@ -35,10 +35,10 @@ _force = click.option("--force", is_flag=True, help="Send without asking whether
 @_from_now
 @json_option
 def otlp(*, grader: SelfGrader, follow: bool, from_now: bool, as_json: bool) -> None:
-    """Send scores as events gen_ai.evaluation.result of OpenTelemetry, to the setting otlp_logs_url.
+    """Send scores as OpenTelemetry events (gen_ai.evaluation.result) to the URL in otlp_logs_url.
 
-    Each time it goes on where it was: the first time all grades are sent, later those that are new, or say something
-    else. Interrupted, it may send up to 200 sessions again, under the same ids.
+    The first run sends all grades; later runs send only new and changed ones. After an interruption it may send up to
+    200 sessions again, with the same ids.
     """
     _push(otlp_export(grader.context), follow=follow, from_now=from_now, as_json=as_json)
 
@@ -50,11 +50,10 @@ def otlp(*, grader: SelfGrader, follow: bool, from_now: bool, as_json: bool) -> 
 @_force
 @json_option
 def langfuse(*, grader: SelfGrader, follow: bool, from_now: bool, force: bool, as_json: bool) -> None:
-    """Send scores of sessions to Langfuse, at the setting langfuse_url.
+    """Send the scores of sessions to Langfuse, set in langfuse_url.
 
-    First it asks whether Langfuse knows ten of your sessions under their ids, says how many, and sends nothing where it
-    knows none; a score that Langfuse finds wrong is told, and passed over. Each time it goes on where it was, as
-    `push otlp`.
+    It first checks whether Langfuse knows ten of your session ids, and sends nothing if it knows none. It names and
+    skips scores that Langfuse refuses. Each run continues where the last one ended.
     """
     export = langfuse_export(grader.context)
     _push(export, follow=follow, from_now=from_now, as_json=as_json, asked=None if force else "Langfuse")
@@ -67,11 +66,10 @@ def langfuse(*, grader: SelfGrader, follow: bool, from_now: bool, force: bool, a
 @_force
 @json_option
 def phoenix(*, grader: SelfGrader, follow: bool, from_now: bool, force: bool, as_json: bool) -> None:
-    """Send scores to Arize Phoenix as annotations of sessions, at the setting phoenix_url.
+    """Send scores to Arize Phoenix as session annotations, to the URL in phoenix_url.
 
-    First it asks whether Phoenix knows ten of your sessions under their ids, says how many, and sends nothing where it
-    knows none; later it says of how many sessions Phoenix took nothing. Each time it goes on where it was, as
-    `push otlp`.
+    It first checks whether Phoenix knows ten of your session ids, and sends nothing if it knows none. At the end it
+    reports how many sessions Phoenix did not accept. Each run continues where the last one ended.
     """
     export = phoenix_export(grader.context)
     _push(export, follow=follow, from_now=from_now, as_json=as_json, asked=None if force else "Phoenix")
@@ -88,7 +86,7 @@ def _push(export: ScoreExport, *, follow: bool, from_now: bool, as_json: bool, a
         follow_feed(export, looks_every_seconds=_LOOKS_EVERY_SECONDS)
     done = [told(each) for each in rounds(export)]
     sent, passed_over = sum(each.sessions for each in done), sum(each.passed_over.sessions for each in done)
-    words = f"Sent {sent:,} session{'' if sent == 1 else 's'}{f', passed over {passed_over:,}' if passed_over else ''}."
+    words = f"Sent {sent:,} session{'' if sent == 1 else 's'}{f', skipped {passed_over:,}' if passed_over else ''}."
     found = {"sessions": sent, "passed_over": passed_over, "asked": recognized.asked, "known": recognized.known}
     output.result(words, as_json=as_json, **found)
 

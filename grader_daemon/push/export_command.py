@@ -29,16 +29,18 @@ from grader_daemon.reports.numbers import count
     type=click.Choice([each.value for each in TableForm]),
     default=TableForm.CSV.value,
     show_default=True,
-    help="A table with a line for each grade, a JSON document on each line, or Apache Parquet.",
+    help="CSV with a line per grade, JSON lines, or Apache Parquet.",
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Write into this file, or folder, in place of printing.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write to this file or folder instead of printing.")
 @click.option(
-    "--partition", type=click.Choice(["month"]), help="A file for each month, in the folder --out; see docs/export.md."
+    "--partition",
+    type=click.Choice(["month"]),
+    help="Write one file per month to the folder --out; see docs/export.md.",
 )
 def command(*, grader: SelfGrader, which: GradeFilter, form: str, out: Path | None, partition: str | None) -> None:
-    """Write all grades, or those that are asked for, as a table for other programs.
+    """Write all grades, or a selection, as a table for other programs.
 
-    By month, each export writes the months anew in which something changed, and leaves the others.
+    With --partition, it rewrites only the months in which something changed.
     """
     if out is None and (partition is not None or form == TableForm.PARQUET):
         raise click.UsageError("say where to, with --out")

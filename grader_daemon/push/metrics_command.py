@@ -16,12 +16,12 @@ from grader_daemon.push.metrics import read_metrics, write_metrics
 
 @click.command("metrics")
 @asks
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write them to this file.")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
 def command(*, grader: SelfGrader, out: Path | None) -> None:
-    """Show the metrics, in the text format of Prometheus.
+    """Print metrics in Prometheus's text format.
 
-    A file is written whole or not at all, and readable by other users: the textfile collector of Prometheus is one.
-    With the setting metrics_file the daemon keeps it up to date by itself.
+    It writes a file completely or not at all, and readable for other users, such as Prometheus's textfile collector.
+    Set metrics_file to let the daemon update the file.
     """
     text = prometheus_text(read_metrics(grader.context))
     if out is None:

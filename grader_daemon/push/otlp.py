@@ -149,4 +149,4 @@ def _refused(answer: Answer) -> PassedOver:
     if told is None or not (told.rejected or told.error_message):
         return PassedOver()
     said = clean(told.error_message)[:_SAID_CHARACTERS]
-    return PassedOver(lines=(f"OTLP: the receiver took {told.rejected} records not: {said}",))
+    return PassedOver(lines=(f"OTLP: the receiver refused {told.rejected} records: {said}",))

@@ -42,7 +42,7 @@ class Phoenix:
         if self._taken(self._annotate(sent)):
             return PassedOver()
         unknown = sum(not self._taken(self._annotate([one])) for one in sent)
-        line = f"Phoenix does not know {unknown} of {len(sent)} sessions; their scores were passed over"
+        line = f"Phoenix does not know {unknown} of {len(sent)} sessions; their scores were skipped"
         return PassedOver(sessions=unknown, lines=(line,))
 
     def knows(self, session_id: str) -> bool | None:

@@ -52,7 +52,7 @@ class ScoreExport:
         return Recognized(asked=sum(one is not None for one in answers), known=sum(one is True for one in answers))
 
     def begin_now(self) -> None:
-        """Pass over all that changed so far."""
+        """Skip all changes so far."""
         self._keep_place(self._store.changes.newest())
 
     def run(self) -> Exported:

@@ -13,11 +13,11 @@ from grader_daemon.cli.options import database_of_flags, settings_options
 
 @click.command("mcp")
 @settings_options
-@click.option("--grades", "with_grades", is_flag=True, help="Tell how sessions were graded, too.")
+@click.option("--grades", "with_grades", is_flag=True, help="Also return grades of sessions.")
 def command(*, with_grades: bool) -> None:
-    """Answer an agent that asks what earlier sessions did, what failed and what helped; see docs/mcp.md.
+    """Serve agents over MCP: what earlier sessions did, what failed and what helped; see docs/mcp.md.
 
-    Programs start this and speak the Model Context Protocol with it. The database is only read.
+    Programs start it and talk to it by the Model Context Protocol. It only reads the database.
     """
     from grader_daemon.recall.server import serve  # `--help` must not wait for it
     from grader_daemon.recall.toolbox import Toolbox

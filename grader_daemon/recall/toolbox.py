@@ -93,7 +93,7 @@ TOOLS: Final = (
             "minimum": 1,
             "maximum": 20,
             "default": 5,
-            "description": "At most so many sessions.",
+            "description": "Maximum number of sessions.",
         },
     ),
     _tool(

@@ -41,7 +41,7 @@ def effect_lines(effect: SetupEffect, zone: tzinfo | None = UTC) -> Iterator[Wor
         yield (f"{moment(effect.changes[0].at, zone)}; {sessions}; completion {rates}{_by(effect)}.",)
     yield from _facts(effect)
     if effect.changes[1:]:
-        yield ("It cannot be told apart from: ", *_named(effect.changes[1:]), ".")
+        yield ("It happened together with: ", *_named(effect.changes[1:]), ".")
     if effect.meanwhile:
         yield ("In the time that is compared, too: ", *_named(effect.meanwhile), ".")
 
@@ -50,7 +50,7 @@ def basis_words(effects: Iterable[SetupEffect]) -> str | None:
     """Return what differences that rest on probabilities are worth; None where none does."""
     if any(effect.by_words is False and effect.completion.change.value is not None for effect in effects):
         return (
-            "Compared by probabilities, not by words of people: an effect is told far too small, and a model that only"
+            "Compared by probabilities, not by labels: an effect looks far too small, and a model that only"
             " sounds surer seems to gain. To know more: grader-daemon review."
         )
     return None
@@ -59,7 +59,7 @@ def basis_words(effects: Iterable[SetupEffect]) -> str | None:
 def unsteady_words(unsteady: Unsteady) -> Words:
     """Return why no change of something is told."""
     whose: Words = () if unsteady.agent is None else (" of ", name(unsteady.agent))
-    differs = f" differs in most sessions ({unsteady.values:,} in {unsteady.sessions:,}): no change of it is told."
+    differs = f" differs in most sessions ({unsteady.values:,} in {unsteady.sessions:,}): no change of it is shown."
     subject = SUBJECTS[unsteady.kind]
     return (subject[0].upper() + subject[1:], *whose, differs)
 

@@ -10,7 +10,7 @@ from typing import Final
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calibration import FEWEST_LABELS, GraderChange, Trust
 from grader_daemon.domain.estimate import Estimate
-from grader_daemon.domain.feedback import FEWEST_DRAWN, automatic
+from grader_daemon.domain.feedback import FEWEST_DRAWN, AnswerEffect, automatic
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.verdict import GradeVersion, Outcome, VerdictBy, VerdictCounts
 from grader_daemon.reports.numbers import COMPLETION, MINUS, count, estimate_words, value_words
@@ -41,6 +41,13 @@ def brief_verdict(grade: Grade) -> str:
     return f"{outcome_words(grade.outcome)}{'*' if grade.verdict_by is VerdictBy.PERSON else ''}"
 
 
+def likely_done(grade: Grade) -> str | None:
+    """Return the probability for a table, "46%"; None where a label, a reward, git or a proof says what came of it."""
+    if grade.p_completed is None or not grade.verdict_by.is_automatic or _proof_of(grade) is not None:
+        return None
+    return f"{grade.p_completed:.0%}"
+
+
 def shares_words(counts: VerdictCounts) -> str:
     """Return how many sessions have which verdict: "7 done, 42 not done, 210 unsure"."""
     return f"{counts.done:,} done, {counts.not_done:,} not done, {counts.unsure:,} unsure"
@@ -55,6 +62,20 @@ def rate_words(checked: Estimate) -> str:
         return f"{told}, by {count(checked.sample, 'random label')}"
     by = f" and {count(checked.sample, 'random label')}" if checked.sample else ""
     return f"{told}, your guess{by}; next: grader-daemon review"
+
+
+def effect_of_answer(effect: AnswerEffect) -> tuple[str, str]:
+    """Return what an answer changed: the verdict on its session, and the completion rate with its range."""
+    before, now = outcome_words(effect.verdict_before), outcome_words(effect.verdict)
+    moved = (
+        f"This verdict stays {now}"
+        if before == now
+        else f"1 verdict moved, this one: {before} \N{RIGHTWARDS ARROW} {now}"
+    )
+    rate = f"Last {effect.days} days: {rate_words(effect.rate)}"
+    if effect.rate.value is not None and effect.rate_before.value is not None:
+        rate += f"; without your answer {estimate_words(effect.rate_before, COMPLETION)}"
+    return f"{moved}.", f"{rate}."
 
 
 def verdict_words(grade: Grade, trust: Trust, *, said: str | None = None) -> str:
@@ -102,12 +123,16 @@ def _automatically(grade: Grade) -> str:
     if grade.outcome is Outcome.UNSURE:
         return _unsure(grade)
     word, likely = outcome_words(grade.outcome), grade.p_completed
-    proof = next((_PROVEN[reason.rule] for reason in grade.reasons if reason.rule in _PROVEN), None)
+    proof = _proof_of(grade)
     if proof is not None:
         return f"{word}: {proof}"
     if likely is None or grade.verdict_by is VerdictBy.RULES:
         return f"{word}, by the {grade.verdict_by}"
     return f"{word} ({_percent(likely)} likely done)"
+
+
+def _proof_of(grade: Grade) -> str | None:
+    return next((_PROVEN[reason.rule] for reason in grade.reasons if reason.rule in _PROVEN), None)
 
 
 def _unsure(grade: Grade) -> str:

@@ -35,11 +35,16 @@ _NOTE = (
 
 @click.command("route")
 @reads
-@click.option("--task-type", metavar="TYPE", help="Only this type of task.")
-@click.option("--default", metavar="MODEL", help="Stay with this model where none is better.")
-@click.option("--max-cost", type=float, metavar="USD", help="Prefer none whose task that did not fail costs more.")
+@click.option("--task-type", metavar="TYPE", help="Only this task type.")
+@click.option("--default", metavar="MODEL", help="Keep this model unless another one is better.")
 @click.option(
-    "--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write the JSON there for a router."
+    "--max-cost", type=float, metavar="USD", help="Prefer no model that costs more per task that did not fail."
+)
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the JSON for a router to this file.",
 )
 @json_option
 def command(
@@ -51,7 +56,7 @@ def command(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Show which model fails less at which type of task, and which one to prefer; from the sessions of 90 days."""
+    """Show which model fails less at each task type, and which one to prefer, from the last 90 days."""
     route = grader.routing.route(task_type=task_type, default=default, most_usd=max_cost)
     if out is not None:
         grader.routing.write(route, out)

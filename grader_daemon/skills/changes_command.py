@@ -21,10 +21,10 @@ from grader_daemon.reports.safe_text import plain
 @since_options
 @json_option
 def command(*, grader: SelfGrader, since: datetime | None, as_json: bool) -> None:
-    """Show what changed in how agents are set up, and how work went before and since; of the last 90 days.
+    """Show changes in the set-up of agents, and results before and after each, for the last 90 days.
 
-    Models, versions, system prompts and lists of tools are those of sessions; skills and configuration files those on
-    disk. Work is compared within types of tasks and platforms, so that other work alone makes no difference.
+    Models, versions, system prompts and tools come from sessions; skills and configuration files from disk. It compares
+    only tasks of the same type and platform, so that a different mix of tasks makes no difference.
     """
     changes = grader.setup.changes() if since is None else grader.setup.changes(since)
     if as_json:

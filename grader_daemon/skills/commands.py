@@ -21,14 +21,14 @@ _SHORT_DIGEST = 8
 
 @click.group("skills", cls=ListedByDefault)
 def command() -> None:
-    """The skills that agents have, and what they are used for; without a command they are listed."""
+    """The agents' skills and their use. Without a command it lists them."""
 
 
 @command.command("list")
 @asks
 @json_option
 def list_(*, grader: SelfGrader, as_json: bool) -> None:
-    """List skills, the most used first: those that lie here, and those that tasks of the last 90 days used."""
+    """List the skills on this machine and those used in the last 90 days, the most used first."""
     skills = grader.setup.skills()
     if as_json:
         output.document(skills)
@@ -41,7 +41,7 @@ def list_(*, grader: SelfGrader, as_json: bool) -> None:
 @click.argument("name")
 @json_option
 def show(*, grader: SelfGrader, name: str, as_json: bool) -> None:
-    """Show one skill: where it lies, what it was used for, its versions, and how work went since each."""
+    """Show one skill: its path, use and versions, and the results since each version."""
     detail = grader.setup.skill(name)
     if as_json:
         output.document(detail)
@@ -53,15 +53,15 @@ def show(*, grader: SelfGrader, name: str, as_json: bool) -> None:
 @asks
 @click.argument("name")
 @click.option(
-    "--draft", is_flag=True, help="Print a SKILL.md that tells what works after failures; it is not installed."
+    "--draft", is_flag=True, help="Print a SKILL.md with the steps that work after errors. Does not install it."
 )
 @json_option
 def suggest(*, grader: SelfGrader, name: str, draft: bool, as_json: bool) -> None:
-    """Suggest a skill for a type of task, where its tasks surely end badly more often than all others.
+    """Suggest a skill for a task type whose tasks clearly end badly more often than others.
 
-    That is a skill that lies here and is about it but hardly used there, or one to write: after a failure, what surely
-    works, with three sessions as proof. NAME is a type of task; or a skill, here or not: does work that it is about
-    need help?
+    It suggests an existing skill for these tasks that is hardly used, or a new one with steps that reliably work after
+    an error, with three sessions as proof. NAME is a task type, or a skill (existing or not) to check whether its tasks
+    need help.
     """
     if draft and as_json:
         raise click.UsageError("give --draft or --json, not both")

@@ -142,7 +142,7 @@ class ChangeKind(StrEnum):
 class Change(msgspec.Struct, frozen=True, kw_only=True):
     """Something that changed. `seq` only grows; `subject` is the id of the session, or the number of the alert.
 
-    Of changes of one kind to one subject only the last is told: what it is now, the store knows.
+    Of changes of one kind to one subject only the last is kept: what it is now, the store knows.
     """
 
     seq: int

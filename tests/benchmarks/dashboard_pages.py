@@ -42,7 +42,7 @@ _FILTERS: Mapping[str, Mapping[str, str]] = {
     "a model of one session": {"model": SELDOM},
     "lowest probability": {"sort": "probability", "reverse": "1"},
     "view: running": {"state": "open"},
-    "view: not done": {"days": "7", "verdict": "not_completed"},
+    "view: not done": {"days": "7", "verdict": "not_done"},
     "view: unsure": {"verdict": "unsure"},
     "view: contradicted": {"claim": "contradicted"},
     "view: most failures": {"days": "7", "sort": "errors"},

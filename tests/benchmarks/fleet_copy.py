@@ -3,9 +3,10 @@
 A PostgreSQL of its own is filled with the sessions of 50 machines, 1,000 a day each, of the last days: rows that the
 product sent of the labelled sessions, or of made ones where these are not at hand, multiplied by SQL. Measured are
 
-1. the copy: made from nothing, with its size; nothing new; 500 new sessions of one machine;
+1. the copy: made from nothing, when it can answer first, its size; nothing new; 500 new sessions of one machine;
 2. commands on it, as whole processes that look for something new first: time by the clock, the median of three;
-3. `fleet serve` on it: its pages, the same commands of a member who has no copy, and the memory of the server.
+3. `fleet serve` on it: the first screen after its start, and when it took up all sessions for alerts; its pages, the
+   same commands of a member who has no copy, and the memory of the server.
 
 The days are as dense as those of such a fleet; what a year adds are sums by day and depth of trees.
 """
@@ -20,7 +21,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from time import monotonic, process_time
+from time import monotonic, process_time, sleep
 from typing import Final
 
 from grader_daemon import SelfGrader
@@ -52,6 +53,7 @@ _QUESTIONS: Final = (
 )
 _ANSWER_MILLISECONDS: Final = 500
 _NEW_SECONDS: Final = 1.0
+_FIRST_SECONDS: Final = 1.0
 _PAGES: Final = ("/", "/sessions", "/errors", "/alerts", "/usage", "/reports", "/api/summary", "/api/patterns?days=28")
 _MOST_MEGABYTES: Final = 300
 
@@ -71,7 +73,7 @@ def main() -> int:
         lead.mkdir()
         sandbox = make_sandbox(lead, settings={f"GRADER_{name.upper()}": value for name, value in read.items()})
         settings = settings_of_copy(load_settings(**read))
-        figures = [*_copying(server, settings), *_asking(sandbox), *_serving(sandbox, folder)]
+        figures = [*_copying(server, settings), *_asking(sandbox), *_serving(server, sandbox, folder)]
     machine.progress_done()
     machine.print_figures(figures)
     return int(any(figure.met is False for figure in figures))
@@ -154,10 +156,17 @@ def _url(login: FleetLogin) -> str:
 def _copying(server: Server, settings: Settings) -> Iterator[Figure]:
     machine.progress("copying")
     with SelfGrader(settings=settings) as grader:
+        assert grader.context.fleet is not None
         began, cpu = monotonic(), process_time()
-        copied = grader.read_fleet()
+        batches = grader.context.fleet.catch_up(grader.context.now)
+        first = next(batches)
+        answers = monotonic() - began
+        copied = first + sum(batches)
         seconds, used = monotonic() - began, process_time() - cpu
     size = settings.db_path.stat().st_size
+    yield at_most(
+        f"the newest {first:,}, of all machines, are there", answers, target=_FIRST_SECONDS, unit="s", digits=2
+    )
     yield Figure(f"a copy of {copied:,} sessions is made", f"{seconds:,.0f} s, {copied / seconds:,.0f} a second")
     yield Figure("  CPU of it a session; its size a session", f"{used / copied * 1e6:,.0f} µs; {size / copied:,.0f} B")
     with SelfGrader(settings=settings) as grader:
@@ -176,7 +185,7 @@ def _copying(server: Server, settings: Settings) -> Iterator[Figure]:
         yield at_most("500 sessions of one machine are new", seconds, target=_NEW_SECONDS, unit="s", digits=3)
 
 
-def _serving(sandbox: Sandbox, folder: Path) -> Iterator[Figure]:
+def _serving(postgres: Server, sandbox: Sandbox, folder: Path) -> Iterator[Figure]:
     """Serve the copy, and ask for all pages and for all commands of before."""
     made = subprocess.run(
         [sys.executable, "-m", "grader_daemon", "fleet", "add-token", "anna", "--json"],
@@ -192,6 +201,12 @@ def _serving(sandbox: Sandbox, folder: Path) -> Iterator[Figure]:
         assert process.stdout is not None
         server = Dashboard(process, process.stdout.readline().decode().split()[-1], token)
         try:
+            seconds = server.ask("/").seconds
+            yield at_most("first screen after its start", seconds, target=_FIRST_SECONDS, unit="s", digits=2)
+            _until_it_watched(postgres)
+            answer = server.ask("/")
+            yield at_most("first screen of a new member", answer.seconds, target=_FIRST_SECONDS, unit="s", digits=2)
+            yield Figure("  CPU of the server for it", f"{answer.cpu_seconds * 1000:,.0f} ms")
             for address in _PAGES:
                 machine.progress(f"page {address}")
                 server.ask(address)
@@ -204,6 +219,14 @@ def _serving(sandbox: Sandbox, folder: Path) -> Iterator[Figure]:
             yield figure
         finally:
             server.stop()
+
+
+def _until_it_watched(postgres: Server) -> None:
+    """Wait until the server took up all sessions for its alerts, which it does once."""
+    machine.progress("watching")
+    with postgres.admin() as connection:
+        while connection.execute("SELECT 1 FROM grader.watch WHERE worked_at IS NULL").fetchone():
+            sleep(1)
 
 
 def _member(folder: Path, server: Dashboard) -> Sandbox:

@@ -133,6 +133,9 @@ KNOWN_FILES_MEGABYTES = 150.0
 CLAUDE_CODE_OF_OTHERS = 1 / 3
 """CPU of grading Claude Code's transcripts, as a part of what programs need that only count their tokens."""
 
+OF_CLAUDE_CODE = 1.3
+"""What a megabyte of another agent's sessions may cost, of one of Claude Code's."""
+
 TIMES_AGENTSVIEW = 10.0
 """CPU of agentsview to read the labelled sessions, of that to grade them."""
 

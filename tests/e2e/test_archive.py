@@ -104,6 +104,7 @@ def test_an_interrupted_run_is_finished_by_the_next(archive: Path, grader: SelfG
     assert len(graded(tmp_path / "grades.db")) == SESSIONS
 
 
+@pytest.mark.thorough
 def test_a_shard_is_done_when_its_last_part_is_saved(
     archive: Path, grader: SelfGrader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -128,6 +129,7 @@ def _in_parts_of_four(examiner: Examiner, url: str, shard: list[Slice], now: dat
     return examined.examine_shard(examiner, url, shard, now)
 
 
+@pytest.mark.thorough
 def test_what_changed_is_graded_again(archive: Path, grader: SelfGrader) -> None:
     with cluster(workers=1) as client:
         list(backfill_archive(grader.context, Archive(str(archive)), client))
@@ -205,6 +207,7 @@ def test_sessions_in_object_storage_are_graded(
     assert "s3://agents/old/00/sessions/session_20261101_000000_aaaaaa.json" in places
 
 
+@pytest.mark.thorough
 def test_two_at_once_are_in_nobodys_way() -> None:
     """A warning would fail this test."""
     with cluster(workers=1) as one, cluster(workers=1) as other:
@@ -305,6 +308,7 @@ def many_times(archive: Path, times: int) -> bytes:
     )
 
 
+@pytest.mark.thorough
 def test_sessions_that_are_copies_of_others_are_told(archive: Path, tmp_path: Path) -> None:
     for number in range(3):
         copy = archive / f"copies/session_20261101_00000{number}_aaaaaa.json"
@@ -354,6 +358,7 @@ def own_cluster() -> Iterator[Any]:
         yield client
 
 
+@pytest.mark.thorough
 def test_an_object_of_which_nothing_comes_is_given_up_and_the_others_are_graded(
     archive: Path, grader: SelfGrader, monkeypatch: pytest.MonkeyPatch
 ) -> None:

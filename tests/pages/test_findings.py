@@ -47,7 +47,7 @@ def test_alert_is_acknowledged_with_a_note_and_silenced_for_a_time(own_page: Pag
     own_page.get_by_label("For").select_option("12 hours")
     own_page.get_by_role("button", name="Silence").click()
     expect(own_page.get_by_text("silent until")).to_be_visible()
-    own_page.get_by_role("button", name="Be told of it again").click()
+    own_page.get_by_role("button", name="End silence").click()
 
     expect(own_page.get_by_role("button", name="Silence")).to_be_visible()
     expect(own_page.get_by_label("Note")).to_have_value("the mirror was down")

@@ -21,8 +21,8 @@ from tests.pictures import Home
 _REFUSED = r"Failed to load resource: the server responded with a status of (400|404) \(.*\)"
 _NARROW, _WIDE = 360, 1440
 
-EVERY = repeats(7, thorough=1)
-"""Each text stands at six places: by sevens nearly each is looked at once, and each place with some texts."""
+EVERY = repeats(13, thorough=1)
+"""Each text stands at six places: by thirteens every second is looked at once, and each place with some texts."""
 
 _STRANGE = """() => {
   const ours = new RegExp("^(/(?!/)|#|\\\\?|$)");

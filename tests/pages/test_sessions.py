@@ -35,9 +35,9 @@ def test_the_marked_row_is_found_again_on_the_way_back(page: Page) -> None:
 
 def test_what_was_asked_for_stands_alone_in_the_address(page: Page) -> None:
     page.goto("/sessions")
-    page.get_by_label("verdict").select_option("completed")
+    page.get_by_label("verdict").select_option("done")
     page.get_by_role("button", name="Show").click()
-    expect(page).to_have_url(re.compile(r"/sessions\?verdict=completed$"))
+    expect(page).to_have_url(re.compile(r"/sessions\?verdict=done$"))
 
 
 def test_a_telephone_shows_sessions_on_its_first_screen(page: Page) -> None:
@@ -48,6 +48,20 @@ def test_a_telephone_shows_sessions_on_its_first_screen(page: Page) -> None:
     assert first["y"] < 844 / 3
     page.get_by_text("More filters").click()
     expect(page.get_by_label("verdict")).to_be_visible()
+    expect(page.get_by_label("task type")).to_be_visible()
+
+
+def test_the_line_of_filters_completes_its_last_word(page: Page) -> None:
+    page.goto("/sessions")
+    line = page.get_by_label("Filters in one line")
+    line.fill("unsure model:qw")
+    assert page.locator("#line-words option").evaluate_all("all => all.map(one => one.value)") == [
+        "unsure model:qwen3-coder"
+    ]
+    line.fill("unsure model:qwen3-coder")
+    line.press("Enter")
+    expect(page).to_have_url(re.compile(r"/sessions\?verdict=unsure&model=qwen3-coder$"))
+    expect(line).to_have_value("unsure model:qwen3-coder")
 
 
 def test_two_rows_are_compared_by_keys_and_a_button(page: Page) -> None:

@@ -84,6 +84,7 @@ EXAMPLES = MappingProxyType(
             "fleet add-host laptop --user anna --url postgresql://admin@db.example.org/grader",
             "fleet add-member lead --url postgresql://admin@db.example.org/grader",
             "fleet status",
+            "fleet pull",
             "fleet watch",
             "fleet serve",
             "fleet serve install",

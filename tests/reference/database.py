@@ -49,6 +49,7 @@ TABLES = {
     "grade_changes": "what changed, in one order, for those who follow",
     "feed_positions": "how far each of them has read that keeps its place here",
     "observed_versions": "versions of skills and configuration files as they were seen on disk",
+    "saved_views": "lists of sessions that were named on the page",
     "outbox": "messages to receivers; a row goes out at least once",
     "quality_checks": "each call of a scorer of quality, and its answer",
     "session_outcomes": "what became of the work of sessions, in git and on disk",

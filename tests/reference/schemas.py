@@ -274,6 +274,7 @@ DOCUMENTS = (
     _document("fleet-add-host", "`fleet add-host`", host=str, user=str | None, role=str, line=str),
     _document("fleet-add-member", "`fleet add-member`", member=str, role=str, line=str),
     _document("fleet-remove-member", "`fleet remove-member`", member=str),
+    _document("fleet-pull", "`fleet pull`", sessions=int),
     _document("fleet-serve-install", "`fleet serve install`", _InstalledUnit),
     _document("fleet-serve-uninstall", "`fleet serve uninstall`", removed=bool),
     _document("fleet-serve-status", "`fleet serve status`", ServiceStatus),

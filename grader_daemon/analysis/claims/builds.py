@@ -15,7 +15,7 @@ from grader_daemon.analysis.claims.sight import ends_well, hands_on, is_in_backg
 from grader_daemon.analysis.claims.test_commands import test_programs
 from grader_daemon.analysis.shell import Program, read_line, unquoted
 from grader_daemon.domain.late_pattern import late_pattern
-from grader_daemon.domain.phrases import holds_any
+from grader_daemon.domain.phrases import ascii_words_of, holds_any
 
 _READ_CHARACTERS: Final = 1_500
 
@@ -74,6 +74,9 @@ _NO_TASKS: Final = frozenset(
     {"install", "i", "add", "remove", "uninstall", "clean", "test", "init", "create", "run-script"}
 )
 _FEW_WORDS: Final = 4
+_NAMED_IN_ALL: Final = frozenset(ascii_words_of(name)[0] for name in (*_FAMILIES, *_BY_TASK))
+"""One of these words stands in every command line that builds or checks code."""
+
 _RED: Final = late_pattern(
     r"\berror TS\d|\berror\[E\d|\bfound [1-9]\d{0,5} errors?\b|[✖✗] [1-9]\d{0,5} problems?|\bcould not compile\b"
     r"|\bbuild fail(?:ed|ure)\b|: \*\*\* \[|\bfailed to compile\b|\bcompilation failed\b|npm err!"
@@ -131,7 +134,9 @@ def _decide_alone(run: ToolRun, programs: list[Program]) -> bool:
 
 @lru_cache(maxsize=256)
 def _builds_in(command: str) -> tuple[tuple[Program, BuildKind], ...]:
-    """Return the programs of a command line that build or check code."""
+    """Return the programs of a command line that build or check code; few lines name any, and are read for that."""
+    if _NAMED_IN_ALL.isdisjoint(ascii_words_of(command.lower())):
+        return ()
     line = read_line(command)
     tests = test_programs(command)
     found = [] if line is None else [(each, _kind_of(each)) for each in line.programs if each not in tests]

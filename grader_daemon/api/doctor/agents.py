@@ -17,7 +17,7 @@ from grader_daemon.api.looks import Seen, read_newest
 from grader_daemon.api.sources import OTHERS_PAGE, other_agents
 from grader_daemon.api.ungraded import SourceState, state_of, ungraded_agents
 from grader_daemon.domain.check import Finding, ok, problem, warning
-from grader_daemon.domain.session import Session, SkipReason
+from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.domain.unit import Found
 from grader_daemon.errors import GraderError
 from grader_daemon.reports.numbers import count
@@ -102,18 +102,27 @@ def versions(context: DoctorContext) -> Finding:
     known, strange = [], []
     for source, seen in context.seen:
         read = read_newest(source, seen.newest)
-        session = None if read is None else read.session
-        if isinstance(session, Session) and session.agent_version is not None:
-            name = source.title if session.agent in (None, source.name) else session.agent
-            tried = newer_than(source.name, session.agent, session.agent_version)
-            known.append(f"{name} {session.agent_version}{'' if tried is None else f', newer than {tried} tried'}")
-        if read is not None and read.unknown is not None and read.unknown.kinds:
+        if read is None:
+            continue
+        writer = _writer_of(read.session, source)
+        if writer is not None:
+            known.append(writer)
+        if read.unknown is not None and read.unknown.kinds:
             kinds = count(len(read.unknown.kinds), "unknown kind")
-            writer = " ".join(filter(None, (source.title, read.unknown.version)))
-            strange.append(f"{writer}: {kinds} of lines, passed over")
+            writer = writer or " ".join(filter(None, (source.title, read.unknown.version)))
+            strange.append(f"{writer}: {kinds} of lines, skipped")
     if strange:
         return ok(f"{'; '.join(strange)}; what is known of them is graded")
     return ok(some(known) if known else "no session says which version wrote it")
+
+
+def _writer_of(session: Session | Skipped | None, source: Source) -> str | None:
+    """Return the agent and its version as the session says it, and that this is newer than any that was tried."""
+    if not isinstance(session, Session) or session.agent_version is None:
+        return None
+    name = source.title if session.agent in (None, source.name) else session.agent
+    tried = newer_than(source.name, session.agent, session.agent_version)
+    return f"{name} {session.agent_version}{'' if tried is None else f', newer than {tried} tried'}"
 
 
 def retention(context: DoctorContext) -> Finding:

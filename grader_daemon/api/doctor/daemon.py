@@ -76,7 +76,7 @@ def service(context: DoctorContext) -> Finding:
         return unknown("the name of this user is not known")
     linger = lingers(user)
     if linger is None:
-        return unknown(f"installed ({unit}); whether it runs without a login cannot be told")
+        return unknown(f"installed ({unit}); whether it runs without a login is unknown")
     if not linger:
         return warning(f"installed ({unit}), but it stops when {user} logs out", f"sudo loginctl enable-linger {user}")
     return ok(f"installed ({unit}), and runs without a login")

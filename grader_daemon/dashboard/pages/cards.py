@@ -9,7 +9,7 @@ from urllib.parse import quote
 from grader_daemon.api.overview import Overview
 from grader_daemon.dashboard.addresses import message_address
 from grader_daemon.domain.claims import Claim, Support
-from grader_daemon.domain.fleet_hosts import is_behind, silent_hosts
+from grader_daemon.domain.fleet_hosts import is_behind, left_of, silent_hosts
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.insight import ErrorIssue, IssueState
 from grader_daemon.reports.issue_names import issue_name
@@ -85,6 +85,9 @@ def _fleet(seen: Overview) -> Iterator[Card]:
     if is_behind(seen.fleet, seen.at):
         read = "is being read for the first time" if seen.fleet.read_at is None else "was not read for a while"
         yield Card("Behind", (f"The fleet's database {read}: this is how it was then",))
+    if left := left_of(seen.fleet):
+        still = f"Up to {left:,} older sessions are still being read, the newest first: longer spans lack them"
+        yield Card("Reading", (still,))
     silent: list[Words] = [(name(host.host),) for host in silent_hosts(seen.fleet, seen.at)]
     if silent:
         yield Card("Silent", ("Not heard of for a day: ", *joined(silent, ", ")))

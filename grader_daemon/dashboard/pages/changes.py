@@ -9,19 +9,23 @@ from xml.etree.ElementTree import Element
 
 from starlette.responses import Response
 
-from grader_daemon.dashboard.scope import LONGEST, Scope
+from grader_daemon.dashboard.scope import LONGEST, Scope, at
 from grader_daemon.dashboard.scope_line import scope_line
-from grader_daemon.dashboard.session_filter import address
+from grader_daemon.dashboard.session_filter import address, read_filter
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.setup_changes import SetupEffect
+from grader_daemon.errors import InputError
+from grader_daemon.patterns.twins import twins
 from grader_daemon.reports.effect_words import basis_words, effect_lines, effect_title, unsteady_words
 from grader_daemon.reports.finding_charts import change_strip
 from grader_daemon.reports.numbers import BAD_ENDINGS, COMPLETION, count, direction_of, scheduled_words
 from grader_daemon.reports.safe_text import Words
 
 _LISTED: Final = 50
+_NEAREST: Final = 50
+"""Twins are looked for among so many sessions of either side, those next to the change."""
 _LEAST_REACH: Final = 0.1
 """What the scale of the differences shows to either side where they are smaller."""
 
@@ -30,6 +34,7 @@ class Shown(NamedTuple):
     """An effect in its words; `meaning` says in one what the difference is, `drawn` is None where there are too few.
 
     `before` and `since` are the addresses of the sessions; None for an agent without a name, whom no filter finds.
+    `twins` leads to one of each side by side; None where no difference is sure.
     """
 
     meaning: str
@@ -38,6 +43,7 @@ class Shown(NamedTuple):
     drawn: Element | None
     before: str | None
     since: str | None
+    twins: str | None
 
 
 def changes(visit: Visit) -> Response:
@@ -47,7 +53,8 @@ def changes(visit: Visit) -> Response:
         f"changes and work of {days} days", lambda: visit.grader.setup.changes(timedelta(days=days))
     )
     effects = [effect for effect in found.effects if _is_of(effect, scope)]
-    note = "" if scope.project is None else "Changes are of agents: they are not narrowed to a project."
+    left = " or ".join(name for name, value in (("project", scope.project), ("machine", scope.host)) if value)
+    note = f"Changes are of agents: they are not narrowed to a {left}." if left else ""
     return visit.show(
         "changes.html",
         scope=scope_line(visit, note=note),
@@ -59,7 +66,26 @@ def changes(visit: Visit) -> Response:
     )
 
 
-PAGES: Final = (Page("/changes", changes),)
+def compare_twins(visit: Visit) -> Response:
+    """Lead to a session before a change and one since, the nearest there are, side by side."""
+    query = visit.query
+    whose = {name: query[name] for name in ("agent", "kind") if name in query}
+    sides = (
+        {**whose, "until": query.get("first", "")},
+        {**whose, "since": query.get("last", ""), "reverse": "1"},
+    )
+    before, since = (
+        [stored.grade for stored in visit.grader.grades.page(read_filter(side, visit.grader, limit=_NEAREST)).grades]
+        for side in sides
+    )
+    found = twins(before, since)
+    if found is None:
+        raise InputError("no two sessions near this change have the same type of task")
+    ids = [("id", each.session_id) for each in (found.before, found.since)]
+    return visit.go_to(at("/compare", [*ids, ("near", found.nearness)]))
+
+
+PAGES: Final = (Page("/changes", changes), Page("/changes/twins", compare_twins))
 
 
 def _is_of(effect: SetupEffect, scope: Scope) -> bool:
@@ -84,6 +110,7 @@ def _shown(effects: Iterable[SetupEffect], now: datetime, zone: tzinfo | None) -
             drawn=None if change.value is None else change_strip(change, reach=reach),
             before=_sessions(effect, since=effect.since, until=first),
             since=_sessions(effect, since=last, until=effect.until if effect.until < now else None),
+            twins=_twins(effect) if effect.is_sure or effect.facts_differ else None,
         )
 
 
@@ -97,6 +124,14 @@ def _meaning(effect: SetupEffect) -> str:
 
 def _reach(change: Estimate) -> float:
     return max(abs(end) for end in (change.value or 0.0, change.low or 0.0, change.high or 0.0))
+
+
+def _twins(effect: SetupEffect) -> str | None:
+    """Return what leads to two sessions of a change."""
+    agent, kind = effect.changes[0].agent, SessionKind.CRON if effect.changes[0].scheduled else SessionKind.MAIN
+    said = {"agent": agent, "kind": kind, "first": effect.changes[0].at, "last": effect.changes[-1].at}
+    query = {name: f"{value}" for name, value in said.items() if value is not None}
+    return None if agent == "" else at("/changes/twins", query)
 
 
 def _sessions(effect: SetupEffect, *, since: datetime, until: datetime | None) -> str | None:

@@ -132,14 +132,14 @@ def _count(given: str) -> int:
 def _among(visit: Visit) -> GradeFilter:
     scope = visit.scope
     since = None if scope.days is None else visit.grader.grades.begin_of(scope.days)
-    return GradeFilter(since=since, project=scope.project, agent=scope.agent)
+    return GradeFilter(since=since, project=scope.project, agent=scope.agent, host=scope.host)
 
 
 def _note(scope: Scope) -> str:
     """Return what of a scope the list has only in part."""
     narrowed = "These errors came up in the sessions chosen; figures are of all sessions."
     work = "Only errors in people's work are counted."
-    is_narrowed, is_of_others = scope.project or scope.agent, scope.kind not in (None, SessionKind.MAIN)
+    is_narrowed, is_of_others = scope.project or scope.agent or scope.host, scope.kind not in (None, SessionKind.MAIN)
     return " ".join([*([narrowed] if is_narrowed else []), *([work] if is_of_others else [])])
 
 

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from grader_daemon.api.configuration import SettingValue, setting_values
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.domain.check import CheckState
+from grader_daemon.domain.fleet_hosts import left_of
 from grader_daemon.setting_sources import Source
 
 _STATES: Final = {CheckState.PROBLEM: 0, CheckState.WARNING: 1, CheckState.UNKNOWN: 2, CheckState.OK: 3}
@@ -18,10 +19,12 @@ def health(visit: Visit) -> Response:
     """Answer with the state of the daemon, and what was found when somebody asked last."""
     found = visit.site.examination.found
     values = setting_values(visit.site.settings)
+    fleet = visit.grader.context.fleet_view() if visit.grader.context.has_database else None
     return visit.show(
         "health.html",
         service=visit.grader.status(),
-        fleet=visit.grader.context.fleet_view() if visit.grader.context.has_database else None,
+        fleet=fleet,
+        is_reading=fleet is not None and left_of(fleet) > 0,
         found=found,
         goes_on=found is not None and found.ended_at is None,
         checks=[] if found is None else sorted(found.checks, key=lambda check: _STATES[check.state]),

@@ -14,6 +14,7 @@ from grader_daemon.api.grades import GradeFilter
 from grader_daemon.dashboard.addresses import message_address
 from grader_daemon.dashboard.navigation import BAR, GRADER, PROBLEMS
 from grader_daemon.dashboard.pages.sessions import VIEWS
+from grader_daemon.dashboard.saved_views import saved_views
 from grader_daemon.dashboard.scope import at
 from grader_daemon.dashboard.session_filter import address
 from grader_daemon.dashboard.visit import Page, Visit
@@ -99,6 +100,8 @@ def _pages(visit: Visit) -> Iterator[Entry]:
 def _views(visit: Visit) -> Iterator[Entry]:
     for words, asked in VIEWS:
         yield _entry("view", f"Sessions: {words}", visit.at(address(asked)))
+    for name, query in saved_views(visit.grader.context).items():
+        yield _entry("view", f"Sessions: {name}", address(query))
 
 
 def _commands() -> Iterator[Entry]:

@@ -19,7 +19,7 @@ from grader_daemon.domain.feedback import FeedbackSource, Sampling, automatic
 from grader_daemon.errors import InputError
 from grader_daemon.reports.numbers import UNKNOWN
 from grader_daemon.reports.sessions import effect_words, of_five
-from grader_daemon.reports.verdicts import verdict_words
+from grader_daemon.reports.verdicts import effect_of_answer, verdict_words
 
 _A_WEEK: Final = 5
 _MOST_PASSED: Final = 100
@@ -135,6 +135,7 @@ def _judged(visit: Visit) -> dict[str, Any] | None:
             for reason in stored.grade.reasons
             if reason.score in _TOLD_SCORES
         ],
+        "effect": effect_of_answer(visit.grader.review.effect(stored.grade.session_id)),
         "sampled": visit.query.get("sampled", ""),
         "signature": visit.query.get("signature", ""),
     }

@@ -47,6 +47,7 @@ from grader_daemon.reports.sessions import (
     standing_words,
     why_words,
 )
+from grader_daemon.reports.story import story_of
 from grader_daemon.reports.verdicts import outcome_words, shares_words, verdict_words
 
 _LONGEST: Final = 2_000
@@ -60,6 +61,8 @@ _FEW_MESSAGES: Final = 10
 _MOST_DIGITS: Final = 12
 _MOST_FAILURES: Final = 12
 _MOST_CLAIMS: Final = 40
+_MOST_STEPS: Final = 40
+"""So many steps of the story are folded at most."""
 _FIRST_CLAIMS: Final = 3
 """So many claims stand on top of a page, beside what the record holds; those that it bears out are folded."""
 _MOST_CHILDREN: Final = 20
@@ -96,6 +99,7 @@ def session(visit: Visit) -> Response:
         messages=[shown_message(each, outline) for each in told.messages],
         answer=shown_message(outline.answer, outline) if has_answer and outline.answer else None,
         **_claims(grades.said_and_happened(grade.session_id) if grade.claims else ()),
+        story=story_of(grade),
         map=minimap(mapped, shown=shown, page=PAGE_MESSAGES, address=at) if mapped else None,
         marks=marks_of(mapped),
         has_times=has_times(mapped),
@@ -106,6 +110,7 @@ def session(visit: Visit) -> Response:
         sentences=sentences_of(grade.reasons),
         effects=grades.effects(grade),
         most_failures=_MOST_FAILURES,
+        most_steps=_MOST_STEPS,
         most_children=_MOST_CHILDREN,
         **_words(visit, told.stored),
         reasons=[(score, tuple(found)) for score, found in groupby(grade.reasons, key=lambda each: each.score)],

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final, NamedTuple
+from urllib.parse import parse_qsl, urlencode
 
 from starlette.responses import Response
 
+from grader_daemon.api import filter_line
+from grader_daemon.api.filter_line import read_line, write_line
 from grader_daemon.api.grades import Page as GradePage
 from grader_daemon.api.grades import SortKey
 from grader_daemon.api.session_filter import ADDRESSED, Filter
 from grader_daemon.dashboard import scope
 from grader_daemon.dashboard.addresses import Choice
 from grader_daemon.dashboard.paging import Paging, paging
+from grader_daemon.dashboard.saved_views import LONGEST_NAME, remove_view, rename_view, save_view, saved_views
+from grader_daemon.dashboard.scope import read_scope
 from grader_daemon.dashboard.scope_line import scope_line
 from grader_daemon.dashboard.session_filter import (
     NAMES,
@@ -29,13 +34,14 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import ASSISTANT
 from grader_daemon.domain.text import duration_words
 from grader_daemon.errors import InputError
+from grader_daemon.patterns.twins import Nearness
 from grader_daemon.reports.block_kinds import Block
 from grader_daemon.reports.blocks import blocks_of
 from grader_daemon.reports.money import price_words, used_words
 from grader_daemon.reports.numbers import UNKNOWN, count
 from grader_daemon.reports.sessions import agent_words, claim_words, of_five
 from grader_daemon.reports.told_apart import told_apart
-from grader_daemon.reports.verdicts import outcome_words
+from grader_daemon.reports.verdicts import likely_done, outcome_words
 
 _PAGE: Final = 50
 _FOLDED: Final = frozenset(NAMES) - {"text", "verdict", "state", "sort", "reverse", *scope.NAMES}
@@ -44,7 +50,7 @@ _FOLDED: Final = frozenset(NAMES) - {"text", "verdict", "state", "sort", "revers
 VIEWS: Final[tuple[tuple[str, dict[str, str]], ...]] = (
     ("All", {}),
     ("Running now", {"state": "open"}),
-    ("Not done", {"verdict": "not_completed"}),
+    ("Not done", {"verdict": "not_done"}),
     ("Unsure", {"verdict": "unsure"}),
     ("Claims contradicted", {"claim": "contradicted"}),
     ("Most failures", {"sort": "errors"}),
@@ -52,6 +58,12 @@ VIEWS: Final[tuple[tuple[str, dict[str, str]], ...]] = (
     ("Judged by you", {"person": "1"}),
 )
 _COMPARED: Final = 2
+_NEARNESS: Final[Mapping[str, str]] = {
+    Nearness.SAME_REQUEST: "the same request",
+    Nearness.LIKE_REQUEST: "nearly the same request",
+    Nearness.SAME_PROJECT: "the same type of task in the same project",
+    Nearness.SAME_TYPE: "the same type of task",
+}
 _LAST_MESSAGES: Final = 20
 _LONGEST_ANSWER: Final = 10_000
 
@@ -88,12 +100,15 @@ def sessions(visit: Visit) -> Response:
     query, wrong = visit.query, None
     page, place = GradePage(grades=[], next=None), Paging("", None, None)
     try:
+        if "line" in query:
+            return visit.go_to("/sessions", **_line(visit, query["line"]))
         which = read_filter(in_scope(query), visit.grader, limit=_PAGE)
         page = visit.grader.grades.page(which)
         place = paging(visit, query, which, page)
     except InputError as error:
         wrong = str(error)
     grades = [stored.grade for stored in page.grades]
+    saved = saved_views(visit.grader.context)
     offered, scoped = fields(visit.grader), {name: query[name] for name in scope.NAMES if name in query}
     return visit.show(
         "sessions.html",
@@ -101,9 +116,17 @@ def sessions(visit: Visit) -> Response:
         grades=grades,
         asked=told_apart([grade.task_summary or grade.session_id for grade in grades]),
         wrong=wrong,
+        line=query.get("line") or write_line(query),
+        line_words=filter_line.words(),
         scope=scope_line(visit, timeless=is_timeless(query)),
         scoped=scoped,
-        views=[Choice(words, address(scoped | given), _asked(query) == given) for words, given in VIEWS],
+        views=[
+            *(Choice(words, address(scoped | given), _asked(query) == given) for words, given in VIEWS),
+            *(Choice(name, address(given), _kept(query) == given) for name, given in saved.items()),
+        ],
+        saved=next((name for name, given in saved.items() if _kept(query) == given), None),
+        longest_name=LONGEST_NAME,
+        kept=urlencode(_kept(query)),
         chosen=[
             (_words(each, query), address(query, **{each.name: None}))
             for each in ADDRESSED
@@ -111,7 +134,6 @@ def sessions(visit: Visit) -> Response:
         ],
         always=[field for field in offered if field.asks.name not in _FOLDED],
         folded=[field for field in offered if field.asks.name in _FOLDED],
-        opened=any(name in query for name in _FOLDED),
         sorts=tuple(SortKey),
         with_agents=len({agent_words(grade) for grade in grades}) > 1,
         with_hosts=any(grade.host is not None for grade in grades),
@@ -123,13 +145,51 @@ def sessions(visit: Visit) -> Response:
     )
 
 
+def name_view(visit: Visit) -> Response:
+    """Keep a list of sessions under a name, change that name, or forget it."""
+    said, name, old = visit.form.get("mark", ""), visit.form.get("name", ""), visit.form.get("old", "")
+    query = _kept(dict(parse_qsl(visit.form.get("view", ""))))
+    read_scope(query)
+    read_filter(in_scope(query), visit.grader, limit=_PAGE)
+    context = visit.grader.context
+    marks: Mapping[str, Callable[[], None]] = {
+        "save": lambda: save_view(context, name, query),
+        "rename": lambda: rename_view(context, old, name),
+        "remove": lambda: remove_view(context, old),
+    }
+    if said not in marks:
+        raise InputError(f"of a view one can say {', '.join(marks)}, not {said[:40]!r}")
+    marks[said]()
+    return visit.go_to(address(query))
+
+
 def compare(visit: Visit) -> Response:
     """Answer with two sessions side by side."""
     ids = visit.request.query_params.getlist("id")
     if len(ids) != _COMPARED:
         raise InputError(f"two sessions can be compared, not {len(ids)}: mark two in the list")
     sides = [_side(visit, session_id) for session_id in ids]
-    return visit.show("compare.html", sides=sides, lines=list(_lines([side.grade for side in sides])))
+    nearness = _NEARNESS.get(visit.query.get("near", ""))
+    return visit.show(
+        "compare.html", sides=sides, lines=list(_lines([side.grade for side in sides])), nearness=nearness
+    )
+
+
+def _line(visit: Visit, line: str) -> dict[str, str]:
+    """Return the address that a line of filters stands for.
+
+    Raises:
+        InputError: something in it cannot be asked for.
+    """
+    asked = read_line(line, visit.grader.grades.names)
+    read_scope(asked)
+    read_filter(in_scope(asked), visit.grader, limit=_PAGE)
+    return asked
+
+
+def _kept(query: Mapping[str, str]) -> dict[str, str]:
+    """Return what an address asks for, by which a view that was saved is known again."""
+    return {name: query[name] for name in NAMES if name in query}
 
 
 def _asked(query: Mapping[str, str]) -> dict[str, str]:
@@ -178,7 +238,7 @@ def _lines(grades: Sequence[Grade]) -> Iterator[Difference]:
     """Yield what can be compared of two grades, in the words of the command line."""
     told = (
         ("verdict", lambda grade: outcome_words(grade.outcome)),
-        ("probability", lambda grade: None if grade.p_completed is None else f"{grade.p_completed:.2f}"),
+        ("likely done", likely_done),
         ("tool efficiency", lambda grade: of_five(grade.efficiency)),
         ("response quality", lambda grade: of_five(grade.quality)),
         ("errors recovered", _recovered_words),
@@ -199,4 +259,8 @@ def _lines(grades: Sequence[Grade]) -> Iterator[Difference]:
             yield Difference(words, values)
 
 
-PAGES: Final = (Page("/sessions", sessions), Page("/compare", compare))
+PAGES: Final = (
+    Page("/sessions", sessions),
+    Page("/sessions/views", name_view, writes=True),
+    Page("/compare", compare),
+)

@@ -169,8 +169,9 @@ def _asked(visit: Visit) -> Asked:
 
 
 def _group(scope: Scope) -> tuple[Dimension, str] | None:
-    """Return the group of a scope; here all work is that of every kind."""
-    return scope.group or (None if scope.kind is None else (Dimension.KIND, scope.kind))
+    """Return the group of a scope; here all work is that of every kind, and of every machine."""
+    group = scope._replace(host=None).group
+    return group or (None if scope.kind is None else (Dimension.KIND, scope.kind))
 
 
 def _used(visit: Visit, asked: Asked) -> UsageByDay:
@@ -184,7 +185,7 @@ def _most_expensive(visit: Visit) -> list[StoredGrade]:
 
 def _note(asked: Asked) -> str:
     if asked.only is None:
-        return ""
+        return "Figures are of all machines, only the sessions below of the one." if asked.scope.host else ""
     return asked.scope.beyond_the_sums or f"Sums are kept by one thing at a time: of one {asked.by}, not by model too."
 
 

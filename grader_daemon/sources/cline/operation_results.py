@@ -7,6 +7,7 @@ and by whether it failed.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -23,6 +24,7 @@ _REFUSED = re.compile(
 )
 _STOPPED: Final = ("Command was aborted", "Tool execution was aborted", "Command failed: Command was aborted")
 _GOES_ON: Final = "[Command is still running."
+_NOTHING: Final = (None,) * 5
 
 
 class Operation(msgspec.Struct, frozen=True, gc=False):
@@ -34,6 +36,11 @@ class Operation(msgspec.Struct, frozen=True, gc=False):
     result: object = None
     error: object = None
     success: bool | None = None
+
+    @property
+    def says_something(self) -> bool:
+        """False where it has nothing but what it was asked for, so that it is an object of another kind."""
+        return (self.type, self.text, self.result, self.error, self.success) != _NOTHING
 
     @property
     def failed(self) -> bool:
@@ -52,6 +59,9 @@ class Operation(msgspec.Struct, frozen=True, gc=False):
         """Code of a command that failed."""
         frame = next(filter(None, (_EXIT.match(_text(told)) for told in (self.result, self.error))), None)
         return None if frame is None else int(frame[1])
+
+
+_STORED = msgspec.json.Decoder(str | Operation | tuple[Operation, ...]).decode
 
 
 def read_operations(raw: msgspec.Raw, *, tool: str | None, is_error: bool) -> tuple[str, ReportedOutcome]:
@@ -77,7 +87,7 @@ def _why_not(text: str, failed: list[Operation]) -> CallStatus:
     return CallStatus.INTERRUPTED if all(error.startswith(_STOPPED) for error in errors) else CallStatus.FAILURE
 
 
-def _told(operations: list[Operation], failed: int) -> str:
+def _told(operations: Sequence[Operation], failed: int) -> str:
     if len(operations) == 1 or not any(operation.query for operation in operations):
         return "\n".join(filter(None, (operation.said for operation in operations)))
     count = f"{failed} of {len(operations)} failed.\n" if 0 < failed < len(operations) else ""
@@ -88,7 +98,21 @@ def _headed(operation: Operation) -> str:
     return f"> {_text(operation.query)}{' [failed]' if operation.failed else ''}\n{operation.said}"
 
 
-def _operations_in(raw: msgspec.Raw) -> list[Operation]:
+def _operations_in(raw: msgspec.Raw) -> Sequence[Operation]:
+    """Return the operations of a result: nearly all have the shape of one, others are looked at piece by piece."""
+    try:
+        stored = _STORED(raw)
+        if isinstance(stored, str) and stored.startswith(("{", "[")):
+            stored = _STORED(stored)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return _pieces_in(raw)
+    if isinstance(stored, str):
+        return (Operation(text=stored),)
+    operations = stored if isinstance(stored, tuple) else (stored,)
+    return operations if all(operation.says_something for operation in operations) else _pieces_in(raw)
+
+
+def _pieces_in(raw: msgspec.Raw) -> list[Operation]:
     content = _decoded(raw)
     if isinstance(content, str) and content.startswith(("{", "[")):
         content = _decoded(content.encode("utf-8", "replace"))
@@ -102,8 +126,7 @@ def _operation(piece: object) -> Operation:
             operation = msgspec.convert(piece, Operation)
         except msgspec.ValidationError:
             return Operation(text=_text(piece))
-        told = (operation.type, operation.text, operation.result, operation.error, operation.success)
-        return operation if any(each is not None for each in told) else Operation(text=_text(piece))
+        return operation if operation.says_something else Operation(text=_text(piece))
     return Operation(text=_text(piece))
 
 

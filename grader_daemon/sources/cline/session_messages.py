@@ -78,13 +78,16 @@ class _Conversation:
             self._add_user(stored, marks)
 
     def _add_answer(self, stored: StoredMessage) -> None:
-        calls = tuple(_call(block) for block in stored.blocks if block.type == "tool_use")
-        self._tools |= {call.id: call.tool for call in calls if call.id}
-        said = _said(stored)
+        said, calls = _said(stored), []
+        for block in stored.blocks:
+            if block.type == "tool_use":
+                calls.append(_call(block))
+                if block.id:
+                    self._tools[block.id] = block.name
         model = stored.model_info.id if stored.model_info is not None else None
         self.model = model or self.model
         self.used.append(_usage(stored.metrics or Metrics(), model))
-        self._append(Message(ASSISTANT, said or None, calls or None), stored.written_at)
+        self._append(Message(ASSISTANT, said or None, tuple(calls) or None), stored)
 
     def _add_user(self, stored: StoredMessage, marks: Marks) -> None:
         for block in stored.blocks:
@@ -92,20 +95,18 @@ class _Conversation:
                 tool = self._tools.get(block.tool_use_id or "", block.name)
                 text, outcome = read_operations(block.content, tool=tool, is_error=block.is_error is True)
                 self.reported[len(self.messages)] = outcome
-                self._append(
-                    Message(role=TOOL, content=text, tool_call_id=block.tool_use_id, tool_name=tool), stored.written_at
-                )
+                self._append(Message(TOOL, text, tool_call_id=block.tool_use_id, tool_name=tool), stored)
         said = _said(stored)
         if not said:
             return
         self.compacted = self.compacted or said.startswith(_SUMMARY)
         prompt = _prompt_in(said, is_reminder=marks.user_run_span == 0)
         if prompt and marks.display_role is None:
-            self._append(Message(role=USER, content=prompt), stored.written_at)
+            self._append(Message(role=USER, content=prompt), stored)
 
-    def _append(self, message: Message, time: datetime | None) -> None:
+    def _append(self, message: Message, stored: StoredMessage) -> None:
         self.messages.append(message)
-        self.times.append(time)
+        self.times.append(stored.written_at)
 
 
 def read_session(file: MessagesFile, manifest: Manifest | None, unit: Unit, *, named: str, folder: str) -> Session:
@@ -155,7 +156,7 @@ def _call(block: Block) -> ToolCall:
 
 
 def _said(stored: StoredMessage) -> str:
-    return "\n".join(block.text for block in stored.blocks if block.type == "text" and block.text)
+    return "\n".join([block.text for block in stored.blocks if block.type == "text" and block.text])
 
 
 def _prompt_in(said: str, *, is_reminder: bool) -> str:

@@ -65,22 +65,23 @@ class Issues:
     def seen(self, span: Span, among: GradeFilter | None = None) -> list[str]:
         """Fingerprints of the issues that occurred in a span, those in most sessions first.
 
-        `among` keeps those of sessions that ended since then, of a project, an agent, or both.
+        `among` keeps those of sessions that ended since then, of a project, an agent, a machine, or several of these.
         """
         rows = self._database.rows(
             "SELECT fingerprint FROM issue_days WHERE day BETWEEN ? AND ?"
             " GROUP BY fingerprint ORDER BY sum(sessions) DESC, sum(failures) DESC, fingerprint",
             (span.first.isoformat(), span.last.isoformat()),
         )
-        kept = None if among is None or (among.project, among.agent) == (None, None) else self._among(among)
+        kept = None if among is None or not (among.project or among.agent or among.host) else self._among(among)
         return [row[0] for row in rows if kept is None or row[0] in kept]
 
     def _among(self, which: GradeFilter) -> frozenset[str]:
         rows = self._database.rows(
             "SELECT f.fingerprint FROM session_list AS l CROSS JOIN session_failures AS f"
             " ON f.session_id = l.session_id WHERE f.fingerprint IS NOT NULL AND l.ended_at >= ?1"
-            " AND (?2 IS NULL OR l.project = ?2) AND (?3 IS NULL OR l.agent = ?3)",
-            (to_text(which.since) or "", which.project, which.agent),
+            " AND (?2 IS NULL OR l.project = ?2) AND (?3 IS NULL OR l.agent = ?3)"
+            " AND (?4 IS NULL OR l.host = ?4)",
+            (to_text(which.since) or "", which.project, which.agent, which.host),
         )
         return frozenset(row[0] for row in rows)
 

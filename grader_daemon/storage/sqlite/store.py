@@ -21,6 +21,7 @@ from grader_daemon.storage.sqlite.quality_checks import QualityChecks
 from grader_daemon.storage.sqlite.reports import Reports
 from grader_daemon.storage.sqlite.rollups import Rollups
 from grader_daemon.storage.sqlite.runs import DaemonState, JobRuns, Outbox
+from grader_daemon.storage.sqlite.saved_views import SavedViews
 from grader_daemon.storage.sqlite.session_list import SessionList
 from grader_daemon.storage.sqlite.sessions import Repeats, Rivals
 
@@ -43,6 +44,7 @@ class SqliteStore(Ledger):
         self.calibrations = Calibrations(self)
         self.repeats = Repeats(self)
         self.level_guesses = LevelGuesses(self)
+        self.saved_views = SavedViews(self)
         self.quality = QualityChecks(self)
         self.rivals = Rivals(self)
         self.daemon = DaemonState(self)

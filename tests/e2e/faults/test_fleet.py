@@ -117,7 +117,9 @@ def test_forty_hosts_that_push_at_once_are_there_once_each(server: Server, tmp_p
 
 
 @pytest.mark.parametrize("how", Cut)
-@pytest.mark.parametrize("sent", [pytest.param(200_000, id="early"), pytest.param(1_000_000, id="late")])
+@pytest.mark.parametrize(
+    "sent", [pytest.param(200_000, id="early"), pytest.param(1_000_000, id="late", marks=pytest.mark.thorough)]
+)
 def test_a_connection_that_breaks_in_a_batch_is_made_again(server: Server, home: Path, how: Cut, sent: int) -> None:
     with Between(server.port) as between:
         url = let_in(server, "laptop", port=between.port)
@@ -133,6 +135,7 @@ def test_a_connection_that_breaks_in_a_batch_is_made_again(server: Server, home:
             _assert_warned(following, url)
 
 
+@pytest.mark.thorough
 def test_bytes_that_stop_and_go_on_are_waited_for(server: Server, home: Path) -> None:
     with Between(server.port) as between:
         between.cut_after(300_000, Cut.STALL)
@@ -155,6 +158,7 @@ def elsewhere() -> Iterator[Server]:
         yield served
 
 
+@pytest.mark.thorough
 def test_a_server_of_which_nothing_is_heard_any_more_is_given_up_and_asked_again(elsewhere: Server, home: Path) -> None:
     """It is held within a batch, whose end nobody is told."""
     elsewhere.empty()
@@ -237,6 +241,7 @@ def test_a_server_whose_disk_is_full_is_told_and_goes_on_when_there_is_room(
         _assert_warned(following, url)
 
 
+@pytest.mark.thorough
 def test_a_server_that_goes_down_because_its_journal_has_no_room_is_waited_for(
     small: tuple[Server, SmallDisk], home: Path
 ) -> None:

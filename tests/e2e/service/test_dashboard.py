@@ -99,6 +99,7 @@ def test_a_page_that_nobody_looks_at_ends_and_comes_back(box: Box) -> None:
         )
 
 
+@pytest.mark.thorough
 def test_installing_again_changes_nothing_and_the_command_tells_the_address(box: Box) -> None:
     first = box.grader("dashboard install")
     entrance = _ENTRANCE.search(first)
@@ -111,6 +112,7 @@ def test_installing_again_changes_nothing_and_the_command_tells_the_address(box:
     assert _is_as_its_schema_says(box.grader("dashboard install --json"), "dashboard-install")
 
 
+@pytest.mark.thorough
 def test_another_port_is_put_in_force(box: Box) -> None:
     first = box.grader("dashboard install")
     assert _ask(box, first, "/health").startswith("200 ")
@@ -125,6 +127,7 @@ def test_another_port_is_put_in_force(box: Box) -> None:
     assert "outdated" not in box.grader("dashboard status")
 
 
+@pytest.mark.thorough
 def test_a_port_that_is_taken_is_told(box: Box, port: int) -> None:
     holder = f'import socket, time; s = socket.create_server(("127.0.0.1", {port})); time.sleep(600)'
     box.sh(f"systemd-run --user --quiet --collect --unit=holder python3 -c '{holder}'")
@@ -141,6 +144,7 @@ def test_a_port_that_is_taken_is_told(box: Box, port: int) -> None:
     assert "Open http" in box.grader("dashboard install")
 
 
+@pytest.mark.thorough
 def test_edited_units_are_left_alone_unless_forced(box: Box) -> None:
     box.grader("dashboard install")
     box.sh(f"echo 'Environment=A=1' >> {_UNITS / PAGE}")
@@ -167,6 +171,7 @@ def test_uninstalling_closes_the_port(box: Box) -> None:
     assert (nothing.code, "not installed: grader-daemon dashboard install" in nothing.said) == (3, True)
 
 
+@pytest.mark.thorough
 def test_the_units_of_the_repository_can_be_used_by_hand(box: Box, port: int) -> None:
     for file in UNIT.files:
         box.put(_UNITS / file, shipped(file).replace(":7654", f":{port}").encode())

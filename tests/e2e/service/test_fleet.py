@@ -126,6 +126,7 @@ def test_what_is_judged_gets_there_whatever_is_killed(box: Box, server: Server, 
     assert (nothing.code, "no: grader-daemon fleet install" in nothing.said) == (3, True)
 
 
+@pytest.mark.thorough
 def test_of_the_home_it_sees_what_libpq_needs_and_no_session(
     box: Box, server: Server, judge: Callable[[str], object]
 ) -> None:
@@ -150,6 +151,7 @@ def test_of_the_home_it_sees_what_libpq_needs_and_no_session(
     assert box.run(f"cat /proc/{pid}/root/run/user/1000/bus").code != 0
 
 
+@pytest.mark.thorough
 def test_a_database_behind_a_link_is_the_same_machine(box: Box, server: Server, judge: Callable[[str], object]) -> None:
     """Links end at the edge of the sandbox, and the fleet refuses two databases with one login."""
     box.sh("mv .timmy elsewhere && ln -s elsewhere .timmy")
@@ -163,6 +165,7 @@ def test_a_database_behind_a_link_is_the_same_machine(box: Box, server: Server, 
         box.sh(f"systemctl --user stop {PUSHER}; rm -r elsewhere")
 
 
+@pytest.mark.thorough
 def test_the_unit_of_the_repository_can_be_used_by_hand(box: Box, server: Server) -> None:
     """The program lies elsewhere than pipx puts it: a drop-in shows that place."""
     box.put(_UNIT_FILE, shipped(UNIT.service).encode())

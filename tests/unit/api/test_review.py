@@ -10,7 +10,9 @@ import pytest
 from grader_daemon.api.context import GraderContext
 from grader_daemon.api.labels import Labels
 from grader_daemon.api.review import Reviews
+from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.feedback import FeedbackSource, Sampling
+from grader_daemon.domain.verdict import Outcome
 from tests.conftest import Clock
 from tests.strategies import NOW
 from tests.unit.api.conftest import Save
@@ -103,3 +105,31 @@ def test_the_evidence_is_shown_without_the_file_too(reviews: Reviews, save: Save
     assert item is not None
     assert item.request == ("Deploy the release",)
     assert item.note == "the messages cannot be shown: the file is gone"
+
+
+def test_an_answer_moves_its_verdict_and_the_rate_of_the_last_days(
+    reviews: Reviews, context: GraderContext, save: Save
+) -> None:
+    for number in range(30):
+        save(f"s{number}", ended_at=NOW - timedelta(hours=number), p_completed=0.6, unsure=True, request=number)
+    for number in range(21):
+        Labels(context).add(f"s{number}", completed=number > 0, source=FeedbackSource.REVIEW, sampled=Sampling.RANDOM)
+    effect = reviews.effect("s0")
+
+    assert (effect.verdict_before, effect.verdict) == (Outcome.UNSURE, Outcome.NOT_DONE)
+    assert (effect.rate_before.sample, effect.rate.sample) == (20, 21)
+    assert effect.rate_before.value is not None
+    assert effect.rate.value is not None
+    assert effect.rate.value < effect.rate_before.value
+    assert effect.rate.low is not None
+
+
+def test_without_random_labels_enough_an_answer_counts_towards_them(
+    reviews: Reviews, context: GraderContext, save: Save
+) -> None:
+    save("s", ended_at=NOW - timedelta(hours=1))
+    Labels(context).add("s", completed=True, source=FeedbackSource.REVIEW, sampled=Sampling.RANDOM)
+    effect = reviews.effect("s")
+
+    assert (effect.rate_before, effect.rate) == (Estimate(sample=0), Estimate(sample=1))
+    assert (effect.verdict_before, effect.verdict) == (Outcome.DONE, Outcome.DONE)

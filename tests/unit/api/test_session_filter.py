@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from grader_daemon.api.session_filter import ADDRESSED, PROMPTED, Filter, Home, Text, filter_of
-from grader_daemon.domain.verdict import VerdictBy
+from grader_daemon.domain.verdict import Outcome, VerdictBy
 from grader_daemon.errors import InputError
 from grader_daemon.storage.records import GradeFilter, SortKey
 
@@ -41,7 +41,10 @@ def test_every_field_of_a_filter_can_be_asked_for() -> None:
     every = set(GradeFilter.__struct_fields__) - pages
 
     assert _set_by(PROMPTED) == every - {"since"}  # which is an option of other commands, too
-    assert _set_by(ADDRESSED) == every - {"verdict"}  # an address has `completed` and `unsure` by that name
+    assert _set_by(ADDRESSED) == every - {
+        "completed",
+        "unsure",
+    }  # the best guess and a part of `verdict`, for the prompt
 
 
 def test_a_name_says_one_thing_in_each_place() -> None:
@@ -52,7 +55,7 @@ def test_a_name_says_one_thing_in_each_place() -> None:
 
 def test_what_is_given_becomes_one_filter() -> None:
     given = {
-        "verdict": "not_completed",
+        "verdict": "not_done",
         "days": "7",
         "until": "2026-11-08",
         "issue": "9-f",
@@ -61,7 +64,7 @@ def test_what_is_given_becomes_one_filter() -> None:
     }
 
     assert filter_of(ADDRESSED, {**given, "page": "3"}, _HOME) == GradeFilter(
-        completed=False,
+        verdict=Outcome.NOT_DONE,
         since=_BEGIN,
         until=datetime(2026, 11, 8),  # noqa: DTZ001  the home knows its zone
         issue="9-f-whole",
@@ -76,6 +79,5 @@ def test_what_is_none_of_the_values_is_told_with_them() -> None:
 
 
 def test_the_prompt_and_addresses_have_a_filter_by_the_same_name() -> None:
-    """But for verdicts: an address has fewer of them, of which the prompt makes flags."""
     addressed = {each.name: each.takes for each in ADDRESSED}
-    assert [each.name for each in PROMPTED if addressed.get(each.name, each.takes) != each.takes] == ["verdict"]
+    assert [each.name for each in PROMPTED if addressed.get(each.name, each.takes) != each.takes] == []

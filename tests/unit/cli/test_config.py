@@ -162,7 +162,7 @@ def test_what_stands_above_a_written_setting_is_told(home: Path, run: Run) -> No
 def test_a_daemon_that_must_be_started_again_is_told(home: Path, run: Run) -> None:
     with DaemonLock(home / ".timmy/uniwizard/session_grades.db"):
         ended = run(home, "config", "set", "queue_size", "7")
-    assert f"The daemon (pid {os.getpid()}) goes on" in ended.stdout
+    assert f"The daemon (pid {os.getpid()}) keeps its settings" in ended.stdout
 
 
 def test_settings_are_checked_with_what_they_name(home: Path, run: Run) -> None:

@@ -93,7 +93,7 @@ NOT_HERE = {
     **dict.fromkeys(
         (
             *("push-fleet", "fleet-init", "fleet-add-host", "fleet-remove-host", "fleet-status"),
-            *("fleet-add-member", "fleet-remove-member"),
+            *("fleet-add-member", "fleet-remove-member", "fleet-pull"),
         ),
         "it takes PostgreSQL: tests/unit/cli/test_fleet.py",
     ),

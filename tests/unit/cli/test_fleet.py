@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import ssl
 import subprocess
@@ -26,6 +27,8 @@ from tests.reference.pages import SCHEMAS
 from tests.reference.validation import misfits
 from tests.unit.cli.conftest import Run
 from tests.waiting import wait_until
+
+pytestmark = pytest.mark.slow  # with a PostgreSQL
 
 SETTINGS = Path(".config/grader-daemon/config.toml")
 
@@ -197,12 +200,16 @@ def test_a_host_that_comes_back_after_thirty_days_catches_up_whatever_its_clock(
 ) -> None:
     run(host, "push", "fleet")
     with server.admin() as connection:
-        connection.execute("UPDATE grader.hosts SET last_seen = now() - interval '30 days'")
+        connection.execute("UPDATE grader.hosts SET last_seen = now() - interval '30 days', clock_ahead = -42")
+    told = run(host, "fleet", "status", "--url", server.url())
+    assert "42 s behind" in told.stdout
+    assert re.search(r"nothing was heard of laptop since \S+ \S+ UTC, 30 days ago", told.stderr)
     run(host, "label", "demo_05", "--completed", "no")
     run(host, "label", "demo_06", "--completed", "no")
     assert run(host, "push", "fleet").stdout == "Sent 2 sessions.\n"
     seen = datetime.fromisoformat(str(_hosts(host, run, server)["laptop"]["last_seen"]))
     assert datetime.now(UTC) - seen < timedelta(minutes=5)  # noqa: TID251  the server's clock is this one
+    assert "nothing was heard" not in run(host, "fleet", "status", "--url", server.url()).stderr
 
 
 @pytest.mark.parametrize("command", [["push", "fleet"], ["fleet", "status"]])

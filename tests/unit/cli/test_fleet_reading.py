@@ -12,7 +12,11 @@ from pathlib import Path
 import apsw
 import pytest
 
+from grader_daemon import SelfGrader
 from grader_daemon.bootstrap import utc_now
+from grader_daemon.domain.verdict import VerdictBy
+from grader_daemon.fleet.copy_settings import settings_of_copy
+from grader_daemon.settings import load_settings
 from grader_daemon.storage.lock import only_one
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests import demo_home
@@ -20,6 +24,8 @@ from tests.postgres import Server
 from tests.reference.pages import SCHEMAS
 from tests.reference.validation import misfits
 from tests.unit.cli.conftest import Run
+
+pytestmark = pytest.mark.slow  # with a PostgreSQL
 
 SETTINGS = Path(".config/grader-daemon/config.toml")
 COPIES = Path(".cache/grader-daemon")
@@ -499,18 +505,49 @@ def test_a_fleet_that_nobody_watches_is_told(team: Team, run: Run) -> None:
     assert "nobody watches" not in run(team.lead, "fleet", "status").stderr
 
 
-def test_the_newest_are_there_first_and_the_next_command_reads_on(
+@pytest.fixture
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two sessions of each machine are read first, then five at once."""
+    monkeypatch.setattr("grader_daemon.fleet.copy_job._FIRST", 2)
+    monkeypatch.setattr("grader_daemon.fleet.copy_job._AT_ONCE", 5)
+
+
+@pytest.mark.usefixtures("small_batches")
+def test_the_newest_are_there_first_and_all_that_is_left_is_pulled(
     team: Team, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("grader_daemon.fleet.copy_job._AT_ONCE", 5)
     monkeypatch.setattr("grader_daemon.cli.reading._WAITS_SECONDS", 0.0)
     first = run(team.lead, "list", "-n", "100", "--json")
-    assert "older sessions are not read yet; the next command reads on" in first.stderr
-    assert len(json.loads(first.stdout)["grades"]) == 5
-    for _ in range(6):
-        run(team.lead, "list")
+    assert "older sessions are not read yet: grader-daemon fleet pull reads them" in first.stderr
+    assert len(json.loads(first.stdout)["grades"]) == 4
+    document = json.loads(team("lead", "fleet", "pull", "--json"))
+    schema = json.loads((SCHEMAS / "fleet-pull.json").read_text("utf-8"))
+    assert list(misfits(document, schema, root=schema)) == []
+    assert document["sessions"] == 22
     assert len(team.ids()) == 26
     assert "not read yet" not in run(team.lead, "list").stderr
+    assert team("lead", "fleet", "pull") == "Read 0 sessions.\n"
+
+
+@pytest.mark.usefixtures("small_batches")
+def test_what_comes_in_is_read_before_all_older_sessions_are(team: Team) -> None:
+    url = (team.lead / SETTINGS).read_text().split('"')[1]
+    settings = load_settings(fleet_read_url=url, fleet_copy_file=str(team.lead / "copy.db"))
+    with SelfGrader(settings=settings_of_copy(settings)) as grader:
+        copy = grader.context.fleet
+        assert copy is not None
+        with closing(copy.catch_up(utc_now)) as batches:
+            next(batches)
+            team("anna", "label", "demo_05", "--completed", "yes")
+            team("anna", "push", "fleet")
+            while not _is_labelled(grader, "anna-laptop/demo_05"):
+                next(batches)
+        assert copy.older() > 0
+
+
+def _is_labelled(grader: SelfGrader, session: str) -> bool:
+    stored = grader.context.store.grades.stored([session])
+    return session in stored and stored[session].grade.verdict_by is VerdictBy.PERSON
 
 
 def test_what_cannot_be_read_of_decisions_is_told_and_stops_no_command(team: Team, run: Run) -> None:

@@ -22,6 +22,8 @@ from grader_daemon.settings import load_settings
 from tests.postgres import Server
 from tests.unit.cli.conftest import Run
 
+pytestmark = pytest.mark.slow  # with a PostgreSQL
+
 SETTINGS = Path(".config/grader-daemon/config.toml")
 TEXTS: Final = (
     *("", "x", "no-such-kind", "\x1b[31m\n\t\u202e", "😀" * 900, "a" * 8_192, "word " * 1_000_000, "../..", "%s{x}"),

@@ -81,15 +81,15 @@ def test_what_was_found_and_what_a_trial_shows(run: Run, tmp_path: Path, setting
     assert shown(run, tmp_path, "trial", "start") == "A trial runs: hook status tells what it shows.\n"
     again = run(tmp_path, "hook", "trial", "start")
     assert (again.returncode, "a trial runs already" in again.stderr) == (2, True)
-    assert "Trial: 0 sessions told, 0 not: too few to tell; it runs." in shown(run, tmp_path, "status")
+    assert "Trial: 0 sessions with the message, 0 without: too few to tell; it runs." in shown(run, tmp_path, "status")
     find(tmp_path / DATABASE, 60)
     assert shown(run, tmp_path, "trial", "stop") == "The trial is over: hook status.\n"
     assert "no trial runs" in run(tmp_path, "hook", "trial", "stop").stderr
     settings.write_text("{}")
     told = shown(run, tmp_path, "status")
     assert "its line is gone from there" in told
-    assert "60 claims against the record in 60 sessions of 30 days, 30 told." in told
-    assert "Ended with such a claim: 100% of those told, 100% of the others; difference +0 points" in " ".join(
+    assert "60 claims against the record in 60 sessions of 30 days, 30 shown." in told
+    assert "Ended with such a claim: 100% of those with, 100% of those without; difference +0 points" in " ".join(
         told.split()
     )
     document = json.loads(shown(run, tmp_path, "status", "--json"))

@@ -70,6 +70,8 @@ def listed(ended: Ended) -> list[str]:
         pytest.param(["--verdict", "unsure"], [NEW, FAILED], id="unsure"),
         pytest.param(["--claim", "verified"], [], id="no-such-claim"),
         pytest.param(["--state", "open"], [], id="none-open"),
+        pytest.param(["done", "kind:main", '"docs"'], [OLD], id="a-line"),
+        pytest.param(["unsure since:7d", "--error", "permission_denied"], [FAILED], id="a-line-and-an-option"),
     ],
 )
 def test_a_list_holds_what_was_asked_for(home: Path, run: Run, options: list[str], ids: list[str]) -> None:
@@ -107,6 +109,7 @@ def test_a_folder_is_found_however_it_is_written(tmp_path: Path, run: Run) -> No
         pytest.param(["--completed", "--not-completed"], "not both", id="both"),
         pytest.param(["--search", "..."], "no word to search for", id="no-word"),
         pytest.param(["--until", "yesterday"], "yesterday", id="no-time"),
+        pytest.param(["failled"], "did you mean failed?", id="a-slip-in-a-line"),
     ],
 )
 def test_what_nothing_can_meet_is_told_with_what_is_known(home: Path, run: Run, options: list[str], says: str) -> None:

@@ -70,7 +70,7 @@ def test_what_the_receiver_refuses_is_told(full_home: Path, run: Run, receiver: 
     receiver.answers = [(200, b'{"partialSuccess": {"rejectedLogRecords": "3", "errorMessage": "too old"}}')]
     ended = run(full_home, "push", "otlp")
     assert ended.stdout == "Sent 13 sessions.\n"
-    assert ended.stderr == "grader-daemon: warning: OTLP: the receiver took 3 records not: too old\n"
+    assert ended.stderr == "grader-daemon: warning: OTLP: the receiver refused 3 records: too old\n"
 
 
 def test_nothing_is_sent_unless_somebody_says_where_to(home: Path, run: Run) -> None:
@@ -140,7 +140,7 @@ def test_nothing_is_sent_to_a_server_that_knows_none_of_the_sessions(
     assert "knows 0 of your 10 newest sessions by their ids, so nothing was sent" in refused.stderr
     assert "--force" in refused.stderr
     assert all(asked.startswith("GET ") for asked in server.asked)
-    sent = {"langfuse": "Sent 13 sessions.\n", "phoenix": "Sent 0 sessions, passed over 13.\n"}
+    sent = {"langfuse": "Sent 13 sessions.\n", "phoenix": "Sent 0 sessions, skipped 13.\n"}
     assert run(pushing, "push", named(request), "--force").stdout == sent[named(request)]
 
 
@@ -173,9 +173,9 @@ def test_sessions_that_phoenix_does_not_know_are_told(
 ) -> None:
     server.knows = EVERY - {"demo_03"}
     ended = run(pushing, "push", named(request))
-    told = "grader-daemon: warning: Phoenix does not know 1 of 13 sessions; their scores were passed over\n"
+    told = "grader-daemon: warning: Phoenix does not know 1 of 13 sessions; their scores were skipped\n"
     assert ended.stderr == (told if named(request) == "phoenix" else "")
-    sent = {"langfuse": "Sent 13 sessions.\n", "phoenix": "Sent 12 sessions, passed over 1.\n"}
+    sent = {"langfuse": "Sent 13 sessions.\n", "phoenix": "Sent 12 sessions, skipped 1.\n"}
     assert ended.stdout.endswith(sent[named(request)])
 
 

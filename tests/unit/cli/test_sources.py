@@ -56,6 +56,17 @@ def test_a_version_newer_than_any_that_was_tried_is_told(home: Path, run: Run) -
     assert "Claude Code 99.1.0, newer than 2.1.330 tried" in checked
 
 
+def test_a_newer_version_is_told_beside_what_is_unknown_in_it(home: Path, run: Run) -> None:
+    write_claude(home)
+    file = next((home / ".claude/projects").rglob("*.jsonl"))
+    file.write_text(file.read_text("utf-8").replace("2.1.330", "99.1.0") + '{"type":"dream"}\n', "utf-8")
+    run(home, "sources", "enable", "claude-code")
+
+    checked = " ".join(run(home, "doctor").stdout.split())
+
+    assert "Claude Code 99.1.0, newer than 2.1.330 tried: 1 unknown kind of lines, passed over" in checked
+
+
 def test_an_agent_is_enabled_and_declined(home: Path, run: Run) -> None:
     write_claude(home)
 
@@ -69,7 +80,7 @@ def test_an_agent_is_enabled_and_declined(home: Path, run: Run) -> None:
     assert "Next: grader-daemon backfill --source claude-code, or grader-daemon run" in enabled
     assert "claude-code graded: 1 session in " in " ".join(graded.split())
     assert "nothing is written" in again
-    assert declined.startswith("Claude Code is not graded, and you are not told of it any more.")
+    assert declined.startswith("Claude Code is not graded or mentioned any more.")
     assert "Claude Code" not in asked
 
 

@@ -80,6 +80,7 @@ def test_another_process_reads_flags_environment_and_file(tmp_path: Path, monkey
     assert settings.__class__.__name__ == PlainSettings.__name__
     assert (settings.quiet_seconds, settings.idle_minutes, settings.scan_seconds) == (1.5, 7.0, 42.0)
     assert settings.given.said_by("scan_seconds") == "environment GRADER_SCAN_SECONDS"
+    assert isinstance(settings, PlainSettings)
 
 
 @pytest.mark.usefixtures("apart")

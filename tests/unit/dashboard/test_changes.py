@@ -175,6 +175,38 @@ def test_links_lead_to_the_sessions_before_and_since(client: TestClient, session
     assert of_since == {f"s{number}" for number in range(30, 60)}
 
 
+def test_a_sure_change_leads_to_one_session_before_beside_one_since(client: TestClient, sessions: Sessions) -> None:
+    sessions(("strong", 8), ("weak", 4))
+    [twins] = links(client.get("/changes").text, "One before beside one since")
+    answer = client.get(twins)
+
+    # The model changed with s100, and all sessions are of one type of task: the nearest are those beside it.
+    assert (answer.status_code, answer.headers["location"]) == (303, "/compare?id=s99&id=s100&near=same_type")
+    assert "the same type of task, and the nearest in time" in text_of(client.get(answer.headers["location"]).text)
+
+
+def test_a_change_that_is_not_sure_has_no_twins(client: TestClient, sessions: Sessions) -> None:
+    sessions(("one", 8), ("other", 8))
+
+    assert links(client.get("/changes").text, "One before beside one since") == []
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        pytest.param("first=2020-01-01&last=2020-01-01", "no two sessions near this change", id="nothing-before"),
+        pytest.param("first=then&last=2020-01-01", "until: ", id="no-time"),
+        pytest.param("last=2020-01-01", "until: ", id="half-of-it"),
+    ],
+)
+def test_without_twins_that_is_said(client: TestClient, sessions: Sessions, query: str, said: str) -> None:
+    sessions(("one", 8), each=3)
+    answer = client.get(f"/changes/twins?{query}")
+
+    assert answer.status_code == 404
+    assert said in answer.text
+
+
 def test_links_end_where_the_comparison_does(client: TestClient, sessions: Sessions) -> None:
     sessions(("one", 8), ("other", 4), ("third", 8), each=30)
     newer, older = links(client.get("/changes").text, "Sessions since")

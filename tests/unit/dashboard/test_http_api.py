@@ -24,7 +24,7 @@ _ISSUE = "{issue}"
 _ASKED = [
     *("/api/summary", "/api/summary?days=30", "/api/status", "/api/patterns?days=30", "/api/sessions"),
     *("/api/usage", "/api/usage?days=30&by=task_type"),
-    "/api/sessions?verdict=not_completed&sort=errors&limit=2",
+    "/api/sessions?verdict=not_done&sort=errors&limit=2",
     *(f"/api/sessions/{_SESSION}", f"/api/sessions/{_SESSION}/why", f"/api/sessions/{_SESSION}/transcript?count=2"),
     *("/api/errors?days=30", "/api/errors?state=ignored", f"/api/errors/{_ISSUE}", "/api/alerts", "/api/alerts/1"),
     *(f"/api/similar?asked={_SESSION}", "/api/similar?asked=Write+tests+for+the+parser&limit=3"),

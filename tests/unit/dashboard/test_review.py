@@ -88,6 +88,7 @@ def test_answer_is_kept_with_how_the_session_was_chosen_and_then_the_grader_spea
     text = client.get(answer.headers["location"]).text
     assert "not completed, quality 2 of 5" in text
     assert "The grader says:" in text
+    assert "1 verdict moved, this one: done \N{RIGHTWARDS ARROW} not done. Last 28 days: not known:" in text
     assert _form(text)["session"] != form["session"]
 
 

@@ -16,6 +16,7 @@ from starlette.testclient import TestClient
 from grader_daemon.dashboard.navigation import BAR, GRADER
 from grader_daemon.dashboard.scope import Scope, read_scope
 from grader_daemon.domain.analysis import Category, ErrorSign, Failure
+from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.errors import InputError
@@ -129,12 +130,21 @@ def test_scope_that_is_none_is_said_in_words(client: TestClient, address: str, q
     [
         pytest.param({}, Scope(), id="usual"),
         pytest.param({"days": "all"}, Scope(days=None), id="all-days"),
+        pytest.param({"host": "desk"}, Scope(host="desk"), id="a-machine"),
         pytest.param({"days": "14", "kind": "cron"}, Scope(days=14, kind=SessionKind.CRON), id="several"),
     ],
 )
 def test_scope_is_read_as_it_is_written(query: Mapping[str, str], scope: Scope) -> None:
     assert read_scope(query) == scope
     assert scope.query == query
+
+
+def test_of_several_groups_the_sums_are_of_the_first() -> None:
+    scope = Scope(agent="codex", host="desk")
+
+    assert scope.group == (Dimension.AGENT, "codex")
+    assert "not narrowed to machine desk:" in scope.beyond_the_sums
+    assert Scope(host="desk").group == (Dimension.HOST, "desk")
 
 
 def test_number_of_days_is_bounded() -> None:

@@ -52,6 +52,18 @@ def test_a_claim_stands_on_top_beside_the_run_that_speaks_against_it(client_of: 
     assert "exit 1 · FAILED a.py" in text, "the result, folded"
 
 
+def test_it_tells_how_it_came_to_that(client_of: MakeClient, tmp_path: Path) -> None:
+    output = json.dumps({"output": "FAILED a.py\n1 failed, 11 passed", "exit_code": 1})
+    rounds = [json_round(output, arguments='{"command": "pytest -q"}', call_id=f"call_{n}") for n in range(2)]
+    messages = [json_user("Fix it"), *rounds[0], *rounds[1], json_answer("Fixed. All 12 tests pass.")]
+    text = graded(client_of, tmp_path, messages).get("/session/told").text
+    story = text.partition('class="panel story"')[2].partition("</section>")[0]
+
+    assert '<a href="#m2">Show where it went wrong</a>' in text
+    assert "check failed, 2 times, never fixed" in story
+    assert story.index("turning point") < story.index("false claim") < story.index("All 12 tests pass")
+
+
 def test_a_report_of_it_can_be_copied(client_of: MakeClient, tmp_path: Path) -> None:
     output = json.dumps({"output": "1 failed, 11 passed", "exit_code": 1})
     messages = [json_user("Fix it"), *json_round(output, arguments='{"command": "pytest -q"}')]

@@ -10,15 +10,17 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from httpx2 import Response
 from starlette.testclient import TestClient
 
 from grader_daemon.api.session_filter import ADDRESSED
-from grader_daemon.dashboard import paging
+from grader_daemon.dashboard import paging, saved_views
+from grader_daemon.dashboard.pages.sessions import VIEWS
 from grader_daemon.domain.analysis import Category, Failure, FailureKind
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import NOW, grade, new_grade
-from tests.unit.dashboard.conftest import MakeClient
+from tests.unit.dashboard.conftest import ACCESS, MakeClient
 
 _COUNT = 120
 
@@ -123,8 +125,8 @@ def test_heads_sort_the_highest_first_and_then_the_lowest(client: TestClient) ->
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        pytest.param("verdict=not_completed", lambda number: number % 3 == 0, id="verdict"),
-        pytest.param("model=opus&verdict=completed", lambda n: n % 2 == 1 and n % 3 > 0, id="several"),
+        pytest.param("verdict=not_done", lambda number: number % 3 == 0, id="verdict"),
+        pytest.param("model=opus&verdict=done", lambda n: n % 2 == 1 and n % 3 > 0, id="several"),
         pytest.param("since=24h", lambda number: number <= 24, id="since"),
         pytest.param("until=24h", lambda number: number > 24, id="until"),
         pytest.param("text=task+7", lambda number: number == 7 or 70 <= number < 80, id="words-that-begin-so"),
@@ -147,7 +149,7 @@ def test_order_is_the_one_that_is_asked_for(client: TestClient) -> None:
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        pytest.param("verdict=perhaps", "verdict is one of completed, not_completed, unsure", id="verdict"),
+        pytest.param("verdict=perhaps", "verdict is one of done, not_done, unsure, no_answer", id="verdict"),
         pytest.param("state=gone", "state is one of", id="state"),
         pytest.param("sort=luck", "sort is one of", id="sort"),
         pytest.param("since=yesterday", "since: ", id="since"),
@@ -170,16 +172,43 @@ def test_form_has_a_field_for_every_filter(client: TestClient) -> None:
     forms = text.partition('<form class="scope"')[2].partition('<form action="/compare"')[0]
 
     of_which_there_are_none = {"host", "user", "job"}
-    assert {*re.findall(r' name="(\w+)"', forms)} == {each.name for each in ADDRESSED} - of_which_there_are_none
+    assert {*re.findall(r' name="(\w+)"', forms)} == {each.name for each in ADDRESSED} - of_which_there_are_none | {
+        "line"
+    }
 
 
 def test_filter_is_taken_away_by_its_own_link(client: TestClient) -> None:
-    text = client.get("/sessions?model=opus&verdict=completed").text
+    text = client.get("/sessions?model=opus&verdict=done").text
     links = re.findall(r'<a href="([^"]+)"><span class="unseen">Remove the filter </span>(\w+)', text)
     assert {name: address.replace("&amp;", "&") for address, name in links} == {
-        "model": "/sessions?verdict=completed",
+        "model": "/sessions?verdict=done",
         "verdict": "/sessions?model=opus",
     }
+
+
+def test_a_line_of_filters_becomes_the_address_and_stands_above_the_list(client: TestClient) -> None:
+    answer = client.get('/sessions?line=failed model:op "task 9" days:30')
+    address = "/sessions?verdict=not_done&model=opus&text=task+9&days=30"
+    assert (answer.status_code, answer.headers["location"]) == (303, address)
+
+    text = client.get(address).text
+    assert 'value="not-done model:opus days:30 &#34;task 9&#34;"' in text
+    assert _numbers(_ids(text)) == [9, 93, 99]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        pytest.param("failed alembic", "alembic is no filter; write &#34;alembic&#34;", id="a-word"),
+        pytest.param("days:many", "days is a number above 0", id="a-scope-that-is-none"),
+        pytest.param("sort:luck", "sort is one of", id="a-value-that-is-none"),
+    ],
+)
+def test_a_line_that_is_not_understood_stays_with_what_would_be(client: TestClient, line: str, said: str) -> None:
+    answer = client.get(f"/sessions?line={line}")
+    assert answer.status_code == 400
+    assert said in answer.text
+    assert f'value="{line}"' in answer.text
 
 
 def test_fields_that_nobody_filled_in_do_not_stay_in_the_address(client: TestClient) -> None:
@@ -223,3 +252,67 @@ def test_only_two_are_compared(client: TestClient, ids: Sequence[str]) -> None:
     answer = client.get(f"/compare?{'&'.join(f'id={quote(each)}' for each in ids)}")
     assert answer.status_code == 404
     assert "two sessions can be compared" in answer.text
+
+
+def _say(client: TestClient, mark: str, query: str, **form: str) -> Response:
+    data = {"mark": mark, "view": query, "form_token": ACCESS.form_token, **form}
+    return client.post("/sessions/views", data=data)
+
+
+def _views(text: str) -> dict[str, str]:
+    """Return the addresses of the views above a list, by their names, after those that are always there."""
+    found = re.findall(r'<a href="([^"]*)"[^>]*>([^<]*)</a>', text.partition('class="views"')[2].partition("</nav>")[0])
+    return {name: address.replace("&amp;", "&") for address, name in found[len(VIEWS) :]}
+
+
+def test_a_list_is_kept_under_a_name_until_it_is_removed(client: TestClient) -> None:
+    query, address = "model=opus&days=30", "/sessions?model=opus&days=30"
+    answer = _say(client, "save", query, name="  Opus <b> ")
+    assert (answer.status_code, answer.headers["location"]) == (303, address)
+    assert _views(client.get("/sessions?verdict=done").text) == {"Opus &lt;b&gt;": address}
+    assert 'aria-current="true">Opus &lt;b&gt;</a>' in client.get(address).text
+    assert {each["words"]: each["address"] for each in client.get("/palette.json").json() if "address" in each}[
+        "Sessions: Opus <b>"
+    ] == address
+
+    assert _say(client, "rename", query, old="Opus <b>", name="Opus").status_code == 303
+    assert _views(client.get("/sessions").text) == {"Opus": address}
+    assert _say(client, "remove", query, old="Opus", name="").status_code == 303
+    assert _views(client.get("/sessions").text) == {}
+
+
+def test_a_view_that_is_saved_again_asks_for_something_else(client: TestClient) -> None:
+    _say(client, "save", "model=opus", name="Mine")
+    _say(client, "save", "verdict=done&token=x", name="Mine")
+    assert _views(client.get("/sessions").text) == {"Mine": "/sessions?verdict=done"}
+
+
+@pytest.mark.parametrize(
+    ("mark", "query", "form", "said"),
+    [
+        pytest.param("save", "model=opus", {"name": " "}, "1 to 60 characters", id="no-name"),
+        pytest.param("save", "model=opus", {"name": "x" * 61}, "1 to 60 characters", id="a-long-name"),
+        pytest.param("save", "verdict=perhaps", {"name": "x"}, "verdict is one of", id="no-filter"),
+        pytest.param(
+            "rename", "model=opus", {"old": "b", "name": "a"}, "there is a view named", id="a-name-that-is-taken"
+        ),
+        pytest.param("steal", "", {}, "of a view one can say", id="no-mark"),
+    ],
+)
+def test_what_is_no_view_is_not_kept(
+    client: TestClient, mark: str, query: str, form: dict[str, str], said: str
+) -> None:
+    for name in ("a", "b"):
+        _say(client, "save", "model=haiku", name=name)
+    answer = _say(client, mark, query, **form)
+
+    assert answer.status_code == 404
+    assert said in answer.text
+    assert list(_views(client.get("/sessions").text)) == ["a", "b"]
+
+
+def test_only_so_many_views_are_kept(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(saved_views, "_MOST", 1)
+    _say(client, "save", "model=opus", name="a")
+    assert "1 views are kept at most" in _say(client, "save", "model=opus", name="b").text
+    assert _say(client, "save", "model=haiku", name="a").status_code == 303

@@ -55,7 +55,7 @@ ALERT = {
         ),
         pytest.param(
             {"event": "session.skipped", "path": "/s/a.json", "reason": "review_fork", "session_id": None},
-            "/s/a.json: no grade of its own, review fork",
+            "/s/a.json: skipped, review fork",
             id="a-skipped-file",
         ),
         pytest.param(
@@ -72,7 +72,7 @@ ALERT = {
                 "broken": 1,
                 "path": "/a",
             },
-            "codex 1.0: 2 unknown kinds of lines and 1 line that cannot be read passed over, first in /a",
+            "codex 1.0: 2 unknown kinds of line and 1 broken line skipped, first in /a",
             id="lines-that-nobody-knows",
         ),
         pytest.param(
@@ -85,17 +85,17 @@ ALERT = {
                 "broken": 0,
                 "path": "/a",
             },
-            "codex 1.2 is newer than 1.1, the newest tried; nothing in it is unknown, first in /a",
+            "codex 1.2 is newer than 1.1, the newest tested; no unknown lines so far, first in /a",
             id="a-version-newer-than-any-tried",
         ),
         pytest.param(
             {"event": "source.unreadable_version", "source": "codex", "version": None, "path": "/a"},
-            "what codex writes cannot be read, so it has no grades; the first such session: /a",
+            "cannot read sessions of codex, so they have no grades; first in /a",
             id="a-version-that-cannot-be-read",
         ),
         pytest.param(
             {"event": "session.retry_scheduled", "path": "/s/a", "error": "no JSON", "attempts": 1, "retry_at": AT},
-            "/s/a: no JSON; tried again at 2026-11-22 15:26:59 UTC",
+            "/s/a: no JSON; next try at 2026-11-22 15:26:59 UTC",
             id="a-time-is-readable",
         ),
         pytest.param(
@@ -105,7 +105,7 @@ ALERT = {
         ),
         pytest.param(
             {"event": "session.loop_risk", "session_id": "a", "path": "/s/a", "errors": 5, "api_calls": 60},
-            "a may be in a loop: 5 failures, 60 messages of the model",
+            "a may be in a loop: 5 errors, 60 model messages",
             id="a-loop",
         ),
         pytest.param(
@@ -134,7 +134,7 @@ ALERT = {
         ),
         pytest.param(
             {"event": "service.started", "pid": 7, "roots": ["/a", "/b"], "database": "/g.db", "rules_version": "1"},
-            "watching /a, /b; grades go to /g.db",
+            "watching /a, /b; writing grades to /g.db",
             id="a-start",
         ),
         pytest.param(
@@ -142,12 +142,12 @@ ALERT = {
         ),
         pytest.param(
             {"event": "service.stopped", "waiting": 0, "finished": True, "compared": False},
-            "stopped; not all folders were looked through yet, which the next start does",
+            "stopped; the next start scans the remaining folders",
             id="a-stop-in-the-first-comparison",
         ),
         pytest.param(
             {"event": "service.stopped", "waiting": 12, "finished": False},
-            "stopped; 12 files wait on disk for the next start, and what was being graded is graded at the next start",
+            "stopped; 12 files wait on disk for the next start; the next start grades the interrupted sessions",
             id="a-stop-with-work-left",
         ),
         pytest.param(
@@ -170,93 +170,93 @@ ALERT = {
                 "seconds": 1.0,
                 "cpu_seconds": 4.157e-05,
             },
-            "1,360 session files in 1 folder compared with the database: 3 new or changed",
+            "checked 1,360 session files in 1 folder: 3 new or changed",
             id="a-comparison",
         ),
         pytest.param(
             {"event": "reconcile.finished", "folders": 2, "files": 1, "missing": 0, "unreadable": ("/a", "/b")},
-            "1 session file in 2 folders compared with the database: 0 new or changed; cannot be read: /a, /b",
+            "checked 1 session file in 2 folders: 0 new or changed; cannot read /a, /b",
             id="a-comparison-with-closed-folders",
         ),
         pytest.param(
             {"event": "watcher.degraded", "root": "/a", "reason": "the folder does not exist", "scan_seconds": 2.0},
-            "/a is not watched but looked through every 2 s: the folder does not exist",
+            "cannot watch /a; scanning every 2 s instead: the folder does not exist",
             id="a-folder-that-is-not-watched",
         ),
         pytest.param(
             {"event": "watcher.degraded", "reason": "2 of 3 folders are watched", "scan_seconds": 2.0},
-            "not all is watched but looked through every 2 s: 2 of 3 folders are watched",
+            "cannot watch some folders; scanning every 2 s instead: 2 of 3 folders are watched",
             id="some-folders-that-are-not-watched",
         ),
         pytest.param(
             {"event": "intake.behind", "waiting": 1178, "oldest_seconds": 360.4},
-            "behind: 1,178 files more wait to be graded, the oldest for 6.01 min",
+            "behind: 1,178 files wait to be graded, the oldest for 6.01 min",
             id="behind",
         ),
         pytest.param(
             {"event": "backlog.found", "files": 10_000, "is_more": False},
-            "10,000 files of earlier sessions: they are graded now, new ones go first",
+            "10,000 files found; grading starts, new sessions go first",
             id="a-first-start",
         ),
         pytest.param(
             {"event": "backlog.found", "files": 100_000, "is_more": True},
-            "at least 100,000 files of earlier sessions: they are graded now, new ones go first",
+            "at least 100,000 files found; grading starts, new sessions go first",
             id="a-first-start-with-more-than-are-counted",
         ),
         pytest.param(
             {"event": "backlog.progress", "examined": 1792, "files": 3000, "per_second": 69, "seconds_left": 18},
-            "1,792 of 3,000 files are done, 69 a second, 18 s left",
+            "1,792 of 3,000 files done, 69 per second, 18 s left",
             id="progress",
         ),
         pytest.param(
             {"event": "backlog.progress", "examined": 9, "files": 100_000, "per_second": 69, "seconds_left": None},
-            "9 of 100,000 files are done, 69 a second",
+            "9 of 100,000 files done, 69 per second",
             id="progress-that-nobody-knows-the-end-of",
         ),
         pytest.param(
             {"event": "backlog.progress", "examined": 3000, "files": 3000, "per_second": 69, "seconds_left": 0},
-            "3,000 of 3,000 files are done, 69 a second, all done",
+            "3,000 of 3,000 files done, 69 per second, finished",
             id="the-end-of-progress",
         ),
         pytest.param(
             {"event": "job.failed", "job": "weekly", "error": "no", "failures": 3, "retry_seconds": 14400.0},
-            "weekly: no; tried again in 4 h",
+            "weekly: no; next try in 4 h",
             id="a-failed-job",
         ),
         pytest.param(
             {"event": "worker.failed", "path": "/s/a", "exception": "Traceback\n…"},
-            "an error in grader-daemon itself (/s/a); the traceback tells where",
+            "a bug in grader-daemon (/s/a); see the traceback",
             id="a-bug-of-ours",
         ),
         pytest.param(
             {"event": "worker.failed", "paths": 3},
-            "an error in grader-daemon itself; the traceback tells where",
+            "a bug in grader-daemon; see the traceback",
             id="a-bug-of-ours-without-a-file",
         ),
         pytest.param(
             {"event": "calibration.updated", "before": "p1.rules", "now": "p1-x.model", "labels": 120},
             "the model, learned from 120 labels, gives verdicts instead of the set of rules now;"
-            " those of before are given anew",
+            " earlier verdicts are updated",
             id="another-policy",
         ),
         pytest.param(
             {"event": "calibration.updated", "before": None, "now": "p1.model", "labels": 0},
-            "the model gives verdicts now; those of before are given anew",
+            "the model gives verdicts now; earlier verdicts are updated",
             id="the-first-policy",
         ),
         pytest.param(
             {"event": "calibration.updated", "before": "p1.model", "now": "p2.model", "labels": 70},
-            "another model, learned from 70 labels, gives verdicts now; those of before are given anew",
+            "another model, learned from 70 labels, gives verdicts now; earlier verdicts are updated",
             id="another-model",
         ),
         pytest.param(
             {"event": "calibration.updated", "before": "p2.model", "now": "p3.rules", "labels": 0},
-            "the set of rules gives verdicts instead of the model now; those of before are given anew",
+            "the set of rules gives verdicts instead of the model now; earlier verdicts are updated",
             id="the-rules-again",
         ),
         pytest.param(
             {"event": "report.written", "week": "2026-W47", "revision": 1, "sessions": 71},
-            "the report of 2026-W47 is written, 71 sessions: grader-daemon report --week 2026-W47",
+            "wrote the report of 2026-W47, 71 sessions: grader-daemon report --week 2026-W47",
             id="a-report",
         ),
         pytest.param(
@@ -267,21 +267,20 @@ ALERT = {
         pytest.param({"event": "something.new"}, "something.new", id="an-event-without-keys"),
         pytest.param(
             {"event": "intake.paused", "error": "the disk is full", "retry_seconds": 1.0, "repeated": 3},
-            "nothing can be saved, sessions wait on disk: the disk is full; tried again until it works"
-            " (held back 3 times)",
+            "cannot save grades, sessions wait on disk: the disk is full; retrying until it works (held back 3 times)",
             id="a-trouble-that-repeats",
         ),
         pytest.param(
             {"event": "source.failed", "source": "codex", "error": "ValueError: no", "retry_seconds": 5.0},
-            "codex: ValueError: no; an error in grader-daemon itself; other agents go on, tried again in 5 s",
+            "codex: ValueError: no; a bug in grader-daemon; other agents go on, next try in 5 s",
             id="a-source-of-ours",
         ),
         pytest.param(
             {"event": "source.failed", "source": "acme", "error": "AdapterError: acme 1.0: no", "retry_seconds": 5.0},
-            "acme: acme 1.0: no; an error in its adapter; other agents go on, tried again in 5 s",
+            "acme: acme 1.0: no; a bug in its adapter; other agents go on, next try in 5 s",
             id="a-source-of-an-adapter",
         ),
-        pytest.param({"event": "job.failed"}, "?: ?; tried again in ?", id="keys-that-are-missing"),
+        pytest.param({"event": "job.failed"}, "?: ?; next try in ?", id="keys-that-are-missing"),
     ],
 )
 def test_an_event_is_a_sentence(event: dict[str, object], said: str) -> None:
@@ -292,7 +291,7 @@ def test_times_are_where_the_person_lives() -> None:
     """15:26 in UTC is 00:26 on the next day in Tokyo, nine hours ahead."""
     event = {"event": "session.retry_scheduled", "path": "/s/a", "error": "no JSON", "retry_at": AT}
 
-    assert sentence(event, ZoneInfo("Asia/Tokyo")).endswith("tried again at 2026-11-23 00:26:59 JST")
+    assert sentence(event, ZoneInfo("Asia/Tokyo")).endswith("next try at 2026-11-23 00:26:59 JST")
 
 
 def test_what_lies_at_home_is_named_as_a_shell_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -129,7 +129,7 @@ def test_times_in_the_sentence_are_in_the_zone_that_is_set() -> None:
     at = datetime(2026, 11, 22, 15, 30, tzinfo=UTC)
     structlog.get_logger().warning("session.retry_scheduled", path="/s/a", error="no JSON", retry_at=at)
     line = json.loads(stream.getvalue())
-    assert line["message"].endswith("tried again at 2026-11-23 00:30:00 JST")
+    assert line["message"].endswith("next try at 2026-11-23 00:30:00 JST")
     assert line["retry_at"] == "2026-11-22T15:30:00Z"
 
 

@@ -26,7 +26,7 @@ from tests.tables import for_each
 from tests.timing import cpu_seconds, is_done_within
 from tests.units import unit
 
-pytestmark = pytest.mark.no_cover  # tracing would cost more than the tests
+pytestmark = [pytest.mark.slow, pytest.mark.no_cover]  # tracing would cost more than the tests
 
 SECONDS = 1.0
 MOST_SECONDS = 20.0

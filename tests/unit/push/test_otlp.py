@@ -99,12 +99,12 @@ def test_nobody_there_is_worth_another_try() -> None:
         pytest.param(b"OK", (), id="no-json"),
         pytest.param(
             b'{"partialSuccess": {"rejectedLogRecords": "2", "errorMessage": "too\\nold"}}',
-            ("OTLP: the receiver took 2 records not: too\N{REPLACEMENT CHARACTER}old",),
+            ("OTLP: the receiver refused 2 records: too\N{REPLACEMENT CHARACTER}old",),
             id="some-refused",
         ),
         pytest.param(
             b'{"partialSuccess": {"rejectedLogRecords": 0, "errorMessage": "use gzip"}}',
-            ("OTLP: the receiver took 0 records not: use gzip",),
+            ("OTLP: the receiver refused 0 records: use gzip",),
             id="a-warning",
         ),
     ],

@@ -47,7 +47,7 @@ def test_an_annotation_says_whose_it_is_and_why(server: ScoreServerDouble) -> No
 def test_sessions_that_it_does_not_know_are_counted_and_hold_up_no_other(server: ScoreServerDouble) -> None:
     server.knows = {"a", "c"}
     said = sink(server).send([evaluated(grade(session_id=name)) for name in "abcd"])
-    told = "Phoenix does not know 2 of 4 sessions; their scores were passed over"
+    told = "Phoenix does not know 2 of 4 sessions; their scores were skipped"
     assert said == PassedOver(sessions=2, lines=(told,))
     assert {session for session, _ in server.scores()} == {"a", "c"}
 

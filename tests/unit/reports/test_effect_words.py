@@ -72,7 +72,7 @@ def test_an_effect_says_the_difference_what_it_rests_on_and_what_else_changed() 
         " completion 71 % (60–80 %) before, 41 % (28–57 %) since, mix corrected."
     )
     assert said[2:] == [
-        "It cannot be told apart from: skill deploy of hermes was edited.",
+        "It happened together with: skill deploy of hermes was edited.",
         "In the time that is compared, too: the list of tools of hermes changed.",
     ]
 
@@ -118,7 +118,7 @@ def test_rates_by_labels_say_how_many_they_are() -> None:
 def test_what_differs_all_the_time_is_named_as_a_sentence() -> None:
     said = plain(unsteady_words(Unsteady(agent="hermes", kind=SetupKind.SYSTEM_PROMPT, values=41, sessions=60)))
 
-    assert said == "The system prompt of hermes differs in most sessions (41 in 60): no change of it is told."
+    assert said == "The system prompt of hermes differs in most sessions (41 in 60): no change of it is shown."
 
 
 def test_a_report_has_changes_and_marks_them_on_its_trends() -> None:

@@ -8,11 +8,14 @@ import pytest
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calibration import GraderChange, Trust
 from grader_daemon.domain.estimate import Estimate
+from grader_daemon.domain.feedback import AnswerEffect
 from grader_daemon.domain.grade import Reason
-from grader_daemon.domain.verdict import VerdictBy, VerdictCounts
+from grader_daemon.domain.verdict import Outcome, VerdictBy, VerdictCounts
 from grader_daemon.reports.verdicts import (
     brief_verdict,
+    effect_of_answer,
     grader_words,
+    likely_done,
     rate_words,
     shares_words,
     trust_words,
@@ -184,3 +187,52 @@ def test_how_far_verdicts_of_a_fleet_can_be_trusted_is_known_elsewhere() -> None
     assert trust_words(Trust(version="", by=VerdictBy.MODEL, of_fleet=True)) == (
         "each machine has its own, and says there how far it can be trusted"
     )
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "told"),
+    [
+        pytest.param(
+            (Outcome.UNSURE, Estimate(value=0.33, low=0.27, high=0.4, sample=80)),
+            (Outcome.DONE, Estimate(value=0.34, low=0.28, high=0.41, sample=81)),
+            (
+                "1 verdict moved, this one: unsure \N{RIGHTWARDS ARROW} done.",
+                (
+                    "Last 28 days: 34 % (28\N{EN DASH}41 %) done, by 81 random labels;"
+                    " without your answer 33 % (27\N{EN DASH}40 %)."
+                ),
+            ),
+            id="both",
+        ),
+        pytest.param(
+            (Outcome.NOT_DONE, Estimate(sample=3)),
+            (Outcome.NOT_DONE, Estimate(sample=4)),
+            (
+                "This verdict stays not done.",
+                "Last 28 days: not known: 4 of 20 random labels given; next: grader-daemon review (4 minutes).",
+            ),
+            id="nothing-yet",
+        ),
+    ],
+)
+def test_an_answer_is_told_by_what_it_changed(
+    before: tuple[Outcome, Estimate], now: tuple[Outcome, Estimate], told: tuple[str, str]
+) -> None:
+    effect = AnswerEffect(verdict_before=before[0], rate_before=before[1], verdict=now[0], rate=now[1], days=28)
+
+    assert effect_of_answer(effect) == told
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, "46%"),
+        ({"p_completed": None}, None),
+        ({"verdict_by": VerdictBy.PERSON}, None),
+        ({"verdict_by": VerdictBy.REVERT}, None),
+        ({"reasons": (Reason("task_completed", "completion.check_failed", None, (3,)),)}, None),
+    ],
+    ids=["estimated", "unknown", "labelled", "taken-back-in-git", "proven"],
+)
+def test_a_probability_is_shown_only_where_nothing_better_is_known(changes: dict[str, Any], words: str | None) -> None:
+    assert likely_done(grade(**{**MODEL, "p_completed": 0.46, **changes})) == words

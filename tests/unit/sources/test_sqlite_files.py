@@ -123,6 +123,27 @@ def test_a_writer_commits_while_a_reader_looks(path: Path, writer: DatabaseWrite
     assert look_into(str(path), write_meanwhile) == ["one", "one", "two"]
 
 
+def test_a_writer_waits_for_none_of_those_who_look_again_and_again(path: Path, writer: DatabaseWriter) -> None:
+    done = threading.Event()
+
+    def look_on() -> None:
+        while not done.is_set():
+            look(path)
+
+    readers = [threading.Thread(target=look_on) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    try:
+        for number in range(100):
+            writer.run("INSERT INTO notes (text) VALUES (?)", str(number))
+    finally:
+        done.set()
+        for reader in readers:
+            reader.join()
+
+    assert writer.longest_wait_seconds < 0.05
+
+
 @pytest.mark.parametrize("mode", ["DELETE", "TRUNCATE", "PERSIST"])
 def test_without_a_log_a_commit_waits_for_no_statement(path: Path, writer: DatabaseWriter, mode: str) -> None:
     writer.run(f"PRAGMA journal_mode = {mode}")

@@ -113,6 +113,13 @@ def test_a_failure_that_speaks_of_a_person_stays_a_failure(reader: OutcomeReader
             id="nor-has-opencode",
         ),
         pytest.param("File does not exist.", "file_not_found", id="file"),
+        pytest.param("ERROR: File conf/app.toml does not exist.", "file_not_found", id="named-file"),
+        pytest.param(
+            "Invalid `path` parameter: /w/a.py. The path /w/a.py does not exist. Please provide a valid path.",
+            "file_not_found",
+            id="openhands-names-the-path",
+        ),
+        pytest.param("error TS2339: Property 'path' does not exist on type 'Car'.", "unknown", id="no-file"),
         pytest.param("Exit code 143\nCommand timed out after 2s", "timeout", id="timeout"),
         pytest.param("Exit code 3", "command_failed", id="silent"),
         pytest.param("Could not find oldString in the file.", "unknown", id="edit"),

@@ -11,12 +11,30 @@ import apsw
 import pytest
 
 from grader_daemon.bootstrap import SOURCES
-from grader_daemon.testing.source_contract import FilesContract, Keeper, LinesContract, SourceContract, found_by
-from tests.unit.sources.contract.kept_by import KEEPERS
+from grader_daemon.testing.source_contract import (
+    FilesContract,
+    Keeper,
+    LinesContract,
+    SourceContract,
+    found_by,
+    session_of,
+)
+from tests.unit.sources.contract.kept_by import (
+    KEEPERS,
+    AtifLines,
+    ClineFile,
+    OpenHandsFolder,
+    PiFile,
+)
 
 _DATABASES = [kind for kind in KEEPERS if kind.is_database]
 _LINES = [kind for kind in KEEPERS if kind.is_lines]
 _DOCUMENTS = [kind for kind in KEEPERS if not kind.is_database and not kind.is_lines]
+_IN_A_FILE = [kind for kind in (*_LINES, *_DOCUMENTS) if kind not in (AtifLines, OpenHandsFolder)]
+"""Those that take no file, and no line with all of it, for each turn."""
+
+_USUAL = (ClineFile, PiFile)
+_MANY_TURNS = 5_001
 
 
 def test_every_source_is_here() -> None:
@@ -56,6 +74,19 @@ class TestLines(LinesContract):
     def keeper(self, request: pytest.FixtureRequest, tmp_path: Path) -> Keeper:
         made: Keeper = request.param(tmp_path)
         return made
+
+
+@pytest.mark.parametrize(
+    "keeps",
+    [pytest.param(kind, id=kind.name, marks=() if kind in _USUAL else pytest.mark.thorough) for kind in _IN_A_FILE],
+)
+def test_ten_thousand_and_two_messages_are_read(keeps: type[Keeper], tmp_path: Path) -> None:
+    """More than fit into any round number of which a reader takes some at a time."""
+    keeper = keeps(tmp_path)
+    keeper.write(_MANY_TURNS)
+    source = keeper.source()
+
+    assert len(session_of(source, found_by(source, keeper).unit).messages) == 2 * _MANY_TURNS
 
 
 @_of(_DATABASES)
