@@ -106,16 +106,22 @@ def _word(parts: Sequence[_Part]) -> tuple[tuple[str, str], int]:
 def _not_understood(word: str) -> str:
     if word.removesuffix(":").lower().replace("-", "_") in _BY_NAME:
         return f"{word[:_LONGEST_SHOWN]} needs a value, without a space between, as in model:NAME"
-    shown, near = word[:_LONGEST_SHOWN], _near(word.lower().replace("-", "_"), _WORDS)
-    meant = f"did you mean {near[0].replace('_', ' ')}? Else " if near else ""
+    shown, near = word[:_LONGEST_SHOWN], _nearest(word.lower().replace("-", "_"), _WORDS)
+    meant = f"did you mean {near.replace('_', ' ')}? Else " if near else ""
     return f'{shown} is no filter; {meant}write "{shown}" for words of the request, or a filter as in model:NAME'
+
+
+def _nearest(word: str, known: Collection[str]) -> str | None:
+    from difflib import get_close_matches  # a command without a mistake need not wait for it
+
+    return next(iter(get_close_matches(word, known, n=1)), None)
 
 
 def _named(name: str, value: str, names: Names) -> tuple[str, str]:
     asked = _BY_NAME.get(name.lower().replace("-", "_"))
     if asked is None:
-        near = _near(name.lower(), _BY_NAME)
-        meant = f"did you mean {near[0]}:?" if near else f"there are {', '.join(_BY_NAME)}"
+        near = _nearest(name.lower(), _BY_NAME)
+        meant = f"did you mean {near}:?" if near else f"there are {', '.join(_BY_NAME)}"
         raise InputError(f"{name[:_LONGEST_SHOWN]}: is no filter; {meant}")
     if asked.choices:
         word = value.lower().replace("-", "_")
@@ -162,9 +168,3 @@ _WORDS: Final = {
     **_ALSO,
 }
 """Words that stand for themselves, each with the filter that it asks for, and its value."""
-
-
-def _near(word: str, known: Collection[str]) -> list[str]:
-    from difflib import get_close_matches  # who makes no mistake need not wait for it
-
-    return get_close_matches(word, known, 1)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta, tzinfo
 from typing import Final, NamedTuple
 from xml.etree.ElementTree import Element
 
 from starlette.responses import Response
 
+from grader_daemon.api.grades import GradeFilter
 from grader_daemon.dashboard.scope import LONGEST, Scope, at
 from grader_daemon.dashboard.scope_line import scope_line
 from grader_daemon.dashboard.session_filter import address, read_filter
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.session import SessionKind
-from grader_daemon.domain.setup_changes import SetupEffect
+from grader_daemon.domain.setup_changes import SetupEffect, SetupKind
 from grader_daemon.errors import InputError
 from grader_daemon.patterns.twins import twins
 from grader_daemon.reports.effect_words import basis_words, effect_lines, effect_title, unsteady_words
@@ -71,13 +72,10 @@ def compare_twins(visit: Visit) -> Response:
     query = visit.query
     whose = {name: query[name] for name in ("agent", "kind") if name in query}
     sides = (
-        {**whose, "until": query.get("first", "")},
-        {**whose, "since": query.get("last", ""), "reverse": "1"},
+        {**whose, "until": query.get("first", ""), "model": query.get("before")},
+        {**whose, "since": query.get("last", ""), "model": query.get("after"), "reverse": "1"},
     )
-    before, since = (
-        [stored.grade for stored in visit.grader.grades.page(read_filter(side, visit.grader, limit=_NEAREST)).grades]
-        for side in sides
-    )
+    before, since = ([stored.grade for stored in visit.grader.grades.page(_side(visit, side)).grades] for side in sides)
     found = twins(before, since)
     if found is None:
         raise InputError("no two sessions near this change have the same type of task")
@@ -126,10 +124,19 @@ def _reach(change: Estimate) -> float:
     return max(abs(end) for end in (change.value or 0.0, change.low or 0.0, change.high or 0.0))
 
 
+def _side(visit: Visit, asked: Mapping[str, str | None]) -> GradeFilter:
+    """Return the filter of the sessions next to a change."""
+    given = {name: value for name, value in asked.items() if value is not None}
+    return read_filter(given, visit.grader, limit=_NEAREST)
+
+
 def _twins(effect: SetupEffect) -> str | None:
-    """Return what leads to two sessions of a change."""
+    """Return what leads to two sessions of a change; where the model changed, each has its own."""
+    models = [change for change in effect.changes if change.kind is SetupKind.MODEL]
     agent, kind = effect.changes[0].agent, SessionKind.CRON if effect.changes[0].scheduled else SessionKind.MAIN
     said = {"agent": agent, "kind": kind, "first": effect.changes[0].at, "last": effect.changes[-1].at}
+    if models:
+        said |= {"before": models[0].before, "after": models[-1].after}
     query = {name: f"{value}" for name, value in said.items() if value is not None}
     return None if agent == "" else at("/changes/twins", query)
 

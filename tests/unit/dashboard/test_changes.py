@@ -185,6 +185,16 @@ def test_a_sure_change_leads_to_one_session_before_beside_one_since(client: Test
     assert "the same type of task, and the nearest in time" in text_of(client.get(answer.headers["location"]).text)
 
 
+def test_twins_of_a_change_of_models_are_by_these(client: TestClient, sessions: Sessions, tmp_path: Path) -> None:
+    sessions(("strong", 8), ("weak", 4))
+    [twins] = links(client.get("/changes").text, "One before beside one since")
+    between = grade(session_id="between", session_file="/b", agent="hermes", model="rare", ended_at=NOW - 100.5 * HOUR)
+    with closing(SqliteStore(tmp_path / "grades.db")) as store, store.transaction():
+        save_grades(store, [new_grade(between)])
+
+    assert "id=s99&id=s100" in client.get(twins).headers["location"]
+
+
 def test_a_change_that_is_not_sure_has_no_twins(client: TestClient, sessions: Sessions) -> None:
     sessions(("one", 8), ("other", 8))
 
