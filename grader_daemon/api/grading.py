@@ -38,6 +38,7 @@ from grader_daemon.pipeline.examine import (
     GradedUnit,
     VanishedUnit,
 )
+from grader_daemon.pipeline.helpers import processes_for
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.pipeline.saving import grades_of_units
 from grader_daemon.setting_sources import meant
@@ -224,22 +225,24 @@ class Grading:
             advance=advance,
         )
 
-    def regrade(self, paths: str | Iterable[str], *, jobs: int = 1) -> Iterator[list[IngestResult]]:
+    def regrade(self, paths: str | Iterable[str], *, jobs: int | None = 1) -> Iterator[list[IngestResult]]:
         """Grade files again, even if up to date; yields the results of each batch after it is saved.
 
         For `jobs` see `backfill`. Nothing is done that is not asked for: go through what it yields.
         """
         again = self._units_of(paths_of(paths))
-        return backfill(again, self._make_ingest(processes=jobs, again=True), batch=self._settings.batch_sessions)
+        ingest = self._make_ingest(processes=processes_for(len(again)) if jobs is None else jobs, again=True)
+        return backfill(again, ingest, batch=self._settings.batch_sessions)
 
-    def backfill(self, files: Sequence[Found], *, jobs: int = 1) -> Iterator[list[IngestResult]]:
+    def backfill(self, files: Sequence[Found], *, jobs: int | None = 1) -> Iterator[list[IngestResult]]:
         """Grade many files; yields the results of each batch after it is saved.
 
-        `jobs` processes examine them if they are many; with 1, this one.
-        Nothing is done that is not asked for: go through what it yields.
+        `jobs` processes examine them if they are many; with 1, this one; with None, of a thousand files and more one a
+        processor, of fewer this one. Nothing is done that is not asked for: go through what it yields.
         """
         units = [found.unit for found in files]
-        ingest = self._ingest if jobs == 1 else self._make_ingest(processes=jobs)
+        processes = processes_for(len(units)) if jobs is None else jobs
+        ingest = self._ingest if processes == 1 else self._make_ingest(processes=processes)
         return backfill(units, ingest, batch=self._settings.batch_sessions)
 
     @property

@@ -9,7 +9,7 @@ import click
 
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import Whole, asks, json_option, since_options
+from grader_daemon.cli.options import asks, jobs_option, json_option, since_options
 from grader_daemon.cli.outcomes import graded_with_progress, is_trouble, tell_outcomes
 from grader_daemon.cli.source_name import SourceName
 from grader_daemon.domain.text import clean
@@ -21,7 +21,7 @@ from grader_daemon.setting_sources import ROOTS
 @asks
 @since_options
 @click.option("--source", type=SourceName(), help="Only sessions of this agent, enabled or not.")
-@click.option("--jobs", type=Whole(1, 64), default=1, show_default=True, help="Number of processes that read files.")
+@jobs_option
 @click.option("--dry-run", is_flag=True, help="Only show what it would grade.")
 @json_option
 def command(
@@ -29,7 +29,7 @@ def command(
     grader: SelfGrader,
     since: datetime | None,
     source: str | None,
-    jobs: int,
+    jobs: int | None,
     dry_run: bool,
     as_json: bool,
 ) -> int:

@@ -255,5 +255,12 @@ def since_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return resolved
 
 
+jobs_option = click.option(
+    "--jobs",
+    type=Whole(1, 64),
+    help="Number of processes that read files; default: one, for 1,000 files and more one per processor, at most 4.",
+)
+"""``--jobs``, for commands that grade many files; None is for the api to choose."""
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 """``--json``, the same for every command that has it."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import click
@@ -280,8 +281,19 @@ def progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
     if not sys.stderr.isatty() or not total:
         yield lambda _: None
         return
-    with click.progressbar(length=total, label=title, file=sys.stderr, show_pos=True) as bar:
-        yield bar.update
+    began, done = monotonic(), 0
+    with click.progressbar(length=total, label=title, file=sys.stderr, show_pos=True, item_show_func=_as_it_is) as bar:
+
+        def advance(number: int) -> None:
+            nonlocal done
+            done += number
+            bar.update(number, f"{done / max(monotonic() - began, 1e-3):,.0f} per second")
+
+        yield advance
+
+
+def _as_it_is(words: str | None) -> str | None:
+    return words
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import click
 
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import Whole, asks, json_option, since_options
+from grader_daemon.cli.options import asks, jobs_option, json_option, since_options
 from grader_daemon.cli.outcomes import graded_with_progress, is_trouble, tell_outcomes
 from grader_daemon.domain.difference import ColumnChange, GradeChange, RegradeDiff
 from grader_daemon.domain.text import clean
@@ -33,13 +33,7 @@ _TASK_CHARACTERS = 60
 @click.option(
     "--rules", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="With --diff: rules file to try."
 )
-@click.option(
-    "--jobs",
-    type=Whole(1, 64),
-    default=1,
-    show_default=True,
-    help="Number of processes that read files.",
-)
+@jobs_option
 @json_option
 def command(
     *,
@@ -48,7 +42,7 @@ def command(
     everything: bool,
     diff: bool,
     rules: Path | None,
-    jobs: int,
+    jobs: int | None,
     as_json: bool,
 ) -> int:
     """Grade again sessions graded with other rules or another grader. The daemon does this automatically.
@@ -66,7 +60,7 @@ def command(
     return _regrade(grader, paths, jobs=jobs, as_json=as_json)
 
 
-def _regrade(grader: SelfGrader, paths: list[str], *, jobs: int, as_json: bool) -> int:
+def _regrade(grader: SelfGrader, paths: list[str], *, jobs: int | None, as_json: bool) -> int:
     outcomes = graded_with_progress("Grading again", len(paths), grader.grading.regrade(paths, jobs=jobs))
     tell_outcomes(outcomes, as_json=as_json)
     return 1 if is_trouble(outcomes) else 0

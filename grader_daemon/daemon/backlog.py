@@ -99,7 +99,7 @@ class Backlog:
         self._outdated_after = found[-1] if found else None
 
     def troubled(self, unrecorded: Set[Unit]) -> int:
-        """Count the files in the watched folders that could not be graded; `unrecorded` stand in no ledger."""
+        """Count the files in the watched folders that could not be graded, ever; `unrecorded` stand in no ledger."""
         troubled = {entry.unit for entry in self._store.troubled_entries()} | unrecorded
         if not troubled:
             return 0

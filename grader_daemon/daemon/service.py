@@ -24,6 +24,7 @@ from grader_daemon.daemon.intake import TOO_MANY, Intake
 from grader_daemon.daemon.listening import Listeners
 from grader_daemon.daemon.model_reload import ModelReload
 from grader_daemon.daemon.notify import Notifier
+from grader_daemon.daemon.progress import Progress
 from grader_daemon.daemon.queue import WorkQueue
 from grader_daemon.daemon.scan_plan import ScanPlan
 from grader_daemon.daemon.scanner import ScanNews, ScanReport
@@ -36,20 +37,18 @@ from grader_daemon.daemon.worker import Worker
 from grader_daemon.errors import StoreError
 from grader_daemon.jobs import Job
 from grader_daemon.pipeline.crash_marks import CrashMarks
+from grader_daemon.pipeline.helpers import useful_helpers
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.pipeline.pace import Pace
 from grader_daemon.storage.lock import DaemonLock
 from grader_daemon.storage.records import DaemonStatus
 from grader_daemon.storage.sqlite.store import SqliteStore
-from grader_daemon.system.running import usable_cores
 
 if TYPE_CHECKING:
     from grader_daemon.settings import Settings
 
 _CHECK_SECONDS = 2.0
 _STOP_SECONDS = 4.5
-_MOST_HELPERS = 4
-"""One thread writes, and more would outrun it; each takes some 20 MB."""
 
 
 class Service:
@@ -96,6 +95,7 @@ class Service:
             on_gap=self._notice_gap,
         )
         self._store.live_since = bootstrap.utc_now()
+        self._progress = Progress()
         self._report = SelfReport(self._troubles, clock=bootstrap.utc_now)
         self.left = 0
         """Files that a run with `once` could not grade."""
@@ -146,6 +146,8 @@ class Service:
             database=str(self._settings.db_path),
             rules_version=self._rules_version,
         )
+        if not self._store.file_counts():
+            self._progress.begin(self._sources.walks())
         began = monotonic()
         self._worker.start(suspects=self._marks.open())
         try:
@@ -167,7 +169,9 @@ class Service:
         self._work_off()
         if not self._is_settled():
             self._work_off()
-        self._tell_left()
+        self.left = self._backlog.troubled(self._worker.unrecorded)
+        if self.left:
+            self._log.error("service.incomplete", files=self.left, help="grader-daemon status names them")
 
     def _work_off(self) -> None:
         self._loop(once=True)
@@ -181,7 +185,7 @@ class Service:
             policy=bootstrap.make_policy(self._settings, self._store),
             on_bug=self._troubles.note_session,
             on_unknown=UnknownTold().tell,
-            processes=min(usable_cores(), _MOST_HELPERS),
+            processes=useful_helpers(),
             marks=self._marks,
             pace=Pace(quiet_seconds=self._settings.quiet_seconds),
         )
@@ -338,12 +342,6 @@ class Service:
             is_asked = self._scan_plan.is_asked and not self._troubles.failing
             return self._is_settled() and not (len(self._intake) or self._gaps or is_asked)
 
-    def _tell_left(self) -> None:
-        """Count the files in the watched folders that could not be graded, in this run or an earlier one."""
-        self.left = self._backlog.troubled(self._worker.unrecorded)
-        if self.left:
-            self._log.error("service.incomplete", files=self.left, help="grader-daemon status names them")
-
     def _patience(self) -> float:
         """Return the longest wait for something to happen, in seconds. Called with `_noticed` held."""
         moments = [self._next_check, self._scan_plan.next_due(), *self._intake.next_due()]
@@ -380,6 +378,7 @@ class Service:
         self._health.tell(watching, waiting=backlog, paused=self._worker.paused)
         if (news := self._report.news(watching=watching, backlog=backlog, waited=waited)) is not None:
             self._status = news
+        self._progress.tell(self._worker.done, settled=self._is_settled())
         self._queue.wake()
 
     def _shut_down(self) -> None:

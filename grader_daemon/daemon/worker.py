@@ -125,6 +125,11 @@ class Worker:
         """True if all is graded that is known of, by the policy in force."""
         return not (self._model_reload.asked or self._backlog.busy) and self._queue.idle
 
+    @property
+    def done(self) -> int:
+        """Files that came to something so far; any thread may ask."""
+        return sum(self.outcomes[each] for each in IngestOutcome)
+
     def take_up_policy(self) -> None:
         """Have the next turn look for a policy that was adopted; any thread may call it."""
         self._model_reload.ask()

@@ -58,6 +58,18 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
             "a changed grader has updated all verdicts; shows those of the last seven days before and after",
             "the grader changed ({why}): the last 7 days were {before} before, and are {now} now".format_map,
         ),
+        "backlog.found": Event(
+            "info",
+            "files is_more",
+            "number of session files found at a first start (`is_more`: at least); not logged below 200",
+            sentences.backlog_found,
+        ),
+        "backlog.progress": Event(
+            "info",
+            "examined files per_second seconds_left",
+            "progress of grading them, every five seconds and at the end",
+            sentences.backlog_progress,
+        ),
         "delivery.failed": Event(
             "warning",
             "delivery channel error attempts retry_seconds",

@@ -183,6 +183,20 @@ def behind(facts: Facts) -> str:
     return f"behind: {waiting} wait to be graded, the oldest for {facts['oldest_seconds']}"
 
 
+def backlog_found(facts: Facts) -> str:
+    """Format the number of files that a first start found."""
+    least = "at least " if facts.event.get("is_more") else ""
+    return f"{least}{count(facts.number('files'), 'file')} found; grading starts, new sessions go first"
+
+
+def backlog_progress(facts: Facts) -> str:
+    """Format how far the grading of them is, how fast, and how long it takes yet."""
+    done, files, pace = (f"{facts.number(key):,}" for key in ("examined", "files", "per_second"))
+    left = facts.event.get("seconds_left")
+    ends = "" if left is None else f", {duration_words(left)} left" if left else ", finished"
+    return f"{done} of {files} files done, {pace} per second{ends}"
+
+
 def failed(facts: Facts) -> str:
     """Format an internal error and the file it concerns."""
     of = f" ({facts['path']})" if "path" in facts.event else ""

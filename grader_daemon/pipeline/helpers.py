@@ -18,6 +18,7 @@ from grader_daemon.pipeline.crash_marks import CrashMarks
 from grader_daemon.pipeline.examine import Examined, Examiner, inside_of
 from grader_daemon.pipeline.helper_process import ENDED_THE_HELPER, HelperProcess, Task
 from grader_daemon.pipeline.trouble import ENDED_THE_DAEMON, OnBug, examine_any, trouble_with
+from grader_daemon.system.running import usable_cores
 
 Gathered = tuple[Examined, LedgerEntry | None]
 """Result of examining a unit, and its ledger row before."""
@@ -37,8 +38,24 @@ _IDLE_SECONDS = 10.0
 _CHECK_SECONDS = 0.25
 """So often helpers are asked how long they have computed: a unit may take seconds, and who waits looks every 5 ms."""
 
+_MOST_USEFUL = 4
+"""One thread writes, and more would outrun it; each takes some 20 MB."""
+
+_MANY = 1_000
+"""From so many units on, helpers save more time than they take to start: a second."""
+
 _MOST_DEATHS = 3
 """Most times in a row that a helper may end before it reads a file."""
+
+
+def useful_helpers() -> int:
+    """Return how many helpers make a backlog as short as it can be on this machine."""
+    return min(usable_cores(), _MOST_USEFUL)
+
+
+def processes_for(units: int) -> int:
+    """Return how many processes are to examine so many units; 1 is the one that asks."""
+    return useful_helpers() if units >= _MANY else 1
 
 
 def is_suspect(known: LedgerEntry | None) -> bool:

@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from grader_daemon.daemon import scanner
+from grader_daemon.daemon import progress, scanner
 from grader_daemon.daemon.notify import Notifier
 from grader_daemon.daemon.reconcile import plan
 from grader_daemon.daemon.scanner import ScanReport
 from grader_daemon.daemon.service import Service
 from grader_daemon.settings import load_settings
 from grader_daemon.storage.records import WATCHED
+from tests.e2e.session_files import write
 from tests.units import unit
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
@@ -135,3 +136,16 @@ def test_a_stop_before_the_first_comparison_ended_says_so(service: Service, held
     [stopped] = wait_until(lambda: [line for line in logs if line["event"] == "service.stopped"], "the end")
 
     assert stopped["compared"] is (service._scans > 0)
+
+
+def test_a_first_start_tells_how_much_lay_there_and_later_ones_do_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, logs: Logs
+) -> None:
+    monkeypatch.setattr(progress, "_FEWEST", 1)
+    write(tmp_path / "root", "s1")
+    settings = load_settings(watch_roots=[tmp_path / "root"], db_path=tmp_path / "db" / "grades.db", quiet_seconds=0)
+
+    for _ in range(2):
+        Service(settings, Notifier({})).run(once=True)
+
+    assert [line["files"] for line in logs if line["event"] == "backlog.found"] == [1]

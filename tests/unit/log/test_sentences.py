@@ -194,6 +194,31 @@ ALERT = {
             id="behind",
         ),
         pytest.param(
+            {"event": "backlog.found", "files": 10_000, "is_more": False},
+            "10,000 files found; grading starts, new sessions go first",
+            id="a-first-start",
+        ),
+        pytest.param(
+            {"event": "backlog.found", "files": 100_000, "is_more": True},
+            "at least 100,000 files found; grading starts, new sessions go first",
+            id="a-first-start-with-more-than-are-counted",
+        ),
+        pytest.param(
+            {"event": "backlog.progress", "examined": 1792, "files": 3000, "per_second": 69, "seconds_left": 18},
+            "1,792 of 3,000 files done, 69 per second, 18 s left",
+            id="progress",
+        ),
+        pytest.param(
+            {"event": "backlog.progress", "examined": 9, "files": 100_000, "per_second": 69, "seconds_left": None},
+            "9 of 100,000 files done, 69 per second",
+            id="progress-that-nobody-knows-the-end-of",
+        ),
+        pytest.param(
+            {"event": "backlog.progress", "examined": 3000, "files": 3000, "per_second": 69, "seconds_left": 0},
+            "3,000 of 3,000 files done, 69 per second, finished",
+            id="the-end-of-progress",
+        ),
+        pytest.param(
             {"event": "job.failed", "job": "weekly", "error": "no", "failures": 3, "retry_seconds": 14400.0},
             "weekly: no; next try in 4 h",
             id="a-failed-job",

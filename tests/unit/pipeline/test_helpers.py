@@ -20,7 +20,7 @@ from grader_daemon.pipeline import helper_process, helpers
 from grader_daemon.pipeline.crash_marks import CrashMarks
 from grader_daemon.pipeline.examine import Examined, Examiner, TroubledUnit
 from grader_daemon.pipeline.helper_process import HelperProcess, Task
-from grader_daemon.pipeline.helpers import LARGE_BYTES, Helpers
+from grader_daemon.pipeline.helpers import LARGE_BYTES, Helpers, processes_for, useful_helpers
 from grader_daemon.pipeline.trouble import ENDED_THE_DAEMON
 from tests.conftest import IDLE, SessionWriter
 from tests.misbehaving import Deadly, Endless, Wrong
@@ -38,6 +38,14 @@ Bugs = list[tuple[Unit, Exception]]
 def look_up(some: Sequence[Unit]) -> list[Task]:
     """As a ledger that knows nothing."""
     return [Task(each, None, None) for each in some]
+
+
+@pytest.mark.parametrize(("cores", "few", "many"), [(1, 1, 1), (3, 1, 3), (64, 1, 4)])
+def test_many_units_are_examined_on_all_processors_up_to_four(
+    monkeypatch: pytest.MonkeyPatch, cores: int, few: int, many: int
+) -> None:
+    monkeypatch.setattr(helpers, "usable_cores", lambda: cores)
+    assert (processes_for(999), processes_for(1000), useful_helpers()) == (few, many, many)
 
 
 @pytest.fixture

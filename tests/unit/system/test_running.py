@@ -1,16 +1,24 @@
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import socket
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from grader_daemon.system import running
-from grader_daemon.system.running import is_of_this_user, processor_seconds, told_seconds, usable_cores
+from grader_daemon.system.running import (
+    give_back_memory,
+    is_of_this_user,
+    processor_seconds,
+    told_seconds,
+    usable_cores,
+)
 from tests.waiting import wait_until
 
 
@@ -130,3 +138,12 @@ def test_whoever_asks_is_known_by_the_words_of_macos(
             return (b"\0\0\0\0" + user.to_bytes(4, "little")).ljust(length, b"\0")
 
     assert is_of_this_user(Peer()) is expected  # type: ignore[arg-type]
+
+
+def test_memory_is_given_back_where_the_library_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Glibc has a function for it; musl and macOS have none."""
+    asked: list[int] = []
+    for library in (SimpleNamespace(malloc_trim=asked.append), SimpleNamespace()):
+        monkeypatch.setattr(ctypes, "CDLL", lambda _, library=library: library)
+        give_back_memory()
+    assert asked == [0]
