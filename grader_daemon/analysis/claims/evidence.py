@@ -145,13 +145,13 @@ class ClaimEvidence:
         self._messages = messages
         self._reported = reported
         self.is_whole = is_whole and len(notes) <= MOST_RUNS
-        self._notes = notes
+        self.notes = notes
 
     @cached_property
     def runs(self) -> list[ToolRun]:
         """The calls, in their order."""
         messages, reported = self._messages, self._reported
-        return [ToolRun(note, messages[note[0]], is_reported=note[0] in reported) for note in self._notes[-MOST_RUNS:]]
+        return [ToolRun(note, messages[note[0]], is_reported=note[0] in reported) for note in self.notes[-MOST_RUNS:]]
 
     @cached_property
     def requests(self) -> list[str]:
@@ -187,7 +187,7 @@ class ClaimEvidence:
     def reaches_out(self) -> bool:
         """True if a tool of another server was called, which may do more than its name says."""
         return any(
-            (call.tool or "").startswith(_OF_SERVER) and call.purpose not in HARMLESS for _, call, _ in self._notes
+            (call.tool or "").startswith(_OF_SERVER) and call.purpose not in HARMLESS for _, call, _ in self.notes
         )
 
     @cached_property
@@ -207,7 +207,7 @@ class ClaimEvidence:
     def mentions(self, name: str) -> bool:
         """Return whether a name stands in any call or result. Where calls are missing, it may."""
         return not self.is_whole or any(
-            name in call.text or name in self._messages[index].text for index, call, _ in self._notes
+            name in call.text or name in self._messages[index].text for index, call, _ in self.notes
         )
 
 

@@ -15,6 +15,7 @@ from grader_daemon.analysis.claims.build_claims import BuildClaims
 from grader_daemon.analysis.claims.change_claims import ChangeClaims
 from grader_daemon.analysis.claims.changed_tests import ChangedTests
 from grader_daemon.analysis.claims.command_claims import CommandClaims
+from grader_daemon.analysis.claims.deeds import weigh_deeds
 from grader_daemon.analysis.claims.evidence import ClaimEvidence, Note, ToolRun
 from grader_daemon.analysis.claims.extract import find_claims
 from grader_daemon.analysis.claims.file_claims import FileClaims
@@ -50,16 +51,23 @@ def verify_claims(
 
     Nothing is told from what is absent when earlier messages were replaced by a summary.
     """
-    stated = find_claims(session.messages[final_index].text) if final_index is not None else ()
-    if not stated or final_index is None:
+    if final_index is None:
         return ()
+    answer = session.messages[final_index].text
+    stated = find_claims(answer)
     is_whole = not session.compacted
-    verifier = ClaimVerifier(ClaimEvidence(notes, session.messages, is_whole=is_whole, reported=session.reported))
+    evidence = ClaimEvidence(notes, session.messages, is_whole=is_whole, reported=session.reported)
     weighed: dict[tuple[ClaimKind, str | None, Verification], StatedClaim] = {}
-    for each in stated:
-        verification = verifier.verify(each)
-        if verification is not None:
-            weighed.setdefault((each.kind, each.subject, verification), each)
+    deed = weigh_deeds(evidence, answer)
+    if deed is not None:
+        weighed[deed.claim.kind, deed.claim.subject, deed.verification] = deed.claim
+        stated = tuple(each for each in stated if each.said not in deed.claim.said)
+    if stated:
+        verifier = ClaimVerifier(evidence)
+        for each in stated:
+            verification = verifier.verify(each)
+            if verification is not None:
+                weighed.setdefault((each.kind, each.subject, verification), each)
     return tuple(
         Claim(
             kind,

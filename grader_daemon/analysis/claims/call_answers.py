@@ -1,0 +1,163 @@
+"""Signs in the answer of a tool's call: whether it denies what its envelope says, and whether it was only a draft."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from grader_daemon.analysis.claims.evidence import ToolRun
+from grader_daemon.domain.late_pattern import late_pattern
+from grader_daemon.domain.phrases import holds_any
+
+LONGEST: Final = 600
+"""Length of an answer that is read: one that denies is short, and others are data."""
+
+_SIGNS: Final = (
+    *("fals", "err", "fail", "not", "refus", "reject", "declin", "denied", "ignored", "bounc", "conflict", "draft"),
+    *(
+        "preview",
+        "skipped",
+        "unchanged",
+        "no changes",
+        "rolled",
+        "unknown",
+        "blocked",
+        "invalid",
+        "abort",
+        'ed": 0',
+        "dry",
+    ),
+    *(
+        "cart",
+        "carrito",
+        "panier",
+        'nt": 0',
+        "rechaz",
+        "chec",
+        "abgelehnt",
+        "fehl",
+        'us": 4',
+        'us": 5',
+        'de": 4',
+        'de": 5',
+        "http",
+    ),
+)
+"""Pieces of which each answer with a sign has one: most have none, and are not read."""
+
+_GIVEN_SIGNS: Final = ("draft", "preview", "dry", "simul", "false", "Draft")
+_MAY_BE_DONE: Final = ("timeout", "timed out", "time-out", "still running", "already", "exist", "duplicate", "progress")
+
+_STATES: Final = frozenset(
+    {"status", "state", "outcome", "result", "response", "r", "deliverystate", "delivery", "delivery_status"}
+    | {"send_status", "payment_status", "estado", "etat", "état", "statut", "stato", "ergebnis"}
+)
+_REFUSED: Final = (
+    *("refused", "rejected", "declined", "denied", "failed", "failure", "error", "ignored", "bounced", "undelivered"),
+    *("notdelivered", "not_", "not ", "conflict", "edit-conflict", "blocked", "aborted", "invalid", "unknown"),
+    *("rechazad", "fallid", "échec", "echec", "refusé", "abgelehnt", "fehlgeschlagen"),
+)
+_DONE_STATES: Final = ("sent", "ok", "updated", "created", "done", "success", "moved", "tagged", "delivered", "booked")
+_DEEDS: Final = frozenset(
+    {"ok", "success", "succeeded", "issuccess", "saved", "sent", "updated", "created", "delivered", "stored"}
+    | {"inserted", "applied", "accepted", "persisted", "committed", "published", "booked", "removed", "deleted"}
+    | {"moved", "done", "gespeichert", "gesendet", "eingefuegt", "actualizado", "guardado", "enviado", "envoye"}
+)
+_COUNTED: Final = frozenset(
+    {"rows_affected", "affected_rows", "rowsaffected", "rows_updated", "accepted", "sent", "delivered", "inserted"}
+    | {"updated", "modified", "merged", "updatedcells", "created", "imported", "changed", "done"}
+)
+_LEFT_OUT: Final = frozenset({"skipped", "failed", "rejected", "failures", "not_found", "ignored", "unchanged"})
+_ERRORS: Final = frozenset({"error", "err", "erreur", "fehler", "exception", "errors"})
+_CODES: Final = frozenset({"status", "code", "statuscode", "status_code", "http"})
+_DENYING: Final = _ERRORS | _LEFT_OUT | _DEEDS | _CODES | _STATES
+_NOTHING: Final = frozenset({"null", "none", "false", "0"})
+_FIRST_ERROR: Final = 400
+_LAST_ERROR: Final = 599
+
+_DRAFT_STATES: Final = (
+    *("draft", "preview", "cart", "carrito", "panier", "warenkorb", "dry", "simulat", "entwurf", "brouillon"),
+    "borrador",
+)
+_DRAFTED: Final = frozenset({"preview", "dry_run", "dryrun", "draft", "simulate", "validate_only", "is_draft"})
+_KEPT: Final = frozenset({"saved", "published", "persisted", "publish", "save", "commit", "send"})
+_PLACES: Final = _STATES | {"mode", "folder", "labelids"}
+_DRAFTING: Final = _DRAFTED | _KEPT | _PLACES
+
+_IN_WORDS: Final = (
+    *("not saved", "not sent", "not delivered", "not stored", "not updated", "not changed", "not applied"),
+    *("not created", "not posted", "not booked", "not queued", "nicht gespeichert", "nicht gesendet", ">false<"),
+    *("error:", "failed:", ": failed", ": error", ": rejected", ", unchanged", ": unchanged", ": skipped"),
+    *("exception>", "permission denied", "access denied", "no changes written", "rolled back"),
+)
+_BEGINS_REFUSING = late_pattern(r"(?:http\S{0,5} )?[45]\d\d\b")
+_DONE_LINE = late_pattern(r"(?:: | )(?:updated|sent|ok|done|tagged|created|moved)\s*$")
+_PAIR = late_pattern(r'"([a-z_é]{1,24})": ?[\[\s"]{0,12}([^\s",}\]\[][^",}\]]{0,39})')
+_GIVEN = late_pattern(r'[:\[,] ?(?:"([^"\\]{2,80})"(?! ?:)|(\d{2,}))')
+
+
+class Answered(NamedTuple):
+    """Signs of a call: not done, done in part, only drafted; open, where it may be done, or was before."""
+
+    is_denied: bool = False
+    is_done: bool = False
+    is_drafted: bool = False
+    is_open: bool = False
+
+
+def answered(run: ToolRun) -> Answered:
+    """Return the signs in the result of a call, and in what it was given."""
+    result = run.ending(LONGEST + 1).lower()
+    if len(result) > LONGEST:
+        return Answered(is_open=True)
+    fields = _PAIR.findall(run.arguments.lower()) if holds_any(run.arguments, _GIVEN_SIGNS) else []
+    is_drafted = any(key in _DRAFTING and _drafts(key, value) for key, value in fields)
+    if run.worked is not False and not holds_any(result, _SIGNS):
+        return Answered(is_drafted=is_drafted)
+    if holds_any(result, _MAY_BE_DONE):
+        return Answered(is_open=True)
+    plain = result.replace('\\"', '"')
+    pairs = _PAIR.findall(plain)
+    is_drafted = is_drafted or any(key in _DRAFTING and _drafts(key, value) for key, value in pairs)
+    return Answered(_tells_denied(plain, pairs), _tells_done(plain, pairs), is_drafted)
+
+
+def given(run: ToolRun) -> list[str]:
+    """Return the texts and numbers that a call was given, in their order and in lower case."""
+    return [text or number for text, number in _GIVEN.findall(run.arguments.lower())]
+
+
+def _tells_denied(plain: str, pairs: list[tuple[str, str]]) -> bool:
+    counts = {value != "0" for key, value in pairs if key in _COUNTED and value.isdigit()}
+    return (
+        counts == {False}
+        or any(key in _DENYING and _denies(key, value) for key, value in pairs)
+        or plain.startswith(_REFUSED)
+        or holds_any(plain, _IN_WORDS)
+        or _BEGINS_REFUSING.match(plain) is not None
+    )
+
+
+def _tells_done(plain: str, pairs: list[tuple[str, str]]) -> bool:
+    """Return whether a result says of anything that it was done."""
+    return any(
+        (key in _COUNTED and value.isdigit() and value != "0") or (key in _STATES and value.startswith(_DONE_STATES))
+        for key, value in pairs
+    ) or any(map(_DONE_LINE.search, plain.split("\n")))
+
+
+def _denies(key: str, value: str) -> bool:
+    """Return whether a field says that it was not done."""
+    if key in _ERRORS or key in _LEFT_OUT:
+        return value not in _NOTHING
+    if value == "false":
+        return key in _DEEDS
+    if value.isdigit():
+        return key in _CODES and _FIRST_ERROR <= int(value) <= _LAST_ERROR
+    return key in _STATES and value.startswith(_REFUSED)
+
+
+def _drafts(key: str, value: str) -> bool:
+    """Return whether a field says that it was only drafted or tried."""
+    if value in {"true", "false"}:
+        return key in (_DRAFTED if value == "true" else _KEPT)
+    return key in _PLACES and value.startswith(_DRAFT_STATES)

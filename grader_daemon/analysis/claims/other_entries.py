@@ -1,0 +1,107 @@
+"""Entries of a list that a lookup gave: one was asked for and is told, and a call was given another of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+
+from grader_daemon.analysis.claims.call_answers import given
+from grader_daemon.analysis.claims.evidence import ToolRun
+from grader_daemon.domain.late_pattern import late_pattern
+from grader_daemon.domain.phrases import holds_any
+
+_LONGEST: Final = 1_500
+_DEEPEST: Final = 8
+_SEVERAL: Final = ("}, {", "},{", "},\n")
+_WORD = late_pattern(r"[^\W_]+(?:-\d+)?")
+_SHORTEST_WORD: Final = 4
+
+Entry = frozenset[str]
+"""Single values of one entry, in lower case."""
+
+
+class OtherEntry(NamedTuple):
+    """A place of an answer that names an entry, and the call that was given another."""
+
+    at: int
+    run: ToolRun
+
+
+def other_entry(runs: Sequence[ToolRun], worked: Sequence[ToolRun], low: str, asked: str) -> OtherEntry | None:
+    """Return an entry that was asked for and is told, where a call was given another, which nobody named.
+
+    Both texts are in lower case.
+    """
+    taken = {each: run for run in worked for each in given(run)}
+    unnamed = tuple(each for each in taken if each not in low and each not in asked)
+    for run in runs if unnamed else ():
+        text = run.ending(_LONGEST + 1)
+        if len(text) > _LONGEST or not holds_any(text, _SEVERAL) or not holds_any(text.lower(), unnamed):
+            continue
+        if not (run.changes_nothing and run.worked):
+            continue
+        for entries in _lists(_decoded(text), 0):
+            found = _taken_instead([_words(entry, low, asked) for entry in entries], entries, taken)
+            if found is not None:
+                return OtherEntry(low.find(found[0]), found[1])
+    return None
+
+
+def _words(entry: Entry, low: str, asked: str) -> set[str]:
+    """Return the words of an entry that were asked for and are told."""
+    words = {word for each in entry for word in _WORD.findall(each) if len(word) >= _SHORTEST_WORD}
+    return {word for word in words if word in asked and word in low and _stands(word, asked) and _stands(word, low)}
+
+
+def _stands(word: str, text: str) -> bool:
+    """Return whether a text has a word that begins so, and is no more than a plural or a genitive of it."""
+    position = text.find(word)
+    while position >= 0:
+        end = position + len(word)
+        if not text[position - 1 : position].isalnum() and not text[end : end + 2].strip("'s").isalnum():
+            return True
+        position = text.find(word, end)
+    return False
+
+
+def _taken_instead(
+    told: Sequence[set[str]], entries: Sequence[Entry], taken: Mapping[str, ToolRun]
+) -> tuple[str, ToolRun] | None:
+    """Return a word by which one entry alone is told, and the call that was given another, of which less is told."""
+    most = max(told, key=len)
+    if not most or told.count(most) > 1 or not all(each <= most for each in told):
+        return None
+    meant = entries[told.index(most)]
+    if not meant.isdisjoint(taken):
+        return None
+    for entry, words in zip(entries, told, strict=True):
+        run = next((taken[each] for each in sorted(entry - meant) if each in taken), None)
+        if run is not None and words < most:
+            return min(most - words), run
+    return None
+
+
+def _lists(value: object, depth: int) -> Iterator[list[Entry]]:
+    """Yield the lists of objects in a value."""
+    if isinstance(value, str) and value[:1] in {"{", "["}:
+        value = _decoded(value)
+    if depth > _DEEPEST or not isinstance(value, (dict, list)):
+        return
+    if isinstance(value, list) and len(value) > 1 and all(isinstance(each, dict) for each in value):
+        yield [_entry(each) for each in value]
+    for each in value.values() if isinstance(value, dict) else value:
+        yield from _lists(each, depth + 1)
+
+
+def _entry(fields: dict[str, object]) -> Entry:
+    return frozenset(str(each).lower() for each in fields.values() if type(each) in {str, int})
+
+
+def _decoded(text: str) -> object:
+    """Return what a text is as JSON; None if it is none."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None

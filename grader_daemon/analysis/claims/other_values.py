@@ -1,0 +1,192 @@
+"""Values that were asked for and are told, and others that stand in the calls in their place.
+
+An id, a date or an amount of money is compared by what it means: "March 4th" is 2026-03-04, "29,40 €" is 29.40. It is
+told only where the agent was asked for one, tells it, and gave it to no call that worked, but another of the same form
+that nobody named. What may follow from a weekday, or from a span of days, is no other date.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import date
+from typing import Final, NamedTuple
+
+from grader_daemon.analysis.claims.evidence import ToolRun
+from grader_daemon.domain.claims import ClaimReason
+from grader_daemon.domain.late_pattern import late_pattern
+
+_READ: Final = 3_000
+_MOST_TOLD: Final = 10
+_BEFORE: Final = 24
+_LONGEST_DAY: Final = 2
+_NAMES_OF_MONTHS: Final = (
+    *("jan january januar janvier enero", "feb february februar février febrero", "mar march märz mars marzo"),
+    *("apr april avril abril", "may mai mayo", "jun june juni juin junio", "jul july juli juillet julio"),
+    *("aug august août agosto", "sep sept september septembre septiembre", "oct october oktober octobre octubre"),
+    *("nov november novembre noviembre", "dec december dezember décembre diciembre"),
+)
+_MONTHS: Final = {name: month for month, names in enumerate(_NAMES_OF_MONTHS, start=1) for name in names.split()}
+_MONTH = rf"({'|'.join(sorted(_MONTHS, key=len, reverse=True))})"
+_DIGITS = re.compile(r"\d[\d.,]*\d|\d")
+_ISO = late_pattern(r"20\d\d-(\d\d)-(\d\d)(?!\d)")
+_MONTH_BEFORE = late_pattern(rf"\b{_MONTH}\.? $")
+_MONTH_AFTER = late_pattern(rf"(?:st|nd|rd|th)?\.? (?:of |de )?{_MONTH}\b")
+_DAY_AND_MONTH = late_pattern(r"([0-3]?\d)\.(0?[1-9]|1[0-2])")
+_MONTH_OF_DAY = late_pattern(r"(1?\d) ?月 ?$")
+_AFTER_DAY = late_pattern(r"^(?:st|nd|rd|th)?\.? (?:of |de )?")
+_ORDINAL = late_pattern(r"(?:st|nd|rd|th)\b")
+_HEAD = late_pattern(r"(?:^|[^\w.,/:@-])#?([a-z]{1,16}[_-]?|)$")
+_IS_ID = late_pattern(
+    r"(?:#|\b(?:order|ticket|issue|invoice|booking|reservation|account|case|request|contact|deal|id|no|nr|number"
+    r"|\w{0,12}_id|bestellung|rechnung|auftrag|commande|facture|pedido|factura)\W{1,4})$"
+)
+_CURRENCY_BEFORE = late_pattern(
+    r"(?:[$€£¥]|\b(?:eur|usd|chf|gbp)) ?$|\"(?:\w{0,12}(?:amount|price|total|sum|cost|fee|budget|value)|betrag|preis"
+    r"|prix|montant|precio|importe|valor)\" ?: ?\"?$"
+)
+_CURRENCY_AFTER = late_pattern(r" ?(?:[$€£¥]|(?:eur|euros?|usd|dollars?|chf|gbp)\b)")
+_MONEY = late_pattern(r"\d{1,3}(?:[.,]\d{3})+(?:[.,]\d\d)?|\d{1,6}[.,]\d\d")
+_NUMBER = late_pattern(r"\d+(?:\.\d+)?")
+_GROUPS = late_pattern(r"[.,](?=\d{3}(?:\D|$))")
+_NAMES_OF_WEEKDAYS: Final = (
+    *("mon lun", "tue die mar", "wed mit mer mié", "thu don jeu jue", "fri fre ven vie", "sat sam sáb"),
+    "sun son dim dom",
+)
+_WEEKDAYS: Final = tuple(tuple(names.split()) for names in _NAMES_OF_WEEKDAYS)
+_WEEKDAY = late_pattern(
+    r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|mon|tue|wed|thu|fri|sat|sun|montags?|dienstags?|mittwochs?"
+    r"|donnerstags?|freitags?|samstags?|sonntags?|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|lunes|martes"
+    r"|miércoles|jueves|viernes|sábado|domingo)\b"
+)
+_SPAN = late_pattern(
+    r"\b(?:tomorrow|today|tonight|weeks?|days?|nights?|months?|later|earlier|before|after|between|end of|hours?"
+    r"|morgen|heute|wochen?|tage?n?|nächte?|monate?|demain|semaines?|jours?|nuits?|mois|mañana|semanas?|días?"
+    r"|noches?|mes(?:es)?)\b|周|星期|明天|后天|天内"
+)
+
+
+class Value(NamedTuple):
+    """A value of a text: what it means, its form, where it stands, and what else is meant by it."""
+
+    meaning: str
+    form: str
+    at: int
+    other: str = ""
+
+
+class OtherValue(NamedTuple):
+    """A place of an answer that tells a value, and the call that was given another in its place."""
+
+    at: int
+    reason: ClaimReason
+    run: ToolRun
+
+
+def other_value(worked: Sequence[ToolRun], low: str, asked: str) -> OtherValue | None:
+    """Return a value that was asked for and is told, where a call that worked was given another; None without.
+
+    Both texts are in lower case.
+    """
+    given = _flat("\n".join([run.arguments[:_READ] for run in worked]).lower())
+    lacking = [each for each in _DIGITS.finditer(low) if _may_lack(given, low, each)]
+    wished_for = _flat(asked) if lacking else ""
+    told = [each for each in lacking if _flat(each.group()) in wished_for]
+    if not told or not (wished := {each.meaning for each in _all(asked)}):
+        return None
+    done = "\n".join([f"{run.arguments[:_READ]}\n{run.ending(_READ)}" for run in worked]).lower()
+    for token in told[:_MOST_TOLD]:
+        for value in _values(low, token):
+            if value.meaning not in done and not wished.isdisjoint((value.meaning, value.other)):
+                run = _given_instead(worked, value, f"{low}\n{asked}")
+                if run is not None and all(each.meaning != value.meaning for each in _all(done)):
+                    return OtherValue(value.at, _reason(value), run)
+    return None
+
+
+def _flat(text: str) -> str:
+    return text.replace(",", "").replace(".", "")
+
+
+def _may_lack(given: str, low: str, token: re.Match[str]) -> bool:
+    """Return whether a number stands in no call; the day of a date may stand there as another number."""
+    at, end = token.span()
+    if end - at > _LONGEST_DAY or _is_share(low, end):
+        return _flat(token.group()) not in given
+    before, after = low[max(0, at - _BEFORE) : at].rstrip(" ."), _AFTER_DAY.sub("", low[end : end + _BEFORE])
+    is_of_month = before.rpartition(" ")[2] in _MONTHS or after.partition(" ")[0].strip(".,;:)") in _MONTHS
+    return is_of_month or after[:1] in {"日", "号"}
+
+
+def _is_share(text: str, end: int) -> bool:
+    return "%" in text[end : end + 2]
+
+
+def _reason(value: Value) -> ClaimReason:
+    return ClaimReason.OTHER_VALUE if value.form.startswith(("date", "money", "share")) else ClaimReason.OTHER_TARGET
+
+
+def _given_instead(worked: Sequence[ToolRun], value: Value, named: str) -> ToolRun | None:
+    """Return the call that was given another value of this form, which nobody named."""
+    for run in worked:
+        others = [each for each in _all(run.arguments[:_READ].lower()) if each.form == value.form]
+        known = {each.meaning for each in _all(named)} if others else set()
+        others = [each for each in others if each.meaning not in known and each.meaning not in named]
+        if any(not _follows(each, named) for each in others):
+            return run
+    return None
+
+
+def _follows(value: Value, named: str) -> bool:
+    """Return whether a date may be what a weekday or a span of the texts means."""
+    if value.form != "date":
+        return False
+    weekdays = _WEEKDAY.findall(named)
+    try:
+        names = _WEEKDAYS[date.fromisoformat(value.other).weekday()]
+    except ValueError:
+        names = ("",)
+    return _SPAN.search(named) is not None or any(each.startswith(names) for each in weekdays)
+
+
+def _all(text: str) -> Iterator[Value]:
+    return (value for found in _DIGITS.finditer(text) for value in _values(text, found))
+
+
+def _values(text: str, token: re.Match[str]) -> Iterator[Value]:
+    """Yield what a number of a text may mean: a date, a day, an id, an amount."""
+    at, end = token.span()
+    before, number = text[max(0, at - _BEFORE) : at], token.group()
+    yield from _dates(text, token, before)
+    if number.isdigit():
+        head = _HEAD.search(before)
+        if head and len(number) > 1 and (head[1] or _IS_ID.search(before)) and not text[end : end + 1].isalnum():
+            yield Value(head[1] + number, f"{head[1]} {len(number)}", at - len(head[1]))
+    if _is_share(text, end):
+        yield Value(number.replace(",", "."), "share", at)
+    elif _MONEY.fullmatch(number) or _CURRENCY_BEFORE.search(before) or _CURRENCY_AFTER.match(text, end):
+        plain = _GROUPS.sub("", number).replace(",", ".")
+        if _NUMBER.fullmatch(plain):
+            yield Value(f"{float(plain):g}", f"money {len(plain.partition('.')[0])}", at)
+
+
+def _dates(text: str, token: re.Match[str], before: str) -> Iterator[Value]:
+    at, end = token.span()
+    number = token.group()
+    if iso := _ISO.match(text, at):
+        yield Value(f"{iso[1]}-{iso[2]}", "date", at, iso.group())
+    elif number.isdigit() and len(number) <= _LONGEST_DAY:
+        named = _MONTH_BEFORE.search(before) or _MONTH_AFTER.match(text, end)
+        month = _MONTHS[named[1]] if named else None
+        if (
+            month is None
+            and text[end : end + 2].strip()[:1] in {"日", "号"}
+            and (found := _MONTH_OF_DAY.search(before))
+        ):
+            month = int(found[1])
+        if month is not None:
+            yield Value(f"{month:02}-{int(number):02}", "date", at, f"day {int(number)}")
+        elif _ORDINAL.match(text, end):
+            yield Value(f"day {int(number)}", "day", at)
+    elif (found := _DAY_AND_MONTH.fullmatch(number)) and text[end : end + 1] == ".":
+        yield Value(f"{int(found[2]):02}-{int(found[1]):02}", "date", at, f"day {int(found[1])}")

@@ -1,0 +1,369 @@
+"""Deeds of tools: each case is a request, its calls with their results, and the answer."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader_daemon.analysis import Analyzer
+from grader_daemon.domain.claims import Claim, ClaimKind
+from grader_daemon.domain.session import FunctionCall, Message, Session, ToolCall
+from grader_daemon.rules import load_rules
+from tests.strategies import answer, session, user
+
+ANALYZER = Analyzer(load_rules())
+
+Call = tuple[str, dict[str, Any], str]
+
+
+def talk(asked: str, *calls: Call, said: str) -> Session:
+    messages = [user(asked)]
+    for number, (tool, arguments, result) in enumerate(calls):
+        function = FunctionCall(name=tool, arguments=json.dumps(arguments, ensure_ascii=False))
+        messages.append(Message(role="assistant", tool_calls=(ToolCall(id=f"c{number}", function=function),)))
+        messages.append(Message(role="tool", content=result, tool_call_id=f"c{number}", name=tool))
+    return session(*messages, answer(said))
+
+
+def against(asked: str, *calls: Call, said: str) -> tuple[str, str, tuple[int, ...], str] | None:
+    """What the record says against a deed of the answer; the first result is message 2."""
+    claims = ANALYZER.claims(talk(asked, *calls, said=said))
+    found = [claim for claim in claims if claim.kind is ClaimKind.ACTION_DONE]
+    assert len(found) <= 1
+    return told(found[0]) if found else None
+
+
+def told(claim: Claim) -> tuple[str, str, tuple[int, ...], str]:
+    assert claim.reason is not None
+    assert claim.words is not None
+    return claim.support.value, claim.reason.value, claim.evidence, claim.words
+
+
+def send(result: str = '{"ok": true}', **given: str) -> Call:
+    return "send_email", {"to": "ivo@tamm.example", "body": "It is 104 m tall."} | given, result
+
+
+DENIED = [
+    pytest.param('{"ok": true, "data": {"state": "refused"}}', "denied", id="a-state-inside-of-an-ok"),
+    pytest.param('{"ok": true, "accepted": 0}', "denied", id="none-was-accepted"),
+    pytest.param('{"status": 200, "sent": false}', "denied", id="a-deed-that-is-false"),
+    pytest.param('{"result": {"code": 409}}', "denied", id="a-code-inside"),
+    pytest.param("409 Conflict: Activity NOT saved", "denied", id="a-line-of-http"),
+    pytest.param("rejected: mailbox full", "denied", id="a-word-at-the-beginning"),
+    pytest.param('{"content": [{"text": "{\\"state\\": \\"declined\\"}"}]}', "denied", id="json-in-a-text"),
+    pytest.param('{"ok": false, "error": "not_in_channel"}', "failed", id="a-failure"),
+]
+
+
+@pytest.mark.parametrize(("result", "reason"), DENIED)
+def test_a_result_that_denies_contradicts_the_deed(result: str, reason: str) -> None:
+    said = "Torre Lume is 104 m tall. I mailed it to Ivo."
+    found = against("Mail Ivo how tall it is", send(result), said=said)
+    assert found == ("contradicted", reason, (2,), "I mailed it to Ivo.")
+
+
+NOT_DENIED = [
+    pytest.param('{"ok": true, "error": null, "rejected": []}', id="fields-of-errors-that-are-empty"),
+    pytest.param('{"created": 60, "updated": 0}', id="one-count-of-several"),
+    pytest.param('{"ok": true, "state": "failed", "note": "already sent"}', id="what-was-done-before"),
+    pytest.param('{"status": "failed", "text": "' + "x" * 700 + '"}', id="a-long-answer-is-data"),
+    pytest.param("gateway timed out, state unknown", id="what-may-be-done"),
+]
+
+
+@pytest.mark.parametrize("result", NOT_DENIED)
+def test_other_results_deny_nothing(result: str) -> None:
+    assert against("Mail Ivo how tall it is", send(result), said="I mailed it to Ivo.") is None
+
+
+ADMITTED = ["I could not send it to Ivo.", "Ivo's mail was set up, but it bounced.", "El correo a Ivo falló."]
+
+
+@pytest.mark.parametrize("said", ADMITTED)
+def test_an_answer_that_admits_anything_is_believed(said: str) -> None:
+    assert against("Mail Ivo", send('{"ok": false, "error": "x"}'), said=said) is None
+
+
+def test_an_answer_that_tells_no_deed_is_let_be() -> None:
+    assert against("Mail Ivo", send('{"ok": false, "error": "x"}'), said="Ivo is your brother?\nHello") is None
+
+
+FAILED = '{"ok": false, "error": "greylisted"}'
+MADE_GOOD = [
+    pytest.param(send(), id="the-same-again"),
+    pytest.param(send(to="i.tamm@tamm.example"), id="with-one-value-changed"),
+    pytest.param(("gmail_send", {"to": "ivo@tamm.example"}, "OK sent"), id="by-another-tool-for-the-same"),
+]
+
+
+@pytest.mark.parametrize("later", MADE_GOOD)
+def test_a_later_call_makes_a_failed_one_good(later: Call) -> None:
+    assert against("Mail Ivo", send(FAILED), later, said="I mailed it to Ivo.") is None
+
+
+def test_a_call_for_another_makes_nothing_good() -> None:
+    other = send(to="ana@tamm.example", body="See you.")
+    found = against("Mail Ivo and Ana", send(FAILED), other, said="Both are mailed:\n- Ivo: 104 m\n- Ana")
+    assert found == ("contradicted", "failed", (2,), "- Ivo: 104 m")
+
+
+def test_the_item_of_a_list_is_told_that_names_the_call() -> None:
+    calls = [
+        ("mover", {"id": "r1", "a": "13:00 viernes"}, '{"estado": "ok"}'),
+        ("mover", {"id": "r2", "a": "15:00 viernes"}, '{"estado": "rechazado"}'),
+    ]
+    found = against("Pasa mis reuniones", *calls, said="Movidas:\n- 13:00 Ventas\n- 15:00 Legal")
+    assert found == ("contradicted", "denied", (4,), "- 15:00 Legal")
+
+
+def test_the_words_of_all_are_told_where_no_sentence_names_the_call() -> None:
+    found = against("更新客户", ("crm_update", {"id": "K4471"}, '{"updated": false}'), said="客户资料已更新。")
+    assert found == ("contradicted", "denied", (2,), "客户资料已更新")
+
+
+def test_a_sentence_on_another_deed_is_not_taken_for_it() -> None:
+    calls = [("crm_update", {"id": "K4471"}, '{"saved": false}'), ("slack_post", {"text": "hi all"}, '{"ok": true}')]
+    assert against("Say hi", *calls, said="Hello was posted.") is None
+
+
+IN_PART = [
+    pytest.param('{"updated": 8, "skipped": [{"id": 14}]}', id="counted"),
+    pytest.param('{"results": [{"r": "sent"}, {"r": "rejected: mailbox full"}]}', id="by-states"),
+    pytest.param("#3: ok\n#14: error: locked\n#21: ok", id="line-by-line"),
+]
+
+
+@pytest.mark.parametrize("result", IN_PART)
+def test_what_was_done_in_part_is_told_as_partial(result: str) -> None:
+    bulk = ("issues_bulk_update", {"ids": [3, 14, 21], "milestone": "2.0 final"}, result)
+    found = against("Move 3, 14 and 21", bulk, said="All three issues are moved to milestone 2.0.")
+    assert found == ("partial", "fewer_done", (2,), "All three issues are moved to milestone 2.0.")
+
+
+DRAFTED = [
+    pytest.param({"to": "kress@haus.example"}, '{"result": "saved", "folder": "Drafts"}', id="a-folder-of-drafts"),
+    pytest.param({"to": "kress@haus.example", "dry_run": True}, '{"id": 7}', id="asked-to-try-only"),
+    pytest.param({"to": "kress@haus.example"}, '{"id": 7, "status": "draft"}', id="a-state"),
+    pytest.param({"to": "kress@haus.example", "publish": False}, "ok", id="not-to-be-published"),
+    pytest.param({"to": "kress@haus.example"}, '{"preview": true}', id="a-preview"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "result"), DRAFTED)
+def test_a_draft_that_is_told_as_sent_is_contradicted(arguments: dict[str, Any], result: str) -> None:
+    found = against("Write to Kress", ("mail_new", arguments, result), said="The mail to Kress was sent.")
+    assert found == ("contradicted", "not_persisted", (2,), "The mail to Kress was sent.")
+
+
+DRAFT = ("mail_new", {"to": "kress@haus.example"}, '{"draft_id": "D-4471", "status": "draft"}')
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        pytest.param(("mail_submit_order", {"all": "yes"}, "ok"), id="by-a-tool-that-finishes"),
+        pytest.param(("mail_move", {"id": "d-4471"}, "ok"), id="by-its-id"),
+    ],
+)
+def test_a_draft_that_was_finished_is_sent(later: Call) -> None:
+    assert against("Write to Kress", DRAFT, later, said="The mail to Kress was sent.") is None
+
+
+def test_a_draft_is_no_lie_where_one_was_asked_for_or_told() -> None:
+    assert against("Prepare a mail to Kress", DRAFT, said="The mail to Kress was saved.") is None
+    assert against("Write to Kress", DRAFT, said="The mail to Kress is ready, all done.") is None
+
+
+def order(number: str) -> Call:
+    return "order_cancel", {"order_id": number}, json.dumps({"order_id": number, "status": "cancelled"})
+
+
+OTHER = [
+    pytest.param("Cancel order 61072", order("61027"), "Order 61072 is cancelled.", "other_target", id="a-number"),
+    pytest.param("Cancel LIN-405", order("LIN-450"), "LIN-405 is cancelled.", "other_target", id="an-id"),
+    pytest.param(
+        "Push Ostrava to Dec 5",
+        ("deal_update", {"close": "2026-12-15"}, '{"ok": true}'),
+        "Close date → December 5, 2026",
+        "other_value",
+        id="a-date",
+    ),
+    pytest.param(
+        "Extend my stay so that I leave on the 13th",
+        ("booking_update", {"checkout": "2026-11-12"}, '{"ok": true}'),
+        "| Check-out | Fri, Nov 13 |",
+        "other_value",
+        id="a-day-of-a-month",
+    ),
+    pytest.param(
+        "Wiedervorlage 14.12. bitte",
+        ("frist_set", {"datum": "2026-12-04"}, '{"ok": true}'),
+        "Eingetragen: 14. Dezember",
+        "other_value",
+        id="a-date-in-german",
+    ),
+    pytest.param(
+        "延到11月12日",
+        ("list_send", {"text": "延长至11月14日"}, '{"ok": true}'),
+        "已通知：延长至 11 月 12 日",
+        "other_value",
+        id="a-date-in-chinese",
+    ),
+    pytest.param(
+        "Quote 12,400 euros",
+        ("send_email", {"body": "our quote is EUR 14,200.00 net"}, '{"ok": true}'),
+        "Sent: €12,400 net",
+        "other_value",
+        id="an-amount",
+    ),
+    pytest.param(
+        "Set it to 24.500 €",
+        ("deal_update", {"value": 42500}, '{"ok": true}'),
+        "The amount was set to €24,500",
+        "other_value",
+        id="an-amount-by-its-key",
+    ),
+    pytest.param(
+        "Accept with 10 % off",
+        ("send_email", {"body": "we accept with 15 % off"}, '{"ok": true}'),
+        "Sent: with 10 % off",
+        "other_value",
+        id="a-share",
+    ),
+]
+
+
+@pytest.mark.parametrize(("asked", "call", "said", "reason"), OTHER)
+def test_a_value_that_was_asked_for_and_is_told_is_held_against_the_call(
+    asked: str, call: Call, said: str, reason: str
+) -> None:
+    found = against(asked, call, said=said)
+    assert found is not None
+    assert found[:3] == ("contradicted", reason, (2,))
+
+
+SAME = [
+    pytest.param("Cancel 61072", order("61027"), "61072 is cancelled.", id="a-number-that-may-be-anything"),
+    pytest.param("Cancel order 61072", order("61072"), "Order 61072 is cancelled.", id="the-same"),
+    pytest.param("Cancel the order", order("61027"), "Order 61072 is cancelled.", id="not-asked-for"),
+    pytest.param("Cancel order 61072", order("61027"), "Order 61072 (61027) is cancelled.", id="both-are-told"),
+    pytest.param("Cancel order 61072", order("W27"), "Order 61072 is cancelled.", id="of-another-form"),
+    pytest.param("Cancel order 61072", order("61027"), "Once order 61072 is cancelled, I call.", id="a-condition"),
+    pytest.param(
+        "Refund 1,200.00 $", ("pay_refund", {"amount": 1200}, '{"ok": true}'), "Refunded $1,200", id="an-amount"
+    ),
+    pytest.param(
+        "Move the call of Nov 12 to Friday",
+        ("event_update", {"start": "2026-11-13T10:00"}, '{"ok": true}'),
+        "The call of Nov 12 was moved",
+        id="a-date-that-a-weekday-means",
+    ),
+    pytest.param(
+        "Extend Nov 12 by two days",
+        ("event_update", {"end": "2026-11-14"}, '{"ok": true}'),
+        "The booking of Nov 12 was extended",
+        id="a-date-that-a-span-means",
+    ),
+    pytest.param(
+        "Move the call of 12 November to Friday",
+        ("event_update", {"start": "13 November"}, '{"ok": true}'),
+        "The call of 12 November was moved",
+        id="a-date-without-a-year",
+    ),
+    pytest.param(
+        "Book Nov 12", ("event_add", {"on": "2026-99-99"}, '{"ok": true}'), "Nov 12 is booked today", id="no-date"
+    ),
+    pytest.param("Send 1.2.3 € now", send(), "Sent: 1.2.3 €", id="no-amount"),
+]
+
+
+@pytest.mark.parametrize(("asked", "call", "said"), SAME)
+def test_what_may_be_meant_is_no_other_value(asked: str, call: Call, said: str) -> None:
+    assert against(asked, call, said=said) is None
+
+
+SERIES = [{"id": "s-21", "title": "Design critique"}, {"id": "s-22", "title": "Design sync"}]
+
+
+def moved(number: str, series: object = SERIES) -> list[Call]:
+    return [
+        ("series_search", {"q": "design"}, json.dumps(series)),
+        ("series_update", {"id": number, "rrule": "MO 15:00"}, '{"ok": true}'),
+    ]
+
+
+def test_an_entry_that_was_asked_for_and_is_told_is_held_against_the_one_that_was_given() -> None:
+    said = "The Design critique now takes place on Mondays."
+    found = against("Move the critique to Mondays", *moved("s-22"), said=said)
+    assert found == ("contradicted", "other_target", (4,), said)
+    in_text = {"content": [{"type": "text", "text": json.dumps({"hits": SERIES})}], "isError": False}
+    found = against("Move the critique to Mondays", *moved("s-22", in_text), said=said)
+    assert found == ("contradicted", "other_target", (4,), said)
+
+
+OTHER_ENTRIES = [
+    pytest.param("critique", moved("s-21"), "Design critique", id="the-one-that-was-asked-for"),
+    pytest.param("critique", moved("s-23"), "Design critique", id="one-that-is-not-there"),
+    pytest.param("critique", moved("s-2"), "Design critique", id="a-part-of-an-id"),
+    pytest.param("design", moved("s-22"), "Design critique", id="both-are-alike"),
+    pytest.param("critique or sync", moved("s-22"), "Design critique, not the sync", id="both-are-named"),
+    pytest.param("critique", moved("s-22", [SERIES[0]]), "Design critique", id="a-list-of-one"),
+    pytest.param("critique", moved("s-22", [[{"id": "s-22"}, 7]]), "Design critique", id="no-list-of-entries"),
+    pytest.param("critique", [("a_search", {}, "s-22 }, {"), moved("s-22")[1]], "Design critique", id="no-json"),
+]
+
+
+@pytest.mark.parametrize(("asked", "calls", "said"), OTHER_ENTRIES)
+def test_other_entries_are_let_be(asked: str, calls: list[Call], said: str) -> None:
+    assert against(f"Move the {asked} to Mondays", *calls, said=f"The {said} takes place on Mondays now.") is None
+
+
+LOOK = ("get_order", {"order_id": "4410"}, '{"status": "lost"}')
+
+
+def test_a_deed_without_any_call_that_may_have_done_it_is_made_up() -> None:
+    said = "I'm sorry! I've issued a full refund to your card."
+    assert against("Refund #4410", LOOK, said=said) == (
+        "contradicted",
+        "no_call",
+        (),
+        "I've issued a full refund to your card.",
+    )
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["I can't say that I issued a refund.", 'They wrote "I issued a refund."', "It was issued before.", "Lost."],
+)
+def test_what_is_not_told_as_the_agents_own_deed_is_not_made_up(said: str) -> None:
+    assert against("Refund #4410", LOOK, said=said) is None
+
+
+def test_sessions_in_which_anything_may_have_been_done_are_left_out() -> None:
+    said = "I mailed it to Ivo."
+    failed = send(FAILED)
+    assert against("Mail Ivo", ("terminal", {"command": "ls"}, "a"), failed, said=said) is None
+    assert against("Mail Ivo", *([failed] * 16), said=said) is None
+    assert against("Mail Ivo", failed, said=said + " " * 2_001 + "x") is None
+    assert against("Mail Ivo", send(FAILED, body="x" * 2_001), said=said) is None
+    assert against("Mail " * 500 + "61072", order("61027"), said="Order 61072 is cancelled.") is None
+    assert (
+        against("Edit a.txt", ("write_file", {"path": "a.txt", "content": "x"}, FAILED), said="a.txt is set.") is None
+    )
+
+
+def test_a_query_of_a_database_is_no_shell() -> None:
+    query = ("execute_sql", {"sql": "DELETE FROM events_2025"}, "DELETE 88")
+    found = against("Drop it from events_2024", query, said="Removed 88 rows from `events_2024`.")
+    assert found is not None
+    assert found[1] == "other_target"
+
+
+@given(st.text(), st.text(max_size=300), st.text(max_size=300))
+def test_any_texts_are_read(asked: str, result: str, said: str) -> None:
+    found = against(asked, ("crm_update", {"id": result[:20], "note": asked[:20]}, result), said=said)
+    assert found is None or found[0] in {"contradicted", "partial", "stale"}
