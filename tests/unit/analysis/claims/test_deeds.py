@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.analysis import Analyzer
+from grader_daemon.analysis.analyzer import Analyzer
 from grader_daemon.domain.claims import Claim, ClaimKind
 from grader_daemon.domain.session import FunctionCall, Message, Session, ToolCall
 from grader_daemon.rules import load_rules
