@@ -226,7 +226,7 @@ def renew_token(settings: Settings) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.replace(written_privately(secrets.token_urlsafe(32), beside=path), path)
     except OSError as error:
-        raise ConfigurationError(f"cannot write {path} ({error.strerror}): the token stays as it was") from error
+        raise ConfigurationError(f"cannot write {path} ({error.strerror}): the token is unchanged") from error
 
 
 def write_way_in(entrance: str, place: Path) -> Path:

@@ -184,7 +184,7 @@ def _changing(path: Path) -> Iterator[dict[str, Member]]:
         finally:
             os.close(folder)
     except OSError as error:
-        raise ConfigurationError(f"cannot write {path} ({error.strerror}): nobody was let in or kept out") from error
+        raise ConfigurationError(f"cannot write {path} ({error.strerror}): no token was added or removed") from error
 
 
 def _digest(text: str) -> str:

@@ -83,7 +83,7 @@ class Site:
         if self.reads_only and not self._is_read:
             self._is_read = self._grader.context.has_database and self._grader.context.fleet_view() is not None
             if not self._is_read:
-                raise StoreError("the fleet is not read yet: look again in a while")
+                raise StoreError("the fleet is not read yet: try again later")
         return self._grader
 
     def recent(self, key: str, make: Callable[[], Answer]) -> tuple[datetime, Answer]:

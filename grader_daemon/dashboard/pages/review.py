@@ -50,9 +50,9 @@ def judge(visit: Visit) -> Response:
     form = visit.form
     session_id, sampled = form.get("session", ""), form.get("sampled", "")
     if not _is_signed(visit, form.get("signature", ""), session_id, sampled):
-        raise InputError("this review is not one of ours, so nothing was kept")
+        raise InputError("this review is unknown, so nothing was saved")
     if form.get("completed") not in ("yes", "no"):
-        raise InputError("a review says whether the task was completed, yes or no; nothing was kept")
+        raise InputError("a review needs completed: yes or no; nothing was saved")
     if not _was_said(visit, session_id):
         _keep(visit, session_id, source=FeedbackSource.REVIEW, sampled=Sampling(sampled))
     kept = {"passed": form["passed"]} if form.get("passed") else {}
@@ -93,9 +93,9 @@ def unlabel(visit: Visit) -> Response:
 def _keep(visit: Visit, session_id: str, *, source: FeedbackSource, sampled: Sampling | None) -> None:
     completed, quality = visit.form.get("completed", ""), visit.form.get("quality", "")
     if completed not in _COMPLETED:
-        raise InputError(f"completed is yes or no, not {completed[:20]!r}; nothing was kept")
+        raise InputError(f"completed is yes or no, not {completed[:20]!r}; nothing was saved")
     if quality not in ("", *"12345"):
-        raise InputError(f"quality is 1 to 5, not {quality[:20]!r}; nothing was kept")
+        raise InputError(f"quality is 1 to 5, not {quality[:20]!r}; nothing was saved")
     visit.grader.labels.add(
         session_id,
         completed=_COMPLETED[completed],

@@ -167,7 +167,7 @@ def test_token_of_the_settings_is_not_renewed(tmp_path: Path) -> None:
 
 def test_token_that_cannot_be_written_stays_as_it_was(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(ConfigurationError, match="stays as it was"):
+    with pytest.raises(ConfigurationError, match="the token is unchanged"):
         renew_token(load_settings(db_path=tmp_path / "file" / "grades.db"))
 
 

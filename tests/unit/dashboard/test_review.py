@@ -163,7 +163,7 @@ def test_how_it_was_chosen_cannot_be_made_up(client: TestClient, path: Path, cha
         given["sampled"] = "uncertain" if form["sampled"] == "random" else "random"
     answer = client.post("/review", data=given)
     assert answer.status_code == 404
-    assert "nothing was kept" in answer.text
+    assert "nothing was saved" in answer.text
     assert _said(path) == []
 
 
@@ -173,7 +173,7 @@ def test_how_it_was_chosen_cannot_be_made_up(client: TestClient, path: Path, cha
 )
 def test_answer_out_of_bounds_is_refused(client: TestClient, path: Path, given: dict[str, str]) -> None:
     form = _form(client.get("/review").text)
-    assert "nothing was kept" in client.post("/review", data={**form, **given}).text
+    assert "nothing was saved" in client.post("/review", data={**form, **given}).text
     assert _said(path) == []
 
 
