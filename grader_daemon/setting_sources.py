@@ -183,7 +183,7 @@ def refuse_debugging() -> None:
     """
     if os.environ.get(_DEBUG_VARIABLE):
         raise ConfigurationError(
-            f"environment {_DEBUG_VARIABLE} is set, which writes every setting into the log, secrets too: unset it"
+            f"environment {_DEBUG_VARIABLE} is set; it would log all settings with their secrets: unset it"
         )
 
 

@@ -152,7 +152,7 @@ class Insight:
         """
         span = self._span(days)
         if span.days > MOST_DAYS:
-            raise InputError(f"usage covers {MOST_DAYS} days at most, not {span.days:,}")
+            raise InputError(f"usage covers at most {MOST_DAYS} days, not {span.days:,}")
         return usage_of(self._context.store, span, split, only=only)
 
     def alert_days(self, alert: Alert) -> tuple[DayFigures, ...]:

@@ -87,7 +87,7 @@ class Labels:
             fleet = self._context.fleet
             last = self.of(known).last if fleet is None else fleet.last_said(known)
             if last is None:
-                raise InputError(f"nothing was said of session {known!r} that could be taken back")
+                raise InputError(f"session {known!r} has no label to undo")
             undone = Said(session_id=known, by=_user(), source=source, withdraws=last.id)
             self._keep([undone])
         return last

@@ -72,7 +72,7 @@ def _check(samples: Sequence[Sample], labels: int) -> None:
             f"{len(samples)} of {labels} labelled sessions were found and read; {FEWEST_SESSIONS} are needed at least"
         )
     if not has_both(samples):
-        raise InputError("in no source were some tasks completed and others not: there is nothing to tell apart")
+        raise InputError("no source has both done and not done tasks, so there is nothing to learn")
 
 
 def _version(samples: Sequence[Sample]) -> str:

@@ -161,7 +161,7 @@ def _share(text: str) -> float:
     except ValueError:
         rate = math.nan
     if not 0 <= rate <= 1:
-        raise click.UsageError(f"SHARE: {clean(text)!r} is no share of tasks; write 70% or 0.7")
+        raise click.UsageError(f"SHARE: {clean(text)!r} is not a share of tasks; write 70% or 0.7")
     return rate
 
 

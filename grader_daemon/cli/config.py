@@ -126,7 +126,7 @@ def _read_value(name: str) -> str:
         return getpass(f"{name}: ")
     value = "" if sys.stdin is None else sys.stdin.read().removesuffix("\n").removesuffix("\r")
     if not value:
-        raise InputError(f"no value for {name} came on standard input")
+        raise InputError(f"standard input has no value for {name}")
     return value
 
 

@@ -60,7 +60,9 @@ def _of_standard_input(grader: SelfGrader, paths: tuple[Path, ...], source: str 
             f"{STANDARD_INPUT} is standard input, and comes alone; a file of that name is ./{STANDARD_INPUT}"
         )
     if source is None:
-        raise InputError(f"say whose sessions come on standard input, as in: grade --as atif {STANDARD_INPUT}")
+        raise InputError(
+            f"name the agent of the sessions on standard input, for example: grade --as atif {STANDARD_INPUT}"
+        )
     most = grader.context.settings.limits.bytes
     content = b"" if sys.stdin is None else sys.stdin.buffer.read(most + 1)
     return grader.grading.grade_content(content, source)

@@ -89,7 +89,7 @@ def _asked(flags: Mapping[str, Any]) -> object:
             check=True,
         )
     except (OSError, subprocess.CalledProcessError) as error:
-        raise ConfigurationError(f"the settings cannot be read: {error}") from error
+        raise ConfigurationError(f"cannot read the settings: {error}") from error
     return pickle.loads(process.stdout)  # noqa: S301  of a process of ours
 
 

@@ -141,7 +141,7 @@ def remove_host(*, name: str, url: str | None, yes: bool, as_json: bool) -> None
     host = checked_name(name)
     if not yes:
         if not sys.stdin.isatty():
-            raise click.UsageError("nobody can be asked here: --yes removes the host with its data")
+            raise click.UsageError("there is no terminal to ask: use --yes to remove the host with its data")
         click.confirm(f"Remove {host} with all that it sent?", abort=True)
     with _fleet(url) as fleet:
         removed = fleet.remove(host)

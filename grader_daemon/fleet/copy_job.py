@@ -205,7 +205,9 @@ class FleetCopy:
         if known is None and (self.store.file_counts() or self.store.changes.newest()):
             raise StoreError("the copy of a fleet needs its own file, and this one has grades: see fleet_copy_file")
         if known is not None and known.fleet != fleet:
-            raise StoreError("the file of fleet_copy_file is a copy of another fleet: delete it, or name another one")
+            raise StoreError(
+                "the file in fleet_copy_file is a copy of another fleet: delete it, or choose another file"
+            )
         if known is None:
             known = FleetCopyState(fleet=fleet, version=__version__)
             with self.store.transaction():

@@ -110,7 +110,7 @@ class CopyTables(Hosts):
                 self._replace(_decode_decisions(content))
                 self._read_back()
         except _NOT_OURS as error:
-            raise InputError("what was decided in the fleet cannot be read") from error
+            raise InputError("cannot read the fleet's decisions") from error
 
     def mark_errors(self) -> None:
         """Note what people said of errors that came in since; call it inside a transaction."""

@@ -108,4 +108,4 @@ def _taken_apart(request: bytes) -> tuple[Agent, Mode, bytes]:
         name, mode, _ = words
         return AGENTS[name], Mode(mode), payload
     except (ValueError, KeyError) as error:
-        raise InputError("an agent, a mode and a length are expected first") from error
+        raise InputError("expected an agent, a mode and a length first") from error

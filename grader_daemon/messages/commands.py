@@ -54,7 +54,7 @@ def command(
     if not messages.is_on:
         raise InputError(_how_to_turn_on(grader))
     if not words:
-        raise InputError("say what to look for: grader-daemon search alembic upgrade")
+        raise InputError("give the words to search for: grader-daemon search alembic upgrade")
     keep = _keeping(grader, days=days, verdict=verdict, model=model, project=project)
     found = messages.find(" ".join(words), limit=limit, keep=keep)
     if as_json:

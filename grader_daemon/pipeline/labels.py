@@ -40,7 +40,7 @@ def add_feedback(store: SqliteStore, said: Sequence[Said], *, now: datetime) -> 
     known = store.grades.stored([each.session_id for each in said])
     for each in said:
         if each.session_id not in known or not known[each.session_id].detailed:
-            raise InputError(f"session {each.session_id!r} has no grade of this program to say anything of")
+            raise InputError(f"session {each.session_id!r} has no grade from this program, so it cannot be labelled")
     given = [
         store.feedback.add(feedback_on(of.grade, each, digest=of.digest, now=now))
         for each in said

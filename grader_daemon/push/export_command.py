@@ -43,14 +43,14 @@ def command(*, grader: SelfGrader, which: GradeFilter, form: str, out: Path | No
     With --partition, it rewrites only the months in which something changed.
     """
     if out is None and (partition is not None or form == TableForm.PARQUET):
-        raise click.UsageError("say where to, with --out")
+        raise click.UsageError("give a destination with --out")
     if out is None:
         write_grades(grader.grades.every(which), TableForm(form), grader.grades.trust())
     elif partition is None:
         written = write_table(out, grader.grades.every(which), TableForm(form), grader.grades.trust())
         output.line(clean(f"{count(written, 'grade')} written to {out}."))
     elif which != GradeFilter(since=which.since):
-        raise click.UsageError("a folder by month holds all grades: beside --since no other choice can be made")
+        raise click.UsageError("a folder by month holds all grades: the only filter allowed is --since")
     else:
         done = export_months(grader.context, out, TableForm(form), since=which.since)
         changed = [*(f"{month} written" for month in done.written), *(f"{month} removed" for month in done.removed)]

@@ -76,7 +76,9 @@ def _export(context: GraderContext, sink: ScoreSink, *, follower: str, at_once: 
 
 def _required(url: str | None, setting: str, example: str) -> str:
     if url is None:
-        raise ConfigurationError(f"setting {setting} is missing; as in: grader-daemon config set {setting} {example}")
+        raise ConfigurationError(
+            f"setting {setting} is missing; for example: grader-daemon config set {setting} {example}"
+        )
     return url
 
 

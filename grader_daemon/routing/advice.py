@@ -28,7 +28,7 @@ class Advice:
     ) -> Route:
         """Return the models to prefer, for all types of task or for one."""
         if most_usd is not None and not most_usd > 0:
-            raise InputError("what a completed task may cost is more than 0")
+            raise InputError("the maximum cost of a done task must be above 0")
         return self._routes.route(
             self._context.now(), task_type=task_type, models=models, default=default, most_usd=most_usd
         )

@@ -130,7 +130,7 @@ def _open(path: Path) -> apsw.Connection | None:
 def _check_schema(source: apsw.Connection, damaged: Path) -> None:
     """Check that a schema is ours, and not newer: with rows that this program would not know how to keep."""
     if not any(has_table(source, name) for name in ("session_grades", "session_files")):
-        raise StoreError(f"database {damaged}: of another program, and left as it is")
+        raise StoreError(f"database {damaged}: it belongs to another program, and was not changed")
     if len(_versions(source)) > newest_version():
         raise StoreError(f"database {damaged}: its schema is newer than this program; update grader-daemon")
 

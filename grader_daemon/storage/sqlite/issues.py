@@ -102,7 +102,7 @@ class Issues:
             raise NotFoundError(f"no error issue has an id that begins with {prefix!r}")
         if len(rows) > 1:
             some = ", ".join(row[0] for row in rows[:3])
-            raise InputError(f"several error issues begin with {prefix!r} ({some}, …); give more of the id")
+            raise InputError(f"several error groups begin with {prefix!r} ({some}, …); give more of the id")
         fingerprint: str = rows[0][0]
         return fingerprint
 

@@ -50,7 +50,7 @@ def test_a_label_stands_above_the_automatic_verdict_until_it_is_taken_back(
 
 
 def test_nothing_can_be_taken_back_of_what_was_not_said(labels: Labels) -> None:
-    with pytest.raises(InputError, match="nothing was said of session 'first'"):
+    with pytest.raises(InputError, match="session 'first' has no label to undo"):
         labels.undo("first")
 
 

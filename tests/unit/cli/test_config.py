@@ -263,5 +263,5 @@ def test_nothing_on_standard_input_is_no_value(home: Path, run: Run, monkeypatch
 
     assert (ended.returncode, ended.stderr) == (
         2,
-        "grader-daemon: no value for alert_webhook_secret came on standard input\n",
+        "grader-daemon: standard input has no value for alert_webhook_secret\n",
     )

@@ -44,10 +44,12 @@ def test_a_folder_is_brought_up_to_date(home: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        pytest.param(["--format", "parquet"], "say where to, with --out", id="parquet-to-a-terminal"),
-        pytest.param(["--partition", "month"], "say where to, with --out", id="no-folder"),
+        pytest.param(["--format", "parquet"], "give a destination with --out", id="parquet-to-a-terminal"),
+        pytest.param(["--partition", "month"], "give a destination with --out", id="no-folder"),
         pytest.param(
-            ["--partition", "month", "--out", "x", "--completed"], "no other choice can be made", id="some-of-a-month"
+            ["--partition", "month", "--out", "x", "--completed"],
+            "the only filter allowed is --since",
+            id="some-of-a-month",
         ),
         pytest.param(["--partition", "month", "--out", "."], "holds something else", id="a-folder-of-others"),
     ],

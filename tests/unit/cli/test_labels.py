@@ -156,7 +156,7 @@ def test_an_undo_takes_back_one_label_at_a_time(run: Run, home: Path) -> None:
     assert "*" not in run(home, "list").stdout
     third = run(home, "label", FINE, "--undo")
     assert third.returncode == 2
-    assert "nothing was said of session" in third.stderr
+    assert "has no label to undo" in third.stderr
 
 
 def test_labels_are_listed(run: Run, home: Path) -> None:

@@ -98,7 +98,7 @@ def test_what_is_wrong_is_told_as_by_the_settings() -> None:
 def test_a_process_that_cannot_read_them_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
 
-    with pytest.raises(ConfigurationError, match="the settings cannot be read"):
+    with pytest.raises(ConfigurationError, match="cannot read the settings"):
         read_apart({})
 
 

@@ -113,9 +113,9 @@ def test_files_elsewhere_are_not_read(home: Home, answering: Answering) -> None:
 @pytest.mark.parametrize(
     ("request_", "said"),
     [
-        (b"", "an agent, a mode and a length are expected first"),
-        (b"claude-code shout 2\n{}", "an agent, a mode and a length are expected first"),
-        (b"cursor tell 2\n{}", "an agent, a mode and a length are expected first"),
+        (b"", "expected an agent, a mode and a length first"),
+        (b"claude-code shout 2\n{}", "expected an agent, a mode and a length first"),
+        (b"cursor tell 2\n{}", "expected an agent, a mode and a length first"),
         (b"claude-code tell 1\n{", "Claude Code hands over something else than known"),
         (b'hermes block 2\n{"session_id": 1}', "Hermes hands over something else than known"),
     ],
