@@ -58,10 +58,12 @@ class PlainSecret:
 
 
 def read_apart(flags: Mapping[str, Any]) -> Settings:
-    """Read the settings as `load_settings` does, in a process that ends; where its library is loaded, in this one.
+    """Read the settings as `load_settings` does, in a process that ends.
+
+    It reads them in this process if their library is loaded, or if no other process can be started or does not answer.
 
     Raises:
-        ConfigurationError: one is wrong, or that process cannot be started.
+        ConfigurationError: one is wrong.
     """
     answered = _read(flags) if _LIBRARY in sys.modules else _asked(flags)
     if isinstance(answered, ConfigurationError):
@@ -88,8 +90,8 @@ def _asked(flags: Mapping[str, Any]) -> object:
             start_new_session=True,  # Ctrl-C is for the process that asks
             check=True,
         )
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise ConfigurationError(f"cannot read the settings: {error}") from error
+    except (OSError, subprocess.CalledProcessError):
+        return _read(flags)
     return pickle.loads(process.stdout)  # noqa: S301  of a process of ours
 
 
