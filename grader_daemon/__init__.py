@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from grader_daemon.domain.early import EarlyWorth as EarlyWorth
     from grader_daemon.domain.estimate import Estimate as Estimate
     from grader_daemon.domain.estimate import Figure as Figure
+    from grader_daemon.domain.feedback import AnswerEffect as AnswerEffect
     from grader_daemon.domain.feedback import Feedback as Feedback
     from grader_daemon.domain.feedback import FeedbackSource as FeedbackSource
     from grader_daemon.domain.feedback import Label as Label
@@ -138,7 +139,7 @@ _HOMES = {
     "domain.difference": "RegradeDiff",
     "domain.early": "EarlyErrors EarlyReason EarlyWorth",
     "domain.estimate": "Estimate Figure",
-    "domain.feedback": "Feedback FeedbackSource Label Sampling Standing",
+    "domain.feedback": "AnswerEffect Feedback FeedbackSource Label Sampling Standing",
     "domain.grade": "Grade Reason",
     "domain.insight": "DayFigures DaySpending ErrorIssue Group IssueState Patterns Spending StepCount WeeklyReport",
     "domain.quality": "QualityCheck QualityScorer",

@@ -132,7 +132,7 @@ def test_run_speaks_to_the_person_at_a_terminal(home: Path, sessions: Path, colu
     assert re.search(rf"^\d\d:\d\d:\d\d ~ unsure \.\d\d debugging  Fix the .*  {name}$", graded)
     assert all(len(line) <= columns for line in lines)
     assert "times in UTC" in lines[0]
-    assert any("! warning: ~/.timmy/" in line and "tried again at" in " ".join(lines) for line in lines)
+    assert any("! warning: ~/.timmy/" in line and "next try at" in " ".join(lines) for line in lines)
     assert "1 session graded" in " ".join(lines)
     assert RED not in shown
     _assert_harmless("\n".join(lines))

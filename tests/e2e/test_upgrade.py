@@ -149,7 +149,9 @@ def test_every_label_is_there_and_what_was_said_since(upgraded: Upgraded) -> Non
 
 @pytest.mark.parametrize("name", _SETTINGS)
 def test_every_setting_is_there(upgraded: Upgraded, name: str) -> None:
-    assert upgraded.after[name] == upgraded.before[name]
+    then, now = ({key: said[name][key] for key in ("value", "source")} for said in (upgraded.before, upgraded.after))
+
+    assert now == then
 
 
 def test_what_was_said_of_errors_is_there(upgraded: Upgraded) -> None:

@@ -149,7 +149,7 @@ def test_usage_is_of_days_where_the_person_lives(insight: Insight, save: Save) -
 
 def test_usage_of_more_than_a_year_is_not_told_day_by_day(insight: Insight) -> None:
     assert len(insight.usage(days=366).daily) == 366
-    with pytest.raises(InputError, match="366 days at most"):
+    with pytest.raises(InputError, match="at most 366 days"):
         insight.usage(days=367)
 
 

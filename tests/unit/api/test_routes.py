@@ -55,5 +55,5 @@ def test_a_limit_of_cost_is_kept(grader: SelfGrader) -> None:
 
 @pytest.mark.parametrize("most_usd", [0.0, -1.0, float("nan")])
 def test_a_limit_that_is_none_is_refused(grader: SelfGrader, most_usd: float) -> None:
-    with pytest.raises(InputError, match="more than 0"):
+    with pytest.raises(InputError, match="above 0"):
         grader.routing.route(most_usd=most_usd)

@@ -67,4 +67,4 @@ def test_without_a_word_it_says_what_to_do(turned_on: Path, run: Run) -> None:
     ended = run(turned_on, "search")
 
     assert ended.returncode == 2
-    assert "say what to look for" in ended.stderr
+    assert "give the words to search for" in ended.stderr

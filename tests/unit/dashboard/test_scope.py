@@ -143,7 +143,7 @@ def test_of_several_groups_the_sums_are_of_the_first() -> None:
     scope = Scope(agent="codex", host="desk")
 
     assert scope.group == (Dimension.AGENT, "codex")
-    assert "not narrowed to machine desk:" in scope.beyond_the_sums
+    assert "not filtered by machine desk:" in scope.beyond_the_sums
     assert Scope(host="desk").group == (Dimension.HOST, "desk")
 
 
@@ -193,7 +193,7 @@ def test_what_sums_cannot_tell_is_said(client: TestClient) -> None:
     for address in ("/", "/usage"):
         assert "Figures are not filtered by agent codex" in text_of(client, f"{address}?project=/shop&agent=codex")
         assert "Figures are not filtered by scheduled work" in text_of(client, f"{address}?project=/shop&kind=cron")
-        assert "not narrowed" not in text_of(client, f"{address}?project=/shop&kind=main")
+        assert "not filtered" not in text_of(client, f"{address}?project=/shop&kind=main")
         assert "Only the last 366 days are shown." in text_of(client, f"{address}?days=all")
     for address in ("/alerts", "/reports"):
         assert "the filters above do not apply here" in text_of(client, address)

@@ -134,6 +134,6 @@ def test_decisions_that_cannot_be_read_change_nothing(
         store.alerts.begin(Position(NOW, "s"), now=NOW)
     before = CopyTables(store).decisions()
     told = content if isinstance(content, bytes) else msgspec.json.encode({**msgspec.json.decode(before), **content})
-    with store.transaction(), pytest.raises(InputError, match="cannot be read"):
+    with store.transaction(), pytest.raises(InputError, match="cannot read"):
         CopyTables(store).replace_decisions(told)
     assert CopyTables(store).decisions() == before

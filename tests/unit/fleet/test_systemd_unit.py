@@ -330,7 +330,7 @@ def test_without_systemd_the_doctor_tells_what_is_left(
 ) -> None:
     (tmp_path / "bin/systemctl").write_text("#!/bin/sh\nexit 1\n")
 
-    found = f"{left}; whether anything sends by itself cannot be told without systemd"
+    found = f"{left}; without systemd, whether anything sends by itself is unknown"
     assert _diagnosed(settings()) == (state, found, fix)
 
 

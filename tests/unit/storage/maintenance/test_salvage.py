@@ -277,7 +277,7 @@ def test_a_damaged_original_database_gives_its_grades(tmp_path: Path) -> None:
     ("change", "why"),
     [
         ("INSERT INTO schema_migrations SELECT max(version) + 1, 'a', 'b' FROM schema_migrations", "schema is newer"),
-        ("DROP TABLE session_grades; DROP TABLE session_files", "of another program"),
+        ("DROP TABLE session_grades; DROP TABLE session_files", "to another program"),
     ],
 )
 def test_what_this_program_would_not_know_how_to_keep_is_left_alone(damaged: Path, change: str, why: str) -> None:

@@ -181,7 +181,7 @@ def test_a_word_leaves_what_else_is_known_of_the_session(store: SqliteStore) -> 
 def test_nothing_can_be_said_of_a_session_without_a_grade(store: SqliteStore) -> None:
     save(store, grade())
 
-    with pytest.raises(InputError, match="has no grade of this program"):
+    with pytest.raises(InputError, match="has no grade from this program"):
         give(store, said(), said("nobody"))
 
     assert store.feedback.said([SESSION_ID]) == []
@@ -191,7 +191,7 @@ def test_nothing_can_be_said_of_a_grade_of_another_program(store: SqliteStore) -
     save(store, grade())
     store.connection.execute("DELETE FROM session_details")
 
-    with pytest.raises(InputError, match="has no grade of this program"):
+    with pytest.raises(InputError, match="has no grade from this program"):
         give(store, said())
 
 

@@ -121,8 +121,8 @@ def test_an_issue_is_found_by_the_beginning_of_its_id(store: SqliteStore, prefix
         pytest.param("", "no error issue", id="empty"),
         pytest.param("1-abcde", "no error issue", id="longer-than-any"),
         pytest.param("%", "no error issue", id="no-pattern"),
-        pytest.param("b", "several error issues", id="several"),
-        pytest.param("1-", "several error issues", id="all-of-a-version"),
+        pytest.param("b", "several error groups", id="several"),
+        pytest.param("1-", "several error groups", id="all-of-a-version"),
         pytest.param("\udcff", "no error issue", id="no-unicode"),
     ],
 )
