@@ -60,7 +60,7 @@ def _probability(home: Path, session: Path, prior: Path) -> float:
         pytest.param("session_id,completed\ns1,1\n", "1 of 1 labelled sessions were found", id="too-few"),
         pytest.param(
             "session_id,completed\n" + "".join(f"s{number},1\n" for number in range(80)),
-            "in no source",
+            "no source has both",
             id="one-outcome",
         ),
     ],

@@ -116,7 +116,7 @@ def test_a_real_phoenix_keeps_the_scores_of_the_sessions_that_it_knows(tmp_path:
         _trace(url, *known)
         sent = _push(home, url)
         assert sent.returncode == 0, sent.stderr
-        assert sent.stdout.endswith("Sent 4 sessions, passed over 9.\n")
+        assert sent.stdout.endswith("Sent 4 sessions, skipped 9.\n")
         assert "Phoenix does not know" in sent.stderr
         before = _scores(url, *known)
 

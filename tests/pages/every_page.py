@@ -17,7 +17,7 @@ _LISTS: Final = {"session": "/", "errors": "/errors", "alerts": "/alerts", "repo
 _QUERIES: Final = {"/compare": "id={0}&id={1}"}
 """Pages that show nothing without a question; `{0}` and `{1}` are the first sessions of the list."""
 
-_NO_PAGES: Final = ("/api", "/events", "/metrics", "/palette.json", "/static", "/usage.csv")
+_NO_PAGES: Final = ("/api", "/changes/twins", "/events", "/metrics", "/palette.json", "/static", "/usage.csv")
 _NO_PAGE: Final = "/report"
 """End of the address of a text that is copied."""
 

@@ -25,7 +25,7 @@ from grader_daemon.analysis.claims.tested_work import TestedWork
 from grader_daemon.analysis.claims.tests_claims import TestsClaims
 from grader_daemon.analysis.claims.undone_changes import UndoneChanges
 from grader_daemon.analysis.claims.verification import NEVER_CALLED, UNSUPPORTED, Verification, contradicted, places
-from grader_daemon.domain.claims import Claim, ClaimKind, ClaimReason
+from grader_daemon.domain.claims import Claim, ClaimKind, ClaimReason, Support
 from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.session import Session
 from grader_daemon.domain.text import clean
@@ -58,16 +58,18 @@ def verify_claims(
     is_whole = not session.compacted
     evidence = ClaimEvidence(notes, session.messages, is_whole=is_whole, reported=session.reported)
     weighed: dict[tuple[ClaimKind, str | None, Verification], StatedClaim] = {}
-    deed = weigh_deeds(evidence, answer)
-    if deed is not None:
-        weighed[deed.claim.kind, deed.claim.subject, deed.verification] = deed.claim
-        stated = tuple(each for each in stated if each.said not in deed.claim.said)
     if stated:
         verifier = ClaimVerifier(evidence)
         for each in stated:
             verification = verifier.verify(each)
             if verification is not None:
                 weighed.setdefault((each.kind, each.subject, verification), each)
+    deed = weigh_deeds(evidence, answer)
+    if deed is not None:
+        of_it = {key for key, each in weighed.items() if each.said in deed.claim.said}
+        if all(verification.support is not Support.CONTRADICTED for _, _, verification in of_it):
+            weighed = {key: each for key, each in weighed.items() if key not in of_it}
+            weighed[deed.claim.kind, deed.claim.subject, deed.verification] = deed.claim
     return tuple(
         Claim(
             kind,

@@ -88,7 +88,11 @@ def test_sessions_are_listed_with_their_machines_and_found_by_them(client: TestC
     ("address", "words"),
     [
         pytest.param("/", "3 done, 0 not done, 0 unsure", id="today"),
-        pytest.param("/changes?days=30", "Changes apply to a whole agent, so the machine filter does not apply here.", id="changes"),
+        pytest.param(
+            "/changes?days=30",
+            "Changes apply to a whole agent, so the machine filter does not apply here.",
+            id="changes",
+        ),
         pytest.param("/usage", "Figures cover all machines; only the sessions below are filtered.", id="usage"),
         pytest.param("/sessions", "3 sessions", id="sessions"),
         pytest.param("/errors", "These errors occurred in the chosen sessions", id="errors"),

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader_daemon.analysis.analyzer import Analyzer
-from grader_daemon.domain.claims import Claim, ClaimKind
+from grader_daemon.domain.claims import Claim, ClaimKind, Support
 from grader_daemon.domain.session import FunctionCall, Message, Session, ToolCall
 from grader_daemon.rules import load_rules
 from tests.strategies import answer, session, user
@@ -55,7 +55,6 @@ DENIED = [
     pytest.param("409 Conflict: Activity NOT saved", "denied", id="a-line-of-http"),
     pytest.param("rejected: mailbox full", "denied", id="a-word-at-the-beginning"),
     pytest.param('{"content": [{"text": "{\\"state\\": \\"declined\\"}"}]}', "denied", id="json-in-a-text"),
-    pytest.param('{"ok": false, "error": "not_in_channel"}', "failed", id="a-failure"),
 ]
 
 
@@ -326,13 +325,8 @@ LOOK = ("get_order", {"order_id": "4410"}, '{"status": "lost"}')
 
 
 def test_a_deed_without_any_call_that_may_have_done_it_is_made_up() -> None:
-    said = "I'm sorry! I've issued a full refund to your card."
-    assert against("Refund #4410", LOOK, said=said) == (
-        "contradicted",
-        "no_call",
-        (),
-        "I've issued a full refund to your card.",
-    )
+    said = "I'm sorry! I flagged it for Ivo."
+    assert against("Refund #4410", LOOK, said=said) == ("contradicted", "no_call", (), "I flagged it for Ivo.")
 
 
 @pytest.mark.parametrize(
@@ -367,3 +361,8 @@ def test_a_query_of_a_database_is_no_shell() -> None:
 def test_any_texts_are_read(asked: str, result: str, said: str) -> None:
     found = against(asked, ("crm_update", {"id": result[:20], "note": asked[:20]}, result), said=said)
     assert found is None or found[0] in {"contradicted", "partial", "stale"}
+
+
+def test_a_claim_that_is_contradicted_already_stays_what_it_is() -> None:
+    claims = ANALYZER.claims(talk("Mail Ivo", send(FAILED), said="I mailed it to Ivo."))
+    assert [(claim.kind, claim.support) for claim in claims] == [(ClaimKind.SENT, Support.CONTRADICTED)]
