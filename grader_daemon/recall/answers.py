@@ -196,7 +196,7 @@ def _cause(cause: PastCause) -> list[str]:
     if step is None:
         tries = count(cause.tries, "try", "tries")
         tried = f"recovered after {cause.recovered:,} of {tries}" if cause.tries else "none was tried"
-        return [*lines, f"  no next step is known that surely helps: {tried}"]
+        return [*lines, f"  no next step is known that clearly helps: {tried}"]
     helps = "a retry" if step.is_retry else _called(step.tool, step.command)
     low, high = round(100 * (step.recovery.low or 0)), round(100 * (step.recovery.high or 1))
     tries = count(step.tries, "try", "tries")

@@ -73,7 +73,7 @@ def _facts(effect: SetupEffect) -> Iterator[Words]:
     if bad.change.value is None:
         return
     course = "more" if bad.change.value > 0 else "fewer"
-    verdict = f"surely {course}" if effect.facts_differ else "no sure difference"
+    verdict = f"clearly {course}" if effect.facts_differ else "no clear difference"
     before, since = (estimate_words(one, BAD_ENDINGS) for one in (bad.before, bad.now))
     yield (f"Bad endings {before} before, {since} since: {verdict}.",)
     slope = effect.slope_before

@@ -34,7 +34,7 @@ def need_words(advice: SkillAdvice) -> Words:
     rates = f": {estimate_words(advice.ended_badly, BAD_ENDINGS)} ended badly; of other types "
     compared = f"{estimate_words(advice.others, BAD_ENDINGS)} of {advice.others.sample:,}."
     is_worse = advice.reason is not SkillReason.NOT_WORSE
-    verdict = " That is surely more." if is_worse else " That is not surely more: nothing is suggested."
+    verdict = " That is clearly more." if is_worse else " That is not clearly more: nothing is suggested."
     return (*tasks, rates, compared, verdict)
 
 
@@ -42,7 +42,7 @@ def advice_lines(advice: SkillAdvice) -> Iterator[Words]:
     """Yield what could help, or lies here unused, a sentence for each; that nothing fits, where it would be needed."""
     if advice.reason is SkillReason.NOTHING_FITS:
         yield (
-            "No skill that lies here unused is about it, and nothing that surely helps after its failures is known.",
+            "No skill that lies here unused is about it, and nothing that clearly helps after its failures is known.",
         )
     for fitting in advice.skills:
         yield _fitting_words(fitting, is_suggested=advice.reason is None)

@@ -76,6 +76,7 @@ def test_the_daemon_ends_in_time_while_a_file_comes_to_no_end(
 
 def test_no_helper_outlives_a_daemon_that_is_killed(start_daemon: StartDaemon, sessions: Path, under: Under) -> None:
     daemon = start_daemon(under=under)
+    daemon.wait_for_event("service.started")  # until then another process reads its settings
     write_large(sessions, "endless")
     [helper] = wait_until(daemon.children, "a helper")
     wait_until(lambda: _cpu_ticks(helper) > 200, "the helper to hang")

@@ -148,7 +148,7 @@ def test_what_goes_worse_gets_a_skill_that_lies_here_and_one_to_write(home: Path
     need, fitting, lesson = run(home, "skills", "suggest", "debugging").stdout.splitlines()
 
     assert need.startswith("40 tasks of debugging: 75 % (")
-    assert need.endswith(" That is surely more.")
+    assert need.endswith(" That is clearly more.")
     assert fitting.startswith("Try the skill trace-reader, which speaks of ")
     assert "used in 0 of 40 tasks that tell; 30 of the other 40 ended badly." in fitting
     assert lesson.startswith(
@@ -159,7 +159,7 @@ def test_what_goes_worse_gets_a_skill_that_lies_here_and_one_to_write(home: Path
 
 @pytest.mark.parametrize(
     ("task_type", "reason"),
-    [("writing", "That is not surely more: nothing is suggested."), ("research", "20 of both are needed to tell.")],
+    [("writing", "That is not clearly more: nothing is suggested."), ("research", "20 of both are needed to tell.")],
 )
 def test_where_no_help_is_needed_none_is_given(home: Path, run: Run, task_type: str, reason: str) -> None:
     [said] = run(home, "skills", "suggest", task_type).stdout.splitlines()
@@ -180,7 +180,7 @@ def test_a_fitting_skill_that_lies_unused_is_shown_where_none_is_needed(home: Pa
     said, shown = run(home, "skills", "suggest", "debugging").stdout.splitlines()
     found = json.loads(run(home, "skills", "suggest", "debugging", "--json").stdout)
 
-    assert said.endswith("That is not surely more: nothing is suggested.")
+    assert said.endswith("That is not clearly more: nothing is suggested.")
     assert shown.startswith("Here lies the skill trace-reader, which speaks of ")
     assert "used in 0 of 40 tasks that tell" in shown
     assert (found["reason"], [each["skill"]["name"] for each in found["skills"]]) == ("not_worse", ["trace-reader"])
@@ -191,7 +191,7 @@ def test_a_skill_that_is_asked_for_is_advised_where_it_would_help(home: Path, ru
     said, need, fitting, _ = run(home, "skills", "suggest", "trace-reader").stdout.splitlines()
 
     assert said == ("The skill trace-reader is about debugging, testing; used in 0 of 40 tasks of debugging that tell.")
-    assert need.endswith(" That is surely more.")
+    assert need.endswith(" That is clearly more.")
     assert fitting.startswith("Try the skill trace-reader, which speaks of ")
 
 

@@ -241,7 +241,7 @@ def test_a_step_that_surely_helps_is_told_with_its_odds(tmp_path: Path) -> None:
 
 def test_what_does_not_surely_help_is_no_advice(talk: Talk) -> None:
     told = talk.agree().said("what_helps", tool="terminal", error="permission_denied")
-    assert "no next step is known that surely helps: recovered after 0 of 1 try" in told
+    assert "no next step is known that clearly helps: recovered after 0 of 1 try" in told
     assert "gh auth" not in told
 
 

@@ -139,9 +139,9 @@ def test_a_report_of_a_version_that_did_not_look_says_nothing_of_changes() -> No
 @pytest.mark.parametrize(
     ("since", "differ", "title", "line"),
     [
-        pytest.param(30, True, "+50 points (+29 to +65) of bad endings since ", "surely more.", id="more"),
-        pytest.param(0, True, "−20 points (−35 to −7) of bad endings since ", "surely fewer.", id="fewer"),
-        pytest.param(10, False, "Completion cannot be compared yet since ", "no sure difference.", id="not-sure"),
+        pytest.param(30, True, "+50 points (+29 to +65) of bad endings since ", "clearly more.", id="more"),
+        pytest.param(0, True, "−20 points (−35 to −7) of bad endings since ", "clearly fewer.", id="fewer"),
+        pytest.param(10, False, "Completion cannot be compared yet since ", "no clear difference.", id="not-sure"),
     ],
 )
 def test_bad_endings_stand_beside_a_completion_that_cannot_be_seen_yet(

@@ -46,9 +46,9 @@ def advice(reason: SkillReason | None = None, **said: Any) -> SkillAdvice:
 @pytest.mark.parametrize(
     ("reason", "begins", "ends"),
     [
-        pytest.param(None, "100 tasks of debugging: 30 % (", " That is surely more.", id="worse"),
-        pytest.param(SkillReason.NOTHING_FITS, "100 tasks of debugging", " That is surely more.", id="nothing-fits"),
-        pytest.param(SkillReason.NOT_WORSE, "100 tasks", " not surely more: nothing is suggested.", id="not-worse"),
+        pytest.param(None, "100 tasks of debugging: 30 % (", " That is clearly more.", id="worse"),
+        pytest.param(SkillReason.NOTHING_FITS, "100 tasks of debugging", " That is clearly more.", id="nothing-fits"),
+        pytest.param(SkillReason.NOT_WORSE, "100 tasks", " not clearly more: nothing is suggested.", id="not-worse"),
     ],
 )
 def test_whether_help_is_needed_is_said_with_the_numbers(reason: SkillReason | None, begins: str, ends: str) -> None:
