@@ -77,7 +77,7 @@ def show(*, grader: SelfGrader, issue_id: str, as_json: bool) -> None:
 @click.option("--command", "of_command", metavar="COMMAND", help="Only errors of this command, such as 'git push'.")
 @json_option
 def alternatives(*, grader: SelfGrader, tool: str, category: str, of_command: str | None, as_json: bool) -> None:
-    """Show what agents tried after a tool failed for this cause, the most reliable step first.
+    """Show what agents tried after a tool failed for this reason, the most reliable step first.
 
     Sorted by the lower end of the 95 % range of its success rate, over all time.
     """

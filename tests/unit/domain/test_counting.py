@@ -477,6 +477,18 @@ def test_another_verdict_counts_as_if_the_grade_were_counted_anew(one: Grade, ju
     assert not any(map(any, revised.job_facts.values()))
 
 
+@pytest.mark.parametrize("kind", [SessionKind.MAIN, SessionKind.CRON])
+def test_another_verdict_counts_for_tools_only_in_a_persons_work(kind: SessionKind) -> None:
+    one = grade(
+        kind=kind, ended_on="2026-11-22", task_completed=True, tools=(ToolUse("terminal", calls=2, failures=0),)
+    )
+    other, revised = msgspec.structs.replace(one, task_completed=False), Changes()
+
+    revised.revise(one, other)
+
+    assert everything(revised) == everything(changes_of(other, removed=(one,)))
+
+
 @given(grades(), grades())
 def test_what_is_counted_alike_adds_the_same(one: Grade, judge: Grade) -> None:
     other = judged_as(one, judge)

@@ -13,6 +13,7 @@ from grader_daemon.domain.fleet_hosts import (
     host_and_session,
     is_behind,
     is_unwatched,
+    left_of,
     silent_hosts,
 )
 
@@ -43,3 +44,11 @@ def test_a_fleet_is_unwatched_when_nobody_came_to_an_end_for_an_hour() -> None:
 def test_a_copy_is_behind_that_was_not_read_to_the_end_for_a_minute() -> None:
     read = (None, NOW - timedelta(seconds=61), NOW - timedelta(seconds=59))
     assert [is_behind(FleetView(hosts=(), read_at=each), NOW) for each in read] == [True, True, False]
+
+
+def test_what_is_left_to_read_is_that_of_all_machines() -> None:
+    hosts = tuple(
+        FleetHostState(host=name, user=None, epoch=1, seq=9, version=None, last_seen=NOW, older=older)
+        for name, older in {"desk": 0, "laptop": 7, "server": 3}.items()
+    )
+    assert left_of(FleetView(hosts=hosts, read_at=NOW)) == 10
