@@ -14,6 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
+from grader_daemon.domain.text import nearest
 from grader_daemon.errors import ConfigurationError
 
 ENVIRONMENT_PREFIX = "GRADER_"
@@ -226,10 +227,8 @@ def unknown_zone() -> list[str]:
 
 def meant(word: str, known: Collection[str]) -> str:
     """Return which word may be meant by one that nobody knows; "" if none is like it."""
-    from difflib import get_close_matches  # who writes no mistakes need not wait for it
-
-    close = get_close_matches(word, known, n=1)
-    return f"; did you mean {close[0]}?" if close else ""
+    near = nearest(word, known)
+    return "" if near is None else f"; did you mean {near}?"
 
 
 def variables_of(names: Collection[str]) -> dict[str, str]:

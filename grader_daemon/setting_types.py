@@ -17,6 +17,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
 from grader_daemon.adapters import installed
 from grader_daemon.domain.addresses import is_this_machine
+from grader_daemon.domain.text import nearest
 
 _PLAIN_HTTP = "quality_judge_plain_http"
 _SHORTEST_SECRET = 32
@@ -72,11 +73,9 @@ def _known_source(value: str) -> str:
     known = (*get_args(_BuiltIn), *installed())  # which takes some ms: only who names another one waits for it
     if value in known:
         return value
-    from difflib import get_close_matches
-
-    close = get_close_matches(value, known, n=1)
-    if close or re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,99}", value) is None:
-        meant = f"; did you mean {close[0]}?" if close else ""
+    near = nearest(value, known)
+    if near is not None or re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,99}", value) is None:
+        meant = "" if near is None else f"; did you mean {near}?"
         raise ValueError(f"a source is expected: {', '.join(known)}, or one that an adapter gives{meant}")
     return value
 

@@ -7,11 +7,12 @@ have few; other filters are written `name:value`; what is in quotes was in the r
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from grader_daemon.api.session_filter import ADDRESSED, Filter
 from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.text import nearest
 from grader_daemon.errors import InputError
 
 _SPOKEN: Final = ("verdict", "claim", "standing", "state", "ending", "outcome", "kind", "error")
@@ -106,21 +107,15 @@ def _word(parts: Sequence[_Part]) -> tuple[tuple[str, str], int]:
 def _not_understood(word: str) -> str:
     if word.removesuffix(":").lower().replace("-", "_") in _BY_NAME:
         return f"{word[:_LONGEST_SHOWN]} needs a value, without a space between, as in model:NAME"
-    shown, near = word[:_LONGEST_SHOWN], _nearest(word.lower().replace("-", "_"), _WORDS)
+    shown, near = word[:_LONGEST_SHOWN], nearest(word.lower().replace("-", "_"), _WORDS)
     meant = f"did you mean {near.replace('_', ' ')}? Else " if near else ""
     return f'{shown} is no filter; {meant}write "{shown}" for words of the request, or a filter as in model:NAME'
-
-
-def _nearest(word: str, known: Collection[str]) -> str | None:
-    from difflib import get_close_matches  # a command without a mistake need not wait for it
-
-    return next(iter(get_close_matches(word, known, n=1)), None)
 
 
 def _named(name: str, value: str, names: Names) -> tuple[str, str]:
     asked = _BY_NAME.get(name.lower().replace("-", "_"))
     if asked is None:
-        near = _nearest(name.lower(), _BY_NAME)
+        near = nearest(name.lower(), _BY_NAME)
         meant = f"did you mean {near}:?" if near else f"there are {', '.join(_BY_NAME)}"
         raise InputError(f"{name[:_LONGEST_SHOWN]}: is no filter; {meant}")
     if asked.choices:

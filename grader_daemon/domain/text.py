@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 _UNSEEN = re.compile(r"[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
 """Characters that JSON lets pass as they are, and that a terminal obeys, or does not show."""
@@ -23,6 +24,13 @@ def clean(text: str) -> str:
 def storable(text: str) -> str:
     """Return text that UTF-8 can hold: an argument that was none stands with question marks."""
     return text.encode("utf-8", "replace").decode()
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return the known word that is spelled most like one that is not known; None if none is like it."""
+    from difflib import get_close_matches  # who writes no mistakes need not wait for it
+
+    return next(iter(get_close_matches(word, [*known], n=1)), None)
 
 
 def duration_words(seconds: float) -> str:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from grader_daemon.domain.text import clean, duration_words, storable
+from grader_daemon.domain.text import clean, duration_words, nearest, storable
 from tests.strategies import texts
 
 
@@ -34,3 +34,8 @@ def test_a_span_of_time_reads_as_a_person_says_it(seconds: float, words: str) ->
 
 def test_what_is_no_text_is_stored_with_question_marks() -> None:
     assert [storable("plain"), storable("a\udcffb")] == ["plain", "a?b"]
+
+
+def test_the_nearest_word_is_found_if_one_is_like_it() -> None:
+    assert nearest("quite_seconds", {"quiet_seconds": 2.0, "queue_size": 7}) == "quiet_seconds"
+    assert nearest("xyz", ["quiet_seconds"]) is None
