@@ -26,7 +26,7 @@ from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import ASSISTANT, USER, Message, Session
 from grader_daemon.errors import InputError
 from grader_daemon.patterns.review import choose
-from grader_daemon.pipeline.group_completion import completion_before, completion_of
+from grader_daemon.pipeline.group_completion import completion_of
 from grader_daemon.pipeline.labels import candidates, is_turn_of_chance, reviewed_since
 from grader_daemon.redaction import Redactor
 from grader_daemon.reports.sessions import why_words
@@ -124,7 +124,7 @@ class Reviews:
         return AnswerEffect(
             verdict_before=automatic(grade).outcome,
             verdict=grade.outcome,
-            rate_before=completion_before(store, sums, span, grade.session_id, guess=rate),
+            rate_before=completion_of(store, sums, span, guess=rate, without=grade.session_id),
             rate=completion_of(store, sums, span, guess=rate),
             days=_EFFECT_DAYS,
         )

@@ -20,17 +20,15 @@ _LONGEST_EVEN_DAYS: Final = WINDOW_DAYS
 """In a longer span it tells when the first session ended."""
 
 
-def completion_of(store: SqliteStore, sums: Sums, span: Span, *, guess: float | None = None) -> Estimate:
-    """Estimate the completion of all sessions of a span by labels, or by a person's guess where these are too few."""
-    return estimate_completion(sums, labels(store), span, guess=guess, began=_began(store, span))
-
-
-def completion_before(
-    store: SqliteStore, sums: Sums, span: Span, session_id: str, *, guess: float | None = None
+def completion_of(
+    store: SqliteStore, sums: Sums, span: Span, *, guess: float | None = None, without: str | None = None
 ) -> Estimate:
-    """Estimate the same as if nobody had said anything of one session."""
-    others = [label for label in labels(store) if label.session_id != session_id]
-    return estimate_completion(sums, others, span, guess=guess, began=_began(store, span))
+    """Estimate the completion of all sessions of a span by labels, or by a person's guess where these are too few.
+
+    `without` is the id of a session whose label is left out.
+    """
+    counted = [label for label in labels(store) if label.session_id != without]
+    return estimate_completion(sums, counted, span, guess=guess, began=_began(store, span))
 
 
 def completions(store: SqliteStore, sums: GroupSums, span: Span) -> Completions:
