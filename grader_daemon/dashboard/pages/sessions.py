@@ -108,7 +108,7 @@ def sessions(visit: Visit) -> Response:
     except InputError as error:
         wrong = str(error)
     grades = [stored.grade for stored in page.grades]
-    saved = saved_views(visit.grader.context)
+    saved, kept = saved_views(visit.grader.context), _kept(query)
     offered, scoped = fields(visit.grader), {name: query[name] for name in scope.NAMES if name in query}
     return visit.show(
         "sessions.html",
@@ -122,11 +122,11 @@ def sessions(visit: Visit) -> Response:
         scoped=scoped,
         views=[
             *(Choice(words, address(scoped | given), _asked(query) == given) for words, given in VIEWS),
-            *(Choice(name, address(given), _kept(query) == given) for name, given in saved.items()),
+            *(Choice(name, address(given), kept == given) for name, given in saved.items()),
         ],
-        saved=next((name for name, given in saved.items() if _kept(query) == given), None),
+        saved=next((name for name, given in saved.items() if kept == given), None),
         longest_name=LONGEST_NAME,
-        kept=urlencode(_kept(query)),
+        kept=urlencode(kept),
         chosen=[
             (_words(each, query), address(query, **{each.name: None}))
             for each in ADDRESSED
@@ -149,8 +149,7 @@ def name_view(visit: Visit) -> Response:
     """Keep a list of sessions under a name, change that name, or forget it."""
     said, name, old = visit.form.get("mark", ""), visit.form.get("name", ""), visit.form.get("old", "")
     query = _kept(dict(parse_qsl(visit.form.get("view", ""))))
-    read_scope(query)
-    read_filter(in_scope(query), visit.grader, limit=_PAGE)
+    _check(visit, query)
     context = visit.grader.context
     marks: Mapping[str, Callable[[], None]] = {
         "save": lambda: save_view(context, name, query),
@@ -182,9 +181,18 @@ def _line(visit: Visit, line: str) -> dict[str, str]:
         InputError: something in it cannot be asked for.
     """
     asked = read_line(line, visit.grader.grades.names)
-    read_scope(asked)
-    read_filter(in_scope(asked), visit.grader, limit=_PAGE)
+    _check(visit, asked)
     return asked
+
+
+def _check(visit: Visit, query: Mapping[str, str]) -> None:
+    """Read what an address asks for, before somebody is led there.
+
+    Raises:
+        InputError: something in it cannot be asked for.
+    """
+    read_scope(query)
+    read_filter(in_scope(query), visit.grader, limit=_PAGE)
 
 
 def _kept(query: Mapping[str, str]) -> dict[str, str]:
