@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,13 @@ _UNIT = Path(__file__).parent / "unit"
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Generator[None]:
-    """Import what is counted while it is, and what tests it while nothing is."""
+    """Import what is counted while it is, and what tests it while nothing is; who hands out tests collects none."""
+    if session.config.getoption("numprocesses", None) and not hasattr(session.config, "workerinput"):
+        return (yield)
     for module in session.config.getoption("cov_source"):
         _import_all(module)
-    _counting(session.config).pause()
-    try:
+    with _uncounted(session.config):
         return (yield)
-    finally:
-        _counting(session.config).resume()
 
 
 def _import_all(name: str) -> None:
@@ -62,11 +62,17 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
     """Count no fixtures of such a test either; pytest-cov leaves out the test alone."""
     if item.get_closest_marker("no_cover") is None:
         return (yield)
-    _counting(item.config).pause()
-    try:
+    with _uncounted(item.config):
         return (yield)
+
+
+@contextmanager
+def _uncounted(config: pytest.Config) -> Iterator[None]:
+    _counting(config).pause()
+    try:
+        yield
     finally:
-        _counting(item.config).resume()
+        _counting(config).resume()
 
 
 def _counting(config: pytest.Config) -> Any:
