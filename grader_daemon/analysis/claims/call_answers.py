@@ -13,34 +13,9 @@ LONGEST: Final = 600
 
 _SIGNS: Final = (
     *("fals", "err", "fail", "not", "refus", "reject", "declin", "denied", "ignored", "bounc", "conflict", "draft"),
-    *(
-        "preview",
-        "skipped",
-        "unchanged",
-        "no changes",
-        "rolled",
-        "unknown",
-        "blocked",
-        "invalid",
-        "abort",
-        'ed": 0',
-        "dry",
-    ),
-    *(
-        "cart",
-        "carrito",
-        "panier",
-        'nt": 0',
-        "rechaz",
-        "chec",
-        "abgelehnt",
-        "fehl",
-        'us": 4',
-        'us": 5',
-        'de": 4',
-        'de": 5',
-        "http",
-    ),
+    *("preview", "skipped", "unchanged", "no changes", "rolled", "unknown", "blocked", "invalid", "abort", "dry"),
+    *("cart", "carrito", "panier", "rechaz", "chec", "abgelehnt", "fehl", "http"),
+    *('ed": 0', 'nt": 0', 'us": 4', 'us": 5', 'de": 4', 'de": 5'),
 )
 """Pieces of which each answer with a sign has one: most have none, and are not read."""
 
