@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.pages.served import Served
 
@@ -76,6 +76,22 @@ def test_palette_copies_a_command_and_says_so(page: Page) -> None:
     page.keyboard.press("Enter")
     expect(page.get_by_text("Copied")).to_be_visible()
     assert page.evaluate("navigator.clipboard.readText()") == "grader-daemon doctor"
+
+
+def test_palette_waits_for_its_entries_before_it_follows_one(page: Page) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/palette.json", hold)
+    page.keyboard.press("Control+k")
+    page.keyboard.type("doctor")
+    expect(page.get_by_role("option").first).to_contain_text("Search sessions")
+    page.keyboard.press("Enter")
+    held[0].continue_()
+    expect(page.get_by_text("Copied")).to_be_visible()
 
 
 def test_scope_that_is_chosen_is_shown_at_once(page: Page) -> None:

@@ -1,5 +1,5 @@
 // The palette: where a few letters lead. Entries come once, sessions while one types; a command is copied.
-const palette = { dialog: page.one("#palette"), entries: null, waiting: 0, shown: [], at: 0 };
+const palette = { dialog: page.one("#palette"), entries: [], ready: null, waiting: 0, shown: [], at: 0 };
 palette.input = page.one("input", palette.dialog);
 palette.list = page.one("[role=listbox]", palette.dialog);
 palette.status = page.one("[role=status]", palette.dialog);
@@ -14,13 +14,16 @@ palette.ask = async (text) => {
     return [];
   }
 };
-palette.open = async (text = "") => {
+palette.open = (text = "") => {
   if (page.one("dialog[open]")) return;
   palette.input.value = text;
   palette.status.textContent = "";
   palette.dialog.showModal();
-  palette.entries ??= await palette.ask("");
   palette.type();
+  palette.ready ??= palette.ask("").then((entries) => {
+    palette.entries = entries;
+    palette.type();
+  });
 };
 palette.type = () => {
   const text = palette.input.value.trim();
@@ -38,7 +41,7 @@ palette.show = (text, sessions) => {
   const asked = encodeURIComponent(text);
   const searches = [["sessions", "sessions"], ["messages", "search"]]
     .map(([what, place]) => ({ kind: "search", words: `Search ${what} for “${text}”`, address: `/${place}?text=${asked}` }));
-  palette.shown = [...(palette.entries ?? []).filter(has).slice(0, 10), ...sessions, ...(text ? searches : [])];
+  palette.shown = [...palette.entries.filter(has).slice(0, 10), ...sessions, ...(text ? searches : [])];
   palette.list.replaceChildren(...palette.shown.map((each, place) => {
     const line = Object.assign(document.createElement("li"), { id: `palette-${place}`, role: "option" });
     const kind = Object.assign(document.createElement("span"), { className: "small", textContent: each.command ? "copy" : each.kind });
@@ -64,7 +67,7 @@ palette.input.oninput = palette.type;
 palette.dialog.onkeydown = (event) => {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   if (step) palette.mark(palette.at + step);
-  else if (event.key === "Enter") palette.choose(palette.shown[palette.at]);
+  else if (event.key === "Enter") palette.ready.then(() => palette.choose(palette.shown[palette.at]));
   else return;
   event.preventDefault();
 };
