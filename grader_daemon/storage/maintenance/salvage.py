@@ -239,13 +239,19 @@ class _Table:
         """Copy what lies between two numbers, on from each one in turn until rows follow it again."""
         fruitless = 0
         while low < high and fruitless < _FRUITLESS:
-            last, is_whole = self._run("ASC", _leads_from(low), f"WHERE rowid >= {low} AND rowid < {high}")
+            last, is_whole = self._run("ASC", _leads_from(low), "WHERE rowid >= ? AND rowid < ?", (low, high))
             if is_whole:
                 return
             fruitless = fruitless + 1 if last is None else 0
             low = low + 1 if last is None else last[0] + 1
 
-    def _run(self, order: str, leads: Callable[[_Key | None, _Key], bool], which: str = "") -> tuple[_Key | None, bool]:
+    def _run(
+        self,
+        order: str,
+        leads: Callable[[_Key | None, _Key], bool],
+        which: str = "",
+        bounds: Sequence[int] = (),
+    ) -> tuple[_Key | None, bool]:
         """Copy rows in order up to the first that cannot be read, or does not lead on: damaged pages may lead back.
 
         Returns:
@@ -256,7 +262,7 @@ class _Table:
         batch: list[Sequence[Any]] = []
         is_whole = False
         with suppress(*_DAMAGE, TypeError):  # keys of damaged pages need not compare
-            for row in self._source.execute(f"{self._select} {which} ORDER BY {by}"):
+            for row in self._source.execute(f"{self._select} {which} ORDER BY {by}", bounds):
                 key = tuple(row[: len(self._key)])
                 if not leads(before, key):
                     break
@@ -267,7 +273,8 @@ class _Table:
                     batch = []
             else:
                 is_whole = True
-        self._keep(batch)
+        if batch:
+            self._keep(batch)
         return before, is_whole
 
     def _ask_for_each(self, column: str, values: Iterable[object]) -> None:
