@@ -10,6 +10,7 @@ import io
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -193,6 +194,7 @@ def booted(folder: Path) -> Iterator[Box]:
 def _build() -> None:
     """Make the tree, on a bare Debian of CI; it gets its name when it is whole."""
     unfinished = _TREE.with_name("unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)
     lingering = unfinished / "var/lib/systemd/linger/timmy"
     for command in (
@@ -218,3 +220,8 @@ def _boot(folder: Path, environment: Mapping[str, str]) -> None:
     )
     boot = ["unshare", "--mount", "bash", "-c", " && ".join(commands)]
     subprocess.run(boot, env=environment, check=True, stdout=subprocess.DEVNULL)
+
+
+if __name__ == "__main__":  # `.ci/run`, while it fetches what else there must be
+    if _SCRIPT.exists() and not _TREE.exists():
+        _build()
