@@ -104,7 +104,7 @@ class ShareChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Decomposition(msgspec.Struct, frozen=True, kw_only=True):
-    """A change of a metric, on its own scale, split: by the mix of task types, and within them.
+    """Change of a metric in two parts: from the mix of task types, and within task types.
 
     The margins are half of the parts' 95 % intervals; None in alerts of older versions.
     """

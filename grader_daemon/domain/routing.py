@@ -70,9 +70,9 @@ class FinishedSession(NamedTuple):
 class RouteReason(StrEnum):
     """Reason to recommend no model.
 
-    There are too few sessions to tell, or the model does not do better, as labels tell; its last session is too long
-    ago; facts do not tell the models apart and labels are too few; there is nothing to choose from; a task costs more
-    than it may, or its price is not known.
+    too_few: too few sessions. not_better: the default is as good, by labels. stale: the model's last session is too
+    old. uncalibrated: facts do not separate the models, and labels are too few. one_model: there is no other model.
+    too_dear: it costs more than allowed, or its price is unknown.
     """
 
     TOO_FEW = "too_few"
@@ -99,20 +99,20 @@ class ModelDifference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelScore(msgspec.Struct, frozen=True, kw_only=True):
-    """Share of a model's sessions of a task type that are not known to have failed, 0 to 1.
+    """Figures of one model at one task type; shares are 0 to 1.
 
-    A session failed by a label, a reward, a bad ending or a proof; what ended otherwise and nobody judged counts as not
-    failed, put right by labels that were drawn by chance, from 10 of them on. Probabilities count nowhere. `score` is
-    drawn towards what the model does at other tasks, and other models at this one, with its 95 % interval
-    `low` to `high`; `raw` is the plain share. `overall` is its score over the types of tasks that all
-    models had together. `differs` says that it surely does better at this type than the best model overall. `n`
-    sessions were of this type, worth `n_effective` of today; `labels` of them were judged by a person or a reward.
-    `age_days` are since its last session, of any type. `versus_default` compares it with the default, None where that
-    is not known. `known` says whether it is to be preferred to the default, or without one may be preferred, `reason`
-    why not. `known_by` says by which sessions it could be, None where they are too few. `may_explore` says that it is
-    not surely more than ten points worse than the model that is preferred, and not too dear. `cost_usd` is the mean
-    price of its sessions of this type, `usd_per_completed` that by the score, for each that did not fail, both None
-    where no price is known; `efficient` says that no other one is both cheaper for that and better.
+    `score` is the estimated share of sessions that are not known to have failed, with its 95 % interval `low` to
+    `high`. A label, a reward, a bad ending or a proof shows a failure; 10 or more random labels correct the estimate.
+    The score also depends on the model's results at other types, and on other models' results at this type. `raw` is
+    the plain share. `overall` is the score over the task types that all models share, so easier tasks are no advantage.
+    `differs`: at this type the model is better than the best model overall, by more than one standard deviation. `n` is
+    the number of sessions of this type, `n_effective` the sum of their weights today, `labels` the number with a label
+    or a reward. `age_days` is the age of the model's last session, of any type. `versus_default` is the difference from
+    the default model, None if unknown. `known`: the model may be preferred (to the default, if there is one); `reason`
+    says why not. `known_by` is `type` with 10 or more sessions of this type, else `overall`; None if both are too few.
+    `may_explore`: the model is not clearly more than ten points worse than the preferred one, and not too expensive.
+    `cost_usd` is the mean price of its sessions of this type, `usd_per_completed` that price divided by the score; None
+    if no price is known. `efficient`: no other model is both cheaper by this price and better.
     """
 
     model: str
@@ -146,12 +146,12 @@ class UnseenModel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TaskRoute(msgspec.Struct, frozen=True, kw_only=True):
-    """The models for one type of task, the best first.
+    """Models for one task type, the best first.
 
-    `recommended` is the model to prefer, `known_by` the sessions by which it is; None where it is not `known`, with the
-    reason. `default` is the model that somebody named, to stay with where none is better; without one the best is
-    recommended. `prefer` is the model that tasks go to: that which is recommended, or the default where none is better;
-    None where too little is known. `unseen` is what is expected of any other model, None where none may be explored.
+    `recommended` is the model to prefer, None if too little is `known`; `reason` says why. `known_by` names the
+    sessions that show it. `default` is the model you named; it is kept unless another model is better. `prefer` is the
+    model that gets the tasks: the recommended one, or the default if none is better; None if too little is known.
+    `unseen` has the expected figures of a model without sessions, None if no model may be explored.
     """
 
     known: bool

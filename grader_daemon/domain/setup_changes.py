@@ -14,7 +14,7 @@ WINDOW: Final = timedelta(days=28)
 """Sessions that ended longer before a change, or after it, are not compared."""
 
 FEWEST_SESSIONS: Final = 30
-"""Fewest sessions before a change and after it, at work that was done on both sides."""
+"""Fewest sessions of the same task types and platforms, before a change and after it."""
 
 USUAL_SPAN: Final = timedelta(days=90)
 """Span back from now whose changes are told unless another is asked for."""
@@ -35,14 +35,14 @@ class SetupKind(StrEnum):
 
 
 class SetupChange(msgspec.Struct, frozen=True, kw_only=True):
-    """One change of how an agent is set up.
+    """Change in an agent's set-up.
 
-    at: the end of the first session that shows it; of a file, when it was first seen so, or noticed to be gone.
-    agent: whose; None where it is not known, or of all.
+    at: the end of the first session with the change; for a file, when the daemon first saw it or noticed its removal.
+    agent: the agent; None if unknown, or for all agents.
     name: of the skill or file; None for other kinds.
-    before, after: the values: names of models, versions, digests. `before` is None for what is new, `after` for what
-        was removed.
-    scheduled: it shows in runs that a schedule began, and these are compared; else in tasks of persons.
+    before, after: the values, such as names of models, versions or digests. `before` is None for something new, `after`
+        for something removed.
+    scheduled: the change is in scheduled runs, and these are compared; otherwise people's sessions.
     """
 
     at: datetime
@@ -60,21 +60,21 @@ class SetupChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SetupEffect(msgspec.Struct, frozen=True, kw_only=True):
-    """Work before and since changes that came together; mostly one.
+    """Work before and since a change, or several changes too close to compare separately.
 
     changes: the first one first.
-    since, until: compared are sessions that ended between them, the second one exclusive; it may be still to come.
-    meanwhile: other changes in the time that is looked at.
-    sessions_before, sessions_after: how many are compared, those at work that was done on both sides.
-    missing_before, missing_after: so many more are needed to tell.
-    labels_missing_before, labels_missing_after: so many more labels by chance are needed, where sessions are enough.
-    completion: rates, 0 to 1, each at the mix of work since; without values where too few.
-    ended_badly: the same of bad endings, a fact of the record; see `session_result.ended_badly`.
-    facts_differ: bad endings differ surely, as many changes as are looked at.
-    slope_before: bad endings in the later half of the sessions before, against the earlier half: work that got better
-        or worse before a change goes on to do so without it. Without values where too few.
-    is_sure: the difference is shown: it is none that chance alone makes, as many changes as are looked at.
-    by_words: compared are words of people and rewards; else probabilities. None in reports that do not say.
+    since, until: times between which sessions are compared, without `until` itself, which may be in the future.
+    meanwhile: other changes in this time.
+    sessions_before, sessions_after: number of compared sessions, all of the same task types and platforms.
+    missing_before, missing_after: number of requests still needed for a comparison.
+    labels_missing_before, labels_missing_after: number of random labels still needed, if there are enough sessions.
+    completion: rates, 0 to 1, both with the mix of tasks since the change; without values if there are too few.
+    ended_badly: the same for bad endings, see `session_result.ended_badly`.
+    facts_differ: bad endings differ more than chance would explain among all changes.
+    slope_before: bad endings in the later half of the sessions before the change, against the earlier half. A trend
+        that began before the change would continue without it. Without values if there are too few.
+    is_sure: completion differs more than chance would explain among all changes.
+    by_words: the comparison uses labels and rewards, otherwise probabilities. None in reports that do not say.
     """
 
     changes: tuple[SetupChange, ...]
@@ -105,12 +105,12 @@ class Unsteady(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SetupChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """All changes since a day, the newest first, and what they rest on.
+    """All changes since a day, the newest first, and the sessions behind them.
 
-    since: changes before are not listed.
-    sessions: finished tasks of persons that were looked at, those of `WINDOW` before, too.
-    scheduled: runs that a schedule began, likewise.
-    known: of how many of them each kind is known; files are looked at by themselves.
+    since: earlier changes are not listed.
+    sessions: number of people's finished tasks, those of the `WINDOW` before included.
+    scheduled: number of scheduled runs, likewise.
+    known: for each kind, the number of sessions that record it; files are read from disk.
     """
 
     since: datetime

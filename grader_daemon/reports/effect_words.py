@@ -30,11 +30,11 @@ def effect_lines(effect: SetupEffect, zone: tzinfo | None = UTC) -> Iterator[Wor
     figure = effect.completion
     sessions = f"{count(effect.sessions_before, 'session')} before, {effect.sessions_after:,} since"
     if _lacks_labels(effect):
-        yield (f"{moment(effect.changes[0].at, zone)}; {sessions}, at work that was done on both sides.",)
-        needed = f"About {ENOUGH_LABELS} random labels a side tell, {FEWEST_DRAWN} at least"
+        yield (f"{moment(effect.changes[0].at, zone)}; {sessions}, of the same task types and platforms.",)
+        needed = f"About {ENOUGH_LABELS} random labels are needed on each side, at least {FEWEST_DRAWN}"
         yield (f"{needed}: {_missing_labels(effect)}. Next: grader-daemon review.",)
     elif figure.change.value is None:
-        yield (f"{moment(effect.changes[0].at, zone)}; {sessions}, at work that was done on both sides.",)
+        yield (f"{moment(effect.changes[0].at, zone)}; {sessions}, of the same task types and platforms.",)
         yield (f"{FEWEST_SESSIONS} requests are needed on each side: {_missing(effect)}.",)
     else:
         rates = f"{estimate_words(figure.before, COMPLETION)} before, {estimate_words(figure.now, COMPLETION)} since"
@@ -43,15 +43,15 @@ def effect_lines(effect: SetupEffect, zone: tzinfo | None = UTC) -> Iterator[Wor
     if effect.changes[1:]:
         yield ("It happened together with: ", *_named(effect.changes[1:]), ".")
     if effect.meanwhile:
-        yield ("In the time that is compared, too: ", *_named(effect.meanwhile), ".")
+        yield ("Other changes in the compared period: ", *_named(effect.meanwhile), ".")
 
 
 def basis_words(effects: Iterable[SetupEffect]) -> str | None:
     """Return what differences that rest on probabilities are worth; None where none does."""
     if any(effect.by_words is False and effect.completion.change.value is not None for effect in effects):
         return (
-            "Compared by probabilities, not by labels: an effect looks far too small, and a model that only"
-            " sounds surer seems to gain. To know more: grader-daemon review."
+            "Compared by probabilities, because labels are missing: differences look too small, and a model that only"
+            " sounds more certain seems better. Next: grader-daemon review."
         )
     return None
 
@@ -78,18 +78,19 @@ def _facts(effect: SetupEffect) -> Iterator[Words]:
     yield (f"Bad endings {before} before, {since} since: {verdict}.",)
     slope = effect.slope_before
     if slope.change.low is not None and slope.change.high is not None and slope.change.low * slope.change.high > 0:
-        course = "more" if slope.change.low > 0 else "fewer"
+        course = "rose" if slope.change.low > 0 else "fell"
         earlier, later = (estimate_words(one, BAD_ENDINGS) for one in (slope.before, slope.now))
-        yield (f"They became {course} before it already: {earlier}, then {later}, in the halves of the time before.",)
+        halves = f"{earlier} in the first half of that time, {later} in the second"
+        yield (f"Bad endings {course} before the change, too: {halves}.",)
 
 
 def _difference(effect: SetupEffect) -> Words:
     if not effect.is_sure and effect.facts_differ:
-        return (f"{points_words(effect.ended_badly, BAD_ENDINGS)} of bad endings ",)
+        return (f"Bad endings {points_words(effect.ended_badly, BAD_ENDINGS)} ",)
     if _lacks_labels(effect):
         return ("Completion cannot be compared yet ",)
     if effect.completion.change.value is None:
-        return ("Too few sessions to tell ",)
+        return ("Too few sessions to compare ",)
     points = points_words(effect.completion, COMPLETION)
     return (f"{points} ",) if effect.is_sure else (f"No sure difference, {points}, ",)
 

@@ -230,8 +230,8 @@ def alert_lines(alert: Alert, zone: tzinfo | None = UTC) -> tuple[Words, ...]:
         *_causes(alert),
         *_listed("What changed since: ", [_share(change) for change in alert.changes]),
         *_setup_change(alert, zone),
-        *_listed("It also shows in: ", [drop_words(drop) for drop in alert.drops[1:]]),
-        *examples("It weighs most in", alert.sessions),
+        *_listed("Also affected: ", [drop_words(drop) for drop in alert.drops[1:]]),
+        *examples("Most affected sessions:", alert.sessions),
         *_outcome(alert, zone),
     )
 
@@ -315,7 +315,7 @@ def _causes(alert: Alert) -> tuple[Words, ...]:
 def _cause(split: Decomposition, stream: Stream) -> str:
     measure = MEASURES[stream.metric]
     mix, work = part_words(split.mix, split.mix_margin, measure), part_words(split.work, split.work_margin, measure)
-    return f"{CAUSE_OF[split.cause]}: {mix} by the mix of task types, {work} within them."
+    return f"{CAUSE_OF[split.cause]}: {mix} from the mix of task types, {work} within task types."
 
 
 def _share(change: ShareChange) -> Words:

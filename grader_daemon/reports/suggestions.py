@@ -103,7 +103,7 @@ def _that_lies_unused(skills: Sequence[FittingSkill]) -> str:
     if not skills:
         return ""
     best = skills[0]
-    return f": the skill {best.skill.name} lies here, used in {best.used_in} of {best.known_in} of its tasks"
+    return f": the skill {best.skill.name} is installed, used in {best.used_in} of {best.known_in} of its tasks"
 
 
 def _for_tools(groups: Sequence[Group]) -> _Found:

@@ -82,9 +82,9 @@ def suggest(*, grader: SelfGrader, name: str, draft: bool, as_json: bool) -> Non
 
 
 def _print(skills: Skills) -> None:
-    output.line(f"{count(skills.tasks, 'finished task')} of the last 90 days looked at.")
+    output.line(f"{count(skills.tasks, 'finished task')} of the last 90 days.")
     if not skills.skills:
-        output.line("No skill lies here, and none was used.")
+        output.line("No skill is installed, and none was used.")
         return
     output.line()
     output.items(

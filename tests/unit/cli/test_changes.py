@@ -84,10 +84,10 @@ def test_changes_are_told_newest_first_with_what_came_since(home: Path, run: Run
     ended = run(home, "changes")
 
     lines = ended.stdout.splitlines()
-    assert lines[0] == "200 finished tasks looked at."
+    assert lines[0] == "200 finished tasks examined."
     few, _, missing, meanwhile, _, fall, rates = lines[2:9]
-    assert meanwhile.startswith("  In the time that is compared, too: the model of hermes changed")
-    assert few == "Too few sessions to tell since config.yaml of hermes was edited"
+    assert meanwhile.startswith("  Other changes in the compared period: the model of hermes changed")
+    assert few == "Too few sessions to compare since config.yaml of hermes was edited"
     assert missing == "  30 requests are needed on each side: 10 more since."
     assert fall.startswith("−40 points (")
     assert fall.endswith(") since the model of hermes changed from strong to evil�[31m")
@@ -100,7 +100,8 @@ def test_without_labels_completion_is_not_compared(home: Path, run: Run) -> None
     lines = run(home, "changes").stdout.splitlines()
     assert lines[7].startswith("Completion cannot be compared yet since the model of hermes changed")
     assert lines[9] == (
-        "  About 50 random labels a side tell, 20 at least: 20 more before, 20 more since. Next: grader-daemon review."
+        "  About 50 random labels are needed on each side, at least 20: 20 more before, 20 more since."
+        " Next: grader-daemon review."
     )
     effects = json.loads(run(home, "changes", "--json").stdout)["effects"]
     assert {each["by_words"] for each in effects} == {False}

@@ -103,7 +103,7 @@ def version(home: Path, digest: str, at: datetime) -> ObservedVersion:
 def test_skills_are_listed_with_their_uses(home: Path, run: Run) -> None:
     lines = run(home, "skills").stdout.splitlines()
 
-    assert lines[0] == "100 finished tasks of the last 90 days looked at."
+    assert lines[0] == "100 finished tasks of the last 90 days."
     assert lines[3].split()[:5] == ["deploy", "hermes", "20", "of", "100"]
     assert {line.split()[0] for line in lines[4:6]} == {"nameless", "trace-reader"}
     assert lines[-1].endswith("skills/nameless: its front matter has no description that is plain text")
@@ -114,8 +114,8 @@ def test_a_home_without_any_says_so(tmp_path: Path, run: Run) -> None:
     SqliteStore(tmp_path / DATABASE).close()
 
     assert run(tmp_path, "skills").stdout.splitlines() == [
-        "0 finished tasks of the last 90 days looked at.",
-        "No skill lies here, and none was used.",
+        "0 finished tasks of the last 90 days.",
+        "No skill is installed, and none was used.",
     ]
 
 
@@ -149,17 +149,17 @@ def test_what_goes_worse_gets_a_skill_that_lies_here_and_one_to_write(home: Path
 
     assert need.startswith("40 tasks of debugging: 75 % (")
     assert need.endswith(" That is clearly more.")
-    assert fitting.startswith("Try the skill trace-reader, which speaks of ")
-    assert "used in 0 of 40 tasks that tell; 30 of the other 40 ended badly." in fitting
+    assert fitting.startswith("Try the skill trace-reader, which mentions ")
+    assert "used in 0 of 40 tasks that record skills; 30 of the other 40 ended badly." in fitting
     assert lesson.startswith(
-        "Write one: after terminal pytest (command_failed, 40 failures in 40 sessions): terminal pip"
+        "Write a skill: after terminal pytest (command_failed, 40 failures in 40 sessions) this helped: terminal pip"
     )
     assert lesson.endswith("as in session-96, session-95, session-91.")
 
 
 @pytest.mark.parametrize(
     ("task_type", "reason"),
-    [("writing", "That is not clearly more: nothing is suggested."), ("research", "20 of both are needed to tell.")],
+    [("writing", "That is not clearly more: nothing is suggested."), ("research", "20 of each are needed.")],
 )
 def test_where_no_help_is_needed_none_is_given(home: Path, run: Run, task_type: str, reason: str) -> None:
     [said] = run(home, "skills", "suggest", task_type).stdout.splitlines()
@@ -181,8 +181,8 @@ def test_a_fitting_skill_that_lies_unused_is_shown_where_none_is_needed(home: Pa
     found = json.loads(run(home, "skills", "suggest", "debugging", "--json").stdout)
 
     assert said.endswith("That is not clearly more: nothing is suggested.")
-    assert shown.startswith("Here lies the skill trace-reader, which speaks of ")
-    assert "used in 0 of 40 tasks that tell" in shown
+    assert shown.startswith("Hardly used: the skill trace-reader, which mentions ")
+    assert "used in 0 of 40 tasks that record skills" in shown
     assert (found["reason"], [each["skill"]["name"] for each in found["skills"]]) == ("not_worse", ["trace-reader"])
     assert found["lessons"] == []
 
@@ -190,16 +190,18 @@ def test_a_fitting_skill_that_lies_unused_is_shown_where_none_is_needed(home: Pa
 def test_a_skill_that_is_asked_for_is_advised_where_it_would_help(home: Path, run: Run) -> None:
     said, need, fitting, _ = run(home, "skills", "suggest", "trace-reader").stdout.splitlines()
 
-    assert said == ("The skill trace-reader is about debugging, testing; used in 0 of 40 tasks of debugging that tell.")
+    assert said == (
+        "The skill trace-reader is about debugging, testing; used in 0 of 40 tasks of debugging that record skills."
+    )
     assert need.endswith(" That is clearly more.")
-    assert fitting.startswith("Try the skill trace-reader, which speaks of ")
+    assert fitting.startswith("Try the skill trace-reader, which mentions ")
 
 
 def test_a_skill_that_does_not_lie_here_is_known_by_its_name(home: Path, run: Run) -> None:
     said, need, *_ = run(home, "skills", "suggest", "systematic-debugging").stdout.splitlines()
     asked = json.loads(run(home, "skills", "suggest", "systematic-debugging", "--json").stdout)["asked"]
 
-    assert said == "No skill systematic-debugging lies here; by its name it would be about debugging."
+    assert said == "No skill systematic-debugging is installed; its name fits debugging."
     assert need.startswith("40 tasks of debugging: 75 % (")
     assert (asked["is_installed"], asked["task_types"]) == (False, ["debugging"])
 
@@ -207,7 +209,7 @@ def test_a_skill_that_does_not_lie_here_is_known_by_its_name(home: Path, run: Ru
 def test_of_several_types_the_one_that_goes_worst_is_advised_on(home: Path, run: Run) -> None:
     [said, need, *_] = run(home, "skills", "suggest", "test-and-debug").stdout.splitlines()
 
-    assert said.endswith("it would be about debugging, testing.")
+    assert said.endswith("its name fits debugging, testing.")
     assert need.startswith("40 tasks of debugging")
 
 
@@ -225,7 +227,7 @@ def test_the_report_names_the_skill_that_lies_unused(home: Path, run: Run) -> No
     suggestions = json.loads(run(home, "report", "--json").stdout)["suggestions"]
 
     assert [each["text"] for each in suggestions if "debugging" in each["text"]] == [
-        "Consider skill enhancement for debugging: the skill trace-reader lies here, used in 0 of 40 of its tasks"
+        "Consider skill enhancement for debugging: the skill trace-reader is installed, used in 0 of 40 of its tasks"
     ]
 
 

@@ -134,7 +134,7 @@ def test_a_rise_is_better(client: TestClient, sessions: Sessions) -> None:
 def test_facts_that_differ_say_so_where_nobody_judged(client: TestClient, sessions: Sessions) -> None:
     sessions(("strong", 8), ("weak", 4), is_judged=False)
 
-    assert "worse +40 points (" in text_of(client.get("/changes").text)
+    assert "worse Bad endings +40 points (" in text_of(client.get("/changes").text)
 
 
 def test_too_few_are_said_and_not_drawn(client: TestClient, sessions: Sessions, edited: Edited) -> None:
@@ -142,7 +142,7 @@ def test_too_few_are_said_and_not_drawn(client: TestClient, sessions: Sessions, 
     edited(12)
     page = client.get("/changes").text
 
-    assert "too few Too few sessions to tell since config.yaml of hermes was edited" in text_of(page)
+    assert "too few Too few sessions to compare since config.yaml of hermes was edited" in text_of(page)
     assert "30 requests are needed on each side: 18 more since." in text_of(page)
     assert 'class="strip"' not in page
 

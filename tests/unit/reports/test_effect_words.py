@@ -73,7 +73,7 @@ def test_an_effect_says_the_difference_what_it_rests_on_and_what_else_changed() 
     )
     assert said[2:] == [
         "It happened together with: skill deploy of hermes was edited.",
-        "In the time that is compared, too: the list of tools of hermes changed.",
+        "Other changes in the compared period: the list of tools of hermes changed.",
     ]
 
 
@@ -93,7 +93,7 @@ def test_too_few_say_how_many_more_are_needed() -> None:
     nothing = Figure(now=Estimate(sample=12), before=Estimate(sample=29), change=Estimate(sample=12))
     effect = example_effect(completion=nothing, missing_before=1, missing_after=18, is_sure=False)
 
-    assert plain(effect_title(effect)).startswith("Too few sessions to tell since the model")
+    assert plain(effect_title(effect)).startswith("Too few sessions to compare since the model")
     assert "30 requests are needed on each side: 1 more before, 18 more since." in map(plain, effect_lines(effect))
 
 
@@ -102,10 +102,8 @@ def test_without_labels_it_says_how_many_are_needed() -> None:
     effect = example_effect(completion=nothing, labels_missing_before=14, labels_missing_after=20, is_sure=False)
 
     assert plain(effect_title(effect)).startswith("Completion cannot be compared yet since the model")
-    assert (
-        "About 50 random labels a side tell, 20 at least: 14 more before, 20 more since. Next: grader-daemon review."
-        in map(plain, effect_lines(effect))
-    )
+    needed = "About 50 random labels are needed on each side, at least 20: 14 more before, 20 more since."
+    assert f"{needed} Next: grader-daemon review." in map(plain, effect_lines(effect))
 
 
 def test_rates_by_labels_say_how_many_they_are() -> None:
@@ -139,8 +137,8 @@ def test_a_report_of_a_version_that_did_not_look_says_nothing_of_changes() -> No
 @pytest.mark.parametrize(
     ("since", "differ", "title", "line"),
     [
-        pytest.param(30, True, "+50 points (+29 to +65) of bad endings since ", "clearly more.", id="more"),
-        pytest.param(0, True, "−20 points (−35 to −7) of bad endings since ", "clearly fewer.", id="fewer"),
+        pytest.param(30, True, "Bad endings +50 points (+29 to +65) since ", "clearly more.", id="more"),
+        pytest.param(0, True, "Bad endings −20 points (−35 to −7) since ", "clearly fewer.", id="fewer"),
         pytest.param(10, False, "Completion cannot be compared yet since ", "no clear difference.", id="not-sure"),
     ],
 )
@@ -160,8 +158,8 @@ def test_bad_endings_stand_beside_a_completion_that_cannot_be_seen_yet(
 @pytest.mark.parametrize(
     ("earlier", "later", "words"),
     [
-        pytest.param(4, 16, ["They became more before it already: 10 % ("], id="more"),
-        pytest.param(16, 2, ["They became fewer before it already: 40 % ("], id="fewer"),
+        pytest.param(4, 16, ["Bad endings rose before the change, too: 10 % ("], id="more"),
+        pytest.param(16, 2, ["Bad endings fell before the change, too: 40 % ("], id="fewer"),
         pytest.param(8, 9, [], id="level"),
     ],
 )
@@ -169,4 +167,4 @@ def test_a_slope_before_a_change_is_told(earlier: int, later: int, words: list[s
     bad = figure(proportion(8, 40), proportion(18, 80))
     slope = figure(proportion(later, 40), proportion(earlier, 40))
     said = map(plain, effect_lines(example_effect(ended_badly=bad, slope_before=slope)))
-    assert [line[: len(words[0])] for line in said if line.startswith("They became")] == words
+    assert [line[: len(words[0])] for line in said if " before the change, too" in line] == words

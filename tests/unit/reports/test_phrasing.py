@@ -198,13 +198,13 @@ def test_alert_says_what_stood_before_and_stands_since(changes: dict[str, Any], 
 def test_alert_is_told_with_its_cause() -> None:
     assert read(alert_lines(example_alert())) == [
         "Opened 20 November 2026, 14:32 UTC; it began about 18 November 2026, 06:00 UTC.",
-        "The same work got worse: −4 points by the mix of task types, −25 points within them.",
+        "The same work got worse: −4 points from the mix of task types, −25 points within task types.",
         (
             "What changed since: model hermes-5-mini: 4 % of sessions before, 62 % since; "
             "task type research: 21 % of sessions before, 12 % since."
         ),
-        "It also shows in: failures per tool call of tool terminal, 3.4 % (2.4–4.9 %) before, 18 % (11–28 %) since.",
-        "It weighs most in 20261120_101500_0f1e2d, 20261119_173000_77aa01",
+        "Also affected: failures per tool call of tool terminal, 3.4 % (2.4–4.9 %) before, 18 % (11–28 %) since.",
+        "Most affected sessions: 20261120_101500_0f1e2d, 20261119_173000_77aa01",
         "Still open.",
     ]
 

@@ -79,7 +79,7 @@ def test_a_skill_that_lies_here_unused_is_named_with_its_type() -> None:
     [found] = suggested(task_types=(bad,), skills=(fitting,))
 
     assert found.text == (
-        "Consider skill enhancement for testing: the skill trace lies here, used in 1 of 40 of its tasks"
+        "Consider skill enhancement for testing: the skill trace is installed, used in 1 of 40 of its tasks"
     )
 
 
