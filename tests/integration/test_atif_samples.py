@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(
 
 NOT_FLAGGED = "claude_long30"
 OTHER_RUN = {"codex_long30": 346_632, "codex_recover": 48_787}
-"""Their notes are of another run of the same script; see docs/sources/atif.md."""
+"""Tokens; the server's notes are of 0.110, these documents of 0.169."""
 
 OUTCOMES = {
     "ok": CallStatus.SUCCESS,

@@ -31,10 +31,9 @@ NOT_A_SESSION = {"cc1128/de83ac66"}
 """One line with a title."""
 
 DEVIATIONS: dict[str, dict[str, object]] = {
-    "cc1128/delegate2": {"answers": 2, "calls": 2, "read": 30_535, "written": 40},
-    "cc197/empty": {"answers": 1, "read": 28_951, "written": 20, "final": None},
+    "cc1128/delegate2": {"answers": 2, "calls": 2, "read": 30_535, "written": 40},  # without its sub-agents
+    "cc197/empty": {"answers": 1, "read": 28_951, "written": 20, "final": None},  # without the empty answers
 }
-"""See docs/sources/claude-code.md for the reasons."""
 
 STATUSES = {
     "ok": CallStatus.SUCCESS,

@@ -43,18 +43,23 @@ OUTCOMES: dict[str, set[CallStatus | None]] = {
     "killed_or_open": {INTERRUPTED, None},
     "no_result_reached_the_model": {SUCCESS, FAILURE, INTERRUPTED},
 }
-"""By what the server noted of a call. The last three deviate; docs/sources/codex.md says why, as of all below."""
+"""By what the server noted of a call. The last three deviate: the file lacks the end, or has a late result."""
 
-ANSWERS = {"cx45/kill_INT": 1, "cx169/empty": 1, "cx169_interactive/ci2": 8, "cx169_interactive/ci3": 7}
+ANSWERS = {
+    "cx45/kill_INT": 1,  # a running call is not in the file
+    "cx169/empty": 1,  # an empty answer leaves no line
+    "cx169_interactive/ci2": 8,  # the server also counted a title, and a call that never began
+    "cx169_interactive/ci3": 7,
+}
 CALLS = {"cx45/kill_INT": 1, "cx169_interactive/ci2": 3}
 LAST_WORDS = {"cx169_interactive/ci2": "extra one"}
 TOKENS: dict[str, tuple[int | None, int | None]] = {
     "cx45/kill_INT": (3_433, 20),
-    "cx110/length": (None, None),
-    "cx169_interactive/ci2": (129_847, 180),
+    "cx110/length": (None, None),  # no counts are written for answers that were cut off
+    "cx169_interactive/ci2": (129_847, 180),  # with the compaction, and an answer beside it
     "cx169_interactive/ci3": (116_346, 160),
 }
-STATUS = {("cx169/delegate2b_3", "failed"): INTERRUPTED}
+STATUS = {("cx169/delegate2b_3", "failed"): INTERRUPTED}  # its result is `aborted by user`
 
 
 def parse(path: Path) -> Parsed:

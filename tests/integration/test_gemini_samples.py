@@ -32,13 +32,18 @@ OUTCOMES: dict[str, set[CallStatus | None]] = {
     "probe(exit 1, no harm)": {FAILURE},  # which exit codes do no harm is judged later
     "unknown_tool": {FAILURE},
     "refused": {REFUSED},
-    "timeout": {SUCCESS},
+    "timeout": {SUCCESS},  # `sleep 8` finished: the limit was longer
     "no_result_reached_the_model": {SUCCESS},
     "killed_or_open": {SUCCESS},
 }
-"""By what the server noted of a call. The last three deviate; docs/sources/gemini-cli.md says why, as of all below."""
+"""By what the server noted of a call; docs/sources/gemini-cli.md says why the last two deviate."""
 
-ANSWERS = {"gm61/delegate2_2": 3, "gm61/delegate2_3": 2, "gm61/repeat": 4, "gm20/recover": 2}
+ANSWERS = {
+    "gm61/delegate2_2": 3,  # the server counted the third, and its tokens, as the parent's
+    "gm61/delegate2_3": 2,  # the server counted four, of which two are its sub-agents'
+    "gm61/repeat": 4,  # the last two were dropped when a loop was detected
+    "gm20/recover": 2,  # this version stores several rounds of tools as one answer
+}
 CALLS = {"gm61/repeat": 4}
 LAST_WORDS = {"gm61/delegate2_2": "(script exhausted)"}
 TOKENS: dict[str, tuple[int | None, int | None]] = {

@@ -32,10 +32,9 @@ OUTCOMES = {
 """By what the server noted of a call."""
 
 DEVIATIONS = {
-    "qw0244/delegate2": {"answers": 3, "calls": 2, "read": 60_391, "written": 60},
-    "qw0244/empty": {"answers": 2, "read": 39_136, "written": 40},
+    "qw0244/delegate2": {"answers": 3, "calls": 2, "read": 60_391, "written": 60},  # without its sub-agents
+    "qw0244/empty": {"answers": 2, "read": 39_136, "written": 40},  # without the empty answers
 }
-"""See docs/sources/qwen-code.md for the reasons."""
 
 
 def load(path: Path) -> tuple[dict[str, Any], Session]:
