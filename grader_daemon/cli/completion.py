@@ -6,7 +6,7 @@ Nothing heavy is imported: 120 ms of processor time is what a person bears. Noth
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,8 +73,33 @@ def completions(before: Sequence[str], begun: str) -> list[CompletionItem]:
         return [CompletionItem(begun, type="file")]
     if kind == "commands":
         kind = list(_read_words()["commands"])
+    if isinstance(kind, dict):
+        return [CompletionItem(word) for word in _of_a_line(kind, before, begun, flags)]
     words = kind if isinstance(kind, list) else known(kind, begun, **flags)
     return [CompletionItem(word) for word in words if word.startswith(begun)]
+
+
+def _of_a_line(line: Mapping[str, Any], before: Sequence[str], begun: str, flags: Mapping[str, str]) -> list[str]:
+    """Return the filters that begin so: words, and names with their values.
+
+    bash takes the colon of `model:x` for a word of its own, and expects what follows it alone.
+    """
+    if begun == ":" or before[-1] == ":":
+        name, value = (before[-1], "") if begun == ":" else (before[-2], begun)
+        return _values(line, name, value, flags)
+    name, colon, value = begun.partition(":")
+    if colon:
+        return [f"{name}:{each}" for each in _values(line, name, value, flags)]
+    words = [word.replace(" ", "-") for word in line["words"] if not word.endswith(":")]
+    named = [each for each in line["names"] if begun and each.startswith(begun)]
+    full = [f"{each}:{value}" for each in named for value in _values(line, each, "", flags) or [""]]
+    return [each for each in (*words, *full) if each.startswith(begun)]
+
+
+def _values(line: Mapping[str, Any], name: str, begun: str, flags: Mapping[str, str]) -> list[str]:
+    taken = line["names"].get(name, "")
+    found = taken if isinstance(taken, list) else known(taken, begun, **flags)
+    return [each for each in found if each.startswith(begun)]
 
 
 def _walk(before: Sequence[str]) -> tuple[dict[str, Any], dict[str, str], int, Any]:

@@ -11,7 +11,8 @@ from typing import Any
 
 import click
 
-from grader_daemon.api.session_filter import FILTERS
+from grader_daemon.api import filter_line
+from grader_daemon.api.session_filter import ADDRESSED, FILTERS, Filter
 from grader_daemon.cli import program
 from grader_daemon.domain.rollup import Dimension
 
@@ -35,7 +36,7 @@ def words_of(command: click.Command, parent: click.Context | None = None) -> dic
     """Return the words of a command: its help, options and arguments with what they take, and commands of its own.
 
     An option that takes nothing has None; else a list of words, or the name of what is asked for: "file", "" for
-    anything, or what `api.completions` knows.
+    anything, or what `api.completions` knows. A line of filters has its words, and what each name in it takes.
     """
     ctx = click.Context(command, parent=parent, **command.context_settings)
     words: dict[str, Any] = {"help": command.get_short_help_str(100)}
@@ -53,7 +54,12 @@ def words_of(command: click.Command, parent: click.Context | None = None) -> dic
     return words
 
 
-def _kind(command: click.Command, param: click.Parameter) -> list[str] | str:
+def _kind(command: click.Command, param: click.Parameter) -> list[str] | str | dict[str, Any]:
+    if param.name == "line":
+        return {
+            "words": filter_line.words(),
+            "names": {each.name: _taken(each) for each in ADDRESSED if not each.is_flag},
+        }
     if isinstance(param.type, click.Choice):
         return [str(choice) for choice in param.type.choices]
     if isinstance(param.type, click.Path):
@@ -61,6 +67,12 @@ def _kind(command: click.Command, param: click.Parameter) -> list[str] | str:
     if command.name in ("set", "unset") and param.name == "name":
         return "settings"
     return _KINDS.get(param.name or "", "")
+
+
+def _taken(each: Filter) -> list[str] | str:
+    if each.choices:
+        return [value.replace("_", "-") for value in each.choices]
+    return _KINDS.get(each.name, "")
 
 
 def words_file() -> str:

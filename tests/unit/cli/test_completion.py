@@ -18,6 +18,7 @@ from tests.unit.cli.test_insight import _alert, _seed
 
 DATABASE = ".timmy/uniwizard/session_grades.db"
 IDS = ("20261121_a", "20261122_b", "20261122_c")
+_VERDICTS = ("done", "not-done", "unsure", "no-answer")
 HOSTILE = "20261123_$(reboot)"
 
 
@@ -54,6 +55,14 @@ def after(*words: str) -> list[str]:
         pytest.param(("alerts", "show", ""), ["1"], id="alerts"),
         pytest.param(("config", "set", "quiet"), ["quiet_seconds"], id="settings"),
         pytest.param(("list", "--timezone", "Europe/Berl"), ["Europe/Berlin"], id="zones"),
+        pytest.param(("list", "failed-"), ["failed-check"], id="word-of-a-line"),
+        pytest.param(("list", "verd"), [f"verdict:{each}" for each in _VERDICTS], id="name-in-a-line"),
+        pytest.param(("list", "failed", "verdict:n"), ["verdict:not-done", "verdict:no-answer"], id="value-in-a-line"),
+        pytest.param(("list", "verdict", ":"), [*_VERDICTS], id="value-behind-a-colon-of-bash"),
+        pytest.param(("list", "verdict", ":", "u"), ["unsure"], id="value-begun-in-bash"),
+        pytest.param(("export", "model:m"), ["model:m"], id="value-from-the-database"),
+        pytest.param(("list", "sin"), ["since:"], id="name-that-takes-anything"),
+        pytest.param(("list", "nothing:"), [], id="no-such-name"),
         pytest.param(("help", "alert"), ["alerts"], id="commands-of-help"),
         pytest.param(("label", "x", "--note", ""), [], id="free-words"),
         pytest.param(("nonsense", "x"), [], id="no-such-command"),
