@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from pydantic.fields import FieldInfo
-from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
 from grader_daemon.errors import ConfigurationError
-from grader_daemon.setting_sources import ENVIRONMENT_PREFIX, Given, Source, read_file
+from grader_daemon.setting_sources import Given, Source, read_file
 from grader_daemon.setting_types import is_secret_type
 
 _JSON_BEGINS: Final = ("[", "{", '"')
@@ -50,18 +50,15 @@ class Flags(_Values):
     """The flags of a command."""
 
 
-class Environment(EnvSettingsSource):
+class Environment(_Values):
     """The variables of settings, each as it is written: the types of settings read lists themselves.
 
-    The library takes the last of ``GRADER_X`` and ``grader_x``; here capitals win.
+    The library's own source takes the last of ``GRADER_X`` and ``grader_x``, and 5 ms to look at the types of all.
     """
 
     def __init__(self, settings_cls: type[BaseSettings], variables: Mapping[str, str]) -> None:
-        super().__init__(settings_cls, case_sensitive=False)
+        super().__init__(settings_cls, {name: os.environ[variable] for name, variable in variables.items()})
         self._variables = variables
-        self.env_vars = {
-            f"{ENVIRONMENT_PREFIX}{name}".lower(): os.environ[variable] for name, variable in variables.items()
-        }
 
     def __call__(self) -> dict[str, Any]:
         """Return the value of each setting that has a variable.
@@ -69,11 +66,10 @@ class Environment(EnvSettingsSource):
         Raises:
             ConfigurationError: JSON stands where one plain value is expected: its brackets and quotes would be kept.
         """
-        for name, variable in self._variables.items():
-            is_json = os.environ[variable].lstrip().startswith(_JSON_BEGINS)
-            if is_json and _is_plain(self.settings_cls.model_fields[name]):
+        for name, value in self._values.items():
+            if value.lstrip().startswith(_JSON_BEGINS) and _is_plain(self.settings_cls.model_fields[name]):
                 raise ConfigurationError(
-                    f"setting {name} (environment {variable}): one plain value is expected, not JSON"
+                    f"setting {name} (environment {self._variables[name]}): one plain value is expected, not JSON"
                 )
         return super().__call__()
 
