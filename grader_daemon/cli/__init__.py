@@ -172,7 +172,7 @@ def call(command: click.Command, name: str) -> None:
 
 def _tell_unexpected(name: str, error: Exception) -> None:
     """Print one line on what nobody thought of; where it comes from is for the journal, and for who asks."""
-    from grader_daemon.log import is_journal
+    from grader_daemon.system.open_files import is_journal
 
     if os.environ.get(TRACEBACK_VARIABLE) or is_journal(sys.stderr):
         import traceback

@@ -101,14 +101,14 @@ def file(path: Path, content: str) -> None:
 
 def error(text: str) -> None:
     """Print one line on standard error; in the journal it has the priority of an error."""
-    from grader_daemon.log import is_journal  # `--help` must not wait for it
+    from grader_daemon.system.open_files import is_journal  # `--help` must not wait for it
 
     print(("<3>" if is_journal(sys.stderr) else "") + clean(text), file=sys.stderr)
 
 
 def warning(text: str) -> None:
     """Print one line on standard error about what is probably not meant; what was asked for goes on."""
-    from grader_daemon.log import is_journal  # `--help` must not wait for it
+    from grader_daemon.system.open_files import is_journal  # `--help` must not wait for it
 
     print(("<4>" if is_journal(sys.stderr) else "") + clean(f"grader-daemon: warning: {text}"), file=sys.stderr)
 

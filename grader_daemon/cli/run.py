@@ -26,6 +26,7 @@ from grader_daemon.daemon.settings_apart import read_apart
 from grader_daemon.daemon.supervisor import Supervisor
 from grader_daemon.errors import ConfigurationError
 from grader_daemon.setting_sources import setting_of
+from grader_daemon.system.open_files import is_journal
 
 if TYPE_CHECKING:
     from grader_daemon.settings import Settings
@@ -72,7 +73,7 @@ def command(
     try:
         supervisor = Supervisor(read, Notifier(os.environ))
     except ConfigurationError as error:
-        if not log.is_journal(sys.stderr):
+        if not is_journal(sys.stderr):
             raise
         output.error(f"grader-daemon: {error}")
         raise click.exceptions.Exit(_EX_CONFIG) from error

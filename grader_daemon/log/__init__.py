@@ -26,6 +26,7 @@ from grader_daemon.domain.text import escaped
 from grader_daemon.log.console import ConsoleLine
 from grader_daemon.log.events import sentence
 from grader_daemon.log.rotation import LOG_FILE, Rotated
+from grader_daemon.system.open_files import is_journal
 
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 _PRIORITIES = {"debug": 7, "info": 6, "notice": 5, "warning": 4, "error": 3, "critical": 2}
@@ -86,15 +87,6 @@ def logger() -> Any:
     theirs.addHandler(_NOWHERE)
     words = structlog.processors.KeyValueRenderer(key_order=["event"])
     return structlog.wrap_logger(theirs, processors=[words], wrapper_class=structlog.stdlib.BoundLogger)
-
-
-def is_journal(stream: TextIO) -> bool:
-    """Return whether lines that go to `stream` end up in the journal; see JOURNAL_STREAM in systemd.exec(5)."""
-    try:
-        status = os.fstat(stream.fileno())
-    except OSError:
-        return False
-    return os.environ.get("JOURNAL_STREAM") == f"{status.st_dev}:{status.st_ino}"
 
 
 def _add_level(_: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

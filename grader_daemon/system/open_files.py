@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, TextIO
 
 FILE_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 """Flags to open a file that is not ours."""
@@ -30,6 +30,15 @@ _LONGEST_PATH: Final = 1024
 """MAXPATHLEN of macOS."""
 
 _DESCRIPTORS: Final = Path("/proc/self/fd")
+
+
+def is_journal(stream: TextIO) -> bool:
+    """Return whether lines that go to `stream` end up in the journal; see JOURNAL_STREAM in systemd.exec(5)."""
+    try:
+        status = os.fstat(stream.fileno())
+    except OSError:
+        return False
+    return os.environ.get("JOURNAL_STREAM") == f"{status.st_dev}:{status.st_ino}"
 
 
 def stored_path(folder: str) -> str:

@@ -13,6 +13,7 @@ import pytest
 import structlog
 
 from grader_daemon import log
+from grader_daemon.system.open_files import is_journal
 
 
 @pytest.fixture(autouse=True)
@@ -149,7 +150,7 @@ def test_a_notice_has_its_own_priority_in_the_journal(journal: TextIO) -> None:
 
 def test_lines_that_go_elsewhere_have_no_priority(journal: TextIO) -> None:
     """A shell that a service started inherits its environment."""
-    assert log.is_journal(journal)
+    assert is_journal(journal)
     stream = io.StringIO()
     log.configure(level="info", log_format="auto", stream=stream)
     structlog.get_logger().info("session.graded")
