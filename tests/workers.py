@@ -9,6 +9,8 @@ from typing import Any, Final
 
 from xdist.scheduler import LoadScopeScheduling
 
+from tests.needs import is_fetching
+
 _APART: Final = ("tests/e2e/",)
 """Here most tests start what they need, and wait for it: each may go to another worker."""
 
@@ -29,17 +31,22 @@ _TOGETHER: Final = (
 )
 """A browser and a home; a box with systemd; a PostgreSQL; processes of Dask, which want cores; a daemon or a home.
 
-They come first: each lasts minutes, and the last one would have the others wait for it."""
+They come first, once what they need is fetched: each lasts minutes, and the last one would have the others wait."""
 
 
 class Groups(LoadScopeScheduling):  # type: ignore[misc]  # without types
     """Gives each worker one file after the other, those with most tests first behind groups; a group counts as one."""
 
     def _assign_work_unit(self, node: Any) -> None:
-        long = next((group for group in _TOGETHER if group in self.workqueue), None)
-        if long is not None:
-            self.workqueue.move_to_end(long, last=False)
+        first = self._alone() if is_fetching() else (group for group in _TOGETHER if group in self.workqueue)
+        chosen = next(iter(first), None)
+        if chosen is not None:
+            self.workqueue.move_to_end(chosen, last=False)
         super()._assign_work_unit(node)
+
+    def _alone(self) -> list[str]:
+        """Return what needs no program of others, in the order of the queue."""
+        return [each for each in self.workqueue if each.startswith("tests/unit/") and "fleet" not in each]
 
     def _split_scope(self, nodeid: str) -> str:
         alone = nodeid if nodeid.startswith(_APART) else nodeid.partition("::")[0]
