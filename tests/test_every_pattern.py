@@ -29,7 +29,7 @@ _SIZES = [_SIZE] * 8 + [4 * _SIZE] * 2
 _LONGEST = {"analysis/fingerprints/normalize.py": 2 * LONGEST_LINE}
 """Characters that the patterns of a file meet at most, where that is less: a line that names a cause."""
 
-_SAMPLES = repeats(2, thorough=3)
+_SAMPLES = repeats(1, thorough=3)
 _A_STEP_FOR_EACH_PAIR = re.compile("<[^>]*>")
 _STEPS_AT_LEAST = 0.25
 """What takes less than this part of one quick step for each pair of characters is looked at no closer."""

@@ -140,6 +140,7 @@ def test_what_changed_is_graded_again(archive: Path, grader: SelfGrader) -> None
     assert [each.session_id for each in shard.recorded] == ["20261101_000030_aaaaaa"]
 
 
+@pytest.mark.thorough
 def test_an_object_that_ends_every_worker_is_told_and_the_others_are_graded(
     archive: Path, grader: SelfGrader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -256,6 +257,7 @@ def archived(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.thorough
 def test_archives_that_are_made_to_do_harm_are_told_in_a_line_each_and_the_others_are_graded(
     archive: Path, tmp_path: Path
 ) -> None:
@@ -275,6 +277,7 @@ def test_archives_that_are_made_to_do_harm_are_told_in_a_line_each_and_the_other
     assert (ended.stdout, ended.returncode) == (f"{SESSIONS} graded\n", 1)
 
 
+@pytest.mark.thorough
 def test_a_tar_file_is_kept_slice_by_slice_and_the_next_run_goes_on_behind_them(
     archive: Path, grader: SelfGrader, tmp_path: Path
 ) -> None:
@@ -322,6 +325,7 @@ def test_sessions_that_are_copies_of_others_are_told(archive: Path, tmp_path: Pa
     )
 
 
+@pytest.mark.thorough
 def test_what_a_killed_command_has_handed_out_does_not_keep_workers_busy(
     archive: Path, grader: SelfGrader, tmp_path: Path
 ) -> None:

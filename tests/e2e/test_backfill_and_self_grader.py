@@ -21,7 +21,7 @@ MANY = 1500
 # -- backfill ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("jobs", [pytest.param("1", marks=pytest.mark.thorough), "2"])
 def test_backfill_grades_what_is_missing(graded_home: Path, sessions: Path, jobs: str) -> None:
     write_many(sessions, 250)
 
@@ -62,7 +62,7 @@ def test_backfill_ends_with_1_when_a_file_cannot_be_graded(home: Path, sessions:
     assert run_command(home, "backfill").returncode == 1
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("jobs", [pytest.param("1", marks=pytest.mark.thorough), "2"])
 def test_an_interrupted_backfill_can_be_started_again(home: Path, sessions: Path, jobs: str) -> None:
     write_many(sessions, MANY, messages=turns(10))
     process = subprocess.Popen(
@@ -167,6 +167,7 @@ def test_self_grader_makes_the_weekly_report(asked_home: Path) -> None:
     assert query(asked_home / DATABASE, "SELECT count(*) AS reports FROM weekly_reports") == [{"reports": 0}]
 
 
+@pytest.mark.thorough
 def test_a_helper_process_that_is_killed_costs_nothing(home: Path, sessions: Path) -> None:
     """At most the file that it read is tried again later."""
     ids = write_many(sessions, MANY, messages=turns(10))

@@ -124,6 +124,7 @@ def test_a_dry_run_writes_nothing(labelled_home: Path, prior: Path) -> None:
     assert query(labelled_home / DATABASE, "SELECT 1 FROM calibrations") == []
 
 
+@pytest.mark.thorough
 def test_two_calibrations_at_the_same_time_adopt_the_same_once(labelled_home: Path, prior: Path) -> None:
     running = [
         subprocess.Popen(

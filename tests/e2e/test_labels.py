@@ -64,6 +64,7 @@ def test_a_label_stands_while_the_daemon_grades_the_session_again(
     assert [row["withdraws"] for row in daemon.query("SELECT withdraws FROM feedback ORDER BY id")] == [None, 1]
 
 
+@pytest.mark.thorough
 def test_labels_of_many_beside_a_working_daemon_are_all_kept(
     start_daemon: StartDaemon, home: Path, sessions: Path
 ) -> None:

@@ -58,6 +58,7 @@ def test_a_large_session_is_graded_in_a_process_of_its_own(start_daemon: StartDa
     assert daemon.stop()[0] == 0
 
 
+@pytest.mark.thorough
 def test_the_daemon_ends_in_time_while_a_file_comes_to_no_end(
     start_daemon: StartDaemon, sessions: Path, under: Under
 ) -> None:

@@ -77,14 +77,8 @@ def test_the_router_sends_known_types_to_the_better_model(server: ScriptedModel,
     assert set(answers[3 * ASKED :]) == {"cheap"}  # the default, where none is better
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        pytest.param(None, id="missing", marks=pytest.mark.releases),
-        pytest.param("{", id="broken", marks=pytest.mark.releases),
-        pytest.param("stale", id="stale"),
-    ],
-)
+@pytest.mark.releases
+@pytest.mark.parametrize("content", [None, "{", "stale"], ids=["missing", "broken", "stale"])
 def test_the_router_goes_on_without_a_file_that_can_be_used(
     server: ScriptedModel, tmp_path: Path, content: str | None
 ) -> None:

@@ -25,6 +25,7 @@ def test_the_newest_python_grades_a_session_that_it_watches() -> None:
     _run("-m", "grader_daemon", "demo")
 
 
+@pytest.mark.thorough
 def test_what_depends_on_the_system_holds_on_the_newest_python() -> None:
     _run("-m", "pytest", "-q", "-p", "no:cacheprovider", *_ROOMS)
 

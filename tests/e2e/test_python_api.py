@@ -24,6 +24,7 @@ def grader(home: Path) -> Iterator[SelfGrader]:
         yield opened
 
 
+@pytest.mark.thorough
 def test_several_threads_may_use_one_grader_beside_a_daemon(
     start_daemon: StartDaemon, grader: SelfGrader, sessions: Path, tmp_path: Path
 ) -> None:

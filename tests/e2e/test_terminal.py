@@ -15,6 +15,7 @@ import pytest
 
 from tests.e2e.daemon_process import environment, run_command
 from tests.e2e.session_files import turns, write, write_many
+from tests.examples import repeats
 from tests.needs import require
 from tests.strategies import json_answer, json_round, json_user
 from tests.waiting import PATIENCE_SECONDS
@@ -67,7 +68,7 @@ def test_escapes_of_a_session_never_reach_a_pipe(hostile_home: Path, arguments: 
     _assert_harmless(ended.stdout + ended.stderr)
 
 
-@pytest.mark.parametrize("arguments", COMMANDS, ids=lambda arguments: arguments[0])
+@pytest.mark.parametrize("arguments", COMMANDS[:: repeats(3, thorough=1)], ids=lambda arguments: arguments[0])
 def test_escapes_of_a_session_never_reach_a_terminal(hostile_home: Path, arguments: list[str]) -> None:
     shown = _on_a_terminal(hostile_home, arguments)
 
@@ -193,7 +194,12 @@ def test_a_table_fits_a_terminal_and_its_short_ids_are_enough(home: Path, sessio
 
 
 @pytest.mark.parametrize(
-    "arguments", [["list", "-n", "3000"], ["list", "-n", "3000", "--json"], ["backfill", "--dry-run"]]
+    "arguments",
+    [
+        ["list", "-n", "3000"],
+        pytest.param(["list", "-n", "3000", "--json"], marks=pytest.mark.thorough),
+        pytest.param(["backfill", "--dry-run"], marks=pytest.mark.thorough),
+    ],
 )
 def test_a_reader_that_leaves_early_is_no_error(home: Path, sessions: Path, arguments: list[str]) -> None:
     write_many(sessions, 1500)

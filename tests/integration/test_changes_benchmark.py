@@ -31,6 +31,7 @@ def world() -> World:
     )
 
 
+@pytest.mark.thorough
 def test_a_fall_by_thirty_points_is_found_within_sixty_sessions(world: World) -> None:
     told = [tell(world, Run(Swap("", "strong", "weak"), seed, is_judged=True)) for seed in range(100)]
 

@@ -16,6 +16,7 @@ from tests.integration.test_validity_benchmark import write_places
 HOME = Home("a", [0.6, 0.7], [0.3, 0.4], 0.5)
 
 
+@pytest.mark.thorough
 def test_all_tables_and_targets_are_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main([str(write_places(tmp_path, ("a", "b"))), "--quick", "--jobs", "1"])
     printed = capsys.readouterr().out

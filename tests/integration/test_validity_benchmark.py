@@ -57,6 +57,7 @@ def _session(name: str, number: int, *, failing: bool) -> dict[str, object]:
     }
 
 
+@pytest.mark.thorough
 def test_all_tables_are_printed_for_a_folder_of_labelled_sessions(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,8 +21,8 @@ from tests.pictures import Home
 _REFUSED = r"Failed to load resource: the server responded with a status of (400|404) \(.*\)"
 _NARROW, _WIDE = 360, 1440
 
-EVERY = repeats(13, thorough=1)
-"""Each text stands at six places: by thirteens every second is looked at once, and each place with some texts."""
+EVERY = repeats(29, thorough=1)
+"""Each text stands at six places: by this step each place is looked at, with texts of every kind of harm."""
 
 _STRANGE = """() => {
   const ours = new RegExp("^(/(?!/)|#|\\\\?|$)");
@@ -109,8 +109,10 @@ def test_every_page_about_them_shows_text(tab: Page, session_links: list[str]) -
     "name",
     [
         "script-behind-everything",
-        "controls",
-        *(pytest.param(each, marks=pytest.mark.thorough) for each in ("handler", "other-direction", "template-braces")),
+        *(
+            pytest.param(each, marks=pytest.mark.thorough)
+            for each in ("controls", "handler", "other-direction", "template-braces")
+        ),
     ],
 )
 def test_addresses_that_others_wrote_show_text(tab: Page, name: str) -> None:

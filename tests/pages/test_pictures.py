@@ -75,6 +75,7 @@ def test_page_looks_as_it_did(tabs: Tabs, picture: Picture, colours: Colours, tm
     assert share <= MOST_DIFFERENT, f"see {tmp_path}/now.png; python -m tests.pictures takes the pictures anew"
 
 
+@pytest.mark.thorough
 def test_other_hinting_of_letters_is_no_difference(tabs: Tabs, browser: Browser, dashboard: Served) -> None:
     with (
         browser.browser_type.launch(executable_path=require_chromium(), args=_OTHER_HINTING) as other,
@@ -85,7 +86,16 @@ def test_other_hinting_of_letters_is_no_difference(tabs: Tabs, browser: Browser,
     assert share_of_difference(take(*tabs["weeks"], _OVERVIEW, "light"), taken) <= MOST_DIFFERENT
 
 
-@pytest.mark.parametrize("selector", ["main h1", ".need", ".figures .panel:last-child", ".columns .panel >> nth=-1"])
+@pytest.mark.parametrize(
+    "selector",
+    [
+        "main h1",
+        *(
+            pytest.param(each, marks=pytest.mark.thorough)
+            for each in (".need", ".figures .panel:last-child", ".columns .panel >> nth=-1")
+        ),
+    ],
+)
 def test_what_moves_or_disappears_is_noticed(tabs: Tabs, selector: str) -> None:
     tab, home = tabs["weeks"]
     as_it_is = take(tab, home, _OVERVIEW, "light")

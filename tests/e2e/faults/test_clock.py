@@ -25,7 +25,9 @@ _OFTEN: dict[str, Any] = {"job_seconds": 1, "scan_seconds": 1, "log_level": "deb
 
 _OFTEN_SAID = ("reconcile.finished", "session.graded")
 
-jumps = pytest.mark.parametrize("jump", [pytest.param(_WEEK, id="forward"), pytest.param(-_WEEK, id="back")])
+jumps = pytest.mark.parametrize(
+    "jump", [pytest.param(_WEEK, id="forward"), pytest.param(-_WEEK, id="back", marks=pytest.mark.thorough)]
+)
 
 
 @pytest.fixture

@@ -57,6 +57,7 @@ def _locked(database: Path) -> Iterator[None]:
         other.execute("ROLLBACK")
 
 
+@pytest.mark.thorough
 def test_a_database_that_is_locked_for_long_is_waited_for(start_daemon: StartDaemon, sessions: Path) -> None:
     daemon = _started(start_daemon)
 
@@ -110,10 +111,10 @@ def _replace_by_empty_file(database: Path, aside: Path) -> None:
     "change",
     [
         pytest.param(_delete_file, id="file-deleted"),
-        pytest.param(_delete_folder, id="folder-deleted"),
+        pytest.param(_delete_folder, id="folder-deleted", marks=pytest.mark.thorough),
         pytest.param(_move_folder, id="folder-moved"),
-        pytest.param(_replace_by_copy, id="older-copy"),
-        pytest.param(_replace_by_empty_file, id="empty-file"),
+        pytest.param(_replace_by_copy, id="older-copy", marks=pytest.mark.thorough),
+        pytest.param(_replace_by_empty_file, id="empty-file", marks=pytest.mark.thorough),
     ],
 )
 def test_a_database_that_is_replaced_is_begun_anew(
@@ -146,7 +147,7 @@ def test_a_database_that_is_replaced_is_begun_anew(
     assert integrity(daemon.database) == "ok"
 
 
-@pytest.mark.parametrize("ending", ["-wal", "-shm"])
+@pytest.mark.parametrize("ending", [pytest.param("-wal", marks=pytest.mark.thorough), "-shm"])
 def test_a_database_that_loses_a_file_beside_it_is_opened_again(
     start_daemon: StartDaemon, sessions: Path, ending: str
 ) -> None:
@@ -217,7 +218,7 @@ def _truncate(database: Path) -> None:
     "damage",
     [
         pytest.param(_damage_header, id="header"),
-        pytest.param(_damage_page, id="page"),
+        pytest.param(_damage_page, id="page", marks=pytest.mark.thorough),
         pytest.param(_truncate, id="truncated"),
     ],
 )

@@ -28,11 +28,12 @@ from tests.e2e.faults.following import Following
 from tests.e2e.faults.forked import ForkedDaemons
 from tests.e2e.faults.network import Between, Cut, OwnNetwork, require_right_to_networks
 from tests.e2e.session_files import turns, write
+from tests.examples import repeats
 from tests.fleet_hosts import assert_has_exactly, counted, let_in, make_fleet, password
 from tests.postgres import Server, serving
 from tests.waiting import wait_until
 
-HOSTS = [f"host{number}" for number in range(40)]
+HOSTS = [f"host{number}" for number in range(repeats(12, thorough=40))]
 SESSIONS, BATCH = 1200, 500
 KILLS, MOST_KILLS = 30, 90
 LONGEST_LIFE = 0.3
@@ -93,7 +94,7 @@ def _wait_for_all(server: Server, host: str, home: Path) -> None:
 # -- many at once ------------------------------------------------------------------------------------------------------
 
 
-def test_forty_hosts_that_push_at_once_are_there_once_each(server: Server, tmp_path: Path) -> None:
+def test_hosts_that_push_at_once_are_there_once_each(server: Server, tmp_path: Path) -> None:
     database = demo_home.make(tmp_path / "made")
     urls = {host: let_in(server, host) for host in HOSTS}
 
@@ -116,7 +117,7 @@ def test_forty_hosts_that_push_at_once_are_there_once_each(server: Server, tmp_p
 # -- the network -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("how", Cut)
+@pytest.mark.parametrize("how", [Cut.RESET, pytest.param(Cut.STALL, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize(
     "sent", [pytest.param(200_000, id="early"), pytest.param(1_000_000, id="late", marks=pytest.mark.thorough)]
 )

@@ -52,6 +52,7 @@ def test_an_overflow_of_the_event_queue(start_daemon: StartDaemon, sessions: Pat
 # -- watches -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_no_inotify_instance_is_left(start_daemon: StartDaemon, sessions: Path) -> None:
     daemon = start_daemon(under=_with_limit("max_inotify_instances", 0), scan_seconds=SELDOM)
     assert "max_user_instances" in daemon.wait_for_event("watcher.degraded")["reason"]
@@ -64,7 +65,9 @@ def test_no_inotify_instance_is_left(start_daemon: StartDaemon, sessions: Path) 
     assert daemon.stop()[0] == 0
 
 
-@pytest.mark.parametrize("at_the_start", [pytest.param(True, id="at-the-start"), pytest.param(False, id="later")])
+@pytest.mark.parametrize(
+    "at_the_start", [pytest.param(True, id="at-the-start"), pytest.param(False, id="later", marks=pytest.mark.thorough)]
+)
 def test_no_inotify_watch_is_left(start_daemon: StartDaemon, sessions: Path, at_the_start: bool) -> None:
     for number in range(FOLDERS if at_the_start else 0):
         write(sessions / f"project_{number}", f"before_{number}")

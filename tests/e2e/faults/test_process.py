@@ -152,6 +152,7 @@ def _troubles(log: Path) -> list[str]:
     return [line for line in lines if '"level":"error"' in line or "Traceback" in line]
 
 
+@pytest.mark.thorough
 def test_helpers_that_are_killed_lose_nothing(start_daemon: StartDaemon, sessions: Path) -> None:
     """Nor does the file that each of them read: it is tried again."""
     versions = dict.fromkeys((path_of(sessions, session_id) for session_id in write_many(sessions, 4 * FEWER)), 1)

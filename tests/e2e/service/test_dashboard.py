@@ -83,6 +83,7 @@ def test_the_first_visit_starts_the_page_in_its_sandbox(box: Box) -> None:
     assert box.run(f"cat /proc/{pid}/root/run/user/1000/bus").code != 0
 
 
+@pytest.mark.thorough
 def test_a_page_that_nobody_looks_at_ends_and_comes_back(box: Box) -> None:
     said = box.grader("dashboard install")
     _ask(box, said, "/health")
@@ -154,6 +155,7 @@ def test_edited_units_are_left_alone_unless_forced(box: Box) -> None:
     assert f"Kept the edited unit as {_UNITS / PAGE}.edited1." in box.grader("dashboard install --force")
 
 
+@pytest.mark.thorough
 def test_uninstalling_closes_the_port(box: Box) -> None:
     said = box.grader("dashboard install")
     _ask(box, said, "/health")

@@ -177,6 +177,7 @@ def test_the_unit_of_the_repository_can_be_used_by_hand(box: Box, server: Server
     assert box.run(f"systemd-analyze --user verify {_UNIT_FILE}").errors == ""
 
 
+@pytest.mark.thorough
 def test_members_are_served_from_within_the_sandbox(box: Box, server: Server) -> None:
     """Page, commands in processes of their own, and a token that is made while it runs."""
     box.grader("push fleet")

@@ -60,6 +60,7 @@ def test_status_tells_how_it_is(installed: Installed) -> None:
     assert (told["restarts"], told["ended"], told["outdated"]) == (0, None, False)
 
 
+@pytest.mark.thorough
 def test_of_the_home_it_sees_no_more_than_it_needs(installed: Installed) -> None:
     """And is told to be renewed when another agent is to be graded."""
     box, _ = installed
@@ -87,6 +88,7 @@ def test_a_reload_reads_the_settings_anew(installed: Installed) -> None:
     assert box.show("MainPID", "ActiveState") == {**before, "ActiveState": "active"}
 
 
+@pytest.mark.thorough
 def test_logs_are_readable_and_can_be_followed(installed: Installed) -> None:
     box, _ = installed
     box.put(path_of(SESSIONS, "first"), content("first"))
@@ -124,6 +126,7 @@ def test_what_is_wrong_is_told_before_anything_is_written(
     assert box.read(UNIT_FILE) == before
 
 
+@pytest.mark.thorough
 def test_linger_is_told_with_the_command_that_turns_it_on(installed: Installed) -> None:
     """The manager lives on by a session of its user, whose end would be its own."""
     box, _ = installed
@@ -154,6 +157,7 @@ def test_what_changed_is_put_in_force(box: Box) -> None:
     assert box.show("MainPID")["MainPID"] != second
 
 
+@pytest.mark.thorough
 def test_what_is_given_is_passed_on(box: Box) -> None:
     sessions, database = HOME / r"it's 100% of $HOME\n;", HOME / r'''it's 50% of \the "rest"''' / "grades.db"
     box.put(HOME / "settings.toml", b"quiet_seconds = 0.1")
@@ -174,6 +178,7 @@ def test_what_is_given_is_passed_on(box: Box) -> None:
     assert "GRADER_TIMEZONE=Asia/Tokyo" in environment
 
 
+@pytest.mark.thorough
 def test_a_daemon_in_the_foreground_is_not_disturbed(box: Box) -> None:
     box.sh(f"systemd-run --user --quiet --unit=foreground {PROGRAM} run")
     wait_until(lambda: "service.started" in box.run("journalctl --user --unit=foreground").said, "the other daemon")
@@ -184,6 +189,7 @@ def test_a_daemon_in_the_foreground_is_not_disturbed(box: Box) -> None:
     assert box.run(f"test -e {UNIT_FILE}").code == 1
 
 
+@pytest.mark.thorough
 def test_a_receiver_of_alerts_gets_what_it_needs_and_that_is_said(box: Box) -> None:
     box.put(CONFIG, b'alert_webhook_url = "https://example.invalid/"')
     assert "for alert_webhook_url it may use the network" in box.grader("service install")

@@ -35,7 +35,7 @@ Examiner.examine = hang
 """Makes the worker hang: read by Python when it starts, so that the package itself knows nothing of it."""
 
 _DROP_IN = UNIT_FILE.with_name(f"{UNIT}.d") / "test.conf"
-_DRAINED = 2000
+_DRAINED = 800
 _GRADED = f'journalctl --user --unit={UNIT} --output=cat --quiet | grep \'"session.graded",.*"many_\''
 _LEVELS = {"debug": 7, "info": 6, "notice": 5, "warning": 4, "error": 3}
 _RULES = """[alerts]
@@ -87,6 +87,7 @@ def test_a_crash_is_followed_by_a_restart(start: Start) -> None:
     assert "restarts                  1: grader-daemon service logs -p warning" in box.grader("service status")
 
 
+@pytest.mark.thorough
 def test_restarts_end_when_they_do_not_help(start: Start) -> None:
     box = start("[Unit]\nStartLimitBurst=3\n[Service]\nRestartSec=1s\n")
     box.sh(f"systemctl --user stop {UNIT}; echo broken > {DATABASE}")
@@ -109,6 +110,7 @@ def _install_where_there_are_groups(box: Box) -> Ended:
     return next(ended for ended in tries if "exit code 219" not in ended.errors)
 
 
+@pytest.mark.thorough
 def test_a_wrong_configuration_is_not_tried_again(start: Start) -> None:
     box = start("[Service]\nRestartSec=0\n")
     box.put(CONFIG, b'quiet_seconds = "soon"')

@@ -19,6 +19,7 @@ from grader_daemon.fleet import follow as fleet_watch
 from grader_daemon.fleet import server_schema as schema
 from grader_daemon.fleet.copy_settings import settings_of_copy
 from grader_daemon.settings import load_settings
+from tests.examples import repeats
 from tests.postgres import Server
 from tests.unit.cli.conftest import Run
 
@@ -194,7 +195,7 @@ def _random(kind: str, chance: random.Random) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(repeats(1, thorough=20)))
 def test_no_value_of_a_host_or_a_member_stops_a_command_of_a_member(
     homes: dict[str, Path], running: Server, run: Run, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

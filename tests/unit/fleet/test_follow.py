@@ -152,6 +152,7 @@ def test_a_drop_is_told_once_and_another_watch_goes_on_where_the_first_ended(
     assert (_opened(told), _decided(server)) == (titles, (alerts, 0))
 
 
+@pytest.mark.thorough
 def test_what_is_said_of_an_alert_counts_for_all_who_look(
     server: Server, read_url: str, tmp_path: Path, told: Path
 ) -> None:

@@ -17,6 +17,7 @@ from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.any_file import broken_files, session_files
 from tests.conftest import SessionWriter
+from tests.examples import repeats
 from tests.fuzz.examine import examine
 from tests.fuzz.mutation import mutate_json
 from tests.fuzz.seeds import seeds
@@ -123,19 +124,19 @@ def test_many_long_and_deep_things_take_linear_time() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("group", [group for group in GROUPS if group != "structures"])
+@pytest.mark.parametrize("group", [each for each in GROUPS if each != "structures"][:: repeats(2, thorough=1)])
 def test_texts_against_patterns_take_linear_time(group: str) -> None:
     assert _worse_than_linear(GROUPS[group], 4_000) == {}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("place", CUT_AT)
+@pytest.mark.parametrize("place", [*CUT_AT][:: repeats(3, thorough=1)])
 def test_files_cut_short_take_linear_time(place: str) -> None:
     assert _worse_than_linear(dict(cuts(place)), 8_000) == {}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("group", [*GROUPS][:: repeats(2, thorough=1)])
 def test_a_file_that_the_daemon_reads_itself_takes_seconds_at_most(group: str) -> None:
     """In proportion: time grows with the size, as the tests above show."""
     files = {name: make(20_000) for name, make in GROUPS[group].items()}
