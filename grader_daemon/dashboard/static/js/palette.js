@@ -1,5 +1,5 @@
-// The palette: where a few letters lead. Entries come once, sessions while one types; a command is copied.
-const palette = { dialog: page.one("#palette"), entries: [], ready: null, waiting: 0, shown: [], at: 0 };
+// The palette: entries come once, sessions while one types; a command is copied.
+const palette = { dialog: page.one("#palette"), entries: [], waiting: 0, shown: [], at: 0 };
 palette.input = page.one("input", palette.dialog);
 palette.list = page.one("[role=listbox]", palette.dialog);
 palette.status = page.one("[role=status]", palette.dialog);
