@@ -1,4 +1,4 @@
-"""Optional features, one folder each, above the core. A table names what each provides; a feature is imported when it is used.
+"""Optional features, one folder each, above the core. A table names what each provides; imports happen on first use.
 
 The core imports no wing, and no wing another. What a wing is asked for stands here, in one table.
 """
