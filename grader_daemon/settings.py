@@ -1,4 +1,4 @@
-"""Settings. Flags override environment variables (``GRADER_…``), these the TOML file, and the file the defaults.
+"""Settings, from flags, environment variables (``GRADER_…``), the TOML file and defaults; the first found counts.
 
 `config/grader.toml` and docs/settings.md are written from here: ``python -m tests.reference``.
 """

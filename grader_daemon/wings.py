@@ -1,4 +1,4 @@
-"""Optional features: each a folder above the core. Everything it provides is named here and imported when used.
+"""Optional features, one folder each, above the core. A table names what each provides; imports happen on first use.
 
 The core imports no wing, and no wing another. What a wing is asked for stands here, in one table.
 """

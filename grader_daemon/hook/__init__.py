@@ -1,1 +1,1 @@
-"""Check of an agent's answer against the record at the moment it wants to stop, reported to the person or the agent."""
+"""Check of an agent's answer when it wants to stop; contradictions are reported to the person or the agent."""

@@ -1,1 +1,1 @@
-"""Insight from many grades. Pure: sums and counts in, insight out."""
+"""Statistics over many grades: rates with ranges, error groups, next steps. Pure: it takes sums and counts."""

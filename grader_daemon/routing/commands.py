@@ -16,20 +16,20 @@ from grader_daemon.reports.money import usd_words
 from grader_daemon.reports.numbers import count
 
 _WHY_NOT = {
-    RouteReason.TOO_FEW: "too few sessions to tell",
+    RouteReason.TOO_FEW: "too few sessions to compare",
     RouteReason.NOT_BETTER: "not better",
     RouteReason.STALE: "not used for a month",
-    RouteReason.UNCALIBRATED: "cannot be seen yet: label some",
+    RouteReason.UNCALIBRATED: "no clear difference yet: label some sessions",
     RouteReason.ONE_MODEL: "only one model",
     RouteReason.TOO_DEAR: "costs too much",
 }
 _HEADINGS = (
-    *("task type", "model", "not failed", "95 %", "raw", "sessions", "than the default", "cost of each"),
+    *("task type", "model", "not failed", "95 %", "raw", "sessions", "against default", "cost per task"),
     "",
 )
 _NOTE = (
-    "not failed: sessions that no label, bad ending or proof shows to have failed; estimated from all sessions of a"
-    " model, recent ones count more. raw: the plain share."
+    "not failed: estimated share of sessions that did not fail, by labels, bad endings and proofs; recent sessions"
+    " count more. raw: the plain share."
 )
 
 
@@ -72,7 +72,7 @@ def _print(route: Route) -> None:
     if not rows:
         return
     output.line()
-    output.table(_HEADINGS, rows, may_drop=("raw", "95 %", "cost of each"))
+    output.table(_HEADINGS, rows, may_drop=("raw", "95 %", "cost per task"))
     output.paragraph("", _NOTE)
 
 
@@ -98,7 +98,7 @@ def _rows(task_type: str, route: TaskRoute) -> Iterator[tuple[object, ...]]:
 
 def _advice(score: ModelScore, route: TaskRoute) -> str:
     if score.model == route.recommended:
-        return "prefer it" if score.known_by is KnownBy.TYPE else "prefer it, by its other tasks"
+        return "prefer it" if score.known_by is KnownBy.TYPE else "prefer it, by other task types"
     if score.model == route.default:
         return "default" if route.reason is None else f"default; nothing better known: {_WHY_NOT[route.reason]}"
     return "" if score.reason is None else _WHY_NOT[score.reason]

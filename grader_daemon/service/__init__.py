@@ -1,4 +1,4 @@
-"""Services of the user that run in the background: install, status, removal.
+"""Background services of the user: install, status, removal.
 
 Each is a value, a `unit_value.Unit`, and stands in the table UNITS: the daemon's here, the others in `wings`.
 `install.UserService` has systemd run any of them.

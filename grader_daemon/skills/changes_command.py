@@ -34,7 +34,7 @@ def command(*, grader: SelfGrader, since: datetime | None, as_json: bool) -> Non
 
 
 def _print(changes: SetupChanges) -> None:
-    output.line(f"{count(changes.sessions, 'finished task')} examined{scheduled_words(changes.scheduled)}.")
+    output.line(f"{count(changes.sessions, 'finished task')} compared{scheduled_words(changes.scheduled)}.")
     for effect in changes.effects:
         output.line()
         output.paragraph("", plain(effect_title(effect)))
