@@ -77,6 +77,7 @@ WINGS: Final = (
                 "commands:command",
                 "Show skills, their use, and which one could help.",
             ),
+            "trial": ("trial_commands:command", "Measure what a skill or a prompt file does, by chance."),
         },
         jobs=("versions_job:versions_jobs",),
         checks={"skills": "doctor:skills"},
