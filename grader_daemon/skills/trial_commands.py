@@ -12,7 +12,7 @@ import msgspec
 
 from grader_daemon.bootstrap import utc_now
 from grader_daemon.cli import output
-from grader_daemon.cli.options import Group, asks, database_of_flags, json_option, settings_options
+from grader_daemon.cli.options import Group, asks, json_option
 from grader_daemon.cli.times import shown_zone
 from grader_daemon.domain.text import clean
 from grader_daemon.errors import GraderError
@@ -96,7 +96,7 @@ def start(*, grader: SelfGrader, name: str, yes: bool, as_json: bool) -> None:
         output.paragraph("", "Nothing else is changed. `trial stop` puts it back.")
         if not click.confirm("Start it?"):
             return
-    begun = Trials(TrialFile(settings.db_path), clock=grader.context.now).start(subject)
+    begun = Trials(TrialFile.of_user(), clock=grader.context.now).start(subject)
     if as_json:
         output.document(StartedTrial(name=begun.name, agent=begun.agent, path=begun.file.path))
     else:
@@ -104,7 +104,6 @@ def start(*, grader: SelfGrader, name: str, yes: bool, as_json: bool) -> None:
 
 
 @command.command("run")
-@settings_options
 @click.argument("name")
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED)
 def run(*, name: str, program: tuple[str, ...]) -> None:
@@ -114,10 +113,10 @@ def run(*, name: str, program: tuple[str, ...]) -> None:
     """
     with ExitStack() as held:
         try:
-            trial = held.enter_context(Trials(TrialFile(database_of_flags()), clock=utc_now).session(name))
+            trial = held.enter_context(Trials(TrialFile.of_user(), clock=utc_now).session(name))
             if trial is not None and trial.end is not None:
                 output.warning(f"the trial of {name} is over: {_ENDS[trial.end]}; see grader-daemon trial status")
-        except GraderError as error:
+        except (GraderError, OSError) as error:  # whatever it is, the agent starts
             output.warning(f"nothing was drawn: {error}")
         _become(program)
 
@@ -128,7 +127,7 @@ def run(*, name: str, program: tuple[str, ...]) -> None:
 def status(*, grader: SelfGrader, as_json: bool) -> None:
     """Show trials, their effect so far with its range, and whether it is sure."""
     context = grader.context
-    states = trial_states(context.store if context.has_database else None, TrialFile(context.settings.db_path).trials())
+    states = trial_states(context.store if context.has_database else None, TrialFile.of_user().trials())
     if as_json:
         output.document(states)
         return
@@ -141,12 +140,11 @@ def status(*, grader: SelfGrader, as_json: bool) -> None:
 
 
 @command.command("stop")
-@asks
 @click.argument("name", required=False)
 @json_option
-def stop(*, grader: SelfGrader, name: str | None, as_json: bool) -> None:
+def stop(*, name: str | None, as_json: bool) -> None:
     """Stop a trial, or all, and put the files back."""
-    stopped = Trials(TrialFile(grader.context.settings.db_path), clock=grader.context.now).stop(name)
+    stopped = Trials(TrialFile.of_user(), clock=utc_now).stop(name)
     if as_json:
         found = [StoppedTrial(name=trial.name, path=trial.file.path, in_place=back) for trial, back in stopped]
         output.document(stopped=found)

@@ -1,6 +1,6 @@
-"""The trials of one database, in a file beside it.
+"""The trials of a user, in a folder beside the settings.
 
-They say where files are on this disk. A database may be replaced by a backup, which knows an earlier place.
+`trial run` does what they say where agents read. So they are not beside the database: its folder is the daemon's.
 """
 
 from __future__ import annotations
@@ -12,16 +12,18 @@ from contextlib import contextmanager
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 import msgspec
 
 from grader_daemon.domain.unit import shown_path
-from grader_daemon.errors import InputError, OutputError
+from grader_daemon.errors import ConfigurationError, InputError, OutputError
 from grader_daemon.integrations.files import replaced
+from grader_daemon.setting_sources import absolute
 from grader_daemon.skills.switched_file import SwitchedFile
 from grader_daemon.storage.lock import only_one
 
+_FOLDER: Final = "~/.config/grader-daemon/trials"
 _MOST_BYTES: Final = 16_777_216
 
 
@@ -77,8 +79,22 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 class TrialFile:
     """The file with all trials. It is read and written whole."""
 
-    def __init__(self, db_path: Path) -> None:
-        self._path = db_path.with_name(f"{db_path.name}.trials")
+    def __init__(self, folder: Path) -> None:
+        """`folder` is that of all files of trials, and made with the first one."""
+        self._folder = folder
+        self._path = folder / "trials.json"
+
+    @classmethod
+    def of_user(cls) -> Self:
+        """Return that of this user.
+
+        Raises:
+            ConfigurationError: the home folder is not known.
+        """
+        try:
+            return cls(absolute(Path(_FOLDER)))
+        except ValueError as error:
+            raise ConfigurationError(f"trials: {error}; set HOME") from error
 
     def trials(self) -> tuple[Trial, ...]:
         """Return all trials, in order; none without the file.
@@ -122,8 +138,13 @@ class TrialFile:
 
         Raises:
             StoreError: another one does, for seconds.
+            OutputError: the folder cannot be made.
         """
-        with only_one(self._path.with_name(f"{self._path.name}.lock")):
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"{self._folder}: cannot be made: {error.strerror}") from error
+        with only_one(self._folder / "lock"):
             yield
 
     def session_lock(self, trial: Trial) -> int:
@@ -132,7 +153,7 @@ class TrialFile:
         Raises:
             OutputError: it cannot be made.
         """
-        path = self._path.with_name(f"{self._path.name}.{trial.number}.lock")
+        path = self._folder / f"sessions-{trial.number}.lock"
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         except OSError as error:

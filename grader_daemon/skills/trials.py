@@ -34,7 +34,7 @@ def fair_coin() -> bool:
 
 
 class Trials:
-    """The trials of one database."""
+    """The trials of one file of them."""
 
     def __init__(self, file: TrialFile, *, clock: Callable[[], datetime], coin: Callable[[], bool] = fair_coin) -> None:
         self._file = file

@@ -120,8 +120,7 @@ def versions_jobs(
     is_settled: Callable[[], bool],  # noqa: ARG001  as jobs of all wings are made
 ) -> list[Job]:
     """Return the job, which waits for nothing."""
-    trials = TrialFile(settings.db_path)
-    return [VersionsJob(store, Installed.of(settings), under_trial=lambda: paths_of(trials.running()))]
+    return [VersionsJob(store, Installed.of(settings), under_trial=lambda: paths_of(TrialFile.of_user().running()))]
 
 
 def _version(place: Place, parts: tuple[Part, ...], *, digest: str, now: datetime) -> ObservedVersion:

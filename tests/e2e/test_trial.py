@@ -19,8 +19,7 @@ def test_nothing_is_switched_below_a_session_until_its_process_is_killed(home: P
     skill = home / ".timmy" / "skills" / "deploy" / "SKILL.md"
     skill.parent.mkdir(parents=True)
     skill.write_text("Deploy.")
-    (home / ".timmy" / "uniwizard").mkdir()
-    file = TrialFile(home / ".timmy" / "uniwizard" / "session_grades.db")
+    file = TrialFile(home / ".config" / "grader-daemon" / "trials")
     trials = Trials(file, clock=utc_now)
     trials.start(Subject("deploy", "hermes", str(skill)))
     command = [str(Path(sys.executable).parent / "grader-daemon"), *RUN, "sh", "-c", "echo begun; exec cat"]

@@ -20,6 +20,7 @@ from tests.strategies import grade, new_grade
 from tests.unit.cli.conftest import Ended, Run
 
 DATABASE = ".timmy/uniwizard/session_grades.db"
+TRIALS = ".config/grader-daemon/trials/trials.json"
 SKILL = ".timmy/skills/deploy/SKILL.md"
 
 
@@ -120,7 +121,8 @@ def test_sessions_tell_what_the_skill_does(
 @pytest.mark.parametrize("wrong", ["{", None])
 def test_the_agent_starts_whatever_is_wrong(run: Run, tmp_path: Path, agent: ScriptedAgent, wrong: str | None) -> None:
     if wrong is not None:
-        (tmp_path / f"{DATABASE}.trials").write_text(wrong)
+        (tmp_path / TRIALS).parent.mkdir(parents=True)
+        (tmp_path / TRIALS).write_text(wrong)
     ended = session(run, tmp_path)
     assert (ended.returncode, agent.sessions) == (0, [True])
     assert ("nothing was drawn" in ended.stderr) is (wrong is not None)

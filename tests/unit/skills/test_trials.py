@@ -26,7 +26,7 @@ class Home:
         self.prompt = folder / "CLAUDE.md"
         self.prompt.write_text("Be brief.")
         self.subject = Subject("CLAUDE.md", "claude-code", str(self.prompt))
-        self.file = TrialFile(folder / "a.db")
+        self.file = TrialFile(folder / "trials")
         self.next_on = False
         self._minutes = count()
         self.trials = Trials(self.file, clock=self._now, coin=lambda: self.next_on)
@@ -151,6 +151,34 @@ def test_a_draw_that_was_cut_off_is_followed_by_another(home: Home, is_switched:
     assert position_of(after.file) is (Position.ON if is_switched else Position.OFF)
 
 
+class Killed(BaseException):
+    """The process ends here, as by kill -9."""
+
+
+def test_a_draw_is_written_down_before_the_file_is_switched(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    def kill(_: object) -> None:
+        raise Killed
+
+    monkeypatch.setattr("grader_daemon.skills.trials.take_away", kill)
+    with pytest.raises(Killed):
+        home.draw(on=False)
+    assert [(draw.on, draw.is_done) for draw in home.kept.draws] == [(False, False)]
+
+
+def test_a_trial_is_over_only_when_its_file_is_back(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    def kill(_: object) -> None:
+        raise Killed
+
+    home.draw(on=False)
+    with monkeypatch.context() as patch:
+        patch.setattr("grader_daemon.skills.trials.put_back", kill)
+        with pytest.raises(Killed):
+            home.trials.stop(None)
+    assert home.kept.runs
+    home.trials.stop(None)
+    assert home.prompt.exists()
+
+
 def test_a_trial_ends_when_no_more_draws_can_be_kept(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("grader_daemon.skills.trials._MOST_DRAWS", 1)
     home.draw(on=False)
@@ -159,8 +187,8 @@ def test_a_trial_ends_when_no_more_draws_can_be_kept(home: Home, monkeypatch: py
 
 
 def test_a_file_of_trials_that_is_none_is_named(home: Home, tmp_path: Path) -> None:
-    (tmp_path / "a.db.trials").write_text("{")
-    with pytest.raises(InputError, match=r"a.db.trials: not a file of trials"):
+    (tmp_path / "trials" / "trials.json").write_text("{")
+    with pytest.raises(InputError, match=r"trials\.json: not a file of trials"):
         home.trials.stop(None)
 
 
