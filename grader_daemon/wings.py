@@ -77,9 +77,10 @@ WINGS: Final = (
                 "commands:command",
                 "Show skills, their use, and which one could help.",
             ),
+            "trial": ("trial_commands:command", "Measure what a skill or a prompt file does, by chance."),
         },
         jobs=("versions_job:versions_jobs",),
-        checks={"skills": "doctor:skills"},
+        checks={"skills": "doctor:skills", "trials": "doctor:trials"},
         parts={
             "setup": "agent_setup:Setup",
             "changes": "read_changes:changes_between",

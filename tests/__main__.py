@@ -35,6 +35,7 @@ _CORE = tuple(
         ),
         *("push.exposition", "push.session_metrics"),
         *("skills.setup_effects", "skills.skill_records", "skills.skill_words", "skills.takeovers"),
+        "skills.trial_effect",
     )
 )
 _CORES = usable_cores()

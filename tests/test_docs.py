@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.util import find_spec
+from itertools import takewhile
 from pathlib import Path
 
 import click
@@ -229,7 +230,8 @@ def _faults(command: str) -> Iterable[str]:
     called, *arguments = re.sub(r"[\[\]…'\"()$]", " ", command).split() or [""]
     name = called.rpartition("/")[2]
     if name in _PROGRAMS:
-        return _faults_of_call(_PROGRAMS[name], arguments, told=command)
+        own = list(takewhile(lambda argument: argument != "--", arguments))  # behind it stands another program
+        return _faults_of_call(_PROGRAMS[name], own, told=command)
     if "pytest" in arguments:
         return _faults_of_tests(arguments, told=command)
     if name.startswith("python") and arguments[:1] == ["-m"] and arguments[1].partition(".")[0] == "tests":

@@ -67,7 +67,9 @@ _SECTIONS: Final = {
         "dashboard",
     ),
     "Set up": ("run", "service", "sources", "grade", "backfill", "config", "completion", "hook", "demo"),
-    "Learn": (*("review", "label", "calibrate", "calibration", "similar", "outcomes", "changes", "skills", "route"),),
+    "Learn": (
+        *("review", "label", "calibrate", "calibration", "similar", "outcomes", "changes", "skills", "trial", "route"),
+    ),
     "For programs": ("export", "push", "fleet", "metrics", "mcp"),
     "Operate": ("doctor", "backup", "restore", "regrade", "forget", "archive", "help", "version"),
 }
@@ -218,9 +220,13 @@ def _refuse_names_that_cannot_be_read() -> None:
 def _refuse_empty(arguments: Sequence[str]) -> None:
     """Refuse what an unset variable of a script leaves, before anything is guessed from it.
 
+    What stands behind ``--`` is no option, and may be the command of another program.
+
     Raises:
         click.UsageError: an argument is empty.
     """
+    if "--" in arguments:
+        arguments = arguments[: arguments.index("--")]
     for number, argument in enumerate(arguments):
         option = re.fullmatch(r"(--[\w-]+)=", argument)
         if not argument or option:

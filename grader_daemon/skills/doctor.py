@@ -1,11 +1,19 @@
-"""The check of `doctor` on skills."""
+"""The checks of `doctor` on skills and their trials."""
 
 from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final
 
 from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.domain.check import Finding, ok, warning
 from grader_daemon.reports.numbers import count
 from grader_daemon.skills.places import Installed
+from grader_daemon.skills.switched_file import Position, position_of
+from grader_daemon.skills.trial_file import TrialFile
+
+_FORGOTTEN: Final = timedelta(days=7)
+"""After so long without a draw, a file that is away was probably forgotten."""
 
 
 def skills(context: DoctorContext) -> Finding:
@@ -18,3 +26,17 @@ def skills(context: DoctorContext) -> Finding:
     unsound = sum(skill.problem is not None for skill in found)
     told = f", {unsound:,} of them not sound: grader-daemon skills" if unsound else ""
     return ok(f"{count(len(found), 'skill')}{told}")
+
+
+def trials(context: DoctorContext) -> Finding:
+    """Check that no trial has been forgotten while its file is away."""
+    running = TrialFile.of_user().running()
+    for trial in running:
+        last = trial.draws[-1].at if trial.draws else trial.began_at
+        if position_of(trial.file) is Position.OFF and context.now - last > _FORGOTTEN:
+            days = (context.now - last).days
+            return warning(
+                f"the trial of {trial.name} has taken {trial.file.path} away; its last draw was {days} days ago",
+                f"grader-daemon trial stop {trial.name}",
+            )
+    return ok(f"{count(len(running), 'trial')} running")

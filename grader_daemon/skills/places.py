@@ -75,6 +75,11 @@ class Installed:
                     yield Place(InstalledKind.CONFIGURATION, path, agent, home)
 
     @property
+    def homes(self) -> list[tuple[str, str]]:
+        """The agents, each with a folder in which it keeps its configuration."""
+        return list(self._homes)
+
+    @property
     def looked_at(self) -> list[str]:
         """The folders with skills, and the files, that are looked at, whether they are there or not."""
         files = [os.path.join(home, name) for agent, home in self._homes for name in _CONFIGURATION.get(agent, ())]

@@ -15,6 +15,7 @@ from grader_daemon.jobs import Job
 from grader_daemon.skills.content import Part, digest_of, parts_of
 from grader_daemon.skills.places import Installed, Place, is_gone, name_of
 from grader_daemon.skills.store import ObservedVersions
+from grader_daemon.skills.trial_file import TrialFile, paths_of
 from grader_daemon.storage.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
@@ -31,7 +32,11 @@ class VersionsJob:
 
     name = "versions"
 
-    def __init__(self, store: SqliteStore, installed: Installed) -> None:
+    def __init__(
+        self, store: SqliteStore, installed: Installed, *, under_trial: Callable[[], Collection[str]] = frozenset
+    ) -> None:
+        """`under_trial` returns paths that a trial takes away by chance: that they are missing is no change."""
+        self._under_trial = under_trial
         self._store = store
         self._observed = ObservedVersions(store)
         self._installed = installed
@@ -87,6 +92,8 @@ class VersionsJob:
             for path, each in newest.items()
             if path not in seen and each.gone_at is None and is_gone(each.kind, path)
         ]
+        away = self._under_trial() if lost else ()
+        lost = [each for each in lost if each.path not in away]
         self._missing = {each.path: missed.get(each.path, now) for each in lost}
         yield from (replace(each, gone_at=missed[each.path]) for each in lost if each.path in missed)
 
@@ -113,7 +120,7 @@ def versions_jobs(
     is_settled: Callable[[], bool],  # noqa: ARG001  as jobs of all wings are made
 ) -> list[Job]:
     """Return the job, which waits for nothing."""
-    return [VersionsJob(store, Installed.of(settings))]
+    return [VersionsJob(store, Installed.of(settings), under_trial=lambda: paths_of(TrialFile.of_user().running()))]
 
 
 def _version(place: Place, parts: tuple[Part, ...], *, digest: str, now: datetime) -> ObservedVersion:

@@ -53,6 +53,7 @@ EXAMPLES = MappingProxyType(
         "outcomes": ("outcomes", "outcomes 20261122_000625 --json"),
         "changes": ("changes", "changes --since 2026-11-01 --json"),
         "skills": ("skills", "skills show deploy", "skills suggest debugging", "skills suggest debugging --draft"),
+        "trial": ("trial start deploy", "trial run deploy -- hermes", "trial status", "trial stop deploy"),
         "usage": ("usage", "usage -d 30 --by project --all", "usage --json"),
         "errors": (
             "errors list",

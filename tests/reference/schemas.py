@@ -59,6 +59,8 @@ from grader_daemon.hook.hook_state import HookState
 from grader_daemon.outcomes.commands import SessionOutcome
 from grader_daemon.reports.document import report_schema
 from grader_daemon.service.install import Installation, ServiceStatus
+from grader_daemon.skills.trial_commands import StartedTrial, StoppedTrial
+from grader_daemon.skills.trial_state import TrialStates
 from grader_daemon.sources.other_agents import FoundElsewhere
 from grader_daemon.storage.maintenance.backup import Backup, Restored
 from grader_daemon.storage.records import Change
@@ -213,6 +215,9 @@ DOCUMENTS = (
     _document("skills-list", "`skills list`", Skills),
     _document("skills-show", "`skills show`", SkillDetail),
     _document("skills-suggest", "`skills suggest`", SkillAdvice),
+    _document("trial-start", "`trial start`", StartedTrial),
+    _document("trial-status", "`trial status`", TrialStates),
+    _document("trial-stop", "`trial stop`", stopped=list[StoppedTrial]),
     _document("errors-list", "`errors list`", issues=list[ErrorIssue]),
     _document("errors-alternatives", "`errors alternatives`", alternatives=list[StepCount]),
     _document("errors-show", "`errors show`, `resolve`, `ignore`, `reopen`", issue=ErrorIssue),

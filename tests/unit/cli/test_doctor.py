@@ -27,6 +27,9 @@ from grader_daemon.api.doctor.checks import CHECKS
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.integrations.machine import Inotify, Mount, Space
+from grader_daemon.skills.trial_file import TrialFile
+from grader_daemon.skills.trial_names import Subject
+from grader_daemon.skills.trials import Trials
 from grader_daemon.storage.lock import DaemonLock
 from grader_daemon.storage.records import DaemonStatus
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -562,6 +565,23 @@ def test_hermes_outside_of_the_watched_folders_is_told(
     assert (unseen["state"], unseen["fix"]) == ("warning", f"grader-daemon sources enable hermes --path {hermes}")
     assert seen["state"] == "ok"
     assert elsewhere["state"] == "ok"
+
+
+def test_a_trial_that_was_forgotten_with_its_file_away_is_told(run: Run, home: Path) -> None:
+    assert checks(run, home)["trials"]["found"] == "0 trials running"
+    install(home / ".timmy/skills/deploy", "Deploys.")
+    skill = home / ".timmy/skills/deploy/SKILL.md"
+    folder, began_at = home / ".config/grader-daemon/trials", bootstrap.utc_now() - timedelta(days=8, hours=1)
+    trials = Trials(TrialFile(folder), clock=lambda: began_at, coin=lambda: False)
+    trials.start(Subject("deploy", "hermes", str(skill)))
+    in_place = checks(run, home)["trials"]
+    with trials.session("deploy"):
+        pass
+    away = checks(run, home)["trials"]
+
+    assert (in_place["state"], in_place["found"]) == ("ok", "1 trial running")
+    assert (away["state"], away["fix"]) == ("warning", "grader-daemon trial stop deploy")
+    assert away["found"] == f"the trial of deploy has taken {skill} away; its last draw was 8 days ago"
 
 
 def test_a_folder_of_skills_that_cannot_be_read_is_told(run: Run, home: Path) -> None:

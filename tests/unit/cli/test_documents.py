@@ -50,6 +50,9 @@ PRINTED = {
     "skills-list": ["skills", "--json"],
     "skills-show": ["skills", "show", "deploy", "--json"],
     "skills-suggest": ["skills", "suggest", "debugging", "--json"],
+    "trial-start": ["trial", "start", "deploy", "--yes", "--json"],
+    "trial-status": ["trial", "status", "--json"],
+    "trial-stop": ["trial", "stop", "--json"],
     "errors-list": ["errors", "list", "--json"],
     "errors-alternatives": ["errors", "alternatives", "terminal", "timeout", "--json"],
     "errors-show": ["errors", "show", "ISSUE", "--json"],
@@ -137,6 +140,8 @@ def test_document_is_as_its_schema_says(name: str, made: Path, home: Path, run: 
         (home / ".codex").mkdir()
     if name == "hook-uninstall":
         run(home, "hook", "install", "codex", "--yes")
+    if name in ("trial-status", "trial-stop"):
+        run(home, "trial", "start", "deploy", "--yes")
     if name in ("fleet-tokens", "fleet-remove-token"):
         run(home, "fleet", "add-token", "anna")
     if "ISSUE" in arguments:

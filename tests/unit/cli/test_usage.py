@@ -136,6 +136,7 @@ WITHOUT_JSON = {
     ("service", "logs"),  # each line that the daemon wrote is JSON: journalctl
     ("mcp",),  # speaks JSON with programs
     ("review",),  # a talk with a person
+    ("trial", "run"),  # becomes another program
     ("demo",),
     ("dashboard", "new-token"),  # says one line and does one thing
     ("completion",),

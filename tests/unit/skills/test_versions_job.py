@@ -198,3 +198,16 @@ def test_a_time_that_no_calendar_has_is_told_as_now(job: VersionsJob, store: Sql
     assert job.run(NOW)
     [version] = ObservedVersions(store).versions()
     assert version.written_at <= NOW
+
+
+def test_a_skill_that_a_trial_takes_away_is_not_gone(store: SqliteStore, home: Path) -> None:
+    away: set[str] = set()
+    job = VersionsJob(store, Installed({"hermes": [str(home)]}, skill_roots=()), under_trial=lambda: away)
+    job.run(NOW)
+    away.add(str(home / "skills" / "deploy"))
+    skill_file(home).rename(f"{skill_file(home)}.grader-trial")
+    for minute in (1, 2, 3):
+        assert not job.run(NOW + minute * MINUTE)
+    Path(f"{skill_file(home)}.grader-trial").rename(skill_file(home))
+    job.run(NOW + 4 * MINUTE)
+    assert file_changes(ObservedVersions(store).versions()) == []
