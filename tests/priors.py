@@ -6,10 +6,11 @@ from pathlib import Path
 
 import msgspec
 
-from grader_daemon.analysis.features import FEATURES, FEATURES_VERSION
+from grader_daemon.analysis.features import FEATURES
 from grader_daemon.calibration.prior import Prior, Provenance, ShippedPrior, Validity
 from grader_daemon.calibration.samples import Scaling
 from grader_daemon.domain.completion_model import CompletionModel
+from grader_daemon.domain.session_features import FEATURES_VERSION
 from grader_daemon.domain.verdict import VerdictBy
 from tests.strategies import model
 

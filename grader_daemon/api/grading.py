@@ -18,37 +18,26 @@ from grader_daemon.api.context import GraderContext, paths_of
 from grader_daemon.api.forget import Forgotten, forget, leave_no_trace
 from grader_daemon.api.grades import Grades
 from grader_daemon.api.standard_input import files_of
-from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.difference import RegradeDiff
-from grader_daemon.domain.feedback import keep_override
 from grader_daemon.domain.grade import Grade
-from grader_daemon.domain.ledger import LedgerEntry
 from grader_daemon.domain.unit import Found, Stamp, Unit
 from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.errors import InputError, NoDatabaseError, StoreError, UngradableError
-from grader_daemon.grading.comparison import Comparison
 from grader_daemon.pipeline.absence import stamps
 from grader_daemon.pipeline.backfill import backfill
 from grader_daemon.pipeline.commit import IngestOutcome, IngestResult
-from grader_daemon.pipeline.examine import (
-    BusyUnit,
-    Examined,
-    Examiner,
-    GradedUnit,
-    VanishedUnit,
-)
+from grader_daemon.pipeline.comparing import compare_all
 from grader_daemon.pipeline.helpers import processes_for
 from grader_daemon.pipeline.ingest import Ingest
-from grader_daemon.pipeline.saving import grades_of_units
 from grader_daemon.setting_sources import meant
 from grader_daemon.sources.named_paths import named_units, units_in
 from grader_daemon.sources.protocol import Source
-from grader_daemon.storage.records import StoredGrade
+from grader_daemon.storage.records import OutdatedUnit, StoredGrade
 from grader_daemon.storage.sqlite.store import SqliteStore
 
 _AT_ONCE = 200
-"""Units that are compared in one go."""
+"""Units that are looked up in one go."""
 
 
 class GradingResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -217,7 +206,7 @@ class Grading:
         settings, store = self._settings, self._context.preview
         if rules_file is not None:
             settings = settings.model_copy(update={"rules_file": Path(rules_file)})
-        return _compare_all(
+        return compare_all(
             self._units_of(store.graded_paths(since=since)),
             store=store,
             examiner=bootstrap.make_examiner(settings, bootstrap.make_policy(settings, store)),
@@ -233,6 +222,27 @@ class Grading:
         again = self._units_of(paths_of(paths))
         ingest = self._make_ingest(processes=processes_for(len(again)) if jobs is None else jobs, again=True)
         return backfill(again, ingest, batch=self._settings.batch_sessions)
+
+    def regrade_outdated(self, *, since: datetime | None = None, jobs: int | None = 1) -> Iterator[list[IngestResult]]:
+        """Grade the `outdated_files` again; yields the results of each batch after it is saved.
+
+        Sessions are read again only where what is stored of them is not enough. For `jobs` see `backfill`. Nothing is
+        done that is not asked for: go through what it yields.
+        """
+        outdated = self._units_of(self.outdated_files(since=since))
+        ingest = self._make_ingest(processes=processes_for(len(outdated)) if jobs is None else jobs, again=True)
+        to_read: list[Unit] = []
+        for start in range(0, len(outdated), _AT_ONCE):
+            redecided, others = ingest.redecide(self._made_by(outdated[start : start + _AT_ONCE]))
+            to_read += others
+            yield [IngestResult(unit=new.unit, outcome=IngestOutcome.GRADED, grade=new) for _, new in redecided]
+        yield from backfill(to_read, ingest, batch=self._settings.batch_sessions)
+
+    def _made_by(self, units: Sequence[Unit]) -> list[OutdatedUnit]:
+        """Return units with the versions of their grades; what has none is of no version."""
+        entries = self._context.writable.ledger_entries(units)
+        versions = {unit: entry.rules_version or "" for unit, entry in entries.items()}
+        return [OutdatedUnit(versions.get(unit, ""), 0, unit) for unit in units]
 
     def backfill(self, files: Sequence[Found], *, jobs: int | None = 1) -> Iterator[list[IngestResult]]:
         """Grade many files; yields the results of each batch after it is saved.
@@ -353,46 +363,6 @@ def _stored(store: SqliteStore, units: Sequence[Unit]) -> dict[Unit, StoredGrade
     grades = store.grades.stored(list(graded.values()))
     reasons = {unit: each.reason or "skipped" for unit, each in entries.items()}
     return {unit: grades.get(graded.get(unit, ""), reason) for unit, reason in reasons.items()}
-
-
-def _compare_all(
-    units: Sequence[Unit],
-    *,
-    store: SqliteStore,
-    examiner: Examiner,
-    clock: Callable[[], datetime],
-    advance: Callable[[int], None],
-) -> RegradeDiff:
-    """Compare the grades of `units` with those that `examiner` gives now; nothing is written."""
-    comparison = Comparison()
-    for start in range(0, len(units), _AT_ONCE):
-        some = units[start : start + _AT_ONCE]
-        stored = {grade.unit: grade for grade in grades_of_units(store, some)}
-        entries = store.ledger_entries(some)
-        for unit in some:
-            if unit in stored and unit in entries:
-                examined = examiner.examine(unit, now=clock())
-                _compare(comparison, stored[unit], entries[unit], examined, examiner)
-        advance(len(some))
-    return comparison.diff()
-
-
-def _compare(comparison: Comparison, before: Grade, entry: LedgerEntry, examined: Examined, examiner: Examiner) -> None:
-    """Sessions that are open, or that went on since, are not compared: there time would show, not rules."""
-    match examined:
-        case GradedUnit(grade=after, digest=digest):
-            if SessionState.OPEN in {before.state, after.state}:
-                comparison.pass_over("still open")
-            elif digest != entry.digest or after.session_id != before.session_id:
-                comparison.pass_over("changed since it was graded")
-            else:
-                comparison.add(before, keep_override(after, before))
-        case VanishedUnit():
-            comparison.add(before, examiner.redecide(before))
-        case BusyUnit():
-            comparison.pass_over("being written to")
-        case _:
-            comparison.pass_over("cannot be graded any more")
 
 
 def _none_is_seen(units: Sequence[Unit]) -> list[Stamp | None]:

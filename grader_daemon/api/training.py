@@ -11,11 +11,12 @@ import xxhash
 
 from grader_daemon import bootstrap
 from grader_daemon._version import __version__
-from grader_daemon.analysis.features import DIRECTIONS, FEATURES_VERSION
+from grader_daemon.analysis.features import DIRECTIONS
 from grader_daemon.calibration.crossvalidation import doubtful_elsewhere, has_both, predictions, validity
 from grader_daemon.calibration.prior import Provenance, ShippedPrior
 from grader_daemon.calibration.prior_training import train_prior
 from grader_daemon.calibration.samples import Sample, by_source
+from grader_daemon.domain.session_features import FEATURES_VERSION
 from grader_daemon.errors import InputError
 from grader_daemon.pipeline.labelled import Sampler, read_labels, samples_in
 from grader_daemon.rules import load_rules

@@ -112,7 +112,8 @@ def read_prior(settings: Settings) -> ShippedPrior:
     shipped = load_prior(named)
     if named is None:  # a test holds it against the features, which take long to load
         return shipped
-    from grader_daemon.analysis.features import DIRECTIONS, FEATURES_VERSION
+    from grader_daemon.analysis.features import DIRECTIONS
+    from grader_daemon.domain.session_features import FEATURES_VERSION
 
     if shipped.prior.features_version != FEATURES_VERSION or shipped.prior.names != tuple(DIRECTIONS):
         raise ConfigurationError(f"{named} reads features of another version; train it again with `calibration train`")

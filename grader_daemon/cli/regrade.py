@@ -47,6 +47,8 @@ def command(
 ) -> int:
     """Grade again sessions graded with other rules or another grader. The daemon does this automatically.
 
+    Sessions are read again only where what is stored of them is not enough, and with --all.
+
     --diff shows what would change, even after an upgrade. It leaves a database of an earlier version unchanged and
     compares a copy.
     """
@@ -56,12 +58,14 @@ def command(
     if rules is not None:
         raise click.UsageError("--rules only goes with --diff; to grade by rules of your own, set rules_file")
     grader.migrate()
-    paths = grader.grading.graded_files(since=since) if everything else grader.grading.outdated_files(since=since)
-    return _regrade(grader, paths, jobs=jobs, as_json=as_json)
-
-
-def _regrade(grader: SelfGrader, paths: list[str], *, jobs: int | None, as_json: bool) -> int:
-    outcomes = graded_with_progress("Grading again", len(paths), grader.grading.regrade(paths, jobs=jobs))
+    grading = grader.grading
+    if everything:
+        paths = grading.graded_files(since=since)
+        batches = grading.regrade(paths, jobs=jobs)
+    else:
+        paths = grading.outdated_files(since=since)
+        batches = grading.regrade_outdated(since=since, jobs=jobs)
+    outcomes = graded_with_progress("Grading again", len(paths), batches)
     tell_outcomes(outcomes, as_json=as_json)
     return 1 if is_trouble(outcomes) else 0
 

@@ -270,7 +270,8 @@ def is_counted_alike(one: Grade, other: Grade) -> bool:
 
 def _verdict_of(grade: Grade) -> tuple[object, ...]:
     done = (grade.task_completed, grade.completed, grade.outcome, grade.verdict_by)
-    return (*done, grade.response_quality, grade.has_scores, _predicted_millionths(grade))
+    scores = (grade.tool_calls_efficient, grade.response_quality)
+    return (*done, *scores, grade.has_scores, _predicted_millionths(grade))
 
 
 def by_month(rows: dict[_Periodic, list[int]]) -> dict[_Periodic, list[int]]:

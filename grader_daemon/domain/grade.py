@@ -260,6 +260,11 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         return errors_of(self.failures)
 
     @property
+    def error_indexes(self) -> tuple[int, ...]:
+        """The messages of these failures."""
+        return tuple([error.index for error in self.errors])
+
+    @property
     def score(self) -> float | None:
         """Session score, 1 to 5: mean of efficiency, quality and 1 + 4 x completed; None where nothing was finished."""
         if not self.has_scores:

@@ -8,6 +8,9 @@ from typing import Final
 
 import msgspec
 
+FEATURES_VERSION: Final = 5
+"""Raised by one whenever a feature comes, goes or changes its meaning: then sessions are read again."""
+
 
 class Features(msgspec.Struct, frozen=True, gc=False):
     """The numbers of a session: `measures`, and behind them `marks`, each a byte that is 0 or 1.

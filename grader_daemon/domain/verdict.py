@@ -184,22 +184,15 @@ def is_untaught(version: str, prior: str) -> bool:
     return version.partition("~")[0] == prior
 
 
-def is_same_but_policy(one: str, other: str) -> bool:
-    """Return whether two versions of grades differ in the policy alone, so that one can be made from the other.
+def rules_version(*, reading: str, verdicts: str) -> str:
+    """Name rules: those by which a session is read, with its features, and those by which its facts are judged."""
+    return f"{reading}-{verdicts}"
 
-    Rules must be the same, and the prior, which stands for the features that are read.
+
+def is_of_same_facts(one: str, other: str) -> bool:
+    """Return whether the sessions of two versions of grades were read alike, so that one can be made from the other.
+
+    Only the rules of verdicts and the policy may differ.
     """
-    before, after = GradeVersion.read(one), GradeVersion.read(other)
-    if before.rules != after.rules or before.model is None or after.model is None:
-        return False
-    return _prior_of(before.model) == _prior_of(after.model)
-
-
-def _prior_of(model: str) -> str:
-    """Return the prior that a model was learned from; see `learned_version` and `level_version`."""
-    return model.replace("~", "-").partition("-")[0]
-
-
-def redecided_version(version: str, policy: CompletionPolicy) -> str:
-    """Return the version of a grade that another policy gave, under the rules that it was made with."""
-    return f"{GradeVersion.read(version).rules}+{policy.version}"
+    reading, mark, _ = GradeVersion.read(one).rules.partition("-")
+    return bool(mark) and GradeVersion.read(other).rules.partition("-")[0] == reading

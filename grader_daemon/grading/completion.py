@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from grader_daemon.domain.analysis import Analysis, SessionState
 from grader_daemon.domain.claims import Claim, ClaimKind, Support
-from grader_daemon.domain.grade import Reason
+from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.people import ACCEPTING, OBJECTING, PersonSignal
 from grader_daemon.domain.phrases import Phrases, uncontracted
 from grader_daemon.domain.rules import CompletionRules
@@ -18,10 +18,10 @@ from grader_daemon.domain.verdict import Shown
 SENTENCES: Final = {
     "completion.phrase": "the final answer says that it is done",
     "completion.output_reference": "the final answer refers to an output that was made",
-    "completion.low_error_rate": "few tool calls failed",
+    "completion.failure_phrase": "the final answer says that something failed",
     "completion.verified_claim": "tests that passed after the last change bear out what the final answer claims",
     "completion.contradicted_claim": "the record of tool calls contradicts what the final answer claims",
-    "completion.failure_phrase": "the final answer says that something failed",
+    "completion.low_error_rate": "few tool calls failed",
     "completion.high_error_rate": "many tool calls failed",
     "completion.short_answer": "the final answer is empty or very short",
     "completion.accepted": "the last that a person said of the work is thanks or acceptance",
@@ -34,9 +34,10 @@ SENTENCES: Final = {
     "completion.left": "a person stopped the session, or it was left in the middle: nobody can know",
     "completion.model": "the model decides, by how likely it finds that the task was completed",
 }
-"""Meaning of each rule of completion; `why` prints these, `docs/grades.md` lists them."""
+"""Meaning of each rule of completion, in the order in which they speak; `why` prints these, `docs/grades.md` lists."""
 
 _SCORE = "task_completed"
+_PLACES: Final = {rule: place for place, rule in enumerate(SENTENCES)}
 _CONTRADICTED: Final = "completion.contradicted_claim"
 _TELLING: Final = frozenset({ClaimKind.TESTS_PASSED, ClaimKind.BUG_FIXED})
 """Claims whose support by the record says something of the task: 55 and 57 % of such labelled sessions are done where
@@ -50,6 +51,11 @@ _PROOFS: Final = frozenset(
 
 _LEFT: Final = frozenset({"completion.left", "completion.interrupted"})
 """The second is of grades of earlier versions, which did not tell who interrupted a session."""
+
+_BY_FACTS: Final = frozenset(
+    {"completion.verified_claim", _CONTRADICTED, "completion.low_error_rate", "completion.high_error_rate"}
+)
+"""Rules that are followed by claims and error rate, which are kept of each session."""
 
 _LOW_ERROR_RATE = Reason(_SCORE, "completion.low_error_rate", 1.0)
 _CLAUSE_END = re.compile(r"[.;:!?,()\n\u2013\u2014]")
@@ -70,10 +76,16 @@ class RuleClassifier:
     def classify(self, analysis: Analysis) -> tuple[bool, list[Reason]]:
         """Return the verdict and every sign that was seen. What the record shows stands above all other signs."""
         reasons = self._signs(analysis)
-        completed = sum([reason.effect or 0 for reason in reasons]) > 0
         if analysis.state is not SessionState.OPEN:
             reasons += _of_record(analysis)
-        return completed and shown_by(reasons) is Shown.UNDECIDED, reasons
+        return _is_completed(reasons), reasons
+
+    def reclassify(self, grade: Grade) -> tuple[bool, list[Reason]]:
+        """Return what `classify` gives for the session of a grade, whose reasons say what its texts said."""
+        reasons = [each for each in grade.reasons if each.score == _SCORE and each.rule not in _BY_FACTS]
+        reasons = [each for each in reasons if each.rule != "completion.model"] + self._by_facts(grade)
+        reasons.sort(key=lambda each: _PLACES[each.rule])
+        return _is_completed(reasons), reasons
 
     def _signs(self, analysis: Analysis) -> list[Reason]:
         rules = self._rules
@@ -85,17 +97,21 @@ class RuleClassifier:
             reasons += [
                 Reason(_SCORE, rule, effect, where) for rule, effect, said in self._phrases if self._is_said(said, text)
             ]
-        if analysis.claims:
-            reasons += self._weighed(analysis.claims)
-        error_rate = analysis.error_rate
-        if error_rate <= rules.low_error_rate:
-            reasons.append(_LOW_ERROR_RATE)
-        if error_rate > rules.high_error_rate:
-            reasons.append(Reason(_SCORE, "completion.high_error_rate", -1.0, analysis.error_indexes))
+        reasons += self._by_facts(analysis)
         if len(answer) < rules.short_answer_characters:
             reasons.append(Reason(_SCORE, "completion.short_answer", -1.0, where))
         if analysis.signals_from_people:
             reasons += _last_word(analysis.signals_from_people[-1])
+        return reasons
+
+    def _by_facts(self, facts: Analysis | Grade) -> list[Reason]:
+        rules = self._rules
+        reasons = list(self._weighed(facts.claims)) if facts.claims else []
+        error_rate = facts.error_rate
+        if error_rate <= rules.low_error_rate:
+            reasons.append(_LOW_ERROR_RATE)
+        if error_rate > rules.high_error_rate:
+            reasons.append(Reason(_SCORE, "completion.high_error_rate", -1.0, facts.error_indexes))
         return reasons
 
     def _weighed(self, claims: tuple[Claim, ...]) -> Iterator[Reason]:
@@ -131,6 +147,10 @@ def shown_by(reasons: Iterable[Reason]) -> Shown:
     if not rules.isdisjoint(_PROOFS):
         return Shown.NOT_DONE
     return Shown.UNDECIDED if rules.isdisjoint(_LEFT) else Shown.NOTHING
+
+
+def _is_completed(reasons: Sequence[Reason]) -> bool:
+    return sum([reason.effect or 0 for reason in reasons]) > 0 and shown_by(reasons) is Shown.UNDECIDED
 
 
 def _of_record(analysis: Analysis) -> Iterator[Reason]:

@@ -16,13 +16,14 @@ from grader_daemon.domain.grade import BY_AGENT, Grade, Reason
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import TOKEN_NAMES, Session, total_usage
 from grader_daemon.domain.session_features import NO_FEATURES
-from grader_daemon.domain.verdict import CompletionPolicy, Decision, VerdictBy, redecided_version
+from grader_daemon.domain.verdict import CompletionPolicy, Decision, GradeVersion, VerdictBy, is_of_same_facts
 from grader_daemon.grading.completion import RuleClassifier, shown_by
-from grader_daemon.grading.scores import grade_efficiency, grade_quality, grade_recovery
+from grader_daemon.grading.scores import grade_efficiency, grade_quality, grade_recovery, regrade_quality
 from grader_daemon.grading.standing import evidence_of
 
 _BY_MODEL = Reason("task_completed", "completion.model", None)
 _OPEN: Final = SessionState.OPEN
+_RESCORED: Final = frozenset({"task_completed", "tool_calls_efficient", "response_quality"})
 _JUDGED: Final = frozenset({"ending", "errors_recovered", "features"})
 """Names that a grade shares with an analysis or a session, and that grading fills."""
 
@@ -102,21 +103,45 @@ class Grader:
         )
 
     def redecide(self, grade: Grade) -> Grade:
-        """Return the grade of a session that cannot be read again, judged anew from what is kept of it."""
+        """Return the grade of a session that is not read again, judged anew from what is kept of it.
+
+        Where other rules read it, what these said stays, and only the policy is followed.
+        """
         bare = automatic(grade)
-        by_rules = bare.task_completed if grade.rules_completed is None else grade.rules_completed
-        decision = self._policy.decide(grade.features, by_rules=by_rules, shown=shown_by(grade.reasons))
-        rules_said = [reason for reason in grade.reasons if reason.rule != _BY_MODEL.rule]
+        made_by = GradeVersion.read(grade.rules_version).rules
+        if made_by != self._rules.version and self._has_facts(grade):
+            bare, made_by = self._rescored(bare), self._rules.version
+        by_rules = bare.task_completed if bare.rules_completed is None else bare.rules_completed
+        decision = self._policy.decide(bare.features, by_rules=by_rules, shown=shown_by(bare.reasons))
+        rules_said = [reason for reason in bare.reasons if reason.rule != _BY_MODEL.rule]
         judged = msgspec.structs.replace(
             bare,
             task_completed=decision.completed,
             p_completed=_likely(decision, bare.state),
             verdict_by=decision.by,
             reasons=tuple(_with_model(rules_said, decision)),
-            rules_version=redecided_version(grade.rules_version, self._policy),
+            rules_version=f"{made_by}+{self._policy.version}",
             unsure=bare.scored and bare.state is not _OPEN and decision.unsure,
         )
         return keep_override(judged, grade)
+
+    def _has_facts(self, grade: Grade) -> bool:
+        """Return whether what is kept of a session is all that these rules ask of one that was read for them."""
+        return is_of_same_facts(grade.rules_version, self.version) and len(grade.errors) == grade.total_errors
+
+    def _rescored(self, grade: Grade) -> Grade:
+        """Return a grade of which people said nothing, with what these rules say of its session."""
+        by_rules, completion_reasons = self._classifier.reclassify(grade)
+        efficiency, efficiency_reason = grade_efficiency(grade, self._rules.efficiency)
+        quality, quality_reasons = regrade_quality(grade, self._rules.quality)
+        others = [reason for reason in grade.reasons if reason.score not in _RESCORED]
+        return msgspec.structs.replace(
+            grade,
+            rules_completed=by_rules,
+            tool_calls_efficient=efficiency,
+            response_quality=quality,
+            reasons=(*completion_reasons, efficiency_reason, *quality_reasons, *others),
+        )
 
 
 def _with_model(reasons: Sequence[Reason], decision: Decision) -> Sequence[Reason]:

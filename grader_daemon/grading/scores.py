@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import floor
 from typing import Final
 
 from grader_daemon.domain.analysis import Analysis
-from grader_daemon.domain.grade import Reason
+from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.phrases import holds_any
 from grader_daemon.domain.rules import EfficiencyRules, QualityRules
 
@@ -31,13 +31,30 @@ SENTENCES: Final = {
 _EFFICIENCY: Final = "tool_calls_efficient"
 _QUALITY: Final = "response_quality"
 _RECOVERY: Final = "errors_recovered"
+_MANY: Final = "quality.many_errors"
+_EFFECTS: Final = {
+    "quality.base": "base",
+    "quality.long_answer": "long_effect",
+    "quality.longer_answer": "longer_effect",
+    "quality.code_block": "code_effect",
+    "quality.link": "link_effect",
+    "quality.repeated_errors": "repeated_errors_effect",
+    _MANY: "many_errors_effect",
+    "quality.loop_risk": "loop_risk_effect",
+}
+"""Rules of the quality, in the order in which they speak, and the names of their effects."""
+
+_PLACES: Final = {rule: place for place, rule in enumerate(_EFFECTS)}
+_Noticed = tuple[str, tuple[int, ...]]
+"""A rule that applies, and the messages that show it."""
+
 _NO_FAILURES = Reason(_RECOVERY, "recovery.no_failures", None)
 
 
-def grade_efficiency(analysis: Analysis, rules: EfficiencyRules) -> tuple[int, Reason]:
+def grade_efficiency(facts: Analysis | Grade, rules: EfficiencyRules) -> tuple[int, Reason]:
     """Return the score of the first level whose limits are kept, 1 to 5."""
-    failing = analysis.error_indexes
-    error_rate, tool_calls = analysis.error_rate, analysis.tool_calls
+    failing = facts.error_indexes
+    error_rate, tool_calls = facts.error_rate, facts.tool_calls
     for level in rules.levels:
         if error_rate <= level.error_rate and (level.tool_calls is None or tool_calls <= level.tool_calls):
             return level.score, Reason(_EFFICIENCY, "efficiency.level", float(level.score), failing)
@@ -46,36 +63,52 @@ def grade_efficiency(analysis: Analysis, rules: EfficiencyRules) -> tuple[int, R
 
 def grade_quality(analysis: Analysis, rules: QualityRules) -> tuple[int, list[Reason]]:
     """Return the sum of all effects, clamped to 1-5 and then rounded half up."""
-    reasons = [Reason(_QUALITY, "quality.base", rules.base)]
+    noticed: list[_Noticed] = [("quality.base", ())]
     if analysis.final_answer:
-        reasons += _credits(analysis, rules)
+        noticed += _praised(analysis, rules)
     if analysis.failures or analysis.loop_index is not None:
-        reasons += _debits(analysis, rules)
+        noticed += _blamed(analysis, rules)
+    return _weigh(noticed, rules)
+
+
+def regrade_quality(grade: Grade, rules: QualityRules) -> tuple[int, list[Reason]]:
+    """Return what `grade_quality` gives for the session of a grade, whose reasons say what was noticed in it."""
+    of_quality = [(reason.rule, reason.messages) for reason in grade.reasons if reason.score == _QUALITY]
+    noticed = [each for each in of_quality if each[0] != _MANY]
+    noticed += _many(grade.error_indexes, rules)
+    return _weigh(sorted(noticed, key=lambda each: _PLACES[each[0]]), rules)
+
+
+def _weigh(noticed: Iterable[_Noticed], rules: QualityRules) -> tuple[int, list[Reason]]:
+    reasons = [Reason(_QUALITY, rule, getattr(rules, _EFFECTS[rule]), messages) for rule, messages in noticed]
     total = sum([reason.effect or 0 for reason in reasons])
     return floor(min(5.0, max(1.0, total)) + 0.5), reasons
 
 
-def _credits(analysis: Analysis, rules: QualityRules) -> Iterator[Reason]:
+def _praised(analysis: Analysis, rules: QualityRules) -> Iterator[_Noticed]:
     answer = analysis.final_answer
     where = analysis.answer_indexes
     if len(answer) > rules.long_characters:
-        yield Reason(_QUALITY, "quality.long_answer", rules.long_effect, where)
+        yield "quality.long_answer", where
     if len(answer) > rules.longer_characters:
-        yield Reason(_QUALITY, "quality.longer_answer", rules.longer_effect, where)
+        yield "quality.longer_answer", where
     if holds_any(answer, rules.code_markers):
-        yield Reason(_QUALITY, "quality.code_block", rules.code_effect, where)
+        yield "quality.code_block", where
     if holds_any(answer, rules.link_markers):
-        yield Reason(_QUALITY, "quality.link", rules.link_effect, where)
+        yield "quality.link", where
 
 
-def _debits(analysis: Analysis, rules: QualityRules) -> Iterator[Reason]:
+def _blamed(analysis: Analysis, rules: QualityRules) -> Iterator[_Noticed]:
     failing = analysis.error_indexes
     if analysis.had_repeated_errors:
-        yield Reason(_QUALITY, "quality.repeated_errors", rules.repeated_errors_effect, failing)
-    if len(failing) > rules.many_errors:
-        yield Reason(_QUALITY, "quality.many_errors", rules.many_errors_effect, failing)
+        yield "quality.repeated_errors", failing
+    yield from _many(failing, rules)
     if analysis.loop_index is not None:
-        yield Reason(_QUALITY, "quality.loop_risk", rules.loop_risk_effect, (analysis.loop_index,))
+        yield "quality.loop_risk", (analysis.loop_index,)
+
+
+def _many(failing: tuple[int, ...], rules: QualityRules) -> list[_Noticed]:
+    return [(_MANY, failing)] if len(failing) > rules.many_errors else []
 
 
 def grade_recovery(analysis: Analysis) -> tuple[bool, Reason]:

@@ -9,7 +9,7 @@ from time import monotonic
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.ledger import LedgerEntry
 from grader_daemon.domain.unit import Unit
-from grader_daemon.domain.verdict import is_same_but_policy
+from grader_daemon.domain.verdict import is_of_same_facts
 from grader_daemon.errors import ReadError, StoreBusyError, StoreError
 from grader_daemon.pipeline.absence import still_settled
 from grader_daemon.pipeline.commit import Commit, IngestOutcome, IngestResult
@@ -126,15 +126,15 @@ class Ingest:
             self._on_unknown(examined.unknown, examined)
 
     def redecide(self, outdated: Sequence[OutdatedUnit]) -> tuple[list[tuple[Grade, Grade]], list[Unit]]:
-        """Decide verdicts anew where another policy came into force, from what is kept of sessions, in one transaction.
+        """Decide verdicts anew where another policy came into force, or other rules of verdicts, in one transaction.
 
         Returns:
-            each grade as it was and as it is, and the units that have to be examined for it: by other rules.
+            each grade as it was and as it is, and the units that have to be examined for it: other rules read them.
 
         Raises:
             StoreError: it cannot be written.
         """
-        kept = [each.unit for each in outdated if is_same_but_policy(each.rules_version, self.examiner.rules_version)]
+        kept = [each.unit for each in outdated if is_of_same_facts(each.rules_version, self.examiner.rules_version)]
         if not kept:
             return [], [each.unit for each in outdated]
         with self._store.transaction():

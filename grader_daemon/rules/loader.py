@@ -8,24 +8,40 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import xxhash
 
 from grader_daemon.domain.rules import EfficiencyLevel, Rules
+from grader_daemon.domain.session_features import FEATURES_VERSION
+from grader_daemon.domain.verdict import rules_version
 from grader_daemon.errors import ConfigurationError
 
 JUDGEMENT_VERSION = 10
-"""Raised by one whenever code that judges changes its results, so that grades are made again."""
+"""Raised by one whenever code that judges changes its results, so that sessions are read and graded again."""
+
+VERDICT_VERSION = 1
+"""Raised by one instead where only `Grader.redecide` changes its results: it needs stored facts, and no session."""
 
 _SHIPPED = "rules.toml"
+_DIGITS = 8
 _NOT_JUDGING = {"alerts"}
 """Tables that no grade depends on."""
+
+_OF_VERDICTS: Final = {
+    "efficiency": {"levels", "otherwise"},
+    "quality": {
+        *("base", "long_effect", "longer_effect", "code_effect", "link_effect"),
+        *("many_errors", "many_errors_effect", "repeated_errors_effect", "loop_risk_effect"),
+    },
+    "completion": {"low_error_rate", "high_error_rate", "verified_claim_effect", "contradicted_claim_effect"},
+}
+"""Rules that can be followed by the facts of a stored grade, by their tables; all others need the session."""
 
 
 def load_rules(overlay: Path | None = None) -> Rules:
@@ -80,9 +96,26 @@ def _merge(base: dict[str, Any], own: dict[str, Any]) -> None:
 
 
 def _checked(table: dict[str, Any]) -> Rules:
-    judging = {name: rules for name, rules in table.items() if name not in _NOT_JUDGING}
-    content = msgspec.json.encode([JUDGEMENT_VERSION, judging])
-    return msgspec.convert({**table, "version": xxhash.xxh3_64_hexdigest(content)[:12]}, Rules)
+    reading, verdicts = {}, {}
+    for name, rules in table.items():
+        if name not in _NOT_JUDGING:
+            reading[name], verdicts[name] = _divided(rules, _OF_VERDICTS.get(name, set()))
+    version = rules_version(
+        reading=_digest([JUDGEMENT_VERSION, FEATURES_VERSION, reading]), verdicts=_digest([VERDICT_VERSION, verdicts])
+    )
+    return msgspec.convert({**table, "version": version}, Rules)
+
+
+def _divided(rules: Any, of_verdicts: Set[str]) -> tuple[Any, dict[str, Any]]:
+    """Return the rules of a table that need the session, and those of verdicts."""
+    if not isinstance(rules, dict):  # a mistake, which is told when it is converted
+        return rules, {}
+    followed = {key: rules[key] for key in rules.keys() & of_verdicts}
+    return {key: value for key, value in rules.items() if key not in of_verdicts}, followed
+
+
+def _digest(content: object) -> str:
+    return xxhash.xxh3_64_hexdigest(msgspec.json.encode(content, order="deterministic"))[:_DIGITS]
 
 
 def _explain(path: Path, text: str, own: dict[str, Any], message: str) -> str:

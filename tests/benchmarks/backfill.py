@@ -6,6 +6,9 @@ session costs of a processor is what `throughput` measures.
 
 ``--first-start`` measures what a first start takes of processors instead: all that ``run --once`` does, learning and
 reports too, beside ``backfill`` in one process and with helpers, start included.
+
+``--another-grader`` measures what ``regrade`` takes of processors after other limits of rules, and then another prior,
+beside ``backfill`` and ``regrade --all``, start included.
 """
 
 from __future__ import annotations
@@ -14,13 +17,26 @@ import argparse
 import os
 import statistics
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
 
+import msgspec
+
+from grader_daemon.rules.prior import load_prior, prior_text
 from tests.benchmarks.corpora import MADE, REAL, Corpus, has_archives, made_corpus, real_corpus
 from tests.benchmarks.machine import add_folder_option, print_machine, print_table, progress, progress_done, work_folder
 from tests.benchmarks.process import Sandbox, make_sandbox
+
+_OTHER_LIMITS = """
+[efficiency]
+levels = [{ score = 5, error_rate = 0.05, tool_calls = 12 }, { score = 4, error_rate = 0.15, tool_calls = 20 }]
+[quality]
+base = 2.5
+[completion]
+high_error_rate = 0.2
+"""
 
 
 def start_seconds(folder: Path, *, jobs: int, rounds: int) -> float:
@@ -56,6 +72,48 @@ def first_start(corpus: Corpus, folder: Path, *, root: Path, jobs: int, rounds: 
             spent[name].append(sandbox.command(*way).cpu_seconds)
             _check_all_graded(sandbox, corpus)
     return {name: statistics.median(seconds) for name, seconds in spent.items()}
+
+
+def another_grader(corpus: Corpus, folder: Path, *, root: Path) -> dict[str, float]:
+    """Return processor time of grading a corpus into a new database, and then of each change of the grader, in seconds.
+
+    Raises:
+        SystemExit: not all is graded.
+    """
+    sandbox = make_sandbox(folder, root=root)
+    spent = {"backfill": sandbox.command("backfill", "--jobs", "1").cpu_seconds}
+    _check_all_graded(sandbox, corpus)
+    (rules := folder / "rules.toml").write_text(_OTHER_LIMITS)
+    (prior := folder / "prior.json").write_text(_another_prior())
+    settings = {}
+    for change, name, path in (("limits", "GRADER_RULES_FILE", rules), ("prior", "GRADER_CALIBRATION_PRIOR", prior)):
+        settings[name] = str(path)
+        sandbox = replace(sandbox, settings=dict(settings))
+        spent[change] = sandbox.command("regrade", "--jobs", "1").cpu_seconds
+    spent["all"] = sandbox.command("regrade", "--all", "--jobs", "1").cpu_seconds
+    return spent
+
+
+def _another_prior() -> str:
+    shipped = load_prior()
+    return prior_text(msgspec.structs.replace(shipped, prior=msgspec.structs.replace(shipped.prior, version="another")))
+
+
+def print_another_grader(names: Sequence[str], folder: Path, *, rounds: int) -> None:
+    """Print what a session costs to grade, and to grade again after each change of the grader."""
+    rows = []
+    for name in names:
+        corpus = (made_corpus if name in MADE else real_corpus)(folder / name, name, slices=None)
+        spent: list[dict[str, float]] = []
+        for number in range(rounds):
+            progress(f"{name}: round {number + 1} of {rounds}")
+            spent.append(another_grader(corpus, folder / f"{name}-{number}", root=folder / name))
+        costs = [statistics.median(each[way] for each in spent) / corpus.sessions * 1000 for way in spent[0]]
+        rows.append((name, f"{corpus.sessions:,}", *(f"{cost:.2f} ({cost / costs[0]:.2f})" for cost in costs)))
+    progress_done()
+    print_table(
+        ("session", "files", "backfill, ms", "other limits, ms", "another prior, ms", "regrade --all, ms"), rows
+    )
 
 
 def _check_all_graded(sandbox: Sandbox, corpus: Corpus) -> None:
@@ -109,6 +167,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=max(2, os.cpu_count() or 1), help="helpers (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=3, help="turns (default: %(default)s)")
     parser.add_argument("--first-start", action="store_true", help="processor time of `run --once` beside that")
+    parser.add_argument("--another-grader", action="store_true", help="that of `regrade` after changes of the grader")
     parser.add_argument("--only", nargs="+", choices=(*REAL, *MADE), default=(*MADE,), help="default: made ones")
     add_folder_option(parser)
     options = parser.parse_args()
@@ -116,6 +175,9 @@ def main() -> None:
         raise SystemExit("the archive of labelled sessions is not beside this checkout")
     print_machine()
     with work_folder(options.folder) as folder:
+        if options.another_grader:
+            print_another_grader(options.only, folder, rounds=options.rounds)
+            return
         measured = print_first_starts if options.first_start else print_rates
         measured(options.only, folder, jobs=options.jobs, rounds=options.rounds)
 

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from grader_daemon.analysis.features import DIRECTIONS, FEATURES_VERSION
+from grader_daemon.analysis.features import DIRECTIONS
 from grader_daemon.bootstrap import SOURCES, make_source, policy_maker
 from grader_daemon.bootstrap.periodic import make_jobs
+from grader_daemon.domain.session_features import FEATURES_VERSION
 from grader_daemon.rules.prior import load_prior, prior_text
 from grader_daemon.setting_sources import ROOTS
 from grader_daemon.settings import load_settings

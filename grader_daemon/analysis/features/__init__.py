@@ -27,10 +27,7 @@ from grader_daemon.analysis.features.hashed_words import WORDS
 from grader_daemon.analysis.features.session_window import SessionWindow
 from grader_daemon.domain.session_features import Features
 
-__all__ = ["DIRECTIONS", "FEATURES", "FEATURES_VERSION", "HIGHEST_VALUES", "WORDS", "features_of"]
-
-FEATURES_VERSION: Final = 5
-"""Raised by one whenever a feature comes, goes or changes its meaning."""
+__all__ = ["DIRECTIONS", "FEATURES", "HIGHEST_VALUES", "WORDS", "features_of"]
 
 _GROUPS: Final = (
     ending,

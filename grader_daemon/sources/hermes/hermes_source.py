@@ -7,8 +7,9 @@ its snapshot is read with it, and no unit of its own.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import tzinfo
+from functools import lru_cache, partial
 
 import msgspec
 import xxhash
@@ -101,8 +102,9 @@ class Hermes(HermesSnapshots):
         return (absorbed,) if absorbed is not None else super().touched(path)
 
     def walk(self, root: str) -> Walk:
-        """See `Source.walk`."""
-        return Walk(root, claims=self._is_listed, units_of=self._listed)
+        """See `Source.walk`. Files of a folder come in a row: whether a database is beside it is looked up once."""
+        exists = lru_cache(maxsize=1)(os.path.lexists)
+        return Walk(root, claims=self._is_listed, units_of=partial(self._listed, exists=exists))
 
     def look(self, unit: Unit) -> Found:
         """See `Source.look`."""
@@ -133,10 +135,10 @@ class Hermes(HermesSnapshots):
     def _is_listed(self, path: str) -> bool:
         return super().claims(path) or (_is_database(path) and _RETIRED not in path)
 
-    def _listed(self, path: str, status: os.stat_result) -> Iterable[Found]:
+    def _listed(self, path: str, status: os.stat_result, *, exists: Callable[[str], bool]) -> Iterable[Found]:
         if _is_database(path):
             return self._databases.listed(path, status)
-        return () if self._row_of(path) is not None else self._units_of(path, status)
+        return () if self._row_of(path, exists) is not None else self._units_of(path, status)
 
     def _read_row(self, found: Found, unless: str | None) -> Read:
         unit = found.unit
@@ -169,14 +171,14 @@ class Hermes(HermesSnapshots):
             return str(error), None
         return read.digest, read.session
 
-    def _row_of(self, path: str) -> Unit | None:
+    def _row_of(self, path: str, exists: Callable[[str], bool] = os.path.lexists) -> Unit | None:
         """Return the unit whose snapshot a file is, if its home has a row of that session."""
         home, _, name = path.rpartition("/sessions/")
-        stem = snapshot.stem_of(path)
-        if not home or "/" in name or stem is None:
+        database = f"{home}/{_DATABASE}"
+        if not home or "/" in name or not exists(database):
             return None
-        database = os.path.join(home, _DATABASE)
-        if not os.path.lexists(database):
+        stem = snapshot.stem_of(path)
+        if stem is None:
             return None
         try:
             session_id = self._databases.at(database).session_of(stem)

@@ -117,8 +117,12 @@ class Grades:
         """Write what verdicts say now of grades of which nothing else changed; call it inside a transaction."""
         many = self._database.connection.executemany
         many(
-            "UPDATE session_grades SET task_completed = ?, response_quality = ? WHERE session_id = ?",
-            [(grade.task_completed, grade.response_quality, grade.session_id) for grade in grades],
+            "UPDATE session_grades SET task_completed = ?, tool_calls_efficient = ?, response_quality = ?"
+            " WHERE session_id = ?",
+            [
+                (grade.task_completed, grade.tool_calls_efficient, grade.response_quality, grade.session_id)
+                for grade in grades
+            ],
         )
         many(_UPDATE_VERDICT, [verdict_row(grade) for grade in grades])
         self._list.update_verdicts([grade.session_id for grade in grades])

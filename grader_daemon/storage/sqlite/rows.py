@@ -265,14 +265,14 @@ _IDENTITY: Final = _Columns(
 """What it holds of the identity of a session, in the order in which `to_identity` reads it."""
 
 _VERDICT: Final = _DETAILS.only(
-    *("rules_version", "p_completed", "reasons", "verdict_by", "automatic_completed", "automatic_by"),
-    *("automatic_quality", "unsure", "session_id"),
+    *("rules_version", "p_completed", "reasons", "verdict_by", "rules_completed", "automatic_completed"),
+    *("automatic_by", "automatic_quality", "unsure", "session_id"),
 )
 
 GRADE_COLUMNS: Final = _GRADE.names
 DETAIL_COLUMNS: Final = (*_DETAILS.names, *_IDENTITY.names, "digest", "host", "loop_told", "watched")
 VERDICT_COLUMNS: Final = _VERDICT.names[:-1]
-"""The details that another policy changes, or a person's word."""
+"""The details that another policy changes, other rules of verdicts, or a person's word."""
 _DETAILS_END: Final = 1 + len(GRADE_COLUMNS) + len(_DETAILS.names)
 _STORED_END: Final = 1 + len(GRADE_COLUMNS) + len(DETAIL_COLUMNS)
 FAILURE_COLUMNS = (

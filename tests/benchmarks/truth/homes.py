@@ -13,12 +13,13 @@ from enum import StrEnum
 
 import msgspec
 
-from grader_daemon.analysis.features import DIRECTIONS, FEATURES_VERSION
+from grader_daemon.analysis.features import DIRECTIONS
 from grader_daemon.calibration.crossvalidation import doubtful_elsewhere, predictions, validity
 from grader_daemon.calibration.prior_training import train_prior
 from grader_daemon.calibration.training import TrainingContext, train
 from grader_daemon.domain.calibration import Calibration
 from grader_daemon.domain.feedback import Label
+from grader_daemon.domain.session_features import FEATURES_VERSION
 from grader_daemon.domain.verdict import CompletionPolicy, VerdictBy, VerdictSetting, is_untaught
 from tests.benchmarks.truth.cases import Case
 from tests.strategies import label

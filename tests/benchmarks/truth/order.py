@@ -11,13 +11,14 @@ from statistics import fmean
 
 import msgspec
 
-from grader_daemon.analysis.features import DIRECTIONS, FEATURES_VERSION
+from grader_daemon.analysis.features import DIRECTIONS
 from grader_daemon.calibration.agreement import ranking
 from grader_daemon.calibration.prior import Prior
 from grader_daemon.calibration.prior_training import train_prior
 from grader_daemon.calibration.samples import families
 from grader_daemon.calibration.update import levelled
 from grader_daemon.domain.estimate import Estimate
+from grader_daemon.domain.session_features import FEATURES_VERSION
 from tests.benchmarks.machine import Figure, print_table
 from tests.benchmarks.targets import VALIDITY
 from tests.benchmarks.truth.cases import Case

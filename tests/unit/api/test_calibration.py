@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from grader_daemon import SelfGrader
+from grader_daemon import IngestOutcome, SelfGrader
 from grader_daemon.analysis.features import FEATURES
 from grader_daemon.domain.verdict import GradeVersion, VerdictBy, VerdictSetting
 from grader_daemon.settings import Settings, load_settings
@@ -143,6 +145,24 @@ def test_only_files_of_another_version_are_outdated(
     assert (grader.grading.outdated_files(), grader.grading.graded_files()) == ([], [path])
     with SelfGrader(settings=settings.model_copy(update={"verdict": "rules"})) as other:
         assert other.grading.outdated_files() == [path]
+
+
+def test_outdated_files_are_read_again_only_where_what_is_stored_is_not_enough(
+    grader: SelfGrader, settings: Settings, write_session: SessionWriter
+) -> None:
+    paths = [write_session(TURN, session_id=each) for each in ("kept", "repaired", "gone")]
+    grader.grading.grade_paths(paths)
+    with closing(SqliteStore(settings.db_path)) as store, store.transaction():
+        store.connection.execute("UPDATE session_files SET rules_version = NULL WHERE session_id = 'repaired'")
+    for path in (paths[0], paths[2]):
+        os.unlink(path)  # nothing of them is read
+
+    with SelfGrader(settings=settings.model_copy(update={"verdict": "rules"})) as other:
+        graded = [each for batch in other.grading.regrade_outdated() for each in batch]
+        assert other.grading.outdated_files() == []
+
+    assert [each.outcome for each in graded] == [IngestOutcome.GRADED] * 3
+    assert [each.grade.session_id for each in graded if each.grade] == ["gone", "kept", "repaired"]
 
 
 def test_a_difference_is_shown_and_nothing_is_written(

@@ -456,7 +456,7 @@ def test_name_of_type_and_model_is_taken_apart_again() -> None:
 
 
 _DECIDED = (
-    *("task_completed", "unsure", "response_quality", "verdict_by", "p_completed"),
+    *("task_completed", "unsure", "response_quality", "tool_calls_efficient", "verdict_by", "p_completed"),
     *("automatic_completed", "automatic_quality"),
 )
 

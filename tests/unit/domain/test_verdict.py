@@ -10,8 +10,7 @@ from grader_daemon.domain.verdict import (
     GradeVersion,
     Outcome,
     VerdictBy,
-    is_same_but_policy,
-    redecided_version,
+    is_of_same_facts,
 )
 from tests.strategies import grade, model
 
@@ -130,23 +129,21 @@ def test_a_version_says_what_made_a_grade(text: str, read: GradeVersion, said: s
     assert str(read) == said
 
 
-@pytest.mark.parametrize("before", ["9ca1", "9ca1+none.rules", "9ca1+m0.model"])
-def test_another_policy_keeps_the_rules_of_a_grade(before: str) -> None:
-    assert redecided_version(before, CompletionPolicy(by=VerdictBy.MODEL, model=LIKELY)) == "9ca1+m1.model"
-
-
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
-        pytest.param("9ca1+m1.rules", "9ca1+m1.model", True, id="another-decides"),
-        pytest.param("9ca1+m1.model", "9ca1+m1~ab.model", True, id="the-level"),
-        pytest.param("9ca1+m1~ab.model", "9ca1+m1-cd.model", True, id="labels"),
-        pytest.param("9ca1+m1.model", "9ca1+m2.model", False, id="another-prior-may-read-other-features"),
-        pytest.param("9ca1+m1.model", "9ca2+m1.model", False, id="other-rules"),
-        pytest.param("9ca1+none.rules", "9ca1+m1.rules", False, id="none-before"),
-        pytest.param("9ca1+m1.rules", "9ca1+none.rules", False, id="none-since"),
-        pytest.param("", "9ca1+m1.rules", False, id="unknown"),
+        pytest.param("9ca1-e0+m1.rules", "9ca1-e0+m1.model", True, id="another-decides"),
+        pytest.param("9ca1-e0+m1.model", "9ca1-e0+m1~ab.model", True, id="the-level"),
+        pytest.param("9ca1-e0+m1~ab.model", "9ca1-e0+m1-cd.model", True, id="labels"),
+        pytest.param("9ca1-e0+m1.model", "9ca1-e0+m2.model", True, id="another-prior"),
+        pytest.param("9ca1-e0+none.rules", "9ca1-e0+m1.rules", True, id="none-before"),
+        pytest.param("9ca1-e0+m1.model", "9ca1-f1+m1.model", True, id="other-rules-of-verdicts"),
+        pytest.param("9ca1-e0+m1.model", "9ca2-e0+m1.model", False, id="other-rules-of-reading"),
+        pytest.param("9ca1+m1.model", "9ca1+m1.rules", False, id="of-before-rules-were-divided"),
+        pytest.param("", "9ca1-e0+m1.rules", False, id="unknown"),
     ],
 )
-def test_another_policy_alone_needs_no_second_look_at_a_session(one: str, other: str, same: bool) -> None:
-    assert is_same_but_policy(one, other) is same
+def test_a_session_is_not_read_again_for_another_policy_or_other_rules_of_verdicts(
+    one: str, other: str, same: bool
+) -> None:
+    assert is_of_same_facts(one, other) is same

@@ -8,10 +8,12 @@ from typing import get_type_hints
 import msgspec
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from grader_daemon.analysis.analyzer import Analyzer
 from grader_daemon.domain.analysis import Analysis, Category, SessionState
 from grader_daemon.domain.grade import Grade, Reason
+from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import Ending, FunctionCall, Message, Session, ToolCall
 from grader_daemon.domain.session_features import NO_FEATURES
 from grader_daemon.domain.session_result import EndingKind
@@ -19,6 +21,7 @@ from grader_daemon.domain.verdict import CompletionPolicy, Outcome, VerdictBy
 from grader_daemon.grading import Grader
 from grader_daemon.grading.grader import _OF_ANALYSIS, _OF_SESSION
 from grader_daemon.rules import load_rules
+from grader_daemon.rules.loader import _OF_VERDICTS
 from tests.priors import any_model
 from tests.strategies import (
     BROKE,
@@ -42,8 +45,8 @@ WITHOUT_IDEA = model(names=("never seen",), means=(0.0,), weights=(1.0,))
 class Bench:
     """Analyzer and grader in a row."""
 
-    def __init__(self, policy: CompletionPolicy | None = None) -> None:
-        rules = load_rules()
+    def __init__(self, policy: CompletionPolicy | None = None, rules: Rules | None = None) -> None:
+        rules = rules or load_rules()
         self._analyzer = Analyzer(rules)
         self._grader = Grader(rules, policy or CompletionPolicy(), zone=UTC)
         self.version = self._grader.version
@@ -205,10 +208,16 @@ def _called(tool: str, said: str, **arguments: str) -> tuple[Message, Message]:
     return made, Message(role="tool", content=said, tool_call_id=tool)
 
 
-def test_a_check_that_failed_after_the_last_write_is_not_done() -> None:
-    red = '{"output": "4 failed in 0.2s", "exit_code": 1, "error": null}'
+def _tested(passed: bool) -> tuple[Message, ...]:
+    """A file that is written, and tests of it."""
+    said = {"output": "4 passed in 0.2s" if passed else "4 failed in 0.2s", "exit_code": int(not passed), "error": None}
     write = _called("write_file", '{"bytes_written": 5}', path="a.py", content="x = 1")
-    failed = (*write, *_called("terminal", red, command="pytest -q"))
+    return *write, *_called("terminal", json.dumps(said), command="pytest -q")
+
+
+def test_a_check_that_failed_after_the_last_write_is_not_done() -> None:
+    failed = _tested(False)
+    write = failed[:2]
     bench = Bench(SURE_OF_ALL)
     assert bench.grade(session(REQUEST, *failed, answer("Have a look."))).outcome is Outcome.NOT_DONE
     assert bench.grade(session(REQUEST, *failed, *write, answer("Have a look."))).outcome is Outcome.DONE
@@ -235,6 +244,83 @@ def test_a_grade_of_before_there_were_models_keeps_the_verdict_of_its_rules(benc
     )
     redecided = Grader(load_rules(), CompletionPolicy(model=any_model()), zone=UTC).redecide(old)
     assert (redecided.task_completed, redecided.p_completed, redecided.rules_version) == (True, 0.5, "r+m1.rules")
+
+
+OTHER_VERDICTS = """
+[efficiency]
+otherwise = 2
+levels = [{ score = 4, error_rate = 0.2, tool_calls = 3 }]
+[quality]
+base = 2.0
+long_effect = 0.5
+longer_effect = 1.5
+code_effect = 2.0
+link_effect = -0.5
+repeated_errors_effect = -0.5
+many_errors = 1
+many_errors_effect = 1.0
+loop_risk_effect = 0.0
+[completion]
+low_error_rate = 0.5
+high_error_rate = 0.2
+verified_claim_effect = 2
+contradicted_claim_effect = 0
+"""
+"""Another value for each rule that a stored grade is enough to follow."""
+LONG_ANSWER = "Fixed it, see https://a.b and ```x = 1```. All tests pass. " * 20
+
+
+@pytest.fixture(scope="module")
+def other_verdicts(tmp_path_factory: pytest.TempPathFactory) -> Rules:
+    path = tmp_path_factory.mktemp("rules") / "rules.toml"
+    path.write_text(OTHER_VERDICTS, "utf-8")
+    return load_rules(path)
+
+
+def test_each_rule_of_verdicts_has_another_value(rules: Rules, other_verdicts: Rules) -> None:
+    """What the tests below compare is all that can change without another look at a session."""
+    for table, keys in _OF_VERDICTS.items():
+        before, after = getattr(rules, table), getattr(other_verdicts, table)
+        assert [key for key in keys if getattr(before, key) == getattr(after, key)] == []
+
+
+@given(drawn=sessions(), outcomes=tool_outcomes, last=st.sampled_from(["Done.", "I failed.", "", LONG_ANSWER]))
+def test_other_rules_of_verdicts_give_by_a_stored_grade_what_grading_gives(
+    bench: Bench, other_verdicts: Rules, drawn: Session, outcomes: list[bool], last: str
+) -> None:
+    policy = CompletionPolicy(by=VerdictBy.MODEL, model=any_model(intercept=-1.0))
+    others = Grader(other_verdicts, policy, zone=UTC)
+    for each in (
+        drawn,
+        session(*_ending(outcomes, last)),
+        session(REQUEST, *_tested(any(outcomes)), answer(LONG_ANSWER)),
+    ):
+        assert others.redecide(bench.grade(each)) == Bench(policy, other_verdicts).grade(each)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pytest.param({"rules_version": "of-other-facts-0+none.rules"}, id="read-by-other-rules"),
+        pytest.param({"total_errors": 3}, id="not-all-failures-are-kept"),
+    ],
+)
+def test_what_other_rules_read_keeps_its_scores(
+    bench: Bench, other_verdicts: Rules, changed: dict[str, object]
+) -> None:
+    kept = msgspec.structs.replace(bench.grade(session(*_ending([True, False], "Done."))), **changed)
+    redecided = Grader(other_verdicts, CompletionPolicy(), zone=UTC).redecide(kept)
+    assert redecided == kept
+
+
+def test_a_persons_word_stands_above_other_rules_of_verdicts(bench: Bench, other_verdicts: Rules) -> None:
+    done = session(*_ending([True, False, False], "Done."))
+    said = msgspec.structs.replace(
+        bench.grade(done), response_quality=5, automatic_quality=bench.grade(done).response_quality
+    )
+    redecided = Grader(other_verdicts, CompletionPolicy(), zone=UTC).redecide(said)
+    assert redecided.response_quality == 5
+    assert redecided.automatic_quality == Bench(rules=other_verdicts).grade(done).response_quality
 
 
 def test_a_persons_word_stands_above_another_policy(bench: Bench) -> None:

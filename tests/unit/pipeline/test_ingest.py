@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -20,6 +21,7 @@ from grader_daemon.pipeline.commit import IngestOutcome
 from grader_daemon.pipeline.examine import BusyUnit, Examiner, GradedUnit, VanishedUnit
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.pipeline.rereading import read_again
+from grader_daemon.rules import load_rules
 from grader_daemon.sources.reading import found_file, stamp_of
 from grader_daemon.storage.records import GradeFilter, NewGrade, StoredGrade
 from grader_daemon.storage.sqlite.grades import Grades
@@ -309,15 +311,49 @@ def test_another_policy_gives_verdicts_from_what_is_kept_as_a_second_look_would(
     assert store.rows("SELECT sum(completed) FROM daily_rollups WHERE dimension = 'overall'") == [(0,)]
 
 
-@pytest.mark.parametrize("before", ["m2", None])
-def test_what_another_prior_or_no_one_judged_is_examined(
-    ingest: Ingest, store: SqliteStore, write_session: SessionWriter, before: str | None
+def _by_rules(ingest: Ingest, folder: Path, text: str) -> str:
+    overlay = folder / "own-rules.toml"
+    overlay.write_text(text)
+    ingest.examiner = Examiner(
+        load_rules(overlay), CompletionPolicy(), hermes(), zone=UTC, idle=timedelta(minutes=30), limits=Limits()
+    )
+    return ingest.examiner.rules_version
+
+
+def test_other_rules_of_verdicts_give_from_what_is_kept_what_reading_again_would(
+    ingest: Ingest, store: SqliteStore, write_session: SessionWriter, tmp_path: Path
 ) -> None:
-    if before is not None:
-        _under(ingest, before, 0.0)
     path = write_session(TURN)
     ingest.ingest([unit(path)], within_seconds=60)
-    version = _under(ingest, "m1", 0.0)
+    version = _by_rules(ingest, tmp_path, "[efficiency]\nlevels = []\notherwise = 2\n")
+
+    redecided, others = ingest.redecide(store.outdated_units(version, after=None, limit=9))
+
+    assert (len(redecided), others, store.outdated_units(version, after=None, limit=9)) == (1, [], [])
+    kept = _kept(store)
+    ingest._again = True
+    ingest.ingest([unit(path)], within_seconds=60)
+    assert kept == _kept(store)
+    assert store.rows("SELECT efficiency FROM daily_rollups WHERE dimension = 'overall'") == [(2,)]
+
+
+def _kept(store: SqliteStore) -> list[list[Any]]:
+    """What is kept of the grades, but when they were made."""
+    return [
+        store.rows("SELECT tool_calls_efficient, response_quality FROM session_grades"),
+        store.rows("SELECT efficiency, quality, completed FROM session_list"),
+        store.rows("SELECT * FROM session_details"),
+        store.rows("SELECT * FROM daily_rollups ORDER BY dimension, name"),
+        store.rows("SELECT * FROM monthly_rollups ORDER BY dimension, name"),
+    ]
+
+
+def test_what_other_rules_read_is_examined(
+    ingest: Ingest, store: SqliteStore, write_session: SessionWriter, tmp_path: Path
+) -> None:
+    path = write_session(TURN)
+    ingest.ingest([unit(path)], within_seconds=60)
+    version = _by_rules(ingest, tmp_path, "[error_runs]\nloop_errors = 9\n")
 
     assert ingest.redecide(store.outdated_units(version, after=None, limit=9)) == ([], [unit(path)])
 

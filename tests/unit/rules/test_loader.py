@@ -7,6 +7,7 @@ import pytest
 
 from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.rules import Rules
+from grader_daemon.domain.verdict import is_of_same_facts
 from grader_daemon.errors import ConfigurationError
 from grader_daemon.rules import load_rules
 from grader_daemon.rules.loader import shipped_text
@@ -71,6 +72,24 @@ def test_the_version_is_the_same_for_the_same_content(text: str, tmp_path: Path,
 )
 def test_the_version_changes_with_the_content(text: str, tmp_path: Path, rules: Rules) -> None:
     assert load_rules(overlay(tmp_path, text)).version != rules.version
+
+
+@pytest.mark.parametrize(
+    ("text", "keeps_facts"),
+    [
+        pytest.param("[quality]\nbase = 3.5\n", True, id="an-effect"),
+        pytest.param("[efficiency]\notherwise = 2\n", True, id="a-score"),
+        pytest.param("[completion]\nhigh_error_rate = 0.5\n", True, id="a-limit-of-errors"),
+        pytest.param("[quality]\nlong_characters = 300\n", False, id="a-length-that-is-not-kept"),
+        pytest.param('[completion]\nnegations = ["not"]\n', False, id="words-of-an-answer"),
+        pytest.param("[error_runs]\nloop_errors = 4\n", False, id="a-table-of-the-analysis"),
+    ],
+)
+def test_the_version_tells_whether_sessions_must_be_read_again(
+    text: str, keeps_facts: bool, tmp_path: Path, rules: Rules
+) -> None:
+    own = load_rules(overlay(tmp_path, text))
+    assert is_of_same_facts(f"{rules.version}+m.rules", f"{own.version}+m.rules") is keeps_facts
 
 
 @pytest.mark.parametrize(

@@ -131,6 +131,22 @@ def test_another_database_in_its_place_is_compared_anew(source: Hermes, home: St
     assert list(listed(source, home)) == ["b"]
 
 
+def test_a_walk_looks_once_whether_a_database_is_beside_the_files_of_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    homes = [StateHome(tmp_path / "homes" / name) for name in "ab"]
+    files = [snapshot(each, session_id, [json_user()]).name for each in homes for session_id in ("s1", "s2")]
+    for each in homes:
+        each.path.unlink(missing_ok=True)
+    looked_for: list[str] = []
+    monkeypatch.setattr(os.path, "lexists", looked_for.append)  # finds none
+
+    walked = Hermes([str(tmp_path)], zone=UTC, limits=Limits()).walk(str(tmp_path))
+
+    assert sorted(Path(found.unit.locator).name for found in walked) == sorted(files)
+    assert sorted(looked_for) == [str(each.path) for each in homes]
+
+
 def test_a_row_and_its_snapshot_are_one_unit(source: Hermes, home: StateHome) -> None:
     home.session("a")
     home.turn("a")
