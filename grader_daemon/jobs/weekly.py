@@ -179,7 +179,7 @@ class WeeklyReports:
             alerts=self._store.alerts.between(since, until),
             trend=self._trend(week, [each for effect in changes for each in effect.changes if not each.scheduled]),
             checked_completion=completion_of(self._store, overall_now, week),
-            verdicts=self._store.reports.verdicts(week),
+            verdicts=overall_now.verdicts,
             people=self._store.reports.from_people(week),
             claims=self._store.reports.claims(week),
             changes=[effect for effect in changes if effect.changes[-1].at >= since],

@@ -16,7 +16,7 @@ from grader_daemon.domain.insight import Coverage, FromPeople
 from grader_daemon.domain.people import OBJECTING
 from grader_daemon.domain.suggestion import Concern, Example
 from grader_daemon.domain.usage_by_day import FailedSpending, UsageSplit
-from grader_daemon.domain.verdict import Outcome, VerdictCounts
+from grader_daemon.domain.verdict import Outcome
 from grader_daemon.storage.records import StoredReport
 from grader_daemon.storage.sqlite.database import Database
 from grader_daemon.storage.sqlite.rows import PERSONS_TASK, ended_badly_of, to_moment, to_text
@@ -40,9 +40,6 @@ _FINISHED_LISTED = (
 """That a session of the list finished in the span that `_around` gives the ends of."""
 _FAILED_LISTED = (
     f"({OF_VERDICT[Outcome.NOT_DONE]} OR {ended_badly_of('l')} AND NOT coalesce({OF_VERDICT[Outcome.DONE]}, 0))"
-)
-_VERDICTS = tuple(
-    f"WHERE {OF_VERDICT[outcome]}" for outcome in (Outcome.DONE, Outcome.NOT_DONE, Outcome.UNSURE, Outcome.NO_ANSWER)
 )
 _MOST_FAILURES = (
     "SELECT l.* FROM session_list AS l WHERE l.ended_at >= ?3 AND l.ended_at < ?6"
@@ -184,15 +181,6 @@ class Reports:
             (UNKNOWN, _moved(span.first, -_ZONES.days), _moved(span.last, 1 + _ZONES.days), *days),
         )
         return _tallies((model, _to_claims(claims)) for model, claims in rows)
-
-    def verdicts(self, span: Span) -> VerdictCounts:
-        """Count the verdicts on the tasks of people that finished in a span."""
-        found = self._database.rows(
-            f"SELECT {', '.join(f'count(*) FILTER ({condition})' for condition in _VERDICTS)}"
-            f" FROM session_list AS l WHERE {_FINISHED_LISTED} AND {_PERSONS_TASK_LISTED}",
-            _around(span),
-        )
-        return VerdictCounts(*found[0])
 
     def spent_on_failed(self, span: Span, only: tuple[UsageSplit, str] | None = None) -> FailedSpending:
         """Sum what the sessions of a span cost that are not done, or ended badly and are not known to be done.

@@ -11,6 +11,7 @@ from grader_daemon.domain.counting import Changes, by_month
 from grader_daemon.domain.insight import ToolStep
 from grader_daemon.domain.rollup import SUM_NAMES, Dimension, Sums
 from grader_daemon.domain.scheduled_jobs import JOB_FACTS, MOST_JOBS, JobFacts, KnownJob
+from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.storage.sqlite.database import Database
 
 
@@ -94,6 +95,10 @@ class Rollups:
         where, values = _within(span, f"dimension = '{dimension}' AND", "rollups")
         row = self._database.rows(f"SELECT {_TOTALS} FROM {where} WHERE name = ?", (*values, name))[0]
         return Sums() if row[0] is None else _to_sums(row)
+
+    def verdicts(self, span: Span) -> VerdictCounts:
+        """Count the verdicts on the tasks of people that finished on the days of a span."""
+        return self.group(Dimension.OVERALL, "", span).verdicts
 
     def days(self, span: Span, dimension: Dimension = Dimension.OVERALL, name: str = "") -> dict[date, Sums]:
         """Sum one group on each day of a span, in order, by default all sessions; days without any are left out."""

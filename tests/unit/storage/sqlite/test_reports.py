@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import msgspec
 import pytest
@@ -16,7 +16,6 @@ from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.domain.suggestion import Concern, Example
 from grader_daemon.domain.usage_by_day import FailedSpending
-from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import StoredReport
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -269,35 +268,7 @@ def test_a_new_basis_leaves_the_report_as_it_was(store: SqliteStore) -> None:
     assert store.rows("SELECT generated_at FROM weekly_reports") == [(NOW.isoformat(),)]
 
 
-# -- verdicts ------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("changes", "counted"),
-    [
-        pytest.param({}, 1, id="done-and-unsure"),
-        pytest.param({"unsure": False}, 0, id="sure"),
-        pytest.param({"task_completed": False}, 1, id="not-done-by-the-best-guess-and-unsure"),
-        pytest.param({"verdict_by": VerdictBy.PERSON}, 0, id="by-a-persons-word"),
-        pytest.param({"state": SessionState.OPEN}, 0, id="not-finished"),
-        pytest.param({"scored": False}, 0, id="without-an-answer"),
-        pytest.param(
-            {
-                "ended_at": datetime.combine(WEEK.last, time(11), UTC),
-                "graded_at": datetime.combine(WEEK.last, time(11), UTC),
-                "ended_on": (WEEK.last + timedelta(days=1)).isoformat(),
-            },
-            0,
-            id="in-the-week-after-farthest-east",
-        ),
-        pytest.param(
-            {"ended_at": datetime.combine(WEEK.last + timedelta(days=1), time(11), UTC)}, 1, id="farthest-west"
-        ),
-    ],
-)
-def test_unsure_sessions_are_counted(store: SqliteStore, changes: dict[str, object], counted: int) -> None:
-    save(store, good("a", **{"unsure": True, "verdict_by": VerdictBy.MODEL, **changes}), good("b"))
-    assert store.reports.verdicts(WEEK).unsure == counted
+# -- money ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

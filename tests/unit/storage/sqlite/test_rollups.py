@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -11,14 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader_daemon.domain.analysis import Category, Failure, SessionState, Step, ToolUse
-from grader_daemon.domain.calendar import Span
+from grader_daemon.domain.calendar import ALWAYS, Span
+from grader_daemon.domain.feedback import FeedbackSource, Said
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.domain.session import SessionKind, SkipReason
-from grader_daemon.domain.verdict import VerdictBy
+from grader_daemon.domain.verdict import Outcome, VerdictBy, VerdictCounts
+from grader_daemon.pipeline.labels import add_feedback
 from grader_daemon.pipeline.saving import retract, save_grades, save_verdicts
 from grader_daemon.storage.sqlite.store import SqliteStore
-from tests.strategies import grade, grades, new_grade
+from tests.strategies import NOW, grade, grades, new_grade
 
 TABLES = (
     *("daily_rollups", "monthly_rollups", "daily_steps", "monthly_steps", "issue_days", "issue_steps", "issue_tasks"),
@@ -39,37 +44,95 @@ def rollups(store: SqliteStore) -> dict[str, list[Any]]:
     return {table: store.rows(f"SELECT * FROM {table}") for table in TABLES}
 
 
+def tasks_of(store: SqliteStore, span: Span) -> list[Grade]:
+    """The finished tasks of people in a span, by their rows."""
+    return [
+        grade
+        for batch in store.grades.batches()
+        for grade in batch
+        if grade.state is not SessionState.OPEN and grade.is_persons
+        if span.first <= date.fromisoformat(grade.ended_on) <= span.last
+    ]
+
+
 def counted_anew(store: SqliteStore) -> dict[str, list[Any]]:
     with store.transaction():
         store.recount()
     return rollups(store)
 
 
+Event = list[Grade] | str | Said
+
+
 @st.composite
-def histories(draw: st.DrawFn) -> list[list[Grade] | str]:
-    """Batches of grades of a few sessions, graded again and again, and sessions whose grade is taken back."""
+def histories(draw: st.DrawFn) -> list[Event]:
+    """Batches of grades of a few sessions, graded again and again, labels, and sessions whose grade is taken back."""
     ids = st.sampled_from(["a", "b", "c", "d"])
     graded = st.builds(_of, grades(), ids)
-    return draw(st.lists(st.lists(graded, min_size=1, max_size=4) | ids, min_size=1, max_size=8))
+    labels = st.builds(
+        Said, session_id=ids, by=st.just("ada"), source=st.just(FeedbackSource.LABEL), completed=st.booleans()
+    )
+    return draw(st.lists(st.lists(graded, min_size=1, max_size=4) | ids | labels, min_size=1, max_size=8))
 
 
 def _of(made: Grade, session_id: str) -> Grade:
     return msgspec.structs.replace(made, session_id=session_id)
 
 
+def happened(history: list[Event]) -> Iterator[SqliteStore]:
+    """Give a store after each event of a history."""
+    with tempfile.TemporaryDirectory() as folder, closing(SqliteStore(Path(folder) / "a.db")) as store:
+        for event in history:
+            with store.transaction():
+                match event:
+                    case str():
+                        retract(store, event, SkipReason.COPY)
+                    case Said():
+                        add_feedback(store, [event] if store.grades.stored([event.session_id]) else [], now=NOW)
+                    case _:
+                        save_grades(store, [new_grade(one) for one in event])
+            yield store
+
+
 @given(history=histories())
-def test_rollups_are_always_what_the_rows_give(history: list[list[Grade] | str]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        store = SqliteStore(Path(folder) / "a.db")
-        for step in history:
-            if isinstance(step, str):
-                with store.transaction():
-                    retract(store, step, SkipReason.COPY)
-            else:
-                save(store, *step)
-            kept = rollups(store)
-            assert kept == counted_anew(store)
-        store.close()
+def test_rollups_are_always_what_the_rows_give(history: list[Event]) -> None:
+    for store in happened(history):
+        kept = rollups(store)
+        assert kept == counted_anew(store)
+
+
+@given(history=histories())
+def test_verdicts_are_always_those_of_the_tasks_of_a_span(history: list[Event]) -> None:
+    for store in happened(history):
+        for span in (ALWAYS, Span(date(2026, 11, 2), date(2026, 11, 4))):
+            counted = Counter(task.outcome for task in tasks_of(store, span))
+            verdicts = VerdictCounts(**{outcome.value: counted[outcome] for outcome in Outcome})
+            assert store.rollups.verdicts(span) == verdicts
+
+
+@pytest.mark.parametrize(
+    ("changes", "counted"),
+    [
+        pytest.param({}, VerdictCounts(done=1), id="done"),
+        pytest.param({"task_completed": False}, VerdictCounts(not_done=1), id="not-done"),
+        pytest.param({"unsure": True}, VerdictCounts(unsure=1), id="done-by-the-best-guess-and-unsure"),
+        pytest.param({"unsure": True, "task_completed": False}, VerdictCounts(unsure=1), id="not-done-and-unsure"),
+        pytest.param({"unsure": True, "verdict_by": VerdictBy.PERSON}, VerdictCounts(done=1), id="by-a-persons-word"),
+        pytest.param({"scored": False}, VerdictCounts(no_answer=1), id="without-an-answer"),
+        pytest.param(
+            {"scored": False, "verdict_by": VerdictBy.PERSON, "task_completed": False},
+            VerdictCounts(not_done=1),
+            id="without-an-answer-by-a-persons-word",
+        ),
+        pytest.param({"state": SessionState.INTERRUPTED}, VerdictCounts(unsure=1), id="interrupted"),
+        pytest.param({"state": SessionState.OPEN}, VerdictCounts(), id="not-finished"),
+        pytest.param({"kind": SessionKind.CRON}, VerdictCounts(), id="no-task-of-a-person"),
+        pytest.param({"ended_on": "2026-11-23"}, VerdictCounts(), id="on-another-day"),
+    ],
+)
+def test_each_task_has_one_verdict(store: SqliteStore, changes: dict[str, object], counted: VerdictCounts) -> None:
+    save(store, grade(**{"ended_on": FIRST, **changes}))
+    assert store.rollups.verdicts(BOTH) == counted
 
 
 def test_verdicts_that_change_are_counted_as_they_are(store: SqliteStore) -> None:
