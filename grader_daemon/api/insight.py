@@ -125,7 +125,7 @@ class Insight:
             jobs=jobs_of(store.rollups, span),
             work=work,
             objected=share_of(said.objected, counts[0], said_before.objected, counts[1]),
-            claims=store.reports.claims(span),
+            claims=store.rollups.claims(span),
             asked_again=share_of(said.asked_again, counts[0], said_before.asked_again, counts[1]),
         )
 

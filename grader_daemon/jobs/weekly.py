@@ -181,7 +181,7 @@ class WeeklyReports:
             checked_completion=completion_of(self._store, overall_now, week),
             verdicts=overall_now.verdicts,
             people=self._store.reports.from_people(week),
-            claims=self._store.reports.claims(week),
+            claims=self._store.rollups.claims(week),
             changes=[effect for effect in changes if effect.changes[-1].at >= since],
             grader_changes=self._grader_changes(week),
         )

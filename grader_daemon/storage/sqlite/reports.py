@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 from typing import Any
 
-import msgspec
-
 from grader_daemon.domain.calendar import Span
-from grader_daemon.domain.claims import AGAINST, ClaimKind, ClaimTally, Support
-from grader_daemon.domain.counting import NAME_CHARACTERS, UNKNOWN
+from grader_daemon.domain.counting import NAME_CHARACTERS
 from grader_daemon.domain.insight import Coverage, FromPeople
 from grader_daemon.domain.people import OBJECTING
 from grader_daemon.domain.suggestion import Concern, Example
@@ -54,33 +49,6 @@ _SHOWN_BY = {
     Concern.TOOL: f"{_OF_FAILURE} substr(coalesce(f.tool, 'unknown'), 1, {NAME_CHARACTERS}) = ?7)",
     Concern.ERROR: f"{_OF_FAILURE} f.category = ?7)",
 }
-
-
-class _OfClaim(msgspec.Struct):
-    kind: ClaimKind
-    support: Support
-
-
-_to_claims = msgspec.json.Decoder(list[_OfClaim]).decode
-
-
-def _tallies(sessions: Iterable[tuple[str, list[_OfClaim]]]) -> tuple[ClaimTally, ...]:
-    """Count claims by kind, of sessions each with its model; those of most sessions first."""
-    having: Counter[ClaimKind] = Counter()
-    supports: dict[ClaimKind, Counter[Support]] = defaultdict(Counter)
-    against: dict[ClaimKind, Counter[str]] = defaultdict(Counter)
-    for model, claims in sessions:
-        said = {(claim.kind, claim.support) for claim in claims}
-        having.update({kind for kind, _ in said})
-        for kind, support in said:
-            supports[kind][support] += 1
-        for kind in {kind for kind, support in said if support in AGAINST}:
-            against[kind][model] += 1
-    tallies = [
-        ClaimTally(kind=kind, sessions=number, supports=dict(supports[kind]), against=dict(against[kind].most_common()))
-        for kind, number in having.items()
-    ]
-    return tuple(sorted(tallies, key=lambda tally: (-tally.sessions, tally.kind)))
 
 
 class Reports:
@@ -169,18 +137,6 @@ class Reports:
             (_moved(span.first, -_LONGEST_AGAIN.days), until, *days),
         )
         return FromPeople(objected=objected[0][0], asked_again=asked_again[0][0])
-
-    def claims(self, span: Span) -> tuple[ClaimTally, ...]:
-        """Count what the answers of tasks of people say was done, by kind and by what the record says of it."""
-        days = (span.first.isoformat(), span.last.isoformat())
-        rows = self._database.rows(
-            "SELECT coalesce(g.model, ?), d.claims FROM session_details AS d"
-            " JOIN session_grades AS g ON g.session_id = d.session_id"
-            " WHERE d.claims <> '[]' AND d.ended_at >= ? AND d.ended_at < ?"
-            f" AND d.ended_on BETWEEN ? AND ? AND d.state <> 'open' AND {PERSONS_TASK}",
-            (UNKNOWN, _moved(span.first, -_ZONES.days), _moved(span.last, 1 + _ZONES.days), *days),
-        )
-        return _tallies((model, _to_claims(claims)) for model, claims in rows)
 
     def spent_on_failed(self, span: Span, only: tuple[UsageSplit, str] | None = None) -> FailedSpending:
         """Sum what the sessions of a span cost that are not done, or ended badly and are not known to be done.

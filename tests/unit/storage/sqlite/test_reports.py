@@ -7,7 +7,6 @@ import pytest
 
 from grader_daemon.domain.analysis import Category, Failure, FailureKind, SessionState
 from grader_daemon.domain.calendar import start_of, week_of
-from grader_daemon.domain.claims import Claim, ClaimKind, ClaimTally, Support
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.insight import Coverage
 from grader_daemon.domain.ledger import FileState, LedgerEntry
@@ -343,31 +342,3 @@ def test_what_was_asked_again_counts_where_it_came_again(
         good("c", asked_again="gone"),
     )
     assert store.reports.from_people(WEEK).asked_again == counted
-
-
-def test_claims_are_counted_by_kind_result_and_model(store: SqliteStore) -> None:
-    def said(name: str, *claims: tuple[ClaimKind, Support], **changes: object) -> Grade:
-        told = tuple(Claim(kind, support, None, 3, ()) for kind, support in claims)
-        return good(name, claims=told, **{"model": "m", **changes})
-
-    tests, sent = ClaimKind.TESTS_PASSED, ClaimKind.SENT
-    save(
-        store,
-        said("a", (tests, Support.VERIFIED), (tests, Support.CONTRADICTED)),
-        said("b", (tests, Support.STALE), (sent, Support.VERIFIED), model=None),
-        said("c", (tests, Support.VERIFIED), (tests, Support.VERIFIED)),
-        said("none"),
-        said("open", (tests, Support.CONTRADICTED), state=SessionState.OPEN),
-        said("run", (tests, Support.CONTRADICTED), kind=SessionKind.CRON),
-        said("before", (sent, Support.STALE), ended_on=(WEEK.first - timedelta(days=1)).isoformat()),
-    )
-
-    assert store.reports.claims(WEEK) == (
-        ClaimTally(
-            kind=tests,
-            sessions=3,
-            supports={Support.VERIFIED: 2, Support.CONTRADICTED: 1, Support.STALE: 1},
-            against={"m": 1, "unknown": 1},
-        ),
-        ClaimTally(kind=sent, sessions=1, supports={Support.VERIFIED: 1}, against={}),
-    )

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from datetime import date
 from pathlib import Path
@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from grader_daemon.domain.analysis import Category, Failure, SessionState, Step, ToolUse
 from grader_daemon.domain.calendar import ALWAYS, Span
+from grader_daemon.domain.claims import AGAINST, Claim, ClaimKind, ClaimTally, Support
 from grader_daemon.domain.feedback import FeedbackSource, Said
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.rollup import Dimension, Sums
@@ -27,7 +28,7 @@ from tests.strategies import NOW, grade, grades, new_grade
 
 TABLES = (
     *("daily_rollups", "monthly_rollups", "daily_steps", "monthly_steps", "issue_days", "issue_steps", "issue_tasks"),
-    *("daily_jobs", "monthly_jobs"),
+    *("daily_jobs", "monthly_jobs", "daily_claims", "monthly_claims"),
 )
 FIRST, SECOND = "2026-11-21", "2026-11-22"
 BOTH = Span(date(2026, 11, 21), date(2026, 11, 22))
@@ -53,6 +54,27 @@ def tasks_of(store: SqliteStore, span: Span) -> list[Grade]:
         if grade.state is not SessionState.OPEN and grade.is_persons
         if span.first <= date.fromisoformat(grade.ended_on) <= span.last
     ]
+
+
+def claims_of(store: SqliteStore, span: Span) -> Counter[tuple[str, ...]]:
+    """Sessions by the kind of a claim in them, also with a result of its check, or with a model it is held against."""
+    counted: Counter[tuple[str, ...]] = Counter()
+    for tally in store.rollups.claims(span):
+        counted[tally.kind,] = tally.sessions
+        counted.update({(tally.kind, support): sessions for support, sessions in tally.supports.items()})
+        counted.update({(tally.kind, "against", model): sessions for model, sessions in tally.against.items()})
+    return counted
+
+
+def claims_by_rows(tasks: Iterable[Grade]) -> Counter[tuple[str, ...]]:
+    """The same of the rows of tasks."""
+    counted: Counter[tuple[str, ...]] = Counter()
+    for task in tasks:
+        counted.update({(claim.kind,) for claim in task.claims})
+        counted.update({(claim.kind, claim.support) for claim in task.claims})
+        model = task.model or "unknown"
+        counted.update({(claim.kind, "against", model) for claim in task.claims if claim.support in AGAINST})
+    return counted
 
 
 def counted_anew(store: SqliteStore) -> dict[str, list[Any]]:
@@ -102,12 +124,13 @@ def test_rollups_are_always_what_the_rows_give(history: list[Event]) -> None:
 
 
 @given(history=histories())
-def test_verdicts_are_always_those_of_the_tasks_of_a_span(history: list[Event]) -> None:
+def test_verdicts_and_claims_are_always_those_of_the_tasks_of_a_span(history: list[Event]) -> None:
     for store in happened(history):
         for span in (ALWAYS, Span(date(2026, 11, 2), date(2026, 11, 4))):
-            counted = Counter(task.outcome for task in tasks_of(store, span))
-            verdicts = VerdictCounts(**{outcome.value: counted[outcome] for outcome in Outcome})
-            assert store.rollups.verdicts(span) == verdicts
+            tasks = tasks_of(store, span)
+            counted = Counter(task.outcome for task in tasks)
+            assert store.rollups.verdicts(span) == VerdictCounts(**{outcome: counted[outcome] for outcome in Outcome})
+            assert claims_of(store, span) == claims_by_rows(tasks)
 
 
 @pytest.mark.parametrize(
@@ -340,3 +363,31 @@ def test_first_day_is_that_of_any_finished_session(store: SqliteStore) -> None:
     assert store.rollups.first_day() is None
     save(store, grade(session_id="a", ended_on=SECOND), grade(session_id="b", ended_on=FIRST, kind=SessionKind.CRON))
     assert store.rollups.first_day() == date(2026, 11, 21)
+
+
+def test_claims_are_counted_by_kind_result_and_model(store: SqliteStore) -> None:
+    def said(name: str, *claims: tuple[ClaimKind, Support], **changes: object) -> Grade:
+        told = tuple(Claim(kind, support, None, 3, ()) for kind, support in claims)
+        return grade(session_id=name, claims=told, **{"ended_on": FIRST, "model": "m", **changes})
+
+    tests, sent = ClaimKind.TESTS_PASSED, ClaimKind.SENT
+    save(
+        store,
+        said("a", (tests, Support.VERIFIED), (tests, Support.CONTRADICTED)),
+        said("b", (tests, Support.STALE), (sent, Support.VERIFIED), model=None),
+        said("c", (tests, Support.VERIFIED), (tests, Support.VERIFIED)),
+        said("none"),
+        said("open", (tests, Support.CONTRADICTED), state=SessionState.OPEN),
+        said("run", (tests, Support.CONTRADICTED), kind=SessionKind.CRON),
+        said("before", (sent, Support.STALE), ended_on="2026-11-20"),
+    )
+
+    assert store.rollups.claims(BOTH) == (
+        ClaimTally(
+            kind=tests,
+            sessions=3,
+            supports={Support.VERIFIED: 2, Support.CONTRADICTED: 1, Support.STALE: 1},
+            against={"m": 1, "unknown": 1},
+        ),
+        ClaimTally(kind=sent, sessions=1, supports={Support.VERIFIED: 1}, against={}),
+    )
