@@ -74,7 +74,7 @@ class Insight:
         span = self._span(days)
         found = self._context.store.rollups.groups(span, (Dimension.OVERALL, Dimension.AGENT))
         sums = found.pop((Dimension.OVERALL, ""), Sums())
-        verdicts = self._context.store.reports.verdicts(span)
+        verdicts = sums.verdicts
         return Summary(
             sessions=sums.sessions,
             efficiency=sums.efficiency / sums.scored if sums.scored else None,
@@ -101,7 +101,7 @@ class Insight:
 
     def verdicts(self, *, days: float | None = 7) -> VerdictCounts:
         """Count the finished sessions of the last `days` days (None: ever) by their verdict."""
-        return self._context.store.reports.verdicts(self._span(days))
+        return self._context.store.rollups.verdicts(self._span(days))
 
     def summary_text(self, days: float = 7) -> str:
         """Return a summary of the last days as text for people."""
@@ -125,7 +125,7 @@ class Insight:
             jobs=jobs_of(store.rollups, span),
             work=work,
             objected=share_of(said.objected, counts[0], said_before.objected, counts[1]),
-            claims=store.reports.claims(span),
+            claims=store.rollups.claims(span),
             asked_again=share_of(said.asked_again, counts[0], said_before.asked_again, counts[1]),
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final
 
@@ -86,6 +87,22 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
     evidence: tuple[int, ...] = ()
     reason: ClaimReason | None = None
     words: str | None = None
+
+
+CLAIM_SUMS: Final = ("sessions", *(support.value for support in Support), "against")
+"""Sums over sessions with a claim of one kind: all, those with each result of the check, those with one in `AGAINST`.
+"""
+
+
+def claim_sums(claims: Iterable[Claim]) -> dict[ClaimKind, list[int]]:
+    """Return what one session adds to `CLAIM_SUMS`, by the kind of its claims."""
+    supports: dict[ClaimKind, set[Support]] = {}
+    for claim in claims:
+        supports.setdefault(claim.kind, set()).add(claim.support)
+    return {
+        kind: [1, *(int(support in found) for support in Support), int(not AGAINST.isdisjoint(found))]
+        for kind, found in supports.items()
+    }
 
 
 class ClaimTally(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ from operator import add, neg, sub
 from typing import Final, NamedTuple, TypeVar
 
 from grader_daemon.domain.analysis import Failure, FailureKind, SessionState
+from grader_daemon.domain.claims import claim_sums
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.rollup import MILLIONTHS, SUM_NAMES, Dimension
 from grader_daemon.domain.scheduled_jobs import JobDay, JobFacts, KnownJob
@@ -16,7 +17,7 @@ from grader_daemon.domain.session_result import CUT_SHORT, EndingKind, ResultSta
 from grader_daemon.domain.verdict import Outcome, prediction
 
 _Key = TypeVar("_Key")
-_Periodic = TypeVar("_Periodic", "GroupKey", "ToolStepKey", JobDay)
+_Periodic = TypeVar("_Periodic", "GroupKey", "ToolStepKey", "ClaimKey", JobDay)
 NAME_CHARACTERS: Final = 120
 """Most characters of a name that comes from a session; the roll-ups know no more."""
 _BY: Final = " × "
@@ -72,6 +73,18 @@ class ToolStepKey(NamedTuple):
     is_retry: bool
 
     def of_month(self) -> ToolStepKey:
+        """The row of the month."""
+        return self._replace(day=self.day[:_MONTH])
+
+
+class ClaimKey(NamedTuple):
+    """Claims of one kind by a model on a day."""
+
+    day: str
+    kind: str
+    model: str
+
+    def of_month(self) -> ClaimKey:
         """The row of the month."""
         return self._replace(day=self.day[:_MONTH])
 
@@ -139,8 +152,8 @@ class Changes:
     """Amounts that a batch of grades adds to (or takes away from) the roll-ups, one entry for each row.
 
     `issues` holds failures, sessions and recovered sessions; `steps` and `tool_steps` tries, those that worked, those
-    in completed sessions and those after whose failure the same worked later; `tasks` sessions. `job_facts` are those
-    of `JobFacts`, `jobs` the jobs of added runs, by the last of each.
+    in completed sessions and those after whose failure the same worked later; `tasks` sessions; `claims` the sums of
+    `CLAIM_SUMS`. `job_facts` are those of `JobFacts`, `jobs` the jobs of added runs, by the last of each.
     """
 
     def __init__(self) -> None:
@@ -148,6 +161,7 @@ class Changes:
         self.steps: dict[StepKey, list[int]] = {}
         self.tool_steps: dict[ToolStepKey, list[int]] = {}
         self.tasks: dict[TaskKey, list[int]] = {}
+        self.claims: dict[ClaimKey, list[int]] = {}
         self.job_facts: dict[JobDay, list[int]] = {}
         self.jobs: dict[str, KnownJob] = {}
         self._work: dict[_Work, list[int]] = {}
@@ -208,6 +222,8 @@ class Changes:
         for use in grade.tools:
             key = GroupKey(Dimension.TOOL, day, use.tool[:NAME_CHARACTERS])
             _add(self._parts, key, [*shared, *_call_sums(use.calls, use.failures), *_NOTHING_SPENT], sign)
+        for claimed, numbers in claim_sums(grade.claims).items():
+            _add(self.claims, ClaimKey(day, claimed, (grade.model or UNKNOWN)[:NAME_CHARACTERS]), numbers, sign)
         errors = grade.errors
         if errors:
             self._count_errors(grade, errors, shared, sign=sign)

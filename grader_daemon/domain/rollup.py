@@ -12,6 +12,7 @@ from typing import Final, Self
 import msgspec
 
 from grader_daemon.domain.estimate import Estimate, mean, proportion, rate_per_call
+from grader_daemon.domain.verdict import VerdictCounts
 
 MILLIONTHS: Final = 1_000_000
 """Parts in a dollar, and in a probability: sums must be exact."""
@@ -149,6 +150,11 @@ class Sums(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     def unsure(self) -> int:
         """Sessions whose verdict is neither done nor not done."""
         return self.sessions + self.unanswered_judged - self.done - self.not_done
+
+    @property
+    def verdicts(self) -> VerdictCounts:
+        """Number of the sessions that count in the group, answered or not, by verdict."""
+        return VerdictCounts(self.done, self.not_done, self.unsure, self.unanswered - self.unanswered_judged)
 
     @property
     def predicted(self) -> float:

@@ -161,7 +161,7 @@ class Calibrator:
         """Note the rules, and how the grader before judged the last days: after it everything is graded again."""
         verdicts = None
         if record.adopted and is_news:
-            verdicts = self._store.reports.verdicts(days_before(record.made_at, self._zone))
+            verdicts = self._store.rollups.verdicts(days_before(record.made_at, self._zone))
         rules = self._context.rules_version
         evidence = msgspec.structs.replace(record.evidence, rules_version=rules, verdicts=verdicts)
         return msgspec.structs.replace(record, evidence=evidence)

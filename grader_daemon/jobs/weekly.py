@@ -179,9 +179,9 @@ class WeeklyReports:
             alerts=self._store.alerts.between(since, until),
             trend=self._trend(week, [each for effect in changes for each in effect.changes if not each.scheduled]),
             checked_completion=completion_of(self._store, overall_now, week),
-            verdicts=self._store.reports.verdicts(week),
+            verdicts=overall_now.verdicts,
             people=self._store.reports.from_people(week),
-            claims=self._store.reports.claims(week),
+            claims=self._store.rollups.claims(week),
             changes=[effect for effect in changes if effect.changes[-1].at >= since],
             grader_changes=self._grader_changes(week),
         )

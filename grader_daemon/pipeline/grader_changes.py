@@ -18,7 +18,7 @@ def grader_changes(store: SqliteStore, *, since: datetime, zone: tzinfo | None) 
     """Return when another grader came into force since then, the newest first, with how the days before read now."""
     found = (made.grader_change for made in store.calibrations.latest(_LOOKED_AT))
     return tuple(
-        msgspec.structs.replace(change, now=store.reports.verdicts(days_before(change.at, zone)))
+        msgspec.structs.replace(change, now=store.rollups.verdicts(days_before(change.at, zone)))
         for change in found
         if change is not None and change.at >= since
     )

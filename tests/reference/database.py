@@ -41,6 +41,8 @@ TABLES = {
     "scheduled_jobs": "scheduled jobs, each with its last run",
     "daily_jobs": "endings of each job's runs, by day",
     "monthly_jobs": "the same by month",
+    "daily_claims": "sessions by what their answers claim, and how the record supports it, by day",
+    "monthly_claims": "the same by month",
     "report_bases": "the input of each weekly report",
     "alert_streams": "detector state of each watched metric",
     "alert_position": "position of the alert watch",

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 import apsw
 
+from grader_daemon.domain.claims import AGAINST
 from grader_daemon.domain.rollup import SUM_NAMES
 from grader_daemon.storage.sqlite.database import distrust, translated
 from grader_daemon.storage.sqlite.rows import ANSWERED, COMPLETED, HAS_SCORES, PERSONS_TASK
@@ -79,10 +80,22 @@ _FAILURES_OF_ROWS = (
 )
 _FAILURES_OF_DAYS = "SELECT fingerprint, sum(failures) FROM issue_days"
 _BY_ISSUE = "GROUP BY fingerprint"
+_AGAINST = ", ".join(f"'{support}'" for support in sorted(AGAINST))
+_CLAIMS_OF_ROWS = (
+    f"SELECT {_DAY} AS day, c.value ->> 'kind' AS claimed,"
+    " count(DISTINCT d.session_id) AS sessions,"
+    f" count(DISTINCT d.session_id) FILTER (WHERE c.value ->> 'support' IN ({_AGAINST})) AS against"
+    " FROM session_details AS d JOIN session_grades AS g ON g.session_id = d.session_id"
+    " JOIN json_each(iif(json_valid(d.claims), d.claims, '[]')) AS c"
+    f" WHERE d.claims <> '[]' AND {_FINISHED}"
+)
+_CLAIMS_OF_DAYS = "SELECT day, kind AS claimed, sum(sessions), sum(against) FROM daily_claims"
+_BY_CLAIM = "GROUP BY day, claimed"
 _TWICE = (
     ("days", f"{_SUMS_OF_ROWS} GROUP BY day", _SUMS_OF_DAYS),
     ("months", f"{_DAYS_BY_MONTH} {_BY_MONTH}", _MONTHS),
     ("error issues", f"{_FAILURES_OF_ROWS} {_BY_ISSUE}", f"{_FAILURES_OF_DAYS} {_BY_ISSUE}"),
+    ("claims", f"{_CLAIMS_OF_ROWS} {_BY_CLAIM}", f"{_CLAIMS_OF_DAYS} {_BY_CLAIM}"),
     ("listed sessions", LIST_AS_GRADED, LIST_AS_KEPT),
 )
 """What is counted in two ways: its name, and the two queries that must give the same rows."""
@@ -93,6 +106,11 @@ _TWICE_ON_A_DAY = (
         "error issues",
         f"{_FAILURES_OF_ROWS} AND {_SAMPLED} AND {_DAY} = :day {_BY_ISSUE}",
         f"{_FAILURES_OF_DAYS} WHERE day = :day {_BY_ISSUE}",
+    ),
+    (
+        "claims",
+        f"{_CLAIMS_OF_ROWS} AND {_SAMPLED} {_BY_CLAIM} HAVING day = :day",
+        f"{_CLAIMS_OF_DAYS} WHERE day = :day {_BY_CLAIM}",
     ),
     ("listed sessions", f"{LIST_AS_GRADED} WHERE {_SAMPLED}", f"{LIST_AS_KEPT} WHERE {_AROUND}"),
 )

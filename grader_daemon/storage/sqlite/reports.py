@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 from typing import Any
 
-import msgspec
-
 from grader_daemon.domain.calendar import Span
-from grader_daemon.domain.claims import AGAINST, ClaimKind, ClaimTally, Support
-from grader_daemon.domain.counting import NAME_CHARACTERS, UNKNOWN
+from grader_daemon.domain.counting import NAME_CHARACTERS
 from grader_daemon.domain.insight import Coverage, FromPeople
 from grader_daemon.domain.people import OBJECTING
 from grader_daemon.domain.suggestion import Concern, Example
 from grader_daemon.domain.usage_by_day import FailedSpending, UsageSplit
-from grader_daemon.domain.verdict import Outcome, VerdictCounts
+from grader_daemon.domain.verdict import Outcome
 from grader_daemon.storage.records import StoredReport
 from grader_daemon.storage.sqlite.database import Database
 from grader_daemon.storage.sqlite.rows import PERSONS_TASK, ended_badly_of, to_moment, to_text
@@ -41,9 +36,6 @@ _FINISHED_LISTED = (
 _FAILED_LISTED = (
     f"({OF_VERDICT[Outcome.NOT_DONE]} OR {ended_badly_of('l')} AND NOT coalesce({OF_VERDICT[Outcome.DONE]}, 0))"
 )
-_VERDICTS = tuple(
-    f"WHERE {OF_VERDICT[outcome]}" for outcome in (Outcome.DONE, Outcome.NOT_DONE, Outcome.UNSURE, Outcome.NO_ANSWER)
-)
 _MOST_FAILURES = (
     "SELECT l.* FROM session_list AS l WHERE l.ended_at >= ?3 AND l.ended_at < ?6"
     f" AND l.state <> 'open' AND {_PERSONS_TASK_LISTED} ORDER BY {_ORDER} LIMIT ?9"
@@ -57,33 +49,6 @@ _SHOWN_BY = {
     Concern.TOOL: f"{_OF_FAILURE} substr(coalesce(f.tool, 'unknown'), 1, {NAME_CHARACTERS}) = ?7)",
     Concern.ERROR: f"{_OF_FAILURE} f.category = ?7)",
 }
-
-
-class _OfClaim(msgspec.Struct):
-    kind: ClaimKind
-    support: Support
-
-
-_to_claims = msgspec.json.Decoder(list[_OfClaim]).decode
-
-
-def _tallies(sessions: Iterable[tuple[str, list[_OfClaim]]]) -> tuple[ClaimTally, ...]:
-    """Count claims by kind, of sessions each with its model; those of most sessions first."""
-    having: Counter[ClaimKind] = Counter()
-    supports: dict[ClaimKind, Counter[Support]] = defaultdict(Counter)
-    against: dict[ClaimKind, Counter[str]] = defaultdict(Counter)
-    for model, claims in sessions:
-        said = {(claim.kind, claim.support) for claim in claims}
-        having.update({kind for kind, _ in said})
-        for kind, support in said:
-            supports[kind][support] += 1
-        for kind in {kind for kind, support in said if support in AGAINST}:
-            against[kind][model] += 1
-    tallies = [
-        ClaimTally(kind=kind, sessions=number, supports=dict(supports[kind]), against=dict(against[kind].most_common()))
-        for kind, number in having.items()
-    ]
-    return tuple(sorted(tallies, key=lambda tally: (-tally.sessions, tally.kind)))
 
 
 class Reports:
@@ -172,27 +137,6 @@ class Reports:
             (_moved(span.first, -_LONGEST_AGAIN.days), until, *days),
         )
         return FromPeople(objected=objected[0][0], asked_again=asked_again[0][0])
-
-    def claims(self, span: Span) -> tuple[ClaimTally, ...]:
-        """Count what the answers of tasks of people say was done, by kind and by what the record says of it."""
-        days = (span.first.isoformat(), span.last.isoformat())
-        rows = self._database.rows(
-            "SELECT coalesce(g.model, ?), d.claims FROM session_details AS d"
-            " JOIN session_grades AS g ON g.session_id = d.session_id"
-            " WHERE d.claims <> '[]' AND d.ended_at >= ? AND d.ended_at < ?"
-            f" AND d.ended_on BETWEEN ? AND ? AND d.state <> 'open' AND {PERSONS_TASK}",
-            (UNKNOWN, _moved(span.first, -_ZONES.days), _moved(span.last, 1 + _ZONES.days), *days),
-        )
-        return _tallies((model, _to_claims(claims)) for model, claims in rows)
-
-    def verdicts(self, span: Span) -> VerdictCounts:
-        """Count the verdicts on the tasks of people that finished in a span."""
-        found = self._database.rows(
-            f"SELECT {', '.join(f'count(*) FILTER ({condition})' for condition in _VERDICTS)}"
-            f" FROM session_list AS l WHERE {_FINISHED_LISTED} AND {_PERSONS_TASK_LISTED}",
-            _around(span),
-        )
-        return VerdictCounts(*found[0])
 
     def spent_on_failed(self, span: Span, only: tuple[UsageSplit, str] | None = None) -> FailedSpending:
         """Sum what the sessions of a span cost that are not done, or ended badly and are not known to be done.

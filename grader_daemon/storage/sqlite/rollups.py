@@ -7,10 +7,12 @@ from datetime import date
 from typing import Any
 
 from grader_daemon.domain.calendar import Span
+from grader_daemon.domain.claims import CLAIM_SUMS, ClaimKind, ClaimTally, Support
 from grader_daemon.domain.counting import Changes, by_month
 from grader_daemon.domain.insight import ToolStep
 from grader_daemon.domain.rollup import SUM_NAMES, Dimension, Sums
 from grader_daemon.domain.scheduled_jobs import JOB_FACTS, MOST_JOBS, JobFacts, KnownJob
+from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.storage.sqlite.database import Database
 
 
@@ -42,7 +44,12 @@ _STEPS = _Table("issue_steps", ("fingerprint", "day", "tool", "command"), _STEP_
 _TASKS = _Table("issue_tasks", ("fingerprint", "day", "task_type"), ("sessions",), counts=("sessions",))
 _DAY_JOBS = _Table("daily_jobs", ("day", "job"), JOB_FACTS, counts=("runs",))
 _MONTH_JOBS = _Table("monthly_jobs", ("month", "job"), JOB_FACTS, counts=("runs",))
-_TABLES = (_DAYS, _MONTHS, _DAY_STEPS, _MONTH_STEPS, _ISSUES, _STEPS, _TASKS, _DAY_JOBS, _MONTH_JOBS)
+_DAY_CLAIMS = _Table("daily_claims", ("day", "kind", "model"), CLAIM_SUMS, counts=("sessions",))
+_MONTH_CLAIMS = _Table("monthly_claims", ("month", "kind", "model"), CLAIM_SUMS, counts=("sessions",))
+_TABLES = (
+    *(_DAYS, _MONTHS, _DAY_STEPS, _MONTH_STEPS, _ISSUES, _STEPS, _TASKS),
+    *(_DAY_JOBS, _MONTH_JOBS, _DAY_CLAIMS, _MONTH_CLAIMS),
+)
 DERIVED = (*(table.name for table in _TABLES), "scheduled_jobs")
 """Tables that hold nothing but sums of others."""
 _TOTALS = ", ".join(f"sum({name})" for name in SUM_NAMES)
@@ -68,6 +75,8 @@ class Rollups:
         self._add(_TASKS, changes.tasks)
         self._add(_DAY_JOBS, changes.job_facts)
         self._add(_MONTH_JOBS, by_month(changes.job_facts))
+        self._add(_DAY_CLAIMS, changes.claims)
+        self._add(_MONTH_CLAIMS, by_month(changes.claims))
         if changes.jobs:
             self._keep_jobs(changes.jobs.values())
         self._database.connection.executemany(
@@ -94,6 +103,10 @@ class Rollups:
         where, values = _within(span, f"dimension = '{dimension}' AND", "rollups")
         row = self._database.rows(f"SELECT {_TOTALS} FROM {where} WHERE name = ?", (*values, name))[0]
         return Sums() if row[0] is None else _to_sums(row)
+
+    def verdicts(self, span: Span) -> VerdictCounts:
+        """Count the verdicts on the tasks of people that finished on the days of a span."""
+        return self.group(Dimension.OVERALL, "", span).verdicts
 
     def days(self, span: Span, dimension: Dimension = Dimension.OVERALL, name: str = "") -> dict[date, Sums]:
         """Sum one group on each day of a span, in order, by default all sessions; days without any are left out."""
@@ -133,6 +146,19 @@ class Rollups:
         totals = ", ".join(f"sum({name})" for name in JOB_FACTS)
         rows = self._database.rows(f"SELECT job, {totals} FROM {where} GROUP BY job HAVING sum(runs) > 0", values)
         return {row[0]: JobFacts(**dict(zip(JOB_FACTS, row[1:], strict=True))) for row in rows}
+
+    def claims(self, span: Span) -> tuple[ClaimTally, ...]:
+        """Count what the answers of tasks of people say was done over the days of a span, most sessions first."""
+        where, values = _within(span, "", "claims")
+        totals = ", ".join(f"sum({name})" for name in CLAIM_SUMS)
+        rows = self._database.rows(
+            f"SELECT kind, model, {totals} FROM {where} GROUP BY kind, model ORDER BY sum(against) DESC, model", values
+        )
+        of_kind: dict[str, list[Any]] = {}
+        for row in rows:
+            of_kind.setdefault(row[0], []).append(row[1:])
+        tallies = [_to_tally(ClaimKind(kind), of_models) for kind, of_models in of_kind.items()]
+        return tuple(sorted(tallies, key=lambda tally: (-tally.sessions, tally.kind)))
 
     def tool_steps(self, span: Span) -> list[ToolStep]:
         """Sum what was tried next after failures of each tool, over the days of a span."""
@@ -205,6 +231,17 @@ def _within(span: Span, condition: str, kind: str) -> tuple[str, tuple[str, ...]
         parts.append(f"SELECT * FROM monthly_{kind} WHERE {condition} month BETWEEN ? AND ?")
         values += [months.first.isoformat()[:7], months.last.isoformat()[:7]]
     return f"({' UNION ALL '.join(parts)})", tuple(values)
+
+
+def _to_tally(kind: ClaimKind, of_models: Sequence[Sequence[Any]]) -> ClaimTally:
+    """Return the claims of one kind, of a row for each model: its name and `CLAIM_SUMS`."""
+    sessions, *supports, _ = (sum(numbers) for numbers in list(zip(*of_models, strict=True))[1:])
+    return ClaimTally(
+        kind=kind,
+        sessions=sessions,
+        supports={support: number for support, number in zip(Support, supports, strict=True) if number},
+        against={row[0]: row[-1] for row in of_models if row[-1]},
+    )
 
 
 def _to_sums(numbers: Sequence[int]) -> Sums:

@@ -125,7 +125,7 @@ _LATEST = 1_000
 """Of so many the tasks are read in 5 ms; the index of words gathers all words that begin so first, which takes 100 ms
 for those of a million tasks."""
 _SAID = f"EXISTS (SELECT 1 FROM session_grades AS g WHERE g.id = l.id AND {_BEGINS}(g.task_summary, ?))"
-_HIGHEST: Final = {SortKey.EFFICIENCY: 5, SortKey.QUALITY: 5}
+_HIGHEST: Final = {SortKey.EFFICIENCY: 5, SortKey.QUALITY: 5, SortKey.WORST: 2}
 """The values above which there is none."""
 _LOOKED_UP = f"(l.ended_at, l.session_id) IN (SELECT {_ENDED_AT}, g.session_id FROM {_OF} WHERE g.id IN {LISTED})"
 

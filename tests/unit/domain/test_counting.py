@@ -53,7 +53,7 @@ def failure(*, step: Step | None = None, fingerprint: str | None = "1-a", tool: 
 
 
 def everything(changes: Changes) -> list[dict[object, list[int]]]:
-    tables = (changes.groups(), changes.issues, changes.steps, changes.tool_steps, changes.tasks)
+    tables = (changes.groups(), changes.issues, changes.steps, changes.tool_steps, changes.tasks, changes.claims)
     return [{key: numbers for key, numbers in table.items() if any(numbers)} for table in tables]
 
 
@@ -406,7 +406,7 @@ def test_a_failure_without_a_fingerprint_or_a_tool_counts_where_it_can() -> None
 def test_what_is_added_and_taken_away_leaves_nothing(made: list[Grade], data: st.DataObject) -> None:
     removed = data.draw(st.permutations(made))
     changes = changes_of(*made, removed=tuple(removed))
-    assert everything(changes) == [{}] * 5
+    assert everything(changes) == [{}] * 6
     assert changes.days == {one.ended_on for one in made}
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from grader_daemon.domain.analysis import Category, Failure
-from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.claims import Claim, ClaimKind, Support
 from grader_daemon.errors import StoreDamagedError, StoreError
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.maintenance.inspection import Inspection, is_wal_reset_fixed, sqlite_version
@@ -18,12 +18,12 @@ from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.damage import DAMAGES, leaves_of, make_database, overwrite
 from tests.examples import about
 from tests.strategies import grade, new_grade
-from tests.unit.storage.sqlite.test_rollups import histories
+from tests.unit.storage.sqlite.test_rollups import Event, histories
 
 
 @settings(max_examples=about(20))
 @given(history=histories())
-def test_what_the_store_counts_is_never_called_miscounted(history: list[list[Grade] | str]) -> None:
+def test_what_the_store_counts_is_never_called_miscounted(history: list[Event]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.db"
         with closing(SqliteStore(path)) as store, store.transaction():
@@ -78,6 +78,17 @@ def test_an_issue_is_compared(tmp_path: Path) -> None:
     with Inspection(tmp_path / "a.db") as inspection:
         assert inspection.miscounted() == {"error issues": 1}
         assert inspection.miscounted(inspection.any_day()) == {"error issues": 1}
+
+
+def test_claims_are_compared(tmp_path: Path) -> None:
+    claim = Claim(ClaimKind.SENT, Support.STALE, None, 3)
+    with closing(SqliteStore(tmp_path / "a.db")) as store, store.transaction():
+        save_grades(store, [new_grade(grade(claims=(claim,)))])
+        store.connection.execute("UPDATE daily_claims SET against = 0")
+
+    with Inspection(tmp_path / "a.db") as inspection:
+        assert inspection.miscounted() == {"claims": 1}
+        assert inspection.miscounted(inspection.any_day()) == {"claims": 1}
 
 
 def test_a_sample_leaves_out_other_days(tmp_path: Path) -> None:

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import msgspec
 import pytest
 
 from grader_daemon.domain.analysis import Category, Failure, FailureKind, SessionState
 from grader_daemon.domain.calendar import start_of, week_of
-from grader_daemon.domain.claims import Claim, ClaimKind, ClaimTally, Support
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.insight import Coverage
 from grader_daemon.domain.ledger import FileState, LedgerEntry
@@ -16,7 +15,6 @@ from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.domain.suggestion import Concern, Example
 from grader_daemon.domain.usage_by_day import FailedSpending
-from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import StoredReport
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -269,35 +267,7 @@ def test_a_new_basis_leaves_the_report_as_it_was(store: SqliteStore) -> None:
     assert store.rows("SELECT generated_at FROM weekly_reports") == [(NOW.isoformat(),)]
 
 
-# -- verdicts ------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("changes", "counted"),
-    [
-        pytest.param({}, 1, id="done-and-unsure"),
-        pytest.param({"unsure": False}, 0, id="sure"),
-        pytest.param({"task_completed": False}, 1, id="not-done-by-the-best-guess-and-unsure"),
-        pytest.param({"verdict_by": VerdictBy.PERSON}, 0, id="by-a-persons-word"),
-        pytest.param({"state": SessionState.OPEN}, 0, id="not-finished"),
-        pytest.param({"scored": False}, 0, id="without-an-answer"),
-        pytest.param(
-            {
-                "ended_at": datetime.combine(WEEK.last, time(11), UTC),
-                "graded_at": datetime.combine(WEEK.last, time(11), UTC),
-                "ended_on": (WEEK.last + timedelta(days=1)).isoformat(),
-            },
-            0,
-            id="in-the-week-after-farthest-east",
-        ),
-        pytest.param(
-            {"ended_at": datetime.combine(WEEK.last + timedelta(days=1), time(11), UTC)}, 1, id="farthest-west"
-        ),
-    ],
-)
-def test_unsure_sessions_are_counted(store: SqliteStore, changes: dict[str, object], counted: int) -> None:
-    save(store, good("a", **{"unsure": True, "verdict_by": VerdictBy.MODEL, **changes}), good("b"))
-    assert store.reports.verdicts(WEEK).unsure == counted
+# -- money ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -372,31 +342,3 @@ def test_what_was_asked_again_counts_where_it_came_again(
         good("c", asked_again="gone"),
     )
     assert store.reports.from_people(WEEK).asked_again == counted
-
-
-def test_claims_are_counted_by_kind_result_and_model(store: SqliteStore) -> None:
-    def said(name: str, *claims: tuple[ClaimKind, Support], **changes: object) -> Grade:
-        told = tuple(Claim(kind, support, None, 3, ()) for kind, support in claims)
-        return good(name, claims=told, **{"model": "m", **changes})
-
-    tests, sent = ClaimKind.TESTS_PASSED, ClaimKind.SENT
-    save(
-        store,
-        said("a", (tests, Support.VERIFIED), (tests, Support.CONTRADICTED)),
-        said("b", (tests, Support.STALE), (sent, Support.VERIFIED), model=None),
-        said("c", (tests, Support.VERIFIED), (tests, Support.VERIFIED)),
-        said("none"),
-        said("open", (tests, Support.CONTRADICTED), state=SessionState.OPEN),
-        said("run", (tests, Support.CONTRADICTED), kind=SessionKind.CRON),
-        said("before", (sent, Support.STALE), ended_on=(WEEK.first - timedelta(days=1)).isoformat()),
-    )
-
-    assert store.reports.claims(WEEK) == (
-        ClaimTally(
-            kind=tests,
-            sessions=3,
-            supports={Support.VERIFIED: 2, Support.CONTRADICTED: 1, Support.STALE: 1},
-            against={"m": 1, "unknown": 1},
-        ),
-        ClaimTally(kind=sent, sessions=1, supports={Support.VERIFIED: 1}, against={}),
-    )

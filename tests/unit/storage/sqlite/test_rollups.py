@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import closing
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -11,18 +14,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader_daemon.domain.analysis import Category, Failure, SessionState, Step, ToolUse
-from grader_daemon.domain.calendar import Span
+from grader_daemon.domain.calendar import ALWAYS, Span
+from grader_daemon.domain.claims import AGAINST, Claim, ClaimKind, ClaimTally, Support
+from grader_daemon.domain.feedback import FeedbackSource, Said
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.domain.session import SessionKind, SkipReason
-from grader_daemon.domain.verdict import VerdictBy
+from grader_daemon.domain.verdict import Outcome, VerdictBy, VerdictCounts
+from grader_daemon.pipeline.labels import add_feedback
 from grader_daemon.pipeline.saving import retract, save_grades, save_verdicts
 from grader_daemon.storage.sqlite.store import SqliteStore
-from tests.strategies import grade, grades, new_grade
+from tests.strategies import NOW, grade, grades, new_grade
 
 TABLES = (
     *("daily_rollups", "monthly_rollups", "daily_steps", "monthly_steps", "issue_days", "issue_steps", "issue_tasks"),
-    *("daily_jobs", "monthly_jobs"),
+    *("daily_jobs", "monthly_jobs", "daily_claims", "monthly_claims"),
 )
 FIRST, SECOND = "2026-11-21", "2026-11-22"
 BOTH = Span(date(2026, 11, 21), date(2026, 11, 22))
@@ -39,37 +45,117 @@ def rollups(store: SqliteStore) -> dict[str, list[Any]]:
     return {table: store.rows(f"SELECT * FROM {table}") for table in TABLES}
 
 
+def tasks_of(store: SqliteStore, span: Span) -> list[Grade]:
+    """The finished tasks of people in a span, by their rows."""
+    return [
+        grade
+        for batch in store.grades.batches()
+        for grade in batch
+        if grade.state is not SessionState.OPEN and grade.is_persons
+        if span.first <= date.fromisoformat(grade.ended_on) <= span.last
+    ]
+
+
+def claims_of(store: SqliteStore, span: Span) -> Counter[tuple[str, ...]]:
+    """Sessions by the kind of a claim in them, also with a result of its check, or with a model it is held against."""
+    counted: Counter[tuple[str, ...]] = Counter()
+    for tally in store.rollups.claims(span):
+        counted[tally.kind,] = tally.sessions
+        counted.update({(tally.kind, support): sessions for support, sessions in tally.supports.items()})
+        counted.update({(tally.kind, "against", model): sessions for model, sessions in tally.against.items()})
+    return counted
+
+
+def claims_by_rows(tasks: Iterable[Grade]) -> Counter[tuple[str, ...]]:
+    """The same of the rows of tasks."""
+    counted: Counter[tuple[str, ...]] = Counter()
+    for task in tasks:
+        counted.update({(claim.kind,) for claim in task.claims})
+        counted.update({(claim.kind, claim.support) for claim in task.claims})
+        model = task.model or "unknown"
+        counted.update({(claim.kind, "against", model) for claim in task.claims if claim.support in AGAINST})
+    return counted
+
+
 def counted_anew(store: SqliteStore) -> dict[str, list[Any]]:
     with store.transaction():
         store.recount()
     return rollups(store)
 
 
+Event = list[Grade] | str | Said
+
+
 @st.composite
-def histories(draw: st.DrawFn) -> list[list[Grade] | str]:
-    """Batches of grades of a few sessions, graded again and again, and sessions whose grade is taken back."""
+def histories(draw: st.DrawFn) -> list[Event]:
+    """Batches of grades of a few sessions, graded again and again, labels, and sessions whose grade is taken back."""
     ids = st.sampled_from(["a", "b", "c", "d"])
     graded = st.builds(_of, grades(), ids)
-    return draw(st.lists(st.lists(graded, min_size=1, max_size=4) | ids, min_size=1, max_size=8))
+    labels = st.builds(
+        Said, session_id=ids, by=st.just("ada"), source=st.just(FeedbackSource.LABEL), completed=st.booleans()
+    )
+    return draw(st.lists(st.lists(graded, min_size=1, max_size=4) | ids | labels, min_size=1, max_size=8))
 
 
 def _of(made: Grade, session_id: str) -> Grade:
     return msgspec.structs.replace(made, session_id=session_id)
 
 
+def happened(history: list[Event]) -> Iterator[SqliteStore]:
+    """Give a store after each event of a history."""
+    with tempfile.TemporaryDirectory() as folder, closing(SqliteStore(Path(folder) / "a.db")) as store:
+        for event in history:
+            with store.transaction():
+                match event:
+                    case str():
+                        retract(store, event, SkipReason.COPY)
+                    case Said():
+                        add_feedback(store, [event] if store.grades.stored([event.session_id]) else [], now=NOW)
+                    case _:
+                        save_grades(store, [new_grade(one) for one in event])
+            yield store
+
+
 @given(history=histories())
-def test_rollups_are_always_what_the_rows_give(history: list[list[Grade] | str]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        store = SqliteStore(Path(folder) / "a.db")
-        for step in history:
-            if isinstance(step, str):
-                with store.transaction():
-                    retract(store, step, SkipReason.COPY)
-            else:
-                save(store, *step)
-            kept = rollups(store)
-            assert kept == counted_anew(store)
-        store.close()
+def test_rollups_are_always_what_the_rows_give(history: list[Event]) -> None:
+    for store in happened(history):
+        kept = rollups(store)
+        assert kept == counted_anew(store)
+
+
+@given(history=histories())
+def test_verdicts_and_claims_are_always_those_of_the_tasks_of_a_span(history: list[Event]) -> None:
+    for store in happened(history):
+        for span in (ALWAYS, Span(date(2026, 11, 2), date(2026, 11, 4))):
+            tasks = tasks_of(store, span)
+            counted = Counter(task.outcome for task in tasks)
+            assert store.rollups.verdicts(span) == VerdictCounts(**{outcome: counted[outcome] for outcome in Outcome})
+            assert claims_of(store, span) == claims_by_rows(tasks)
+
+
+@pytest.mark.parametrize(
+    ("changes", "counted"),
+    [
+        pytest.param({}, VerdictCounts(done=1), id="done"),
+        pytest.param({"task_completed": False}, VerdictCounts(not_done=1), id="not-done"),
+        pytest.param({"unsure": True}, VerdictCounts(unsure=1), id="done-by-the-best-guess-and-unsure"),
+        pytest.param({"unsure": True, "task_completed": False}, VerdictCounts(unsure=1), id="not-done-and-unsure"),
+        pytest.param({"unsure": True, "verdict_by": VerdictBy.PERSON}, VerdictCounts(done=1), id="by-a-persons-word"),
+        pytest.param({"scored": False}, VerdictCounts(no_answer=1), id="without-an-answer"),
+        pytest.param(
+            {"scored": False, "verdict_by": VerdictBy.PERSON, "task_completed": False},
+            VerdictCounts(not_done=1),
+            id="without-an-answer-by-a-persons-word",
+        ),
+        pytest.param({"state": SessionState.INTERRUPTED}, VerdictCounts(unsure=1), id="interrupted"),
+        pytest.param({"state": SessionState.OPEN}, VerdictCounts(), id="not-finished"),
+        pytest.param({"kind": SessionKind.CRON}, VerdictCounts(), id="no-task-of-a-person"),
+        pytest.param({"ended_on": "2026-11-23"}, VerdictCounts(), id="on-another-day"),
+    ],
+)
+def test_each_task_has_one_verdict(store: SqliteStore, changes: dict[str, object], counted: VerdictCounts) -> None:
+    save(store, grade(**{"ended_on": FIRST, **changes}))
+    assert store.rollups.verdicts(BOTH) == counted
 
 
 def test_verdicts_that_change_are_counted_as_they_are(store: SqliteStore) -> None:
@@ -277,3 +363,31 @@ def test_first_day_is_that_of_any_finished_session(store: SqliteStore) -> None:
     assert store.rollups.first_day() is None
     save(store, grade(session_id="a", ended_on=SECOND), grade(session_id="b", ended_on=FIRST, kind=SessionKind.CRON))
     assert store.rollups.first_day() == date(2026, 11, 21)
+
+
+def test_claims_are_counted_by_kind_result_and_model(store: SqliteStore) -> None:
+    def said(name: str, *claims: tuple[ClaimKind, Support], **changes: object) -> Grade:
+        told = tuple(Claim(kind, support, None, 3, ()) for kind, support in claims)
+        return grade(session_id=name, claims=told, **{"ended_on": FIRST, "model": "m", **changes})
+
+    tests, sent = ClaimKind.TESTS_PASSED, ClaimKind.SENT
+    save(
+        store,
+        said("a", (tests, Support.VERIFIED), (tests, Support.CONTRADICTED)),
+        said("b", (tests, Support.STALE), (sent, Support.VERIFIED), model=None),
+        said("c", (tests, Support.VERIFIED), (tests, Support.VERIFIED)),
+        said("none"),
+        said("open", (tests, Support.CONTRADICTED), state=SessionState.OPEN),
+        said("run", (tests, Support.CONTRADICTED), kind=SessionKind.CRON),
+        said("before", (sent, Support.STALE), ended_on="2026-11-20"),
+    )
+
+    assert store.rollups.claims(BOTH) == (
+        ClaimTally(
+            kind=tests,
+            sessions=3,
+            supports={Support.VERIFIED: 2, Support.CONTRADICTED: 1, Support.STALE: 1},
+            against={"m": 1, "unknown": 1},
+        ),
+        ClaimTally(kind=sent, sessions=1, supports={Support.VERIFIED: 1}, against={}),
+    )

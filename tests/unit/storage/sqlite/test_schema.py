@@ -7,8 +7,11 @@ from pathlib import Path
 import apsw
 import pytest
 
+from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calendar import ALWAYS
+from grader_daemon.domain.claims import Claim, ClaimKind, Support
 from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.session import SessionKind
 from grader_daemon.errors import StoreError
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import GradeFilter
@@ -123,6 +126,31 @@ def test_alerts_of_the_best_guess_are_over_when_facts_are_watched(tmp_path: Path
         migrate(connection, "a.db")
         assert list(connection.execute("SELECT id FROM alerts WHERE resolved_at IS NULL")) == [(2,)]
         assert list(connection.execute("SELECT metric FROM alert_streams")) == [("failure_rate",)]
+
+
+def test_claims_of_an_earlier_version_are_counted_where_they_lie(store: SqliteStore) -> None:
+    claims = tuple(Claim(ClaimKind.TESTS_PASSED, support, None, 3) for support in Support)
+    sent = Claim(ClaimKind.SENT, Support.VERIFIED, None, 3)
+    with store.transaction():
+        save_grades(
+            store,
+            [
+                new_grade(grade(session_id="all", claims=claims)),
+                new_grade(grade(session_id="twice", claims=(sent, sent), model="größer" * 50)),
+                new_grade(grade(session_id="unnamed", claims=claims[:2], model="", ended_on="2026-10-31")),
+                new_grade(grade(session_id="unknown", claims=claims[1:3], model=None, ended_on="2026-10-31")),
+                new_grade(grade(session_id="none")),
+                new_grade(grade(session_id="open", claims=claims, state=SessionState.OPEN)),
+                new_grade(grade(session_id="run", claims=claims, kind=SessionKind.CRON)),
+            ],
+        )
+    kept = [store.rows(f"SELECT * FROM {table}") for table in ("daily_claims", "monthly_claims")]
+    store.connection.execute("DROP TABLE daily_claims; DROP TABLE monthly_claims")
+    store.connection.execute("UPDATE session_details SET claims = '[{' WHERE session_id = 'none'")
+
+    store.connection.execute(next(sql for _, name, sql in migrations() if name == "claim_sums"))
+
+    assert [store.rows(f"SELECT * FROM {table}") for table in ("daily_claims", "monthly_claims")] == kept
 
 
 def test_a_newer_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
