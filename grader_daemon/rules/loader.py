@@ -20,7 +20,7 @@ import xxhash
 from grader_daemon.domain.rules import EfficiencyLevel, Rules
 from grader_daemon.errors import ConfigurationError
 
-JUDGEMENT_VERSION = 10
+JUDGEMENT_VERSION = 11
 """Raised by one whenever code that judges changes its results, so that grades are made again."""
 
 _SHIPPED = "rules.toml"

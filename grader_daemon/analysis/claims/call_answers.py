@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from grader_daemon.analysis.claims.evidence import ToolRun
+from grader_daemon.analysis.claims.evidence import ToolRun, once
 from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.phrases import holds_any
 
@@ -64,6 +64,13 @@ _IN_WORDS: Final = (
     *("error:", "failed:", ": failed", ": error", ": rejected", ", unchanged", ": unchanged", ": skipped"),
     *("exception>", "permission denied", "access denied", "no changes written", "rolled back"),
 )
+_PASSED: Final = frozenset({"passed", "pass", "valid", "is_valid", "success", "clean"})
+_FOUND: Final = frozenset(
+    {"failed", "failures", "errors", "invalid", "conflicts", "issues", "corrupt", "unresolved", "broken", "violations"}
+    | {"unsupported", "problems"}
+)
+"""What a check counts or lists as wrong."""
+
 _BEGINS_REFUSING = late_pattern(r"(?:http\S{0,5} )?[45]\d\d\b")
 _DONE_LINE = late_pattern(r"(?:: | )(?:updated|sent|ok|done|tagged|created|moved)\s*$")
 _PAIR = late_pattern(r'"([a-z_é]{1,24})": ?[\[\s"]{0,12}([^\s",}\]\[][^",}\]]{0,39})')
@@ -79,6 +86,7 @@ class Answered(NamedTuple):
     is_open: bool = False
 
 
+@once
 def answered(run: ToolRun) -> Answered:
     """Return the signs in the result of a call, and in what it was given."""
     result = run.ending(LONGEST + 1).lower()
@@ -96,9 +104,36 @@ def answered(run: ToolRun) -> Answered:
     return Answered(_tells_denied(plain, pairs), _tells_done(plain, pairs), is_drafted)
 
 
+@once
+def passed(run: ToolRun) -> bool | None:
+    """Return whether a result says that a check passed; None if it says nothing of it."""
+    result = run.ending(LONGEST + 1).lower()
+    if len(result) > LONGEST:
+        return None
+    signs = {sign for pair in _PAIR.findall(result.replace('\\"', '"')) if (sign := _passes(*pair)) is not None}
+    return all(signs) if signs else None
+
+
+@once
 def given(run: ToolRun) -> list[str]:
     """Return the texts and numbers that a call was given, in their order and in lower case."""
     return [text or number for text, number in _GIVEN.findall(run.arguments.lower())]
+
+
+def _passes(key: str, value: str) -> bool | None:
+    if key in _FOUND:
+        return value in _NOTHING
+    if key in _PASSED and value in {"true", "false"}:
+        return value == "true"
+    if key not in _STATES:
+        return None
+    return (
+        True
+        if value.startswith(("ok", "pass", "succe", "valid"))
+        else False
+        if value.startswith(("fail", "inval"))
+        else None
+    )
 
 
 def _tells_denied(plain: str, pairs: list[tuple[str, str]]) -> bool:
