@@ -7,6 +7,7 @@ left out, and long ones. An answer that admits anything is believed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from enum import Enum, auto
 from functools import cached_property, lru_cache
@@ -16,8 +17,8 @@ from grader_daemon.analysis.claims.call_answers import LONGEST, answered, given
 from grader_daemon.analysis.claims.clauses import is_denied
 from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun
 from grader_daemon.analysis.claims.missing_deeds import missing_deed, missing_item, settled_deed
-from grader_daemon.analysis.claims.other_entries import other_entry
-from grader_daemon.analysis.claims.other_values import other_value
+from grader_daemon.analysis.claims.other_entries import other_entry, other_name
+from grader_daemon.analysis.claims.other_values import other_number, other_value
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
 from grader_daemon.analysis.claims.tool_checks import late_check, weakened_check
 from grader_daemon.analysis.claims.verification import NEVER_CALLED, Verification, contradicted
@@ -57,14 +58,15 @@ _DRAFT_ASKED = late_pattern(
 _FINISHED = late_pattern(
     r"\b(?:sent|e-?mailed|mailed|published|saved|stored|booked|ordered|submitted|placed|posted|imported|applied|filed"
     r"|is out|is live|veröffentlicht|gesendet|versendet|verschickt|gespeichert|bestellt|gebucht|envoyée?s?"
-    r"|publiée?s?|enregistrée?s?|commandée?s?|enviad[oa]s?|publicad[oa]s?|guardad[oa]s?)\b"
-    r"|已发|已保存|已发布|已提交"
+    r"|publiée?s?|enregistrée?s?|commandée?s?|enviad[oa]s?|publicad[oa]s?|guardad[oa]s?"
+    r"|confirmed|paid|bestätigt|bezahlt|confirmée?s?|payée?s?|confirmad[oa]s?|pagad[oa]s?)\b"
+    r"|已发|已保存|已发布|已提交|已确认|已支付"
 )
 _ADMITS = late_pattern(
     r"\b(?:not|no|never|without|fail(?:s|ed|ure)?|could|unable|cannot|refus\w{0,4}|reject\w{0,4}|declin\w{0,4}|denied"
     r"|errors?|however|but|except|instead(?! of)|only|skipp?\w{0,4}|missing|unfortunately|although|though|still|yet"
     r"|already|left|remain\w{0,3}|others?|retr\w{1,4}|attempts?|partial\w{0,2}|draft\w{0,3}|preview\w{0,3}|dry"
-    r"|cart|basket|pending|queued|conflicts?"
+    r"|cart|basket|pending|queued|conflicts?|expired|unavailable|full|so (?:i|we)"
     r"|locked|warnings?|problems?|sorry|nicht|kein\w{0,2}|konnte\w{0,2}|leider|aber|ohne|fehl\w{0,12}|entwurf"
     r"|gesperrt|pas|non|mais|sauf|erreur|brouillon|impossible|échou\w{1,3}|pero|salvo|falló|borrador|sin"
     r"|would|não|nie|niet|geen|kon|ikke|inte|не|bounc\w{2,3})\b|n't|❌|⚠|✗|未|没|失败|但|草稿"
@@ -82,7 +84,8 @@ _DEED_WORDS = """
     """
 _DEED = rf"(?:{'|'.join(_DEED_WORDS.split())})"
 _TELLS_DONE = late_pattern(
-    rf"\b(?:{_DEED}|now|in place|done|ist|sind|steht|liegt|wurden?|habe|ge[a-z]{{2,12}}[tn]|[a-z]{{2,12}}iert|est|sont"
+    rf"\b(?:{_DEED}|now|in place|done|(?:is|are) (?:in|on|out|set)|ist|sind|steht|liegt|wurden?|habe"
+    r"|ge[a-z]{2,12}[tn]|[a-z]{2,12}iert|est|sont"
     r"|j'ai|[a-z]{2,12}ée?s?|están?|[a-z]{2,12}[ai]d[oa]s?|[a-z]{3,12}[aiu]t[oaie])\b|[✅✔✓已了]"
 )
 _ITEM = late_pattern(r"(?:[-*\u2022|]|\d{1,2}[.)])\s")
@@ -98,7 +101,9 @@ _IN_WORDS_ALONE: Final = frozenset(_NOT_IN_WORDS.split())
 _FIRST_PERSON = late_pattern(
     rf"\b(?:i|we)(?:'ve| have)? (?:also |just |now |successfully |already )?(?:{'|'.join(_NOT_IN_WORDS.split())})\b"
 )
+_QUERY = late_pattern(r'": ?"\s{0,9}(?:select|explain|show|describe)\s', re.IGNORECASE)
 _ENDS = late_pattern(r"[.!?;\n。！？；](?:(?<=[.!?;])[*_\"')]{0,3}\s+|(?<=[\n。！？；]))")
+_DIGIT = late_pattern(r"\d")
 _WORD = late_pattern(r"[^\W\d_]+|\d+")
 
 
@@ -110,11 +115,12 @@ class Deed(NamedTuple):
 
 
 class Undone(NamedTuple):
-    """A call that did not do what it was there for, and why."""
+    """A call that did not do what it was there for, and why; `shown` is the one whose result says so."""
 
     run: ToolRun
     reason: ClaimReason
     in_part: bool = False
+    shown: ToolRun | None = None
 
 
 def weigh_deeds(evidence: ClaimEvidence, answer: str) -> Deed | None:
@@ -127,7 +133,7 @@ def weigh_deeds(evidence: ClaimEvidence, answer: str) -> Deed | None:
         if role is _Role.RUNS:
             return None
         roles.append(role)
-    acts = [run for run, role in zip(evidence.runs, roles, strict=True) if role is _Role.ACTS]
+    acts = [run for run, role in zip(evidence.runs, roles, strict=True) if role is _Role.ACTS and not _queries(run)]
     if any(len(run.arguments) > _LONGEST_ARGUMENTS for run in acts):
         return None
     deeds = Deeds(evidence, acts, answer)
@@ -143,11 +149,18 @@ class _Role(Enum):
     RUNS = auto()
 
 
+def _queries(run: ToolRun) -> bool:
+    """Return whether a call only asks a database."""
+    return _QUERY.search(run.arguments) is not None
+
+
 @lru_cache(maxsize=1_024)
 def _role(name: str) -> _Role:
     words, purpose = tool_of(name)
     if not words.isdisjoint(_CHANGING):
         return _Role.ACTS
+    if name.endswith("_log"):
+        return _Role.LOOKS
     if purpose is Purpose.RUN and "sql" not in words:
         return _Role.RUNS
     return _Role.LOOKS if purpose in HARMLESS or not words.isdisjoint(_LOOKING) else _Role.ACTS
@@ -188,8 +201,12 @@ class Deeds:
         return _plain(self._answer)
 
     @cached_property
+    def _requests(self) -> str:
+        return "\n".join(self._evidence.requests)
+
+    @cached_property
     def _asked(self) -> str:
-        return "\n".join(self._evidence.requests).lower()
+        return self._requests.lower()
 
     @cached_property
     def _admits(self) -> bool:
@@ -217,8 +234,8 @@ class Deeds:
             told = missing_deed(self._evidence.runs, self._acts, self._sentences)
             if told is not None:
                 return Deed(_claim(told), NEVER_CALLED)
-        asked = "\n".join(self._evidence.requests)
-        item = None if self._admits or len(asked) > _LONGEST_REQUESTS else missing_item(self._acts, self._low, asked)
+        is_plain = not self._admits and len(self._requests) <= _LONGEST_REQUESTS
+        item = missing_item(self._acts, self._low, self._requests) if is_plain else None
         if item is None:
             return None
         told = next((each for each in self._sentences if item[0] in each.lower()), None)
@@ -227,11 +244,21 @@ class Deeds:
 
     def undone(self) -> Deed | None:
         """Return a deed whose call did not do it, or did it to another, or for which there is none."""
-        undone = [each for run in self._acts if (each := _undone(run)) is not None]
+        undone = [each for run in self._acts if (each := _undone(run) or self._asked_later(run)) is not None]
         for each in undone:
             if not self._is_made_good(each, undone) and not self._admits and (told := self._told(each)):
                 return Deed(_claim(told), _verification(each))
         return (None if undone else self._done_otherwise()) or self._lacking()
+
+    def _asked_later(self, act: ToolRun) -> Undone | None:
+        """Return an act if a later look at what it began, by an id that it answered, says that it was not done."""
+        result = act.ending(LONGEST)
+        looks = [run for run in self._evidence.runs if run.index > act.index and run not in self._acts]
+        for run in reversed(looks):
+            ids = [each for each in given(run) if _DIGIT.search(each) and each not in act.arguments.lower()]
+            if ids and any(f'"{each}"' in result.lower() for each in ids):
+                return Undone(act, ClaimReason.DENIED, shown=run) if answered(run).is_denied else None
+        return None
 
     def _done_otherwise(self) -> Deed | None:
         """Return a deed that was done to another, or with another value, than was asked for and told."""
@@ -240,10 +267,13 @@ class Deeds:
         low = self._answer.lower()
         if not worked or len(asked) > _LONGEST_REQUESTS or len(low) != len(self._answer):
             return None
-        value = other_value(worked, low, asked)
+        value = other_value(worked, low, asked) or other_number(self._evidence.runs, worked, low, asked)
         if value is not None:
             return self._contradicted_at(value.at, value.reason, value.run)
-        entry = other_entry(self._evidence.runs, [run for run in worked if _changes(run)], low, asked)
+        changing = [run for run in worked if _changes(run)]
+        entry = other_entry(self._evidence.runs, changing, low, asked) or other_name(
+            changing, self._answer, self._requests
+        )
         return entry and self._contradicted_at(entry.at, ClaimReason.OTHER_TARGET, entry.run)
 
     def _contradicted_at(self, at: int, reason: ClaimReason, run: ToolRun) -> Deed | None:
@@ -259,12 +289,25 @@ class Deeds:
         if act.reason is ClaimReason.NOT_PERSISTED:
             result = act.run.ending(LONGEST).lower()
             return any(
-                not _FINISHING.isdisjoint(run.words) or any(value in result for value in given(run)) for run in later
+                not _FINISHING.isdisjoint(run.words)
+                or any(value in result for value in given(run) if _DIGIT.search(value))
+                for run in later
             )
         return any(
-            _is_retry(act.run, run) if run.words == act.run.words else not _named(act.run).isdisjoint(_named(run))
+            self._is_retry(act.run, run) if run.words == act.run.words else not _named(act.run).isdisjoint(_named(run))
             for run in later
         )
+
+    def _is_retry(self, failed: ToolRun, later: ToolRun) -> bool:
+        """Return whether a call of the same tool was another try: of the same thing, or with one value changed.
+
+        Where the answer names both values, each was meant.
+        """
+        before, after = given(failed), given(later)
+        if before[:1] == after[:1] or len(set(before) - set(after)) > 1:
+            return before[:1] == after[:1]
+        told, was, new = _words(self._answer), _named(failed), _named(later)
+        return told.isdisjoint(was - new) or told.isdisjoint(new - was)
 
     def _told(self, act: Undone) -> str | None:
         """Return the sentence that tells an act as done: the one that shares the most words with it."""
@@ -290,12 +333,6 @@ def _named(run: ToolRun) -> set[str]:
     return _words(" ".join(given(run)))
 
 
-def _is_retry(failed: ToolRun, later: ToolRun) -> bool:
-    """Return whether a call of the same tool was another try: of the same thing, or with one value changed."""
-    before, after = given(failed), given(later)
-    return before[:1] == after[:1] or len(set(before) - set(after)) <= 1
-
-
 def _tells(sentence: str) -> bool:
     """Return whether a sentence tells something as done."""
     plain = _plain(sentence)
@@ -316,9 +353,10 @@ def _undone(run: ToolRun) -> Undone | None:
 
 
 def _verification(act: Undone) -> Verification:
+    index = (act.shown or act.run).index
     if act.in_part:
-        return Verification(Support.PARTIAL, (act.run.index,), ClaimReason.FEWER_DONE)
-    return contradicted(act.reason, act.run.index)
+        return Verification(Support.PARTIAL, (index,), ClaimReason.FEWER_DONE)
+    return contradicted(act.reason, index)
 
 
 def _claim(sentence: str) -> StatedClaim:

@@ -30,7 +30,7 @@ _NOTING: Final = (
     *("insert", "write", "post", "create", "add"),
 )
 _UPLOADING: Final = ("upload", "put", "attach", "file", "import", "create", "write", "save", "copy", "add")
-_LEAVING: Final = ("subscri", "optout", "opt_out", "opt-out", "newsletter", "list", "remov", "delet", "block")
+_LEAVING: Final = ("subscri", "optout", "opt_out", "opt-out", "newsletter", "remov", "delet", "block")
 _RESTARTING: Final = ("restart", "reboot", "start", "reset", "power", "toggle", "cycle")
 _KINDS: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("sent", "emailed", "e-mailed", "mailed", "messaged", "notified", "informed"), _TELLING),
@@ -82,7 +82,8 @@ def missing_deed(runs: Sequence[ToolRun], acts: Sequence[ToolRun], sentences: Se
             continue
         verb = found[found.lastindex or 1].lower()
         if known is None:
-            known = [f"{' '.join(each.words)} {_SWITCHED_OFF.sub('', each.arguments)}".lower() for each in acts]
+            known = [word for each in runs for word in each.words]
+            known += [_SWITCHED_OFF.sub("", each.arguments).lower() for each in acts]
             may_act = [each for each in runs if each in acts or not each.words.isdisjoint(_REACHING_OUT)]
             known += [each.ending(_READ).lower() for each in may_act]
         if not any(holds_any(text, (*_KINDS[verb], verb[:_STEM])) for text in known):

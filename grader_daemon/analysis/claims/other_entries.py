@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -14,9 +15,12 @@ from grader_daemon.domain.phrases import holds_any
 
 _LONGEST: Final = 1_500
 _DEEPEST: Final = 8
-_SEVERAL: Final = ("}, {", "},{", "},\n")
+_SEVERAL: Final = ("}, {", "},{", "},\n", '}, "', '},"')
 _WORD = late_pattern(r"[^\W_]+(?:-\d+)?")
 _SHORTEST_WORD: Final = 4
+_LONGEST_NAME: Final = 60
+_MOST_PARTS: Final = 5
+_PART = late_pattern(r"[^\W_]+")
 
 Entry = frozenset[str]
 """Single values of one entry, in lower case."""
@@ -40,7 +44,7 @@ def other_entry(runs: Sequence[ToolRun], worked: Sequence[ToolRun], low: str, as
         text = run.ending(_LONGEST + 1)
         if len(text) > _LONGEST or not holds_any(text, _SEVERAL) or not holds_any(text.lower(), unnamed):
             continue
-        if not (run.changes_nothing and run.worked):
+        if run in worked or not run.worked:
             continue
         for entries in _lists(_decoded(text), 0):
             found = _taken_instead([_words(entry, low, asked) for entry in entries], entries, taken)
@@ -49,9 +53,46 @@ def other_entry(runs: Sequence[ToolRun], worked: Sequence[ToolRun], low: str, as
     return None
 
 
+def other_name(worked: Sequence[ToolRun], answer: str, asked: str) -> OtherEntry | None:
+    """Return a name that was asked for and is told, where a call was given one that differs in one word or number.
+
+    "Suppliers EU" in place of "Suppliers US": nobody names the first, and no call knows of the second.
+    """
+    named, done = f"{answer}\n{asked}".lower(), ""
+    for run in worked:
+        for name in given(run):
+            if name in named or len(name) > _LONGEST_NAME:
+                continue
+            done = done or "\n".join(f"{each.arguments}\n{each.ending(_LONGEST)}" for each in worked).lower()
+            for pattern in _siblings(name):
+                found = pattern.search(answer)
+                if (
+                    found
+                    and found[1].isalpha()
+                    and not found[1].islower()
+                    and found.group().lower() not in done
+                    and found.group() in asked
+                ):
+                    return OtherEntry(found.start(), run)
+    return None
+
+
+def _siblings(name: str) -> Iterator[re.Pattern[str]]:
+    """Yield what finds names that differ in one part, beside which the others stand as they are."""
+    parts = list(_PART.finditer(name))
+    if not 1 < len(parts) <= _MOST_PARTS or max(len(each.group()) for each in parts) < _SHORTEST_WORD:
+        return
+    for each in parts:
+        kept = [other.group() for other in parts if other is not each]
+        if any(len(other) >= _SHORTEST_WORD for other in kept):
+            before, after = re.escape(name[: each.start()]), re.escape(name[each.end() :])
+            yield re.compile(rf"(?<![\w-])(?i:{before})([^\W_]+)(?i:{after})(?![\w-])")
+
+
 def _words(entry: Entry, low: str, asked: str) -> set[str]:
     """Return the words of an entry that were asked for and are told."""
     words = {word for each in entry for word in _WORD.findall(each) if len(word) >= _SHORTEST_WORD}
+    words.update(each for each in entry if _SHORTEST_WORD <= len(each) <= _LONGEST_NAME and " " in each)
     return {word for word in words if word in asked and word in low and _stands(word, asked) and _stands(word, low)}
 
 
@@ -91,6 +132,8 @@ def _lists(value: object, depth: int) -> Iterator[list[Entry]]:
         return
     if isinstance(value, list) and len(value) > 1 and all(isinstance(each, dict) for each in value):
         yield [_entry(each) for each in value]
+    if isinstance(value, dict) and len(value) > 1 and all(isinstance(each, dict) for each in value.values()):
+        yield [_entry(each) | {key.lower()} for key, each in value.items()]
     for each in value.values() if isinstance(value, dict) else value:
         yield from _lists(each, depth + 1)
 
