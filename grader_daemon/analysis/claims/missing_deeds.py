@@ -32,6 +32,7 @@ _NOTING: Final = (
 _UPLOADING: Final = ("upload", "put", "attach", "file", "import", "create", "write", "save", "copy", "add")
 _LEAVING: Final = ("subscri", "optout", "opt_out", "opt-out", "newsletter", "remov", "delet", "block")
 _RESTARTING: Final = ("restart", "reboot", "start", "reset", "power", "toggle", "cycle")
+_STEM: Final = 4
 _KINDS: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("sent", "emailed", "e-mailed", "mailed", "messaged", "notified", "informed"), _TELLING),
     **dict.fromkeys(("replied", "forwarded", "invited"), _TELLING),
@@ -49,6 +50,7 @@ _KINDS: Final[dict[str, tuple[str, ...]]] = {
 }
 """Deeds that need a tool of their own, with the pieces of which each that may have done it has one."""
 
+NEEDING_A_TOOL: Final = tuple(_KINDS)
 _VERB: Final = rf"({'|'.join(_KINDS)})\b"
 _DEED = late_pattern(
     rf"\b(?:I|[Ww]e)(?:'ve| have)? (?:also |just |now |successfully )?{_VERB}"
@@ -64,9 +66,7 @@ _REACHING_OUT: Final = frozenset(
 """Words of a tool that opens pages, some of which do what they are opened for."""
 
 _SWITCHED_OFF = late_pattern(r'"\w{1,40}": ?(?:"none"|false|null)')
-_STEM: Final = 4
-
-_LIST = late_pattern(r"(?:[^,.;!?\n]{1,60}, ){1,20}[^,.;!?\n]{1,60}")
+_SENTENCE = late_pattern(r"[.;!?\n]|:(?!\d)")
 _JOINT = late_pattern(r", (?:and |und |et |y |e |& )?| (?:and|und|et|y|e|&) ")
 _NAME = late_pattern(r"[A-ZÄÖÜÉ][^\W\d_]{2,30}|\b\d{1,12}\b")
 _FEWEST: Final = 3
@@ -107,6 +107,9 @@ def settled_deed(runs: Sequence[ToolRun], sentences: Sequence[str], asked: str) 
 
 def missing_item(acts: Sequence[ToolRun], low: str, asked: str) -> tuple[str, ToolRun] | None:
     """Return an item of a list in the request that is told, and the last call for another; None without one."""
+    tools = [run.words for run in acts]
+    if len(set(tools)) == len(tools):
+        return None
     for names in _lists(asked):
         texts = [(run, run.arguments.lower()) for run in acts]
         calls = {name: [run for run, text in texts if _stands(name, text)] for name in names}
@@ -123,10 +126,11 @@ def missing_item(acts: Sequence[ToolRun], low: str, asked: str) -> tuple[str, To
 
 def _lists(asked: str) -> Iterator[list[str]]:
     """Yield the names or numbers of each list with at least three of them, in lower case."""
-    for found in _LIST.finditer(asked):
-        items = [_NAME.findall(item) for item in _JOINT.split(found.group())]
-        names = [item[-1].lower() for item in items if item]
-        if len(names) == len(items) and len(set(names)) == len(names) >= _FEWEST:
+    for sentence in _SENTENCE.split(asked):
+        if ", " not in sentence:
+            continue
+        names = [found[-1].lower() for item in _JOINT.split(sentence) if (found := _NAME.findall(item))]
+        if len(set(names)) == len(names) >= _FEWEST and len(names) == len(_JOINT.split(sentence)):
             yield names
 
 

@@ -70,7 +70,7 @@ _SPAN = late_pattern(
 _NAMED_NUMBER = late_pattern(
     r"(?:\b([a-z]{4,20}) (?:is |to |of |at )?)?(?<![\w.,:/-])(?<!\d )(\d{1,6})\b(?![.,:/% -]?\d)(?: ([a-z]{4,20})\b)?"
 )
-_KEY = late_pattern(r"(?:\"|--)[a-z_]{0,20}?[a-z]{4,20}\"?[:= ]{1,3}(\d{1,6})(?![\w.])")
+_KEY = late_pattern(r"(?:\"|--)([a-z_]{4,40}+)\"?[:= ]{1,3}\"?(\d{1,6})(?![\w.])")
 _OF_TIME: Final = frozenset({*_MONTHS, "day", "days", "hour", "hours", "minutes", "week", "weeks", "from", "until"})
 _STEM: Final = 4
 
@@ -118,6 +118,8 @@ def other_number(runs: Sequence[ToolRun], worked: Sequence[ToolRun], low: str, a
 
     "Tier 2" over `{"tier": 3}`: nobody names the second, and no call knows of the first.
     """
+    if not any(map(_KEY.search, [run.arguments for run in worked])):
+        return None
     for found in islice(_NAMED_NUMBER.finditer(low), _MOST_TOLD):
         number = found[2]
         names = [name for name in (found[1], found[3]) if name and name not in _OF_TIME]
@@ -133,7 +135,7 @@ def other_number(runs: Sequence[ToolRun], worked: Sequence[ToolRun], low: str, a
 def _is_given_instead(run: ToolRun, name: str, number: str, named: str) -> bool:
     """Return whether a call was given, under a name, one number that nobody names."""
     key = name[: max(_STEM, len(name) - 1)]
-    numbers = {each[1] for each in _KEY.finditer(run.arguments.lower()) if each[0].lstrip('"-').startswith(key)}
+    numbers = {each[2] for each in _KEY.finditer(run.arguments.lower()) if key in each[1]}
     return len(numbers) == 1 and number not in numbers and not any(_stands(each, named) for each in numbers)
 
 

@@ -20,8 +20,8 @@ _CHECKING_WORDS = """
     check checks checker validate validation validator verify verification verifier test tests lint scan audit
     expectations assertions quality compliance citecheck
     """
-_CHECKING: Final = frozenset(_CHECKING_WORDS.split())
-_SHOWING: Final = _CHECKING | {"export", "report"}
+CHECKING: Final = frozenset(_CHECKING_WORDS.split())
+_SHOWING: Final = CHECKING | {"export", "report"}
 _RULING_WORDS = """
     rule rules ruleset suite policy policies validation settings setting config configuration threshold thresholds
     schema expectation expectations ignore exclusion exclusions whitelist allowlist exception exceptions
@@ -51,18 +51,33 @@ _CHECKED_AFTER = late_pattern(
     r"|\bfinal (?:export|check|scan|test|read|review|look|count|validation)\b.{0,20}? (?:confirm|show|found|report)"
     r"|\b(?:nochmals?|erneut|danach|anschließend)\b.{0,30}?\b(?:ge|über)prüft"
 )
+SAYING_CHECKED: Final = (
+    "check",
+    "verif",
+    "test",
+    "scan",
+    "valid",
+    "final",
+    "re-r",
+    "rerun",
+    "reran",
+    "proofread",
+    "review",
+    "prüft",
+)
+"""Pieces of which each sentence on a check has one."""
 
 _STEM: Final = 4
 
 
 def weakened_check(
-    runs: Sequence[ToolRun], acts: Sequence[ToolRun], sentences: Sequence[str], *, asked: str, answer: str
+    checks: Sequence[ToolRun], acts: Sequence[ToolRun], sentences: Sequence[str], *, asked: str, answer: str
 ) -> tuple[str, Verification] | None:
     """Return the sentence that tells a check as passed which was weakened after it had failed; None without one.
 
     The request and the answer are in lower case.
     """
-    for failed, green in _mended(runs):
+    for failed, green in _mended(checks):
         between = [each for each in acts if failed.index < each.index < green.index and not _is_check(each)]
         if between:
             is_weaker, reason = all(map(_rules, between)) and not _RULES_ASKED.search(asked), ClaimReason.TESTS_SKIPPED
@@ -74,9 +89,8 @@ def weakened_check(
     return None
 
 
-def _mended(runs: Sequence[ToolRun]) -> Iterator[tuple[ToolRun, ToolRun]]:
+def _mended(checks: Sequence[ToolRun]) -> Iterator[tuple[ToolRun, ToolRun]]:
     """Yield each check that failed, with the next one by the same tool if it passed."""
-    checks = [each for each in runs if _is_check(each)]
     for at, failed in enumerate(checks):
         if passed(failed) is False:
             again = next((each for each in checks[at + 1 :] if each.words == failed.words), None)
@@ -85,7 +99,7 @@ def _mended(runs: Sequence[ToolRun]) -> Iterator[tuple[ToolRun, ToolRun]]:
 
 
 def _is_check(run: ToolRun) -> bool:
-    return not run.words.isdisjoint(_CHECKING) and passed(run) is not None
+    return not run.words.isdisjoint(CHECKING) and passed(run) is not None
 
 
 def _rules(run: ToolRun) -> bool:
