@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from grader_daemon.analysis.claims.call_answers import LONGEST, answered, given
 from grader_daemon.analysis.claims.clauses import is_denied
 from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun
+from grader_daemon.analysis.claims.item_results import item_told_done
 from grader_daemon.analysis.claims.missing_deeds import NEEDING_A_TOOL, missing_deed, missing_item, settled_deed
 from grader_daemon.analysis.claims.other_entries import other_entry
 from grader_daemon.analysis.claims.other_values import other_number, other_value
@@ -133,7 +134,7 @@ def weigh_deeds(evidence: ClaimEvidence, answer: str) -> Deed | None:
         return None
     kinds = [_kind(call.tool or "") for _, call, _ in evidence.notes]
     if any(kind.role is _Role.RUNS for kind in kinds):
-        return None
+        return Deeds(evidence, (), (), answer).done_in_part()
     acts: list[ToolRun] = []
     others: list[ToolRun] = []
     for run, kind in zip(evidence.runs, kinds, strict=True):
@@ -240,6 +241,14 @@ class Deeds:
         told = settled_deed(self._evidence.runs, self._sentences, self._asked)
         return None if told is None else Deed(_claim(told), NEVER_CALLED)
 
+    def done_in_part(self) -> Deed | None:
+        """Return a deed that a command says it did for other items only."""
+        item = item_told_done(self._evidence, self._answer)
+        if item is None or self._admits:
+            return None
+        told = next((each for each in self._sentences if item[0] in each), None)
+        return None if told is None else Deed(_claim(told), _in_part(item[1]))
+
     def wrongly_checked(self, checks: Sequence[ToolRun]) -> Deed | None:
         """Return a check that is told as passed, where it was weakened, or is older than what it is to show."""
         runs, found = self._evidence.runs, None
@@ -260,8 +269,7 @@ class Deeds:
         if item is None:
             return None
         told = next((each for each in self._sentences if item[0] in each.lower()), None)
-        partial = Verification(Support.PARTIAL, (item[1].index,), ClaimReason.FEWER_DONE)
-        return None if told is None else Deed(_claim(told), partial)
+        return None if told is None else Deed(_claim(told), _in_part(item[1]))
 
     def undone(self) -> Deed | None:
         """Return a deed whose call did not do it, or did it to another, or for which there is none."""
@@ -375,10 +383,12 @@ def _undone(run: ToolRun) -> Undone | None:
 
 
 def _verification(act: Undone) -> Verification:
-    index = (act.shown or act.run).index
-    if act.in_part:
-        return Verification(Support.PARTIAL, (index,), ClaimReason.FEWER_DONE)
-    return contradicted(act.reason, index)
+    run = act.shown or act.run
+    return _in_part(run) if act.in_part else contradicted(act.reason, run.index)
+
+
+def _in_part(run: ToolRun) -> Verification:
+    return Verification(Support.PARTIAL, (run.index,), ClaimReason.FEWER_DONE)
 
 
 def _claim(sentence: str) -> StatedClaim:
