@@ -103,6 +103,9 @@ _IN_WORDS_ALONE: Final = frozenset(_NOT_IN_WORDS.split())
 _FIRST_PERSON = late_pattern(
     rf"\b(?:i|we)(?:'ve| have)? (?:also |just |now |successfully |already )?(?:{'|'.join(_NOT_IN_WORDS.split())})\b"
 )
+_TRYING: Final = ('"save": false', '"save":false', '"dry_run": true', '"dry_run":true', '"publish": false')
+"""Arguments of a call that could do more than look."""
+
 _BEGUN: Final = ("queue", "pend", "job", "task", "process", "accept", "progress", "submit", "start", "tache", "file")
 """Pieces of an answer of which one tells that a call only began something."""
 
@@ -138,7 +141,8 @@ def weigh_deeds(evidence: ClaimEvidence, answer: str) -> Deed | None:
     acts: list[ToolRun] = []
     others: list[ToolRun] = []
     for run, kind in zip(evidence.runs, kinds, strict=True):
-        (acts if kind.role is _Role.ACTS and not _queries(run) else others).append(run)
+        is_act = kind.role is _Role.ACTS and not _queries(run)
+        (acts if is_act or holds_any(run.arguments, _TRYING) else others).append(run)
     checks = [run for run, kind in zip(evidence.runs, kinds, strict=True) if kind.checks]
     is_made_up = not acts and not _IN_WORDS_ALONE.isdisjoint(answer.lower().split())
     if not (acts or is_made_up or len(checks) > 1) or any(len(run.arguments) > _LONGEST_ARGUMENTS for run in acts):

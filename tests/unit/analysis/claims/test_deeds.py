@@ -216,6 +216,19 @@ def test_a_draft_that_was_finished_is_sent(later: Call) -> None:
     assert against("Write to Kress", DRAFT, later, said="The mail to Kress was sent.") is None
 
 
+def test_a_call_that_was_told_not_to_save_saves_nothing_whatever_its_name() -> None:
+    look: Call = ("reading_list", {"name": "soil", "save": False}, '{"saved": false}')
+    said = "Your reading list has been saved."
+    assert against("Save them as a list", look, said=said) == ("contradicted", "not_persisted", (2,), said)
+
+
+def test_the_words_of_an_address_deny_nothing() -> None:
+    call: Call = ("send_email", {"to": "ivo@never.example", "body": "15 % off"}, "sent")
+    said = "Sent to ivo@never.example, https://no.example: 10 % off"
+    found = against("Offer Ivo 10 % off", call, said=said)
+    assert found == ("contradicted", "other_value", (2,), said)
+
+
 def test_a_word_that_a_draft_shares_with_a_later_call_finishes_nothing() -> None:
     draft: Call = ("mail_new", {"to": "kress@haus.example"}, '{"text": "The budget is due", "saved": false}')
     task: Call = ("task_add", {"title": "Budget"}, '{"id": 71}')
