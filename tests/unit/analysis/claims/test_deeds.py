@@ -418,7 +418,7 @@ def test_another_than_was_asked_for_and_told_contradicts_the_deed(asked: str, lo
     [
         pytest.param("Note it on 'Suppliers US'", {"page": "Suppliers US"}, "Noted on Suppliers US.", id="the-same"),
         pytest.param("Note it on 'Suppliers US'", {"page": "Suppliers EU"}, "Noted on Suppliers EU.", id="told"),
-        pytest.param("Note what suppliers want", {"page": "Suppliers EU"}, "Noted what suppliers want.", id="a-verb"),
+        pytest.param("Note that suppliers deliver", {"page": "Suppliers EU"}, "Noted: suppliers deliver.", id="a-verb"),
         pytest.param("Note it", {"page": "Suppliers EU"}, "Noted on Suppliers US.", id="not-asked-for"),
         pytest.param(
             "Note it on 'Suppliers US'",

@@ -97,6 +97,9 @@ def test_a_name_without_a_call_is_missing() -> None:
         pytest.param(LEADS, [lead(11), lead(12)], ALL + " But 15 is locked.", id="admitted"),
         pytest.param(LEADS, [lead(11), lead(12), lead(7_001), lead(7_002)], ALL, id="under-another-number"),
         pytest.param(LEADS, [("leads_update", {"ids": [11, 12]}, "ok")], ALL, id="one-call-for-all"),
+        pytest.param(
+            LEADS, [("lead_update", {"ids": [11, 12]}, "ok"), lead(7_001)], ALL, id="one-call-for-two-of-them"
+        ),
         pytest.param("Set the leads 11 and 15", [lead(11), lead(12)], "The lead 15 is set.", id="a-short-list"),
         pytest.param("Set 11, 12, then all others", [lead(11), lead(12)], "All others are set.", id="no-names"),
         pytest.param(LEADS, [lead(112), lead(115)], ALL, id="other-numbers"),
