@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from grader_daemon.analysis.claims.evidence import ToolRun
+from grader_daemon.analysis.claims.evidence import ToolRun, once
 from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.phrases import holds_any
 
@@ -14,7 +14,21 @@ LONGEST: Final = 600
 _SIGNS: Final = (
     *("fals", "err", "fail", "not", "refus", "reject", "declin", "denied", "ignored", "bounc", "conflict", "draft"),
     *("preview", "skipped", "unchanged", "no changes", "rolled", "unknown", "blocked", "invalid", "abort", "dry"),
-    *("cart", "carrito", "panier", "rechaz", "chec", "abgelehnt", "fehl", "http"),
+    *(
+        "cart",
+        "carrito",
+        "panier",
+        "rechaz",
+        "chec",
+        "abgelehnt",
+        "fehl",
+        "http",
+        "rollback",
+        "held",
+        "await",
+        "approv",
+    ),
+    *("propos", "unpaid", "tentativ"),
     *('ed": 0', 'nt": 0', 'us": 4', 'us": 5', 'de": 4', 'de": 5'),
 )
 """Pieces of which each answer with a sign has one: most have none, and are not read."""
@@ -51,7 +65,7 @@ _LAST_ERROR: Final = 599
 
 _DRAFT_STATES: Final = (
     *("draft", "preview", "cart", "carrito", "panier", "warenkorb", "dry", "simulat", "entwurf", "brouillon"),
-    "borrador",
+    *("borrador", "held", "pending_approval", "pending approval", "awaiting", "proposed", "unpaid", "tentative"),
 )
 _DRAFTED: Final = frozenset({"preview", "dry_run", "dryrun", "draft", "simulate", "validate_only", "is_draft"})
 _KEPT: Final = frozenset({"saved", "published", "persisted", "publish", "save", "commit", "send"})
@@ -62,9 +76,17 @@ _IN_WORDS: Final = (
     *("not saved", "not sent", "not delivered", "not stored", "not updated", "not changed", "not applied"),
     *("not created", "not posted", "not booked", "not queued", "nicht gespeichert", "nicht gesendet", ">false<"),
     *("error:", "failed:", ": failed", ": error", ": rejected", ", unchanged", ": unchanged", ": skipped"),
-    *("exception>", "permission denied", "access denied", "no changes written", "rolled back"),
+    *("exception>", "permission denied", "access denied", "no changes written", "rolled back", "not written"),
 )
+_PASSED: Final = frozenset({"passed", "pass", "valid", "is_valid", "success", "clean"})
+_FOUND: Final = frozenset(
+    {"failed", "failures", "errors", "invalid", "conflicts", "issues", "corrupt", "unresolved", "broken", "violations"}
+    | {"unsupported", "problems"}
+)
+"""What a check counts or lists as wrong."""
+
 _BEGINS_REFUSING = late_pattern(r"(?:http\S{0,5} )?[45]\d\d\b")
+_ROLLED_BACK = late_pattern(r"(?:^|\n)rollback\s*$")
 _DONE_LINE = late_pattern(r"(?:: | )(?:updated|sent|ok|done|tagged|created|moved)\s*$")
 _PAIR = late_pattern(r'"([a-z_é]{1,24})": ?[\[\s"]{0,12}([^\s",}\]\[][^",}\]]{0,39})')
 _GIVEN = late_pattern(r'[:\[,] ?(?:"([^"\\]{2,80})"(?! ?:)|(\d{2,}))')
@@ -79,6 +101,7 @@ class Answered(NamedTuple):
     is_open: bool = False
 
 
+@once
 def answered(run: ToolRun) -> Answered:
     """Return the signs in the result of a call, and in what it was given."""
     result = run.ending(LONGEST + 1).lower()
@@ -96,9 +119,36 @@ def answered(run: ToolRun) -> Answered:
     return Answered(_tells_denied(plain, pairs), _tells_done(plain, pairs), is_drafted)
 
 
+@once
+def passed(run: ToolRun) -> bool | None:
+    """Return whether a result says that a check passed; None if it says nothing of it."""
+    result = run.ending(LONGEST + 1).lower()
+    if len(result) > LONGEST:
+        return None
+    signs = {sign for pair in _PAIR.findall(result.replace('\\"', '"')) if (sign := _passes(*pair)) is not None}
+    return all(signs) if signs else None
+
+
+@once
 def given(run: ToolRun) -> list[str]:
     """Return the texts and numbers that a call was given, in their order and in lower case."""
     return [text or number for text, number in _GIVEN.findall(run.arguments.lower())]
+
+
+def _passes(key: str, value: str) -> bool | None:
+    if key in _FOUND:
+        return value in _NOTHING
+    if key in _PASSED and value in {"true", "false"}:
+        return value == "true"
+    if key not in _STATES:
+        return None
+    return (
+        True
+        if value.startswith(("ok", "pass", "succe", "valid"))
+        else False
+        if value.startswith(("fail", "inval"))
+        else None
+    )
 
 
 def _tells_denied(plain: str, pairs: list[tuple[str, str]]) -> bool:
@@ -109,6 +159,7 @@ def _tells_denied(plain: str, pairs: list[tuple[str, str]]) -> bool:
         or plain.startswith(_REFUSED)
         or holds_any(plain, _IN_WORDS)
         or _BEGINS_REFUSING.match(plain) is not None
+        or _ROLLED_BACK.search(plain) is not None
     )
 
 

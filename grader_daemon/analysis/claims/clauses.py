@@ -70,6 +70,7 @@ _HEDGED = late_pattern(
     r"\bas far as\b|\bto (?:my|the best of my) knowledge\b|\b(?:believe|think|guess|assume|probably|likely|presumably"
     r"|apparently|possibly|perhaps|maybe|hopefully|seems?|seemed|appears?|appeared)\b"
 )
+_ADDRESS = late_pattern(r"\S{0,80}(?:@|://)\S{0,200}")
 _WORD = late_pattern(r"[a-z']+")
 
 
@@ -91,7 +92,11 @@ def is_quoted(text: str, position: int) -> bool:
 
 
 def is_denied(before: str) -> bool:
-    """Return whether the words before a verb deny, wish, plan, ask, condition or hedge what it tells."""
+    """Return whether the words before a verb deny, wish, plan, ask, condition or hedge what it tells.
+
+    Those of an address are none: "sent to a@mail.example".
+    """
+    before = _ADDRESS.sub("", before) if "@" in before or "://" in before else before
     words = _WORD.findall(before)
     return not _NOT_DONE.isdisjoint(words) or "n't" in before or "'ll" in before or is_hedged(before)
 

@@ -63,6 +63,9 @@ class ToolRun:
         self.index, self._call, self._status = note
         self._result = result
         self._is_reported = is_reported
+        self._purpose: Purpose | None = None
+        self.known: dict[object, Any] = {}
+        """Findings about it of functions that are marked with `once`."""
 
     @property
     def words(self) -> frozenset[str]:
@@ -74,10 +77,12 @@ class ToolRun:
         """Arguments of the call, as they stand in the file."""
         return self._call.text
 
-    @cached_property
+    @property
     def purpose(self) -> Purpose:
         """Purpose of the tool."""
-        return self._call.purpose
+        if self._purpose is None:
+            self._purpose = self._call.purpose
+        return self._purpose
 
     @property
     def changes_nothing(self) -> bool:
@@ -111,11 +116,6 @@ class ToolRun:
     def ending(self, characters: int) -> str:
         """Return the end of what it answered, with the line breaks that JSON escapes."""
         return self._result.text[-characters:].replace("\\n", "\n")
-
-    @cached_property
-    def known(self) -> dict[object, Any]:
-        """Findings about it of functions that are marked with `once`."""
-        return {}
 
 
 def once(find: Callable[[ToolRun], _Found]) -> Callable[[ToolRun], _Found]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -13,10 +14,15 @@ from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.phrases import holds_any
 
 _LONGEST: Final = 1_500
-_DEEPEST: Final = 8
-_SEVERAL: Final = ("}, {", "},{", "},\n")
+_MOST_VALUES: Final = 200
+_NESTED: Final = frozenset({dict, list})
+_OPENING: Final = frozenset({"{", "["})
+_SEVERAL: Final = ("}, {", "},{", "},\n", '}, "', '},"')
 _WORD = late_pattern(r"[^\W_]+(?:-\d+)?")
 _SHORTEST_WORD: Final = 4
+_LONGEST_NAME: Final = 60
+_MOST_PARTS: Final = 5
+_PART = late_pattern(r"[^\W_]+")
 
 Entry = frozenset[str]
 """Single values of one entry, in lower case."""
@@ -29,29 +35,70 @@ class OtherEntry(NamedTuple):
     run: ToolRun
 
 
-def other_entry(runs: Sequence[ToolRun], worked: Sequence[ToolRun], low: str, asked: str) -> OtherEntry | None:
-    """Return an entry that was asked for and is told, where a call was given another, which nobody named.
-
-    Both texts are in lower case.
-    """
+def other_entry(runs: Sequence[ToolRun], worked: Sequence[ToolRun], answer: str, asked: str) -> OtherEntry | None:
+    """Return an entry or a name that was asked for and is told, where a call was given another, which nobody named."""
+    low, wished = answer.lower(), asked.lower()
     taken = {each: run for run in worked for each in given(run)}
-    unnamed = tuple(each for each in taken if each not in low and each not in asked)
-    for run in runs if unnamed else ():
+    unnamed = tuple(each for each in taken if each not in low and each not in wished)
+    if not unnamed:
+        return None
+    looked = [run for run in runs if run not in worked]
+    return _of_lists(looked, taken, unnamed, low, wished) or _of_names(worked, taken, unnamed, answer, asked)
+
+
+def _of_lists(
+    looked: Sequence[ToolRun], taken: Mapping[str, ToolRun], unnamed: tuple[str, ...], low: str, asked: str
+) -> OtherEntry | None:
+    """Return an entry of a list that a lookup gave. Both texts are in lower case."""
+    for run in looked:
         text = run.ending(_LONGEST + 1)
         if len(text) > _LONGEST or not holds_any(text, _SEVERAL) or not holds_any(text.lower(), unnamed):
             continue
-        if not (run.changes_nothing and run.worked):
+        if not run.worked:
             continue
-        for entries in _lists(_decoded(text), 0):
+        for entries in _lists(_decoded(text)):
             found = _taken_instead([_words(entry, low, asked) for entry in entries], entries, taken)
             if found is not None:
                 return OtherEntry(low.find(found[0]), found[1])
     return None
 
 
+def _of_names(
+    worked: Sequence[ToolRun], taken: Mapping[str, ToolRun], unnamed: tuple[str, ...], answer: str, asked: str
+) -> OtherEntry | None:
+    """Return a name in place of which a call was given one that differs in one word.
+
+    "Suppliers EU" in place of "Suppliers US": nobody names the first, and no call knows of the second.
+    """
+    low = answer.lower()
+    for name in unnamed:
+        for pattern in _siblings(name, low):
+            found = pattern.search(answer)
+            if found and found[1].isalpha() and not found[1].islower() and found.group() in asked:
+                told = found.group().lower()
+                if all(
+                    told not in each.arguments.lower() and told not in each.ending(_LONGEST).lower() for each in worked
+                ):
+                    return OtherEntry(found.start(), taken[name])
+    return None
+
+
+def _siblings(name: str, low: str) -> Iterator[re.Pattern[str]]:
+    """Yield what finds names that differ in one part, beside which the others stand as they are."""
+    if len(name) > _LONGEST_NAME or not any(each in low for each in name.split() if len(each) >= _SHORTEST_WORD):
+        return
+    parts = list(_PART.finditer(name))
+    for each in parts if len(parts) <= _MOST_PARTS else ():
+        kept = [other.group() for other in parts if other is not each]
+        if any(len(other) >= _SHORTEST_WORD for other in kept) and all(other in low for other in kept):
+            before, after = re.escape(name[: each.start()]), re.escape(name[each.end() :])
+            yield re.compile(rf"(?<![\w-])(?i:{before})([^\W_]+)(?i:{after})(?![\w-])")
+
+
 def _words(entry: Entry, low: str, asked: str) -> set[str]:
     """Return the words of an entry that were asked for and are told."""
     words = {word for each in entry for word in _WORD.findall(each) if len(word) >= _SHORTEST_WORD}
+    words.update(each for each in entry if _SHORTEST_WORD <= len(each) <= _LONGEST_NAME and " " in each)
     return {word for word in words if word in asked and word in low and _stands(word, asked) and _stands(word, low)}
 
 
@@ -83,16 +130,28 @@ def _taken_instead(
     return None
 
 
-def _lists(value: object, depth: int) -> Iterator[list[Entry]]:
-    """Yield the lists of objects in a value."""
-    if isinstance(value, str) and value[:1] in {"{", "["}:
-        value = _decoded(value)
-    if depth > _DEEPEST or not isinstance(value, (dict, list)):
-        return
-    if isinstance(value, list) and len(value) > 1 and all(isinstance(each, dict) for each in value):
-        yield [_entry(each) for each in value]
-    for each in value.values() if isinstance(value, dict) else value:
-        yield from _lists(each, depth + 1)
+def _lists(value: object) -> list[list[Entry]]:
+    """Return the lists of objects in a value, also in JSON that stands in it as a text."""
+    found: list[list[Entry]] = []
+    left = [value]
+    for _ in range(_MOST_VALUES):
+        if not left:
+            break
+        value = left.pop()
+        if type(value) is str:
+            value = _decoded(value)
+        if type(value) is dict:
+            values = list(value.values())
+            if len(values) > 1 and all(type(each) is dict for each in values):
+                found.append([_entry(each) | {key.lower()} for key, each in value.items()])
+        elif type(value) is list:
+            values = value
+            if len(values) > 1 and all(type(each) is dict for each in values):
+                found.append([_entry(each) for each in values])
+        else:
+            continue
+        left += [each for each in values if type(each) in _NESTED or (type(each) is str and each[:1] in _OPENING)]
+    return found
 
 
 def _entry(fields: dict[str, object]) -> Entry:

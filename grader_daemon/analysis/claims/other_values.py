@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from datetime import date
+from itertools import islice
 from typing import Final, NamedTuple
 
 from grader_daemon.analysis.claims.evidence import ToolRun
@@ -66,6 +67,14 @@ _SPAN = late_pattern(
 )
 
 
+_NAMED_NUMBER = late_pattern(
+    r"(?:\b([a-z]{4,20}) (?:is |to |of |at )?)?(?<![\w.,:/-])(?<!\d )(\d{1,6})\b(?![.,:/% -]?\d)(?: ([a-z]{4,20})\b)?"
+)
+_KEY = late_pattern(r"(?:\"|--)([a-z_]{4,40}+)\"?[:= ]{1,3}\"?(\d{1,6})(?![\w.])")
+_OF_TIME: Final = frozenset({*_MONTHS, "day", "days", "hour", "hours", "minutes", "week", "weeks", "from", "until"})
+_STEM: Final = 4
+
+
 class Value(NamedTuple):
     """A value of a text: what it means, its form, where it stands, and what else is meant by it."""
 
@@ -102,6 +111,37 @@ def other_value(worked: Sequence[ToolRun], low: str, asked: str) -> OtherValue |
                 if run is not None and all(each.meaning != value.meaning for each in _all(done)):
                     return OtherValue(value.at, _reason(value), run)
     return None
+
+
+def other_number(runs: Sequence[ToolRun], worked: Sequence[ToolRun], low: str, asked: str) -> OtherValue | None:
+    """Return a number that was asked for and is told beside a name, which a call was given with another number.
+
+    "Tier 2" over `{"tier": 3}`: nobody names the second, and no call knows of the first.
+    """
+    if not any(map(_KEY.search, [run.arguments for run in worked])):
+        return None
+    for found in islice(_NAMED_NUMBER.finditer(low), _MOST_TOLD):
+        number = found[2]
+        names = [name for name in (found[1], found[3]) if name and name not in _OF_TIME]
+        if not names or not _stands(number, asked):
+            continue
+        named = f"{low}\n{asked}"
+        run = next((run for run in worked for name in names if _is_given_instead(run, name, number, named)), None)
+        if run is not None and not any(_stands(number, f"{each.arguments}\n{each.ending(_READ)}") for each in runs):
+            return OtherValue(found.start(2), ClaimReason.OTHER_VALUE, run)
+    return None
+
+
+def _is_given_instead(run: ToolRun, name: str, number: str, named: str) -> bool:
+    """Return whether a call was given, under a name, one number that nobody names."""
+    key = name[: max(_STEM, len(name) - 1)]
+    numbers = {each[2] for each in _KEY.finditer(run.arguments.lower()) if key in each[1]}
+    return len(numbers) == 1 and number not in numbers and not any(_stands(each, named) for each in numbers)
+
+
+def _stands(number: str, text: str) -> bool:
+    """Return whether a text has a number as such."""
+    return re.search(rf"(?<![\d.,]){re.escape(number)}(?![\d]|[.,]\d)", text) is not None
 
 
 def _flat(text: str) -> str:
@@ -162,6 +202,8 @@ def _values(text: str, token: re.Match[str]) -> Iterator[Value]:
         head = _HEAD.search(before)
         if head and len(number) > 1 and (head[1] or _IS_ID.search(before)) and not text[end : end + 1].isalnum():
             yield Value(head[1] + number, f"{head[1]} {len(number)}", at - len(head[1]))
+        if before[-1:] in {"_", "-"} and _IS_ID.search(f"{before[:-1]} "):
+            yield Value(number, f" {len(number)}", at)
     if _is_share(text, end):
         yield Value(number.replace(",", "."), "share", at)
     elif _MONEY.fullmatch(number) or _CURRENCY_BEFORE.search(before) or _CURRENCY_AFTER.match(text, end):

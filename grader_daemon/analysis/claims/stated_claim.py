@@ -66,7 +66,7 @@ class StatedClaim:
     its verb first, by which an action can be matched with the tool that does it. `by_agent`: it names the agent itself
     as who did it. `runs_well`: the command is said to work. `is_limited`: it is not said that all tests pass, or the
     answer tells of some that fail. `said` are the words of its clause as they stand. `count`: of how many tests;
-    `is_whole`: of all tests; `is_full`: of the suite as such.
+    `is_whole`: of all tests; `is_full`: of the suite as such. `at` is the place of its message, None for the answer.
     """
 
     kind: ClaimKind
@@ -80,6 +80,7 @@ class StatedClaim:
     count: int | None = None
     is_whole: bool = False
     is_full: bool = False
+    at: int | None = None
 
     @property
     def is_action(self) -> bool:

@@ -19,6 +19,7 @@ from grader_daemon.analysis.claims.deeds import weigh_deeds
 from grader_daemon.analysis.claims.evidence import ClaimEvidence, Note, ToolRun
 from grader_daemon.analysis.claims.extract import find_claims
 from grader_daemon.analysis.claims.file_claims import FileClaims
+from grader_daemon.analysis.claims.plan_claims import ticked_claims
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
 from grader_daemon.analysis.claims.subjects import address_in
 from grader_daemon.analysis.claims.tested_work import TestedWork
@@ -58,11 +59,13 @@ def verify_claims(
     is_whole = not session.compacted
     evidence = ClaimEvidence(notes, session.messages, is_whole=is_whole, reported=session.reported)
     weighed: dict[tuple[ClaimKind, str | None, Verification], StatedClaim] = {}
-    if stated:
+    is_told = any(each.kind is ClaimKind.TESTS_PASSED for each in stated)
+    ticked = () if is_told else tuple(ticked_claims(notes, session.messages, answer))
+    if stated or ticked:
         verifier = ClaimVerifier(evidence)
-        for each in stated:
+        for each in (*stated, *ticked):
             verification = verifier.verify(each)
-            if verification is not None:
+            if verification is not None and (each.at is None or _is_against(verification, each.at)):
                 weighed.setdefault((each.kind, each.subject, verification), each)
     deed = weigh_deeds(evidence, answer)
     if deed is not None:
@@ -75,13 +78,18 @@ def verify_claims(
             kind,
             verification.support,
             _shown(subject, redactor, LONGEST_SUBJECT),
-            final_index,
+            final_index if each.at is None else each.at,
             verification.evidence,
             verification.reason,
             _shown(each.said, redactor, LONGEST_WORDS),
         )
         for (kind, subject, verification), each in weighed.items()
     )
+
+
+def _is_against(verification: Verification, at: int) -> bool:
+    """Return whether what was seen before a place contradicts what is claimed there."""
+    return verification.support is Support.CONTRADICTED and all(place < at for place in verification.evidence)
 
 
 def _of_work(

@@ -456,7 +456,7 @@ def test_what_else_was_claimed(said: str, steps: list[Step], expected: tuple[str
     ("said", "steps"),
     [
         pytest.param("I cancelled the order.", [shell("shop cancel 1")], id="shell-that-can-do-anything"),
-        pytest.param("I cancelled the order.", [step("book_flight", OK)], id="tool-for-something-else"),
+        pytest.param("I enabled the alarm.", [step("book_flight", OK)], id="tool-for-something-else"),
         pytest.param("Your order was cancelled.", [step("get_order", OK)], id="said-of-somebody-else"),
         pytest.param("The instructions were sent to you.", [read()], id="sent-by-somebody-else"),
         pytest.param("Your request was processed.", [step("book_flight", OK)], id="plain-verb-without-an-object"),

@@ -1,0 +1,47 @@
+"""Items of which the last command says, one by one, that some are done and others are not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun, may_have_written
+from grader_daemon.analysis.claims.test_commands import is_test_run
+from grader_daemon.domain.late_pattern import late_pattern
+from grader_daemon.domain.phrases import holds_any
+
+_READ: Final = 4_000
+_MOST_LINES: Final = 80
+_FAIL: Final = ("FAIL", "ail", "ERR", "rror", "SKIP", "kipped", "olled back", "olling back", "': False")
+"""Pieces of which each line on an item that is not done has one."""
+
+_FAILED = late_pattern(
+    r"\b(?:FAILED|FAIL|[Ff]ailed to|ERR|ERROR|[Ee]rror:|SKIPPED|[Ss]kipped|[Rr]olled back|[Rr]olling back)\b"
+    r"|'(?:ok|success)': False"
+)
+_WORKED = late_pattern(r"\b(?:ok|OK|[Ss]uccess|done|DONE|added|created|updated)\b|'(?:ok|success)': True|✓|✔")
+_ITEM = late_pattern(r"[\w@][\w@./-]{3,60}[\w]")
+_NAMING: Final = frozenset("_.-/@0123456789")
+
+
+def item_told_done(evidence: ClaimEvidence, answer: str) -> tuple[str, ToolRun] | None:
+    """Return an item that an answer names, and the last command that may have changed anything, which failed at it."""
+    if not any(holds_any(run.ending(_READ), _FAIL) for run in evidence.runs):
+        return None
+    last = next((run for run in reversed(evidence.runs) if run.command and may_have_written(run)), None)
+    if last is None or is_test_run(last):
+        return None
+    output = last.ending(_READ)
+    lines = output.split("\n")[-_MOST_LINES:]
+    worked = {item for line in lines if _WORKED.search(line) and not _FAILED.search(line) for item in _items(line)}
+    for line in lines:
+        if _FAILED.search(line):
+            told = next((item for item in _items(line) if item in answer and item not in worked), None)
+            if told is not None and worked:
+                return told, last
+    return None
+
+
+def _items(line: str) -> Iterator[str]:
+    """Yield the words of a line that name something: an id, a file, a host."""
+    return (found for found in _ITEM.findall(line) if not _NAMING.isdisjoint(found))
