@@ -69,9 +69,10 @@ def test_the_first_look_tells_how_it_stands(home: Path, run: Run, command: list[
 
 def test_the_first_look_counts_unsure_verdicts_apart(home: Path, run: Run) -> None:
     with closing(apsw.Connection(str(home / DATABASE))) as connection:
-        connection.execute("UPDATE session_list SET unsure = 1, verdict_by = 'model'")
+        connection.execute("UPDATE daily_rollups SET done = 2, not_done = 1")
+        connection.execute("UPDATE monthly_rollups SET done = 2, not_done = 1")
 
-    assert told(run(home).stdout)["verdicts"] == "0 done, 0 not done, 8 unsure"
+    assert told(run(home).stdout)["verdicts"] == "4 done, 2 not done, 1 unsure"
 
 
 def test_without_systemd_the_daemon_is_run_by_hand(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
