@@ -1,4 +1,4 @@
-"""What grading Claude Code's transcripts costs, against two programs that only count their tokens.
+"""What grading Claude Code's transcripts costs, against programs that only count their tokens, and a viewer of them.
 
 Run it as ``python -m tests.benchmarks.claude_code`` in the repository, with the sample sessions beside it;
 ``--install`` fetches the other programs first, from npm and PyPI. CPU seconds of whole processes with their children
@@ -21,6 +21,7 @@ import venv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tests.benchmarks import agentsview
 from tests.benchmarks.machine import add_folder_option, print_machine, print_table, progress, progress_done, work_folder
 from tests.benchmarks.targets import CLAUDE_CODE_OF_OTHERS
 
@@ -37,6 +38,11 @@ from pathlib import Path
 from sniffly.core.processor import ClaudeLogProcessor
 for folder in sorted(Path(sys.argv[1], "projects").iterdir()):
     ClaudeLogProcessor(str(folder)).process_logs()
+"""
+_SYNC_ANEW = """
+rm -rf "$HOME/.agentsview"
+export AGENTSVIEW_NO_DAEMON=1 AGENTSVIEW_DISABLE_UPDATE_CHECK=1 AGENTSVIEW_TELEMETRY_ENABLED=0
+CLAUDE_PROJECTS_DIR="$HOME/projects" exec "$0" sync
 """
 
 
@@ -63,6 +69,7 @@ def install() -> None:
     subprocess.run([*npm, TOOLS / "script", f"ccusage@{SCRIPT}"], check=True)
     venv.create(TOOLS / "sniffly", with_pip=True)
     subprocess.run([TOOLS / "sniffly" / "bin" / "pip", "install", "-q", f"sniffly=={SNIFFLY}"], check=True)
+    agentsview.install()
 
 
 def programs(home: Path) -> dict[str, list[str]]:
@@ -70,7 +77,8 @@ def programs(home: Path) -> dict[str, list[str]]:
     native = TOOLS / "native/node_modules/@ccusage/ccusage-linux-x64/bin/ccusage"
     script = TOOLS / "script/node_modules/ccusage/dist/index.js"
     sniffly = TOOLS / "sniffly/bin/python"
-    missing = [str(path) for path in (native, script, sniffly) if not path.exists()]
+    viewer = agentsview.TOOL / "bin/agentsview"
+    missing = [str(path) for path in (native, script, sniffly, viewer) if not path.exists()]
     if missing:
         sys.exit(f"not installed: {', '.join(missing)}; run it once with --install")
     native.chmod(0o755)
@@ -79,6 +87,7 @@ def programs(home: Path) -> dict[str, list[str]]:
         f"ccusage {SCRIPT}": ["node", str(script), "session", "--json", "--offline"],
         f"ccusage {NATIVE}": [str(native), "claude", "session", "--json", "--offline"],
         f"sniffly {SNIFFLY}": [str(sniffly), "-c", _COUNT_BY_SNIFFLY, str(home)],
+        agentsview.OTHER: ["sh", "-c", _SYNC_ANEW, str(viewer)],
     }
 
 
