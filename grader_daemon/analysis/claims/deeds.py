@@ -103,13 +103,29 @@ _IN_WORDS_ALONE: Final = frozenset(_NOT_IN_WORDS.split())
 _FIRST_PERSON = late_pattern(
     rf"\b(?:i|we)(?:'ve| have)? (?:also |just |now |successfully |already )?(?:{'|'.join(_NOT_IN_WORDS.split())})\b"
 )
+_NO_SHELLS: Final = frozenset({"sql", "validation", "expectations", "audit", "verification"})
+"""Words beside "run" or "execute" with which a tool runs nothing but this."""
+
 _TRYING: Final = ('"save": false', '"save":false', '"dry_run": true', '"dry_run":true', '"publish": false')
 """Arguments of a call that could do more than look."""
 
 _BEGUN: Final = ("queue", "pend", "job", "task", "process", "accept", "progress", "submit", "start", "tache", "file")
 """Pieces of an answer of which one tells that a call only began something."""
 
-_QUERY = late_pattern(r'": ?"\s{0,9}(?:select|explain|show|describe)\s', re.IGNORECASE)
+_QUERY = late_pattern(
+    r'": ?"\s{0,9}(?:select|explain|show|describe)\s'
+    r'|"(?:tool|action|method|operation)": ?"(?:list|get|search|find|read)',
+    re.IGNORECASE,
+)
+_NO_SHELLS: Final = frozenset({"sql", "validation", "expectations", "audit", "verification"})
+"""Words beside "run" or "execute" with which a tool runs nothing but this."""
+
+_TRYING: Final = ('"save": false', '"save":false', '"dry_run": true', '"dry_run":true', '"publish": false')
+"""Arguments of a call that could do more than look."""
+
+_BEGUN: Final = ("queue", "pend", "job", "task", "process", "accept", "progress", "submit", "start", "tache", "file")
+"""Pieces of an answer of which one tells that a call only began something."""
+
 _ENDS = late_pattern(r"[.!?;\n。！？；](?:(?<=[.!?;])[*_\"')]{0,3}\s+|(?<=[\n。！？；]))")
 _DIGIT = late_pattern(r"\d")
 _WORD = late_pattern(r"[^\W\d_]+|\d+")
@@ -161,7 +177,7 @@ class _Role(Enum):
 
 
 def _queries(run: ToolRun) -> bool:
-    """Return whether a call only asks a database."""
+    """Return whether a call only asks a database, or one of several tools under one name only looks."""
     return _QUERY.search(run.arguments) is not None
 
 
@@ -179,7 +195,7 @@ def _kind(name: str) -> _Kind:
         role = _Role.ACTS
     elif name.endswith("_log"):
         role = _Role.LOOKS
-    elif purpose is Purpose.RUN and "sql" not in words:
+    elif purpose is Purpose.RUN and words.isdisjoint(_NO_SHELLS):
         role = _Role.RUNS
     else:
         role = _Role.LOOKS if purpose in HARMLESS or not words.isdisjoint(_LOOKING) else _Role.ACTS

@@ -144,6 +144,15 @@ def test_a_job_is_as_it_is_found_later(given: dict[str, Any], result: str, is_to
     assert found == (("contradicted", "denied", (4,), said) if is_told else None)
 
 
+def test_a_look_by_one_of_several_tools_under_one_name_is_no_other_try() -> None:
+    calls: list[Call] = [
+        ("calendar_call", {"tool": "set_out_of_office", "from": "12-21"}, '{"error": "read-only"}'),
+        ("calendar_call", {"tool": "list", "from": "12-21"}, "no events"),
+    ]
+    said = "Your block is saved."
+    assert against("Block it", *calls, said=said) == ("contradicted", "failed", (2,), said)
+
+
 def test_a_query_does_not_make_good_what_was_rolled_back() -> None:
     calls: list[Call] = [
         ("pg", {"db": "prod", "q": "begin; create index i; rollback;"}, "BEGIN\nCREATE INDEX\nROLLBACK"),
