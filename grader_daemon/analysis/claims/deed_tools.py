@@ -39,6 +39,9 @@ _NO_SHELLS: Final = frozenset({"sql", "validation", "expectations", "audit", "ve
 _TRYING: Final = ('"save": false', '"save":false', '"dry_run": true', '"dry_run":true', '"publish": false')
 """Arguments of a call that could do more than look."""
 
+_READ: Final = 400
+"""Characters of the arguments that are read for this."""
+
 _SPECIFIC: Final = frozenset(
     {"mark", "label", "tag", "flag", "reply", "comment", "share", "invite", "notify", "rename", "copy", "lock"}
     | {"unlock", "pay", "transfer", "order", "reserve", "enable", "disable", "subscribe", "unsubscribe", "hold"}
@@ -60,8 +63,9 @@ def acts(run: ToolRun, kind: Kind) -> bool:
     One that asks a database has not, nor one that only looks among several tools under one name; one that was told not
     to save might have.
     """
-    arguments = run.arguments
-    return (kind.role is Role.ACTS and not _QUERY.search(arguments)) or holds_any(arguments, _TRYING)
+    if kind.role is Role.ACTS and not _QUERY.search(run.arguments, 0, _READ):
+        return True
+    return holds_any(run.arguments[:_READ], _TRYING)
 
 
 class Kind(NamedTuple):

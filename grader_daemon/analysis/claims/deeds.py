@@ -199,8 +199,7 @@ class Deeds:
             told = missing_deed(self._evidence.runs, self._acts, self._sentences)
             if told is not None:
                 return Deed(_claim(told), NEVER_CALLED)
-        item = missing_item(self._acts, self._low, self._requests[:_LONGEST_REQUESTS])
-        item = None if self._admits else item
+        item = None if self._admits else missing_item(self._acts, self._low, self._requests[:_LONGEST_REQUESTS])
         if item is None:
             return None
         told = next((each for each in self._sentences if item[0] in each.lower()), None)
