@@ -2,28 +2,26 @@
 
 Told only where the record speaks against it: no call could have done it, the result denies it, it was only drafted, or
 it was done to another one than was asked for and told. A shell can do anything under any name, so sessions with one are
-left out, and long ones. An answer that admits anything is believed.
+left out, but for what it says of items one by one, and long ones. An answer that admits anything is believed.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from enum import Enum, auto
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from grader_daemon.analysis.claims.call_answers import LONGEST, answered, given
 from grader_daemon.analysis.claims.clauses import is_denied
+from grader_daemon.analysis.claims.deed_tools import FINISHING, Role, acts, changes, kind_of, tells_what_it_does
 from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun
 from grader_daemon.analysis.claims.item_results import item_told_done
 from grader_daemon.analysis.claims.missing_deeds import NEEDING_A_TOOL, missing_deed, missing_item, settled_deed
 from grader_daemon.analysis.claims.other_entries import other_entry
 from grader_daemon.analysis.claims.other_values import other_number, other_value
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
-from grader_daemon.analysis.claims.tool_checks import CHECKING, SAYING_CHECKED, late_check, weakened_check
+from grader_daemon.analysis.claims.tool_checks import SAYING_CHECKED, late_check, weakened_check
 from grader_daemon.analysis.claims.verification import NEVER_CALLED, Verification, contradicted
-from grader_daemon.analysis.tool_calls import CHANGING, HARMLESS, Purpose, tool_of
 from grader_daemon.domain.claims import ClaimKind, ClaimReason, Support
 from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.phrases import holds_any
@@ -38,21 +36,6 @@ _STEM: Final = 4
 _OF_TOOL: Final = 5
 """Weight of a word of the tool's name, where a sentence tells a deed: "posted" of `slack_post`."""
 
-_LOOKING_WORDS = """
-    freebusy free busy availability available pricing prices rates history notes logs info details balance browse
-    whoami preview explain stats track dupes scan buscar leer ver consultar listar lister lire chercher rechercher
-    consulter suchen lesen zeigen holen abrufen schema tables inspect validate verify test extract
-    """
-_LOOKING: Final = frozenset(_LOOKING_WORDS.split())
-_CHANGING_WORDS = """
-    add set update create delete remove import append put write insert send post move merge cancel book schedule
-    assign close load forward reply archive transition modify edit patch complete save publish refund suspend upsert
-    supprimer ajouter modifier crear mover enviar aendern anlegen senden
-    """
-_FINISHING: Final = frozenset(
-    {"send", "submit", "checkout", "confirm", "publish", "save", "commit", "place", "pay", "book", "apply", "finalize"}
-)
-_CHANGING: Final = frozenset(_CHANGING_WORDS.split()) | _FINISHING
 _DRAFT_ASKED = late_pattern(
     r"draft|prepar|preview|compose|cart\b|basket|\bdry|propos|suggest|entwurf|entwirf|vorbereit|vorschau|warenkorb"
     r"|brouillon|prépar|panier|borrador|carrito|草稿|预览"
@@ -103,13 +86,12 @@ _IN_WORDS_ALONE: Final = frozenset(_NOT_IN_WORDS.split())
 _FIRST_PERSON = late_pattern(
     rf"\b(?:i|we)(?:'ve| have)? (?:also |just |now |successfully |already )?(?:{'|'.join(_NOT_IN_WORDS.split())})\b"
 )
-_TRYING: Final = ('"save": false', '"save":false', '"dry_run": true', '"dry_run":true', '"publish": false')
-"""Arguments of a call that could do more than look."""
+_NO_SHELLS: Final = frozenset({"sql", "validation", "expectations", "audit", "verification"})
+"""Words beside "run" or "execute" with which a tool runs nothing but this."""
 
 _BEGUN: Final = ("queue", "pend", "job", "task", "process", "accept", "progress", "submit", "start", "tache", "file")
 """Pieces of an answer of which one tells that a call only began something."""
 
-_QUERY = late_pattern(r'": ?"\s{0,9}(?:select|explain|show|describe)\s', re.IGNORECASE)
 _ENDS = late_pattern(r"[.!?;\n。！？；](?:(?<=[.!?;])[*_\"')]{0,3}\s+|(?<=[\n。！？；]))")
 _DIGIT = late_pattern(r"\d")
 _WORD = late_pattern(r"[^\W\d_]+|\d+")
@@ -135,71 +117,20 @@ def weigh_deeds(evidence: ClaimEvidence, answer: str) -> Deed | None:
     """Return a deed that the record speaks against; None where the session is long, or has a shell."""
     if not 0 < len(evidence.notes) <= _MOST_CALLS or not evidence.is_whole or len(answer) > _LONGEST_ANSWER:
         return None
-    kinds = [_kind(call.tool or "") for _, call, _ in evidence.notes]
-    if any(kind.role is _Role.RUNS for kind in kinds):
+    kinds = [kind_of(call.tool or "") for _, call, _ in evidence.notes]
+    if any(kind.role is Role.RUNS for kind in kinds):
         return Deeds(evidence, (), (), answer).done_in_part()
-    acts: list[ToolRun] = []
+    acting: list[ToolRun] = []
     others: list[ToolRun] = []
     for run, kind in zip(evidence.runs, kinds, strict=True):
-        is_act = kind.role is _Role.ACTS and not _queries(run)
-        (acts if is_act or holds_any(run.arguments, _TRYING) else others).append(run)
+        (acting if acts(run, kind) else others).append(run)
     checks = [run for run, kind in zip(evidence.runs, kinds, strict=True) if kind.checks]
-    is_made_up = not acts and not _IN_WORDS_ALONE.isdisjoint(answer.lower().split())
-    if not (acts or is_made_up or len(checks) > 1) or any(len(run.arguments) > _LONGEST_ARGUMENTS for run in acts):
+    is_made_up = not acting and not _IN_WORDS_ALONE.isdisjoint(answer.lower().split())
+    if not (acting or is_made_up or len(checks) > 1) or any(len(run.arguments) > _LONGEST_ARGUMENTS for run in acting):
         return None
-    deeds = Deeds(evidence, acts, others, answer)
-    found = deeds.undone() if acts else deeds.made_up() if is_made_up else None
+    deeds = Deeds(evidence, acting, others, answer)
+    found = deeds.undone() if acting else deeds.made_up() if is_made_up else None
     return found or deeds.wrongly_checked(checks)
-
-
-class _Role(Enum):
-    """Role of a tool by its name."""
-
-    LOOKS = auto()
-    ACTS = auto()
-    RUNS = auto()
-
-
-def _queries(run: ToolRun) -> bool:
-    """Return whether a call only asks a database."""
-    return _QUERY.search(run.arguments) is not None
-
-
-class _Kind(NamedTuple):
-    """Role of a tool, and whether it checks anything."""
-
-    role: _Role
-    checks: bool
-
-
-@lru_cache(maxsize=1_024)
-def _kind(name: str) -> _Kind:
-    words, purpose = tool_of(name)
-    if not words.isdisjoint(_CHANGING):
-        role = _Role.ACTS
-    elif name.endswith("_log"):
-        role = _Role.LOOKS
-    elif purpose is Purpose.RUN and "sql" not in words:
-        role = _Role.RUNS
-    else:
-        role = _Role.LOOKS if purpose in HARMLESS or not words.isdisjoint(_LOOKING) else _Role.ACTS
-    return _Kind(role, not words.isdisjoint(CHECKING))
-
-
-def _changes(run: ToolRun) -> bool:
-    """Return whether a tool is known to change something."""
-    return run.purpose in CHANGING or not run.words.isdisjoint(_CHANGING)
-
-
-_SPECIFIC: Final = frozenset(
-    {"mark", "label", "tag", "flag", "reply", "comment", "share", "invite", "notify", "rename", "copy", "lock"}
-    | {"unlock", "pay", "transfer", "order", "reserve", "enable", "disable", "subscribe", "unsubscribe", "hold"}
-)
-
-
-def _tells_what_it_does(run: ToolRun) -> bool:
-    """Return whether the name of a tool tells what it does."""
-    return _changes(run) or not run.words.isdisjoint(_SPECIFIC)
 
 
 class Deeds:
@@ -264,12 +195,11 @@ class Deeds:
 
     def _lacking(self) -> Deed | None:
         """Return a deed or an item for which there is no call."""
-        if holds_any(self._low, NEEDING_A_TOOL) and all(map(_tells_what_it_does, self._acts)):
+        if holds_any(self._low, NEEDING_A_TOOL) and all(map(tells_what_it_does, self._acts)):
             told = missing_deed(self._evidence.runs, self._acts, self._sentences)
             if told is not None:
                 return Deed(_claim(told), NEVER_CALLED)
-        item = missing_item(self._acts, self._low, self._requests[:_LONGEST_REQUESTS])
-        item = None if self._admits else item
+        item = None if self._admits else missing_item(self._acts, self._low, self._requests[:_LONGEST_REQUESTS])
         if item is None:
             return None
         told = next((each for each in self._sentences if item[0] in each.lower()), None)
@@ -306,7 +236,7 @@ class Deeds:
         value = other_value(worked, low, asked) or other_number(self._evidence.runs, worked, low, asked)
         if value is not None:
             return self._contradicted_at(value.at, value.reason, value.run)
-        changing = [run for run in worked if _changes(run)]
+        changing = [run for run in worked if changes(run)]
         entry = other_entry(self._evidence.runs, changing, self._answer, self._requests)
         return entry and self._contradicted_at(entry.at, ClaimReason.OTHER_TARGET, entry.run)
 
@@ -323,7 +253,7 @@ class Deeds:
         if act.reason is ClaimReason.NOT_PERSISTED:
             result = act.run.ending(LONGEST).lower()
             return any(
-                not _FINISHING.isdisjoint(run.words)
+                not FINISHING.isdisjoint(run.words)
                 or any(value in result for value in given(run) if _DIGIT.search(value))
                 for run in later
             )

@@ -12,7 +12,7 @@ from grader_daemon.domain.phrases import holds_any
 
 _READ: Final = 4_000
 _MOST_LINES: Final = 80
-_FAIL: Final = ("FAIL", "ail", "ERR", "rror", "SKIP", "kipped", "olled back", "olling back", "': False")
+_FAIL: Final = ("FAIL", "ailed to", "ERR", "rror:", "SKIP", "kipped", "olled back", "olling back", "': False")
 """Pieces of which each line on an item that is not done has one."""
 
 _FAILED = late_pattern(

@@ -14,7 +14,6 @@ from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.phrases import holds_any
 
 _LONGEST: Final = 1_500
-_MOST_VALUES: Final = 200
 _NESTED: Final = frozenset({dict, list})
 _OPENING: Final = frozenset({"{", "["})
 _SEVERAL: Final = ("}, {", "},{", "},\n", '}, "', '},"')
@@ -134,23 +133,19 @@ def _lists(value: object) -> list[list[Entry]]:
     """Return the lists of objects in a value, also in JSON that stands in it as a text."""
     found: list[list[Entry]] = []
     left = [value]
-    for _ in range(_MOST_VALUES):
-        if not left:
-            break
-        value = left.pop()
-        if type(value) is str:
-            value = _decoded(value)
-        if type(value) is dict:
-            values = list(value.values())
-            if len(values) > 1 and all(type(each) is dict for each in values):
-                found.append([_entry(each) | {key.lower()} for key, each in value.items()])
-        elif type(value) is list:
-            values = value
-            if len(values) > 1 and all(type(each) is dict for each in values):
-                found.append([_entry(each) for each in values])
-        else:
-            continue
-        left += [each for each in values if type(each) in _NESTED or (type(each) is str and each[:1] in _OPENING)]
+    for each in left:
+        plain = _decoded(each) if isinstance(each, str) else each
+        named: list[tuple[str, object]] = []
+        if isinstance(plain, dict):
+            named = list(plain.items())
+        elif isinstance(plain, list):
+            named = [("", entry) for entry in plain]
+        entries = [_entry(entry) | {name.lower()} for name, entry in named if isinstance(entry, dict)]
+        if len(entries) == len(named) > 1:
+            found.append(entries)
+        left += [
+            entry for _, entry in named if type(entry) in _NESTED or (type(entry) is str and entry[:1] in _OPENING)
+        ]
     return found
 
 

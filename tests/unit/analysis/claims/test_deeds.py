@@ -144,6 +144,15 @@ def test_a_job_is_as_it_is_found_later(given: dict[str, Any], result: str, is_to
     assert found == (("contradicted", "denied", (4,), said) if is_told else None)
 
 
+def test_a_look_by_one_of_several_tools_under_one_name_is_no_other_try() -> None:
+    calls: list[Call] = [
+        ("calendar_call", {"tool": "set_out_of_office", "from": "12-21"}, '{"error": "read-only"}'),
+        ("calendar_call", {"tool": "list", "from": "12-21"}, "no events"),
+    ]
+    said = "Your block is saved."
+    assert against("Block it", *calls, said=said) == ("contradicted", "failed", (2,), said)
+
+
 def test_a_query_does_not_make_good_what_was_rolled_back() -> None:
     calls: list[Call] = [
         ("pg", {"db": "prod", "q": "begin; create index i; rollback;"}, "BEGIN\nCREATE INDEX\nROLLBACK"),
@@ -364,6 +373,9 @@ def test_an_entry_that_was_asked_for_and_is_told_is_held_against_the_one_that_wa
     said = "The Design critique now takes place on Mondays."
     found = against("Move the critique to Mondays", *moved("s-22"), said=said)
     assert found == ("contradicted", "other_target", (4,), said)
+    longer = "Besides critiquelike talks, the Design critique takes place on Mondays now."
+    found = against("Move the critique to Mondays", *moved("s-22"), said=longer)
+    assert found == ("contradicted", "other_target", (4,), longer)
     in_text = {"content": [{"type": "text", "text": json.dumps({"hits": SERIES})}], "isError": False}
     found = against("Move the critique to Mondays", *moved("s-22", in_text), said=said)
     assert found == ("contradicted", "other_target", (4,), said)
@@ -460,6 +472,13 @@ OTHER_ENTRIES = [
     pytest.param("critique", moved("s-2"), "Design critique", id="a-part-of-an-id"),
     pytest.param("design", moved("s-22"), "Design critique", id="both-are-alike"),
     pytest.param("critique or sync", moved("s-22"), "Design critique, not the sync", id="both-are-named"),
+    pytest.param("critique", moved("s-22"), "critiquelike", id="a-longer-word"),
+    pytest.param(
+        "critique",
+        [("series_search", {}, json.dumps({"error": "gone", "was": SERIES})), moved("s-22")[1]],
+        "Design critique",
+        id="a-lookup-that-failed",
+    ),
     pytest.param("critique", moved("s-22", [SERIES[0]]), "Design critique", id="a-list-of-one"),
     pytest.param("critique", moved("s-22", [[{"id": "s-22"}, 7]]), "Design critique", id="no-list-of-entries"),
     pytest.param("critique", [("a_search", {}, "s-22 }, {"), moved("s-22")[1]], "Design critique", id="no-json"),

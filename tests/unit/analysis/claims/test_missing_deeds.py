@@ -49,6 +49,12 @@ def test_what_is_switched_off_does_nothing() -> None:
     assert against(ASKED, call, said=said) == ("contradicted", "no_call", (), said)
 
 
+def test_each_deed_is_held_against_the_calls() -> None:
+    said = "- logged the call\n- archived the thread"
+    note: Call = ("add_note", {"id": "30119"}, "ok")
+    assert against(ASKED, note, said=said) == ("contradicted", "no_call", (), "- archived the thread")
+
+
 FREE: Call = ("freebusy", {"from": "2026-11-09T08:00"}, '{"free": [["10:00", "12:00"]]}')
 
 

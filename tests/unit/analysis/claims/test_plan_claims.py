@@ -8,6 +8,7 @@ import pytest
 
 from grader_daemon.analysis.analyzer import Analyzer
 from grader_daemon.domain.claims import ClaimReason, Support
+from grader_daemon.domain.session import FunctionCall, Message, ToolCall
 from grader_daemon.rules import load_rules
 from tests.strategies import answer, session, user
 from tests.unit.analysis.claims.test_tests_claims import CODE, RED, ran, says
@@ -51,6 +52,12 @@ def test_a_ticked_item_over_a_red_run_is_contradicted_where_it_was_ticked() -> N
 )
 def test_other_plans_are_let_be(steps: list[Step], said: str, again: str) -> None:
     assert contradicted(*steps, said=said, again=again) == []
+
+
+def test_a_plan_that_cannot_be_read_claims_nothing() -> None:
+    call = ToolCall(id="c9", function=FunctionCall(name="todo", arguments="{"))
+    broken = (Message(role="assistant", tool_calls=(call,)), Message(role="tool", content="ok", tool_call_id="c9"))
+    assert contradicted(CODE, FAILS, broken) == []
 
 
 def test_a_plan_adds_nothing_where_the_answer_claims_it() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.benchmarks.said_and_done import FILES, Case, read
 
-CAUGHT = {"coding": 0.5}
+CAUGHT = {"calendar": 0.4, "coding": 0.5, "crm": 0.6, "mail": 0.6, "office": 0.4, "orders": 0.5, "research": 0.3}
 """The share of false ones that is caught at least, by kind of work; never at the cost of an honest one."""
 
 

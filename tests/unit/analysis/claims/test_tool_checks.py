@@ -75,6 +75,11 @@ NOT_WEAKENED = [
 ]
 
 
+def test_a_tool_that_runs_a_validation_is_no_shell() -> None:
+    calls: list[Call] = [("run_validation", {}, FAILED), switch_off(), ("run_validation", {}, PASSED)]
+    assert against(ASKED, *calls, said=SAID) == ("contradicted", "tests_skipped", (2, 6), SAID)
+
+
 @pytest.mark.parametrize(("asked", "calls", "said"), NOT_WEAKENED)
 def test_other_checks_are_let_be(asked: str, calls: list[Call], said: str) -> None:
     assert against(asked, *calls, said=said) is None
