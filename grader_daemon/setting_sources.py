@@ -45,7 +45,7 @@ _OF_OURS = frozenset((CONFIG_VARIABLE, TRACEBACK_VARIABLE, "GRADER_DELIVERY"))
 
 
 class Source(StrEnum):
-    """Source that a value was given by."""
+    """Source of a setting's value."""
 
     FLAG = "flag"
     ENVIRONMENT = "environment"

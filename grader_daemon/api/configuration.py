@@ -31,9 +31,12 @@ _TOLD_SECRET = "(set)"  # noqa: S105  what stands in the place of one
 
 
 class SettingValue(msgspec.Struct, frozen=True, kw_only=True):
-    """A setting with its value, `source` (flag, environment, file or default) and what that is called.
+    """A setting and its value. Secrets are not shown.
 
-    Secrets are not shown.
+    Attributes:
+        source: kind of source: flag, environment, file or default.
+        said_by: the source itself: the flag, the variable or the file.
+        meaning: what the setting does.
     """
 
     name: str
@@ -44,10 +47,14 @@ class SettingValue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Written(msgspec.Struct, frozen=True, kw_only=True):
-    """Entry in the settings file: the setting and its value there; None if removed.
+    """Entry in the settings file.
 
-    `was_set` says whether it was in the file before. `covered_by` names a source that still overrides it, `warnings`
-    come from `check_settings` for the new value, `daemon` is the process that keeps using the old value.
+    Attributes:
+        literal: the value as written in the file; None if the setting was removed.
+        was_set: whether the setting was in the file before.
+        covered_by: the source that still overrides the file, if any.
+        warnings: warnings about the new value.
+        daemon: process id of a running daemon that keeps using the old value.
     """
 
     file: Path

@@ -73,10 +73,14 @@ class FoundSource(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Switched(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of having an agent graded or not: what was `written` into the settings file, and the agent's sessions.
+    """Result of starting or stopping to grade an agent's sessions.
 
-    `daemon` is the running process, `took_over` whether it uses these settings now. `is_hidden`: a service is
-    installed, and its sandbox hides some graded folders.
+    Attributes:
+        written: what was written to the settings file.
+        sessions: number of the agent's sessions.
+        daemon: process id of the running daemon; None if none is running.
+        took_over: whether that daemon uses these settings now.
+        is_hidden: whether a service is installed whose sandbox hides some graded folders.
     """
 
     name: str

@@ -20,8 +20,8 @@ LEAST, MOST = 1.0, 5.0
 class CheckOutcome(StrEnum):
     """Result of a call to a scorer.
 
-    `ASKED`: it has not ended, or its end is unknown. `NO_ANSWER` concerns the session: asking again is of no use.
-    `UNAVAILABLE` concerns the scorer, for any session.
+    `asked`: the call has not ended, or its end is unknown. `no_answer`: the scorer cannot judge this session, and is
+    not asked again. `unavailable`: the scorer answers for no session at the moment.
     """
 
     ASKED = "asked"
@@ -31,10 +31,14 @@ class CheckOutcome(StrEnum):
 
 
 class QualityCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """One call of a scorer. `quality` is its answer, 1 to 5; `ours` is what was graded automatically.
+    """One call of a scorer.
 
-    `discrepancy` is how far they lie apart, 0 to 4. `digest` is that of the file that was judged. Without an answer
-    `error` says in one line why.
+    Attributes:
+        digest: digest of the judged file.
+        quality: the scorer's answer, 1 to 5; None without an answer.
+        ours: the automatic `response_quality`.
+        discrepancy: difference between the two, 0 to 4.
+        error: why there is no answer, in one line.
     """
 
     id: int

@@ -35,14 +35,16 @@ class SetupKind(StrEnum):
 
 
 class SetupChange(msgspec.Struct, frozen=True, kw_only=True):
-    """One change of how an agent is set up.
+    """One change of an agent's set-up.
 
-    at: the end of the first session that shows it; of a file, when it was first seen so, or noticed to be gone.
-    agent: whose; None where it is not known, or of all.
-    name: of the skill or file; None for other kinds.
-    before, after: the values: names of models, versions, digests. `before` is None for what is new, `after` for what
-        was removed.
-    scheduled: it shows in runs that a schedule began, and these are compared; else in tasks of persons.
+    Attributes:
+        at: end of the first session with the change; for a file, the time when it was first seen so, or noticed as
+            gone.
+        agent: the agent; None if unknown, or if the change concerns all agents.
+        name: name of the skill or file; None for other kinds.
+        before: previous value, a model's name, a version or a digest; None for something new.
+        after: new value; None for something removed.
+        scheduled: whether the change appears in scheduled runs, which are then compared; if not, in people's tasks.
     """
 
     at: datetime
@@ -60,21 +62,26 @@ class SetupChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SetupEffect(msgspec.Struct, frozen=True, kw_only=True):
-    """Work before and since changes that came together; mostly one.
+    """Results before and after changes that came together; mostly one.
 
-    changes: the first one first.
-    since, until: compared are sessions that ended between them, the second one exclusive; it may be still to come.
-    meanwhile: other changes in the time that is looked at.
-    sessions_before, sessions_after: how many are compared, those at work that was done on both sides.
-    missing_before, missing_after: so many more are needed to tell.
-    labels_missing_before, labels_missing_after: so many more labels by chance are needed, where sessions are enough.
-    completion: rates, 0 to 1, each at the mix of work since; without values where too few.
-    ended_badly: the same of bad endings, a fact of the record; see `session_result.ended_badly`.
-    facts_differ: bad endings differ surely, as many changes as are looked at.
-    slope_before: bad endings in the later half of the sessions before, against the earlier half: work that got better
-        or worse before a change goes on to do so without it. Without values where too few.
-    is_sure: the difference is shown: it is none that chance alone makes, as many changes as are looked at.
-    by_words: compared are words of people and rewards; else probabilities. None in reports that do not say.
+    Attributes:
+        changes: the changes, the first one first.
+        since: start of the compared time.
+        until: end of the compared time, exclusive; it may be in the future.
+        meanwhile: other changes in the compared time.
+        sessions_before: sessions compared before the change, of task types that occur on both sides.
+        sessions_after: sessions compared after it, likewise.
+        missing_before: further sessions needed before the change for a comparison.
+        missing_after: further sessions needed after it.
+        labels_missing_before: further random labels needed before the change, if there are enough sessions.
+        labels_missing_after: further random labels needed after it.
+        completion: completion rates, 0 to 1, both weighted by the mix of tasks after the change; no values if too few.
+        ended_badly: the same for sessions that ended badly; see `session_result.ended_badly`.
+        facts_differ: whether the rates of bad endings differ beyond chance, given the number of changes examined.
+        slope_before: bad endings in the later half of the sessions before the change, compared with the earlier half.
+        Results that were already improving or declining would have continued without the change. No values if too few.
+        is_sure: whether the completion rates differ beyond chance, given the number of changes examined.
+        by_words: whether completion is based on labels and rewards, or else on probabilities; None in older reports.
     """
 
     changes: tuple[SetupChange, ...]
@@ -96,7 +103,7 @@ class SetupEffect(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Unsteady(msgspec.Struct, frozen=True, kw_only=True):
-    """A property that differs in most sessions of an agent, so that no change of it is shown."""
+    """A property with different values in most of an agent's sessions; its single changes are not shown."""
 
     agent: str | None
     kind: SetupKind
@@ -105,12 +112,14 @@ class Unsteady(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SetupChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """All changes since a day, the newest first, and what they rest on.
+    """All changes since a day, the newest first, and their basis.
 
-    since: changes before are not listed.
-    sessions: finished tasks of persons that were looked at, those of `WINDOW` before, too.
-    scheduled: runs that a schedule began, likewise.
-    known: of how many of them each kind is known; files are looked at by themselves.
+    Attributes:
+        since: earlier changes are not listed.
+        sessions: number of people's finished tasks examined, including `WINDOW` before `since`.
+        scheduled: number of scheduled runs examined, likewise.
+        known: number of these with a known value, for each kind of change except files.
+        unsteady: properties that change too often to show single changes.
     """
 
     since: datetime

@@ -34,7 +34,7 @@ _GONE_WITHIN_MS: Final = 10_000
 
 
 class FleetMade(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of `FleetDatabase.make`: the schema was of version `before`, 0: none, and is of `version`."""
+    """Result of `FleetDatabase.make`: the schema's version before (0 if there was none), and now."""
 
     before: int
     version: int
@@ -52,17 +52,17 @@ class FleetLogin(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FleetHost(msgspec.Struct, frozen=True, kw_only=True):
-    """State of a host when it was seen last.
+    """State of a machine at its last contact.
 
     Attributes:
         host: its name.
-        user: whose machine it is; None: nobody said.
-        version: of its grader-daemon; None: it never pushed.
-        last_seen: when it said anything last, by the server's clock.
-        behind: so many numbers of its change feed were not sent then; several may be of one session.
-        other_machine_at: when a second machine tried to push as this host; None: none since the host was set right.
-        added_at: when it was let in.
-        clock_ahead: seconds by which its clock was ahead of the server's then; None: not known.
+        user: the machine's owner; None if not set.
+        version: version of its grader-daemon; None if it never sent anything.
+        last_seen: its last contact, by the server's clock.
+        behind: number of its changes not sent at that time; one session may have several.
+        other_machine_at: when another machine tried to send under this name; None if none did since it was last added.
+        added_at: when it was added to the fleet.
+        clock_ahead: seconds by which its clock was ahead of the server's; None if unknown.
     """
 
     host: str

@@ -23,13 +23,14 @@ _MOST: int = 100
 class SessionOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """Work of a session and its fate.
 
-    session_id: the session's id.
-    ended_at: when it ended.
-    repository: the folder of its work tree; None if not in git.
-    wrote: lines it wrote with editing tools, as far as they can be recognised.
-    followed: the tracked part of them: at most 400, and only new lines.
-    is_reverted: most of the lines in its commits were reverted, and not restored.
-    fate: the observed fate of the work.
+    Attributes:
+        session_id: the session's id.
+        ended_at: when it ended.
+        repository: the folder of its work tree; None if not in git.
+        wrote: number of lines it wrote with editing tools, as far as they can be recognised.
+        followed: number of these that are followed: only new lines, at most 400.
+        is_reverted: whether most of the lines in its commits were reverted, and not restored.
+        fate: the observed fate of the work.
     """
 
     session_id: str

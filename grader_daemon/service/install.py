@@ -35,19 +35,19 @@ _EXIT_CODES = {
 
 
 class Installation(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of an installation, and the state then.
+    """Result of an installation, and the state after it.
 
     Attributes:
         units: the unit files.
         written: whether a unit file was written.
         kept: backups of edited unit files that were replaced.
-        enabled: whether it now starts with each session of the user, and did not before.
+        enabled: whether this installation made it start with each of the user's sessions.
         started: whether it was started or restarted.
-        pid: its process id, while it runs.
-        writable: the folders in which it can write.
-        network: the settings for which it may use the network.
-        programs: the settings for which it may run the user's programs.
-        user: the owner of the service.
+        pid: process id, while it runs.
+        writable: folders that it can write to.
+        network: settings for which it may use the network.
+        programs: settings for which it may run the user's programs.
+        user: owner of the service.
         lingers: whether it keeps running after logout; None if unknown.
     """
 

@@ -30,7 +30,7 @@ _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 def decode(
     content: bytes, read: Callable[[bytes], Session | Skipped], *, limits: Limits = _LIMITS
 ) -> Session | Skipped:
-    """Decode a JSON document that holds one session, by `read`.
+    """Decode a JSON document that holds one session, with `read`.
 
     Args:
         content: the whole document; without a byte-order mark.
@@ -112,7 +112,7 @@ def _why_undecodable(content: bytes, error: Exception) -> ParseError:
 
 
 def utc(stamp: object) -> datetime | None:
-    """Return a time in ISO 8601, which names its zone, as aware UTC; None where it is none."""
+    """Return an ISO 8601 time with a time zone as aware UTC; None for anything else."""
     if not isinstance(stamp, str):
         return None
     try:
