@@ -12,7 +12,7 @@ from grader_daemon.cli import output
 from grader_daemon.cli.options import json_option, reads
 from grader_daemon.domain.text import clean
 from grader_daemon.errors import InputError
-from grader_daemon.outcomes.model import Fate
+from grader_daemon.outcomes.model import SeenFate
 from grader_daemon.outcomes.store import Followed, OutcomesTable
 from grader_daemon.outcomes.words import told_words
 from grader_daemon.reports.work_words import worth_words
@@ -39,7 +39,7 @@ class SessionOutcome(msgspec.Struct, frozen=True, kw_only=True):
     wrote: int
     followed: int
     is_reverted: bool
-    fate: Fate
+    fate: SeenFate
 
 
 @click.command("outcomes")

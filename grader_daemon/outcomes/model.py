@@ -88,7 +88,7 @@ class Rewritten(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     lines: int
 
 
-class FileState(StrEnum):
+class OutsideState(StrEnum):
     """State of a file outside git, compared with its first observation."""
 
     THERE = "there"
@@ -102,7 +102,7 @@ class OutsideFile(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     digest: str
     folder: int
-    state: FileState = FileState.THERE
+    state: OutsideState = OutsideState.THERE
 
 
 class OwnCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,7 +117,7 @@ class OwnCheck(msgspec.Struct, frozen=True, kw_only=True):
     is_stale: bool
 
 
-class Fate(msgspec.Struct, frozen=True, kw_only=True):
+class SeenFate(msgspec.Struct, frozen=True, kw_only=True):
     """Fate of a session's work, at the last check.
 
     Attributes:
@@ -162,7 +162,7 @@ class Fate(msgspec.Struct, frozen=True, kw_only=True):
         return 2 * sum(each.lines for each in back) > lines
 
 
-def became(fate: Fate) -> WorkFate | None:
+def became(fate: SeenFate) -> WorkFate | None:
     """Return what became of the work of a session in git, in a word; None where that was not counted yet."""
     last = fate.survival[-1] if fate.survival else None
     kept, lines = (last.kept, last.lines) if last is not None else (0, 0)

@@ -362,9 +362,15 @@ def types_list() -> str:
     """Return each type that documents are made of: what it is, and its keys or values."""
     found: dict[str, dict[str, Any]] = {}
     for document in DOCUMENTS:
-        found |= schema_of(document)["$defs"]
+        for name, kind in schema_of(document)["$defs"].items():
+            if _parts(found.setdefault(name, kind)) != _parts(kind):
+                raise ValueError(f"two types of the documents are called {name}")
     inner = {name: kind for name, kind in found.items() if not name.endswith("Document")}
     return "\n\n".join(f"### {name}\n\n{_described(kind)}" for name, kind in sorted(inner.items()))
+
+
+def _parts(kind: Mapping[str, Any]) -> list[Any]:
+    return [*kind.get("properties", ()), *kind.get("enum", ())]
 
 
 def _shown(schema: Mapping[str, Any]) -> str:

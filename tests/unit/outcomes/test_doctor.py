@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.domain.check import Finding, ok, warning
 from grader_daemon.outcomes.doctor import outcomes
-from grader_daemon.outcomes.model import Fate, Work
+from grader_daemon.outcomes.model import SeenFate, Work
 from grader_daemon.outcomes.store import Followed, OutcomesTable
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.settings import load_settings
@@ -26,7 +26,7 @@ def found(database: Path, **given: Any) -> Finding:
 def follow(database: Path, trouble: str | None) -> None:
     with closing(SqliteStore(database)) as store, store.transaction():
         save_grades(store, [new_grade(grade(session_id="a", session_file="/a"))])
-        fate = replace(Fate(looked_at=NOW), trouble=trouble)
+        fate = replace(SeenFate(looked_at=NOW), trouble=trouble)
         OutcomesTable(store).save(Followed("a", None, "/src", Work(began=NOW, ended=NOW), fate), due_at=None)
 
 
