@@ -173,7 +173,7 @@ def absolute(path: Path) -> Path:
     try:
         return Path(os.path.abspath(path.expanduser()))
     except RuntimeError as error:
-        raise ValueError("the home folder that it names is not known") from error
+        raise ValueError("its home folder is unknown") from error
 
 
 def refuse_debugging() -> None:

@@ -162,7 +162,7 @@ def _write(file: Path, name: str, literal: str | None, after: Mapping[str, Any])
     except ValueError:
         is_right = False
     if not is_right:
-        raise ConfigurationError(f"{file}: cannot be changed without risk; write {name} there by hand")
+        raise ConfigurationError(f"{file}: cannot be changed safely; edit {name} there by hand")
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         replace_file(file, text)

@@ -179,7 +179,7 @@ class SelfGrader:
             CallError, StoreError: it cannot be read.
         """
         if self.context.fleet is None:
-            raise InputError("this SelfGrader is of this machine; one of a fleet is SelfGrader(fleet=URL)")
+            raise InputError("this SelfGrader reads this machine; for a fleet use SelfGrader(fleet=URL)")
         return sum(self.context.fleet.catch_up(self.context.now))
 
     def migrate(self) -> None:

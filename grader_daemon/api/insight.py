@@ -208,7 +208,7 @@ class Insight:
         fingerprint = self._context.store.issues.find(prefix)
         issue = self._issue(fingerprint, ALWAYS, self._context.now())
         if issue is None:
-            raise NotFoundError(f"error issue {fingerprint} does not occur in any finished session any more")
+            raise NotFoundError(f"error group {fingerprint} no longer occurs in any finished session")
         return issue
 
     def find_issue(self, prefix: str) -> str:
@@ -288,7 +288,7 @@ class Insight:
             raise InputError(str(error)) from error
         wanted = week_of(today).before() if day is None else week_of(day)
         if wanted.first > today or wanted.first < FIRST_WEEK:
-            raise NotFoundError(f"there is no report of week {week}: it has not begun, or is before {FIRST_WEEK.year}")
+            raise NotFoundError(f"there is no report of week {week}: it is in the future, or before {FIRST_WEEK.year}")
         return periodic.make_reports(self._context.settings, self._context.store).report(wanted, now)
 
     def kept_reports(self, *, before: str | None = None, limit: int = 52) -> list[WeeklyReport]:

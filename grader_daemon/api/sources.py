@@ -144,7 +144,7 @@ def enable_source(name: str, paths: Sequence[str] = (), *, config: str | None = 
         if not os.path.isdir(os.path.expanduser(path)):
             raise InputError(f"{path}: no such folder")
     if not paths and not source.roots:
-        raise InputError(f"{source.title} has no folder of its own: give --path FOLDER")
+        raise InputError(f"{source.title} has no default folder: give --path FOLDER")
     written = []
     kept = paths or _moved(name, settings)
     if kept:
@@ -171,7 +171,7 @@ def disable_source(name: str, *, config: str | None = None) -> Switched:
     source = _known(name, settings)
     enabled = [each for each in settings.sources if each != name]
     if not enabled:
-        raise InputError(f"{source.title} is the only agent that is graded; enable another one first")
+        raise InputError(f"{source.title} is the only graded agent; enable another one first")
     written = []
     if name not in settings.sources_declined:
         written.append(keep_setting("sources_declined", [*settings.sources_declined, name], config=config))

@@ -210,8 +210,7 @@ def _refuse_names_that_cannot_be_read() -> None:
     encoding = sys.getfilesystemencoding()
     if encoding != "utf-8":
         raise ConfigurationError(
-            f"file names are taken for {encoding} here, so some files could not be opened;"
-            " set PYTHONUTF8=1, or a UTF-8 locale as LC_ALL=C.UTF-8"
+            f"Python reads file names as {encoding} and could not open some files; set PYTHONUTF8=1 or LC_ALL=C.UTF-8"
         )
 
 
@@ -225,7 +224,7 @@ def _refuse_empty(arguments: Sequence[str]) -> None:
         option = re.fullmatch(r"(--[\w-]+)=", argument)
         if not argument or option:
             of = option[1] if option else (["", *arguments][number] or "the first argument")
-            raise click.UsageError(f"an empty text is given (at {of}): leave it out, or give a value")
+            raise click.UsageError(f"{of}: the value is empty; give a value, or leave it out")
 
 
 def _usage_words(error: click.ClickException) -> str:

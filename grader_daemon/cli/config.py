@@ -64,7 +64,7 @@ def get(*, name: str, as_json: bool) -> None:
         output.document(setting)
         return
     if is_secret(name):
-        raise InputError(f"{name} is a secret, which is not shown; grader-daemon config show says whether it is given")
+        raise InputError(f"{name} is a secret and not shown; grader-daemon config show says whether it is set")
     for item in setting.value if isinstance(setting.value, list) else [setting.value]:
         if item is not None:
             output.line(clean(_plain(item)))

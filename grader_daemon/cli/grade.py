@@ -57,11 +57,12 @@ def command(*, grader: SelfGrader, paths: tuple[Path, ...], source: str | None, 
 def _of_standard_input(grader: SelfGrader, paths: tuple[Path, ...], source: str | None) -> GradingResult:
     if len(paths) > 1:
         raise InputError(
-            f"{STANDARD_INPUT} is standard input, and comes alone; a file of that name is ./{STANDARD_INPUT}"
+            f"{STANDARD_INPUT} means standard input and must be the only path;"
+            f" for a file of that name write ./{STANDARD_INPUT}"
         )
     if source is None:
         raise InputError(
-            f"name the agent of the sessions on standard input, for example: grade --as atif {STANDARD_INPUT}"
+            f"give the agent of the sessions on standard input, for example: grade --as atif {STANDARD_INPUT}"
         )
     most = grader.context.settings.limits.bytes
     content = b"" if sys.stdin is None else sys.stdin.buffer.read(most + 1)

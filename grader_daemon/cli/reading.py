@@ -80,7 +80,7 @@ def _copy_of(grader: SelfGrader) -> SharedCopy:
         fleet = grader.context.fleet
     except StoreError as error:
         said = str(error).partition(";")[0]
-        raise StoreError(f"{said}; it is the copy of a fleet: delete it, and it is made anew") from error
+        raise StoreError(f"{said}; this is the local copy of a fleet: delete it, and it is created again") from error
     assert fleet is not None
     return fleet
 

@@ -54,7 +54,7 @@ def command(
         _show_diff(grader, since, rules, as_json=as_json)
         return 0
     if rules is not None:
-        raise click.UsageError("--rules only goes with --diff; to grade by rules of your own, set rules_file")
+        raise click.UsageError("--rules needs --diff; to grade with your own rules, set rules_file")
     grader.migrate()
     paths = grader.grading.graded_files(since=since) if everything else grader.grading.outdated_files(since=since)
     return _regrade(grader, paths, jobs=jobs, as_json=as_json)

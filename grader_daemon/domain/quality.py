@@ -94,7 +94,9 @@ def as_scorer(given: QualityScorer | Callable[[Session, Grade], float]) -> Quali
         return cast(QualityScorer, given)
     if callable(given):
         return FunctionScorer(given)
-    raise InputError(f"{type(given).__name__} is no scorer: one has validate(session, grade), or is such a function")
+    raise InputError(
+        f"{type(given).__name__} is not a scorer: give a function, or an object with validate(session, grade)"
+    )
 
 
 def name_of(scorer: QualityScorer) -> str:

@@ -278,7 +278,7 @@ class Skipped(msgspec.Struct, frozen=True, gc=False):
     session_id: str | None = None
 
 
-NO_SESSION_KNOWN: Final = "not a session of an agent known here"
+NO_SESSION_KNOWN: Final = "not a session of a known agent"
 """Message about JSON of another kind."""
 
 

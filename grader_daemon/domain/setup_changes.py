@@ -14,7 +14,7 @@ WINDOW: Final = timedelta(days=28)
 """Sessions that ended longer before a change, or after it, are not compared."""
 
 FEWEST_SESSIONS: Final = 30
-"""Fewest sessions before a change and after it, at work that was done on both sides."""
+"""Fewest sessions before a change and after it, for task types with sessions on both sides."""
 
 USUAL_SPAN: Final = timedelta(days=90)
 """Span back from now whose changes are told unless another is asked for."""

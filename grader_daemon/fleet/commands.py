@@ -241,7 +241,7 @@ def _version(host: FleetHost) -> str:
 def _fleet(url: str | None) -> FleetDatabase:
     read_settings()
     if url is None:
-        raise click.UsageError("give --url: the fleet's database, as its administrator")
+        raise click.UsageError("give --url: the URL of the fleet's database, with an administrator's login")
     return fleet_database(url)
 
 

@@ -132,7 +132,7 @@ class FleetDatabase:
         with translated(), self._connection.transaction():
             check_version(self._connection)
             if self._has_role(_ROLE + host):
-                raise InputError(f"there is a host {host} already, in this fleet or another one of this server")
+                raise InputError(f"there is a host {host} already, in a fleet of this server; choose another name")
             login = self._make_login(host, _ROLE + host, group=HOST_GROUP, connections=_CONNECTIONS)
             self._connection.execute("INSERT INTO grader.hosts (host, user_name) VALUES (%s, %s)", (host, user))
         return login
@@ -148,7 +148,7 @@ class FleetDatabase:
         with translated(), self._connection.transaction():
             check_version(self._connection)
             if self._has_role(_MEMBER_ROLE + name):
-                raise InputError(f"there is a member {name} already, of this fleet or another one of this server")
+                raise InputError(f"there is a member {name} already, of a fleet of this server; choose another name")
             return self._make_login(name, _MEMBER_ROLE + name, group=MEMBER_GROUP, connections=_MEMBER_CONNECTIONS)
 
     def remove_member(self, name: str) -> None:
@@ -250,4 +250,4 @@ class FleetDatabase:
             (_GONE_WITHIN_MS, role),
         ).fetchall()
         if not all(is_gone for (is_gone,) in ended):
-            raise DeliveryError(f"a connection of {whose} does not end; run this again")
+            raise DeliveryError(f"a connection of {whose} is still open; run this again")

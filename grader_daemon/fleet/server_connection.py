@@ -135,8 +135,8 @@ def translated() -> Iterator[None]:
         yield
     except psycopg.errors.LockNotAvailable as error:
         raise DeliveryError(
-            f"PostgreSQL: another login holds a lock on what this needs, for more than {_LOCK_SECONDS} s;"
-            " its administrator sees whose it is in pg_locks and pg_stat_activity"
+            f"PostgreSQL: another login has held a lock for more than {_LOCK_SECONDS} s;"
+            " an administrator finds it in pg_locks and pg_stat_activity"
         ) from error
     except (psycopg.OperationalError, psycopg.InterfaceError) as error:
         raise DeliveryError(f"PostgreSQL: {_line(error)}") from error
@@ -148,7 +148,7 @@ def _parts_of(url: str) -> dict[str, Any]:
     try:
         return conninfo_to_dict(url)
     except psycopg.Error:
-        raise ConfigurationError("no URL of PostgreSQL is given: postgresql://user@host/database") from None
+        raise ConfigurationError("the PostgreSQL URL is wrong; write it as postgresql://user@host/database") from None
 
 
 def _is_here(host: str) -> bool:

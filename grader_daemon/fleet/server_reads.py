@@ -256,7 +256,7 @@ class FleetRows:
             try:
                 connection.execute("SELECT 1 FROM grader.fleet FOR UPDATE")
             except psycopg.errors.LockNotAvailable as error:
-                raise DeliveryError("somebody else decides on alerts of the fleet; try again") from error
+                raise DeliveryError("somebody else is changing the fleet's alerts; try again") from error
             decided = _read_decisions(connection, but=_NO_VERSION)
             assert decided is not None
             yield decided

@@ -124,7 +124,7 @@ def trial(*, grader: SelfGrader, what: str, as_json: bool) -> None:
 def _mode(agent: Agent, given: str | None) -> Mode:
     mode = agent.modes[0] if given is None else Mode(given)
     if mode not in agent.modes:
-        raise InputError(f"{agent.title} shows a person nothing of a hook: --mode {' or '.join(agent.modes)}")
+        raise InputError(f"{agent.title} cannot show you a hook's messages; use --mode {' or '.join(agent.modes)}")
     return mode
 
 

@@ -162,7 +162,7 @@ class OutcomesJob:
         if folder is None or not os.path.isabs(folder):
             return None
         if not self._may_read(folder):
-            raise ReadError(f"{folder}: it lies in none of the folders of outcomes_roots")
+            raise ReadError(f"{folder}: it is outside the folders in outcomes_roots")
         tree = find_work_tree(folder)
         if tree is None and not os.path.isdir(folder):
             raise ReadError(f"{folder}{HIDDEN}")

@@ -59,7 +59,7 @@ def read_label_file(path: Path) -> LabelFile:
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is no UTF-8 text") from error
+        raise InputError(f"{path}: is not UTF-8 text") from error
     lines = {number: each for number, each in found if isinstance(each, LabelLine)}
     wrong = {number: each for number, each in found if isinstance(each, str)}
     first: dict[str, int] = {}

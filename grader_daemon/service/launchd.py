@@ -71,7 +71,7 @@ class LaunchAgents:
         answer = self._launchctl("print", self._domain)
         if answer.returncode:
             raise ServiceError(
-                f"launchd has no session of yours ({_first_line(answer.stderr)}): log in at the screen, or"
+                f"launchd has no session for you ({_first_line(answer.stderr)}): log in at the screen, or"
                 f" {without_systemd()}"
             )
 
@@ -185,7 +185,7 @@ def written_list(unit: Unit, fit: Fit, *, version: str) -> str:
     try:
         text = plistlib.dumps(_job(unit, fit), sort_keys=False).decode()
     except ValueError as error:
-        raise ConfigurationError(f"it cannot be written down in a property list: {error}") from error
+        raise ConfigurationError(f"it cannot be stored in a property list: {error}") from error
     head, begin, rest = text.partition("<plist ")
     summed = f"{begin}{rest}"
     return f"{head}{_WRITTEN}{unit.install}`, version {version}. Sum of what follows: {_sum(summed)}. -->\n{summed}"

@@ -243,6 +243,6 @@ def _quoted(word: str) -> str:
         ConfigurationError: it has characters that a line of text cannot have.
     """
     if not word.isprintable():
-        raise ConfigurationError(f"{word!r} cannot be written down in a unit file: it has unprintable characters")
+        raise ConfigurationError(f"{word!r} cannot be used in a unit file: it has unprintable characters")
     escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     return escaped if re.fullmatch(r"[\w%+=:,./-]+", escaped) else f'"{escaped}"'

@@ -249,9 +249,9 @@ def anew(session: Session, unit: Unit, limits: Limits) -> Session:
     try:
         built = _DECODE(_ENCODE(session))
     except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise NonsenseError(f"a session that is none: {error}") from error
+        raise NonsenseError(f"an invalid session: {error}") from error
     if built.unit != unit:
-        raise NonsenseError(f"a session of {built.unit.source!r}, {built.unit}, in place of the one that was asked for")
+        raise NonsenseError(f"a session of {built.unit.source!r}, {built.unit}, instead of the requested one")
     wrong = next((why for is_wrong, why in _RULES if is_wrong(built)), None)
     if wrong is not None:
         raise NonsenseError(wrong)
@@ -292,7 +292,7 @@ def _of(kind: type[T], value: object) -> T:
     """
     if isinstance(value, kind):
         return value
-    raise NonsenseError(f"{kind.__name__} is expected, and not {type(value).__name__}")
+    raise NonsenseError(f"{kind.__name__} is expected, not {type(value).__name__}")
 
 
 def _whole_path(path: str) -> str:

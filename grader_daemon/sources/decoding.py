@@ -105,9 +105,9 @@ def _why_undecodable(content: bytes, error: Exception) -> ParseError:
     if has_lone_surrogate(content):
         return ParseError("holds half of a UTF-16 surrogate pair, which no UTF-8 text can contain")
     if "truncated" in str(error):
-        return UnfinishedFileError("the JSON stops before its end")
+        return UnfinishedFileError("the JSON ends too early")
     if _LINES.match(content) is not None:
-        return ParseError(f"{NO_SESSION_KNOWN}: JSON objects, one a line, in place of one")
+        return ParseError(f"{NO_SESSION_KNOWN}: several JSON objects, one a line, instead of one")
     return UnfinishedFileError(f"broken JSON: {_one_line(error)}")
 
 

@@ -199,7 +199,7 @@ class Sources:
         """
         source = self.called(unit.source)
         if source is None:
-            raise VanishedFileError(f"no source is called {unit.source}")
+            raise VanishedFileError(f"there is no source {unit.source}")
         return source
 
     def claims(self, path: str) -> bool:

@@ -270,7 +270,7 @@ def test_archives_that_are_made_to_do_harm_are_told_in_a_line_each_and_the_other
 
     first, second = sorted(without_progress(ended.stderr).splitlines())
     assert first.startswith(f"grader-daemon: {archive}/a-deep.tar.gz: a-deep/d/d/")
-    assert first.endswith(": it lies in more than 100 folders")
+    assert first.endswith(": it is nested in more than 100 folders")
     assert second.endswith("/b-long.tar.gz: a header of 1,500,000,000 bytes; at most 65,536 are read")
     assert (ended.stdout, ended.returncode) == (f"{SESSIONS} graded\n", 1)
 

@@ -73,7 +73,7 @@ def test_a_report_is_the_same_bytes_each_time(graded_home: Path, tmp_path: Path,
     ("arguments", "says"),
     [
         pytest.param(["--week", "2026-W60"], "2026-W47", id="no-such-week"),
-        pytest.param(["--week", "2999-W01"], "has not begun", id="a-week-to-come"),
+        pytest.param(["--week", "2999-W01"], "is in the future", id="a-week-to-come"),
         pytest.param(["--out", "/nowhere/at/all.html"], "cannot be written", id="no-such-folder"),
     ],
 )

@@ -45,7 +45,7 @@ def errors(visit: Visit) -> Response:
     """Answer with the error issues of some days, those in most sessions first."""
     scope, state = visit.scope, visit.query.get("state", "")
     if state not in ("", *IssueState):
-        raise InputError(f"an error's state is {', '.join(IssueState)}, not {state[:40]!r}")
+        raise InputError(f"state must be one of {', '.join(IssueState)}, not {state[:40]!r}")
     count = _count(visit.query.get("count", str(_LISTED)))
     states = frozenset({IssueState(state)}) if state else None
     insight = visit.grader.insight

@@ -99,7 +99,7 @@ class Issues:
             (len(wanted), wanted),
         )
         if not rows or not prefix:
-            raise NotFoundError(f"no error issue has an id that begins with {prefix!r}")
+            raise NotFoundError(f"no error group has an id that begins with {prefix!r}")
         if len(rows) > 1:
             some = ", ".join(row[0] for row in rows[:3])
             raise InputError(f"several error groups begin with {prefix!r} ({some}, …); give more of the id")

@@ -197,7 +197,7 @@ def test_members_are_served_from_within_the_sandbox(box: Box, server: Server) ->
             with urlopen(asked, timeout=60) as answer:
                 read: dict[str, object] = json.load(answer)
                 return read
-        except URLError:  # it has not begun, or has not read the fleet
+        except URLError:  # it is in the future, or has not read the fleet
             return None
 
     def grades() -> object:

@@ -109,7 +109,9 @@ def test_a_large_session_is_graded_by_a_process_of_the_sandbox(installed: Instal
         pytest.param({"quiet_seconds": "soon"}, "setting quiet_seconds (environment", id="a-setting"),
         pytest.param({"rules_file": "/nowhere/rules.toml"}, "/nowhere/rules.toml", id="rules"),
         pytest.param({"watch_roots": "/proc/1"}, "/proc", id="a-folder-that-no-service-has"),
-        pytest.param({"alert_webhook_secret": "s" * 20}, "ALERT_WEBHOOK_SECRET cannot be passed on", id="a-secret"),
+        pytest.param(
+            {"alert_webhook_secret": "s" * 20}, "ALERT_WEBHOOK_SECRET cannot be passed to the service", id="a-secret"
+        ),
     ],
 )
 def test_what_is_wrong_is_told_before_anything_is_written(
@@ -180,7 +182,7 @@ def test_a_daemon_in_the_foreground_is_not_disturbed(box: Box) -> None:
     ended = box.run_grader("service install")
     box.sh("systemctl --user stop foreground")
     assert ended.code == 2
-    assert "a grader-daemon that is no service (pid " in ended.errors
+    assert "another grader-daemon (pid " in ended.errors
     assert box.run(f"test -e {UNIT_FILE}").code == 1
 
 

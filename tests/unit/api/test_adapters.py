@@ -102,9 +102,9 @@ def test_folders_of_an_adapter_are_set_behind_its_name(home: Path) -> None:
         ),
         (
             {"sources": ["hermes", "Of mine"]},
-            "a source is expected: hermes, .*, openhands, acme, or one that an adapter gives",
+            "a source is expected: hermes, .*, openhands, acme, or the name of an adapter",
         ),
-        ({"adapter_roots": ["/logs"]}, 'a folder of an adapter is written as "acme=~/.acme/sessions"'),
+        ({"adapter_roots": ["/logs"]}, 'write the folder of an adapter as "acme=~/.acme/sessions"'),
         ({"adapter_roots": ["acme=https://x"]}, "a path is expected, not a URL"),
     ],
 )

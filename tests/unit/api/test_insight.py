@@ -208,7 +208,7 @@ def test_failures_of_an_issue_are_told_for_each_day(insight: Insight, store: Sql
 def test_kept_reports_before_no_week_are_refused(insight: Insight) -> None:
     assert insight.kept_reports() == []
     assert insight.kept_reports(before="2026-W47") == []
-    with pytest.raises(InputError, match="is no week"):
+    with pytest.raises(InputError, match="is not a week"):
         insight.kept_reports(before="yesterday")
 
 

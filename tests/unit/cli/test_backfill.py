@@ -28,7 +28,7 @@ def home(tmp_path: Path, write_session: SessionWriter) -> Path:
 def test_a_folder_that_is_none_is_an_error(home: Path, run: Run) -> None:
     ended = run(home, "backfill", "--watch-root", "nope")
     assert (ended.returncode, ended.stdout) == (2, "")
-    assert ended.stderr == f"grader-daemon: {home}/nope: no such folder; nothing was looked for\n"
+    assert ended.stderr == f"grader-daemon: {home}/nope: no such folder, so nothing was searched\n"
 
 
 def test_beside_a_folder_that_is_none_the_others_are_graded(home: Path, run: Run) -> None:
@@ -70,7 +70,7 @@ def test_json_of_another_kind_is_told_in_words(home: Path, run: Run) -> None:
     ended = run(home, "grade", "other.json", "--dry-run")
 
     assert (ended.returncode, ended.stdout) == (0, "")
-    assert ended.stderr == f"skipped {home}/other.json: not a session of an agent known here\n"
+    assert ended.stderr == f"skipped {home}/other.json: not a session of a known agent\n"
 
 
 def test_what_came_of_it_is_a_document_too(home: Path, run: Run) -> None:

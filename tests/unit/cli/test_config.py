@@ -65,7 +65,7 @@ def test_one_setting_is_printed_as_it_is_set(home: Path, run: Run, name: str, li
     ("name", "words"),
     [
         pytest.param("quiet_second", "there is no setting 'quiet_second'; did you mean quiet_seconds?", id="unknown"),
-        pytest.param("alert_webhook_secret", "alert_webhook_secret is a secret, which is not shown", id="secret"),
+        pytest.param("alert_webhook_secret", "alert_webhook_secret is a secret and not shown", id="secret"),
     ],
 )
 def test_a_setting_that_is_not_printed_says_why(home: Path, run: Run, name: str, words: str) -> None:

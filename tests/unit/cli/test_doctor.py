@@ -322,7 +322,7 @@ def test_a_file_that_is_no_database_is_left_alone_with_its_folder(run: Run, home
     listed = run(home, "list", "--db-path", str(notes))
     repaired = run(home, "doctor", "--repair", "--db-path", str(notes))
 
-    assert listed.stderr == f"grader-daemon: database {notes}: no database, but another file; is db_path right?\n"
+    assert listed.stderr == f"grader-daemon: database {notes}: not a database but another file; check db_path\n"
     assert f"{notes} is not a database, and was not changed: set db_path to another file" in repaired.stdout
     assert (notes.read_text(), notes.stat().st_mode & 0o777) == ("important notes\n" * 300, 0o644)
     assert notes.parent.stat().st_mode & 0o777 == 0o755

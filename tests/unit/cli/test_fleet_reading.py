@@ -154,7 +154,7 @@ def test_patterns_compare_machines_and_users_and_each_machine_with_itself(team: 
     }
     assert {group["name"] for group in document["groups"]["user"]} == {"anna", "ben"}
     told = team("lead", "patterns")
-    assert "Of 2 machines. Changes of the whole compare each machine with itself" in told
+    assert "Of 2 machines. Changes compare each machine with itself" in told
 
 
 def test_the_first_look_is_about_the_machines_and_not_about_a_daemon(team: Team) -> None:
@@ -260,7 +260,7 @@ def test_a_damaged_copy_says_that_it_may_be_deleted(team: Team) -> None:
     team.ids()
     copy = next((team.lead / COPIES).glob("*.db"))
     copy.write_bytes(b"no database, and long enough to be one" * 50)
-    assert "it is the copy of a fleet: delete it, and it is made anew" in team.fails("lead", "list")
+    assert "this is the local copy of a fleet: delete it, and it is created again" in team.fails("lead", "list")
 
 
 def test_a_url_before_the_command_or_in_the_wrong_place_never_shows_its_password(team: Team) -> None:
@@ -415,7 +415,7 @@ def test_a_person_who_left_is_let_in_no_more(team: Team) -> None:
 
 def test_a_copy_is_never_made_of_another_database(team: Team) -> None:
     team("lead", "config", "set", "fleet_copy_file", str(team.machines["anna"] / demo_home.DATABASE))
-    assert "needs its own file" in team.fails("lead", "list")
+    assert "has other grades" in team.fails("lead", "list")
     assert len(json.loads(team("anna", "list", "-n", "50", "--json"))["grades"]) == 13
 
 

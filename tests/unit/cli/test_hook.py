@@ -67,7 +67,7 @@ def test_programs_say_yes_beforehand(run: Run, tmp_path: Path) -> None:
 
 def test_an_agent_that_can_show_nothing_cannot_tell(run: Run, tmp_path: Path) -> None:
     ended = run(tmp_path, "hook", "install", "hermes", "--mode", "tell", "--yes")
-    assert "Hermes shows a person nothing of a hook: --mode block or log" in ended.stderr
+    assert "Hermes cannot show you a hook's messages; use --mode block or log" in ended.stderr
 
 
 def test_without_a_hook_it_says_how_to_get_one(run: Run, tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ def test_a_session_that_is_gone_keeps_its_grade_and_says_so(run: Run, home: Path
     shown = run(home, "show", FINE)
 
     assert (shown.returncode, FINE in shown.stdout) == (0, True)
-    assert ("The session is gone from where it lay; its grade stays." in shown.stdout) == is_gone
+    assert ("The session's file is gone; its grade stays." in shown.stdout) == is_gone
     assert json.loads(run(home, "show", FINE, "--json").stdout)["is_gone"] is is_gone
 
 
@@ -140,7 +140,7 @@ def test_a_label_of_a_session_that_went_on_says_so(run: Run, home: Path, grader:
 
     grader.grade_session_file(file)
 
-    assert "before the session went on; automatically: unsure (" in run(home, "show", FINE).stdout
+    assert "before the session continued; automatically: unsure (" in run(home, "show", FINE).stdout
     assert "label, before it went on" in run(home, "label", "--list").stdout
 
 
@@ -301,7 +301,7 @@ def test_a_guess_of_the_level_stands_in_for_the_rate_until_there_are_labels(
 def test_a_level_that_is_no_share_is_refused(run: Run, home: Path, grader: SelfGrader, wrong: list[str]) -> None:
     assert run(home, "calibration", "level", *wrong).returncode == 2
     assert grader.calibration.level() is None
-    with pytest.raises(InputError, match="a share of 0 to 1"):
+    with pytest.raises(InputError, match="a share from 0 to 1"):
         grader.calibration.guess_level(1.5)
 
 

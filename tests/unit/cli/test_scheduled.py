@@ -71,7 +71,7 @@ def home(tmp_path: Path) -> Path:
         pytest.param(["changes"], "40 finished tasks looked at, + 120 scheduled.", id="changes"),
         pytest.param(
             ["report", "--week", THIS_WEEK],
-            "+ 120 scheduled, counted apart: 66 done, 54 not done, 0 unsure; bad endings: ",
+            "+ 120 scheduled, counted separately: 66 done, 54 not done, 0 unsure; bad endings: ",
             id="report",
         ),
     ],

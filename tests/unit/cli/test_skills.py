@@ -141,7 +141,7 @@ def test_a_skill_that_is_none_gets_one_line(home: Path, run: Run) -> None:
     ended = run(home, "skills", "show", "depoly")
 
     assert ended.returncode == 2
-    assert ended.stderr == "grader-daemon: no skill is called 'depoly'; `grader-daemon skills` names all\n"
+    assert ended.stderr == "grader-daemon: there is no skill 'depoly'; grader-daemon skills lists all\n"
 
 
 def test_what_goes_worse_gets_a_skill_that_lies_here_and_one_to_write(home: Path, run: Run) -> None:
@@ -149,8 +149,8 @@ def test_what_goes_worse_gets_a_skill_that_lies_here_and_one_to_write(home: Path
 
     assert need.startswith("40 tasks of debugging: 75 % (")
     assert need.endswith(" That is clearly more.")
-    assert fitting.startswith("Try the skill trace-reader, which speaks of ")
-    assert "used in 0 of 40 tasks that tell; 30 of the other 40 ended badly." in fitting
+    assert fitting.startswith("Try the skill trace-reader, which mentions ")
+    assert "used in 0 of 40 tasks that record skills; 30 of the other 40 ended badly." in fitting
     assert lesson.startswith(
         "Write one: after terminal pytest (command_failed, 40 failures in 40 sessions): terminal pip"
     )
@@ -159,7 +159,7 @@ def test_what_goes_worse_gets_a_skill_that_lies_here_and_one_to_write(home: Path
 
 @pytest.mark.parametrize(
     ("task_type", "reason"),
-    [("writing", "That is not clearly more: nothing is suggested."), ("research", "20 of both are needed to tell.")],
+    [("writing", "That is not clearly more: nothing is suggested."), ("research", "each needs 20.")],
 )
 def test_where_no_help_is_needed_none_is_given(home: Path, run: Run, task_type: str, reason: str) -> None:
     [said] = run(home, "skills", "suggest", task_type).stdout.splitlines()
@@ -181,7 +181,7 @@ def test_a_fitting_skill_that_lies_unused_is_shown_where_none_is_needed(home: Pa
     found = json.loads(run(home, "skills", "suggest", "debugging", "--json").stdout)
 
     assert said.endswith("That is not clearly more: nothing is suggested.")
-    assert shown.startswith("Here lies the skill trace-reader, which speaks of ")
+    assert shown.startswith("Installed skill: trace-reader, which mentions ")
     assert "used in 0 of 40 tasks that tell" in shown
     assert (found["reason"], [each["skill"]["name"] for each in found["skills"]]) == ("not_worse", ["trace-reader"])
     assert found["lessons"] == []
@@ -192,14 +192,14 @@ def test_a_skill_that_is_asked_for_is_advised_where_it_would_help(home: Path, ru
 
     assert said == ("The skill trace-reader is about debugging, testing; used in 0 of 40 tasks of debugging that tell.")
     assert need.endswith(" That is clearly more.")
-    assert fitting.startswith("Try the skill trace-reader, which speaks of ")
+    assert fitting.startswith("Try the skill trace-reader, which mentions ")
 
 
 def test_a_skill_that_does_not_lie_here_is_known_by_its_name(home: Path, run: Run) -> None:
     said, need, *_ = run(home, "skills", "suggest", "systematic-debugging").stdout.splitlines()
     asked = json.loads(run(home, "skills", "suggest", "systematic-debugging", "--json").stdout)["asked"]
 
-    assert said == "No skill systematic-debugging lies here; by its name it would be about debugging."
+    assert said == "No skill systematic-debugging is installed; by its name it would be for debugging."
     assert need.startswith("40 tasks of debugging: 75 % (")
     assert (asked["is_installed"], asked["task_types"]) == (False, ["debugging"])
 
@@ -207,7 +207,7 @@ def test_a_skill_that_does_not_lie_here_is_known_by_its_name(home: Path, run: Ru
 def test_of_several_types_the_one_that_goes_worst_is_advised_on(home: Path, run: Run) -> None:
     [said, need, *_] = run(home, "skills", "suggest", "test-and-debug").stdout.splitlines()
 
-    assert said.endswith("it would be about debugging, testing.")
+    assert said.endswith("it would be for debugging, testing.")
     assert need.startswith("40 tasks of debugging")
 
 
@@ -225,7 +225,10 @@ def test_the_report_names_the_skill_that_lies_unused(home: Path, run: Run) -> No
     suggestions = json.loads(run(home, "report", "--json").stdout)["suggestions"]
 
     assert [each["text"] for each in suggestions if "debugging" in each["text"]] == [
-        "Consider skill enhancement for debugging: the skill trace-reader lies here, used in 0 of 40 of its tasks"
+        (
+            "Consider skill enhancement for debugging: the installed skill trace-reader was used in only 0 of 40 of"
+            " its tasks"
+        )
     ]
 
 
@@ -233,7 +236,7 @@ def test_what_is_neither_type_nor_skill_gets_one_line(home: Path, run: Run) -> N
     ended = run(home, "skills", "suggest", "nameless")
 
     assert (ended.returncode, ended.stdout) == (2, "")
-    assert ended.stderr.startswith("grader-daemon: there is no task type 'nameless'; there are ")
+    assert ended.stderr.startswith("grader-daemon: unknown task type 'nameless'; known: ")
     assert len(ended.stderr.splitlines()) == 1
 
 

@@ -249,7 +249,7 @@ def test_only_changes_since_then_are_told(client: TestClient, sessions: Sessions
 
     assert "show no changes" in of_two_days
     assert "config.yaml" in of_three
-    assert "from strong" not in of_three.partition("In the time that is compared")[0]
+    assert "from strong" not in of_three.partition("Also in the compared time")[0]
 
 
 def test_all_changes_that_there_ever_were_can_be_asked_for(client: TestClient, sessions: Sessions) -> None:

@@ -122,7 +122,7 @@ def test_error_that_is_none_is_said_in_one_line(client: TestClient, fail: Fail) 
     answer = client.get("/errors/9-zzz")
 
     assert answer.status_code == 404
-    assert "no error issue has an id that begins with &#39;9-zzz&#39;" in answer.text
+    assert "no error group has an id that begins with &#39;9-zzz&#39;" in answer.text
 
 
 def test_what_a_person_says_of_an_error_is_noted_and_withdrawn(client: TestClient, fail: Fail) -> None:

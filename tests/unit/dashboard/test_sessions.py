@@ -199,8 +199,8 @@ def test_a_line_of_filters_becomes_the_address_and_stands_above_the_list(client:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        pytest.param("failed alembic", "alembic is no filter; write &#34;alembic&#34;", id="a-word"),
-        pytest.param("days:many", "days is a number above 0", id="a-scope-that-is-none"),
+        pytest.param("failed alembic", "alembic is not a filter; write &#34;alembic&#34;", id="a-word"),
+        pytest.param("days:many", "days must be a number above 0", id="a-scope-that-is-none"),
         pytest.param("sort:luck", "sort is one of", id="a-value-that-is-none"),
     ],
 )

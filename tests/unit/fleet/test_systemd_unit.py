@@ -138,7 +138,9 @@ def test_without_psycopg_nothing_is_installed(tmp_path: Path) -> None:
 def test_a_url_of_the_environment_is_not_written_into_the_unit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRADER_FLEET_URL", _URL)
 
-    with pytest.raises(ConfigurationError, match="GRADER_FLEET_URL cannot be passed on; put fleet_url into"):
+    with pytest.raises(
+        ConfigurationError, match="GRADER_FLEET_URL cannot be passed to the service; put fleet_url into"
+    ):
         _service().install(load_settings())
 
     assert not _unit(tmp_path).exists()
@@ -228,7 +230,7 @@ def test_the_doctor_misses_psycopg() -> None:
     state, found, fix = _diagnosed(load_settings())
 
     assert (state, fix) == ("warning", "install it where grader-daemon is")
-    assert "psycopg, which the fleet needs, is not installed. Add it: " in found
+    assert "the fleet needs psycopg, which is not installed. Add it: " in found
 
 
 _AWAY = ("grader-push", "grader-daemon: warning: PostgreSQL: away", timedelta(minutes=9))

@@ -272,7 +272,7 @@ def _row(attempts: int, reason: str) -> LedgerEntry:
         pytest.param((LARGE_BYTES + 1, None), True, id="large"),
         pytest.param((1, _row(1, ENDED_THE_DAEMON)), True, id="ended-the-daemon"),
         pytest.param((1, _row(2, "the process that was to grade it ended (SIGKILL)")), True, id="ended-the-helper"),
-        pytest.param((1, _row(1, "the JSON stops before its end")), False, id="other-trouble"),
+        pytest.param((1, _row(1, "the JSON ends too early")), False, id="other-trouble"),
     ],
 )
 def test_large_files_and_suspects_are_examined_alone(

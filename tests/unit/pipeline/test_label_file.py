@@ -118,7 +118,7 @@ def test_escapes_of_a_file_are_not_told_as_they_are(tmp_path: Path) -> None:
 
 
 def test_what_is_no_text_is_told(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is no UTF-8 text"):
+    with pytest.raises(InputError, match="is not UTF-8 text"):
         read(tmp_path, b"session_id,completed\n\xff,1\n")
 
 

@@ -182,7 +182,7 @@ def test_without_a_session_at_the_screen_it_says_what_to_do(home: Path) -> None:
         "#!/bin/sh\necho 'Domain does not support specified action' >&2\nexit 125\n"
     )
 
-    with pytest.raises(ServiceError, match=r"launchd has no session of yours .*: log in at the screen, or run `grader"):
+    with pytest.raises(ServiceError, match=r"launchd has no session for you .*: log in at the screen, or run `grader"):
         LaunchAgents()
 
 
