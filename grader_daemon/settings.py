@@ -224,7 +224,7 @@ class Settings(GradingSettings):
         (), examples=[["~/src"]], description="Follow work only in these folders; the service cannot see others."
     )
     outcomes_days: int = Field(30, ge=1, le=365, description="Days to follow the work of a session.")
-    outcomes_seconds: Seconds = Field(2.0, gt=0, le=10, description="Maximum CPU time for one look at a repository.")
+    outcomes_seconds: Seconds = Field(2.0, gt=0, le=10, description="Maximum CPU time for one check of a repository.")
     message_search_days: int = Field(
         0,
         ge=0,

@@ -97,7 +97,7 @@ def check_settings(settings: Settings) -> list[str]:
     return [
         *settings.warnings,
         *zone,
-        *(f"setting watch_roots ({given_by}): there is no folder {root}" for root in missing),
+        *(f"setting watch_roots ({given_by}): no such folder: {root}" for root in missing),
     ]
 
 

@@ -23,7 +23,7 @@ from grader_daemon.storage.records import GradeFilter, SortKey
 
 _MOST_DAYS: Final = 100_000
 _LONGEST_SHOWN: Final = 60
-_BY_GUESS: Final = "Only sessions whose task is {} by the best guess, unsure ones included."
+_BY_GUESS: Final = "Only sessions that count as {}, unsure ones included."
 _BY_PERSON: Final = "Only sessions with a person's label."
 
 

@@ -54,7 +54,7 @@ _OF_THE_CORE: Final = {
     "doctor": ("doctor", "Check the machine and the set-up; repair what is safe."),
     "backup": ("backup", "Copy the database while the daemon goes on."),
     "restore": ("backup:restore_command", "Replace the database with a backup."),
-    "regrade": ("regrade", "Grade again sessions that other rules graded, or see what would change."),
+    "regrade": ("regrade", "Update grades made by other rules, or see what would change."),
     "forget": ("forget", "Forget files that could not be graded or were skipped."),
     "help": ("help", "Show how a command is used."),
     "version": ("help:version_command", "Show the version."),
@@ -181,8 +181,8 @@ def _tell_unexpected(name: str, error: Exception) -> None:
     said = " ".join(str(error).split())
     kind = type(error).__name__
     output.error(
-        f"{name}: a fault of this program: {f'{kind}: {said}' if said else kind}; {TRACEBACK_VARIABLE}=1 before the"
-        " command shows where: please report that"
+        f"{name}: a bug in grader-daemon: {f'{kind}: {said}' if said else kind}; {TRACEBACK_VARIABLE}=1 before the"
+        " command shows where; please report it"
     )
 
 

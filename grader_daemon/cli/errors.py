@@ -53,7 +53,7 @@ def list_issues(
     elif issues:
         _table(issues)
     else:
-        output.line("No error issues.")
+        output.line("No error groups.")
 
 
 @command.command("show")
@@ -87,7 +87,7 @@ def alternatives(*, grader: SelfGrader, tool: str, category: str, of_command: st
     elif tried:
         _steps_table(tried, output.next_call)
     else:
-        output.line("Nothing is known that was tried after such failures.")
+        output.line("The steps after such errors are unknown.")
 
 
 @command.command("resolve")

@@ -40,7 +40,7 @@ def command(*, grader: SelfGrader, paths: tuple[Path, ...], source: str | None, 
 
     With --as, `-` reads standard input: one session, or several with ATIF. It stores nothing then.
 
-    It learns no base rate from these files, so its ranking is slightly worse than the daemon's.
+    It does not learn from these files what is usual, so its ranking is slightly worse than the daemon's.
     """
     if STANDARD_INPUT in map(str, paths):
         result = _of_standard_input(grader, paths, source)
@@ -88,4 +88,4 @@ def _print(result: GradingResult) -> None:
 
 def _tell_faults(grader: SelfGrader) -> None:
     for name, fault in grader.grading.adapter_faults().items():
-        output.warning(clean(f"the adapter for {name} fails, and reads nothing: {fault}"))
+        output.warning(clean(f"the adapter for {name} fails and reads nothing: {fault}"))

@@ -20,7 +20,7 @@ _NOTE_CHARACTERS = 60
 @click.command("label")
 @reads
 @click.argument("session_id", required=False)
-@click.option("--completed", type=click.Choice(["yes", "no"]), help="Was the task completed?")
+@click.option("--completed", type=click.Choice(["yes", "no"]), help="Was the task done?")
 @click.option("--quality", type=Whole(1, 5), help="How good was the answer, 1 to 5?")
 @click.option("--note", help="Why, in your words.")
 @click.option("--csv", "file", type=click.Path(path_type=Path, dir_okay=False), help="Read labels from this file.")
@@ -123,5 +123,5 @@ def _tell_given(given: Feedback, *, as_json: bool) -> None:
 
 
 def _tell_undone(taken_back: Feedback, *, as_json: bool) -> None:
-    words = f"{output.cell(taken_back.session_id)}: taken back: {output.said(taken_back)}."
+    words = f"{output.cell(taken_back.session_id)}: withdrawn: {output.said(taken_back)}."
     output.result(words, as_json=as_json, taken_back=taken_back)

@@ -55,7 +55,7 @@ fleet_option = click.option(
     metavar="URL",
     expose_value=False,
     callback=_keep,
-    help="Read a fleet: URL of its PostgreSQL or server. Default: fleet_read_url.",
+    help="Read a fleet's grades from this URL. Default: fleet_read_url.",
 )
 """``--db``, for commands that can ask a fleet; `read_settings` knows what it says."""
 

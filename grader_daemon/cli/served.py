@@ -99,7 +99,7 @@ def _token(settings: Settings) -> str:
 
 
 def _why(error: Exception) -> str:
-    return error.strerror or str(error) if isinstance(error, OSError) else "it is no text of ASCII"
+    return error.strerror or str(error) if isinstance(error, OSError) else "it is not ASCII text"
 
 
 def _read(answer: Answer) -> _Said:

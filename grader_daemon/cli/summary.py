@@ -53,7 +53,7 @@ def _print(seen: Overview) -> None:
 def _facts(seen: Overview) -> Iterator[tuple[str, str | None]]:
     yield from _whose(seen)
     if seen.patterns is None:
-        yield "sessions", "none are graded yet"
+        yield "sessions", "none is graded yet"
         return
     yield f"last {count(seen.patterns.days, 'day')}", _coverage(seen.patterns, seen.status)
     if seen.patterns.sessions:
@@ -92,12 +92,12 @@ def _state(status: Status) -> str:
 def _fleet(fleet: FleetView, now: datetime) -> str:
     """Return how many machines these are, and which were not heard of for a day."""
     silent = silent_hosts(fleet, now)
-    read = "never read to the end" if fleet.read_at is None else f"read {output.cell(fleet.read_at)}"
+    read = "never read completely" if fleet.read_at is None else f"read {output.cell(fleet.read_at)}"
     names = ", ".join(host.host for host in silent[:_SHOWN_SESSIONS])
     more = f" and {len(silent) - _SHOWN_SESSIONS} more" if len(silent) > _SHOWN_SESSIONS else ""
     unread = [f"{host.unread:,} of {host.host}" for host in fleet.hosts if host.unread]
     left = f"; sessions that this version cannot read: {', '.join(unread)}" if unread else ""
-    heard = f"; not heard of for a day: {names}{more}" if silent else ""
+    heard = f"; no contact for a day: {names}{more}" if silent else ""
     return f"{count(len(fleet.hosts), 'machine')}, {read}{heard}{left}"
 
 

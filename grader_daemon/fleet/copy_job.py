@@ -171,7 +171,7 @@ class FleetCopy:
         try:
             self._tables.replace_decisions(decided.content)
         except InputError as error:
-            self.told = f"{error}; what is here of them stands until somebody decides anew"
+            self.told = f"{error}; the local copy of them stays in use"
             return False
         return True
 

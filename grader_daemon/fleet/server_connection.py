@@ -31,9 +31,9 @@ _LEFT_TO_LIBPQ: Final = "prefer"
 """The `sslmode` of libpq where nobody says another: it takes no TLS, or that of anybody, without a word."""
 
 _HINTS: Final = {
-    "password authentication failed": "; the login was removed, or its password is wrong: its administrator lets it in"
-    " again by grader-daemon fleet add-host or add-member",
-    "is not permitted to log in": "; the login is being removed by its administrator",
+    "password authentication failed": "; the login was removed, or its password is wrong; the administrator creates"
+    " it again with grader-daemon fleet add-host or add-member",
+    "is not permitted to log in": "; its administrator is removing the login",
     "no password supplied": "; put it into ~/.pgpass or PGPASSWORD, or into the URL",
 }
 """What to do, behind words of libpq and the server."""

@@ -121,5 +121,5 @@ SERVER: Final = Unit(
     foreground="fleet serve",
     fit=_fit_server,
     started="Started",
-    failed="did not get ready: another program may hold its port, which fleet_serve_port says",
+    failed="did not start: another program may use its port, set in fleet_serve_port",
 )

@@ -8,11 +8,13 @@ from typing import Final
 
 from grader_daemon.domain.analysis import FailureKind, SessionState
 from grader_daemon.domain.claims import Claim, ClaimReason
+from grader_daemon.domain.completion_model import log_odds, probability
 from grader_daemon.domain.feedback import Feedback
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.quality import QualityCheck
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.text import clean
+from grader_daemon.reports.numbers import MINUS
 
 GOT_OVER: Final = {FailureKind.RECOVERED: "yes", FailureKind.HARMFUL: "no", FailureKind.PROBE: "a probe"}
 """Words for a failure that a session recovered from or not; a probe is none."""
@@ -152,6 +154,12 @@ def effect_words(reason: Reason) -> str:
     if reason.effect is None:
         return "="
     return f"{reason.effect:g}" if reason.rule in _LEVELS else f"{reason.effect:+g}"
+
+
+def moved_words(likely: float, effect: float) -> str:
+    """Return by how many percentage points an effect, in log-odds, moves a probability: "+12"."""
+    points = 100 * (likely - probability(log_odds(likely) - effect))
+    return f"{points:+.0f}".replace("-", MINUS)
 
 
 def feature_words(name: str, value: float, meaning: str | None, above: float | None) -> str:

@@ -27,7 +27,7 @@ from grader_daemon.settings import Settings
 
 _EXIT_CODES = {
     78: "the configuration is wrong",
-    203: "its program is gone",
+    203: "its program is missing",
     217: "its sandbox cannot be set up: this machine allows no user namespaces",
     226: "its sandbox cannot be set up: the folder of the database is missing, or user namespaces are not allowed",
 }
@@ -263,9 +263,9 @@ def _tells(entry: LogEntry) -> bool:
 def _ended(state: UnitState) -> str | None:
     """Return how the last process ended."""
     if state.result == "watchdog":
-        return "it hung, and systemd ended it"
+        return "it hung, and systemd stopped it"
     if state.result == "oom-kill":
-        return "it took too much memory, and was ended"
+        return "it used too much memory and was stopped"
     if state.signal is not None:
         return f"ended by {signal.Signals(state.signal).name}"
     if state.exit_code is not None:

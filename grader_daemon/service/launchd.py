@@ -145,7 +145,7 @@ class InstalledJob(InstalledFile):
     @property
     def advice(self) -> str:
         """Advice to somebody who edited it."""
-        return "Settings of your own belong into the settings file; --force replaces the list and keeps a copy"
+        return "Put your own settings into the settings file; --force replaces the list and keeps a copy"
 
     @staticmethod
     def was_edited(text: str) -> bool:
@@ -159,7 +159,7 @@ class InstalledJob(InstalledFile):
         try:
             old = plistlib.loads(there.encode())
         except (plistlib.InvalidFileException, ValueError, SyntaxError):
-            return ["it is no property list"]
+            return ["it is not a property list"]
         new = plistlib.loads(fitted.encode())
         return [f"+{key}={old[key]}" for key in old if old[key] != new.get(key)] + [
             f"-{key}" for key in new if key not in old

@@ -117,7 +117,7 @@ def _are_below(places: Sequence[Path], paths: Iterable[Path]) -> bool:
 
 def _headed(file: str, fitted: str, *, unit: Unit, version: str) -> str:
     return (
-        f"{_WRITTEN}{unit.install}`, version {version}.\n# Lines of your own belong into a drop-in: systemctl --user"
+        f"{_WRITTEN}{unit.install}`, version {version}.\n# Put your own lines into a drop-in: systemctl --user"
         f" edit {file}. {_SUM_OF} {_sum(fitted)}.{_END_OF_HEAD}{fitted}"
     )
 

@@ -152,7 +152,7 @@ def test_an_object_that_ends_every_worker_is_told_and_the_others_are_graded(
         shards = list(backfill_archive(grader.context, Archive(str(archive)), client))
 
     assert [(each.name, each.reason) for shard in shards for each in shard.unreadable] == [
-        (evil, "it ended the processes that were to examine it")
+        (evil, "the processes that examined it crashed")
     ]
     assert sum(len(shard.recorded) for shard in shards) == SESSIONS - 1
 
@@ -318,7 +318,7 @@ def test_sessions_that_are_copies_of_others_are_told(archive: Path, tmp_path: Pa
     ended = archived(tmp_path)
 
     assert ended.stdout == (
-        "123 graded\n3 of them are copies or earlier parts of others: such a session has one grade.\n"
+        "123 graded\n3 of them are copies or earlier parts of others: such a session gets one grade.\n"
     )
 
 
@@ -369,7 +369,7 @@ def test_an_object_of_which_nothing_comes_is_given_up_and_the_others_are_graded(
         shards = told(grader, archive / "05", client)
 
     assert [tuple(each) for shard in shards for each in shard.unreadable] == [
-        ("sessions/session_20261101_000055_aaaaaa.json", "nothing came of it in 0 minutes")
+        ("sessions/session_20261101_000055_aaaaaa.json", "no result within 0 minutes")
     ]
     assert sum(len(shard.recorded) for shard in shards) == 9
 

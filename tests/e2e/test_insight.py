@@ -110,7 +110,7 @@ def test_failures_of_one_cause_are_one_issue_that_people_settle(home: Path, sess
         said = run_command(home, "errors", action, fingerprint.partition("-")[2][:6]).stdout
         assert said.startswith(f"{fingerprint} is {state}")
     run_command(home, "errors", "ignore", fingerprint)
-    assert run_command(home, "errors", "list").stdout == "No error issues.\n"
+    assert run_command(home, "errors", "list").stdout == "No error groups.\n"
     assert fingerprint in run_command(home, "errors", "list", "--state", "ignored").stdout
 
 

@@ -152,7 +152,7 @@ def test_an_agent_that_is_enabled_is_graded_by_the_daemon_that_runs(start_daemon
 
     enabled = run_command(home, "sources", "enable", "claude-code")
 
-    assert "has taken it over" in enabled.stdout
+    assert "has the new settings" in enabled.stdout
     assert daemon.wait_for_event("session.graded", session_id=path.stem)["agent"] == "claude-code"
     disabled = run_command(home, "sources", "disable", "claude-code", "--json")
     assert json.loads(disabled.stdout)["took_over"] is True

@@ -34,7 +34,7 @@ def test_a_folder_that_is_none_is_an_error(home: Path, run: Run) -> None:
 def test_beside_a_folder_that_is_none_the_others_are_graded(home: Path, run: Run) -> None:
     ended = run(home, "backfill", "--watch-root", "nope", "--watch-root", "sessions")
     assert (ended.returncode, ended.stdout) == (1, "2 graded\n")
-    assert "nope: no such folder; the others are looked through" in ended.stderr
+    assert "nope: no such folder; the others are searched" in ended.stderr
 
 
 @pytest.mark.parametrize("method", ["walk", "claims"])
@@ -52,7 +52,7 @@ def test_beside_a_source_that_fails_the_others_are_graded(
 
     assert (ended.returncode, ended.stdout) == (1, "2 graded\n")
     assert ended.stderr == (
-        "grader-daemon: files of codex are left out by a fault of this program: ValueError: no such kind\n"
+        "grader-daemon: files of codex are left out because of a bug in grader-daemon: ValueError: no such kind\n"
     )
 
 
@@ -95,4 +95,4 @@ def test_whoever_stops_it_is_told_how_far_it_came(
     monkeypatch.setattr(Grading, command[0], interrupted)
     ended = run(home, *command, "--watch-root", "sessions")
     assert (ended.returncode, ended.stdout) == (130, "")
-    assert ended.stderr.rstrip() == "Stopped: 1 of 2 files are done and saved. Start it again for the rest."
+    assert ended.stderr.rstrip() == "Stopped: 1 of 2 files are done and saved. Start again for the rest."

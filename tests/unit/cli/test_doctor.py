@@ -799,7 +799,7 @@ def test_a_source_that_fails_is_told_by_doctor_and_status(run: Run, home: Path, 
         True,
     )
     assert re.search(r"^all compared +.* ago$", status, re.MULTILINE)
-    assert "opencode 583 since the daemon began; not read whole: opencode; its log says why" in status
+    assert "opencode 583 since the daemon started; not read completely: opencode; its log says why" in status
 
 
 def test_an_older_session_that_nobody_looked_at_is_told_though_the_newest_was(

@@ -162,7 +162,7 @@ def test_a_second_machine_with_the_same_login_is_refused_and_told(
     refused = run(host, "push", "fleet")
     assert refused.returncode == 2
     assert "another machine or database sends as host laptop" in refused.stderr
-    assert "a second machine tried to push as laptop" in run(host, "fleet", "status").stderr
+    assert "a second machine tried to send as laptop" in run(host, "fleet", "status").stderr
     assert run(host, "push", "fleet", "--take-over").stdout == "Sent 13 sessions.\n"
     assert _hosts(host, run, server)["laptop"]["other_machine_at"] is None
     assert _counted(server) == 13
@@ -203,13 +203,13 @@ def test_a_host_that_comes_back_after_thirty_days_catches_up_whatever_its_clock(
         connection.execute("UPDATE grader.hosts SET last_seen = now() - interval '30 days', clock_ahead = -42")
     told = run(host, "fleet", "status", "--url", server.url())
     assert "42 s behind" in told.stdout
-    assert re.search(r"nothing was heard of laptop since \S+ \S+ UTC, 30 days ago", told.stderr)
+    assert re.search(r"no contact with laptop since \S+ \S+ UTC, 30 days ago", told.stderr)
     run(host, "label", "demo_05", "--completed", "no")
     run(host, "label", "demo_06", "--completed", "no")
     assert run(host, "push", "fleet").stdout == "Sent 2 sessions.\n"
     seen = datetime.fromisoformat(str(_hosts(host, run, server)["laptop"]["last_seen"]))
     assert datetime.now(UTC) - seen < timedelta(minutes=5)  # noqa: TID251  the server's clock is this one
-    assert "nothing was heard" not in run(host, "fleet", "status", "--url", server.url()).stderr
+    assert "no contact" not in run(host, "fleet", "status", "--url", server.url()).stderr
 
 
 @pytest.mark.parametrize("command", [["push", "fleet"], ["fleet", "status"]])
@@ -246,7 +246,7 @@ def test_a_fleet_of_the_first_schema_is_brought_to_this_one_and_sent_again(
 def test_before_it_is_made_there_is_no_fleet(server: Server, home: Path, run: Run) -> None:
     refused = run(home, "fleet", "status", "--url", server.url())
     assert refused.stderr == (
-        "grader-daemon: the fleet's database: no fleet is there; its administrator runs: grader-daemon fleet init\n"
+        "grader-daemon: the fleet's database: there is no fleet; its administrator runs: grader-daemon fleet init\n"
     )
 
 

@@ -326,7 +326,7 @@ def test_who_reads_beside_another_program_sees_what_is_there(
     monkeypatch.setattr("grader_daemon.storage.lock._ASKED_SECONDS", 0.0)
     with only_one(copy.with_name(f"{copy.name}.copying")):
         ended = run(team.lead, "show", "anna-laptop/demo_05")
-    assert (ended.returncode, "another program reads the fleet" in ended.stderr) == (0, True)
+    assert (ended.returncode, "another program is updating this copy of the fleet" in ended.stderr) == (0, True)
     assert "said by" not in ended.stdout
     assert team.verdict("anna-laptop/demo_05").startswith("done, said by")
 
@@ -371,7 +371,7 @@ def test_where_the_server_is_away_the_copy_says_how_it_was(team: Team, run: Run)
     try:
         ended = run(team.lead, "list", "--json")
         assert len(json.loads(ended.stdout)["grades"]) == 20
-        assert "; this is the fleet as it was on " in ended.stderr
+        assert "; these are the fleet's figures of " in ended.stderr
         assert "admin-secret" not in ended.stderr
         refused = run(team.lead, "label", "anna-laptop/demo_05", "--completed", "yes")
         assert refused.returncode == 2
@@ -474,7 +474,7 @@ def test_an_interrupted_copy_goes_on_and_a_damaged_one_is_made_anew(team: Team) 
 
 
 def test_a_list_without_texts_says_why(team: Team) -> None:
-    assert "which send no texts: fleet_texts" in team("lead", "list")
+    assert "send no task texts or projects" in team("lead", "list")
 
 
 def test_a_session_of_the_future_stands_where_it_came_in(team: Team) -> None:
@@ -498,11 +498,11 @@ def test_a_clock_that_is_wrong_is_told(team: Team, run: Run, monkeypatch: pytest
 
 
 def test_a_fleet_that_nobody_watches_is_told(team: Team, run: Run) -> None:
-    assert "nobody watches this fleet: no alert is raised" in run(team.lead, "fleet", "status").stderr
-    assert "nobody watches the fleet" in run(team.lead, "doctor").stdout
+    assert "no machine watches this fleet: it raises no alerts" in run(team.lead, "fleet", "status").stderr
+    assert "no machine watches the fleet" in run(team.lead, "doctor").stdout
     with team.server.admin() as connection:
         connection.execute("UPDATE grader.watch SET member = 'lead', worked_at = now()")
-    assert "nobody watches" not in run(team.lead, "fleet", "status").stderr
+    assert "no machine watches" not in run(team.lead, "fleet", "status").stderr
 
 
 @pytest.fixture
@@ -518,7 +518,7 @@ def test_the_newest_are_there_first_and_all_that_is_left_is_pulled(
 ) -> None:
     monkeypatch.setattr("grader_daemon.cli.reading._WAITS_SECONDS", 0.0)
     first = run(team.lead, "list", "-n", "100", "--json")
-    assert "older sessions are not read yet: grader-daemon fleet pull reads them" in first.stderr
+    assert "older sessions are not read yet; to read them: grader-daemon fleet pull" in first.stderr
     assert len(json.loads(first.stdout)["grades"]) == 4
     document = json.loads(team("lead", "fleet", "pull", "--json"))
     schema = json.loads((SCHEMAS / "fleet-pull.json").read_text("utf-8"))

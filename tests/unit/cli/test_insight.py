@@ -267,7 +267,7 @@ def test_silences_are_shown_listed_and_taken_back(home: Path, run: Run) -> None:
     assert "bad endings of all sessions" in run(home, "alerts", "silences").stdout
     assert len(_document(run(home, "alerts", "silences", "--json"))["silences"]) == 2
     assert run(home, "alerts", "unsilence", "1").stdout == "Alert 1 is not silent.\n"
-    assert run(home, "alerts", "silences").stdout == "Nothing is silenced.\n"
+    assert run(home, "alerts", "silences").stdout == "No alert is silenced.\n"
     assert "silent" not in run(home, "alerts").stdout
 
 
@@ -372,7 +372,7 @@ def test_alternatives_are_a_table_and_a_document(asked: Path, run: Run) -> None:
 
 def test_alternatives_to_what_did_not_fail_are_not_known(asked: Path, run: Run) -> None:
     ended = run(asked, "errors", "alternatives", "terminal", "permission_denied", "--command", "git push")
-    assert (ended.returncode, ended.stdout) == (0, "Nothing is known that was tried after such failures.\n")
+    assert (ended.returncode, ended.stdout) == (0, "The steps after such errors are unknown.\n")
 
 
 def test_alternatives_to_an_unknown_cause_name_the_known_ones(asked: Path, run: Run) -> None:
@@ -595,8 +595,8 @@ def test_an_empty_report_of_last_week_says_how_to_see_this_one(run: Run, home: P
 
     shown, asked = run(home, "report"), run(home, "report", "--week", this_week)
 
-    assert shown.stdout.endswith(f"\nThat was last week. This week so far: grader-daemon report --week {this_week}\n")
-    assert "That was last week" not in asked.stdout
+    assert shown.stdout.endswith(f"\nThis was last week. This week so far: grader-daemon report --week {this_week}\n")
+    assert "This was last week" not in asked.stdout
 
 
 def test_files_that_were_given_up_are_called_so_everywhere(run: Run, home: Path) -> None:

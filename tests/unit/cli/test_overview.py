@@ -88,7 +88,7 @@ def test_an_agent_that_is_not_graded_is_the_first_thing_to_enable(tmp_path: Path
     shown = run(tmp_path).stdout
 
     assert told(shown)["not graded"].startswith("Hermes: 1 session in ")
-    assert told(shown)["sessions"] == "none are graded yet"
+    assert told(shown)["sessions"] == "none is graded yet"
     assert "\nNext: grader-daemon sources enable hermes --path " in shown
     assert not (tmp_path / DATABASE).parent.exists()
 

@@ -103,7 +103,7 @@ def version(home: Path, digest: str, at: datetime) -> ObservedVersion:
 def test_skills_are_listed_with_their_uses(home: Path, run: Run) -> None:
     lines = run(home, "skills").stdout.splitlines()
 
-    assert lines[0] == "100 finished tasks of the last 90 days looked at."
+    assert lines[0] == "100 finished tasks of the last 90 days examined."
     assert lines[3].split()[:5] == ["deploy", "hermes", "20", "of", "100"]
     assert {line.split()[0] for line in lines[4:6]} == {"nameless", "trace-reader"}
     assert lines[-1].endswith("skills/nameless: its front matter has no description that is plain text")
@@ -114,8 +114,8 @@ def test_a_home_without_any_says_so(tmp_path: Path, run: Run) -> None:
     SqliteStore(tmp_path / DATABASE).close()
 
     assert run(tmp_path, "skills").stdout.splitlines() == [
-        "0 finished tasks of the last 90 days looked at.",
-        "No skill lies here, and none was used.",
+        "0 finished tasks of the last 90 days examined.",
+        "No skill is installed or was used.",
     ]
 
 

@@ -32,7 +32,7 @@ def follow(database: Path, trouble: str | None) -> None:
 
 def test_off_and_not_looked_yet_are_well(tmp_path: Path) -> None:
     assert found(tmp_path / "a.db", outcomes_git=False) == ok("off, by the setting outcomes_git")
-    assert found(tmp_path / "a.db") == ok("no session was looked at yet")
+    assert found(tmp_path / "a.db") == ok("no session was checked yet")
 
 
 @pytest.mark.parametrize("is_hidden", [True, False])
@@ -45,7 +45,7 @@ def test_folders_that_the_service_does_not_see_are_told(tmp_path: Path, *, is_hi
     said = found(tmp_path / "a.db")
 
     if is_hidden:
-        fix = "name the folders of your projects in outcomes_roots, then: grader-daemon service install"
+        fix = "add your project folders to outcomes_roots, then: grader-daemon service install"
         assert said == warning(f"the service does not see 1 folder of projects: {project}", fix)
     else:
         assert said == ok("the work of 1 session is followed")

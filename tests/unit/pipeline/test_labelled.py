@@ -46,7 +46,7 @@ def test_a_table_of_labels_is_read(tmp_path: Path, table: str | bytes, expected:
     ("table", "said"),
     [
         pytest.param("id,completed\na,1\n", "line 1: there is no column session_id", id="another-column"),
-        pytest.param("session_id\na\n", "line 1: one column completed or success is expected", id="no-outcome"),
+        pytest.param("session_id\na\n", "line 1: expected one column completed or success", id="no-outcome"),
         pytest.param("", "line 1: there is no column session_id", id="empty"),
         pytest.param("session_id,completed\na,1\nb,maybe\n", "line 3: completed is 'maybe'", id="neither-yes-nor-no"),
         pytest.param("session_id,completed\na\n", "line 2: 1 values for 2 columns", id="a-short-row"),
