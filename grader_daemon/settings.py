@@ -48,7 +48,7 @@ _COMMANDS = ("alert_command", "quality_command")
 
 
 class Settings(GradingSettings):
-    """Everything that can be set. Paths may begin with ``~``; `load_settings` reads them from their sources."""
+    """All settings. Paths may begin with ``~``; `load_settings` reads the settings from their sources."""
 
     _given: Given | None = PrivateAttr(default=None)
 

@@ -106,7 +106,7 @@ def _word(parts: Sequence[_Part]) -> tuple[tuple[str, str], int]:
 
 def _not_understood(word: str) -> str:
     if word.removesuffix(":").lower().replace("-", "_") in _BY_NAME:
-        return f"{word[:_LONGEST_SHOWN]} needs a value, without a space between, as in model:NAME"
+        return f"{word[:_LONGEST_SHOWN]} needs a value, without a space between, such as model:NAME"
     shown, near = word[:_LONGEST_SHOWN], nearest(word.lower().replace("-", "_"), _WORDS)
     meant = f"did you mean {near.replace('_', ' ')}? Else " if near else ""
     return f'{shown} is not a filter; {meant}write "{shown}" for words of the request, or a filter such as model:NAME'

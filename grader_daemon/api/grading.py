@@ -392,7 +392,7 @@ def _compare(comparison: Comparison, before: Grade, entry: LedgerEntry, examined
         case BusyUnit():
             comparison.pass_over("being written to")
         case _:
-            comparison.pass_over("cannot be graded any more")
+            comparison.pass_over("can no longer be graded")
 
 
 def _none_is_seen(units: Sequence[Unit]) -> list[Stamp | None]:

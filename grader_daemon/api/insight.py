@@ -232,7 +232,7 @@ class Insight:
         return surest_first(steps)
 
     def other_steps(self, issue: ErrorIssue) -> tuple[StepCount, ...]:
-        """Return the `alternatives` after failures of its tool in its category; none if it is the only such group."""
+        """Return the `alternatives` after all errors of its tool and category; none if it is the only such group."""
         known = self.alternatives(issue.tool, issue.category) if issue.tool is not None else ()
         return known if sum(step.tries for step in known) > sum(step.tries for step in issue.steps) else ()
 

@@ -141,7 +141,7 @@ def read_status(context: GraderContext) -> Status:
         roots=tuple(watched_roots(settings)),
         ungraded=ungraded_agents(settings),
         database=str(settings.db_path),
-        paused="the disk of the database is full" if running and is_disk_full(settings.db_path) else None,
+        paused="the database's disk is full" if running and is_disk_full(settings.db_path) else None,
     )
     return _with_grades(about_daemon, context, context.store) if context.has_database else about_daemon
 

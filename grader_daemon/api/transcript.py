@@ -124,7 +124,7 @@ def _total(session: Session | None, index: int) -> int:
     """Return how many messages there are; of those that can be read, `index` must be one."""
     total = 0 if session is None else len(session.messages)
     if total and index not in range(total):
-        raise NotFoundError(f"there is no message {index}; the session has {total}, from 0 on")
+        raise NotFoundError(f"there is no message {index}; the session has {total}, numbered from 0")
     return total
 
 

@@ -52,7 +52,7 @@ _OF_THE_CORE: Final = {
     "calibration": ("calibration", "Show which grader gives verdicts, and how far to trust it."),
     "similar": ("similar", "Find sessions with the same task, and how they ended."),
     "doctor": ("doctor", "Check the machine and the set-up; repair what is safe."),
-    "backup": ("backup", "Copy the database while the daemon goes on."),
+    "backup": ("backup", "Copy the database while the daemon runs."),
     "restore": ("backup:restore_command", "Replace the database with a backup."),
     "regrade": ("regrade", "Update grades made by other rules, or see what would change."),
     "forget": ("forget", "Forget files that could not be graded or were skipped."),

@@ -36,7 +36,7 @@ def command(*, grader: SelfGrader, limit: int) -> None:
     with keys() as read_key:
         review = _Review(grader, limit, read_key)
         review.run()
-    output.line(f"{review.done} judged; {grader.review.done_this_week()} done this week.")
+    output.line(f"{review.done} labelled; {grader.review.done_this_week()} done this week.")
     if review.last is not None:
         output.line(f"To undo the last one: grader-daemon label {output.cell(review.last)} --undo")
 
@@ -73,7 +73,7 @@ class _Review:
             return None
         item = self._grader.review.next_item(passed=self._passed)
         if item is None:
-            output.line("No other finished session is left to judge.")
+            output.line("No other finished session is left to label.")
         return item
 
     def _answered(self, item: ReviewItem) -> ReviewItem | None:
@@ -105,7 +105,7 @@ class _Review:
         elif key == "o":
             output.line(output.cell(item.stored.grade.session_file))
         elif key == "u":
-            output.line("Nothing was judged in this review yet.")
+            output.line("Nothing was labelled in this review yet.")
         else:
             output.line(_KEYS)
         return quality

@@ -101,7 +101,7 @@ def _reach(done: Installation, unit: Unit) -> str:
     """Return what its sandbox leaves open beside files."""
     if done.programs:
         names = _listed(done.programs)
-        return f"for {names} it may use the network, your session's sockets and calls that few programs need"
+        return f"for {names} it may use the network, your session's sockets and rarely needed system calls"
     if done.network:
         return f"for {_listed(done.network)} it may use the network"
     return "it has no network except its port" if unit.waits else "it has no network"

@@ -254,8 +254,8 @@ class ErrorIssue(msgspec.Struct, frozen=True, kw_only=True):
         task_types: number of these sessions by task type.
         latest: ids of the latest of these sessions.
         steps: next steps, the most frequent first.
-        named: names in the newest error messages at the place where the messages differ ("numpy"), with their number of
-        sessions, the most frequent first.
+        named: words in which the newest error messages differ ("numpy"), with their number of sessions, the most
+            frequent first.
     """
 
     fingerprint: str

@@ -54,7 +54,7 @@ class QualityCheck(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QualityScorer(Protocol):
-    """Judge of the quality of a session's answer. `name`, if it has one, is what its answers are kept under.
+    """Judge of the quality of a session's answer. Its answers are stored under its `name`, if it has one.
 
     ::
 

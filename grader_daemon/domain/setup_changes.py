@@ -62,7 +62,7 @@ class SetupChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SetupEffect(msgspec.Struct, frozen=True, kw_only=True):
-    """Results before and after changes that came together; mostly one.
+    """Results before and after a change, or several changes at the same time.
 
     Attributes:
         changes: the changes, the first one first.

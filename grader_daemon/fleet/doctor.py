@@ -43,7 +43,7 @@ def watched(context: DoctorContext) -> Finding:
     if url is None:
         return ok("this machine reads no fleet")
     if context.settings.fleet_server is not None:
-        return ok(f"{context.settings.fleet_server} answers for the fleet, and watches it")
+        return ok(f"{context.settings.fleet_server} answers, and watches the fleet")
     with fleet_database(url.get_secret_value()) as fleet:
         watch = fleet.watch()
     if watch is None:

@@ -305,7 +305,8 @@ class FleetRows:
             ).fetchone() or (False,)
             if not is_member:
                 raise CallError(
-                    "the login of fleet_read_url is no person's; its administrator runs: grader-daemon fleet add-member"
+                    "the login in fleet_read_url is not a member's; the fleet's administrator creates one:"
+                    " grader-daemon fleet add-member"
                 )
             connection.execute("SET timezone = 'UTC'")
             connection.execute(f"LISTEN {CHANNEL}".encode())

@@ -217,7 +217,8 @@ class HostRows:
             ).fetchone()
             if found is None:
                 raise CallError(
-                    "the login of fleet_url is no host's; its administrator runs: grader-daemon fleet add-host"
+                    "the login in fleet_url is not a machine's; the fleet's administrator creates one:"
+                    " grader-daemon fleet add-host"
                 )
             self._host, machine, self._taken, self._labels_sent = found
             self._refuse_others(connection, machine)

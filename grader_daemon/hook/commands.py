@@ -65,7 +65,9 @@ def install(*, grader: SelfGrader, agent: str, mode: str | None, file: Path | No
     if not _agreed(change, yes=yes):
         return
     hooks.install(hook, change)
-    words = f"{chosen.title} asks from its next session on; the daemon {_MODES[hook.mode]}. {chosen.note}".rstrip()
+    words = (
+        f"{chosen.title} uses the hook from its next session on; the daemon {_MODES[hook.mode]}. {chosen.note}".rstrip()
+    )
     output.result(words, as_json=as_json, agent=agent, mode=hook.mode, file=hook.file)
 
 

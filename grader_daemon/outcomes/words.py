@@ -43,7 +43,7 @@ def git_words(work: Work, fate: SeenFate) -> list[str]:
     back = {each.by: each for each in fate.reverted}
     told = [f"reverted {_later(work.ended, each.at)} ({each.by[:_SHOWN]})" for each in back.values()]
     if fate.dropped:
-        told.append(f"{count(len(fate.dropped), 'commit')} on no branch any more ({_names(fate.dropped)})")
+        told.append(f"{count(len(fate.dropped), 'commit')} no longer on any branch ({_names(fate.dropped)})")
     if fate.replaced:
         told.append(f"{count(len(fate.replaced), 'commit')} rewritten, with the lines still there")
     if fate.rewritten is not None and fate.rewritten.commit not in back:

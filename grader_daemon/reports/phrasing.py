@@ -157,7 +157,7 @@ def people_words(report: WeeklyReport) -> tuple[Words, ...]:
         return ()
     sessions = count(report.total_sessions, "session")
     objected = f"People complained, corrected the agent or gave up in {report.people.objected:,} of {sessions}"
-    again = f"asked for the same again after {count(report.people.asked_again, 'session')}"
+    again = f"repeated their request after {count(report.people.asked_again, 'session')}"
     return ((f"{objected}, and {again}.",),)
 
 

@@ -28,7 +28,7 @@ AGREEMENT_ROWS: Final = (
     ("area under the curve", "auc"),
 )
 UNSEEN: Final = (
-    "the prior that ships, in places kept apart from development: area under the curve 0.60,"
+    "the shipped prior, on data kept apart from development: area under the curve 0.60,"
     " right in 54 % of the tasks that the model was sure were done"
 )
 """Measured worth of the shipped prior elsewhere; see `docs/validity.md`."""

@@ -32,7 +32,7 @@ _BLANK: Final = {
 
 _ADVICE: Final = {
     Category.TOOL_NOT_FOUND.value: "tell the agent which tools exist",
-    Category.PERMISSION_DENIED.value: "grant the rights it needs, or tell it where it may write",
+    Category.PERMISSION_DENIED.value: "grant the rights it needs, or say where it may write",
     Category.TIMEOUT.value: "give long commands more time, or run them in the background",
     Category.FILE_NOT_FOUND.value: "look up paths before opening files",
     Category.NETWORK_ERROR.value: "check its network, and retry such calls",

@@ -166,7 +166,7 @@ def _folders(fit: Fit) -> _Lines:
     }
     if sees_temporary:
         folders["PrivateTmp"] = [
-            "# It needs something in a folder for temporary files: it sees them all, and writes none."
+            "# It needs something in a folder for temporary files, so it can read all of them, but write to none."
         ]
     return folders
 
@@ -183,7 +183,7 @@ def _sockets(fit: Fit, shipped: str) -> _Lines:
         if is_open:
             needed = "It needs one: to say that it is ready and alive. " if notify else ""
             comment = [
-                "# Through the sockets of your session it could ask others to act for it, your service manager first.",
+                "# Through your session's sockets it could make other programs act for it, first your service manager.",
                 f"# {needed}The rest of /run is open, to look up names.",
             ]
     return {
@@ -201,7 +201,7 @@ def _calls(fit: Fit) -> _Lines:
         ]
     if fit.programs:
         calls["RestrictAddressFamilies"] = [
-            f"# Programs of {_names(fit.programs)} run in this sandbox too: what only few can do without is left open.",
+            f"# Programs of {_names(fit.programs)} run in this sandbox too, so rarely needed system calls are allowed.",
             "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK",
         ]
         calls["SystemCallFilter"] = ["SystemCallFilter=@system-service"]

@@ -138,7 +138,7 @@ def test_work_that_was_reset_is_on_no_branch_any_more(repository: Repository, fo
 
     follower.look(7 * HOUR)
 
-    assert follower.told()["in git"].startswith(f"1 commit on no branch any more ({commit[:7]})")
+    assert follower.told()["in git"].startswith(f"1 commit no longer on any branch ({commit[:7]})")
     assert follower.said() == []
 
 

@@ -158,4 +158,4 @@ def test_commands_tell_of_it_in_a_line(home: Path, run: Run) -> None:
     assert failed.returncode == 1
     assert f"the adapter for acme fails and reads nothing: {why}" in failed.stderr
     assert f"graded: fails: {why}" in listed.stdout
-    assert f"files of acme are left out because of a bug of its adapter: AdapterError: {why}" in filled.stderr
+    assert f"files of acme are left out because of a bug in its adapter: AdapterError: {why}" in filled.stderr

@@ -133,7 +133,7 @@ def test_only_changes_since_then_are_told(home: Path, run: Run) -> None:
 
 
 def test_without_a_change_that_is_said(home: Path, run: Run) -> None:
-    assert "Nothing changed that sessions or files show." in run(home, "changes", "--since", "1h").stdout
+    assert "Sessions and files show no changes." in run(home, "changes", "--since", "1h").stdout
 
 
 @pytest.mark.parametrize("since", ["999999w", "0001-01-01"])

@@ -575,7 +575,7 @@ def test_a_folder_of_skills_that_cannot_be_read_is_told(run: Run, home: Path) ->
     assert missing["state"] == "warning"
     assert missing["found"] == f"{home}/nowhere: no skills can be read there: No such file or directory"
     assert "skill_roots" in missing["fix"]
-    assert (there["state"], there["found"]) == ("ok", "2 skills, 1 of them not sound: grader-daemon skills")
+    assert (there["state"], there["found"]) == ("ok", "2 skills, 1 of them with problems: grader-daemon skills")
 
 
 def test_agents_that_are_declined_are_not_told(run: Run, home: Path) -> None:

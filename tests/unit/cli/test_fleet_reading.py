@@ -251,7 +251,7 @@ def test_a_person_takes_back_their_own_word_below_a_newer_one(team: Team) -> Non
 
 
 def test_an_administrator_s_login_reads_no_fleet(team: Team) -> None:
-    assert "no person's" in team.fails(
+    assert "not a member's" in team.fails(
         "lead", "label", "anna-laptop/demo_05", "--completed", "no", "--db", team.server.url()
     )
 
@@ -396,7 +396,7 @@ def test_what_is_decided_of_errors_and_alerts_is_decided_for_all(team: Team, tmp
 def test_a_host_s_login_reads_no_fleet_and_a_person_s_sends_nothing(team: Team) -> None:
     line = (team.machines["anna"] / SETTINGS).read_text().replace("fleet_url", "fleet_read_url")
     team.let_in("lead", line)
-    assert "no person's" in team.fails("lead", "list")
+    assert "not a member's" in team.fails("lead", "list")
     team.let_in("anna", (team.machines["anna"] / SETTINGS).read_text())
     member = team("lead", "fleet", "add-member", "other", "--url", team.server.url())
     team.let_in("anna", member.replace("fleet_read_url", "fleet_url"))

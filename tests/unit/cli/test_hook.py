@@ -48,7 +48,7 @@ def test_the_change_is_shown_before_it_is_made_and_taken_back(
     assert '+    "Stop": [' in refused
     assert settings.read_text() == before
 
-    assert "Claude Code asks from its next session on; the daemon tells you." in shown(
+    assert "Claude Code uses the hook from its next session on; the daemon tells you." in shown(
         run, tmp_path, "install", "claude-code"
     )
     assert "Claude Code: the daemon tells you" in shown(run, tmp_path, "status")

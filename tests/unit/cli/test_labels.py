@@ -523,8 +523,8 @@ def test_a_quality_may_be_corrected_before_the_verdict(review: Review, home: Pat
 
 
 def test_reviews_end_when_nothing_is_left(review: Review, home: Path) -> None:
-    assert "No other finished session is left to judge." in review(home, "yyyy").stdout
-    assert "No other finished session is left to judge." in review(home, "y").stdout
+    assert "No other finished session is left to label." in review(home, "yyyy").stdout
+    assert "No other finished session is left to label." in review(home, "y").stdout
     assert len(rows(home)) == 3
 
 

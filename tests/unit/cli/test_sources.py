@@ -53,7 +53,7 @@ def test_a_version_newer_than_any_that_was_tried_is_told(home: Path, run: Run) -
     checked = " ".join(run(home, "doctor").stdout.split())
 
     assert "written by Claude Code 99.1.0; the newest tested is 2.1.330" in listed
-    assert "Claude Code 99.1.0, newer than 2.1.330 tried" in checked
+    assert "Claude Code 99.1.0, newer than the tested 2.1.330" in checked
 
 
 def test_a_newer_version_is_told_beside_what_is_unknown_in_it(home: Path, run: Run) -> None:
@@ -64,7 +64,7 @@ def test_a_newer_version_is_told_beside_what_is_unknown_in_it(home: Path, run: R
 
     checked = " ".join(run(home, "doctor").stdout.split())
 
-    assert "Claude Code 99.1.0, newer than 2.1.330 tried: 1 unknown kind of lines, skipped" in checked
+    assert "Claude Code 99.1.0, newer than the tested 2.1.330: 1 unknown kind of lines, skipped" in checked
 
 
 def test_an_agent_is_enabled_and_declined(home: Path, run: Run) -> None:

@@ -45,7 +45,7 @@ def back(later: timedelta) -> SeenFate:
         pytest.param(back(timedelta(hours=3.4)), "reverted 3 h later (fffffff)", id="hours"),
         pytest.param(back(timedelta(days=6.9)), "reverted 6 days later (fffffff)", id="days"),
         pytest.param(
-            replace(NOTHING, dropped=("a" * 40,)), "1 commit on no branch any more (aaaaaaa)", id="on-no-branch"
+            replace(NOTHING, dropped=("a" * 40,)), "1 commit no longer on any branch (aaaaaaa)", id="on-no-branch"
         ),
         pytest.param(
             replace(NOTHING, replaced=("a" * 40, "b" * 40)),

@@ -160,12 +160,12 @@ def test_week_with_too_few_sessions_has_no_numbers_in_the_trend() -> None:
     [
         pytest.param(
             FromPeople(objected=4, asked_again=1),
-            "gave up in 4 of 93 sessions, and asked for the same again after 1 session.",
+            "gave up in 4 of 93 sessions, and repeated their request after 1 session.",
             id="some",
         ),
         pytest.param(
             FromPeople(objected=0, asked_again=0),
-            "gave up in 0 of 93 sessions, and asked for the same again after 0 sessions.",
+            "gave up in 0 of 93 sessions, and repeated their request after 0 sessions.",
             id="none",
         ),
         pytest.param(None, None, id="report-of-an-older-version"),

@@ -151,9 +151,9 @@ def test_whatever_it_raises_is_one_line_that_says_where(site: Site, method: str)
         ("watches = [1]", "watches: Watch is expected, not int"),
         ("def walk(self, root): return [root]", "walk: Walk is expected, not list"),
         ("def _units_of(self, path, status): return [path]", "walk: Found is expected, not str"),
-        ("def look(self, unit): return super().look(Unit('acme', '/etc/passwd'))", "look: it looked at another unit"),
+        ("def look(self, unit): return super().look(Unit('acme', '/etc/passwd'))", "look: it returned another unit"),
         ("def read(self, found, *, unless=None): return None", "read: Read is expected, not NoneType"),
-        ("def read(self, found, *, unless=None): return Read('x', None)", "read: it read nothing, though"),
+        ("def read(self, found, *, unless=None): return Read('x', None)", "read: it returned no session"),
         (
             "def read(self, found, *, unless=None): return msgspec.structs.replace(super().read(found), digest=None)",
             "read: a session has no digest",
@@ -232,8 +232,8 @@ def test_what_is_no_session_is_passed_over(site: Site) -> None:
         ("import sys; sys.exit(3)", "SystemExit: 3 (acme_grader.py:1)"),
         ("def", "SyntaxError"),
         ("", "AttributeError: module 'acme_grader' has no attribute 'Acme'"),
-        ("class Acme: pass", "its api_version is None, and this grader-daemon has 1"),
-        ("class Acme: api_version = 2", "its api_version is 2, and this grader-daemon has 1"),
+        ("class Acme: pass", "its api_version is None; this grader-daemon supports 1"),
+        ("class Acme: api_version = 2", "its api_version is 2; this grader-daemon supports 1"),
         (
             "class Acme:\n    api_version = 1\n    def __init__(self, *_, **__): self.name = 'other'",
             "it calls itself 'other'",
