@@ -319,7 +319,7 @@ class Settings(GradingSettings):
             ValueError: these settings were not read from there.
         """
         if self._given is None:
-            raise ValueError("only settings of load_settings know where they come from")
+            raise ValueError("only settings from load_settings know their sources")
         return self._given
 
     @property

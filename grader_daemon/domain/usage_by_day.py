@@ -20,7 +20,7 @@ _COMPARABLE: Final = 0.1
 
 
 class UsageSplit(StrEnum):
-    """Dimension by which usage is split; each is a `Dimension` of the same value."""
+    """Dimension by which usage is split; each value is also one of `Dimension`."""
 
     MODEL = "model"
     PROJECT = "project"

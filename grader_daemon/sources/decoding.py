@@ -107,7 +107,7 @@ def _why_undecodable(content: bytes, error: Exception) -> ParseError:
     if "truncated" in str(error):
         return UnfinishedFileError("the JSON ends too early")
     if _LINES.match(content) is not None:
-        return ParseError(f"{NO_SESSION_KNOWN}: several JSON objects, one a line, instead of one")
+        return ParseError(f"{NO_SESSION_KNOWN}: several JSON objects, one per line, instead of one")
     return UnfinishedFileError(f"broken JSON: {_one_line(error)}")
 
 

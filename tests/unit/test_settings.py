@@ -683,5 +683,5 @@ def test_settings_that_are_made_by_hand_ask_all_sources(home: Path, monkeypatch:
     flags: dict[str, Any] = {"batch_sessions": 9}
     for settings in (Settings(**flags), Settings.model_validate(flags)):
         assert (settings.batch_sessions, settings.queue_size, settings.quiet_seconds) == (9, 7, 3.0)
-        with pytest.raises(ValueError, match="only settings of load_settings"):
+        with pytest.raises(ValueError, match="only settings from load_settings"):
             _ = settings.given

@@ -400,7 +400,7 @@ def test_a_host_s_login_reads_no_fleet_and_a_person_s_sends_nothing(team: Team) 
     team.let_in("anna", (team.machines["anna"] / SETTINGS).read_text())
     member = team("lead", "fleet", "add-member", "other", "--url", team.server.url())
     team.let_in("anna", member.replace("fleet_read_url", "fleet_url"))
-    assert "no host's" in team.fails("anna", "push", "fleet")
+    assert "not a machine's" in team.fails("anna", "push", "fleet")
 
 
 def test_a_person_who_left_is_let_in_no_more(team: Team) -> None:

@@ -97,7 +97,7 @@ def test_a_hook_is_installed_once(home: Home, file: Path) -> None:  # noqa: ARG0
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [(b"{", "settings.json: it is not JSON"), (b"\xff", "no UTF-8"), (b" " * 5_000_000, "larger than")],
+    [(b"{", "settings.json: it is not JSON"), (b"\xff", "not UTF-8"), (b" " * 5_000_000, "larger than")],
 )
 def test_a_file_that_is_no_settings_is_named(home: Home, file: Path, content: bytes, said: str) -> None:
     file.write_bytes(content)

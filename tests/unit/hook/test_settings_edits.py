@@ -63,7 +63,7 @@ def test_indentation_and_last_line_are_those_of_the_file(indent: int | str, end:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{", "no JSON"),
+        ("{", "not JSON"),
         ("[]", "not a JSON object"),
         ('{"hooks": []}', '"hooks" in it is not an object'),
         ('{"hooks": {"Stop": {}}}', '"Stop" in it is not a list'),
