@@ -47,7 +47,7 @@ def show(*, as_json: bool) -> None:
     if as_json:
         output.document(settings=values)
     else:
-        output.table(("setting", "value", "given by"), [(each.name, _words(each), each.said_by) for each in values])
+        output.table(("setting", "value", "source"), [(each.name, _words(each), each.said_by) for each in values])
 
 
 @command.command("get")

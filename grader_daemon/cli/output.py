@@ -167,7 +167,7 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[Any]], *, may_drop: S
     for row in shown:
         line(row)
     if dropped:
-        paragraph("", f"(terminal too narrow for: {', '.join(dropped)})")
+        paragraph("", f"(too narrow for: {', '.join(dropped)})")
 
 
 def items(each: Iterable[_Item], *columns: tuple[str, Callable[[_Item], Any]], may_drop: Sequence[str] = ()) -> None:

@@ -258,7 +258,7 @@ def _jobs_table(jobs: tuple[ScheduledJob, ...], most: int | None) -> None:
         return
     output.line()
     columns = [(title, words) for title, words, _ in JOB_COLUMNS]
-    output.items(jobs[:most], *columns, may_drop=("tokens", "cost", "each took", "before", "verdicts"))
+    output.items(jobs[:most], *columns, may_drop=("tokens", "cost", "mean time", "before", "verdicts"))
     more = None if most is None else more_jobs_words(jobs, most)
     if more is not None:
         output.line(more)

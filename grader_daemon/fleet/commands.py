@@ -194,7 +194,7 @@ def status(*, url: str | None, as_json: bool) -> None:
         output.line("No machines yet: grader-daemon fleet add-host NAME")
         return
     output.table(
-        ("host", "user", "version", "last seen", "behind by", "clock"),
+        ("host", "user", "version", "last seen", "backlog", "clock"),
         [
             (host.host, host.user, _version(host), host.last_seen, _behind(host), _clock(host.clock_ahead))
             for host in hosts
@@ -248,7 +248,7 @@ def _fleet(url: str | None) -> FleetDatabase:
 def _more(status: PusherStatus) -> list[tuple[str, str]]:
     behind = "nothing is graded yet" if status.behind is None else f"{status.behind:,} changes"
     trouble = [("last trouble", f"{output.cell(status.trouble_at)}, {status.trouble}")] if status.trouble else []
-    return [("behind by", behind), *trouble]
+    return [("backlog", behind), *trouble]
 
 
 for _name, _command in commands_below("fleet"):

@@ -65,7 +65,7 @@ def read_label_file(path: Path) -> LabelFile:
     first: dict[str, int] = {}
     for number, line in lines.items():
         if first.setdefault(line.session_id, number) != number:
-            wrong[number] = f"session {line.session_id!r} is also in line {first[line.session_id]} already"
+            wrong[number] = f"session {line.session_id!r} is already in line {first[line.session_id]}"
     return LabelFile(
         tuple(lines.values()), tuple(clean(f"{path}, line {number}: {wrong[number]}") for number in sorted(wrong))
     )

@@ -551,7 +551,7 @@ def test_page_answers_other_machines_with_a_token_and_a_certificate(home: Path) 
             {"dashboard_key_file": None, "dashboard_certificate_file": None}, "other machines can reach it", id="no-tls"
         ),
         pytest.param({"dashboard_key_file": None}, "or neither", id="no-key"),
-        pytest.param({"dashboard_address": "0.0.0.0"}, "dashboard_names must say", id="every-address"),
+        pytest.param({"dashboard_address": "0.0.0.0"}, "also set dashboard_names", id="every-address"),
         pytest.param({"dashboard_address": "localhost"}, "an address such as", id="a-name"),
         pytest.param({"dashboard_names": ["a:443"]}, "without a port", id="a-name-with-a-port"),
     ],

@@ -424,7 +424,7 @@ def test_one_key_judges_a_session(review: Review, home: Path) -> None:
         (SECOND, 0, 4, "review", "random", None),
     ]
     assert "5 a week is enough; 0 done this week." in ended.stdout
-    assert "3 judged; 3 done this week.\n" in ended.stdout
+    assert "3 labelled; 3 done this week.\n" in ended.stdout
     assert ended.stdout.endswith(f"To undo the last one: grader-daemon label {SECOND} --undo\n")
 
 
@@ -513,7 +513,7 @@ def test_an_undone_session_is_asked_about_again(review: Review, home: Path) -> N
 
     assert "Undone: done (by timmy on " in ended.stdout
     assert [row[:3] for row in rows(home)] == [(FINE, 1, None), (FINE, None, None), (FINE, 0, None), (FAILED, 1, None)]
-    assert "2 judged; 2 done this week.\n" in ended.stdout
+    assert "2 labelled; 2 done this week.\n" in ended.stdout
 
 
 def test_a_quality_may_be_corrected_before_the_verdict(review: Review, home: Path) -> None:

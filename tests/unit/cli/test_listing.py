@@ -203,7 +203,7 @@ def test_a_narrow_terminal_does_without_some_columns(
     grade_table([grade(session_id="20261121_100000_aaaaaa", model="model-1", project="/home/timmy/work")])
 
     shown = capsys.readouterr().out
-    assert ("(terminal too narrow for: " + ", ".join(left_out) + ")" in shown) == bool(left_out)
+    assert ("(too narrow for: " + ", ".join(left_out) + ")" in shown) == bool(left_out)
     assert all(len(line) <= columns for line in shown.splitlines())
 
 

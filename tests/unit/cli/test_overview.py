@@ -168,7 +168,7 @@ def test_the_sessions_that_most_likely_failed_are_named_with_why(home: Path, run
 
     assert [look["session_id"] for look in looks][:2] == ["failed0", "failed2"]
     assert {look["why"] for look in looks[:2]} <= {"admits that a part is not done", "the same request came again"}
-    assert "failed0: says what is not done; Fix the date parser" in shown
+    assert "failed0: admits that a part is not done; Fix the date parser" in shown
 
 
 @pytest.mark.parametrize("command", [[], ["summary"], ["summary", "--json"]], ids=["alone", "summary", "json"])

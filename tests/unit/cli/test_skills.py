@@ -182,7 +182,7 @@ def test_a_fitting_skill_that_lies_unused_is_shown_where_none_is_needed(home: Pa
 
     assert said.endswith("That is not clearly more: nothing is suggested.")
     assert shown.startswith("Installed skill: trace-reader, which mentions ")
-    assert "used in 0 of 40 tasks that tell" in shown
+    assert "used in 0 of 40 tasks that record skills" in shown
     assert (found["reason"], [each["skill"]["name"] for each in found["skills"]]) == ("not_worse", ["trace-reader"])
     assert found["lessons"] == []
 
@@ -190,7 +190,9 @@ def test_a_fitting_skill_that_lies_unused_is_shown_where_none_is_needed(home: Pa
 def test_a_skill_that_is_asked_for_is_advised_where_it_would_help(home: Path, run: Run) -> None:
     said, need, fitting, _ = run(home, "skills", "suggest", "trace-reader").stdout.splitlines()
 
-    assert said == ("The skill trace-reader is about debugging, testing; used in 0 of 40 tasks of debugging that tell.")
+    assert said == (
+        "The skill trace-reader is for debugging, testing; used in 0 of 40 tasks of debugging that record skills."
+    )
     assert need.endswith(" That is clearly more.")
     assert fitting.startswith("Try the skill trace-reader, which mentions ")
 

@@ -155,8 +155,8 @@ def test_most_expensive_sessions_stand_below_those_without_a_price_do_not(home_w
     [
         pytest.param("days=0", "days must be a number above 0, or all, not '0'", id="no-days"),
         pytest.param("days=1e9", "days must be a number above 0, or all, not '1e9'", id="no-number"),
-        pytest.param("by=<x>", "by is one of model, project, agent, kind, task_type, not '<x>'", id="no-split"),
-        pytest.param("show=gold", "show is one of cost, tokens, sessions, not 'gold'", id="no-measure"),
+        pytest.param("by=<x>", "by must be one of model, project, agent, kind, task_type, not '<x>'", id="no-split"),
+        pytest.param("show=gold", "show must be one of cost, tokens, sessions, not 'gold'", id="no-measure"),
     ],
 )
 def test_what_cannot_be_shown_is_said_in_one_line(home_with: Fill, query: str, said: str) -> None:

@@ -97,7 +97,7 @@ def test_quality_and_note_are_read(tmp_path: Path) -> None:
             id="quality-out-of-bounds",
         ),
         pytest.param(
-            "session_id,completed\na,1\nb,1\na,1\n", ["line 4: session 'a' is in line 2 already"], id="twice-the-same"
+            "session_id,completed\na,1\nb,1\na,1\n", ["line 4: session 'a' is already in line 2"], id="twice-the-same"
         ),
         pytest.param(
             "session_id,completed,note\na,1," + "n" * 1001 + "\n",

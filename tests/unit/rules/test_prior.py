@@ -51,7 +51,7 @@ def test_the_shipped_prior_names_its_data_and_was_tested_elsewhere() -> None:
         pytest.param({"names": []}, "not one number for each of its 0 features", id="no-features"),
         pytest.param({"variances": [1.0, 1.0, 0.0, 1.0]}, "must be above 0", id="a-variance-of-nothing"),
         pytest.param({"base_rate": 1.0}, "base_rate must be between 0 and 1", id="all-completed"),
-        pytest.param({"intercept": 1e7}, "may be 1e+06 at most", id="an-intercept-beyond-all"),
+        pytest.param({"intercept": 1e7}, "must be at most 1e+06", id="an-intercept-beyond-all"),
         pytest.param({"threshold": 1.5}, "threshold must be between 0 and 1", id="a-threshold-above-1"),
         pytest.param({"threshold": "high"}, "not a file of `calibration train`: Expected `float`", id="no-number"),
     ],

@@ -103,7 +103,9 @@ def test_what_a_write_in_progress_explains_is_unfinished(content: bytes) -> None
         pytest.param(b"12", "int", id="number-at-the-top"),
         pytest.param(b'"a"', "str", id="text-at-the-top"),
         pytest.param(b"null", "null", id="null-at-the-top"),
-        pytest.param(b'{"a": 1}\r\n{"a": 2}\n', "not a session of a known agent: JSON obj", id="objects-in-lines"),
+        pytest.param(
+            b'{"a": 1}\r\n{"a": 2}\n', "not a session of a known agent: several JSON obj", id="objects-in-lines"
+        ),
         pytest.param(b"Dear diary", "not JSON", id="prose"),
         pytest.param(b"<html></html>", "not JSON", id="html"),
         pytest.param(b'{"session_id": 5, "messages": []}', "session_id", id="id-is-a-number"),
