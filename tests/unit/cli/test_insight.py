@@ -183,7 +183,7 @@ def test_alerts_are_documents(asked: Path, run: Run) -> None:
         pytest.param(["silence", "1", "--for", "999999w"], "a minute to a year", id="ages"),
         pytest.param(["silence", "1", "--for", "9999999w"], "not a duration", id="more-digits-than-ages"),
         pytest.param(["silence", "1", "--for", "a while"], "not a duration", id="words"),
-        pytest.param(["silence", "1", "--for", ""], "an empty text", id="an-empty-span"),
+        pytest.param(["silence", "1", "--for", ""], "the value is empty", id="an-empty-span"),
         pytest.param(["silence", "1", "--for", "-3d"], "not a duration", id="a-negative-span"),
         pytest.param(["silence", "1", "--for", "1.5h"], "not a duration", id="a-fraction-of-a-span"),
         pytest.param(["silence", "1", "--for", "7d\n"], "not a duration", id="a-line-break"),
