@@ -32,7 +32,7 @@ class EndingKind(StrEnum):
 
 
 class ResultStanding(StrEnum):
-    """How the record rates the result of a finished session. If several apply, the first one here counts.
+    """Rating of a finished session by its record. If several apply, the first one here counts.
 
     `contradicted`: the answer claims something as done, and the record shows the opposite. `check_failed`: the last
     check failed, and nothing was changed after it. `admitted`: the answer says that the task is not done, or only in
