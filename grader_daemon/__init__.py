@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     from grader_daemon.domain.early import EarlyErrors as EarlyErrors
     from grader_daemon.domain.early import EarlyReason as EarlyReason
     from grader_daemon.domain.early import EarlyWorth as EarlyWorth
+    from grader_daemon.domain.error_groups import ErrorIssue as ErrorIssue
+    from grader_daemon.domain.error_groups import IssueState as IssueState
+    from grader_daemon.domain.error_groups import StepCount as StepCount
     from grader_daemon.domain.estimate import Estimate as Estimate
     from grader_daemon.domain.estimate import Figure as Figure
     from grader_daemon.domain.feedback import AnswerEffect as AnswerEffect
@@ -57,12 +60,9 @@ if TYPE_CHECKING:
     from grader_daemon.domain.grade import Reason as Reason
     from grader_daemon.domain.insight import DayFigures as DayFigures
     from grader_daemon.domain.insight import DaySpending as DaySpending
-    from grader_daemon.domain.insight import ErrorIssue as ErrorIssue
     from grader_daemon.domain.insight import Group as Group
-    from grader_daemon.domain.insight import IssueState as IssueState
     from grader_daemon.domain.insight import Patterns as Patterns
     from grader_daemon.domain.insight import Spending as Spending
-    from grader_daemon.domain.insight import StepCount as StepCount
     from grader_daemon.domain.insight import WeeklyReport as WeeklyReport
     from grader_daemon.domain.quality import QualityCheck as QualityCheck
     from grader_daemon.domain.quality import QualityScorer as QualityScorer
@@ -141,7 +141,8 @@ _HOMES = {
     "domain.estimate": "Estimate Figure",
     "domain.feedback": "AnswerEffect Feedback FeedbackSource Label Sampling Standing",
     "domain.grade": "Grade Reason",
-    "domain.insight": "DayFigures DaySpending ErrorIssue Group IssueState Patterns Spending StepCount WeeklyReport",
+    "domain.error_groups": "ErrorIssue IssueState StepCount",
+    "domain.insight": "DayFigures DaySpending Group Patterns Spending WeeklyReport",
     "domain.quality": "QualityCheck QualityScorer",
     "domain.rollup": "Dimension",
     "domain.routing": "ModelDifference ModelScore Route RouteCoverage RouteReason TaskRoute TaskWords",

@@ -26,7 +26,7 @@ class Adapter(NamedTuple):
             Exception: of any kind; it is not our code.
         """
         if len(self.entries) != 1:
-            raise LookupError(f"{len(self.entries)} classes are given for {self.name}, and not one")
+            raise LookupError(f"{self.name}: {len(self.entries)} installed packages provide it; keep one")
         return self.entries[0].load()
 
 

@@ -49,15 +49,15 @@ class InputError(GraderError):
 
 
 class OutputError(GraderError):
-    """Standard output or a file takes no more: its disk is full, or it fails."""
+    """Standard output or a file cannot be written: its disk is full, or it fails."""
 
 
 class NotFoundError(InputError):
-    """There is nothing of the name or number that a caller gave."""
+    """Nothing has the name or number that a caller gave."""
 
 
 class NoDatabaseError(NotFoundError):
-    """There is no database where one is to be read: nothing was graded yet, or its path is wrong."""
+    """There is no database to read: nothing was graded yet, or its path is wrong."""
 
 
 class UngradableError(GraderError):
@@ -69,19 +69,19 @@ class ReadError(GraderError):
 
 
 class VanishedFileError(ReadError):
-    """The file is gone, which is nobody's fault."""
+    """The file is gone, which is not an error."""
 
 
 class ChangingFileError(ReadError):
-    """The file changed while it was read; it is worth reading once it is quiet."""
+    """The file changed while it was read; read it again when it no longer changes."""
 
 
 class ParseError(GraderError):
-    """The bytes are not a session that we understand, and reading them again will not help."""
+    """The bytes are not a known kind of session; reading them again will not help."""
 
 
 class UnfinishedFileError(ParseError):
-    """The bytes stop too early or are damaged in a way that a write in progress explains."""
+    """The bytes end too early, or are damaged as during a write; reading them later may help."""
 
 
 class DeliveryError(GraderError):

@@ -45,7 +45,7 @@ _OF_OURS = frozenset((CONFIG_VARIABLE, TRACEBACK_VARIABLE, "GRADER_DELIVERY"))
 
 
 class Source(StrEnum):
-    """Source that a value was given by."""
+    """Source of a setting's value."""
 
     FLAG = "flag"
     ENVIRONMENT = "environment"
@@ -173,7 +173,7 @@ def absolute(path: Path) -> Path:
     try:
         return Path(os.path.abspath(path.expanduser()))
     except RuntimeError as error:
-        raise ValueError("the home folder that it names is not known") from error
+        raise ValueError("its home folder is unknown") from error
 
 
 def refuse_debugging() -> None:

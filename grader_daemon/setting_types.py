@@ -32,13 +32,13 @@ def _listed(value: Any) -> Any:
     try:
         return json.loads(str(value))
     except (ValueError, RecursionError):
-        raise ValueError('it begins as a list, and is none; write one as ["a", "b"]') from None
+        raise ValueError('it looks like a list but is not valid; write it as ["a", "b"]') from None
 
 
 def _paths(value: Any) -> Any:
     paths = _listed(value)
     if isinstance(value, str) and paths == [value] and os.pathsep in value:
-        raise ValueError('several folders, or one with a colon in its name, are written as ["/a", "/b"]')
+        raise ValueError('write several folders, or one with a colon in its name, as ["/a", "/b"]')
     return [_path(path) for path in paths] if isinstance(paths, list | tuple) else paths
 
 
@@ -54,7 +54,7 @@ def _path(value: Any) -> Any:
 def _words(value: Any) -> Any:
     words = _listed(value)
     if isinstance(value, str) and words == [value] and shlex.quote(value) != value:
-        raise ValueError('a program and its arguments are written as ["notify-send", "Alert"]')
+        raise ValueError('write a program and its arguments as ["notify-send", "Alert"]')
     return words
 
 
@@ -76,21 +76,21 @@ def _known_source(value: str) -> str:
     near = nearest(value, known)
     if near is not None or re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,99}", value) is None:
         meant = "" if near is None else f"; did you mean {near}?"
-        raise ValueError(f"a source is expected: {', '.join(known)}, or one that an adapter gives{meant}")
+        raise ValueError(f"a source is expected: {', '.join(known)}, or the name of an adapter{meant}")
     return value
 
 
 def _adapter_root(value: str) -> str:
     name, _, folder = value.partition("=")
     if not name.strip() or not folder.strip():
-        raise ValueError('a folder of an adapter is written as "acme=~/.acme/sessions"')
+        raise ValueError('write the folder of an adapter as "acme=~/.acme/sessions"')
     return f"{name.strip()}={os.path.abspath(os.path.expanduser(_path(folder.strip())))}"
 
 
 def _alias(value: str) -> str:
     name, _, model = value.partition("=")
     if not name.strip() or not model.strip():
-        raise ValueError('two names are written as "fast=gpt-5-mini"')
+        raise ValueError('write the two names as "fast=gpt-5-mini"')
     return f"{name.strip()}={model.strip()}"
 
 
@@ -98,7 +98,7 @@ def _http_url(value: str) -> str:
     url = urlsplit(value)
     is_fit = url.scheme in {"http", "https"} and url.hostname and url.port != 0 and url.username is None
     if url.fragment:
-        raise ValueError("a URL without # is expected: what stands behind it reaches no server")
+        raise ValueError("a URL without # is expected: a server does not receive what follows it")
     if not is_fit or not value.isascii() or not value.isprintable() or " " in value:
         raise ValueError("a URL that begins with http:// or https:// is expected")
     return value
@@ -136,7 +136,7 @@ def _fleet_url(value: SecretStr) -> SecretStr:
         return _postgres_url(value)
     parts = urlsplit(_http_url(url))
     if parts.query or (parts.scheme == "http" and not is_this_machine(parts.hostname or "")):
-        raise ValueError("https is expected for another machine, and nothing behind the path")
+        raise ValueError("https is expected for another machine, with nothing after the path")
     return value
 
 
@@ -170,7 +170,7 @@ def judge_url(value: str | None, beside: Mapping[str, Any]) -> str | None:
     if url.scheme == "http" and not is_this_machine(url.hostname or "") and not beside.get(_PLAIN_HTTP):
         raise ValueError(f"https is expected for another machine; or set {_PLAIN_HTTP}")
     if beside.get("quality_command"):
-        raise ValueError("quality_command is set too, and only one of them can be asked")
+        raise ValueError("quality_command is set too; unset one of them")
     if beside.get("quality_judge_model") is None:
         raise ValueError("quality_judge_model must be set too")
     return value
@@ -225,7 +225,7 @@ def read_url(value: SecretStr | None, beside: Mapping[str, Any]) -> SecretStr | 
         ValueError: there is none.
     """
     if value is not None and server_of(value) is not None and beside.get("fleet_read_token_file") is None:
-        raise ValueError("fleet_read_token_file must be set too: grader-daemon fleet add-token NAME gives a token")
+        raise ValueError("fleet_read_token_file must be set too: grader-daemon fleet add-token NAME creates a token")
     return value
 
 
@@ -251,11 +251,11 @@ def _closed_to_strangers(value: str, beside: Mapping[str, Any], *, of: str, othe
     files = (f"{of}_certificate_file", f"{of}_key_file")
     tls = [beside.get(name) is not None for name in files]
     if any(tls) and not all(tls):
-        raise ValueError(f"{' and '.join(files)} are set together")
+        raise ValueError(f"set both {' and '.join(files)}, or neither")
     if not is_this_machine(value) and any(beside.get(name) is None for name in (*others, *files)):
-        raise ValueError(f"other machines reach it: {', '.join((*others, files[0]))} and {files[1]} must be set")
+        raise ValueError(f"other machines can reach it: {', '.join((*others, files[0]))} and {files[1]} must be set")
     if ip_address(value).is_unspecified and not beside.get(f"{of}_names"):
-        raise ValueError(f"this is every address: {of}_names must say under which names browsers ask for it")
+        raise ValueError(f"this means every address: also set {of}_names to the host names that browsers use")
     return value
 
 

@@ -48,7 +48,7 @@ _COMMANDS = ("alert_command", "quality_command")
 
 
 class Settings(GradingSettings):
-    """Everything that can be set. Paths may begin with ``~``; `load_settings` reads them from their sources."""
+    """All settings. Paths may begin with ``~``; `load_settings` reads the settings from their sources."""
 
     _given: Given | None = PrivateAttr(default=None)
 
@@ -224,7 +224,7 @@ class Settings(GradingSettings):
         (), examples=[["~/src"]], description="Follow work only in these folders; the service cannot see others."
     )
     outcomes_days: int = Field(30, ge=1, le=365, description="Days to follow the work of a session.")
-    outcomes_seconds: Seconds = Field(2.0, gt=0, le=10, description="Maximum CPU time for one look at a repository.")
+    outcomes_seconds: Seconds = Field(2.0, gt=0, le=10, description="Maximum CPU time for one check of a repository.")
     message_search_days: int = Field(
         0,
         ge=0,
@@ -319,7 +319,7 @@ class Settings(GradingSettings):
             ValueError: these settings were not read from there.
         """
         if self._given is None:
-            raise ValueError("only settings of load_settings know where they come from")
+            raise ValueError("only settings from load_settings know their sources")
         return self._given
 
     @property

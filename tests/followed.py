@@ -12,7 +12,7 @@ from grader_daemon.api.beside import told_beside
 from grader_daemon.domain.feedback import Feedback
 from grader_daemon.domain.grade import Grade
 from grader_daemon.outcomes.job import OutcomesJob, outcome_jobs
-from grader_daemon.outcomes.model import Fate
+from grader_daemon.outcomes.model import SeenFate
 from grader_daemon.outcomes.store import OutcomesTable
 from grader_daemon.settings import Settings, load_settings
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -120,7 +120,7 @@ class Follower:
         self._job._looked_at = None
         self._job.run(self.now)
 
-    def fate(self, session_id: str = SESSION) -> Fate:
+    def fate(self, session_id: str = SESSION) -> SeenFate:
         """What is known of a session."""
         found = OutcomesTable(self.store).of_session(session_id)
         assert found is not None

@@ -19,16 +19,9 @@ from grader_daemon.domain.alert import (
 )
 from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.calibration import Trust
+from grader_daemon.domain.error_groups import ErrorIssue, IssueState, StepCount
 from grader_daemon.domain.estimate import Estimate, Figure, figure, mean, proportion, rate_per_call
-from grader_daemon.domain.insight import (
-    Coverage,
-    ErrorIssue,
-    Group,
-    IssueState,
-    StepCount,
-    TrendPoint,
-    WeeklyReport,
-)
+from grader_daemon.domain.insight import Coverage, Group, TrendPoint, WeeklyReport
 from grader_daemon.domain.rollup import Dimension, Metric
 from grader_daemon.domain.setup_changes import WINDOW, SetupChange, SetupEffect, SetupKind
 from grader_daemon.domain.suggestion import Concern, Suggestion

@@ -38,7 +38,7 @@ def _lines(grade: Grade, told: Sequence[SaidAndHappened]) -> Iterator[str]:
     yield from (f"- {name}: {words}" for name, words in _stands(grade) if words)
     open_claims = [each for each in told if each.claim.support is not Support.VERIFIED]
     if open_claims:
-        yield from ("", "## Said, and happened")
+        yield from ("", "## Claims and evidence")
     for each in open_claims[:_CLAIMS]:
         yield from _claim(each)
     if grade.failures:
@@ -49,7 +49,7 @@ def _lines(grade: Grade, told: Sequence[SaidAndHappened]) -> Iterator[str]:
     more = len(grade.failures) - _FAILURES
     if more > 0:
         yield f"- and {more:,} more"
-    yield from ("", f"Made by grader-daemon {__version__} of the session's own record; secrets are covered.")
+    yield from ("", f"By grader-daemon {__version__} of the session's own record; secrets are covered.")
 
 
 def _stands(grade: Grade) -> tuple[tuple[str, str | None], ...]:

@@ -112,7 +112,7 @@ class Calibrations:
             InputError: it is not between 0 and 1.
         """
         if not 0 <= rate <= 1:
-            raise InputError(f"a level is a share of 0 to 1, not {rate:g}")
+            raise InputError(f"a level is a share from 0 to 1, not {rate:g}")
         with self._context.writable.transaction():
             self._context.writable.level_guesses.add(rate, self._context.now())
 

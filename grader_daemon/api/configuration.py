@@ -31,9 +31,12 @@ _TOLD_SECRET = "(set)"  # noqa: S105  what stands in the place of one
 
 
 class SettingValue(msgspec.Struct, frozen=True, kw_only=True):
-    """A setting with its value, `source` (flag, environment, file or default) and what that is called.
+    """A setting and its value. Secrets are not shown.
 
-    Secrets are not shown.
+    Attributes:
+        source: kind of source: flag, environment, file or default.
+        said_by: the source itself: the flag, the variable or the file.
+        meaning: what the setting does.
     """
 
     name: str
@@ -44,10 +47,14 @@ class SettingValue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Written(msgspec.Struct, frozen=True, kw_only=True):
-    """Entry in the settings file: the setting and its value there; None if removed.
+    """Entry in the settings file.
 
-    `was_set` says whether it was in the file before. `covered_by` names a source that still overrides it, `warnings`
-    come from `check_settings` for the new value, `daemon` is the process that keeps using the old value.
+    Attributes:
+        literal: the value as written in the file; None if the setting was removed.
+        was_set: whether the setting was in the file before.
+        covered_by: the source that still overrides the file, if any.
+        warnings: warnings about the new value.
+        daemon: process id of a running daemon that keeps using the old value.
     """
 
     file: Path
@@ -90,7 +97,7 @@ def check_settings(settings: Settings) -> list[str]:
     return [
         *settings.warnings,
         *zone,
-        *(f"setting watch_roots ({given_by}): there is no folder {root}" for root in missing),
+        *(f"setting watch_roots ({given_by}): no such folder: {root}" for root in missing),
     ]
 
 
@@ -155,7 +162,7 @@ def _write(file: Path, name: str, literal: str | None, after: Mapping[str, Any])
     except ValueError:
         is_right = False
     if not is_right:
-        raise ConfigurationError(f"{file}: cannot be changed without risk; write {name} there by hand")
+        raise ConfigurationError(f"{file}: cannot be changed safely; edit {name} there by hand")
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         replace_file(file, text)

@@ -76,7 +76,7 @@ class GraderContext:
         if name not in given:
             known = sorted(given.union(self.store.rollups.names(Dimension.TASK_TYPE)))
             if name not in known:
-                raise InputError(f"there is no task type '{clean(name)}'; there are {', '.join(map(clean, known))}")
+                raise InputError(f"unknown task type '{clean(name)}'; known: {', '.join(map(clean, known))}")
 
     @property
     def has_database(self) -> bool:
@@ -200,7 +200,7 @@ class GraderContext:
             VanishedFileError: this version knows none of its name.
         """
         if unit.source not in bootstrap.source_names(self.settings):
-            raise VanishedFileError(f"no source is called {unit.source}")
+            raise VanishedFileError(f"there is no source {unit.source}")
         return bootstrap.make_source(unit.source, self.settings)
 
     @cached_property
@@ -224,7 +224,7 @@ class GraderContext:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise InputError("this SelfGrader is closed; make another one")
+            raise InputError("this SelfGrader is closed; create a new one")
 
 
 def paths_of(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:

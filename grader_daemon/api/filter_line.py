@@ -50,11 +50,11 @@ def read_line(line: str, names: Names) -> dict[str, str]:
         InputError: a word in it is not understood; the text says which, and what would be.
     """
     if len(line) > _LONGEST:
-        raise InputError(f"a line of filters has at most {_LONGEST:,} characters")
+        raise InputError(f"the filter line is longer than {_LONGEST:,} characters; shorten it")
     asked: dict[str, str] = {}
     for name, value in _asked(list(_parts(line)), names):
         if name in asked and name != "text":
-            raise InputError(f"{name} is there twice: give it once")
+            raise InputError(f"{name} appears twice: give it once")
         asked[name] = f"{asked[name]} {value}" if name in asked else value
     return asked
 
@@ -106,18 +106,18 @@ def _word(parts: Sequence[_Part]) -> tuple[tuple[str, str], int]:
 
 def _not_understood(word: str) -> str:
     if word.removesuffix(":").lower().replace("-", "_") in _BY_NAME:
-        return f"{word[:_LONGEST_SHOWN]} needs a value, without a space between, as in model:NAME"
+        return f"{word[:_LONGEST_SHOWN]} needs a value, without a space between, such as model:NAME"
     shown, near = word[:_LONGEST_SHOWN], nearest(word.lower().replace("-", "_"), _WORDS)
     meant = f"did you mean {near.replace('_', ' ')}? Else " if near else ""
-    return f'{shown} is no filter; {meant}write "{shown}" for words of the request, or a filter as in model:NAME'
+    return f'{shown} is not a filter; {meant}write "{shown}" for words of the request, or a filter such as model:NAME'
 
 
 def _named(name: str, value: str, names: Names) -> tuple[str, str]:
     asked = _BY_NAME.get(name.lower().replace("-", "_"))
     if asked is None:
         near = nearest(name.lower(), _BY_NAME)
-        meant = f"did you mean {near}:?" if near else f"there are {', '.join(_BY_NAME)}"
-        raise InputError(f"{name[:_LONGEST_SHOWN]}: is no filter; {meant}")
+        meant = f"did you mean {near}:?" if near else f"known: {', '.join(_BY_NAME)}"
+        raise InputError(f"{name[:_LONGEST_SHOWN]}: not a filter; {meant}")
     if asked.choices:
         word = value.lower().replace("-", "_")
         spoken, meant = _WORDS.get(word, ("", ""))
@@ -136,7 +136,7 @@ def _whole(name: str, value: str, known: Sequence[str]) -> str:
     near = same if len(same) == 1 else [each for each in known if lower in each.lower()]
     if len(near) > 1:
         few = ", ".join(near[:_FEW]) + (f" and {len(near) - _FEW} more" if len(near) > _FEW else "")
-        raise InputError(f"{name}:{value[:_LONGEST_SHOWN]} may be {few}: write more of one of them")
+        raise InputError(f"{name}:{value[:_LONGEST_SHOWN]} is ambiguous: {few}; write more of the word")
     return near[0] if near else value
 
 

@@ -37,12 +37,13 @@ if TYPE_CHECKING:
 
 
 class SelfGrader:
-    """Grades sessions and answers questions about grades; safe beside a running daemon and among threads.
+    """Grades sessions and answers questions about grades; safe beside a running daemon, and in several threads.
 
-    `grading` grades, `grades` has what came of it, `insight` what many grades say together, `labels` what people say of
-    them, `review` what they should judge next, `calibration` how far verdicts can be trusted, `routing` which model
-    to prefer, and `setup` what changed, whether it mattered, and which skills agents have. Each is imported when it is
-    first used: `status` need not wait for what grades. The methods of the original design stand here as well.
+    Its parts: `grading` grades sessions, `grades` reads their grades, `insight` combines many grades, `labels` holds
+    people's labels, and `review` selects the sessions that people should label next. `calibration` says how far
+    verdicts can be trusted, and `routing` which model to prefer. `setup` lists changes of the set-up with their
+    effects, and the skills of agents. Each part is imported when it is first used, so that `status` starts fast. The
+    methods of the original design are here too.
 
     Use it as a context manager, or call `close`.
     """
@@ -178,7 +179,7 @@ class SelfGrader:
             CallError, StoreError: it cannot be read.
         """
         if self.context.fleet is None:
-            raise InputError("this SelfGrader is of this machine; one of a fleet is SelfGrader(fleet=URL)")
+            raise InputError("this SelfGrader reads this machine; for a fleet use SelfGrader(fleet=URL)")
         return sum(self.context.fleet.catch_up(self.context.now))
 
     def migrate(self) -> None:

@@ -103,9 +103,9 @@ class Grades:
                 model; the text names those that there are.
         """
         if state is not None and state not in list(SessionState):
-            raise InputError(f"there is no state {state!r}; known are {', '.join(SessionState)}")
+            raise InputError(f"unknown state {state!r}; known: {', '.join(SessionState)}")
         if limit is not None and limit < 1:
-            raise InputError(f"a limit is a number above 0, not {limit}")
+            raise InputError(f"limit must be above 0, not {limit}")
         which = GradeFilter(
             since=self.begin_of(days) if days is not None else since,
             state=state,
@@ -193,8 +193,8 @@ class Grades:
             grade = self.find(asked).grade
             if grade.request is None and grade.wording is None:
                 raise InputError(
-                    f"session {grade.session_id}: its request says too little to be known again, or is not known;"
-                    " 'grader-daemon regrade' finds those of earlier versions"
+                    f"session {grade.session_id}: its request is unknown, or too short to find similar tasks;"
+                    " if an earlier version graded it, run grader-daemon regrade"
                 )
             return self._similar(grade.session_id, grade.request, grade.wording, limit)
         from grader_daemon.analysis.user_messages import digest_of, wording_of_request  # for a text alone
@@ -203,7 +203,7 @@ class Grades:
         request, wording = digest_of(asked, rules), wording_of_request(asked, rules)
         if wording is None:
             fewest = rules.shortest_request_characters
-            raise InputError(f"{asked!r} says too little to be known again; give {fewest} characters or more")
+            raise InputError(f"{asked!r} is too short to find similar tasks; give {fewest} characters or more")
         return self._similar(None, request, wording, limit)
 
     def similar_to(self, grade: Grade, *, limit: int = 10) -> Similar:
@@ -379,7 +379,7 @@ def check_days(days: float) -> float:
         InputError: it is none.
     """
     if not (math.isfinite(days) and days > 0):
-        raise InputError(f"{days} is no number of days; give one above 0")
+        raise InputError(f"days: {days} is not valid; give a number above 0")
     return days
 
 

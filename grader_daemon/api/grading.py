@@ -156,7 +156,7 @@ class Grading:
         sources.guard(self._note)
         roots = sources.roots(source)
         if not any(map(os.path.isdir, roots)):
-            raise InputError(f"{', '.join(roots) or source}: no such folder; nothing was looked for")
+            raise InputError(f"{', '.join(roots) or source}: no such folder, so nothing was searched")
         earliest = since.timestamp() * 1e9 if since is not None else float("-inf")
         seen = stamps(self._context.store, self._sources) if self._context.has_database else _none_is_seen
         late = (each for walk in sources.walks(source) for each in walk if each.written_ns >= earliest)

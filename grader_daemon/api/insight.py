@@ -17,16 +17,9 @@ from grader_daemon.bootstrap import periodic
 from grader_daemon.domain.alert import Alert, Stream
 from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.calendar import ALWAYS, Span, day_of, end_of, last_days, read_week, start_of, week_of
+from grader_daemon.domain.error_groups import ErrorIssue, IssueState, StepCount
 from grader_daemon.domain.estimate import Estimate
-from grader_daemon.domain.insight import (
-    DayFigures,
-    ErrorIssue,
-    Group,
-    IssueState,
-    Patterns,
-    StepCount,
-    WeeklyReport,
-)
+from grader_daemon.domain.insight import DayFigures, Group, Patterns, WeeklyReport
 from grader_daemon.domain.rollup import Dimension, Metric, Sums
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.summary import Summary
@@ -208,7 +201,7 @@ class Insight:
         fingerprint = self._context.store.issues.find(prefix)
         issue = self._issue(fingerprint, ALWAYS, self._context.now())
         if issue is None:
-            raise NotFoundError(f"error issue {fingerprint} does not occur in any finished session any more")
+            raise NotFoundError(f"error group {fingerprint} no longer occurs in any finished session")
         return issue
 
     def find_issue(self, prefix: str) -> str:
@@ -232,7 +225,7 @@ class Insight:
         return surest_first(steps)
 
     def other_steps(self, issue: ErrorIssue) -> tuple[StepCount, ...]:
-        """Return the `alternatives` after failures of its tool in its category; none if it is the only such group."""
+        """Return the `alternatives` after all errors of its tool and category; none if it is the only such group."""
         known = self.alternatives(issue.tool, issue.category) if issue.tool is not None else ()
         return known if sum(step.tries for step in known) > sum(step.tries for step in issue.steps) else ()
 
@@ -288,7 +281,7 @@ class Insight:
             raise InputError(str(error)) from error
         wanted = week_of(today).before() if day is None else week_of(day)
         if wanted.first > today or wanted.first < FIRST_WEEK:
-            raise NotFoundError(f"there is no report of week {week}: it has not begun, or is before {FIRST_WEEK.year}")
+            raise NotFoundError(f"there is no report of week {week}: it is in the future, or before {FIRST_WEEK.year}")
         return periodic.make_reports(self._context.settings, self._context.store).report(wanted, now)
 
     def kept_reports(self, *, before: str | None = None, limit: int = 52) -> list[WeeklyReport]:

@@ -75,9 +75,7 @@ class Labels:
             return self._keep([said])[0]
 
     def undo(self, session_id: str, *, source: FeedbackSource = FeedbackSource.API) -> Feedback:
-        """Withdraw the latest label of a session that is not withdrawn yet; returns that label.
-
-        In a fleet that is what this person said: others take back their own words.
+        """Withdraw a session's latest valid label, and return it.
 
         Raises:
             InputError: no session id, or several, begin with it; or nothing is said of the session.

@@ -15,9 +15,10 @@ from grader_daemon.api.status import Status, read_status
 from grader_daemon.domain.alert import Alert
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calibration import GraderChange, Trust
+from grader_daemon.domain.error_groups import ErrorIssue, IssueState
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.fleet_hosts import FleetView
-from grader_daemon.domain.insight import ErrorIssue, IssueState, Patterns
+from grader_daemon.domain.insight import Patterns
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.verdict import Outcome, VerdictCounts
 from grader_daemon.integrations.machine import has_launchd, has_systemd
@@ -31,9 +32,12 @@ _MARKED_DAYS: Final = 28
 
 
 class OpenSessions(msgspec.Struct, frozen=True, kw_only=True):
-    """Sessions of the span that are not finished: how many, since when the longest, and which of them go in circles.
+    """Unfinished sessions of the span, at most the 200 that were written to last.
 
-    Of more than 200, those that were written to last.
+    Attributes:
+        sessions: their number.
+        since: start of the longest one.
+        in_circles: ids of those that repeat the same step again and again.
     """
 
     sessions: int
@@ -42,7 +46,7 @@ class OpenSessions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Look(msgspec.Struct, frozen=True, kw_only=True):
-    """A session that is worth a look: `why` is the gravest fact about it, in a few words; see `worry_words`."""
+    """A session worth a look: `why` is the most serious fact about it, in a few words; see `worry_words`."""
 
     session_id: str
     task_summary: str | None
@@ -53,12 +57,20 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
     """Summary of the last days including today; None if there is no database yet.
 
-    `patterns.overall` has the figures and those of the days before, `trust` says how far their verdicts can be trusted,
-    and `checked` is the completion rate corrected by labels; `verdicts` counts the sessions by their verdict.
-    `grader_changes` are changes of the active grader in these days. `alerts` are open alerts, `worst_error` is the new
-    or returned error group with most failures, `looks` are the finished tasks that most likely failed. `has_systemd`
-    says whether a service could run the daemon here, `at` when all of this was so. `fleet` is whose grades these are,
-    if not this machine's.
+    Attributes:
+        status: status of the daemon.
+        patterns: figures of these days and the days before; the totals are in `overall`.
+        trust: reliability of the verdicts.
+        checked: completion rate corrected by labels.
+        verdicts: number of sessions by verdict.
+        grader_changes: changes of the active grader in these days.
+        alerts: open alerts.
+        worst_error: the new or returned error group with most errors.
+        open_sessions: unfinished sessions.
+        looks: finished tasks that most likely failed.
+        has_systemd: whether a service could run the daemon here.
+        at: time of this summary.
+        fleet: the machines whose grades these are, if not only this one.
     """
 
     status: Status

@@ -23,7 +23,7 @@ from grader_daemon.storage.records import GradeFilter, SortKey
 
 _MOST_DAYS: Final = 100_000
 _LONGEST_SHOWN: Final = 60
-_BY_GUESS: Final = "Only sessions whose task is {} by the best guess, unsure ones included."
+_BY_GUESS: Final = "Only sessions that count as {}, unsure ones included."
 _BY_PERSON: Final = "Only sessions with a person's label."
 
 
@@ -176,12 +176,12 @@ def _one_of(kind: type[StrEnum], name: str, given: str) -> StrEnum:
     try:
         return kind(given)
     except ValueError as error:
-        raise InputError(f"{name} is one of {', '.join(kind)}, not {given[:_LONGEST_SHOWN]!r}") from error
+        raise InputError(f"{name} must be one of {', '.join(kind)}, not {given[:_LONGEST_SHOWN]!r}") from error
 
 
 def _days(name: str, given: str) -> int:
     if not (given.isascii() and given.isdigit() and 0 < int(given[:9]) <= _MOST_DAYS):
-        raise InputError(f"{name} is a number above 0, not {given[:_LONGEST_SHOWN]!r}")
+        raise InputError(f"{name} must be a number above 0, not {given[:_LONGEST_SHOWN]!r}")
     return int(given)
 
 

@@ -73,10 +73,14 @@ class FoundSource(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Switched(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of having an agent graded or not: what was `written` into the settings file, and the agent's sessions.
+    """Result of starting or stopping to grade an agent's sessions.
 
-    `daemon` is the running process, `took_over` whether it uses these settings now. `is_hidden`: a service is
-    installed, and its sandbox hides some graded folders.
+    Attributes:
+        written: what was written to the settings file.
+        sessions: number of the agent's sessions.
+        daemon: process id of the running daemon; None if none is running.
+        took_over: whether that daemon uses these settings now.
+        is_hidden: whether a service is installed whose sandbox hides some graded folders.
     """
 
     name: str
@@ -140,7 +144,7 @@ def enable_source(name: str, paths: Sequence[str] = (), *, config: str | None = 
         if not os.path.isdir(os.path.expanduser(path)):
             raise InputError(f"{path}: no such folder")
     if not paths and not source.roots:
-        raise InputError(f"{source.title} has no folder of its own: give --path FOLDER")
+        raise InputError(f"{source.title} has no default folder: give --path FOLDER")
     written = []
     kept = paths or _moved(name, settings)
     if kept:
@@ -167,7 +171,7 @@ def disable_source(name: str, *, config: str | None = None) -> Switched:
     source = _known(name, settings)
     enabled = [each for each in settings.sources if each != name]
     if not enabled:
-        raise InputError(f"{source.title} is the only agent that is graded; enable another one first")
+        raise InputError(f"{source.title} is the only graded agent; enable another one first")
     written = []
     if name not in settings.sources_declined:
         written.append(keep_setting("sources_declined", [*settings.sources_declined, name], config=config))

@@ -38,12 +38,12 @@ def files_of(content: bytes, source: Source, limits: Limits) -> Iterator[dict[st
     from grader_daemon.sources.session_files import is_of_files  # who grades files need not wait for it here
 
     if len(content) > limits.bytes:
-        raise InputError(f"{NAME}: more bytes than max_file_bytes = {limits.bytes:,}")
+        raise InputError(f"standard input: more bytes than max_file_bytes = {limits.bytes:,}")
     if content.startswith(_DATABASE) or not is_of_files(source):
-        raise InputError(f"{NAME}: {source.title} keeps this in a database or a folder; name that in place of {NAME}")
+        raise InputError(f"{source.title} keeps sessions in a database or a folder; give its path instead of {NAME}")
     documents = list(documents_in(content)) if source.name == _ATIF else [content]
     if len(documents) > _MOST_DOCUMENTS:
-        raise InputError(f"{NAME}: {len(documents):,} sessions are more than {_MOST_DOCUMENTS:,}")
+        raise InputError(f"standard input: {len(documents):,} sessions; at most {_MOST_DOCUMENTS:,} are read")
     with TemporaryDirectory(prefix="grader-daemon-") as folder:
         told = {}
         for number, document in enumerate(documents, 1):

@@ -29,9 +29,15 @@ _LISTED_TROUBLES = 20
 
 
 class Trouble(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that could not be graded: after so many `attempts` it is looked at again then, or not before it changes.
+    """A file that could not be graded.
 
-    `state` is "retry" or "dead"; `session_id` and `digest` are of what was read of it before, if it was.
+    Attributes:
+        state: "retry" or "dead".
+        digest: digest of its content when it was last read; None if it never was.
+        session_id: the session read from it then; None if none was.
+        reason: why it could not be graded.
+        attempts: number of failed attempts.
+        look_again_at: time of the next attempt; None if it is tried again only after it changes.
     """
 
     path: str
@@ -59,9 +65,15 @@ class Trouble(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QualityStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """Status of the scorer of quality: `calls` today of `calls_per_day`; `error` says why the last call had no answer.
+    """Status of the quality scorer.
 
-    `disagreeing` counts the sessions for which people are asked to look.
+    Attributes:
+        scorer: its name.
+        calls: number of calls today.
+        calls_per_day: limit of calls a day.
+        disagreeing: number of sessions that `review` asks about because the scorer and `response_quality` differ.
+        last_at: time of the last call.
+        error: why the last call gave no answer; None if it gave one.
     """
 
     scorer: str
@@ -73,16 +85,27 @@ class QualityStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """Status of the daemon: whether it is running, and its progress. `files` counts the ledger by state.
+    """Status of the daemon: whether it is running, and its progress.
 
-    `lag_seconds` is the time from the last write of the newest session to its first grade, while the daemon was
-    running; sessions graded later or again do not count. `last_ended_at` is the end of the newest session,
-    `silent_days` the number of whole days since then. `open_alerts` counts unresolved alerts, `undelivered` alert
-    messages that no receiver has got yet. `quality` is None unless the daemon calls a scorer. `ungraded` are active
-    agents without a grade, `roots` the watched folders. `paused` says why the running daemon takes nothing in.
-    `compared_seconds` is how long ago it had compared all folders with the database, and no source failed on anything.
-    `newest_without_grade` is by agent the newest session that was looked at and could not be graded. `grader_changed`
-    is the last change of the grader in a week.
+    Attributes:
+        roots: the watched folders.
+        ungraded: agents that are in use here but not graded.
+        files: number of session files by state.
+        skipped: number of skipped files by reason.
+        lag_seconds: time from the newest session's last write to its first grade. Sessions from times without a daemon,
+            or
+        graded again, do not count.
+        last_ended_at: end of the newest session.
+        silent_days: whole days since that end.
+        open_alerts: number of unresolved alerts.
+        undelivered: number of alert messages that no receiver has got yet.
+        quality: status of the scorer; None if the daemon calls none.
+        troubled: files that could not be graded.
+        paused: why the running daemon grades nothing at the moment; None if it does.
+        compared_seconds: age of the last complete comparison of all folders with the database, without any failed
+            source.
+        newest_without_grade: for each agent, the newest session that could not be graded.
+        grader_changed: the last change of the grader, if within a week.
     """
 
     running: bool
@@ -118,7 +141,7 @@ def read_status(context: GraderContext) -> Status:
         roots=tuple(watched_roots(settings)),
         ungraded=ungraded_agents(settings),
         database=str(settings.db_path),
-        paused="the disk of the database is full" if running and is_disk_full(settings.db_path) else None,
+        paused="the database's disk is full" if running and is_disk_full(settings.db_path) else None,
     )
     return _with_grades(about_daemon, context, context.store) if context.has_database else about_daemon
 

@@ -70,7 +70,7 @@ def train(
 def _check(samples: Sequence[Sample], labels: int) -> None:
     if len(samples) < FEWEST_SESSIONS:
         raise InputError(
-            f"{len(samples)} of {labels} labelled sessions were found and read; {FEWEST_SESSIONS} are needed at least"
+            f"read only {len(samples)} of {labels} labelled sessions; at least {FEWEST_SESSIONS} are needed"
         )
     if not has_both(samples):
         raise InputError("no source has both done and not done tasks, so there is nothing to learn")

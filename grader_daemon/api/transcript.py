@@ -51,10 +51,13 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class TranscriptCall(msgspec.Struct, frozen=True):
-    """A tool call; `arguments` a line each, "name: value", as they stand where they are no object, "" without any.
+    """A tool call.
 
-    Where one text replaces another, the diff of the two stands behind them.
-    `left_out` counts the characters behind a cut.
+    Attributes:
+        arguments: one line for each, "name: value"; unchanged if they are no JSON object, "" if there are none. If the
+            call
+        replaces one text by another, the diff of both follows.
+        left_out: number of characters cut off.
     """
 
     tool: str | None
@@ -63,11 +66,16 @@ class TranscriptCall(msgspec.Struct, frozen=True):
 
 
 class TranscriptMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """One message. `index` is its position in the session, from 0; `tool` is whose result it is, None for others.
+    """One message.
 
-    `text` has line breaks and nothing else that a terminal obeys; a result that is a JSON object has a line for each of
-    its values, "name: value", or more where the value has more. `left_out` counts the characters behind a cut.
-    `written_at` is None where the agent does not note it.
+    Attributes:
+        index: its position in the session, from 0.
+        tool: the tool whose result it is; None for other messages.
+        text: its text, without control characters except line breaks. A result that is a JSON object has a line for
+            each
+        value, "name: value".
+        written_at: when it was written; None if the agent does not record it.
+        left_out: number of characters cut off.
     """
 
     index: int
@@ -81,9 +89,9 @@ class TranscriptMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Transcript(msgspec.Struct, frozen=True, kw_only=True):
-    """Some or all messages of a session, in their order; `total` counts all that it has.
+    """Some or all messages of a session, in order; `total` is the number of all its messages.
 
-    `note` says why the messages are missing, or may not be those that were graded; None when all is well.
+    `note` says why messages are missing or may differ from the graded ones; None if neither is so.
     """
 
     stored: StoredGrade
@@ -116,7 +124,7 @@ def _total(session: Session | None, index: int) -> int:
     """Return how many messages there are; of those that can be read, `index` must be one."""
     total = 0 if session is None else len(session.messages)
     if total and index not in range(total):
-        raise NotFoundError(f"there is no message {index}; the session has {total}, from 0 on")
+        raise NotFoundError(f"there is no message {index}; the session has {total}, numbered from 0")
     return total
 
 

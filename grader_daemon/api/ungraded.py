@@ -34,9 +34,13 @@ class SourceState(StrEnum):
 
 
 class UngradedAgent(msgspec.Struct, frozen=True, kw_only=True):
-    """Ungraded sessions of the source `agent` in a folder `path`; `fix` has them graded.
+    """Ungraded sessions of one agent in one folder.
 
-    Of more than 1,000 `is_more` says that there are more.
+    Attributes:
+        agent: the source's name in settings.
+        path: the folder.
+        is_more: whether there are more than the 1,000 counted.
+        fix: the command that starts grading them.
     """
 
     agent: str

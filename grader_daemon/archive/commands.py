@@ -85,7 +85,7 @@ class _Summary:
         """Print what was found that is no session, and which sessions are the same."""
         if self._copies:
             output.line(
-                f"{self._copies:,} of them are copies or earlier parts of others: such a session has one grade."
+                f"{self._copies:,} of them are copies or earlier parts of others: such a session gets one grade."
             )
         if self._others:
             output.line(f"No session of a known agent was found in {count(self._others, 'file')}.")

@@ -139,7 +139,7 @@ class _UnwritableError(Exception):
 
 def _created(path: str) -> BinaryIO:
     if path.count("/") > _MOST_FOLDERS:
-        raise _UnwritableError(f"it lies in more than {_MOST_FOLDERS} folders")
+        raise _UnwritableError(f"it is nested in more than {_MOST_FOLDERS} folders")
     try:
         if not os.path.isdir(folder := os.path.dirname(path)):
             os.makedirs(folder)

@@ -90,10 +90,10 @@ class Workers:
             self._client.restart_workers(busy, raise_for_error=False)
         self._heard_at = time.monotonic()
         for task in tasks:
-            yield Ended(task, failure=f"nothing came of it in {STUCK_SECONDS // 60} minutes")
+            yield Ended(task, failure=f"no result within {STUCK_SECONDS // 60} minutes")
 
 
 def _reason(error: Exception) -> str:
     if "KilledWorker" in type(error).__name__:
-        return "it ended the processes that were to examine it"
+        return "the processes that examined it crashed"
     return str(error) if isinstance(error, ShardError) else f"{type(error).__name__}: {error}"

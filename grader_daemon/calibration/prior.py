@@ -19,7 +19,14 @@ FREE = "hash:"
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):
-    """Provenance of a prior: the data with its licences, the sources with their sessions, when, by which code."""
+    """Origin of a prior.
+
+    Attributes:
+        data: the training data with its licences.
+        sessions: number of sessions from each source.
+        made_on: day of the training.
+        code_version: version of the code that trained it.
+    """
 
     data: str
     sessions: dict[str, int]
@@ -30,8 +37,11 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
 class Validity(msgspec.Struct, frozen=True, kw_only=True):
     """Validity of a prior on data it was not trained on: the mean over sources, each left out in turn.
 
-    Matthews correlations are those of the verdicts; `ranking` is the area under the curve of the probability. None
-    where there is one source only.
+    Attributes:
+        sources: number of sources.
+        ranking: area under the curve of the probability; None if there is only one source.
+        model_matthews: Matthews correlation of the model's verdicts; None if there is only one source.
+        rules_matthews: Matthews correlation of the rules' verdicts; None if there is only one source.
     """
 
     sources: int

@@ -52,9 +52,9 @@ _OF_THE_CORE: Final = {
     "calibration": ("calibration", "Show which grader gives verdicts, and how far to trust it."),
     "similar": ("similar", "Find sessions with the same task, and how they ended."),
     "doctor": ("doctor", "Check the machine and the set-up; repair what is safe."),
-    "backup": ("backup", "Copy the database while the daemon goes on."),
+    "backup": ("backup", "Copy the database while the daemon runs."),
     "restore": ("backup:restore_command", "Replace the database with a backup."),
-    "regrade": ("regrade", "Grade again sessions that other rules graded, or see what would change."),
+    "regrade": ("regrade", "Update grades made by other rules, or see what would change."),
     "forget": ("forget", "Forget files that could not be graded or were skipped."),
     "help": ("help", "Show how a command is used."),
     "version": ("help:version_command", "Show the version."),
@@ -183,8 +183,8 @@ def _tell_unexpected(name: str, error: Exception) -> None:
     said = " ".join(str(error).split())
     kind = type(error).__name__
     output.error(
-        f"{name}: a fault of this program: {f'{kind}: {said}' if said else kind}; {TRACEBACK_VARIABLE}=1 before the"
-        " command shows where: please report that"
+        f"{name}: a bug in grader-daemon: {f'{kind}: {said}' if said else kind}; {TRACEBACK_VARIABLE}=1 before the"
+        " command shows where; please report it"
     )
 
 
@@ -212,8 +212,7 @@ def _refuse_names_that_cannot_be_read() -> None:
     encoding = sys.getfilesystemencoding()
     if encoding != "utf-8":
         raise ConfigurationError(
-            f"file names are taken for {encoding} here, so some files could not be opened;"
-            " set PYTHONUTF8=1, or a UTF-8 locale as LC_ALL=C.UTF-8"
+            f"Python reads file names as {encoding} and could not open some files; set PYTHONUTF8=1 or LC_ALL=C.UTF-8"
         )
 
 
@@ -231,7 +230,7 @@ def _refuse_empty(arguments: Sequence[str]) -> None:
         option = re.fullmatch(r"(--[\w-]+)=", argument)
         if not argument or option:
             of = option[1] if option else (["", *arguments][number] or "the first argument")
-            raise click.UsageError(f"an empty text is given (at {of}): leave it out, or give a value")
+            raise click.UsageError(f"{of}: the value is empty; give a value, or leave it out")
 
 
 def _usage_words(error: click.ClickException) -> str:

@@ -82,7 +82,7 @@ def test(*, grader: SelfGrader, as_json: bool) -> int:
         tried = [{"channel": channel, "arrived": said is None, "error": said} for channel, said in troubles.items()]
         output.document(receivers=tried)
     elif not troubles:
-        output.line("Alerts go to the log alone. To send them elsewhere, set alert_webhook_url or alert_command.")
+        output.line("Alerts only go to the log. To send them elsewhere, set alert_webhook_url or alert_command.")
     else:
         for channel, said in troubles.items():
             output.line(f"{channel}: arrived" if said is None else said)
@@ -102,7 +102,7 @@ def list_silences(*, grader: SelfGrader, as_json: bool) -> None:
         rows = [(plain(stream_words(stream)), until) for stream, until in sorted(silences.items())]
         output.table(("silenced", "until"), rows)
     else:
-        output.line("Nothing is silenced.")
+        output.line("No alert is silenced.")
 
 
 @command.command("ack")
@@ -113,7 +113,7 @@ def list_silences(*, grader: SelfGrader, as_json: bool) -> None:
 def acknowledge(*, grader: SelfGrader, number: int, note: str | None, as_json: bool) -> None:
     """Acknowledge an alert: you know about it."""
     alert = grader.insight.acknowledge_alert(number, note)
-    more = " It resolves by itself when its numbers are back." if alert.resolved_at is None else ""
+    more = " It resolves automatically when its numbers are back to normal." if alert.resolved_at is None else ""
     output.result(f"Alert {number} is acknowledged.{more}", as_json=as_json, alert=alert)
 
 

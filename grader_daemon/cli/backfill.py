@@ -42,10 +42,10 @@ def command(
     files = grader.grading.ungraded_files(since=since, source=source)
     missing = grader.grading.missing_roots() if source is None else []
     for root in missing:
-        output.error(f"grader-daemon: {root}: no such folder; the others are looked through")
+        output.error(f"grader-daemon: {root}: no such folder; the others are searched")
     failed = grader.grading.failed_sources()
     for name, error in failed.items():
-        output.error(f"grader-daemon: files of {name} are left out by a fault {_of_whom(name)}: {clean(error)}")
+        output.error(f"grader-daemon: files of {name} are left out because of a bug {_of_whom(name)}: {clean(error)}")
     if dry_run:
         _list_files([str(found.unit) for found in files], as_json=as_json)
         return 1 if missing or failed else 0
@@ -64,4 +64,4 @@ def _list_files(paths: Sequence[str], *, as_json: bool) -> None:
 
 
 def _of_whom(source: str) -> str:
-    return "of this program" if source in ROOTS else "of its adapter"
+    return "in grader-daemon" if source in ROOTS else "in its adapter"

@@ -43,5 +43,5 @@ def restore_command(*, file: Path, as_json: bool) -> None:
         return
     output.line(clean(f"{done.path}: {done.grades:,} grades again."))
     if done.kept is not None:
-        output.line(clean(f"The database that was there is kept as {done.kept}"))
-    output.line("Sessions since the backup are graded by the next run of the daemon.")
+        output.line(clean(f"The former database is kept as {done.kept}"))
+    output.line("The next run of the daemon grades the sessions since the backup.")

@@ -70,7 +70,9 @@ def _print(state: CalibrationState) -> None:
         _print_look(state.look)
     if state.new_labels:
         output.line()
-        output.line("Nobody looked at the newest labels yet: grader-daemon calibrate; the daemon does so once a week.")
+        output.line(
+            "The newest labels are not used yet. Use them now: grader-daemon calibrate (automatic once a week)."
+        )
     _print_weights(state.weights)
     _print_history(state.history)
 
@@ -81,11 +83,11 @@ def _print_look(look: Calibration) -> None:
     output.line(f"{sentence(evidence.why)}.")
     if evidence.model is not None and evidence.rules is not None:
         output.line()
-        columns = ("on sessions not learned from", "model", "rules", "labels")
+        columns = ("on sessions not used for training", "model", "rules", "labels")
         output.table(columns, agreement_table(evidence.rules, evidence.model))
     if evidence.reliability:
         output.line()
-        output.line("How often what the model found likely was completed (| is what it said):")
+        output.line("How often tasks were done, by their probability (| marks the probability):")
         for line, fits in reliability_lines(evidence.reliability):
             output.styled_line(line, "green" if fits else "yellow")
 
@@ -94,7 +96,7 @@ def _print_weights(weights: Sequence[Weight]) -> None:
     if weights:
         output.line()
         output.table(
-            ("feature", "weight", "what it is"),
+            ("feature", "weight", "meaning"),
             [(each.name, number_words(each.weight), each.meaning) for each in weights[:_LISTED_WEIGHTS]],
         )
 
@@ -117,7 +119,7 @@ def _provenance(provenance: Provenance, validity: Validity) -> Iterator[str]:
     yield f"{sessions:,} sessions of {len(provenance.sessions)} sources, {provenance.made_on}: {provenance.data}"
     if validity.ranking is not None:
         worth = f"area under the curve {validity.ranking:.2f}; {_matthews(validity)}"
-        yield f"on the sources it was made with, each left out in turn: {worth}"
+        yield f"on its training sources, each left out in turn: {worth}"
         yield UNSEEN
 
 
@@ -149,9 +151,9 @@ def level(*, grader: SelfGrader, share: str | None, forget: bool, as_json: bool)
     if as_json:
         output.document({"level": None if guess is None else msgspec.to_builtins(guess)})
     elif guess is None:
-        output.line("No level is known. About how many of ten tasks get done? grader-daemon calibration level 70%")
+        output.line("No guess is stored. About how many of ten tasks get done? grader-daemon calibration level 70%")
     else:
-        output.line(f"Your guess: {guess.rate:.0%} of tasks get done. To replace it by labels: grader-daemon review")
+        output.line(f"Your guess: {guess.rate:.0%} of tasks get done. To replace it with labels: grader-daemon review")
 
 
 def _share(text: str) -> float:
@@ -175,10 +177,10 @@ def _share(text: str) -> float:
     help="Table with the columns session_id, completed, source, task_id, family.",
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Write the prior to this file. Default: only measure.")
-@click.option("--data", help="Describe the sessions and their licence; stored with the prior.")
+@click.option("--data", help="Description of the sessions and their licence; stored with the prior.")
 @json_option
 def train(*, folder: Path, labels: Path, out: Path | None, data: str | None, as_json: bool) -> None:
-    """Train a prior from the labelled sessions in FOLDER, and measure it on sources it was not trained on."""
+    """Train a start model (prior) from the labelled sessions in FOLDER, and measure it on other sources."""
     from grader_daemon.api.training import train as learn  # the other commands must not wait for it
 
     with output.busy("Reading sessions, and learning from them …"):
@@ -208,7 +210,7 @@ def _print_trained(trained: Trained, out: Path | None) -> None:
         [
             ("sessions", f"{sum(made.provenance.sessions.values()):,}"),
             ("labels without a session", f"{trained.missing:,}"),
-            ("sources tested, each left out", measured.sources),
+            ("sources tested, each left out in turn", measured.sources),
             ("area under the curve", _number(measured.ranking)),
             ("Matthews correlation, model", _number(measured.model_matthews)),
             ("Matthews correlation, rules", _number(measured.rules_matthews)),
@@ -217,7 +219,7 @@ def _print_trained(trained: Trained, out: Path | None) -> None:
         ]
     )
     if out is not None:
-        output.line(clean(f"{out} is written; the setting calibration_prior makes it the one in use."))
+        output.line(clean(f"{out} is written. To use it, set calibration_prior to it."))
 
 
 def _number(value: float | None) -> str:
@@ -240,6 +242,6 @@ def calibrate_command(*, grader: SelfGrader, dry_run: bool, as_json: bool) -> No
     if dry_run:
         output.line("Nothing was written.")
     elif made.number is None:
-        output.line("Another calibration was adopted at the same time; this one was given up.")
+        output.line("Another calibration was adopted at the same time, so this one was dropped.")
     elif made.completion_policy.version != made.evidence.before:
-        output.line("A daemon that runs grades everything again within a minute; without one: grader-daemon regrade.")
+        output.line("A running daemon updates all grades within a minute; without one, run grader-daemon regrade.")

@@ -47,7 +47,7 @@ def show(*, as_json: bool) -> None:
     if as_json:
         output.document(settings=values)
     else:
-        output.table(("setting", "value", "given by"), [(each.name, _words(each), each.said_by) for each in values])
+        output.table(("setting", "value", "source"), [(each.name, _words(each), each.said_by) for each in values])
 
 
 @command.command("get")
@@ -55,7 +55,7 @@ def show(*, as_json: bool) -> None:
 @click.argument("name")
 @json_option
 def get(*, name: str, as_json: bool) -> None:
-    """Print the value of one setting, in the form `config set` accepts. Lists print one item a line.
+    """Print the value of one setting, in the form `config set` accepts. Lists print one item per line.
 
     Secrets are not shown.
     """
@@ -64,7 +64,7 @@ def get(*, name: str, as_json: bool) -> None:
         output.document(setting)
         return
     if is_secret(name):
-        raise InputError(f"{name} is a secret, which is not shown; grader-daemon config show says whether it is given")
+        raise InputError(f"{name} is a secret and not shown; grader-daemon config show says whether it is set")
     for item in setting.value if isinstance(setting.value, list) else [setting.value]:
         if item is not None:
             output.line(clean(_plain(item)))
@@ -81,7 +81,7 @@ def path(*, as_json: bool) -> None:
         return
     output.line(clean(str(file)))
     if not file.is_file():
-        output.error("It does not exist yet; grader-daemon config set makes it.")
+        output.error("It does not exist yet; grader-daemon config set creates it.")
 
 
 @command.command("check")
@@ -117,7 +117,7 @@ def set_(*, name: str, values: tuple[str, ...], as_json: bool) -> None:
     written = keep_setting(name, (_read_value(name),) if is_read else values, config=config_flag())
     _tell(written, as_json=as_json)
     if is_secret(name) and not is_read:
-        output.warning(f"the history of your shell may keep {name}; next time: grader-daemon config set {name} -")
+        output.warning(f"your shell's history may keep {name}; next time: grader-daemon config set {name} -")
 
 
 def _read_value(name: str) -> str:
@@ -143,16 +143,16 @@ def _tell(written: Written, *, as_json: bool) -> None:
     if as_json:
         output.document(written)
         return
-    taken_out = "is taken out" if written.was_set else "was not set"
+    taken_out = "is removed" if written.was_set else "was not set"
     said = taken_out if written.literal is None else f"is set to {written.literal}"
     output.line(clean(f"{written.name} {said}, in {written.file}."))
     for words in written.warnings:
         output.warning(words)
     if written.covered_by is not None:
-        output.warning(f"{written.covered_by} stands above it and still counts")
+        output.warning(f"{written.covered_by} overrides it")
     if written.daemon is not None:
         output.line(
-            f"The daemon (pid {written.daemon}) keeps its settings until you reload them: kill -HUP {written.daemon}"
+            f"The daemon (pid {written.daemon}) uses the old value until you reload it: kill -HUP {written.daemon}"
         )
 
 

@@ -46,7 +46,7 @@ def _tell(repairs: Sequence[Repair]) -> None:
     for each in repairs:
         output.line(clean(f"{'Done' if each.done else 'Not done'}: {each.what}"))
     if not repairs:
-        output.line("There is nothing that can be repaired without you.")
+        output.line("Nothing can be repaired automatically.")
     output.line()
 
 

@@ -11,7 +11,7 @@ from grader_daemon.cli import output
 from grader_daemon.cli.options import ListedByDefault, Whole, days_option, json_option, reads
 from grader_daemon.cli.times import here, shown_zone
 from grader_daemon.domain.analysis import Category
-from grader_daemon.domain.insight import ErrorIssue, IssueState, StepCount
+from grader_daemon.domain.error_groups import ErrorIssue, IssueState, StepCount
 from grader_daemon.reports.issue_names import issue_name
 from grader_daemon.reports.numbers import COMPLETION, estimate_words
 from grader_daemon.reports.phrasing import call, issue_lines, issue_title
@@ -53,7 +53,7 @@ def list_issues(
     elif issues:
         _table(issues)
     else:
-        output.line("No error issues.")
+        output.line("No error groups.")
 
 
 @command.command("show")
@@ -87,7 +87,7 @@ def alternatives(*, grader: SelfGrader, tool: str, category: str, of_command: st
     elif tried:
         _steps_table(tried, output.next_call)
     else:
-        output.line("Nothing is known that was tried after such failures.")
+        output.line("The steps after such errors are unknown.")
 
 
 @command.command("resolve")

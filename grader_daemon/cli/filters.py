@@ -92,4 +92,4 @@ def _check(grader: SelfGrader, given: Mapping[str, str]) -> None:
     if {"completed", "not_completed"} <= given.keys():
         raise click.UsageError("give --completed or --not-completed, not both")
     if "user" in given and grader.context.has_database and grader.context.fleet_view() is None:
-        raise click.UsageError("--user needs a fleet: set fleet_read_url, or give --db; docs/fleet.md says how")
+        raise click.UsageError("--user needs a fleet: set fleet_read_url, or give --db; see docs/fleet.md")

@@ -43,7 +43,7 @@ def follow(export: Export, *, looks_every_seconds: float) -> None:
         try:
             done = told(export.run())
             if is_away:
-                output.line("The receiver takes it again.")
+                output.line("The receiver accepts data again.")
                 pauses, is_away = _pauses(), False
             while done.more:
                 done = told(export.run())

@@ -14,8 +14,8 @@ from grader_daemon.domain.text import clean
 
 _SAID = {
     Fate.FORGOTTEN: "forgotten",
-    Fate.UNKNOWN: "not known, so there is nothing to forget",
-    Fate.GRADED: "graded; its grade stays, and so does what is remembered of the file",
+    Fate.UNKNOWN: "unknown, so there is nothing to forget",
+    Fate.GRADED: "graded, so nothing was forgotten",
 }
 
 
@@ -35,5 +35,5 @@ def command(*, grader: SelfGrader, paths: tuple[Path, ...], as_json: bool) -> in
 
 
 def _sentence(told: Forgotten) -> str:
-    again = "; it lies in a watched folder: the next scan looks at it again" if told.comes_back else ""
+    again = "; it is in a watched folder, so the next scan finds it again" if told.comes_back else ""
     return _SAID[told.fate] + again

@@ -40,7 +40,7 @@ def command(*, grader: SelfGrader, paths: tuple[Path, ...], source: str | None, 
 
     With --as, `-` reads standard input: one session, or several with ATIF. It stores nothing then.
 
-    It learns no base rate from these files, so its ranking is slightly worse than the daemon's.
+    It does not learn from these files what is usual, so its ranking is slightly worse than the daemon's.
     """
     if STANDARD_INPUT in map(str, paths):
         result = _of_standard_input(grader, paths, source)
@@ -57,11 +57,12 @@ def command(*, grader: SelfGrader, paths: tuple[Path, ...], source: str | None, 
 def _of_standard_input(grader: SelfGrader, paths: tuple[Path, ...], source: str | None) -> GradingResult:
     if len(paths) > 1:
         raise InputError(
-            f"{STANDARD_INPUT} is standard input, and comes alone; a file of that name is ./{STANDARD_INPUT}"
+            f"{STANDARD_INPUT} means standard input and must be the only path;"
+            f" for a file of that name write ./{STANDARD_INPUT}"
         )
     if source is None:
         raise InputError(
-            f"name the agent of the sessions on standard input, for example: grade --as atif {STANDARD_INPUT}"
+            f"give the agent of the sessions on standard input, for example: grade --as atif {STANDARD_INPUT}"
         )
     most = grader.context.settings.limits.bytes
     content = b"" if sys.stdin is None else sys.stdin.buffer.read(most + 1)
@@ -87,4 +88,4 @@ def _print(result: GradingResult) -> None:
 
 def _tell_faults(grader: SelfGrader) -> None:
     for name, fault in grader.grading.adapter_faults().items():
-        output.warning(clean(f"the adapter for {name} fails, and reads nothing: {fault}"))
+        output.warning(clean(f"the adapter for {name} fails and reads nothing: {fault}"))

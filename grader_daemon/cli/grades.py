@@ -31,7 +31,7 @@ _KINDS = {
     SessionKind.SUB_AGENT: ("sub-agent", None),
     SessionKind.REVIEW: ("review", None),
     SessionKind.CRON: ("cron run", None),
-    SessionKind.MAIN: ("session that goes on from it", "sessions that go on from it"),
+    SessionKind.MAIN: ("session that continues it", "sessions that continue it"),
 }
 _SHOWN_SIGNALS = 8
 
@@ -68,7 +68,7 @@ def grade_table(grades: Iterable[Grade], *, short_id: Callable[[str], str] = str
     if any(grade.verdict_by is VerdictBy.PERSON for grade in grades):
         output.line("* said by a person")
     if grades and all(each.host is not None and each.task_summary is None and each.project is None for each in grades):
-        output.line("Tasks and projects stay on their machines, which send no texts: fleet_texts.")
+        output.line("The machines send no task texts or projects; to change that, set fleet_texts there.")
 
 
 def _telling_nothing(grades: Sequence[Grade]) -> list[str]:

@@ -17,7 +17,7 @@ def command(ctx: click.Context, *, names: tuple[str, ...]) -> None:
     asked = ctx.parent
     for name in names:
         if not isinstance(asked.command, click.Group):
-            raise click.UsageError(f"{asked.command_path!r} has no commands of its own", ctx)
+            raise click.UsageError(f"{asked.command_path!r} has no subcommands", ctx)
         _, found, _ = asked.command.resolve_command(asked, [name])
         assert found is not None
         asked = click.Context(found, parent=asked, info_name=name)

@@ -20,7 +20,7 @@ _NOTE_CHARACTERS = 60
 @click.command("label")
 @reads
 @click.argument("session_id", required=False)
-@click.option("--completed", type=click.Choice(["yes", "no"]), help="Was the task completed?")
+@click.option("--completed", type=click.Choice(["yes", "no"]), help="Was the task done?")
 @click.option("--quality", type=Whole(1, 5), help="How good was the answer, 1 to 5?")
 @click.option("--note", help="Why, in your words.")
 @click.option("--csv", "file", type=click.Path(path_type=Path, dir_okay=False), help="Read labels from this file.")
@@ -45,12 +45,12 @@ def command(
     or no, true or false, 1 or 0). Optional columns: quality (1 to 5) and note.
     """
     says = (completed, quality, note) != (None, None, None)
-    ways = {"--csv": file is not None, "--undo": undo, "--list": listed, "what you say of it": says}
+    ways = {"--csv": file is not None, "--undo": undo, "--list": listed, "a label": says}
     wanted = [name for name, is_wanted in ways.items() if is_wanted]
     if len(wanted) != 1:
-        raise click.UsageError("give one of --completed or --quality, --undo, --csv and --list")
+        raise click.UsageError("give one of these: --completed and --quality, --undo, --csv, --list")
     if (session_id is None) != (listed or file is not None):
-        raise click.UsageError(f"{wanted[0]} {'needs the' if session_id is None else 'takes no'} id of a session")
+        raise click.UsageError(f"{wanted[0]} {'needs a' if session_id is None else 'takes no'} session id")
     if file is not None:
         return _take_file(grader, file, as_json=as_json)
     if listed:
@@ -123,5 +123,5 @@ def _tell_given(given: Feedback, *, as_json: bool) -> None:
 
 
 def _tell_undone(taken_back: Feedback, *, as_json: bool) -> None:
-    words = f"{output.cell(taken_back.session_id)}: taken back: {output.said(taken_back)}."
+    words = f"{output.cell(taken_back.session_id)}: withdrawn: {output.said(taken_back)}."
     output.result(words, as_json=as_json, taken_back=taken_back)

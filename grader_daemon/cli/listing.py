@@ -17,8 +17,8 @@ from grader_daemon.cli.options import Whole, json_option, reads
 
 @click.command(
     "list",
-    epilog="On a narrow terminal columns are left out, in this order: agent where there is only one,"
-    f" {', '.join(MAY_DROP)}. Piped, all are there.",
+    epilog="On a narrow terminal it leaves out columns in this order: agent if there is only one,"
+    f" {', '.join(MAY_DROP)}. Output to a pipe has all columns.",
 )
 @reads
 @click.option("-n", "--limit", type=Whole(min=1), default=20, show_default=True, help="Maximum number to show.")
@@ -51,8 +51,8 @@ def command(*, grader: SelfGrader, limit: int, which: GradeFilter, form: str, as
         is_by_worst = which.sort is SortKey.WORST
         grade_table((stored.grade for stored in grades), short_id=grader.grades.short_id, with_worry=is_by_worst)
         if page.next is not None:
-            output.line(f"{len(grades):,} shown, there are more: -n.")
+            output.line(f"{len(grades):,} shown; show more with -n.")
     elif which == GradeFilter():
         output.line("No sessions are graded yet.")
     else:
-        output.line("No such sessions.")
+        output.line("No matching sessions.")

@@ -55,7 +55,7 @@ fleet_option = click.option(
     metavar="URL",
     expose_value=False,
     callback=_keep,
-    help="Read a fleet: URL of its PostgreSQL or server. Default: fleet_read_url.",
+    help="Read a fleet's grades from this URL. Default: fleet_read_url.",
 )
 """``--db``, for commands that can ask a fleet; `read_settings` knows what it says."""
 
@@ -258,7 +258,7 @@ def since_options(command: Callable[..., Any]) -> Callable[..., Any]:
 jobs_option = click.option(
     "--jobs",
     type=Whole(1, 64),
-    help="Number of processes that read files; default: one, for 1,000 files and more one per processor, at most 4.",
+    help="Number of processes that read files. Default: 1; for 1,000 files or more one per processor, up to 4.",
 )
 """``--jobs``, for commands that grade many files; None is for the api to choose."""
 

@@ -22,7 +22,7 @@ def graded_with_progress(title: str, total: int, batches: Iterable[Sequence[Inge
                 advance(len(recorded))
     except KeyboardInterrupt:
         done = outcomes.total()
-        output.error(f"Stopped: {done:,} of {total:,} files are done and saved. Start it again for the rest.")
+        output.error(f"Stopped: {done:,} of {total:,} files are done and saved. Start again for the rest.")
         raise
     return outcomes
 

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from grader_daemon.domain.calibration import Trust
     from grader_daemon.domain.check import Check
     from grader_daemon.domain.claims import Claim
+    from grader_daemon.domain.error_groups import StepCount
     from grader_daemon.domain.feedback import Feedback, Standing
     from grader_daemon.domain.grade import Grade
-    from grader_daemon.domain.insight import StepCount
 
 _Item = TypeVar("_Item")
 

@@ -112,7 +112,7 @@ def _print(patterns: Patterns, *, most: int | None) -> None:
         output.line(f"Of {count(hosts, 'machine')}. {WITHIN_HOSTS}")
     agents = agents_words(patterns.groups[Dimension.AGENT])
     if agents:
-        output.line(f"Agents: {clean(agents)}. Figures that are not by agent are of all of them together.")
+        output.line(f"Agents: {clean(agents)}. Figures that are not by agent cover all agents together.")
     if patterns.sessions:
         _print_whole(patterns, in_brief=most is not None)
     for dimension in (*_OF_A_FLEET, *((Dimension.AGENT,) if agents else ())):
@@ -185,7 +185,7 @@ def _alternatives_table(patterns: Patterns, most: int | None) -> None:
     output.first_items(
         [(alternative.tool, step) for alternative in patterns.alternatives for step in alternative.steps],
         most,
-        ("after a failure of", lambda tried: tried[0]),
+        ("after an error of", lambda tried: tried[0]),
         ("then", lambda tried: output.next_call(tried[1])),
         ("tries", lambda tried: tried[1].tries),
         ("it worked", lambda tried: estimate_words(tried[1].rate, COMPLETION)),
@@ -244,7 +244,7 @@ def _claims_table(tallies: tuple[ClaimTally, ...], most: int | None) -> None:
         ("claim", kind_words),
         ("sessions", lambda tally: tally.sessions),
         *((support.value, partial(_supported, support)) for support in supports),
-        *((("record against it", lambda tally: plain(against_words(tally))),) if is_against else ()),
+        *((("contradicted", lambda tally: plain(against_words(tally))),) if is_against else ()),
     )
 
 
@@ -258,7 +258,7 @@ def _jobs_table(jobs: tuple[ScheduledJob, ...], most: int | None) -> None:
         return
     output.line()
     columns = [(title, words) for title, words, _ in JOB_COLUMNS]
-    output.items(jobs[:most], *columns, may_drop=("tokens", "cost", "each took", "before", "verdicts"))
+    output.items(jobs[:most], *columns, may_drop=("tokens", "cost", "mean time", "before", "verdicts"))
     more = None if most is None else more_jobs_words(jobs, most)
     if more is not None:
         output.line(more)

@@ -80,7 +80,7 @@ def _copy_of(grader: SelfGrader) -> SharedCopy:
         fleet = grader.context.fleet
     except StoreError as error:
         said = str(error).partition(";")[0]
-        raise StoreError(f"{said}; it is the copy of a fleet: delete it, and it is made anew") from error
+        raise StoreError(f"{said}; this is the local copy of a fleet: delete it, and it is created again") from error
     assert fleet is not None
     return fleet
 
@@ -90,15 +90,15 @@ def _catch_up(grader: SelfGrader) -> None:
     try:
         read_fleet(grader, at_most_seconds=_WAITS_SECONDS)
         if left := fleet.older():
-            output.warning(f"up to {left:,} older sessions are not read yet: grader-daemon fleet pull reads them")
+            output.warning(f"up to {left:,} older sessions are not read yet; to read them: grader-daemon fleet pull")
         if fleet.told is not None:
             output.warning(fleet.told)
         if fleet.unread_labels:
             output.warning(f"labels that this version cannot read: {fleet.unread_labels:,}")
     except StoreBusyError:
-        output.warning("another program reads the fleet into this copy; this is what is there so far")
+        output.warning("another program is updating this copy of the fleet; these are the sessions read so far")
     except DeliveryError as error:
         seen = grader.context.fleet_view()
         if seen is None or seen.read_at is None:
             raise
-        output.warning(f"{error}; this is the fleet as it was on {output.cell(seen.read_at)}")
+        output.warning(f"{error}; these are the fleet's figures of {output.cell(seen.read_at)}")

@@ -28,7 +28,7 @@ _TASK_CHARACTERS = 60
 @click.command("regrade")
 @asks
 @since_options
-@click.option("--all", "everything", is_flag=True, help="Also sessions that this version graded.")
+@click.option("--all", "everything", is_flag=True, help="Also sessions whose grades are up to date.")
 @click.option("--diff", is_flag=True, help="Write nothing, only show what would change.")
 @click.option(
     "--rules", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="With --diff: rules file to try."
@@ -56,7 +56,7 @@ def command(
         _show_diff(grader, since, rules, as_json=as_json)
         return 0
     if rules is not None:
-        raise click.UsageError("--rules only goes with --diff; to grade by rules of your own, set rules_file")
+        raise click.UsageError("--rules needs --diff; to grade with your own rules, set rules_file")
     grader.migrate()
     grading = grader.grading
     if everything:
@@ -98,7 +98,7 @@ def _print(found: RegradeDiff) -> None:
     )
     if found.largest:
         output.line()
-        output.line("What would change most:")
+        output.line("Largest changes:")
         for change in found.largest:
             _print_change(change)
 

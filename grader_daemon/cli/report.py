@@ -21,7 +21,9 @@ _SHOWN: Final = 3
 @click.command("report")
 @reads
 @click.option("--week", metavar="WEEK", help="ISO week such as 2026-W47. Default: the last full week.")
-@click.option("--format", "form", type=click.Choice(list(RENDERERS)), default="text", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(list(RENDERERS)), default="text", show_default=True, help="Output format."
+)
 @click.option("--json", "form", flag_value="json", help="The same as --format json.")
 @click.option(
     "--all", "everything", is_flag=True, help=f"Show everything, not only the first {_SHOWN} items of each kind."
@@ -37,6 +39,6 @@ def command(*, grader: SelfGrader, week: str | None, form: str, everything: bool
         output.line(render_text(report, width=terminal.width(), most=None if everything else _SHOWN).rstrip("\n"))
         if week is None and not report.total_sessions:
             this_week = week_name(grader.context.today)
-            output.line(f"\nThat was last week. This week so far: grader-daemon report --week {this_week}")
+            output.line(f"\nThis was last week. This week so far: grader-daemon report --week {this_week}")
     else:
         output.line(RENDERERS[form](report).rstrip("\n"))

@@ -17,7 +17,7 @@ from grader_daemon.domain.grade import Reason
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.verdicts import effect_of_answer, plain_verdict
 
-_KEYS = "y done, n not done, 1-5 quality first, s skip, u undo the last, t the text, o its file, q quit"
+_KEYS = "y done, n not done, 1-5 quality, then y or n; s skip, u undo the last, t text, o file, q quit"
 _ENDS = frozenset({"", "\x04"})
 """What stands for the end of the input: none, Ctrl-D."""
 _QUALITIES = frozenset("12345")
@@ -36,9 +36,9 @@ def command(*, grader: SelfGrader, limit: int) -> None:
     with keys() as read_key:
         review = _Review(grader, limit, read_key)
         review.run()
-    output.line(f"{review.done} judged; {grader.review.done_this_week()} done this week.")
+    output.line(f"{review.done} labelled; {grader.review.done_this_week()} done this week.")
     if review.last is not None:
-        output.line(f"To take the last one back: grader-daemon label {output.cell(review.last)} --undo")
+        output.line(f"To undo the last one: grader-daemon label {output.cell(review.last)} --undo")
 
 
 class _Review:
@@ -73,7 +73,7 @@ class _Review:
             return None
         item = self._grader.review.next_item(passed=self._passed)
         if item is None:
-            output.line("There is no other finished session to judge.")
+            output.line("No other finished session is left to label.")
         return item
 
     def _answered(self, item: ReviewItem) -> ReviewItem | None:
@@ -97,7 +97,7 @@ class _Review:
     def _told(self, item: ReviewItem, key: str, quality: int | None) -> int | None:
         """Act on a key that decides nothing; returns the quality that was named."""
         if key in _QUALITIES:
-            output.line(f"Quality {key} of 5. And was it done, y or n?")
+            output.line(f"Quality {key} of 5. Was the task done, y or n?")
             return int(key)
         if key == "t":
             told = self._grader.grades.transcript(item.stored.grade.session_id, around=None)
@@ -105,7 +105,7 @@ class _Review:
         elif key == "o":
             output.line(output.cell(item.stored.grade.session_file))
         elif key == "u":
-            output.line("Nothing was judged in this review yet.")
+            output.line("Nothing was labelled in this review yet.")
         else:
             output.line(_KEYS)
         return quality
@@ -128,7 +128,7 @@ class _Review:
     def _undo(self) -> ReviewItem:
         item = self._judged.pop()
         taken_back = self._grader.labels.undo(item.stored.grade.session_id, source=FeedbackSource.REVIEW)
-        output.line(f"Taken back: {output.said(taken_back)}.")
+        output.line(f"Undone: {output.said(taken_back)}.")
         return item
 
 

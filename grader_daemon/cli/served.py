@@ -94,12 +94,12 @@ def _token(settings: Settings) -> str:
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"fleet_read_token_file: {path} cannot be read: {_why(error)}") from error
     if not token.isprintable() or not token:
-        raise ConfigurationError(f"fleet_read_token_file: there is no token in {path}")
+        raise ConfigurationError(f"fleet_read_token_file: {path} contains no token")
     return token
 
 
 def _why(error: Exception) -> str:
-    return error.strerror or str(error) if isinstance(error, OSError) else "it is no text of ASCII"
+    return error.strerror or str(error) if isinstance(error, OSError) else "it is not ASCII text"
 
 
 def _read(answer: Answer) -> _Said:
@@ -111,13 +111,15 @@ def _read(answer: Answer) -> _Said:
         said = " ".join(answer.body[:200].decode("utf-8", "replace").split())
     match answer.status:
         case 200:
-            raise DeliveryError("what fleet_read_url names gave no answer of a `grader-daemon fleet serve`")
+            raise DeliveryError("the server in fleet_read_url is not a `grader-daemon fleet serve`")
         case 400:
             raise InputError(clean(said))
         case 401:
-            raise ConfigurationError("the server of the fleet does not know the token in fleet_read_token_file")
+            raise ConfigurationError(
+                "the fleet server refused the token in fleet_read_token_file; ask its administrator for a new one"
+            )
         case _:
-            raise DeliveryError(f"the server of the fleet answered {answer.status}: {clean(said)}")
+            raise DeliveryError(f"the fleet server answered {answer.status}: {clean(said)}")
 
 
 def _cleaned(line: str) -> str:

@@ -163,12 +163,12 @@ def _standing(grade: Grade) -> str | None:
 
 
 def _cost(grade: Grade, children: list[Child]) -> str:
-    """Return what a session cost, and what it did with those that it had begun, as far as that is known."""
+    """Return what a session cost, and what it did with those that it started, as far as that is known."""
     known = [child.cost_usd for child in children if child.kind is not SessionKind.MAIN and child.cost_usd is not None]
     alone = price_words(grade) or "unknown"
     if not known:
         return alone
-    return f"{alone}; {usd_words(sum(known))} more for {count(len(known), 'session')} that it had begun"
+    return f"{alone}; {usd_words(sum(known))} more for {count(len(known), 'session')} that it started"
 
 
 def _quality(grade: Grade, said: Standing, digest: str | None) -> str:

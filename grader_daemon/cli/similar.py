@@ -43,7 +43,7 @@ def command(*, asked: tuple[str, ...], grader: SelfGrader, limit: int, as_json: 
 
 def _print(found: Similar) -> None:
     if not found.sessions:
-        output.line(f"Asked for {asked_words(found)}.")
+        output.line(f"Requested {asked_words(found)}.")
         return
     output.facts(
         [

@@ -25,24 +25,24 @@ from grader_daemon.domain.text import clean
 
 _STATES = {SourceState.ENABLED: "graded", SourceState.NOT_ENABLED: "not graded", SourceState.DECLINED: "declined"}
 UNKNOWN_WORDS = {
-    "agent_version": "the version of the agent",
+    "agent_version": "agent version",
     "cost_usd": "its price",
-    "ending": "whether it has ended",
-    "finish_reason": "why an answer ended",
-    "kind": "who had it begun",
-    "message_times": "when each message was written",
+    "ending": "end of the session",
+    "finish_reason": "reason for the end of an answer",
+    "kind": "how it was started",
+    "message_times": "times of messages",
     "model": "the model",
-    "parent": "which session had it begun",
-    "platform": "where the agent was talked to",
-    "project": "the folder in which the agent worked",
-    "reported": "whether a tool call worked, but in its text",
-    "started_at": "when it began",
-    "system_prompt_digest": "the system prompt",
-    "taken_back": "what a person took back",
-    "tool_call_id": "which call a result answers",
+    "parent": "parent session",
+    "platform": "platform",
+    "project": "project folder",
+    "reported": "status of tool calls",
+    "started_at": "start time",
+    "system_prompt_digest": "system prompt",
+    "taken_back": "undone work",
+    "tool_call_id": "call of each result",
     "tool_name": "",
-    "tools_digest": "which tools it was offered",
-    "updated_at": "when it was written last",
+    "tools_digest": "list of tools",
+    "updated_at": "time of the last write",
     "usage": "tokens",
 }
 """Fields of a session in words; those without any are of no use to people."""
@@ -100,7 +100,7 @@ def _print(found: Sequence[FoundSource]) -> None:
     unknown = [(each.name, _never_said(each)) for each in found if each.sessions]
     if any(words for _, words in unknown):
         output.line()
-        output.line("Never said by its sessions:")
+        output.line("Not recorded by its sessions:")
         output.facts((f"  {name}", words) for name, words in unknown if words)
 
 
@@ -108,9 +108,9 @@ def _seen(found: FoundSource) -> str:
     if found.fault is not None:
         return f"fails: {found.fault}"
     if found.package is not None and found.state is not SourceState.ENABLED:
-        return f"an adapter of {found.package}, not loaded; grader-daemon sources enable {found.name}"
+        return f"an adapter of {found.package}, not loaded; to load it: grader-daemon sources enable {found.name}"
     if not found.folders:
-        return f"it has no folder of its own; grader-daemon sources enable {found.name} --path FOLDER"
+        return f"no default folder; to grade it: grader-daemon sources enable {found.name} --path FOLDER"
     places = ", ".join(output.from_home(folder) for folder in found.folders)
     if not found.sessions:
         return f"no sessions in {places}"
@@ -118,7 +118,7 @@ def _seen(found: FoundSource) -> str:
     said += [f"{found.active:,} active"] if found.active else [f"the last one of {output.cell(found.newest_at)}"]
     if found.versions:
         named = "" if " " in found.versions[0] else f"{found.title} "  # of runs of several agents each is named
-        newer = "" if found.newer_than is None else f"; the newest that was tried is {found.newer_than}"
+        newer = "" if found.newer_than is None else f"; the newest tested is {found.newer_than}"
         said.append(f"written by {named}{', '.join(found.versions)}{newer}")
     return "; ".join(said)
 
@@ -132,7 +132,7 @@ def _next(found: Sequence[FoundSource], *, has_grades: bool) -> str:
     open_questions = [each for each in found if each.state is SourceState.NOT_ENABLED and each.sessions]
     if open_questions:
         most = max(open_questions, key=lambda each: each.sessions)
-        return f"grader-daemon sources enable {most.name}; or disable, to decline it"
+        return f"grader-daemon sources enable {most.name}; to hide it: disable"
     return "grader-daemon list" if has_grades else "grader-daemon run"
 
 
@@ -144,24 +144,24 @@ def _tell(done: Switched, *, as_json: bool) -> None:
         places = ", ".join(output.from_home(folder) for folder in done.folders)
         output.line(clean(f"{done.title} is graded: {counted(done.sessions, is_more=done.is_more)} in {places}."))
     else:
-        output.line(clean(f"{done.title} is not graded or mentioned any more. Grades stay."))
+        output.line(clean(f"{done.title} is no longer graded or mentioned. Its grades stay."))
     if not done.written:
-        output.line("It was so before: nothing is written.")
+        output.line("Nothing to do: it was so before.")
     for each in done.written:
         output.line(clean(f"Set {each.name} in {output.from_home(str(each.file))}."))
         if each.covered_by is not None:
-            output.warning(f"{each.covered_by} stands above it and still counts")
+            output.warning(f"{each.covered_by} overrides it")
     for words in _what_is_next(done):
         output.line(words)
 
 
 def _what_is_next(done: Switched) -> Iterator[str]:
     if done.is_hidden:
-        yield "The service does not see all of these folders: grader-daemon service install"
+        yield "The service cannot see all of these folders. Next: grader-daemon service install"
     elif done.took_over:
-        what = "grades what is there, and watches" if done.state is SourceState.ENABLED else "does without it"
-        yield f"The daemon (pid {done.daemon}) has taken it over: it {what}."
+        what = "grades existing sessions, and watches" if done.state is SourceState.ENABLED else "no longer grades it"
+        yield f"The daemon (pid {done.daemon}) has the new settings: it {what}."
     elif done.written and done.daemon is not None:
-        yield f"The daemon (pid {done.daemon}) did not take it over: look at its log, or start it again"
+        yield f"The daemon (pid {done.daemon}) does not have the new settings: look at its log, or restart it"
     elif done.state is SourceState.ENABLED and done.daemon is None:
         yield f"Next: grader-daemon backfill --source {done.name}, or grader-daemon run"

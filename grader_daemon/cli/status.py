@@ -18,7 +18,7 @@ _NOT_RUNNING = 3
 HOW_TO_RUN = "not running: grader-daemon run, or grader-daemon service install"
 
 _FILE_WORDS = {
-    **dict.fromkeys(("retry", "retry_scheduled"), "to be tried again"),
+    **dict.fromkeys(("retry", "retry_scheduled"), "to be retried"),
     **dict.fromkeys(("dead", "quarantined"), "given up"),
 }
 
@@ -99,23 +99,20 @@ def _comparison(status: Status) -> list[tuple[str, str]]:
         return []
     since = status.compared_seconds
     facts = [
-        ("all compared", "not since the daemon began" if since is None else f"{output.duration(since)} ago"),
-        *(
-            [("paused", f"{status.paused}; sessions wait on disk, and are graded when there is room")]
-            * bool(status.paused)
-        ),
+        ("all compared", "not since the daemon started" if since is None else f"{output.duration(since)} ago"),
+        *([("paused", f"{status.paused}; sessions wait on disk until there is room")] * bool(status.paused)),
     ]
     failures = _failures(status.daemon.failures, status.daemon.failing)
     return facts if failures is None else [*facts, ("failures", failures)]
 
 
 def _failures(failures: Mapping[str, int], failing: Sequence[str]) -> str | None:
-    """Failures of each source since the daemon began; None if none did."""
+    """Failures of each source since the daemon started; None if none did."""
     if not failures:
         return None
     told = ", ".join(f"{source} {number:,}" for source, number in sorted(failures.items()))
-    now = f"; not read whole: {', '.join(failing)}" if failing else ""
-    return f"{told} since the daemon began{now}; its log says why"
+    now = f"; not read completely: {', '.join(failing)}" if failing else ""
+    return f"{told} since the daemon started{now}; its log says why"
 
 
 def _liveness(lag_seconds: float | None) -> list[tuple[str, str]]:
@@ -127,7 +124,7 @@ def _checks(quality: QualityStatus) -> str:
     said = f"{quality.calls} of {quality.calls_per_day} today by {quality.scorer}"
     if quality.disagreeing:
         said += f"; {quality.disagreeing} disagree with the grade: grader-daemon review"
-    return said if quality.error is None else f"{said}; the last without an answer: {quality.error}"
+    return said if quality.error is None else f"{said}; the last call without an answer: {quality.error}"
 
 
 def silence_words(status: Status) -> str | None:

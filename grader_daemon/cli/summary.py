@@ -14,8 +14,9 @@ from grader_daemon.api.status import Status
 from grader_daemon.cli import output
 from grader_daemon.cli.options import days_option, is_database_named, json_option, reads
 from grader_daemon.cli.status import HOW_TO_RUN, file_words, silence_words, ungraded_words, waiting_words
+from grader_daemon.domain.error_groups import ErrorIssue
 from grader_daemon.domain.fleet_hosts import FleetView, silent_hosts
-from grader_daemon.domain.insight import ErrorIssue, Patterns
+from grader_daemon.domain.insight import Patterns
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.money import agents_words, spending_words
@@ -53,7 +54,7 @@ def _print(seen: Overview) -> None:
 def _facts(seen: Overview) -> Iterator[tuple[str, str | None]]:
     yield from _whose(seen)
     if seen.patterns is None:
-        yield "sessions", "none are graded yet"
+        yield "sessions", "none is graded yet"
         return
     yield f"last {count(seen.patterns.days, 'day')}", _coverage(seen.patterns, seen.status)
     if seen.patterns.sessions:
@@ -92,12 +93,12 @@ def _state(status: Status) -> str:
 def _fleet(fleet: FleetView, now: datetime) -> str:
     """Return how many machines these are, and which were not heard of for a day."""
     silent = silent_hosts(fleet, now)
-    read = "never read to the end" if fleet.read_at is None else f"read {output.cell(fleet.read_at)}"
+    read = "never read completely" if fleet.read_at is None else f"read {output.cell(fleet.read_at)}"
     names = ", ".join(host.host for host in silent[:_SHOWN_SESSIONS])
     more = f" and {len(silent) - _SHOWN_SESSIONS} more" if len(silent) > _SHOWN_SESSIONS else ""
     unread = [f"{host.unread:,} of {host.host}" for host in fleet.hosts if host.unread]
     left = f"; sessions that this version cannot read: {', '.join(unread)}" if unread else ""
-    heard = f"; not heard of for a day: {names}{more}" if silent else ""
+    heard = f"; no contact for a day: {names}{more}" if silent else ""
     return f"{count(len(fleet.hosts), 'machine')}, {read}{heard}{left}"
 
 

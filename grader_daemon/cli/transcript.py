@@ -38,7 +38,7 @@ def _message_lines(message: TranscriptMessage, *, is_folded: bool) -> Iterator[s
     for finding in message.findings:
         yield output.styled(f"    \u25b8 {finding.kind}: {finding.text}", fg=_COLOURS[finding.kind])
     if is_folded:
-        yield f"    ({len(message.text):,} characters; to read them: --around {message.index})"
+        yield f"    ({len(message.text):,} more characters: --around {message.index})"
     else:
         yield from _indented(message.text)
     for call in message.calls:

@@ -44,7 +44,7 @@ def print_installation(done: Installation, unit: Unit) -> None:
     """Print what was done."""
     if not (done.written or done.enabled or done.started):
         runs = f", and runs, pid {done.pid}" if done.pid else ""
-        output.line(f"Nothing to do: the service is installed as your settings ask for{runs}.")
+        output.line(f"Nothing to do: the service matches your settings{runs}.")
     for kept in done.kept:
         output.line(f"Kept the edited unit as {kept}.")
     if done.written:
@@ -74,7 +74,7 @@ def status_facts(status: ServiceStatus, unit: Unit) -> list[tuple[str, Any]]:
         ("installed", status.unit if status.installed else f"no: {unit.install}"),
         *file_facts(unit, edited=status.edited, outdated=status.outdated),
         ("starts with your session", status.enabled),
-        ("goes on after logout", _after_logout(status)),
+        ("runs after logout", _after_logout(status)),
         *([("says", status.says)] if status.says else []),
         *([("restarts", f"{status.restarts}: {troubles}")] if status.restarts else []),
         *([("last exit", f"{output.cell(status.ended_at)}, {status.ended}")] if status.ended else []),
@@ -83,28 +83,28 @@ def status_facts(status: ServiceStatus, unit: Unit) -> list[tuple[str, Any]]:
 
 def file_facts(unit: Unit, *, edited: bool, outdated: bool) -> list[tuple[str, Any]]:
     """Return what there is to say of the files of a service."""
-    drop_in = f"lines of your own belong into a drop-in: systemctl --user edit {unit.name}"
-    belong = "settings of your own belong into the settings file" if has_launchd() else drop_in
+    drop_in = f"put your own lines into a drop-in: systemctl --user edit {unit.name}"
+    belong = "put your own settings into the settings file" if has_launchd() else drop_in
     return [
-        *([("edited", f"by hand: {belong}")] if edited else []),
-        *([("outdated", f"other settings or another version since: {unit.install}")] if outdated else []),
+        *([("edited", f"edited by hand: {belong}")] if edited else []),
+        *([("outdated", f"settings or version changed since: {unit.install}")] if outdated else []),
     ]
 
 
 def _sandbox(done: Installation, unit: Unit) -> str:
     if not done.writable:
-        return "It may do what you may: launchd has no sandbox for it."
-    return f"It can write in {_listed(done.writable)} and nowhere else; {_reach(done, unit)}."
+        return "It has your rights: launchd has no sandbox for it."
+    return f"It can write only to {_listed(done.writable)}; {_reach(done, unit)}."
 
 
 def _reach(done: Installation, unit: Unit) -> str:
     """Return what its sandbox leaves open beside files."""
     if done.programs:
         names = _listed(done.programs)
-        return f"for {names} it may use the network, your session's sockets and calls that few programs need"
+        return f"for {names} it may use the network, your session's sockets and rarely needed system calls"
     if done.network:
         return f"for {_listed(done.network)} it may use the network"
-    return "it has no network but its port" if unit.waits else "it has no network"
+    return "it has no network except its port" if unit.waits else "it has no network"
 
 
 def _state(status: ServiceStatus) -> str:

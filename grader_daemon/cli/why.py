@@ -18,7 +18,7 @@ from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.feedback import Standing
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.text import clean
-from grader_daemon.reports.sessions import effect_words, feature_words
+from grader_daemon.reports.sessions import effect_words, feature_words, moved_words
 
 _TASK = "task_completed"
 _OF_RECORD = frozenset({"ending", "standing"})
@@ -60,7 +60,7 @@ def _print(explanation: Explanation, said: Standing, trust: Trust) -> None:
         output.line()
         output.paragraph("people: ", clean(", ".join(people)))
     if not grade.reasons:
-        output.line("Graded by another program, which kept no reasons.")
+        output.line("Graded by another program, which stored no reasons.")
     output.ledger(grade.claims)
     _print_evidence(explanation)
     if explanation.note:
@@ -70,15 +70,17 @@ def _print(explanation: Explanation, said: Standing, trust: Trust) -> None:
 
 
 def _print_likely(explanation: Explanation) -> None:
-    """Print how likely the model finds that the task was completed, and what moved it most, in log-odds."""
+    """Print how likely the model finds that the task was done, and what moved that most, in percentage points."""
     likely = explanation.stored.grade.p_completed
     if likely is None:
         return
     output.line()
-    output.line(f"p_completed = {likely:.2f}")
+    output.line(f"probability = {likely:.0%}")
+    if explanation.effects:
+        output.line("Strongest influences, in percentage points:")
     for effect in explanation.effects:
         text = feature_words(output.cell(effect.name), effect.value, effect.meaning, effect.above)
-        output.paragraph(f"  {effect.log_odds:>+5.2f}  ", text)
+        output.paragraph(f"  {moved_words(likely, effect.log_odds):>3}  ", text)
 
 
 def _print_unexplained(explanation: Explanation, said: Standing, trust: Trust, *, explained: set[str]) -> None:

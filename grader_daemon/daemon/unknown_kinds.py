@@ -21,7 +21,7 @@ _MOST_NAMED = 5
 
 
 class UnknownTold:
-    """Versions that were told since the daemon began. Only the worker's thread calls it."""
+    """Versions that were told since the daemon started. Only the worker's thread calls it."""
 
     def __init__(self) -> None:
         self._told: set[tuple[str, str | None, str]] = set()

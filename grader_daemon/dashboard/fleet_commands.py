@@ -42,7 +42,7 @@ def serve(ctx: click.Context, *, port: int | None) -> None:
     """Serve page, API and prompt to a fleet's members until Ctrl-C. It also does what `fleet watch` does.
 
     Members need a token (`fleet add-token`) and can only read. Other machines must use https, with your certificate or
-    through another program on this machine that has one.
+    through a reverse proxy on this machine.
     """
     if ctx.invoked_subcommand is not None:
         return

@@ -30,7 +30,7 @@ from grader_daemon.dashboard.session_filter import read_filter, written_place
 from grader_daemon.dashboard.visit import Visit
 from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.calendar import read_span
-from grader_daemon.domain.insight import IssueState
+from grader_daemon.domain.error_groups import IssueState
 from grader_daemon.domain.usage_by_day import UsageSplit
 from grader_daemon.errors import GraderError, InputError, NotFoundError
 

@@ -94,9 +94,9 @@ def read_scope(query: Mapping[str, str]) -> Scope:
     """
     days, kind = query.get("days", f"{USUAL_DAYS}"), query.get("kind")
     if days != EVER and not (days.isascii() and days.isdigit() and 0 < int(days[:9]) <= LONGEST):
-        raise InputError(f"days is a number above 0, or {EVER}, not {days[:40]!r}")
+        raise InputError(f"days must be a number above 0, or {EVER}, not {days[:40]!r}")
     if kind is not None and kind not in list(SessionKind):
-        raise InputError(f"kind is one of {', '.join(SessionKind)}, not {kind[:40]!r}")
+        raise InputError(f"kind must be one of {', '.join(SessionKind)}, not {kind[:40]!r}")
     return Scope(
         days=None if days == EVER else int(days),
         project=query.get("project"),

@@ -29,12 +29,12 @@ class DashboardStatus(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         installed: whether the service manager knows it.
-        listening: whether the port is open.
-        is_here: whether that is the port of these settings.
+        listening: whether its port is open.
+        is_here: whether that is the port in these settings.
         running: whether its process runs: somebody looked in the last ten minutes.
-        pid: the process, while it runs.
+        pid: process id, while it runs.
         edited: whether somebody edited a unit by hand.
-        outdated: whether the units are not what the settings, or this version, ask for.
+        outdated: whether the settings or the program's version changed since the units were written.
     """
 
     installed: bool

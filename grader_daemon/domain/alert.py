@@ -83,8 +83,8 @@ class DropCause(StrEnum):
 class StreamDrop(msgspec.Struct, frozen=True, kw_only=True):
     """A stream before and since the drop, on the metric's own scale.
 
-    Rates are 0 to 1 (`FAILURE_RATE`: failures per call), efficiency and quality 1 to 5. `called` is the name for people
-    of what the stream has but a key of: a scheduled job.
+    Rates are 0 to 1 (`failure_rate`: errors per call), efficiency and quality 1 to 5. `called` is the name of a
+    scheduled job, because the stream only has the job's key.
     """
 
     stream: Stream
@@ -95,7 +95,7 @@ class StreamDrop(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ShareChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of the sessions, 0 to 1, that is another than before: an agent, host, model, platform, task or tool."""
+    """A changed share of the sessions, 0 to 1: that of an agent, host, model, platform, task type or tool."""
 
     dimension: Dimension
     name: str
@@ -104,9 +104,13 @@ class ShareChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Decomposition(msgspec.Struct, frozen=True, kw_only=True):
-    """Change of a metric in two parts: from the mix of task types, and within task types.
+    """A change of a metric, on its own scale, split into two parts.
 
-    The margins are half of the parts' 95 % intervals; None in alerts of older versions.
+    Attributes:
+        mix: the part caused by a different mix of task types.
+        work: the part within task types: the same work went better or worse.
+        mix_margin: half of the 95 % range of `mix`; None in alerts of older versions.
+        work_margin: half of the 95 % range of `work`; None in alerts of older versions.
     """
 
     mix: float
@@ -119,10 +123,13 @@ class Decomposition(msgspec.Struct, frozen=True, kw_only=True):
 class Alert(msgspec.Struct, frozen=True, kw_only=True):
     """One alert for one cause.
 
-    `drops` holds its streams, first the one that raised it. `sessions` are the ids with the greatest weight, `rule`
-    names the threshold of an alert of that kind. `number` is None until it is stored, `told` says whether it was sent
-    to people. `setup_change` is the nearest change in the agents' set-up within a week of its start; None if there was
-    none.
+    Attributes:
+        number: its number; None until it is stored.
+        drops: its metrics that got worse, first the one that raised the alert.
+        sessions: ids of the sessions that weigh most.
+        rule: name of the threshold, if a threshold raised it.
+        told: whether a message about it was sent.
+        setup_change: the nearest change of the agents' set-up within a week of its start; None if there was none.
     """
 
     number: int | None = None

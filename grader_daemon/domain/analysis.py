@@ -37,9 +37,9 @@ class Category(StrEnum):
 
 
 class Subcategory(StrEnum):
-    """Finer kinds below the categories that say little, in the order in which their signs are looked for.
+    """Finer kinds of errors in the unspecific categories, in the order in which their signs are searched.
 
-    Red tests and findings of linters are `CHECK_FAILED` by what their exit code means, whatever they say.
+    `check_failed` is a failed test run or a linter's findings, recognised by the exit code.
     """
 
     CHECK_FAILED = "check_failed"

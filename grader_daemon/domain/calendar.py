@@ -40,7 +40,7 @@ def read_week(name: str) -> date:
     try:
         return date.fromisocalendar(year, week, 1)
     except ValueError:
-        raise ValueError(f"{name!r} is no week; write one as 2026-W47") from None
+        raise ValueError(f"{name!r} is not a week; write it as 2026-W47") from None
 
 
 def read_span(text: str) -> timedelta:
@@ -51,7 +51,7 @@ def read_span(text: str) -> timedelta:
     """
     given = re.fullmatch(r"(\d{1,6})([mhdw])", text, re.ASCII)
     if given is None:
-        raise ValueError(f"{text!r} is no span of time; write one as 30m, 12h, 7d or 2w")
+        raise ValueError(f"{text!r} is not a duration; write it as 30m, 12h, 7d or 2w")
     return int(given[1]) * _UNITS[given[2]]
 
 
@@ -64,7 +64,9 @@ def read_since(text: str) -> timedelta | datetime:
     try:
         return datetime.fromisoformat(text) if "-" in text else read_span(text)
     except ValueError:
-        raise ValueError(f"{text!r} is no beginning; write a span as 12h, 7d or 2w, or a day as 2026-11-01") from None
+        raise ValueError(
+            f"{text!r} is not a time; write a duration such as 12h, 7d or 2w, or a day such as 2026-11-01"
+        ) from None
 
 
 def beginning(since: timedelta | datetime, now: datetime, zone: tzinfo | None) -> datetime:

@@ -31,7 +31,7 @@ class Agreement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReliabilityBin(msgspec.Struct, frozen=True):
-    """Sessions of about the same probability: its mean, and the rate of those that people call completed."""
+    """Sessions of about the same probability: its mean, and the rate at which people call them done."""
 
     likely: float
     completed: Estimate
@@ -45,12 +45,15 @@ class LevelGuess(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Trust(msgspec.Struct, frozen=True, kw_only=True):
-    """Reliability of the verdicts of the policy `version`, now in force; `by` is who decides under it.
+    """Reliability of the verdicts of the active policy.
 
-    `labels` are those of people here that say so, 0 as long as they are fewer than `FEWEST_LABELS`. `agreement` is the
-    Matthews correlation of such verdicts, -1 to 1, with these labels; None where there are none, for what was measured
-    elsewhere does not hold here. The model says done from a probability of `threshold` on. Of verdicts
-    `of_fleet` nothing of this is known but on the machine that gave one.
+    Attributes:
+        version: version of the policy.
+        by: the grader: the rules or the trained model.
+        labels: number of labels here that measure it; 0 while there are fewer than `FEWEST_LABELS`.
+        agreement: Matthews correlation of its verdicts with these labels, -1 to 1; None without them.
+        threshold: lowest probability at which the model says done.
+        of_fleet: whether the verdicts come from other machines, where their reliability is known, but not here.
     """
 
     version: str
@@ -70,10 +73,15 @@ class WeightChange(msgspec.Struct, frozen=True):
 
 
 class LabelCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """Number of labels to learn from, by how they came: at random, as uncertain, or without being asked.
+    """Number of labels to learn from, by origin.
 
-    `rewards` are those of verifiers. `left_out` are others on completion that stand: older ones, and those of
-    sessions that went on, are open, are side sessions, or show nothing to learn from.
+    Attributes:
+        random: labels on sessions that `review` chose at random.
+        uncertain: labels on sessions that `review` chose because their verdict was uncertain.
+        given: labels that people gave without being asked.
+        rewards: rewards from verifiers.
+        left_out: other valid labels on completion: too old, or on sessions that continued later, are open, are side
+        sessions, or have nothing to learn from.
     """
 
     random: int = 0
@@ -91,18 +99,24 @@ class LabelCounts(msgspec.Struct, frozen=True, kw_only=True):
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """Basis and effect of a calibration.
 
-    `prior` is the version of the prior that it started from, `better` whose verdict is known to be the better one, by
-    labels if `by_labels`, else by the sources that the prior had not seen. `why` says in a sentence what was decided,
-    `before` is the version of the policy before. `seen` is the id of the newest feedback that was looked at, `sessions`
-    how many finished sessions said what is ordinary; both are 0 where none was looked at: then the rest is empty.
-
-    `rules_version` names the rules that were in force. `verdicts` are those of the grader before on the last seven
-    days; None where no other grader came into force.
-
-    `gain` is by how much the Brier score of sessions that were not learned from is lower than the prior's. `shift` is
-    by how much the probability of labelled sessions moves in the mean, `turned` how many of the model's verdicts on
-    them turn; `weights` are those that move most. `rules` and `model` say how far both agree with people,
-    `reliability` how often what the model finds likely is completed.
+    Attributes:
+        prior: version of the prior from which it started.
+        better: the grader that is known to be better: the rules or the trained model.
+        by_labels: whether labels show that; if not, sources that the prior was not trained on do.
+        why: the decision in a sentence.
+        before: version of the previous policy.
+        seen: id of the newest feedback used; 0 if none was used, then the following keys are empty.
+        sessions: number of finished sessions that show which values are usual here; 0 if none were used.
+        counts: the labels by origin.
+        gain: reduction of the Brier score compared with the prior, on sessions not used for training.
+        shift: mean change in the probability of labelled sessions.
+        turned: number of labelled sessions whose verdict by the model changes.
+        weights: the weights that change most.
+        rules: agreement of the rules with people.
+        model: agreement of the model with people.
+        reliability: for sessions of about the same probability, how often they are done.
+        rules_version: version of the rules then.
+        verdicts: the previous grader's verdicts on the last seven days; None if the grader did not change.
     """
 
     prior: str

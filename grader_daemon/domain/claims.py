@@ -29,8 +29,8 @@ class ClaimKind(StrEnum):
 class Support(StrEnum):
     """Result of checking a claim against the record.
 
-    Stale: a check passed, and what it checks was changed after it. Partial: the record shows a part, and rules out
-    another.
+    `stale`: a check passed, but what it checks was changed after it. `partial`: the record supports one part and
+    contradicts another.
     """
 
     VERIFIED = "verified"
@@ -106,10 +106,12 @@ def claim_sums(claims: Iterable[Claim]) -> dict[ClaimKind, list[int]]:
 
 
 class ClaimTally(msgspec.Struct, frozen=True, kw_only=True):
-    """Claims of one kind in the tasks of people that finished in a span, held against their records.
+    """Claims of one kind in people's tasks that finished in a span, compared with the record.
 
-    `sessions` have one; `supports` counts them by the result of the check, a session in each that it has. `against`
-    counts those in which the record speaks against one (contradicted, stale, partial) by model, most first.
+    Attributes:
+        sessions: number of sessions with such a claim.
+        supports: number of these sessions by the result of the check; a session may have several results.
+        against: number of sessions with a contradicted, stale or partial claim, by model, most first.
     """
 
     kind: ClaimKind

@@ -29,9 +29,14 @@ class EarlyCount(NamedTuple):
 
 
 class EarlyErrors(msgspec.Struct, frozen=True, kw_only=True):
-    """The errors in a session's first ten tool calls, and the results of tasks with `least` to `most` of them.
+    """The errors in a session's first ten tool calls, and the results of tasks with as many.
 
-    `completion` is from finished tasks of the last 90 days with a label or reward; no value for fewer than 20.
+    Attributes:
+        errors: number of these errors.
+        least: fewest such errors in the compared tasks.
+        most: most such errors in the compared tasks.
+        completion: share of the compared tasks that are done, from finished tasks of the last 90 days with a label or
+        reward; no value for fewer than 20.
     """
 
     errors: int
@@ -50,8 +55,11 @@ class EarlyReason(StrEnum):
 class EarlyWorth(msgspec.Struct, frozen=True, kw_only=True):
     """Power of early errors to predict the end of a task, from tasks of 90 days with a label or reward.
 
-    `area` is the area under the curve, 0 to 1: how often a done task has fewer of them than one that is not done. The
-    grader's own verdicts are not used, because they depend on errors. `reason` says why live warnings are off.
+    The grader's own verdicts are not used, because they depend on errors.
+
+    Attributes:
+        area: area under the curve, 0 to 1: how often a done task has fewer early errors than one that is not done.
+        reason: why there are no warnings about running sessions; None if there are.
     """
 
     area: Estimate

@@ -118,12 +118,20 @@ class FleetLabel(msgspec.Struct, frozen=True, kw_only=True):
 class Label(msgspec.Struct, frozen=True, kw_only=True):
     """A session that a person judged, with the data to learn from.
 
-    `completed` and `quality` are what stands, None where nobody says anything; `given_at`, `given_by`, `source` and
-    `note` are of the feedback that was given last. `went_on` says that the file is another one than that which was
-    judged: the verdict stands, but nothing is learned from it, nor from what is no task of a person, as the work of a
-    sub-agent (`is_persons`). `drawn_at_random`: see `Standing`. The rest is of the grade as it is now: without the
-    label (`automatic_completed`), by the rules, by the model. `request` is shared by sessions that were asked
-    for the same. One without scores (see `Grade.has_scores`) tells nothing of how verdicts on the others err.
+    Attributes:
+        completed: whether the task was done, by all feedback together; None if nobody says.
+        quality: 1 to 5, by all feedback together; None if nobody says.
+        given_at: time of the last feedback; `given_by`, `source` and `note` belong to the same feedback.
+        drawn_at_random: whether a review chose the session at random; see `Standing`.
+        went_on: whether the session continued after the label. The label is still valid, but nothing is learned from
+            it.
+        is_persons: whether it is a person's task. Nothing is learned from others, such as sub-agents' work.
+        automatic_completed: the current verdict without the label.
+        automatic_quality: the current quality without the label.
+        rules_completed: the rules' current verdict.
+        p_completed: the model's current probability that the task is done.
+        request: the same number for all sessions with the same request.
+        has_scores: whether the session has scores; if not, it says nothing about errors in other verdicts.
     """
 
     session_id: str

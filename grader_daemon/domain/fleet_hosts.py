@@ -44,9 +44,9 @@ class FleetWatch(msgspec.Struct, frozen=True, kw_only=True):
     """The member that raises the alerts of a fleet and writes its reports.
 
     Attributes:
-        member: whose `fleet watch` it is; None: nobody ever watched.
-        seen_at: when it was there last, by the clock of the fleet's database.
-        worked_at: when it came to an end with all that it does.
+        member: the member who runs `fleet watch`; None if nobody ever did.
+        seen_at: its last contact, by the clock of the fleet's database.
+        worked_at: when it last finished a round.
     """
 
     member: str | None
@@ -55,7 +55,7 @@ class FleetWatch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FleetView(msgspec.Struct, frozen=True, kw_only=True):
-    """The machines whose grades are here, by name, and when all that their fleet had was here; None: never yet."""
+    """The machines whose grades are here, by name, and the time of the last complete read; None if there was none."""
 
     hosts: tuple[FleetHostState, ...]
     read_at: datetime | None

@@ -1,18 +1,16 @@
-"""Summaries of many grades: groups, error issues, the weekly report."""
+"""Summaries of many grades: groups, patterns, the weekly report."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import date, datetime
-from enum import StrEnum
+from datetime import date
 from typing import Final
 
 import msgspec
 
 from grader_daemon.domain.alert import Alert
-from grader_daemon.domain.analysis import Category, ErrorSign, Subcategory
 from grader_daemon.domain.calibration import GraderChange, Trust
 from grader_daemon.domain.claims import ClaimTally
+from grader_daemon.domain.error_groups import Alternative, ErrorIssue
 from grader_daemon.domain.estimate import NO_FIGURE, Estimate, Figure
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.scheduled_jobs import ScheduledJob
@@ -29,13 +27,18 @@ _FEWEST_OTHERS: Final = 5
 
 
 class Spending(msgspec.Struct, frozen=True, kw_only=True):
-    """Usage and cost of the finished sessions of a group; None where that is not known of any of them.
+    """Usage and cost of the finished sessions of a group; None if unknown for all of them.
 
-    `sessions` are all of them, of every kind, `side` those that are no tasks of a person. Tokens are summed up over the
-    `metered` sessions, where they are known, US dollars over the `priced` ones; `side_usd` is the part of side
-    sessions. `tasks` of a person are priced. `per_task_usd` is what was spent for each of these, done or not: in groups
-    by task type, model or platform without side sessions, which are in other groups than the tasks that they are part
-    of.
+    Attributes:
+        sessions: number of sessions of every kind.
+        side: number of sessions that are not a person's tasks, such as sub-agents.
+        metered: number of sessions with known tokens, to which the sums of tokens refer.
+        priced: number of sessions with a known cost, to which the sums of dollars refer.
+        side_usd: the part of the cost caused by side sessions.
+        tasks: number of people's tasks with a known cost.
+        per_task_usd: cost for each of these, done or not. Groups by task type, model or platform leave out side
+            sessions,
+        because these are in other groups than the tasks they belong to.
     """
 
     sessions: int
@@ -62,8 +65,11 @@ class DaySpending(msgspec.Struct, frozen=True):
 class DayFigures(msgspec.Struct, frozen=True, kw_only=True):
     """Sessions that finished on a day: rates 0 to 1, scores 1 to 5, no value if there are too few.
 
-    `done`, `not_done` and `unsure` count them by their verdict; `ended_badly` is a fact, see `Group`. `cost_usd` is
-    what the priced ones cost, of every kind, None where there are none; `tasks` counts the tasks among them.
+    Attributes:
+        done: sessions with the verdict done; `not_done` and `unsure` likewise.
+        ended_badly: share of sessions that ended badly; see `Group`.
+        cost_usd: cost of the sessions with a known price, of every kind; None if there are none.
+        tasks: number of people's tasks among these.
     """
 
     day: date
@@ -82,17 +88,24 @@ class DayFigures(msgspec.Struct, frozen=True, kw_only=True):
 class Group(msgspec.Struct, frozen=True, kw_only=True):
     """The finished sessions of one group in a span of days, compared with the previous span of the same length.
 
-    Rates are 0 to 1, scores 1 to 5. `failure_rate` is failures per tool call (in a group of `Dimension.TOOL`: per call
-    of the tool; of `Dimension.CATEGORY`: failures of the category per call of any session). `recovery` is over the
-    sessions with failures. `unanswered` are finished sessions without an answer or a tool call: they have no scores,
-    and count nowhere else. `spending` is None by tool and error, and in reports of versions without it. `done`,
-    `not_done` and `unsure` count the sessions by their verdict, 0 in reports of versions without them. `completion` is
-    the share of done tasks according to random labels, its `sample` the number of these labels in the group; no value
-    below 20.
+    Rates are 0 to 1, scores 1 to 5. Reports of older versions lack some keys: counts are then 0, rates have no value.
 
-    Facts of the record, as rates: `contradicted`, `check_failed`, `admitted` (the answer says that the task is not
-    done, or only in part), `cut_short` (not by a person), `gave_up`, `left_midway`. `ended_badly` is any of these, or
-    no answer at the end.
+    Attributes:
+        unanswered: finished sessions without an answer or a tool call; they have no scores, and no other key counts
+            them.
+        recovery: share of the sessions with errors that recovered.
+        failure_rate: errors per tool call. In a group of `Dimension.TOOL` per call of the tool; in one of
+        `Dimension.CATEGORY` errors of the category per call of any session.
+        spending: usage and cost; None in groups by tool or error.
+        done: number of sessions with this verdict; `not_done` and `unsure` likewise.
+        completion: share of done tasks by random labels; `sample` is the number of labels, no value below 20.
+        ended_badly: share of sessions with one of the following facts, or without an answer at the end.
+        contradicted: share of sessions in which the record contradicts a claim.
+        check_failed: share of sessions whose last check failed.
+        admitted: share of sessions whose answer says that the task is not done, or only in part.
+        cut_short: share of sessions that were cut short, though not by a person.
+        gave_up: share of sessions whose answer says that the task could not be done.
+        left_midway: share of sessions that stop in the middle for an unknown reason.
     """
 
     name: str
@@ -121,147 +134,25 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     left_midway: Figure = NO_FIGURE
 
 
-class StepCount(msgspec.Struct, frozen=True, kw_only=True):
-    """A next step after a failure, and how often it worked.
-
-    `tool` and `command` name the next call, `is_retry` says that they are those that had failed. `worked` is of `tries`
-    (`rate`), `recovered` counts the tries after whose failure the same call worked in the end (`recovery`). Rates of
-    fewer than 5 tries have no value.
-    """
-
-    tool: str
-    command: str | None
-    is_retry: bool
-    tries: int
-    worked: int
-    rate: Estimate
-    recovered: int = 0
-    recovery: Estimate = Estimate()
-
-    @property
-    def odds(self) -> tuple[float, int]:
-        """Sort key of steps, the surest highest: the lower end of the rate, 0 for few tries; then the tries."""
-        return self.rate.low or 0.0, self.tries
-
-    @property
-    def remedy_odds(self) -> tuple[float, int]:
-        """Sort key of remedies, likewise: the lower end of the recovery, then the tries."""
-        return self.recovery.low or 0.0, self.tries
-
-
-def remedies(steps: Sequence[StepCount]) -> list[StepCount]:
-    """Return the next steps of one error after which what had failed worked in the end, the surest first.
-
-    Surely more often than not, and than after all other steps: a step that works by itself, as reading a file does, is
-    no remedy yet. Fewer than 5 other tries are no measure.
-    """
-    tries, recovered = sum(step.tries for step in steps), sum(step.recovered for step in steps)
-    found = []
-    for step in steps:
-        others = tries - step.tries
-        usual = (recovered - step.recovered) / others if others >= _FEWEST_OTHERS else 0.0
-        if (step.recovery.low or 0.0) >= max(_MOSTLY, usual):
-            found.append(step)
-    return sorted(found, key=lambda step: step.remedy_odds, reverse=True)
-
-
-class StepRow(msgspec.Struct, frozen=True):
-    """A next step after failures of an issue; `command` is None where there is none."""
-
-    tool: str
-    command: str | None
-    tries: int
-    worked: int
-    recovered: int = 0
-
-
-class ToolStep(msgspec.Struct, frozen=True):
-    """A next step after failures of `tool`; `is_retry` says that it was the same again."""
-
-    tool: str
-    next_tool: str
-    next_command: str | None
-    is_retry: bool
-    tries: int
-    worked: int
-    recovered: int = 0
-
-
-class IssueRow(msgspec.Struct, frozen=True, kw_only=True):
-    """An issue and its counts; `days` are those on which it occurred, in order; for `named` see `ErrorIssue`."""
-
-    sign: ErrorSign
-    failures: int
-    sessions: int
-    recovered: int
-    days: tuple[date, ...]
-    first_seen: datetime
-    last_seen: datetime
-    resolved_at: datetime | None
-    ignored_at: datetime | None
-    task_types: dict[str, int]
-    latest: tuple[str, ...]
-    steps: tuple[StepRow, ...]
-    named: dict[str, int] = {}
-
-
-class Alternative(msgspec.Struct, frozen=True, kw_only=True):
-    """Alternatives to a tool that failed: the steps after its failures that worked, the surest first."""
-
-    tool: str
-    failures: int
-    steps: tuple[StepCount, ...]
-
-
-class IssueState(StrEnum):
-    """State of an error issue."""
-
-    NEW = "new"
-    ONGOING = "ongoing"
-    REGRESSED = "regressed"
-    RESOLVED = "resolved"
-    IGNORED = "ignored"
-
-
-class ErrorIssue(msgspec.Struct, frozen=True, kw_only=True):
-    """Failures of one cause, over all time or a span.
-
-    `failures` counts tool calls, `sessions` the sessions with one, `recovered` the sessions that recovered.
-    `task_types` maps a task type to its sessions. `latest` are the ids of the latest sessions with it. `steps` begin
-    with the most frequent. `named` maps the names in its newest failures, where their texts differ first ("numpy"), to
-    sessions, the most frequent first.
-    """
-
-    fingerprint: str
-    tool: str | None
-    command: str | None
-    category: Category
-    subcategory: Subcategory | None = None
-    signal: str
-    example: str
-    state: IssueState
-    first_seen: datetime
-    last_seen: datetime
-    failures: int
-    sessions: int
-    recovered: int
-    task_types: dict[str, int]
-    latest: tuple[str, ...]
-    steps: tuple[StepCount, ...]
-    named: dict[str, int] = {}
-
-
 class Patterns(msgspec.Struct, frozen=True, kw_only=True):
     """Patterns common to the finished sessions of the last days.
 
-    `task_scores` maps a task type to its mean session score (1-5), `task_sessions` to the number of sessions behind it,
-    however few; `tool_errors` and `error_types` count failures. `groups` holds the same by dimension with intervals,
-    the span before, and no value where there are too few. `unanswered` sessions count nowhere else, see `Group`.
-    `scheduled` are finished runs that a schedule began: they count in their group of `Dimension.KIND` alone, and in
-    `spending`; `jobs` are the scheduled jobs, each with its runs, `work` is what became of work in git. `objected` is
-    the share of sessions in which a person complained, corrected the agent or gave up, `asked_again` that of sessions
-    whose request came again in one of these days; `claims` are what answers say was done, by kind. The days are those
-    from `first_day` to `last_day`, both included; `daily` has those on which any ended.
+    Attributes:
+        first_day: first day of the span, included.
+        last_day: last day of the span, included.
+        unanswered: sessions without an answer or a tool call; no other key counts them.
+        scheduled: finished scheduled runs; only `spending` and their group of `Dimension.KIND` count them.
+        task_scores: mean session score (1-5) of each task type.
+        task_sessions: number of sessions behind each of these, however few.
+        tool_errors: number of errors of each tool.
+        error_types: number of errors of each category.
+        groups: figures by dimension, with ranges and the previous span; no value if there are too few sessions.
+        daily: usage and cost of each day on which sessions ended.
+        jobs: scheduled jobs with their runs.
+        work: fate of the work in git.
+        objected: share of sessions in which a person complained, corrected the agent or gave up.
+        asked_again: share of sessions whose request was repeated in this span.
+        claims: claims of the answers, by kind.
     """
 
     days: int
@@ -298,10 +189,14 @@ class Coverage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TrendPoint(msgspec.Struct, frozen=True, kw_only=True):
-    """One week of the trend; `week` as in 2026-W47, `changes` what changed in it in how agents are set up.
+    """One week of the trend, such as 2026-W47.
 
-    `done`, `not_done` and `unsure` count its sessions by their verdict, `checked_completion` is the completion rate
-    that random labels tell; reports of earlier versions lack them, and `ended_badly`.
+    Reports of earlier versions lack the verdicts, `ended_badly` and `checked_completion`.
+
+    Attributes:
+        changes: changes of the agents' set-up in this week.
+        done: number of sessions with this verdict; `not_done` and `unsure` likewise.
+        checked_completion: completion rate corrected by random labels.
     """
 
     week: str
@@ -321,8 +216,9 @@ class TrendPoint(msgspec.Struct, frozen=True, kw_only=True):
 class FromPeople(msgspec.Struct, frozen=True, kw_only=True):
     """Signals of people about a week's work.
 
-    `objected` counts finished sessions in which a person complained, corrected the agent or gave up, `asked_again` the
-    sessions, of this week or before, whose request came again in one that ended this week.
+    Attributes:
+        objected: number of finished sessions in which a person complained, corrected the agent or gave up.
+        asked_again: number of sessions, of this week or before, whose request was repeated in a session of this week.
     """
 
     objected: int
@@ -332,21 +228,33 @@ class FromPeople(msgspec.Struct, frozen=True, kw_only=True):
 class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
     """One ISO week, Monday to Sunday, in the person's time zone.
 
-    `complete` is False while the week goes on. `revision` counts how often the report was made with other numbers,
-    and `late_sessions` how many sessions there are more than in the first one. Each `Figure` has the week before
-    beside it. `lowest_task_types` come worst first, `error_prone_tools` and `common_errors` most failures first.
-    `trend` ends with this week. `people` is None in reports of versions that did not listen to them.
-    `checked_completion` is the completion rate put right by sessions that people judged, its `sample` how many of
-    these were drawn at random in the last eight weeks. `unanswered` are finished sessions without an answer or a tool
-    call: they have no scores, and no other number counts them but `coverage`. `trust` says how far verdicts could be
-    trusted when the report was made, `verdicts` how many sessions of the week have which; None in reports of versions
-    that did not count them. `ended_badly` is a fact, see `Group`. `agents` are the sessions by agent, and `spending`
-    is what all of them cost, of every kind; both are missing in reports of versions that knew neither. `changes` is
-    what changed in the week in how agents are set up, and how work went before and since, as it stood at its end; None
-    in reports of versions that did not look. `hosts` are the machines of a fleet. `grader_changes` says when another
-    grader came into force in the weeks of the trend. `scheduled` are the runs that a schedule began, which no other
-    number counts but `coverage` and `spending`; None in reports of versions that did not count them. `jobs` are these
-    runs job by job. `work` is what became of work in git, of four weeks.
+    Reports of older versions lack some keys, which are then None or empty.
+
+    Attributes:
+        complete: whether the week is over.
+        revision: how often the report's numbers changed.
+        late_sessions: number of sessions that arrived after the first report.
+        unanswered: finished sessions without an answer or a tool call; they have no scores, and only `coverage` counts
+        them.
+        trust: reliability of the verdicts when the report was made.
+        lowest_task_types: task types, the worst first.
+        error_prone_tools: tools, those with most errors first.
+        common_errors: categories of errors, the most frequent first.
+        trend: weeks up to this one.
+        people: signals of people.
+        checked_completion: completion rate corrected by labels; `sample` is the number of random reviews in the last
+            eight
+        weeks.
+        verdicts: number of sessions by verdict.
+        grader_changes: changes of the active grader in the weeks of the trend.
+        agents: sessions by agent.
+        spending: cost of all sessions of every kind.
+        changes: changes of the agents' set-up in this week, with results before and after each, as known at its end.
+        hosts: sessions by machine of the fleet.
+        scheduled: scheduled runs, which otherwise only `coverage` and `spending` count.
+        ended_badly: share of sessions that ended badly; see `Group`.
+        jobs: scheduled jobs with their runs.
+        work: fate of the work in git, over four weeks.
     """
 
     report_version: int = REPORT_VERSION

@@ -33,7 +33,7 @@ class SkillHow(StrEnum):
 
 
 class SkillUse(NamedTuple):
-    """A skill that a session used, and one of the ways in which it did."""
+    """A skill that a session used, and one of the ways in which it used it."""
 
     name: str
     how: SkillHow
@@ -42,16 +42,16 @@ class SkillUse(NamedTuple):
 class ObservedVersion(msgspec.Struct, frozen=True, kw_only=True):
     """A version of a skill or configuration file and its time on disk; a version that returns is another row.
 
-    kind: what it is.
-    name: a skill's name for agents, or a configuration file's name.
-    agent: its agent, by the name of the source; None if any agent may use it.
-    path: the folder of the skill, or the file.
-    digest: digest of its whole content, 32 hex digits of XXH3. The content itself is not stored.
-    bytes: its size.
-    written_at: its modification time in the file system, which `cp -p` and `git checkout` may falsify.
-    first_seen: when it was noticed; the edit was up to a minute earlier, or while no daemon was running.
-    last_seen: when it was last seen there, to within an hour.
-    gone_at: when its removal was noticed; None while it is there, or if another version replaced it.
+    Attributes:
+        name: a skill's name for agents, or a configuration file's name.
+        agent: its agent, by the name of the source; None if any agent may use it.
+        path: the folder of the skill, or the file.
+        digest: digest of its whole content, 32 hex digits of XXH3. The content itself is not stored.
+        bytes: its size.
+        written_at: its modification time in the file system, which `cp -p` and `git checkout` may falsify.
+        first_seen: when it was noticed; the edit was up to a minute earlier, or while no daemon was running.
+        last_seen: when it was last seen there, to within an hour.
+        gone_at: when its removal was noticed; None while it is there, or if another version replaced it.
     """
 
     kind: InstalledKind
@@ -69,12 +69,13 @@ class ObservedVersion(msgspec.Struct, frozen=True, kw_only=True):
 class InstalledSkill(msgspec.Struct, frozen=True, kw_only=True):
     """A skill on disk now.
 
-    name: its name for agents, from its ``SKILL.md``, else the name of its folder.
-    description: its own description; None if that cannot be read.
-    agent: its agent, by the name of the source; None if any agent may use it.
-    path: its folder.
-    bundled: whether it came with the agent, which may replace it.
-    problem: why agents may not see it, in one line; None if there is no problem.
+    Attributes:
+        name: its name for agents, from its ``SKILL.md``, else the name of its folder.
+        description: its own description; None if that cannot be read.
+        agent: its agent, by the name of the source; None if any agent may use it.
+        path: its folder.
+        bundled: whether it came with the agent, which may replace it.
+        problem: why agents may not see it, in one line; None if there is no problem.
     """
 
     name: str

@@ -21,9 +21,9 @@ SessionId = Annotated[str, msgspec.Meta(max_length=LONGEST_NAME)]
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """Limits on one session file: its bytes, its messages, the JSON values in it, and its processor time.
+    """Limits on one session file: its bytes, its messages, the JSON values in it, and its CPU time.
 
-    The time is what a large file may take for each 100 MB of it.
+    For large files, the limit on CPU time applies to each 100 MB.
     """
 
     bytes: int = 268_435_456

@@ -10,18 +10,19 @@ from grader_daemon.domain.verdict import Outcome
 
 
 class MessageHit(msgspec.Struct, frozen=True, kw_only=True):
-    """A message that has the words.
+    """A message that contains the words.
 
-    session_id: its session.
-    index: its number there, from 0.
-    role: who wrote it; None where the session cannot be read now.
-    excerpt: a line around the words, redacted; None where the session cannot be read now.
-    ended_at: when the session ended.
-    outcome: its verdict.
-    errors: its failed tool calls.
-    contradicted: its claims that the record speaks against.
-    cost_usd: its price, None if that is not known.
-    task_summary, model, agent, project: of the session, None if not known.
+    Attributes:
+        session_id: its session.
+        index: its position in the session, from 0.
+        role: its author; None if the session cannot be read now.
+        excerpt: a line around the words, redacted; None if the session cannot be read now.
+        ended_at: end of the session.
+        outcome: the session's verdict.
+        errors: number of failed tool calls in the session.
+        contradicted: number of the session's claims that the record contradicts.
+        cost_usd: cost of the session; None if unknown.
+        task_summary: the session's first request; None if unknown, as are the following three.
     """
 
     session_id: str
@@ -40,7 +41,13 @@ class MessageHit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FoundMessages(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of a search: `hits`, the newest sessions first; `sessions` were searched; `is_more`: there are others."""
+    """Result of a search.
+
+    Attributes:
+        hits: the messages found, those of the newest sessions first.
+        sessions: number of sessions searched.
+        is_more: whether there are more hits.
+    """
 
     hits: tuple[MessageHit, ...]
     sessions: int

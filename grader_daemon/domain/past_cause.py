@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from grader_daemon.domain.insight import StepCount
+from grader_daemon.domain.error_groups import StepCount
 from grader_daemon.domain.recollection import CauseWords
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 
 class SignalKind(StrEnum):
-    """Meaning of a person's message for the work before it; undone: the person took some of it back."""
+    """Meaning of a person's message for the work before it; `undone`: the person reverted some of that work."""
 
     CORRECTION = "correction"
     COMPLAINT = "complaint"
@@ -28,7 +28,10 @@ ACCEPTING: Final = frozenset((SignalKind.THANKS, SignalKind.ACCEPTANCE))
 
 
 class PersonSignal(msgspec.Struct, frozen=True, gc=False):
-    """One such message; `index` is its position in `Session.messages`, for what was undone that of what came next."""
+    """A person's message that judges the agent's work.
+
+    `index` is its position in `Session.messages`; for work that was undone, the position of the message after it.
+    """
 
     kind: SignalKind
     index: int

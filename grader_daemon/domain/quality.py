@@ -20,8 +20,8 @@ LEAST, MOST = 1.0, 5.0
 class CheckOutcome(StrEnum):
     """Result of a call to a scorer.
 
-    `ASKED`: it has not ended, or its end is unknown. `NO_ANSWER` concerns the session: asking again is of no use.
-    `UNAVAILABLE` concerns the scorer, for any session.
+    `asked`: the call has not ended, or its end is unknown. `no_answer`: the scorer cannot judge this session, and is
+    not asked again. `unavailable`: the scorer answers for no session at the moment.
     """
 
     ASKED = "asked"
@@ -31,10 +31,14 @@ class CheckOutcome(StrEnum):
 
 
 class QualityCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """One call of a scorer. `quality` is its answer, 1 to 5; `ours` is what was graded automatically.
+    """One call of a scorer.
 
-    `discrepancy` is how far they lie apart, 0 to 4. `digest` is that of the file that was judged. Without an answer
-    `error` says in one line why.
+    Attributes:
+        digest: digest of the judged file.
+        quality: the scorer's answer, 1 to 5; None without an answer.
+        ours: the automatic `response_quality`.
+        discrepancy: difference between the two, 0 to 4.
+        error: why there is no answer, in one line.
     """
 
     id: int
@@ -50,7 +54,7 @@ class QualityCheck(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QualityScorer(Protocol):
-    """Judge of the quality of a session's answer. `name`, if it has one, is what its answers are kept under.
+    """Judge of the quality of a session's answer. Its answers are stored under its `name`, if it has one.
 
     ::
 
@@ -90,7 +94,9 @@ def as_scorer(given: QualityScorer | Callable[[Session, Grade], float]) -> Quali
         return cast(QualityScorer, given)
     if callable(given):
         return FunctionScorer(given)
-    raise InputError(f"{type(given).__name__} is no scorer: one has validate(session, grade), or is such a function")
+    raise InputError(
+        f"{type(given).__name__} is not a scorer: give a function, or an object with validate(session, grade)"
+    )
 
 
 def name_of(scorer: QualityScorer) -> str:

@@ -21,10 +21,10 @@ MILLIONTHS: Final = 1_000_000
 class Dimension(StrEnum):
     """Dimension to group sessions by. A session is in several groups of `TOOL` and `CATEGORY`.
 
-    Groups of `HOST` are the machines of a fleet, and groups of `USER` combine them; sessions of this machine are in
-    neither. Groups of `KIND` count all sessions; the others count people's sessions, with the cost of the rest beside
-    them. A name of `TASK_MODEL` is made by `counting.task_model`. Groups of `JOB` are the runs of a schedule, by the
-    key of their job, see `domain.scheduled_jobs`.
+    Groups of `HOST` are the machines of a fleet, groups of `USER` all machines of one owner; sessions of this machine
+    are in neither. Groups of `KIND` count all sessions; the others count people's sessions, and only their cost
+    includes the rest. Groups of `TASK_MODEL` combine a task type and a model, see `counting.task_model`. Groups of
+    `JOB` are the runs of a schedule, by the key of their job, see `domain.scheduled_jobs`.
     """
 
     OVERALL = "overall"
@@ -45,9 +45,9 @@ class Dimension(StrEnum):
 
 
 class Metric(StrEnum):
-    """A metric that can degrade: rates of 0 to 1, scores of 1 to 5.
+    """A metric that can get worse: a rate of 0 to 1, or a score of 1 to 5.
 
-    `COMPLETION_RATE` is what random labels tell: limits look at it, but not the watch.
+    `completion_rate` is the rate by random labels. Only thresholds use it, not the detector.
     """
 
     COMPLETION_RATE = "completion_rate"

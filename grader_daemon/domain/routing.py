@@ -70,9 +70,9 @@ class FinishedSession(NamedTuple):
 class RouteReason(StrEnum):
     """Reason to recommend no model.
 
-    too_few: too few sessions. not_better: the default is as good, by labels. stale: the model's last session is too
-    old. uncalibrated: facts do not separate the models, and labels are too few. one_model: there is no other model.
-    too_dear: it costs more than allowed, or its price is unknown.
+    `too_few`: too few sessions. `not_better`: labels do not show that the model does better. `stale`: its last session
+    is too long ago. `uncalibrated`: facts do not distinguish the models, and there are too few labels. `one_model`:
+    there is no other model. `too_dear`: a task costs more than the limit, or its price is unknown.
     """
 
     TOO_FEW = "too_few"
@@ -84,14 +84,14 @@ class RouteReason(StrEnum):
 
 
 class KnownBy(StrEnum):
-    """Sessions from which a model is known: those of the task type, or only those of all types together."""
+    """Sessions that show which model is better: those of the task type, or only those of all types together."""
 
     TYPE = "type"
     OVERALL = "overall"
 
 
 class ModelDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """Difference of the score to that of another model, -1 to 1, with its 95 % interval."""
+    """Difference between a model's score and another model's, -1 to 1, with its 95 % range."""
 
     difference: float
     low: float
@@ -101,18 +101,29 @@ class ModelDifference(msgspec.Struct, frozen=True, kw_only=True):
 class ModelScore(msgspec.Struct, frozen=True, kw_only=True):
     """Figures of one model at one task type; shares are 0 to 1.
 
-    `score` is the estimated share of sessions that are not known to have failed, with its 95 % interval `low` to
-    `high`. A label, a reward, a bad ending or a proof shows a failure; 10 or more random labels correct the estimate.
-    The score also depends on the model's results at other types, and on other models' results at this type. `raw` is
-    the plain share. `overall` is the score over the task types that all models share, so easier tasks are no advantage.
-    `differs`: at this type the model is better than the best model overall, by more than one standard deviation. `n` is
-    the number of sessions of this type, `n_effective` the sum of their weights today, `labels` the number with a label
-    or a reward. `age_days` is the age of the model's last session, of any type. `versus_default` is the difference from
-    the default model, None if unknown. `known`: the model may be preferred (to the default, if there is one); `reason`
-    says why not. `known_by` is `type` with 10 or more sessions of this type, else `overall`; None if both are too few.
-    `may_explore`: the model is not clearly more than ten points worse than the preferred one, and not too expensive.
-    `cost_usd` is the mean price of its sessions of this type, `usd_per_completed` that price divided by the score; None
-    if no price is known. `efficient`: no other model is both cheaper by this price and better.
+    A session failed by a label, a reward, a bad ending or a contradicted claim. Other sessions count as not failed; 10
+    or more random labels correct this rate. Probabilities are not used.
+
+    Attributes:
+        score: the share, shrunk towards the model's results at other tasks and other models' results at this one.
+        low: lower end of the score's 95 % range.
+        high: upper end of that range.
+        overall: its score over the task types that all models have in common.
+        differs: whether it is clearly better at this task type than the best model overall.
+        n: number of its sessions of this task type.
+        n_effective: the same, with older sessions counting less.
+        raw: the plain share.
+        labels: number of these sessions with a label or a reward.
+        age_days: days since its last session of any type.
+        versus_default: comparison with the default; None if unknown.
+        known: whether it is known to be better than the default, or, without a default, than others.
+        reason: why it is not known.
+        known_by: the sessions that show it; None if there are too few.
+        may_explore: whether it is not clearly worse than the preferred model by more than ten points, and not too
+        expensive.
+        cost_usd: mean cost of its sessions of this type; None if no price is known.
+        usd_per_completed: cost for each session that did not fail; None if no price is known.
+        efficient: whether no other model is both cheaper for that and better.
     """
 
     model: str
@@ -138,7 +149,7 @@ class ModelScore(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UnseenModel(msgspec.Struct, frozen=True, kw_only=True):
-    """Score that is expected of a model without sessions, with its 95 % interval."""
+    """Expected score of a model without sessions, with its 95 % range."""
 
     score: float
     low: float
@@ -148,10 +159,14 @@ class UnseenModel(msgspec.Struct, frozen=True, kw_only=True):
 class TaskRoute(msgspec.Struct, frozen=True, kw_only=True):
     """Models for one task type, the best first.
 
-    `recommended` is the model to prefer, None if too little is `known`; `reason` says why. `known_by` names the
-    sessions that show it. `default` is the model you named; it is kept unless another model is better. `prefer` is the
-    model that gets the tasks: the recommended one, or the default if none is better; None if too little is known.
-    `unseen` has the expected figures of a model without sessions, None if no model may be explored.
+    Attributes:
+        known: whether a model can be recommended.
+        known_by: the sessions that show it; None if not `known`.
+        reason: why no model is recommended; None if one is.
+        recommended: the recommended model; None if not `known`.
+        default: the model that you named, kept unless another is better; without one, the best model is recommended.
+        prefer: the model to use: the recommended one, or else the default; None if too little is known.
+        unseen: expected score of any other model; None if no other may be tried.
     """
 
     known: bool
@@ -165,7 +180,7 @@ class TaskRoute(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RouteCoverage(msgspec.Struct, frozen=True, kw_only=True):
-    """Coverage of a route: its sessions, the files that were ever graded, and those that wait to be."""
+    """Coverage of a route: the sessions it uses, the files graded so far, and the files that wait to be graded."""
 
     sessions: int
     graded: int
@@ -173,10 +188,15 @@ class RouteCoverage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TaskWords(msgspec.Struct, frozen=True, kw_only=True):
-    """Words in the first request that tell a task type: phrases, each as its words, in every inflection.
+    """Words in the first request that identify a task type: phrases, each as its words, in every inflection.
 
-    Of the request, so many characters are looked at, in lower case. Within `reach` words behind the first of a phrase
-    must its others stand, next to each other but for words of `ignored`. Most hits win, then the order here.
+    The type with most hits wins; if several have as many, the first one here.
+
+    Attributes:
+        examined_characters: number of characters of the request that are searched, in lower case.
+        reach: number of words after a phrase's first word in which its other words must follow.
+        ignored: words that may be between the words of a phrase; no others may.
+        phrases: the phrases of each task type.
     """
 
     examined_characters: int

@@ -33,8 +33,13 @@ class JobDay(NamedTuple):
 class JobFacts(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Facts of the record on the finished runs of a job; integers, so that sums are exact.
 
-    The end is known for `recorded` runs: `ended_badly` of these ended badly (see `session_result.ended_badly`), some by
-    the following facts; a run may have several. `seconds` is the duration of the `timed` ones.
+    Attributes:
+        recorded: number of runs whose ending is known.
+        ended_badly: number of these that ended badly (see `session_result.ended_badly`), for one or more of the
+            following
+        reasons.
+        seconds: total duration of the `timed` runs.
+        timed: number of runs whose duration is known.
     """
 
     runs: int = 0
@@ -89,11 +94,19 @@ class KnownJob(NamedTuple):
 
 
 class ScheduledJob(msgspec.Struct, frozen=True, kw_only=True):
-    """The finished runs of one scheduled job in a span of days, beside the span before.
+    """The finished runs of one scheduled job in a span of days, compared with the previous span.
 
-    `job` is its key, `name` the beginning of its instructions. `done`, `not_done` and `unsure` are by verdict.
-    `ended_badly` and `facts` are of the record; `failure_rate` is errors per tool call, `seconds` the mean duration of
-    a run. Tokens and cost are None where they are not known of any run.
+    Attributes:
+        job: key of the job.
+        name: the beginning of its instructions.
+        last_day: day of its last run.
+        runs_before: number of runs in the previous span.
+        done: number of runs with this verdict; `not_done` and `unsure` likewise.
+        facts: facts of the record.
+        ended_badly: share of runs that ended badly.
+        failure_rate: errors per tool call.
+        seconds: mean duration of a run.
+        input_tokens: input tokens of all runs; None if unknown for all, as are the following two.
     """
 
     job: str

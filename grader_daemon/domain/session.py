@@ -119,14 +119,15 @@ PERSONS: Final = frozenset({None, SessionKind.MAIN})
 
 
 class Usage(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """Tokens that the calls of one model in a session used, summed up. None is what nobody knows, which is not 0.
+    """Tokens that one model used in a session, in total. None means unknown, which is not 0.
 
-    model: as the agent calls it.
-    input_tokens: read by the model, from no cache, 0 and more.
-    cache_read_tokens: read from a cache, 0 and more.
-    cache_write_tokens: written to one, 0 and more.
-    output_tokens: written by the model, those of its reasoning too, 0 and more.
-    reasoning_tokens: of these, those of its reasoning.
+    Attributes:
+        model: name of the model, as the agent calls it.
+        input_tokens: uncached input tokens, 0 or more.
+        cache_read_tokens: input tokens read from a cache, 0 or more.
+        cache_write_tokens: tokens written to a cache, 0 or more.
+        output_tokens: output tokens including reasoning, 0 or more.
+        reasoning_tokens: the part of the output tokens used for reasoning.
     """
 
     model: str | None = None
@@ -157,7 +158,7 @@ def total_usage(usage: Iterable[Usage]) -> Usage:
 
 
 def usage_by_model(calls: Iterable[Usage]) -> tuple[Usage, ...]:
-    """Return the tokens of single calls summed up for each model, in the order of their first calls."""
+    """Return the tokens of single calls, summed up by model, in the order of their first calls."""
     by_model: dict[str | None, list[Usage]] = {}
     for call in calls:
         by_model.setdefault(call.model, []).append(call)
@@ -168,10 +169,11 @@ _NOTHING_KNOWN: Final = Usage()
 
 
 class ReportedOutcome(msgspec.Struct, frozen=True, gc=False):
-    """Outcome of a tool call that an agent notes beside the text of its result.
+    """Outcome of a tool call that an agent records in addition to the text of its result.
 
-    status: whether it worked, by the agent's own word.
-    exit_code: of the program that the call ran, where one is noted.
+    Attributes:
+        status: whether it worked, according to the agent.
+        exit_code: exit code of the program that the call ran, if recorded.
     """
 
     status: CallStatus
@@ -179,12 +181,14 @@ class ReportedOutcome(msgspec.Struct, frozen=True, gc=False):
 
 
 class Ending(msgspec.Struct, frozen=True, gc=False):
-    """State of a session as the agent notes it.
+    """State of a session as the agent records it.
 
-    state: complete: its last turn has ended in order, and what its last messages say decides; interrupted: it ended
-        otherwise; open: it goes on, or was killed, which shows when nothing is written for long.
-    reason: what says so, as in ``task_complete``.
-    kind: how it was interrupted, where it was.
+    Attributes:
+        state: complete if the last turn ended normally (its last messages then decide); interrupted if it ended
+            otherwise;
+        open if it goes on or was killed, which shows when nothing is written for a long time.
+        reason: the record that says so, such as ``task_complete``.
+        kind: how it was interrupted, if it was.
     """
 
     state: SessionState
@@ -193,39 +197,41 @@ class Ending(msgspec.Struct, frozen=True, gc=False):
 
 
 class Session(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """One conversation of a person (or a program) with an agent. Times are aware UTC, None is what nobody says.
+    """One conversation of a person (or a program) with an agent. Times are aware UTC, None means unknown.
 
-    session_id: its name, by which the agent knows it.
-    file: the path of the file that holds it, the first one where it spans several.
-    format: the name of its source.
-    unit_key: which of the sessions in that file; "" where it holds one.
-    messages: in their order.
-    message_times: when each of `messages` was written; empty where none of them says.
-    reported: by the index of a tool's result in `messages`, what the agent notes of it; of others their text says it.
-    ending: what the agent notes of how the session stands; None where only its last messages say that.
-    taken_back: indexes of the messages before which a person took something back, as in an undo; len(messages) is the
-        end of all. What was taken back is not in `messages`.
-    model: as the agent calls it.
-    platform: through what the person spoke to the agent, as in "cli".
-    project: the folder in which the agent worked.
-    parent: the id of the session that started it, or that it continues.
-    kind: who had it begun.
-    schedule: the id of the schedule that began it, where its agent notes that.
-    agent: the program, as in "hermes".
-    agent_version: of that program.
-    usage: what its calls of models used, one for each model; empty where nothing is known.
-    cost_usd: its price in US dollars as the agent itself wrote it down, 0 and more; None where it is not known.
-    reward: what a verifier outside of the session gave it, 1 for a task that was done and 0 for one that was not.
-    system_prompt_digest: the same while the system prompt is, but for what its source knows to change by itself.
-    tools_digest: the same for the same list of tools that the model was offered.
-    started_at: when it began.
-    updated_at: when it was written to last, as it says itself.
-    lineage: shared by the links of a compression chain; what it and the following are for: see `domain.identity`.
-    opening: of the first message; shared by these links, too.
-    conversation: shared by copies of one conversation.
-    compacted: earlier messages were replaced by a summary.
-    named_after_id: the file bears the name of the session.
-    adapter: the installed package that read it, with its version; None where this program did.
+    Attributes:
+        session_id: its id, as the agent knows it.
+        file: path of the file that holds it; the first one if it spans several.
+        format: name of its source.
+        unit_key: which session of the file; "" if the file holds one.
+        messages: its messages, in order.
+        message_times: when each of `messages` was written; empty if none of them says.
+        reported: what the agent records about a tool's result besides its text, by the result's index in `messages`.
+        ending: state of the session as the agent records it; None if only its last messages show it.
+        taken_back: indexes of the messages before which a person undid work, with len(messages) for the end. What was
+        undone is not in `messages`.
+        model: name of the model, as the agent calls it.
+        platform: where the person talked to the agent, such as "cli".
+        project: folder in which the agent worked.
+        parent: id of the session that started this one, or that this one continues.
+        kind: how the session was started.
+        schedule: id of the schedule that started it, if the agent records it.
+        agent: the program, such as "hermes".
+        agent_version: version of that program.
+        usage: tokens used, one entry for each model; empty if unknown.
+        cost_usd: cost in US dollars as the agent recorded it, 0 or more; None if unknown.
+        reward: an external verifier's result: 1 for a done task, 0 for one that is not done.
+        system_prompt_digest: hash of the system prompt, without the parts that its source knows to change
+            automatically.
+        tools_digest: hash of the list of tools offered to the model.
+        started_at: start time.
+        updated_at: time of the last update, by its own record.
+        lineage: the same for all links of a compression chain; for this and the following, see `domain.identity`.
+        opening: identifies the first message; these links share it too.
+        conversation: the same for all copies of one conversation.
+        compacted: earlier messages were replaced by a summary.
+        named_after_id: the file's name contains the id of the session.
+        adapter: the installed package that read it, with its version; None if grader-daemon read it.
     """
 
     session_id: str
@@ -266,18 +272,18 @@ class Session(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Skipped(msgspec.Struct, frozen=True, gc=False):
-    """A file that looks like a session and is not one of ours to grade; `reason` is a `SkipReason`."""
+    """A file that looks like a session but is not to be graded; `reason` is a `SkipReason`."""
 
     reason: SkipReason
     session_id: str | None = None
 
 
-NO_SESSION_KNOWN: Final = "not a session of an agent known here"
+NO_SESSION_KNOWN: Final = "not a session of a known agent"
 """Message about JSON of another kind."""
 
 
 class SkipReason(StrEnum):
-    """Reason for which a recognised file has no grade of its own."""
+    """Reason why a recognised file has no grade of its own."""
 
     REVIEW_FORK = "review_fork"
     REQUEST_DUMP = "request_dump"

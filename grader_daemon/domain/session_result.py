@@ -11,11 +11,12 @@ import msgspec
 class EndingKind(StrEnum):
     """End of a finished session.
 
-    `ANSWERED`: the agent answered, submitted its work, or a person's thanks came last. `ASKED`: its last message asks
-    the person, and it changed nothing since the person's last message. `HANDED_OVER`: the person was handed over to a
-    human. `GAVE_UP`: the answer says that the task could not be done. `LIMIT` to `PROCESS`: cut short by a limit (of
-    output, turns, money), an error, a person, the end of its process. `LEFT`: it stops in the middle for an unknown
-    reason. `NO_ANSWER`: it ended normally, without an answer.
+    `answered`: the agent answered, submitted its work, or a person's thanks came last. `asked`: the last message is a
+    question to the person, and the agent changed nothing since the person's last message. `handed_over`: the agent
+    passed the person on to a human. `gave_up`: the answer says that the task could not be done. `cut_by_limit`: a limit
+    of output, turns or money ended it. `cut_by_error`, `cut_by_person`, `cut_by_process`: an error, a person, or the
+    end of its process ended it. `left`: it stops in the middle for an unknown reason. `no_answer`: it ended normally,
+    without an answer.
     """
 
     ANSWERED = "answered"
@@ -31,12 +32,12 @@ class EndingKind(StrEnum):
 
 
 class ResultStanding(StrEnum):
-    """Standing of the result of a finished session; of several the first that holds, in this order.
+    """Rating of a finished session by its record. If several apply, the first one here counts.
 
-    `CONTRADICTED`: the record shows that something which the answer says was done was not. `CHECK_FAILED`: the last
-    check failed, and nothing was changed after it. `ADMITTED`: the answer says that it is not done, or only in part.
-    `CHECKED`: a check passed after the last change that worked. `CLAIMED`: the answer says that it is done, and nothing
-    shows it. `NO_CLAIM`: nothing of the kind is recognised in it.
+    `contradicted`: the answer claims something as done, and the record shows the opposite. `check_failed`: the last
+    check failed, and nothing was changed after it. `admitted`: the answer says that the task is not done, or only in
+    part. `checked`: a check passed after the last change that worked. `claimed`: the answer says that it is done, but
+    nothing shows it. `no_claim`: the answer has no recognised claim.
     """
 
     CONTRADICTED = "contradicted"

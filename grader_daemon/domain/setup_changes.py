@@ -14,7 +14,7 @@ WINDOW: Final = timedelta(days=28)
 """Sessions that ended longer before a change, or after it, are not compared."""
 
 FEWEST_SESSIONS: Final = 30
-"""Fewest sessions of the same task types and platforms, before a change and after it."""
+"""Fewest sessions before a change and after it, for task types with sessions on both sides."""
 
 USUAL_SPAN: Final = timedelta(days=90)
 """Span back from now whose changes are told unless another is asked for."""
@@ -35,14 +35,16 @@ class SetupKind(StrEnum):
 
 
 class SetupChange(msgspec.Struct, frozen=True, kw_only=True):
-    """Change in an agent's set-up.
+    """One change of an agent's set-up.
 
-    at: the end of the first session with the change; for a file, when the daemon first saw it or noticed its removal.
-    agent: the agent; None if unknown, or for all agents.
-    name: of the skill or file; None for other kinds.
-    before, after: the values, such as names of models, versions or digests. `before` is None for something new, `after`
-        for something removed.
-    scheduled: the change is in scheduled runs, and these are compared; otherwise people's sessions.
+    Attributes:
+        at: end of the first session with the change; for a file, the time when it was first seen so, or noticed as
+            gone.
+        agent: the agent; None if unknown, or if the change concerns all agents.
+        name: name of the skill or file; None for other kinds.
+        before: previous value, a model's name, a version or a digest; None for something new.
+        after: new value; None for something removed.
+        scheduled: whether the change appears in scheduled runs, which are then compared; if not, in people's tasks.
     """
 
     at: datetime
@@ -60,21 +62,26 @@ class SetupChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SetupEffect(msgspec.Struct, frozen=True, kw_only=True):
-    """Work before and since a change, or several changes too close to compare separately.
+    """Results before and after a change, or several changes at the same time.
 
-    changes: the first one first.
-    since, until: times between which sessions are compared, without `until` itself, which may be in the future.
-    meanwhile: other changes in this time.
-    sessions_before, sessions_after: number of compared sessions, all of the same task types and platforms.
-    missing_before, missing_after: number of requests still needed for a comparison.
-    labels_missing_before, labels_missing_after: number of random labels still needed, if there are enough sessions.
-    completion: rates, 0 to 1, both with the mix of tasks since the change; without values if there are too few.
-    ended_badly: the same for bad endings, see `session_result.ended_badly`.
-    facts_differ: bad endings differ more than chance would explain among all changes.
-    slope_before: bad endings in the later half of the sessions before the change, against the earlier half. A trend
-        that began before the change would continue without it. Without values if there are too few.
-    is_sure: completion differs more than chance would explain among all changes.
-    by_words: the comparison uses labels and rewards, otherwise probabilities. None in reports that do not say.
+    Attributes:
+        changes: the changes, the first one first.
+        since: start of the compared time.
+        until: end of the compared time, exclusive; it may be in the future.
+        meanwhile: other changes in the compared time.
+        sessions_before: sessions compared before the change, of task types that occur on both sides.
+        sessions_after: sessions compared after it, likewise.
+        missing_before: further sessions needed before the change for a comparison.
+        missing_after: further sessions needed after it.
+        labels_missing_before: further random labels needed before the change, if there are enough sessions.
+        labels_missing_after: further random labels needed after it.
+        completion: completion rates, 0 to 1, both weighted by the mix of tasks after the change; no values if too few.
+        ended_badly: the same for sessions that ended badly; see `session_result.ended_badly`.
+        facts_differ: whether the rates of bad endings differ beyond chance, given the number of changes examined.
+        slope_before: bad endings in the later half of the sessions before the change, compared with the earlier half.
+        Results that were already improving or declining would have continued without the change. No values if too few.
+        is_sure: whether the completion rates differ beyond chance, given the number of changes examined.
+        by_words: whether completion is based on labels and rewards, or else on probabilities; None in older reports.
     """
 
     changes: tuple[SetupChange, ...]
@@ -96,7 +103,7 @@ class SetupEffect(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Unsteady(msgspec.Struct, frozen=True, kw_only=True):
-    """A property that differs in most sessions of an agent, so that no change of it is shown."""
+    """A property with different values in most of an agent's sessions; its single changes are not shown."""
 
     agent: str | None
     kind: SetupKind
@@ -105,12 +112,14 @@ class Unsteady(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SetupChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """All changes since a day, the newest first, and the sessions behind them.
+    """All changes since a day, the newest first, and their basis.
 
-    since: earlier changes are not listed.
-    sessions: number of people's finished tasks, those of the `WINDOW` before included.
-    scheduled: number of scheduled runs, likewise.
-    known: for each kind, the number of sessions that record it; files are read from disk.
+    Attributes:
+        since: earlier changes are not listed.
+        sessions: number of people's finished tasks examined, including `WINDOW` before `since`.
+        scheduled: number of scheduled runs examined, likewise.
+        known: number of these with a known value, for each kind of change except files.
+        unsteady: properties that change too often to show single changes.
     """
 
     since: datetime

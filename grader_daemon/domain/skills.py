@@ -9,8 +9,8 @@ from typing import Final
 import msgspec
 
 from grader_daemon.domain.analysis import Category
+from grader_daemon.domain.error_groups import StepCount
 from grader_daemon.domain.estimate import Estimate
-from grader_daemon.domain.insight import StepCount
 from grader_daemon.domain.installed import InstalledSkill, ObservedVersion, SkillHow
 from grader_daemon.domain.setup_changes import SetupEffect
 
@@ -21,8 +21,8 @@ FEWEST_TASKS: Final = 20
 class SkillTasks(msgspec.Struct, frozen=True, kw_only=True):
     """Tasks of one type that record which skills they used: those that used a skill, and the others.
 
-    `ended_badly` is the share of them that did, see `session_result.ended_badly`; of fewer than 5 it has no value.
-    Agents choose what they use, so a difference is no effect.
+    `ended_badly` is the share of tasks that ended badly, with no value for fewer than 5 tasks. Agents choose which
+    skills they use, so a difference does not prove an effect of the skill.
     """
 
     task_type: str
@@ -35,15 +35,17 @@ class SkillTasks(msgspec.Struct, frozen=True, kw_only=True):
 class SkillRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A skill, and its use in finished tasks of 90 days.
 
-    name: its name for agents.
-    installed: its folders; none if sessions used it but it is not installed.
-    edited_at: when its last version was noticed; None if no daemon was running.
-    versions: the number of versions noticed.
-    known_in: number of tasks that record skills, of agents that may use it.
-    used_in: number of these that used it, in the ways counted in `uses`.
-    last_used: when the last of these ended.
-    ended_badly: the share of these that ended badly; no value for fewer than 5.
-    task_types: the same by task type, the most used first.
+    Attributes:
+        name: its name for agents.
+        installed: its folders; none if sessions used it but it is not installed.
+        edited_at: when its last version was noticed; None if no daemon was running.
+        versions: the number of versions noticed.
+        known_in: number of tasks that record skills, of agents that may use it.
+        used_in: number of these that used it.
+        uses: number of these by the way they used it.
+        last_used: when the last of these ended.
+        ended_badly: the share of these that ended badly; no value for fewer than 5.
+        task_types: the same by task type, the most used first.
     """
 
     name: str
@@ -84,9 +86,12 @@ class SkillReason(StrEnum):
 class FittingSkill(msgspec.Struct, frozen=True, kw_only=True):
     """An installed skill that fits a task type and is almost never used there.
 
-    `words` are the words of its name and description that belong to the type, or commands that fail there; the rarest
-    among skills first. It was used in `used_in` of the `known_in` tasks of the type that record skills;
-    `others_ended_badly` of the others ended badly, see `session_result.ended_badly`.
+    Attributes:
+        words: words of its name and description that belong to the type, or commands that fail there; those that fewest
+        skills have come first.
+        used_in: number of tasks of the type that used it.
+        known_in: number of tasks of the type that record skills.
+        others_ended_badly: number of tasks without it that ended badly; see `session_result.ended_badly`.
     """
 
     skill: InstalledSkill
@@ -97,10 +102,14 @@ class FittingSkill(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AskedSkill(msgspec.Struct, frozen=True, kw_only=True):
-    """A skill asked for by name, whether it is installed, and its task types.
+    """A skill asked for by name.
 
-    They follow from the words of its name and description, or of the name alone if it is not installed; the type of the
-    advice comes first. It was used in `used_in` of the `known_in` tasks of that type that record skills.
+    Attributes:
+        is_installed: whether it is installed.
+        task_types: its task types, by the words of its name and, if it is installed, its description; the type of the
+        advice comes first.
+        used_in: number of tasks of that type that used it.
+        known_in: number of tasks of that type that record skills.
     """
 
     name: str
@@ -111,10 +120,13 @@ class AskedSkill(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Lesson(msgspec.Struct, frozen=True, kw_only=True):
-    """A reliable remedy for a failure in a task type, to show an agent.
+    """A reliable remedy for an error in a task type, to show an agent.
 
-    `failures` in `sessions` of the last 90 days have this cause, of all types of task; `step` is what helped.
-    `proof` names the last sessions of the type in which it did.
+    Attributes:
+        failures: number of errors of this kind in the last 90 days, in tasks of all types.
+        sessions: number of sessions with one.
+        step: the step that helped.
+        proof: ids of the type's last sessions in which it helped.
     """
 
     fingerprint: str
@@ -130,10 +142,16 @@ class Lesson(msgspec.Struct, frozen=True, kw_only=True):
 class SkillAdvice(msgspec.Struct, frozen=True, kw_only=True):
     """Advice for a task type, if it needs any.
 
-    `ended_badly` is the share of its tasks that did, `others` that of all other types, `difference` between them (0 to
-    1, with 95 % intervals; without values below 20 tasks; one request is one task a week). `skills` are installed, fit
-    and are unused. They are suggested only if the difference is clearly above 0, as are `lessons` for a new skill;
-    `reason` says why nothing is suggested. `asked` is the skill named instead of a type, if any.
+    A request that was repeated within a week counts as one task. Estimates have no value below 20 tasks.
+
+    Attributes:
+        ended_badly: share of the type's tasks that ended badly.
+        others: share of all other tasks that ended badly.
+        difference: difference between the two, with its 95 % range.
+        reason: why nothing is suggested; None if something is.
+        skills: installed skills that fit and are not used, if the difference is clearly above 0.
+        lessons: lessons for a new skill, if the difference is clearly above 0.
+        asked: the skill that was named instead of a type, if any.
     """
 
     task_type: str

@@ -11,11 +11,15 @@ from grader_daemon.domain.insight import Spending
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Counts and means over the finished sessions of a span; means are None without sessions.
 
-    `unanswered` are finished sessions without an answer or a tool call, `scheduled` runs of schedules: only `spending`
-    counts them, too. `done`, `not_done`, `unsure` and `no_answer` are by verdict. Of `recorded` sessions it is known
-    how they ended: `ended_badly` of these did, by one of the facts that follow or without an answer; see
-    `insight.Group`. `agents` are the sessions by agent. `checked` is the completion rate put right by sessions that
-    people judged; see `patterns.completion_estimate`.
+    Attributes:
+        unanswered: sessions without an answer or a tool call; besides this, only `spending` counts them.
+        scheduled: scheduled runs; besides this, only `spending` counts them.
+        done: number of sessions with this verdict; `not_done`, `unsure` and `no_answer` likewise.
+        recorded: number of sessions whose ending is known.
+        ended_badly: number of these that ended badly: by one of the following facts, or without an answer; see
+        `insight.Group`.
+        checked: completion rate corrected by labels; see `patterns.completion_estimate`.
+        agents: number of sessions by agent.
     """
 
     sessions: int

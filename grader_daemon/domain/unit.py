@@ -20,11 +20,12 @@ FIRST_SOURCE = "hermes"
 
 
 class Unit(msgspec.Struct, frozen=True, gc=False, order=True):
-    """One session at its place; the name under which the ledger knows it.
+    """Identity of one session on disk, under which the ledger of files knows it.
 
-    source: the name of the source, as in "hermes".
-    locator: the path of the file that holds it, the first one where a session spans several.
-    key: which of the sessions in that file; "" where it holds one.
+    Attributes:
+        source: name of the source, such as "hermes".
+        locator: path of the file that holds it; the first one if a session spans several.
+        key: which session of the file; "" if the file holds one.
     """
 
     source: str
@@ -43,7 +44,7 @@ class Unit(msgspec.Struct, frozen=True, gc=False, order=True):
 
 
 class Found(msgspec.Struct, frozen=True, gc=False):
-    """A unit as found on disk. `written_ns` is when it was written last, in nanoseconds since 1970, within 64 bits."""
+    """A unit as found on disk. `written_ns` is its last write in nanoseconds since 1970, within 64 bits."""
 
     unit: Unit
     stamp: Stamp

@@ -20,7 +20,7 @@ _COMPARABLE: Final = 0.1
 
 
 class UsageSplit(StrEnum):
-    """Dimension by which usage is split; each is a `Dimension` of the same value."""
+    """Dimension by which usage is split; each value is also one of `Dimension`."""
 
     MODEL = "model"
     PROJECT = "project"
@@ -43,7 +43,7 @@ class UsageMeasure(StrEnum):
 
 
 class UsageGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """A group of a split. `before` is None where sessions do not reach back over the whole span before."""
+    """A group of a split. `before` is None if the stored sessions do not cover the whole previous span."""
 
     name: str
     spending: Spending
@@ -51,7 +51,7 @@ class UsageGroup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UsageDay(msgspec.Struct, frozen=True, kw_only=True):
-    """A day, all of it and by group; `spending` counts no session on a day without any."""
+    """A day, in total and by group."""
 
     day: date
     spending: Spending
@@ -59,9 +59,9 @@ class UsageDay(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FailedSpending(msgspec.Struct, frozen=True, kw_only=True):
-    """Cost of finished sessions that are not done, or ended badly and are not known to be done; of every kind.
+    """Cost of failed sessions of every kind: not done, or ended badly and not known to be done.
 
-    `cost_usd` is of the `priced` ones, None where there are none.
+    `cost_usd` is the cost of the `priced` ones; None if there are none.
     """
 
     sessions: int = 0

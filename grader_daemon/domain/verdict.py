@@ -16,7 +16,7 @@ _NO_MODEL = "none"
 class VerdictBy(StrEnum):
     """Origin of `task_completed`.
 
-    A reward is the word of whoever checked the work from outside, a test as a rule; a revert took the work back in git.
+    `reward`: somebody checked the work from outside, usually by tests. `revert`: the work was reverted in git.
     """
 
     RULES = "rules"
@@ -34,9 +34,9 @@ class VerdictBy(StrEnum):
 class Outcome(StrEnum):
     """Verdict on a session, as shown to people.
 
-    `UNSURE` stands where nothing in the record proves that the task was not done, and no labels of this home have shown
-    that such verdicts are right at least three times in five; also where a person stopped the session, or it was left
-    in the middle. `NO_ANSWER` stands where there is nothing to judge: the agent neither answered nor called a tool.
+    `unsure`: the record does not prove that the task was not done, and your labels do not show that such verdicts are
+    right at least three times in five; also if a person stopped the session, or it stops in the middle. `no_answer`:
+    there is nothing to judge, because the agent neither answered nor called a tool.
     """
 
     DONE = "done"
@@ -72,7 +72,7 @@ class Shown(Enum):
 
 
 class VerdictSetting(StrEnum):
-    """The setting for whose verdict counts: always the rules', always the model's, or the one known to be better."""
+    """Setting for the source of verdicts: always the rules, always the model, or the one known to be better."""
 
     AUTO = "auto"
     RULES = "rules"

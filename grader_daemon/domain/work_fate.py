@@ -10,10 +10,10 @@ from grader_daemon.domain.estimate import Estimate
 
 
 class WorkFate(StrEnum):
-    """Fate of a session's work in git, by the last look; of several the first that holds.
+    """Fate of a session's work in git, at the last check. If several apply, the first one here counts.
 
-    `REVERTED`: it was taken back. `GONE`: its commits are on no branch any more, or none of its lines is left.
-    `REWRITTEN`: fewer than half of its lines are still there. `KEPT`: at least half of them are.
+    `reverted`: it was reverted. `gone`: its commits are no longer on any branch, or none of its lines is left.
+    `rewritten`: fewer than half of its lines are left. `kept`: at least half of them are left.
     """
 
     REVERTED = "reverted"
@@ -23,10 +23,11 @@ class WorkFate(StrEnum):
 
 
 class WorkCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """Tasks of people with commits, by the fate of their work; `name` is their model, "" for all.
+    """People's tasks with commits, by the fate of their work. Tasks in no count were not counted yet, or could not be.
 
-    Of the `kept`, `kept_week` were kept when it was last counted, a week or more after the session had ended. Those
-    that are in no count were not counted yet, or could not be.
+    Attributes:
+        name: the model; "" for all.
+        kept_week: number of `kept` ones whose last count was a week or more after the end of the session.
     """
 
     name: str = ""
@@ -39,7 +40,7 @@ class WorkCounts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkOutcomes(msgspec.Struct, frozen=True):
-    """Fate of the work of tasks of people with commits: of `whole` a span, and by model, most sessions first."""
+    """Fate of the work of people's tasks with commits: in the `whole` span, and by model, most sessions first."""
 
     whole: WorkCounts
     models: tuple[WorkCounts, ...]

@@ -87,7 +87,7 @@ def fleet_url(settings: Settings) -> str:
     """
     if settings.fleet_url is None:
         raise ConfigurationError(
-            "setting fleet_url is missing: its administrator gets it from grader-daemon fleet add-host NAME"
+            "setting fleet_url is missing: the fleet's administrator creates it with grader-daemon fleet add-host NAME"
         )
     return settings.fleet_url.get_secret_value()
 
@@ -124,7 +124,7 @@ def checked_name(name: str) -> str:
         InputError: it cannot.
     """
     if not is_fleet_name(name):
-        raise InputError(f"{name!r} cannot be a name here: up to 40 of a-z, 0-9, - and _ are expected")
+        raise InputError(f"{name!r} is not a valid name: use up to 40 characters of a-z, 0-9, - and _")
     return name
 
 

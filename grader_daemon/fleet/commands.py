@@ -34,7 +34,7 @@ _url_option = click.option("--url", metavar="URL", help="URL of the fleet's data
 
 @click.group("fleet", cls=Group)
 def command() -> None:
-    """One PostgreSQL for the grades of many machines: set it up, add and remove machines, see their state."""
+    """Collect the grades of many machines in one PostgreSQL: set it up, add and remove machines."""
 
 
 @command.command("install")
@@ -56,7 +56,7 @@ def uninstall(*, as_json: bool) -> None:
     """Stop sending from this machine and remove the unit. Sent grades stay in the fleet."""
     from grader_daemon.service.manager import user_service
 
-    print_uninstalled(user_service("pusher").uninstall(), stays="What was sent stays.", as_json=as_json)
+    print_uninstalled(user_service("pusher").uninstall(), stays="Sent grades stay.", as_json=as_json)
 
 
 @command.command("service-status")
@@ -142,7 +142,7 @@ def remove_host(*, name: str, url: str | None, yes: bool, as_json: bool) -> None
     if not yes:
         if not sys.stdin.isatty():
             raise click.UsageError("there is no terminal to ask: use --yes to remove the host with its data")
-        click.confirm(f"Remove {host} with all that it sent?", abort=True)
+        click.confirm(f"Remove {host} and everything it sent?", abort=True)
     with _fleet(url) as fleet:
         removed = fleet.remove(host)
     output.result(f"Removed {host} and {removed:,} of its grades.", as_json=as_json, host=host, grades=removed)
@@ -194,7 +194,7 @@ def status(*, url: str | None, as_json: bool) -> None:
         output.line("No machines yet: grader-daemon fleet add-host NAME")
         return
     output.table(
-        ("host", "user", "version", "last seen", "behind by", "clock"),
+        ("host", "user", "version", "last seen", "backlog", "clock"),
         [
             (host.host, host.user, _version(host), host.last_seen, _behind(host), _clock(host.clock_ahead))
             for host in hosts
@@ -205,18 +205,18 @@ def status(*, url: str | None, as_json: bool) -> None:
         _warn_of(host, now)
     if watch is not None and is_unwatched(watch, now):
         since = "" if watch.worked_at is None else f" since {output.cell(watch.worked_at)}"
-        output.warning(f"nobody watches this fleet{since}: no alert is raised; grader-daemon fleet watch does")
+        output.warning(f"no machine watches this fleet{since}: it raises no alerts. Next: grader-daemon fleet watch")
 
 
 def _warn_of(host: FleetHost, now: datetime) -> None:
     heard_at = host.last_seen or host.added_at
     if is_silent(heard_at, now):
         ago = _apart(now - heard_at)
-        output.warning(f"nothing was heard of {host.host} since {output.cell(heard_at)}, {ago} ago")
+        output.warning(f"no contact with {host.host} since {output.cell(heard_at)}, {ago} ago")
     if host.other_machine_at is not None:
-        output.warning(f"a second machine tried to push as {host.host} on {output.cell(host.other_machine_at)}")
+        output.warning(f"a second machine tried to send as {host.host} on {output.cell(host.other_machine_at)}")
     if host.clock_ahead is not None and abs(host.clock_ahead) > _CLOCKS_DIFFER_SECONDS:
-        output.warning(f"the clock of {host.host} was {_clock(host.clock_ahead)}: set it right")
+        output.warning(f"the clock of {host.host} was {_clock(host.clock_ahead)}: correct it")
 
 
 def _clock(ahead: float | None) -> str | None:
@@ -241,14 +241,14 @@ def _version(host: FleetHost) -> str:
 def _fleet(url: str | None) -> FleetDatabase:
     read_settings()
     if url is None:
-        raise click.UsageError("give --url: the fleet's database, as its administrator")
+        raise click.UsageError("give --url: the URL of the fleet's database, with an administrator's login")
     return fleet_database(url)
 
 
 def _more(status: PusherStatus) -> list[tuple[str, str]]:
     behind = "nothing is graded yet" if status.behind is None else f"{status.behind:,} changes"
     trouble = [("last trouble", f"{output.cell(status.trouble_at)}, {status.trouble}")] if status.trouble else []
-    return [("behind by", behind), *trouble]
+    return [("backlog", behind), *trouble]
 
 
 for _name, _command in commands_below("fleet"):

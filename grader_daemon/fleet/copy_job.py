@@ -171,7 +171,7 @@ class FleetCopy:
         try:
             self._tables.replace_decisions(decided.content)
         except InputError as error:
-            self.told = f"{error}; what is here of them stands until somebody decides anew"
+            self.told = f"{error}; the local copy of them stays in use"
             return False
         return True
 
@@ -203,7 +203,9 @@ class FleetCopy:
         """
         fleet, known = self.rows.name(), self._tables.state()
         if known is None and (self.store.file_counts() or self.store.changes.newest()):
-            raise StoreError("the copy of a fleet needs its own file, and this one has grades: see fleet_copy_file")
+            raise StoreError(
+                "the file in fleet_copy_file has other grades: choose another file for the copy of the fleet"
+            )
         if known is not None and known.fleet != fleet:
             raise StoreError(
                 "the file in fleet_copy_file is a copy of another fleet: delete it, or choose another file"

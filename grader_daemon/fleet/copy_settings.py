@@ -31,7 +31,10 @@ def read_url(settings: Settings) -> str:
         ConfigurationError: nobody said where.
     """
     if settings.fleet_read_url is None:
-        raise ConfigurationError("setting fleet_read_url is missing: grader-daemon fleet add-member NAME gives it")
+        raise ConfigurationError(
+            "setting fleet_read_url is missing: the fleet's administrator creates it with"
+            " grader-daemon fleet add-member NAME"
+        )
     return settings.fleet_read_url.get_secret_value()
 
 
@@ -45,8 +48,8 @@ def settings_of_copy(settings: Settings) -> Settings:
     read_url(settings)
     if settings.fleet_server is not None:
         raise ConfigurationError(
-            f"{settings.fleet_server} is the server of a fleet, and has the copy: open it in a browser; a copy of your"
-            " own takes the line of grader-daemon fleet add-member"
+            f"{settings.fleet_server} is a fleet server, which keeps the copy itself: open it in a browser; for your"
+            " own copy, use the URL from grader-daemon fleet add-member"
         )
     return settings.model_copy(update={"db_path": _copy_file(settings)})
 
@@ -83,7 +86,7 @@ def needing_psycopg() -> Iterator[None]:
         yield
     except ImportError as error:
         command = how_to_add(*EXTRAS["fleet"])
-        raise ConfigurationError(f"psycopg, which the fleet needs, is not installed. Add it: {command}") from error
+        raise ConfigurationError(f"the fleet needs psycopg, which is not installed. Add it: {command}") from error
 
 
 def _copy_file(settings: Settings) -> Path:

@@ -20,17 +20,17 @@ _NEW_TROUBLE = timedelta(minutes=6)
 def pusher(context: DoctorContext) -> Finding:
     """Check that grades of this machine get to the fleet."""
     if context.settings.fleet_url is None:
-        return ok("none is set: no grade leaves this machine for one")
+        return ok("no fleet is set, so no grade leaves this machine")
     try:
         fleet_files(context.settings)
     except ConfigurationError as error:
-        return warning(f"nothing is sent: {error}", "install it where grader-daemon is")
+        return warning(f"nothing is sent: {error}", "install it in the environment of grader-daemon")
     behind = unsent(context.store) if context.has_database else 0
     left = f"{count(behind, 'change')} not sent yet" if behind else "nothing waits to be sent"
     try:
         status = pusher_status(context.settings, behind=behind)
     except ServiceError:
-        said = f"{left}; without systemd, whether anything sends by itself is unknown"
+        said = f"{left}; without systemd it is unknown whether anything sends automatically"
         return unknown(said, _BY_HAND) if behind else ok(said)
     if status.running:
         return _running(status, left, context)
@@ -41,15 +41,15 @@ def watched(context: DoctorContext) -> Finding:
     """Check that somebody raises the alerts of the fleet that is looked at from here, by asking its server."""
     url = context.settings.fleet_read_url
     if url is None:
-        return ok("no fleet is looked at from here")
+        return ok("this machine reads no fleet")
     if context.settings.fleet_server is not None:
-        return ok(f"{context.settings.fleet_server} answers for the fleet, and watches it")
+        return ok(f"{context.settings.fleet_server} answers, and watches the fleet")
     with fleet_database(url.get_secret_value()) as fleet:
         watch = fleet.watch()
     if watch is None:
-        return unknown("the login of fleet_read_url is no person's, and may not know")
+        return unknown("the login in fleet_read_url is not a member's, so this is unknown")
     if is_unwatched(watch, context.now):
-        return warning("nobody watches the fleet: no alert of it is raised", "grader-daemon fleet watch")
+        return warning("no machine watches the fleet, so it raises no alerts", "grader-daemon fleet watch")
     return ok(f"{watch.member or 'somebody'} watches the fleet")
 
 
@@ -58,10 +58,10 @@ def _running(status: PusherStatus, left: str, context: DoctorContext) -> Finding
     is_in_trouble = status.trouble_at is not None and context.now - status.trouble_at < _NEW_TROUBLE
     if status.behind and is_in_trouble:
         return warning(
-            f"{said}: {status.trouble}", "mend what it says; systemctl --user restart grader-push does not wait"
+            f"{said}: {status.trouble}", "correct what it reports; systemctl --user restart grader-push does not wait"
         )
     if status.outdated:
-        return warning(f"{said}; by other settings or another version", PUSHER.install)
+        return warning(f"{said}; settings or version changed since its start", PUSHER.install)
     return ok(said)
 
 
@@ -70,5 +70,5 @@ def _not_running(status: PusherStatus, left: str) -> Finding:
         why = f": {status.trouble}" if status.trouble else ""
         return warning(f"its service does not run ({status.ended or status.state}), {left}{why}", PUSHER.install)
     if status.behind:
-        return warning(f"{left}, and no service sends", f"{PUSHER.install}; once by hand: {_BY_HAND}")
+        return warning(f"{left}, and no service sends", f"{PUSHER.install}; to send once: {_BY_HAND}")
     return ok(f"{left}; no service is installed")

@@ -34,7 +34,7 @@ _GONE_WITHIN_MS: Final = 10_000
 
 
 class FleetMade(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of `FleetDatabase.make`: the schema was of version `before`, 0: none, and is of `version`."""
+    """Result of `FleetDatabase.make`: the schema's version before (0 if there was none), and now."""
 
     before: int
     version: int
@@ -52,17 +52,17 @@ class FleetLogin(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FleetHost(msgspec.Struct, frozen=True, kw_only=True):
-    """State of a host when it was seen last.
+    """State of a machine at its last contact.
 
     Attributes:
         host: its name.
-        user: whose machine it is; None: nobody said.
-        version: of its grader-daemon; None: it never pushed.
-        last_seen: when it said anything last, by the server's clock.
-        behind: so many numbers of its change feed were not sent then; several may be of one session.
-        other_machine_at: when a second machine tried to push as this host; None: none since the host was set right.
-        added_at: when it was let in.
-        clock_ahead: seconds by which its clock was ahead of the server's then; None: not known.
+        user: the machine's owner; None if not set.
+        version: version of its grader-daemon; None if it never sent anything.
+        last_seen: its last contact, by the server's clock.
+        behind: number of its changes not sent at that time; one session may have several.
+        other_machine_at: when another machine tried to send under this name; None if none did since it was last added.
+        added_at: when it was added to the fleet.
+        clock_ahead: seconds by which its clock was ahead of the server's; None if unknown.
     """
 
     host: str
@@ -132,7 +132,7 @@ class FleetDatabase:
         with translated(), self._connection.transaction():
             check_version(self._connection)
             if self._has_role(_ROLE + host):
-                raise InputError(f"there is a host {host} already, in this fleet or another one of this server")
+                raise InputError(f"there is a host {host} already, in a fleet of this server; choose another name")
             login = self._make_login(host, _ROLE + host, group=HOST_GROUP, connections=_CONNECTIONS)
             self._connection.execute("INSERT INTO grader.hosts (host, user_name) VALUES (%s, %s)", (host, user))
         return login
@@ -148,7 +148,7 @@ class FleetDatabase:
         with translated(), self._connection.transaction():
             check_version(self._connection)
             if self._has_role(_MEMBER_ROLE + name):
-                raise InputError(f"there is a member {name} already, of this fleet or another one of this server")
+                raise InputError(f"there is a member {name} already, of a fleet of this server; choose another name")
             return self._make_login(name, _MEMBER_ROLE + name, group=MEMBER_GROUP, connections=_MEMBER_CONNECTIONS)
 
     def remove_member(self, name: str) -> None:
@@ -250,4 +250,4 @@ class FleetDatabase:
             (_GONE_WITHIN_MS, role),
         ).fetchall()
         if not all(is_gone for (is_gone,) in ended):
-            raise DeliveryError(f"a connection of {whose} does not end; run this again")
+            raise DeliveryError(f"a connection of {whose} is still open; run this again")

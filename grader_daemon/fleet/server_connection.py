@@ -31,9 +31,9 @@ _LEFT_TO_LIBPQ: Final = "prefer"
 """The `sslmode` of libpq where nobody says another: it takes no TLS, or that of anybody, without a word."""
 
 _HINTS: Final = {
-    "password authentication failed": "; the login was removed, or its password is wrong: its administrator lets it in"
-    " again by grader-daemon fleet add-host or add-member",
-    "is not permitted to log in": "; the login is being removed by its administrator",
+    "password authentication failed": "; the login was removed, or its password is wrong; the administrator creates"
+    " it again with grader-daemon fleet add-host or add-member",
+    "is not permitted to log in": "; its administrator is removing the login",
     "no password supplied": "; put it into ~/.pgpass or PGPASSWORD, or into the URL",
 }
 """What to do, behind words of libpq and the server."""
@@ -135,8 +135,8 @@ def translated() -> Iterator[None]:
         yield
     except psycopg.errors.LockNotAvailable as error:
         raise DeliveryError(
-            f"PostgreSQL: another login holds a lock on what this needs, for more than {_LOCK_SECONDS} s;"
-            " its administrator sees whose it is in pg_locks and pg_stat_activity"
+            f"PostgreSQL: another login has held a lock for more than {_LOCK_SECONDS} s;"
+            " an administrator finds it in pg_locks and pg_stat_activity"
         ) from error
     except (psycopg.OperationalError, psycopg.InterfaceError) as error:
         raise DeliveryError(f"PostgreSQL: {_line(error)}") from error
@@ -148,7 +148,7 @@ def _parts_of(url: str) -> dict[str, Any]:
     try:
         return conninfo_to_dict(url)
     except psycopg.Error:
-        raise ConfigurationError("no URL of PostgreSQL is given: postgresql://user@host/database") from None
+        raise ConfigurationError("the PostgreSQL URL is wrong; write it as postgresql://user@host/database") from None
 
 
 def _is_here(host: str) -> bool:

@@ -256,7 +256,7 @@ class FleetRows:
             try:
                 connection.execute("SELECT 1 FROM grader.fleet FOR UPDATE")
             except psycopg.errors.LockNotAvailable as error:
-                raise DeliveryError("somebody else decides on alerts of the fleet; try again") from error
+                raise DeliveryError("somebody else is changing the fleet's alerts; try again") from error
             decided = _read_decisions(connection, but=_NO_VERSION)
             assert decided is not None
             yield decided
@@ -305,7 +305,8 @@ class FleetRows:
             ).fetchone() or (False,)
             if not is_member:
                 raise CallError(
-                    "the login of fleet_read_url is no person's; its administrator runs: grader-daemon fleet add-member"
+                    "the login in fleet_read_url is not a member's; the fleet's administrator creates one:"
+                    " grader-daemon fleet add-member"
                 )
             connection.execute("SET timezone = 'UTC'")
             connection.execute(f"LISTEN {CHANNEL}".encode())

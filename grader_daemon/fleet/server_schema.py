@@ -60,7 +60,7 @@ def check_version(connection: psycopg.Connection) -> None:
     _refuse_newer(applied)
     if applied < newest_version():
         found = (
-            f"its schema {applied} is older than this program's {newest_version()}" if applied else "no fleet is there"
+            f"its schema {applied} is older than this program's {newest_version()}" if applied else "there is no fleet"
         )
         raise StoreError(f"the fleet's database: {found}; its administrator runs: grader-daemon fleet init")
 

@@ -205,7 +205,7 @@ class HostRows:
             (seq, newest, self._version, begins_anew, self._clock(), self._host, self._machine, self._taken),
         )
         if done.rowcount != 1:
-            raise DeliveryError(f"another program pushes as host {self._host}, or the host was removed")
+            raise DeliveryError(f"another program sends as host {self._host}, or the host was removed")
 
     def _begin(self, connection: psycopg.Connection) -> None:
         with translated():
@@ -217,7 +217,8 @@ class HostRows:
             ).fetchone()
             if found is None:
                 raise CallError(
-                    "the login of fleet_url is no host's; its administrator runs: grader-daemon fleet add-host"
+                    "the login in fleet_url is not a machine's; the fleet's administrator creates one:"
+                    " grader-daemon fleet add-host"
                 )
             self._host, machine, self._taken, self._labels_sent = found
             self._refuse_others(connection, machine)
@@ -236,13 +237,13 @@ class HostRows:
         elif machine != self._machine:
             connection.execute(f"UPDATE grader.hosts SET other_machine_at = now() WHERE {_OWN}".encode())
             raise CallError(
-                f"another machine or database pushes as host {self._host}: give this one a login of its own (fleet"
-                " add-host), or say that it takes the place of the other (push fleet --take-over)"
+                f"another machine or database sends as host {self._host}: create a login for this one (fleet"
+                " add-host), or let it replace the other one (push fleet --take-over)"
             )
         patience = monotonic() + _PATIENCE_SECONDS
         while self._is_another_there(connection):
             if monotonic() > patience:
-                raise DeliveryError(f"another program pushes as host {self._host} right now")
+                raise DeliveryError(f"another program sends as host {self._host} right now")
             sleep(0.05)
 
     @staticmethod

@@ -28,13 +28,13 @@ _OURS, _WARNING = "grader-daemon: ", "warning: "
 
 
 class PusherStatus(ServiceStatus, frozen=True, kw_only=True):
-    """State of the pusher as a service.
+    """Status of the service that sends grades to the fleet.
 
     Attributes:
-        outdated: whether the unit is not what the settings, or this version, ask for, or they changed since it started.
-        behind: how many changes of this machine's grades were not sent yet; None while nothing is graded.
-        trouble: the last thing that it complained of, since it was started or before it ended.
-        trouble_at: when that was.
+        outdated: whether the settings or the program's version changed since the unit was written or started.
+        behind: number of this machine's changes not yet sent; None without grades.
+        trouble: its last warning, since its start or before its end.
+        trouble_at: time of that warning.
     """
 
     behind: int | None
@@ -121,5 +121,5 @@ SERVER: Final = Unit(
     foreground="fleet serve",
     fit=_fit_server,
     started="Started",
-    failed="did not get ready: another program may hold its port, which fleet_serve_port says",
+    failed="did not start: another program may use its port, set in fleet_serve_port",
 )

@@ -53,7 +53,7 @@ class Answering:
         try:
             stop = agent.read(payload)
         except msgspec.MsgspecError as error:
-            raise InputError(f"{agent.title} hands over something else than known: {error}") from error
+            raise InputError(f"{agent.title} sent the hook unknown data: {error}") from error
         seen = None if stop is None else self._reader.findings(agent.name, stop)
         if stop is None or seen is None:
             return Answer()

@@ -24,12 +24,12 @@ from grader_daemon.reports.numbers import count
 _DAYS: Final = 30
 _MODES: Final = {
     Mode.TELL: "tells you",
-    Mode.BLOCK: "asks the agent to check, once a stop",
-    Mode.LOG: "writes it into the log",
+    Mode.BLOCK: "asks the agent to check, once per stop",
+    Mode.LOG: "only logs it",
 }
 
 _agent = click.argument("agent", type=click.Choice(list(AGENTS)))
-_UNASKED: Final = "--json needs --yes: nobody can be asked"
+_UNASKED: Final = "--json needs --yes, because it cannot ask"
 _yes = click.option("--yes", is_flag=True, help="Write the file without asking.")
 
 
@@ -65,7 +65,9 @@ def install(*, grader: SelfGrader, agent: str, mode: str | None, file: Path | No
     if not _agreed(change, yes=yes):
         return
     hooks.install(hook, change)
-    words = f"{chosen.title} asks from its next session on; the daemon {_MODES[hook.mode]}. {chosen.note}".rstrip()
+    words = (
+        f"{chosen.title} uses the hook from its next session on; the daemon {_MODES[hook.mode]}. {chosen.note}".rstrip()
+    )
     output.result(words, as_json=as_json, agent=agent, mode=hook.mode, file=hook.file)
 
 
@@ -83,7 +85,7 @@ def uninstall(*, grader: SelfGrader, agent: str, yes: bool, as_json: bool) -> No
     if not _agreed(change, yes=yes):
         return
     hooks.uninstall(hook, change)
-    output.result(f"{AGENTS[agent].title} asks no more.", as_json=as_json, agent=agent, file=hook.file)
+    output.result(f"{AGENTS[agent].title} no longer uses the hook.", as_json=as_json, agent=agent, file=hook.file)
 
 
 @command.command("status")
@@ -117,14 +119,18 @@ def trial(*, grader: SelfGrader, what: str, as_json: bool) -> None:
             table.begin_trial(context.now())
         else:
             table.end_trial(context.now())
-    words = "A trial runs: hook status tells what it shows." if what == "start" else "The trial is over: hook status."
+    words = (
+        "The trial is running; see its result: grader-daemon hook status"
+        if what == "start"
+        else "The trial is over; see its result: grader-daemon hook status"
+    )
     output.result(words, as_json=as_json, running=what == "start")
 
 
 def _mode(agent: Agent, given: str | None) -> Mode:
     mode = agent.modes[0] if given is None else Mode(given)
     if mode not in agent.modes:
-        raise InputError(f"{agent.title} shows a person nothing of a hook: --mode {' or '.join(agent.modes)}")
+        raise InputError(f"{agent.title} cannot show you a hook's messages; use --mode {' or '.join(agent.modes)}")
     return mode
 
 
@@ -140,9 +146,9 @@ def _agreed(change: Change, *, yes: bool) -> bool:
 
 def _print(state: HookState) -> None:
     if not state.hooks:
-        output.line(f"No agent asks: grader-daemon hook install {'|'.join(AGENTS)}")
+        output.line(f"No agent has the hook. Next: grader-daemon hook install {'|'.join(AGENTS)}")
     for hook in state.hooks:
-        gone = "" if hook.stands else "; its line is gone from there"
+        gone = "" if hook.stands else "; the hook is missing there"
         output.line(f"{AGENTS[hook.agent].title}: the daemon {_MODES[hook.mode]} ({clean(hook.file)}){gone}")
     if state.found:
         sessions = count(state.sessions, "session")
@@ -150,7 +156,7 @@ def _print(state: HookState) -> None:
             f"{count(state.found, 'claim')} against the record in {sessions} of {_DAYS} days, {state.told} shown."
         )
     elif state.hooks:
-        output.line(f"No claim against the record in {_DAYS} days.")
+        output.line(f"No claim contradicted by the record in {_DAYS} days.")
     if state.effect is not None:
         output.paragraph("Trial: ", _effect_words(state.effect, running=state.trial_runs))
 

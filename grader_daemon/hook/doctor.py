@@ -21,14 +21,14 @@ def hooks(context: DoctorContext) -> Finding:
     installed = Hooks(context.settings)
     all_hooks = installed.installed()
     if not all_hooks:
-        return ok("no agent asks before it stops")
+        return ok("no agent has the hook")
     astray = [each for each in all_hooks if not installed.stands(each) or not installed.leads(each)]
     if astray:
         names = some([AGENTS[each.agent].title for each in astray])
         return warning(f"the hook of {names} leads nowhere", f"{_again(astray[0])}")
     if not _answers(context):
-        return warning("no daemon answers agents that ask", "grader-daemon status")
-    return ok(f"{count(len(all_hooks), 'agent')} asks before it stops")
+        return warning("no daemon answers the hook", "grader-daemon status")
+    return ok(f"{count(len(all_hooks), 'agent')} has the hook")
 
 
 def _again(hook: Hook) -> str:

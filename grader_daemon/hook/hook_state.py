@@ -27,10 +27,13 @@ class InstalledHook(msgspec.Struct, frozen=True, kw_only=True):
 class HookState(msgspec.Struct, frozen=True, kw_only=True):
     """State of the hooks.
 
-    hooks: the installed hooks.
-    found, told, sessions: number of claims contradicted by the record, of those shown, and of sessions with one.
-    trial_runs: whether a trial is running.
-    effect: the result of the last trial, or so far of a running one; None without a trial.
+    Attributes:
+        hooks: the installed hooks.
+        found: number of claims that the record contradicted.
+        told: number of these that the hook showed to the agent.
+        sessions: number of sessions with such a claim.
+        trial_runs: whether a trial is running.
+        effect: result of the last trial, or the interim result of a running one; None without a trial.
     """
 
     hooks: tuple[InstalledHook, ...]

@@ -90,7 +90,9 @@ class Hooks:
         file = _real(agent.settings() if file is None else file)
         known = self._hook(agent.name)
         if known is not None and self.stands(known):
-            raise InputError(f"{agent.title} has the hook, with --mode {known.mode}: hook uninstall {agent.name}")
+            raise InputError(
+                f"{agent.title} already has the hook (--mode {known.mode}); first run: hook uninstall {agent.name}"
+            )
         before = _text(file)
         command = self._command(agent, mode)
         with _told_of(file):
@@ -147,7 +149,9 @@ class Hooks:
         try:
             return None if text is None else msgspec.json.decode(text, type=Hook)
         except msgspec.MsgspecError as error:
-            raise InputError(f"{self._folder / agent}{_NOTE}: it is no note of a hook: {error}") from error
+            raise InputError(
+                f"{self._folder / agent}{_NOTE}: damaged; delete it and install the hook again: {error}"
+            ) from error
 
     def _command(self, agent: Agent, mode: Mode) -> str:
         """Return what the agent runs; where the program is gone it does nothing, and says nothing.
@@ -169,7 +173,7 @@ def _real(file: Path) -> Path:
     """Return the file itself, where a link leads to it."""
     real = Path(os.path.realpath(file))
     if not real.parent.is_dir():
-        raise InputError(f"{real.parent}: no such folder; name the agent's file of settings with --file")
+        raise InputError(f"{real.parent}: no such folder; give the agent's settings file with --file")
     return real
 
 
@@ -186,7 +190,7 @@ def _text(file: Path) -> str | None:
     try:
         return content.decode()
     except UnicodeDecodeError as error:
-        raise InputError(f"{file}: it is no UTF-8") from error
+        raise InputError(f"{file}: it is not UTF-8 text") from error
 
 
 def _make(change: Change) -> None:

@@ -72,7 +72,7 @@ class YamlHook:
     def added(self, text: str | None, command: str) -> str:
         """See `Edit.added`."""
         if text is not None and _YAML_HOOKS.search(text):
-            raise InputError(f"it has hooks already; add these lines to them by hand:\n{_yaml_event(command)}")
+            raise InputError(f"it already has hooks; add these lines by hand:\n{_yaml_event(command)}")
         before = "" if not text else text if text.endswith("\n") else f"{text}\n"
         return f"{before}{_yaml_block(command)}"
 
@@ -95,23 +95,23 @@ def _object(text: str | None) -> dict[str, Any]:
     try:
         settings = json.loads(text)
     except ValueError as error:
-        raise InputError(f"it is no JSON: {error}") from error
+        raise InputError(f"it is not JSON: {error}") from error
     if not isinstance(settings, dict):
-        raise InputError("it holds no JSON object")
+        raise InputError("it is not a JSON object")
     return settings
 
 
 def _object_in(settings: dict[str, Any], name: str) -> dict[str, Any]:
     value = settings.setdefault(name, {})
     if not isinstance(value, dict):
-        raise InputError(f'"{name}" in it is no object')
+        raise InputError(f'"{name}" in it is not an object')
     return value
 
 
 def _list_in(settings: dict[str, Any], name: str) -> list[Any]:
     value = settings.setdefault(name, [])
     if not isinstance(value, list):
-        raise InputError(f'"{name}" in it is no list')
+        raise InputError(f'"{name}" in it is not a list')
     return value
 
 

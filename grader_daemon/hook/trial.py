@@ -18,9 +18,12 @@ _FEWEST: Final = 5
 class Effect(msgspec.Struct, frozen=True, kw_only=True):
     """Effect of hook messages, over sessions with findings.
 
-    told, untold: number of ended sessions in each half.
-    against: their share whose last answer still has a claim contradicted by the record: `now` for sessions told,
-        `before` for the others, and the change; no value if a half has fewer than five.
+    Attributes:
+        told: number of ended sessions in the half with messages.
+        untold: number of ended sessions in the half without messages.
+        against: share of sessions whose last answer still has a contradicted claim: `now` with messages, `before`
+            without
+        them, and the change; no value if a half has fewer than five sessions.
     """
 
     told: int

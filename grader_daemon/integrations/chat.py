@@ -58,7 +58,7 @@ def topic_of(url: str) -> tuple[str, str]:
     parts = urlsplit(url)
     path, _, topic = parts.path.rpartition("/")
     if not _TOPIC.fullmatch(topic):
-        raise ValueError("the URL of a topic is expected, as in https://ntfy.sh/a-topic-of-yours")
+        raise ValueError("the URL of a topic is expected, such as https://ntfy.sh/your-topic")
     return urlunsplit(parts._replace(path=f"{path}/")), topic
 
 

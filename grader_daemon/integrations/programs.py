@@ -92,7 +92,7 @@ def _check_end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _late(timeout_seconds: float) -> CallError:
-    return CallError(f"not done after {timeout_seconds:g} s, stopped")
+    return CallError(f"timed out after {timeout_seconds:g} s")
 
 
 def _converse(process: subprocess.Popen[bytes], document: bytes, *, deadline: float, most_bytes: int) -> bytes:

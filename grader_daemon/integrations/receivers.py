@@ -98,7 +98,7 @@ def _trouble(receiver: Receiver, now: datetime) -> str | None:
     content = {
         "schema_version": SCHEMA_VERSION,
         "event": "test",
-        "title": "Test: grader-daemon tells of alerts in this way",
+        "title": "Test: grader-daemon sends alerts like this",
         "cause": "",
         "command": "grader-daemon alerts",
         "alert": None,

@@ -9,7 +9,8 @@ import msgspec
 
 from grader_daemon.domain.calendar import Span, day_of, end_of, start_of, week_name
 from grader_daemon.domain.calibration import GraderChange, Trust
-from grader_daemon.domain.insight import ErrorIssue, TrendPoint, WeeklyReport
+from grader_daemon.domain.error_groups import ErrorIssue
+from grader_daemon.domain.insight import TrendPoint, WeeklyReport
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.setup_changes import SetupChange, SetupChanges, SetupEffect

@@ -63,7 +63,7 @@ def command(
     for hit in found.hits:
         _tell(grader, hit)
     searched = f"{count(found.sessions, 'session')} searched"
-    output.line(f"{len(found.hits):,} shown, there are more: -n. {searched}." if found.is_more else f"{searched}.")
+    output.line(f"{len(found.hits):,} shown; show more with -n. {searched}." if found.is_more else f"{searched}.")
 
 
 def _keeping(
@@ -88,13 +88,13 @@ def _tell(grader: SelfGrader, hit: MessageHit) -> None:
     about += [None if hit.cost_usd is None else usd_words(hit.cost_usd), hit.model]
     told = ", ".join(clean(each) for each in about if each)
     output.line(f"{output.cell(grader.grades.short_id(hit.session_id))} message {hit.index}  {told}")
-    output.paragraph("  ", hit.excerpt or "its file is gone, or cannot be read now")
+    output.paragraph("  ", hit.excerpt or "its file is gone or cannot be read")
 
 
 def _how_to_turn_on(grader: SelfGrader) -> str:
     size, sessions = expected_bytes(grader.context, days=_USUAL_DAYS)
     takes = f"about {size / 1e6:,.0f} MB for {count(sessions, 'session')} of {_USUAL_DAYS} days"
     return (
-        f"messages are not searched: an index of their words would take {takes}; turn it on with: grader-daemon config"
+        f"message search is off; its index would need {takes}; turn it on with: grader-daemon config"
         f" set message_search_days {_USUAL_DAYS}, then restart the daemon; 0 deletes it again"
     )

@@ -26,7 +26,7 @@ _AT_ONCE: Final = 200
 _MOST_READ: Final = 20_000
 """So many messages are looked at for those that are meant: who asks for what is rare gets what was found by then."""
 _BEFORE, _AROUND = 60, 200
-_OFF: Final = "messages are not searched: grader-daemon search says what it takes to turn that on"
+_OFF: Final = "message search is off; to turn it on: grader-daemon search"
 
 
 def _every(_: Grade) -> bool:

@@ -91,7 +91,7 @@ class MessageIndex:
                 with self._connection:
                     self._connection.execute(_SCHEMA).fetchall()
         except (OSError, apsw.Error) as error:
-            raise StoreError(f"{self.path}: cannot be opened, delete it to begin anew: {error}") from error
+            raise StoreError(f"{self.path}: cannot be opened; delete it to start again: {error}") from error
 
     def close(self) -> None:
         """Close the connection."""

@@ -52,13 +52,13 @@ class Budget:
         self.bytes += size
         self.objects += objects
         if self.bytes > self._most_bytes or self.objects > self._most_objects:
-            raise OverBudgetError(f"it is too large for one look: {self.bytes:,} bytes, {self.objects:,} objects")
+            raise OverBudgetError(f"it is too large to check at once: {self.bytes:,} bytes, {self.objects:,} objects")
         self._charges += 1
         if self._charges % _BETWEEN_CLOCKS == 0:
             self._check_clocks()
 
     def _check_clocks(self) -> None:
         if self.cpu_used > self._cpu_seconds:
-            raise OverBudgetError(f"a look at it takes more than outcomes_seconds = {self._cpu_seconds:g}")
+            raise OverBudgetError(f"checking it takes more than outcomes_seconds = {self._cpu_seconds:g}")
         if time.monotonic() - self._began > self._cpu_seconds * _LONGER:
-            raise OverBudgetError(f"its disk is slow: a look lasts more than {self._cpu_seconds * _LONGER:g} s")
+            raise OverBudgetError(f"its disk is slow: checking it takes more than {self._cpu_seconds * _LONGER:g} s")

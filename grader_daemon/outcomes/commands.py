@@ -12,7 +12,7 @@ from grader_daemon.cli import output
 from grader_daemon.cli.options import json_option, reads
 from grader_daemon.domain.text import clean
 from grader_daemon.errors import InputError
-from grader_daemon.outcomes.model import Fate
+from grader_daemon.outcomes.model import SeenFate
 from grader_daemon.outcomes.store import Followed, OutcomesTable
 from grader_daemon.outcomes.words import told_words
 from grader_daemon.reports.work_words import worth_words
@@ -23,13 +23,14 @@ _MOST: int = 100
 class SessionOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """Work of a session and its fate.
 
-    session_id: the session's id.
-    ended_at: when it ended.
-    repository: the folder of its work tree; None if not in git.
-    wrote: lines it wrote with editing tools, as far as they can be recognised.
-    followed: the tracked part of them: at most 400, and only new lines.
-    is_reverted: most of the lines in its commits were reverted, and not restored.
-    fate: the observed fate of the work.
+    Attributes:
+        session_id: the session's id.
+        ended_at: when it ended.
+        repository: the folder of its work tree; None if not in git.
+        wrote: number of lines it wrote with editing tools, as far as they can be recognised.
+        followed: number of these that are followed: only new lines, at most 400.
+        is_reverted: whether most of the lines in its commits were reverted, and not restored.
+        fate: the observed fate of the work.
     """
 
     session_id: str
@@ -38,7 +39,7 @@ class SessionOutcome(msgspec.Struct, frozen=True, kw_only=True):
     wrote: int
     followed: int
     is_reverted: bool
-    fate: Fate
+    fate: SeenFate
 
 
 @click.command("outcomes")
@@ -46,21 +47,21 @@ class SessionOutcome(msgspec.Struct, frozen=True, kw_only=True):
 @click.argument("session_id", required=False)
 @json_option
 def command(*, session_id: str | None, grader: SelfGrader, as_json: bool) -> None:
-    """Show what became of sessions' work in git and on disk: of one session, or of the last 100 with any."""
+    """Show what became of a session's work in git and on disk. Without an id: of the last 100 sessions."""
     table = OutcomesTable(grader.context.store)
     found = table.every(_MOST) if session_id is None else [_of(grader, table, session_id)]
     worth = table.worth() if session_id is None else ()
     if as_json:
         output.document(sessions=[_outcome(each) for each in found], worth=worth)
     elif not found:
-        output.line("Of no session is anything known yet: the daemon looks an hour after it has ended.")
+        output.line("Nothing is known yet: the daemon checks each session an hour after its end.")
     for each in () if as_json else found:
         lines = told_words(each)
-        output.line(f"{output.cell(each.session_id)}{'' if lines else ': nothing to follow was found'}")
+        output.line(f"{output.cell(each.session_id)}{'' if lines else ': nothing to follow'}")
         for about, told in lines:
             output.paragraph(f"  {about}: ", clean(told))
     if worth and not as_json:
-        output.paragraph("By what people and rewards say: ", f"{worth_words(worth)}.")
+        output.paragraph("By labels and rewards: ", f"{worth_words(worth)}.")
 
 
 def _of(grader: SelfGrader, table: OutcomesTable, session_id: str) -> Followed:

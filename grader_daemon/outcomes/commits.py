@@ -186,7 +186,7 @@ def _decoded(name: str, content: bytes) -> Commit:
         fields.setdefault(key, []).append(value)
     tree, parents = fields.get(b"tree", [b""])[0], fields.get(b"parent", [])[:_MOST_PARENTS]
     if not all(map(_ID.fullmatch, (tree, *parents))):
-        raise ReadError(f"its commit {name[:12]} is none")
+        raise ReadError(f"its object {name[:12]} is not a commit")
     return Commit(
         name=name,
         tree=tree.decode(),

@@ -13,7 +13,7 @@ from grader_daemon.outcomes.store import OutcomesTable
 from grader_daemon.reports.numbers import count
 
 _LOOKED_AT: Final = 200
-_WHY: Final = "see what is not read in docs/outcomes.md, or set outcomes_git = false"
+_WHY: Final = "see the limits in docs/outcomes.md, or set outcomes_git = false"
 
 
 def outcomes(context: DoctorContext) -> Finding:
@@ -21,14 +21,14 @@ def outcomes(context: DoctorContext) -> Finding:
     if not context.settings.outcomes_git:
         return ok("off, by the setting outcomes_git")
     if not context.has_database or context.is_earlier:
-        return ok("no session was looked at yet")
+        return ok("no session was checked yet")
     followed = OutcomesTable(context.store).every(_LOOKED_AT)
     troubles = list(dict.fromkeys(each.fate.trouble for each in followed if each.fate.trouble is not None))
     hidden = [each.removesuffix(HIDDEN) for each in troubles if each.endswith(HIDDEN)]
     hidden = [folder for folder in hidden if os.path.isdir(folder)]
     if hidden:
         folders = some(hidden)
-        fix = "name the folders of your projects in outcomes_roots, then: grader-daemon service install"
+        fix = "add your project folders to outcomes_roots, then: grader-daemon service install"
         return warning(f"the service does not see {count(len(hidden), 'folder')} of projects: {folders}", fix)
     others = [each for each in troubles if not each.endswith(HIDDEN)]
     if others:

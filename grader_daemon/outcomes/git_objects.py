@@ -99,7 +99,7 @@ class Objects:
             raise ReadError(f"its objects cannot be read: {error.strerror}") from error
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise ReadError("an object in it is no file")
+                raise ReadError("an object in it is not a file")
             return inflate(descriptor, 0, MOST_INFLATED, self._budget, exact=False)
         finally:
             os.close(descriptor)
@@ -136,5 +136,5 @@ class Objects:
         except OSError as error:
             raise ReadError(f"its packs cannot be read: {error.strerror}") from error
         if len(found) > _MOST_PACKS:
-            raise ReadError(f"it has {len(found):,} packs, and more than {_MOST_PACKS} are not looked through; git gc")
+            raise ReadError(f"it has {len(found):,} packs, more than the limit of {_MOST_PACKS}; run git gc")
         return sorted(found)

@@ -22,7 +22,7 @@ from grader_daemon.domain.unit import shown_path
 from grader_daemon.errors import GraderError, ReadError
 from grader_daemon.outcomes.budget import Budget
 from grader_daemon.outcomes.look import RepositoryLook, path_in
-from grader_daemon.outcomes.model import HIDDEN, Fate, OwnCheck, Work, next_look
+from grader_daemon.outcomes.model import HIDDEN, OwnCheck, SeenFate, Work, next_look
 from grader_daemon.outcomes.outside import look_outside
 from grader_daemon.outcomes.revert_labels import keep_revert
 from grader_daemon.outcomes.store import Followed, OutcomesTable
@@ -126,10 +126,10 @@ class OutcomesJob:
             keep_revert(self._store, grade.session_id, fate, now=now)
 
     def _look(
-        self, project: str | None, work: Work, before: Fate | None, *, session_id: str, now: datetime
-    ) -> tuple[str | None, Work, Fate]:
+        self, project: str | None, work: Work, before: SeenFate | None, *, session_id: str, now: datetime
+    ) -> tuple[str | None, Work, SeenFate]:
         """Return the work tree, the work as it was settled, and what became of it."""
-        nothing = Fate(looked_at=now) if before is None else replace(before, looked_at=now, trouble=None)
+        nothing = SeenFate(looked_at=now) if before is None else replace(before, looked_at=now, trouble=None)
         tree = None
         try:
             if work.is_nothing:
@@ -162,7 +162,7 @@ class OutcomesJob:
         if folder is None or not os.path.isabs(folder):
             return None
         if not self._may_read(folder):
-            raise ReadError(f"{folder}: it lies in none of the folders of outcomes_roots")
+            raise ReadError(f"{folder}: it is outside the folders in outcomes_roots")
         tree = find_work_tree(folder)
         if tree is None and not os.path.isdir(folder):
             raise ReadError(f"{folder}{HIDDEN}")

@@ -16,7 +16,7 @@ from grader_daemon.outcomes.commits import Commit, History, Walk
 from grader_daemon.outcomes.fate import SeenHistory, ancestors, moment, reverts_of
 from grader_daemon.outcomes.git_objects import Objects
 from grader_daemon.outcomes.line_digests import digests
-from grader_daemon.outcomes.model import Fate, MadeCommit, Rewritten, Survival, Work, WrittenFile, due_ages
+from grader_daemon.outcomes.model import MadeCommit, Rewritten, SeenFate, Survival, Work, WrittenFile, due_ages
 from grader_daemon.outcomes.packs import MOST_INFLATED
 from grader_daemon.outcomes.work_tree import Refs, WorkTree, read_refs
 from grader_daemon.sources.reading import open_file
@@ -85,7 +85,7 @@ class RepositoryLook:
         others = [file for file in work.files if file.path not in inside]
         return replace(work, files=(*kept, *others), is_settled=True)
 
-    def fate(self, work: Work, before: Fate | None, now: datetime, *, others: Collection[str] = ()) -> Fate:
+    def fate(self, work: Work, before: SeenFate | None, now: datetime, *, others: Collection[str] = ()) -> SeenFate:
         """Return what became of settled work; `before` is what was known, `others` are commits of other sessions.
 
         Raises:
@@ -106,7 +106,7 @@ class RepositoryLook:
             survival = (*survival, Survival(days=days, age_days=(now - work.ended).days, kept=kept, lines=lines))
         seen = SeenHistory(walk.commits, checked_out)
         inverses = dict(self._inverses(made, walk))
-        return Fate(
+        return SeenFate(
             looked_at=now,
             commits=made,
             reverted=reverts_of(seen, made, inverses, after=work.ended),
@@ -136,7 +136,7 @@ class RepositoryLook:
     def _made(
         self,
         work: Work,
-        before: Fate | None,
+        before: SeenFate | None,
         changes: dict[str, Change],
         files: Sequence[tuple[WrittenFile, str]],
     ) -> tuple[MadeCommit, ...]:

@@ -47,7 +47,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MadeCommit(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """A commit with work of a session: named in its results, or holding `lines` of its own."""
+    """A commit with work of a session: the session's tool results name it, or it has `lines` of the session."""
 
     commit: str
     at: datetime
@@ -56,14 +56,14 @@ class MadeCommit(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class RevertKind(StrEnum):
-    """The sign of a revert: its message names the commit, or its change is the other's, backwards."""
+    """Sign of a revert: its message names the commit, or its change is the exact inverse of the commit's."""
 
     MESSAGE = "message"
     INVERSE = "inverse"
 
 
 class Reverted(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """A commit of a session that another one took back, `by` and `at`."""
+    """A commit of a session, reverted by the commit `by` at the time `at`."""
 
     commit: str
     by: str
@@ -72,7 +72,7 @@ class Reverted(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Survival(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """Lines that are still there after a number of days: `kept` of `lines`, at a look when `age_days` had passed."""
+    """Lines that survived a number of days: `kept` of `lines`, counted when the work was `age_days` old."""
 
     days: int
     age_days: int
@@ -81,14 +81,14 @@ class Survival(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Rewritten(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """A commit of somebody else within the hour that took away `lines` of a session."""
+    """A commit by somebody else within an hour that removed `lines` of a session."""
 
     commit: str
     at: datetime
     lines: int
 
 
-class FileState(StrEnum):
+class OutsideState(StrEnum):
     """State of a file outside git, compared with its first observation."""
 
     THERE = "there"
@@ -97,18 +97,18 @@ class FileState(StrEnum):
 
 
 class OutsideFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file outside of git as it was first seen: a digest of its content, and the inode of its folder."""
+    """A file outside git as first seen: a digest of its content, and the inode of its folder."""
 
     path: str
     digest: str
     folder: int
-    state: FileState = FileState.THERE
+    state: OutsideState = OutsideState.THERE
 
 
 class OwnCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """The last check that the agent noted in a ledger of its own: its `kind`, as in "test", and `scope`, "full" or not.
+    """The last test, build or linter run in an agent's own record: its `kind`, such as "test", and its `scope`.
 
-    `is_stale`: files were edited behind it.
+    `scope` is "full" for a complete run. `is_stale` says that files were edited after it.
     """
 
     kind: str
@@ -117,19 +117,20 @@ class OwnCheck(msgspec.Struct, frozen=True, kw_only=True):
     is_stale: bool
 
 
-class Fate(msgspec.Struct, frozen=True, kw_only=True):
+class SeenFate(msgspec.Struct, frozen=True, kw_only=True):
     """Fate of a session's work, at the last check.
 
-    commits: the commits with its work, oldest first.
-    reverted: the commits that were reverted and not restored since.
-    dropped: commits that no branch, tag or work tree reaches, and whose lines are gone: reset or discarded.
-    replaced: commits that no ref reaches, but whose lines still exist: rebased, amended or squashed.
-    survival: counts after 1, 7 and 30 days, if a check was made in time.
-    rewritten: the first commit by somebody else, within an hour, that removed lines of it.
-    outside: files outside git.
-    refs: unchanged while no branch, tag or work tree of the repository moves; None if not read completely.
-    own_check: the agent's last own record of a test, build or linter.
-    trouble: why the last check was incomplete; None if it was complete.
+    Attributes:
+        commits: commits with its work, oldest first.
+        reverted: commits that were reverted and not restored since.
+        dropped: commits that no branch, tag or work tree reaches, and whose lines are gone (reset or discarded).
+        replaced: commits that no ref reaches, but whose lines still exist (rebased, amended or squashed).
+        survival: number of surviving lines after 1, 7 and 30 days, if a check was made in time.
+        rewritten: the first commit by somebody else, within an hour, that removed lines of the work.
+        outside: files outside git.
+        refs: digest of the repository's refs and work trees, to notice when one moves; None if not read completely.
+        own_check: the agent's last own record of a test, build or linter.
+        trouble: why the last check was incomplete; None if it was complete.
     """
 
     looked_at: datetime
@@ -161,7 +162,7 @@ class Fate(msgspec.Struct, frozen=True, kw_only=True):
         return 2 * sum(each.lines for each in back) > lines
 
 
-def became(fate: Fate) -> WorkFate | None:
+def became(fate: SeenFate) -> WorkFate | None:
     """Return what became of the work of a session in git, in a word; None where that was not counted yet."""
     last = fate.survival[-1] if fate.survival else None
     kept, lines = (last.kept, last.lines) if last is not None else (0, 0)

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from grader_daemon.outcomes.budget import Budget
 from grader_daemon.outcomes.look import file_content
-from grader_daemon.outcomes.model import FileState, OutsideFile
+from grader_daemon.outcomes.model import OutsideFile, OutsideState
 
 _MOST: Final = 20
 
@@ -40,10 +40,10 @@ def _first(path: str, budget: Budget) -> OutsideFile | None:
 def _again(file: OutsideFile, budget: Budget) -> OutsideFile:
     digest = _digest(file.path, budget)
     if digest is not None:
-        return replace(file, state=FileState.THERE if digest == file.digest else FileState.CHANGED)
+        return replace(file, state=OutsideState.THERE if digest == file.digest else OutsideState.CHANGED)
     if os.path.lexists(file.path) or _folder(file.path) != file.folder:
         return file  # it cannot be read now, or what lies in its place is another folder: nothing is known
-    return replace(file, state=FileState.GONE)
+    return replace(file, state=OutsideState.GONE)
 
 
 def _digest(path: str, budget: Budget) -> str | None:

@@ -93,7 +93,7 @@ class Pack:
                 offset = before
                 base = self._kept.get(offset)
             else:
-                raise ReadError("an object in it is made of too many others")
+                raise ReadError("an object in it depends on too many others")
         for place, delta in reversed(deltas):
             made = _applied(delta, base.content, self._budget)
             if made is None:
@@ -127,7 +127,7 @@ class Pack:
         if number == _NAMED_DELTA:
             before = self.offset_of(head[at : at + 20])
             if before is None:
-                raise ReadError("an object in it is made of one that is not there")
+                raise ReadError("an object in it needs one that is missing")
             return number, size, offset + at + 20, before
         if number not in KINDS:
             raise ReadError("a pack in it is damaged")
@@ -170,7 +170,7 @@ class Pack:
     def _at(self, offset: int, size: int) -> bytes:
         content = self._read(self._index, size, offset)
         if len(content) != size:
-            raise ReadError("the index of a pack in it is cut")
+            raise ReadError("the index of a pack in it is truncated")
         return content
 
     def _read(self, descriptor: int, size: int, offset: int) -> bytes:
@@ -180,7 +180,7 @@ class Pack:
         except OSError as error:
             raise ReadError(f"a pack in it cannot be read: {error.strerror}") from error
         if not content:
-            raise ReadError("a pack in it is cut")
+            raise ReadError("a pack in it is truncated")
         return content
 
 
@@ -213,7 +213,7 @@ def inflate(descriptor: int, offset: int, size: int, budget: Budget, *, exact: b
         while left > 0 and not inflater.eof:
             compressed = inflater.unconsumed_tail or os.pread(descriptor, _CHUNK, offset)
             if not compressed:
-                raise ReadError("an object in it is cut")
+                raise ReadError("an object in it is truncated")
             if not inflater.unconsumed_tail:
                 offset += len(compressed)
             piece = inflater.decompress(compressed, left)

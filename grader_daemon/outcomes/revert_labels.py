@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from grader_daemon.domain.feedback import Feedback, FeedbackSource, Said
-from grader_daemon.outcomes.model import Fate
+from grader_daemon.outcomes.model import SeenFate
 from grader_daemon.pipeline.labels import add_feedback
 from grader_daemon.storage.sqlite.store import SqliteStore
 
@@ -15,7 +15,7 @@ _BY: Final = "git"
 _SHOWN: Final = 7
 
 
-def keep_revert(store: SqliteStore, session_id: str, fate: Fate, *, now: datetime) -> None:
+def keep_revert(store: SqliteStore, session_id: str, fate: SeenFate, *, now: datetime) -> None:
     """Keep what a fate says of completion as a label, unless that was done; call it inside a transaction.
 
     A label of a revert that a person took back is not given again.
@@ -25,7 +25,7 @@ def keep_revert(store: SqliteStore, session_id: str, fate: Fate, *, now: datetim
         add_feedback(store, [said], now=now)
 
 
-def revert_said(session_id: str, fate: Fate, given: Sequence[Feedback]) -> Said | None:
+def revert_said(session_id: str, fate: SeenFate, given: Sequence[Feedback]) -> Said | None:
     """Return what is to be said of a session of which this was `given`, in this order; None where all is said."""
     withdrawn = {each.withdraws for each in given}
     ours = [each for each in given if each.source is FeedbackSource.REVERT and each.withdraws is None]

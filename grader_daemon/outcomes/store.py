@@ -12,7 +12,7 @@ from grader_daemon.domain.counting import UNKNOWN
 from grader_daemon.domain.estimate import proportion
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.domain.work_fate import FateWorth, WorkCounts, WorkFate, WorkOutcomes
-from grader_daemon.outcomes.model import Fate, Work, became
+from grader_daemon.outcomes.model import SeenFate, Work, became
 from grader_daemon.storage.sqlite.database import Database
 from grader_daemon.storage.sqlite.rows import PERSONS_TASK, to_text
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -21,7 +21,7 @@ _MOST_NEIGHBOURS: Final = 500
 _WEEK: Final = 7
 _FEWEST_JUDGED: Final = 5
 _read_work: Final = msgspec.json.Decoder(Work).decode
-_read_fate: Final = msgspec.json.Decoder(Fate).decode
+_read_fate: Final = msgspec.json.Decoder(SeenFate).decode
 _write: Final = msgspec.json.Encoder().encode
 
 
@@ -32,7 +32,7 @@ class Followed(NamedTuple):
     digest: str | None
     repository: str | None
     work: Work
-    fate: Fate
+    fate: SeenFate
 
 
 class OutcomesTable:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from grader_daemon.domain.grade import Grade
-from grader_daemon.outcomes.model import Fate, FileState, OwnCheck, Survival, Work
+from grader_daemon.outcomes.model import OutsideState, OwnCheck, SeenFate, Survival, Work
 from grader_daemon.outcomes.store import Followed, OutcomesTable
 from grader_daemon.reports.numbers import count
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -38,12 +38,12 @@ def told_words(followed: Followed) -> list[tuple[str, str]]:
     ]
 
 
-def git_words(work: Work, fate: Fate) -> list[str]:
+def git_words(work: Work, fate: SeenFate) -> list[str]:
     """Return what became of a session's commits and lines, the gravest first."""
     back = {each.by: each for each in fate.reverted}
     told = [f"reverted {_later(work.ended, each.at)} ({each.by[:_SHOWN]})" for each in back.values()]
     if fate.dropped:
-        told.append(f"{count(len(fate.dropped), 'commit')} on no branch any more ({_names(fate.dropped)})")
+        told.append(f"{count(len(fate.dropped), 'commit')} no longer on any branch ({_names(fate.dropped)})")
     if fate.replaced:
         told.append(f"{count(len(fate.replaced), 'commit')} rewritten, with the lines still there")
     if fate.rewritten is not None and fate.rewritten.commit not in back:
@@ -67,10 +67,10 @@ def check_words(check: OwnCheck) -> str:
     return f"{check.kind} ({check.scope}) {'passed' if check.passed else 'failed'}{stale}"
 
 
-def outside_words(fate: Fate) -> str:
+def outside_words(fate: SeenFate) -> str:
     """Return how files outside of git are: "2 still there, 1 changed"."""
     counts = Counter(each.state for each in fate.outside)
-    words = {FileState.THERE: "still there", FileState.CHANGED: "changed", FileState.GONE: "gone"}
+    words = {OutsideState.THERE: "still there", OutsideState.CHANGED: "changed", OutsideState.GONE: "gone"}
     return ", ".join(f"{counts[state]} {word}" for state, word in words.items() if counts[state])
 
 

@@ -81,12 +81,12 @@ def read_refs(tree: WorkTree) -> Refs:
         ReadError: they cannot be read, or are of a kind that is not read.
     """
     if os.path.isdir(os.path.join(tree.common, "reftable")):
-        raise ReadError("its refs are kept in a reftable, which is not read")
+        raise ReadError("its refs are in a reftable, which this version cannot read")
     packed = dict(_packed(tree.common))
     loose = dict(_loose(tree.common))
     known = {**packed, **loose}
     if any(_LONG_ID.fullmatch(value) for value in known.values()):
-        raise ReadError("its objects are named by SHA-256, which is not read")
+        raise ReadError("it uses SHA-256, which this version cannot read")
     tips = {found for name in known if (found := _commit(name, known)) is not None}
     heads = [_head(tree.git, known), *(_head(each, known) for each in _linked(tree.common))]
     return Refs(heads[0], frozenset(tips.union(filter(None, heads))))
@@ -113,7 +113,7 @@ def small_file(path: str, root: str, most: int = _LONGEST_REF) -> bytes | None:
     finally:
         os.close(descriptor)
     if len(content) > most:
-        raise ReadError(f"{path}: it is larger than such a file is")
+        raise ReadError(f"{path}: it is too large for such a file")
     return content
 
 
@@ -124,7 +124,7 @@ def _work_tree(root: str, place: str, status: os.stat_result) -> WorkTree:
     else:
         git = place
     if not stat.S_ISDIR(status.st_mode):
-        raise ReadError(f"{place}: it leads elsewhere, and is not followed")
+        raise ReadError(f"{place}: it is not a folder, so it is skipped")
     if status.st_uid != os.geteuid():
         raise ReadError(f"{place}: it belongs to another user")
     common = _common(git)
@@ -139,11 +139,11 @@ def _named(root: str, place: str) -> str:
     way, _, target = content.partition(": ")
     git = os.path.realpath(os.path.join(root, target))
     if way != "gitdir" or not target or not os.path.isdir(git):
-        raise ReadError(f"{place}: it names no folder of git")
+        raise ReadError(f"{place}: it names no git folder")
     back = (small_file(os.path.join(git, "gitdir"), git) or b"").decode("utf-8", "surrogateescape").strip()
     is_linked = os.path.realpath(os.path.join(git, back)) == place if back else False
     if not is_linked and not _is_submodule(root, git):
-        raise ReadError(f"{place}: it leads to a repository that does not know it")
+        raise ReadError(f"{place}: it refers to a repository that does not list it")
     return git
 
 
@@ -164,7 +164,7 @@ def _common(git: str) -> str:
         return git
     common = os.path.realpath(os.path.join(git, named))
     if os.path.dirname(git) != os.path.join(common, "worktrees"):
-        raise ReadError(f"{git}: what it shares with other work trees lies elsewhere, and is not followed")
+        raise ReadError(f"{git}: its shared git folder is elsewhere, so it is skipped")
     return common
 
 
@@ -200,7 +200,7 @@ def _loose(common: str) -> Iterator[tuple[str, str]]:
         for entry in _entries(os.path.join(common, folder)):
             seen += 1
             if seen > _MOST_REFS:
-                raise ReadError(f"it has more than {_MOST_REFS:,} refs in files of their own; git pack-refs")
+                raise ReadError(f"it has more than {_MOST_REFS:,} refs in separate files; run git pack-refs")
             name = f"{folder}/{entry.name}"
             if entry.is_dir(follow_symlinks=False):
                 if depth < _DEEPEST:

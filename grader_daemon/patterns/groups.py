@@ -9,9 +9,10 @@ from functools import reduce
 from msgspec.structs import replace
 
 from grader_daemon.domain.calendar import Span
+from grader_daemon.domain.error_groups import ToolStep
 from grader_daemon.domain.estimate import Estimate, Figure, combined_change, figure, proportion
 from grader_daemon.domain.fleet_hosts import FleetHostState
-from grader_daemon.domain.insight import DayFigures, DaySpending, Group, Patterns, Spending, ToolStep
+from grader_daemon.domain.insight import DayFigures, DaySpending, Group, Patterns, Spending
 from grader_daemon.domain.rollup import ESTIMATORS, Dimension, Sums
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.patterns.issues import alternatives

@@ -7,8 +7,16 @@ from datetime import date, datetime, timedelta
 from itertools import pairwise
 
 from grader_daemon.domain.analysis import ErrorSign
+from grader_daemon.domain.error_groups import (
+    Alternative,
+    ErrorIssue,
+    IssueRow,
+    IssueState,
+    StepCount,
+    StepRow,
+    ToolStep,
+)
 from grader_daemon.domain.estimate import proportion
-from grader_daemon.domain.insight import Alternative, ErrorIssue, IssueRow, IssueState, StepCount, StepRow, ToolStep
 
 FEWEST_TRIES = 5
 """Fewest cases from which it is told what helped."""

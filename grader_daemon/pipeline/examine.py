@@ -33,7 +33,7 @@ _CLOCKS_DIFFER = timedelta(minutes=1)
 _MOST_INSIDE = 1_000
 """Most sessions in one file: to read one of them takes reading all of it."""
 
-_NO_MEMORY = "grading it takes more memory than there is; raise the memory limit or lower max_file_bytes"
+_NO_MEMORY = "grading it needs too much memory; raise the memory limit or lower max_file_bytes"
 
 
 class _Seen(msgspec.Struct, frozen=True, gc=False, kw_only=True):

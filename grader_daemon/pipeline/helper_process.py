@@ -27,9 +27,9 @@ from grader_daemon.pipeline.examine import Examined, Examiner
 from grader_daemon.pipeline.trouble import examine_any
 from grader_daemon.system.running import end_with_parent, processor_seconds
 
-ENDED_THE_HELPER = "the process that was to grade it ended"
+ENDED_THE_HELPER = "the process that graded it crashed"
 
-_MAYBE_MEMORY = "if it takes more memory than there is, raise the memory limit or lower max_file_bytes"
+_MAYBE_MEMORY = "if it needs too much memory, raise the memory limit or lower max_file_bytes"
 _END_SECONDS = 0.1
 _LEAST_CPU_SECONDS = 5.0
 _NICE = 5

@@ -31,8 +31,8 @@ CHUNK = 64
 """Units that a helper is handed: some 20 ms of work, and as long to save, while a live session waits."""
 
 _TOO_LONG = (
-    "grading it takes more of a processor than max_cpu_seconds_per_100_mb = {:g} allows; raise that setting if the file"
-    " is a session of yours"
+    "grading it takes more CPU time than max_cpu_seconds_per_100_mb = {:g} allows; if the file is"
+    " a real session, raise that setting"
 )
 _IDLE_SECONDS = 10.0
 _CHECK_SECONDS = 0.25
@@ -171,7 +171,7 @@ class Helpers:
 
     def _do_without(self, tasks: Sequence[Task], examiner: Examiner, now: datetime, error: str) -> None:
         """Examine in this process what a helper should have: none can be started, or each ends at once."""
-        why = f"no process can be started to grade it: {error}"
+        why = f"cannot start a process to grade it: {error}"
         found: list[Gathered] = []
         for task in tasks:
             if self.is_heavy(examiner, task):

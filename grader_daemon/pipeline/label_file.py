@@ -59,13 +59,13 @@ def read_label_file(path: Path) -> LabelFile:
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is no UTF-8 text") from error
+        raise InputError(f"{path}: is not UTF-8 text") from error
     lines = {number: each for number, each in found if isinstance(each, LabelLine)}
     wrong = {number: each for number, each in found if isinstance(each, str)}
     first: dict[str, int] = {}
     for number, line in lines.items():
         if first.setdefault(line.session_id, number) != number:
-            wrong[number] = f"session {line.session_id!r} is in line {first[line.session_id]} already"
+            wrong[number] = f"session {line.session_id!r} is already in line {first[line.session_id]}"
     return LabelFile(
         tuple(lines.values()), tuple(clean(f"{path}, line {number}: {wrong[number]}") for number in sorted(wrong))
     )
@@ -74,11 +74,11 @@ def read_label_file(path: Path) -> LabelFile:
 def check_label(*, completed: object, quality: object, note: str | None) -> str | None:
     """Return what is wrong with a label of a caller who may have passed anything; None if nothing is."""
     if completed is None and quality is None:
-        return "neither completed nor quality is said"
+        return "neither completed nor quality is given"
     if completed is not None and not isinstance(completed, bool):
         return f"completed is {completed!r}, neither true nor false"
     if quality is not None and (isinstance(quality, bool) or quality not in range(LOWEST_QUALITY, HIGHEST_QUALITY + 1)):
-        return f"quality {quality!r} is no whole number from {LOWEST_QUALITY} to {HIGHEST_QUALITY}"
+        return f"quality {quality!r} is not a whole number from {LOWEST_QUALITY} to {HIGHEST_QUALITY}"
     if note is not None and len(note) > LONGEST_NOTE:
         return f"the note is longer than {LONGEST_NOTE} characters"
     return None
@@ -107,7 +107,7 @@ def _missing(columns: Sequence[str]) -> str | None:
         return "there is no column session_id"
     verdicts = [name for name in columns if name in _VERDICTS]
     if len(verdicts) != 1:
-        return f"one column completed or success is expected, there are {len(verdicts)}"
+        return f"expected one column completed or success, found {len(verdicts)}"
     return None
 
 

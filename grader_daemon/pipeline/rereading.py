@@ -35,7 +35,7 @@ def read_again(grade: Grade, sources: Sources) -> Reread:
     """
     read = sources.read(grade.unit)
     if not isinstance(read.session, Session):
-        raise ParseError("the file is no session any more")
+        raise ParseError("the file is no longer a session")
     if read.session.session_id != grade.session_id:
         raise ParseError("the file holds another session now")
     return Reread(read.session, read.digest or "")

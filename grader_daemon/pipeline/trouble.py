@@ -12,7 +12,7 @@ from grader_daemon.domain.unit import NOWHERE, Found, Unit
 from grader_daemon.pipeline.examine import Examined, Examiner, TroubledUnit
 from grader_daemon.sources.protocol import Sources
 
-ENDED_THE_DAEMON = "the daemon ended while it read this file"
+ENDED_THE_DAEMON = "the daemon crashed while it read this file"
 
 OnBug = Callable[[Unit, Exception], None]
 """Callback with the unit that we fail on, and the error."""

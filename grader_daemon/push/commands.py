@@ -95,7 +95,7 @@ def _recognized(export: ScoreExport, server: str, *, is_told: bool) -> Recognize
     recognized = export.recognized()
     words = f"{server} knows {recognized.known} of your {recognized.asked} newest sessions by their ids"
     if recognized.asked and not recognized.known:
-        raise CallError(f"{words}, so nothing was sent; see docs/metrics.md, or send all the same with --force")
+        raise CallError(f"{words}, so nothing was sent; see docs/metrics.md, or send anyway with --force")
     if recognized.asked and is_told:
         output.line(f"{words}.")
     return recognized

@@ -69,7 +69,7 @@ class Langfuse:
         ]
         self._refused = self._refused + len(wrong) if len(wrong) == len(sent) else 0
         if self._refused >= _MOST_REFUSED:
-            raise CallError(f"Langfuse takes none of {self._refused} scores, and is not asked again. {wrong[-1][1]}")
+            raise CallError(f"stopped: Langfuse refused {self._refused} scores and accepted none. {wrong[-1][1]}")
         return PassedOver(sessions=len({name for name, _ in wrong}), lines=tuple(line for _, line in wrong))
 
     def knows(self, session_id: str) -> bool | None:

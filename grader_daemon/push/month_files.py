@@ -123,7 +123,7 @@ def _index(folder: Path, form: TableForm, database: str) -> _Index:
         found = msgspec.json.decode((folder / _INDEX).read_bytes(), type=_Index)
     except FileNotFoundError:
         if folder.is_dir() and any(folder.iterdir()):
-            raise InputError(f"{folder}: holds something else than an export; name a folder of its own") from None
+            raise InputError(f"{folder}: contains other files than an export; choose another folder") from None
         _make(folder)
         _keep(folder, made)  # whoever interrupts what follows leaves a folder that is known again
         return made
@@ -132,9 +132,9 @@ def _index(folder: Path, form: TableForm, database: str) -> _Index:
     except msgspec.DecodeError:
         raise InputError(f"{folder / _INDEX}: is damaged; remove {folder} and export again") from None
     if found.database != database:
-        raise InputError(f"{folder}: holds grades of another database; name a folder of its own")
+        raise InputError(f"{folder}: contains grades of another database; choose another folder")
     if found.form != form:
-        raise InputError(f"{folder}: holds {found.form}, not {form}; name a folder of its own")
+        raise InputError(f"{folder}: holds {found.form}, not {form}; choose another folder")
     return found if found.columns == made.columns else _outdated(replace(found, columns=made.columns))
 
 

@@ -60,7 +60,7 @@ class ScoreServer:
 
     def refusal(self, answer: Answer) -> CallError:
         """Return what to raise for an answer that makes another try useless."""
-        return CallError(f"{self._name}: the receiver answered {answer.status}, and is not asked again")
+        return CallError(f"{self._name}: the receiver answered {answer.status}; stopped")
 
     def _poster(self, path: str) -> Poster:
         return Poster(self._url + path, timeout_seconds=self._timeout_seconds)

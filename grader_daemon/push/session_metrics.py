@@ -78,26 +78,26 @@ def _about_daemon(facts: MetricFacts) -> Iterator[Family]:
     yield Family(
         name="grader_build",
         kind=Kind.INFO,
-        help="The version of the program, and of the rules and the model that made the last grade.",
+        help="Version of the program, and of the rules and the model behind the last grade.",
         samples=(Sample(1, build, "_info"),),
     )
-    yield _one("grader_backlog", "Files that wait to be graded, as the daemon said last.", facts.backlog)
+    yield _one("grader_backlog", "Files that wait to be graded, by the daemon's last status.", facts.backlog)
     yield _by(
         "grader_files",
-        "Files by what became of them.",
+        "Session files by state.",
         "state",
         {state: facts.files.get(state, 0) for state in FileState},
     )
     graded_at = facts.last_graded_at
     yield _one(
         "grader_last_grade_timestamp_seconds",
-        "When the last grade was made, in seconds since 1970.",
+        "Time of the last grade, in seconds since 1970.",
         None if graded_at is None else round(graded_at.timestamp(), 3),
     )
     yield Family(
         name="grader_grade_lag_seconds",
         kind=Kind.HISTOGRAM,
-        help="How long after its last write a session was graded, while the daemon ran.",
+        help="Time from a session's last write to its grade, while the daemon ran.",
         samples=tuple(_lag_samples(facts.lags)),
     )
 
@@ -116,10 +116,10 @@ def _about_sessions(facts: MetricFacts) -> Iterator[Family]:
         yield _split(name, f"Finished sessions by {words} and how they ended.", facts, dimension, _ends, label="ended")
     overall = facts.sums.get((Dimension.OVERALL, ""))
     open_sessions = overall.open_sessions if overall else None
-    yield _one("grader_open_sessions", "Sessions that are not finished.", open_sessions)
+    yield _one("grader_open_sessions", "Unfinished sessions.", open_sessions)
     yield _split(
         "grader_tool_calls",
-        "Tool calls by tool and whether they failed.",
+        "Tool calls by tool and result.",
         facts,
         Dimension.TOOL,
         _calls,
@@ -128,7 +128,7 @@ def _about_sessions(facts: MetricFacts) -> Iterator[Family]:
     yield _whole("grader_failures", "Failed tool calls by kind.", facts, Dimension.CATEGORY, lambda sums: sums.failures)
     yield _whole(
         "grader_model_cost_dollars",
-        "What sessions cost by model, of those of which it is known.",
+        "Cost of the sessions by model, as far as it is known.",
         facts,
         Dimension.MODEL,
         lambda sums: sums.cost_millionths / _MILLIONTHS if sums.priced else None,
@@ -145,7 +145,7 @@ def _about_window(facts: MetricFacts) -> Iterator[Family]:
     )
     yield Family(
         name="grader_fact_ratio",
-        help=f"The share of sessions of the last {WINDOW_DAYS} days with a fact, with its 95 % interval.",
+        help=f"Share of the sessions of the last {WINDOW_DAYS} days with a fact, with its 95 % range.",
         samples=tuple(
             Sample(sample.value, {"fact": fact, **sample.labels})
             for fact, estimate in _FACTS.items()
@@ -153,14 +153,14 @@ def _about_window(facts: MetricFacts) -> Iterator[Family]:
         ),
     )
     for name, what, estimate in (
-        ("grader_completion_ratio", "The share of completed sessions, by random labels", facts.completion),
-        ("grader_failure_ratio", "The share of tool calls that failed", window.failure_rate()),
-        ("grader_efficiency_score", "The mean tool efficiency, 1 to 5", window.mean_efficiency()),
-        ("grader_quality_score", "The mean response quality, 1 to 5", window.mean_quality()),
+        ("grader_completion_ratio", "Share of done sessions, by random labels", facts.completion),
+        ("grader_failure_ratio", "Share of tool calls that failed", window.failure_rate()),
+        ("grader_efficiency_score", "Mean tool efficiency, 1 to 5", window.mean_efficiency()),
+        ("grader_quality_score", "Mean response quality, 1 to 5", window.mean_quality()),
     ):
         yield Family(
             name=name,
-            help=f"{what}, over the last {WINDOW_DAYS} days, with its 95 % interval.",
+            help=f"{what}, over the last {WINDOW_DAYS} days, with its 95 % range.",
             samples=tuple(_bounds(estimate)),
         )
 
@@ -175,7 +175,7 @@ def _about_people(facts: MetricFacts) -> Iterator[Family]:
     yield Family(
         name="grader_labels",
         kind=Kind.COUNTER,
-        help="What people ever said of sessions, and took back.",
+        help="Labels that people ever gave or withdrew.",
         samples=(Sample(facts.labels, suffix="_total"),),
     )
 

@@ -204,7 +204,7 @@ def _cause(cause: PastCause) -> list[str]:
 
 
 def _called(tool: str | None, command: str | None) -> str:
-    called = "a tool without a name" if tool is None else quoted(tool)
+    called = "an unnamed tool" if tool is None else quoted(tool)
     return called if command is None else f"{called} {quoted(command)}"
 
 

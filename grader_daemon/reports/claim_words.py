@@ -35,5 +35,5 @@ def tally_sentences(tallies: Sequence[ClaimTally]) -> Iterator[Words]:
     """Yield a sentence for each kind of claim that a record speaks against, most sessions first."""
     for tally in tallies:
         if tally.against:
-            said = f"Said in {count(tally.sessions, 'session')}: {kind_words(tally)}. The record speaks against it in "
+            said = f"Claimed in {count(tally.sessions, 'session')}: {kind_words(tally)}. The record contradicts it in "
             yield (said, *against_words(tally), ".")

@@ -15,8 +15,8 @@ def early_words(early: EarlyErrors) -> str:
     said = f"{count(early.errors, 'error')} in {_FIRST}"
     completed = estimate_words(early.completion, COMPLETION)
     if early.completion.value is None:
-        return f"{said}; of judged sessions with {_span(early)} {completed} to say how many were done"
-    return f"{said}; of {early.completion.sample:,} judged sessions with {_span(early)} {completed} were done"
+        return f"{said}; judged sessions with {_span(early)} that were done: {completed}"
+    return f"{said}; {completed} of {early.completion.sample:,} judged sessions with {_span(early)} were done"
 
 
 def worth_words(worth: EarlyWorth) -> str:
@@ -25,8 +25,8 @@ def worth_words(worth: EarlyWorth) -> str:
         return f"off (needs {FEWEST_JUDGED} labelled tasks of {EARLY_CALLS}+ calls; {worth.area.sample:,} so far)"
     area = f"the area under the curve is {_area(worth)} on {count(worth.area.sample, 'judged task')}"
     if worth.reason is EarlyReason.NOT_TELLING:
-        return f"off: {area}; its lower end must lie above {LEAST_AREA:g}"
-    return f"on: how many judged tasks with as many errors in {_FIRST} were done; {area}"
+        return f"off: {area}; the lower end of its range must be above {LEAST_AREA:g}"
+    return f"on: shows the share of done tasks among those with as many errors in {_FIRST}; {area}"
 
 
 def _span(early: EarlyErrors) -> str:

@@ -30,28 +30,28 @@ def effect_lines(effect: SetupEffect, zone: tzinfo | None = UTC) -> Iterator[Wor
     figure = effect.completion
     sessions = f"{count(effect.sessions_before, 'session')} before, {effect.sessions_after:,} since"
     if _lacks_labels(effect):
-        yield (f"{moment(effect.changes[0].at, zone)}; {sessions}, of the same task types and platforms.",)
-        needed = f"About {ENOUGH_LABELS} random labels are needed on each side, at least {FEWEST_DRAWN}"
+        yield (f"{moment(effect.changes[0].at, zone)}; {sessions}, for task types with sessions on both sides.",)
+        needed = f"A comparison needs about {ENOUGH_LABELS} random labels on each side, at least {FEWEST_DRAWN}"
         yield (f"{needed}: {_missing_labels(effect)}. Next: grader-daemon review.",)
     elif figure.change.value is None:
-        yield (f"{moment(effect.changes[0].at, zone)}; {sessions}, of the same task types and platforms.",)
+        yield (f"{moment(effect.changes[0].at, zone)}; {sessions}, for task types with sessions on both sides.",)
         yield (f"{FEWEST_SESSIONS} requests are needed on each side: {_missing(effect)}.",)
     else:
         rates = f"{estimate_words(figure.before, COMPLETION)} before, {estimate_words(figure.now, COMPLETION)} since"
         yield (f"{moment(effect.changes[0].at, zone)}; {sessions}; completion {rates}{_by(effect)}.",)
     yield from _facts(effect)
     if effect.changes[1:]:
-        yield ("It happened together with: ", *_named(effect.changes[1:]), ".")
+        yield ("At the same time: ", *_named(effect.changes[1:]), ".")
     if effect.meanwhile:
-        yield ("Other changes in the compared period: ", *_named(effect.meanwhile), ".")
+        yield ("Also in the compared time: ", *_named(effect.meanwhile), ".")
 
 
 def basis_words(effects: Iterable[SetupEffect]) -> str | None:
     """Return what differences that rest on probabilities are worth; None where none does."""
     if any(effect.by_words is False and effect.completion.change.value is not None for effect in effects):
         return (
-            "Compared by probabilities, because labels are missing: differences look too small, and a model that only"
-            " sounds more certain seems better. Next: grader-daemon review."
+            "Compared by probabilities, not by labels: effects look much too small, and a model that only sounds"
+            " more certain seems better. To improve this: grader-daemon review."
         )
     return None
 
@@ -59,7 +59,9 @@ def basis_words(effects: Iterable[SetupEffect]) -> str | None:
 def unsteady_words(unsteady: Unsteady) -> Words:
     """Return why no change of something is told."""
     whose: Words = () if unsteady.agent is None else (" of ", name(unsteady.agent))
-    differs = f" differs in most sessions ({unsteady.values:,} in {unsteady.sessions:,}): no change of it is shown."
+    differs = (
+        f" differs in most sessions ({unsteady.values:,} in {unsteady.sessions:,}), so single changes are not shown."
+    )
     subject = SUBJECTS[unsteady.kind]
     return (subject[0].upper() + subject[1:], *whose, differs)
 
@@ -80,15 +82,14 @@ def _facts(effect: SetupEffect) -> Iterator[Words]:
     if slope.change.low is not None and slope.change.high is not None and slope.change.low * slope.change.high > 0:
         course = "rose" if slope.change.low > 0 else "fell"
         earlier, later = (estimate_words(one, BAD_ENDINGS) for one in (slope.before, slope.now))
-        halves = f"{earlier} in the first half of that time, {later} in the second"
-        yield (f"Bad endings {course} before the change, too: {halves}.",)
+        yield (f"There were already {course} before the change: first {earlier}, then {later}.",)
 
 
 def _difference(effect: SetupEffect) -> Words:
     if not effect.is_sure and effect.facts_differ:
         return (f"Bad endings {points_words(effect.ended_badly, BAD_ENDINGS)} ",)
     if _lacks_labels(effect):
-        return ("Completion cannot be compared yet ",)
+        return ("Too few labels to compare completion ",)
     if effect.completion.change.value is None:
         return ("Too few sessions to compare ",)
     points = points_words(effect.completion, COMPLETION)

@@ -31,9 +31,9 @@ from grader_daemon.reports.safe_text import Name, Words, name
 from grader_daemon.reports.style import style_sheet
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-_BAND_NOTE = "Dots are weeks, the band is the 95 % interval. A week with too few sessions leaves a gap."
+_BAND_NOTE = "Dots are weeks, the band is the 95 % range. A week with too few sessions leaves a gap."
 _BAR_NOTE = "The tick is the week before."
-_NO_BAR_BEFORE = "Of these, nothing failed the week before."
+_NO_BAR_BEFORE = "None of these failed the week before."
 _STRIP_NOTE = "● this week, ○ the week before"
 _KIND_OF: Mapping[Direction | None, str] = {
     Direction.BETTER: "better",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from grader_daemon.domain.insight import ErrorIssue
+from grader_daemon.domain.error_groups import ErrorIssue
 
 _PLACE: Final = re.compile("<(?:text|path|host|address|option|url)>")
 _NAMES_SHOWN: Final = 3

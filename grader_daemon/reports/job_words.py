@@ -48,7 +48,7 @@ JOB_COLUMNS: Final[Sequence[tuple[str, Callable[[ScheduledJob], str], bool]]] = 
     ("of these", endings_words, False),
     ("verdicts", verdict_words, False),
     ("errors per call", lambda job: estimate_words(job.failure_rate.now, FAILURES), False),
-    ("each took", lambda job: UNKNOWN if job.seconds is None else duration_words(job.seconds), True),
+    ("mean time", lambda job: UNKNOWN if job.seconds is None else duration_words(job.seconds), True),
     ("tokens", used_words, True),
     ("cost", lambda job: usd_words(job.cost_usd), True),
 )

@@ -11,8 +11,9 @@ from typing import Final
 
 import msgspec
 
+from grader_daemon.domain.error_groups import ErrorIssue
 from grader_daemon.domain.estimate import Figure
-from grader_daemon.domain.insight import ErrorIssue, Group, TrendPoint, WeeklyReport
+from grader_daemon.domain.insight import Group, TrendPoint, WeeklyReport
 from grader_daemon.reports import phrasing
 from grader_daemon.reports.claim_words import tally_sentences
 from grader_daemon.reports.effect_words import basis_words, effect_lines, effect_title
@@ -174,7 +175,7 @@ def _work(report: WeeklyReport) -> tuple[Block, ...]:
     """Return what became of work in git, where anything is known."""
     told = None if report.work is None else outcomes_words(report.work)
     models = None if report.work is None else models_words(report.work)
-    said = (f"Work of four weeks in git: {told}.", *(() if models is None else (f"By model: {remark(models)}.",)))
+    said = (f"Work in git over four weeks: {told}.", *(() if models is None else (f"By model: {remark(models)}.",)))
     return () if told is None else tuple(Prose((words,)) for words in said)
 
 
@@ -192,7 +193,7 @@ def _agents(report: WeeklyReport) -> tuple[Block, ...]:
     words = agents_words(several)
     if not words:
         return ()
-    said = Prose((f"Agents: {remark(words)}. What is not by agent is of all of them together.",))
+    said = Prose((f"Agents: {remark(words)}. Figures that are not by agent cover all agents together.",))
     return (said, _groups("By agent", "Agent", ("sessions",), tuple(several), BAD_ENDINGS))
 
 
@@ -293,7 +294,7 @@ def _changes(report: WeeklyReport) -> tuple[Section, ...]:
     if report.changes is None:
         return ()
     items = tuple(Entry(effect_title(effect), tuple(effect_lines(effect))) for effect in report.changes)
-    block = Entries(items) if items else Prose(("Nothing changed in how agents are set up.",))
+    block = Entries(items) if items else Prose(("The agents' set-up did not change.",))
     basis = basis_words(report.changes)
     return (Section(Topic.CHANGES, "Changes", (block,) if basis is None else (block, Prose((basis,)))),)
 

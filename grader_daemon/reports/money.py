@@ -47,13 +47,14 @@ def price_words(grade: Grade) -> str | None:
     """Return what one session cost and who says so: "$0.12 by genai-prices 0.2.3"; None where that is not known."""
     if grade.cost_usd is None:
         return None
-    return f"{usd_words(grade.cost_usd)} by {'the agent itself' if grade.cost_by == BY_AGENT else grade.cost_by}"
+    by = "the agent's own record" if grade.cost_by == BY_AGENT else grade.cost_by
+    return f"{usd_words(grade.cost_usd)} by {by}"
 
 
 def cost_words(spent: Spending) -> str:
     """Return what sessions cost, and of how many that is known: "$4.20 for 31 of 40 sessions"."""
     if spent.cost_usd is None:
-        return f"not known of any of {count(spent.sessions, 'session')}"
+        return f"unknown for all {count(spent.sessions, 'session')}"
     return f"{usd_words(spent.cost_usd)} for {_share(spent.priced, spent.sessions)}"
 
 

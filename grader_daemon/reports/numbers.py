@@ -21,7 +21,7 @@ MINUS: Final = "−"
 UNKNOWN: Final = "-"
 """Content of a table's empty cell, as in the tables of the command line."""
 WEEK_BEFORE: Final = "the week before"
-WITHIN_HOSTS: Final = "Changes of the whole compare each machine with itself, by the sessions that it has now."
+WITHIN_HOSTS: Final = "Changes compare each machine with itself, weighted by its current number of sessions."
 
 
 class Measure(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,7 +93,7 @@ FACTS: Final = tuple(
     for name, group in (
         ("Contradicted", "contradicted"),
         ("Last check failed", "check_failed"),
-        ("Not done by its answer", "admitted"),
+        ("Not done, by its own answer", "admitted"),
         ("Cut short", "cut_short"),
         ("Gave up", "gave_up"),
         ("Left midway", "left_midway"),

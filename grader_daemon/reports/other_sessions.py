@@ -12,7 +12,7 @@ def asked_words(found: Similar) -> str:
     if not others:
         return "in no other finished session"
     said = f"in {count(others, 'other session')}: {found.same:,} in the same words, {found.near:,} nearly so"
-    return f"{said}; only the newest are counted" if found.more else said
+    return f"{said}; only the newest were searched" if found.more else said
 
 
 def likeness_words(session: SimilarSession) -> str:

@@ -20,14 +20,9 @@ from grader_daemon.domain.alert import (
     StreamDrop,
 )
 from grader_daemon.domain.calendar import day_of, local
+from grader_daemon.domain.error_groups import ErrorIssue, StepCount, remedies
 from grader_daemon.domain.estimate import Estimate
-from grader_daemon.domain.insight import (
-    Coverage,
-    ErrorIssue,
-    StepCount,
-    WeeklyReport,
-    remedies,
-)
+from grader_daemon.domain.insight import Coverage, WeeklyReport
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.suggestion import Suggestion
 from grader_daemon.domain.verdict import VerdictCounts
@@ -37,10 +32,10 @@ from grader_daemon.reports.safe_text import LONGEST_ID, LONGEST_LINE, Words, joi
 from grader_daemon.reports.verdicts import grader_words, rate_words, shares_words, trust_words
 
 INTERVALS_NOTE: Final = (
-    "In parentheses: 95 % intervals. A change is better or worse only where its interval excludes 0. "
+    "In parentheses: 95 % ranges. A change counts as better or worse only if its range excludes 0. "
     "Scores go from 1 (worst) to 5 (best)."
 )
-MORE_OF_A_SESSION: Final[Words] = ("More of a session that is named here: ", name("grader-daemon why ID"), ".")
+MORE_OF_A_SESSION: Final[Words] = ("Details of a session: ", name("grader-daemon why ID"), ".")
 MOST_STEPS: Final = 4
 """Most steps after a failure in a sentence."""
 MOST_SESSIONS: Final = 5
@@ -62,17 +57,17 @@ _GROUP_OF = {
     Dimension.ENDING: "ending ",
     Dimension.STANDING: "result ",
     Dimension.PROJECT: "project ",
-    Dimension.KIND: "sessions of the kind ",
+    Dimension.KIND: "kind ",
     Dimension.HOST: "machine ",
     Dimension.USER: "machines of ",
     Dimension.TASK_MODEL: "task type and model ",
     Dimension.JOB: "scheduled job ",
 }
 CAUSE_OF: Final = {
-    DropCause.MIX: "Other work came in",
-    DropCause.WORK: "The same work got worse",
-    DropCause.BOTH: "Other work came in, and the same work got worse",
-    DropCause.UNCLEAR: "Too few sessions to tell whether other work came in or the same work got worse",
+    DropCause.MIX: "Different tasks came in",
+    DropCause.WORK: "The same tasks went worse",
+    DropCause.BOTH: "Different tasks came in, and the same tasks went worse",
+    DropCause.UNCLEAR: "Too few sessions to tell whether different tasks came in, or the same tasks went worse",
 }
 """Causes of a drop, in the words of an alert."""
 
@@ -111,7 +106,7 @@ def coverage_words(coverage: Coverage) -> Words:
         (True, f"{coverage.graded:,} graded"),
         (coverage.open_sessions, f"{coverage.open_sessions:,} still open and not counted"),
         (coverage.skipped, _skipped(coverage.skipped)),
-        (coverage.waiting, f"{coverage.waiting:,} waiting for another try"),
+        (coverage.waiting, f"{coverage.waiting:,} waiting to be retried"),
         (coverage.dead, f"{coverage.dead:,} that could not be graded"),
     )
     said = ", ".join(words for applies, words in parts if applies)
@@ -125,7 +120,7 @@ def scheduled_words(report: WeeklyReport) -> tuple[str, ...]:
         return ()
     bad = figure_words(runs.ended_badly, BAD_ENDINGS)
     shares = shares_words(VerdictCounts(runs.done, runs.not_done, runs.unsure))
-    return (f"+ {runs.sessions + runs.unanswered:,} scheduled, counted apart: {shares}; bad endings: {bad}.",)
+    return (f"+ {runs.sessions + runs.unanswered:,} scheduled, counted separately: {shares}; bad endings: {bad}.",)
 
 
 def unanswered_words(report: WeeklyReport) -> tuple[str, ...]:
@@ -143,7 +138,7 @@ def grader_sentences(report: WeeklyReport) -> tuple[str, ...]:
 
 def trust_sentence(report: WeeklyReport) -> str:
     """Return how far the verdicts can be trusted."""
-    return f"Verdicts are by the {report.trust.by}: {trust_words(report.trust)}."
+    return f"Verdicts by the {report.trust.by}: {trust_words(report.trust)}."
 
 
 def checked_words(checked: Estimate) -> tuple[str, ...]:
@@ -157,7 +152,7 @@ def people_words(report: WeeklyReport) -> tuple[Words, ...]:
         return ()
     sessions = count(report.total_sessions, "session")
     objected = f"People complained, corrected the agent or gave up in {report.people.objected:,} of {sessions}"
-    again = f"asked for the same again after {count(report.people.asked_again, 'session')}"
+    again = f"repeated their request after {count(report.people.asked_again, 'session')}"
     return ((f"{objected}, and {again}.",),)
 
 
@@ -186,9 +181,9 @@ def helped(steps: Iterable[StepCount]) -> Words:
     """Return after which next steps an error was recovered, and how often: the surest first, and what often did not."""
     tried = tuple(steps)
     if not tried:
-        return ("What was tried next is not known",)
+        return ("The next steps are unknown",)
     if not any(step.recovered for step in tried):
-        return (f"Never recovered, in {count(sum(step.tries for step in tried), 'try', 'tries')}",)
+        return (f"Never recovered in {count(sum(step.tries for step in tried), 'try', 'tries')}",)
     telling = [step for step in tried if step.recovered or step.recovery.value is not None]
     surest = sorted(telling, key=lambda step: step.remedy_odds, reverse=True)[:MOST_STEPS]
     return ("Recovered after: ", *joined([step_words(step) for step in surest], ", "))
@@ -209,7 +204,7 @@ def step_words(step: StepCount) -> Words:
 
 def call(tool: str | None, command: str | None) -> Words:
     """Name what was called: a tool, for shells with the family of the command."""
-    called: Words = ("a tool without a name",) if tool is None else (name(tool),)
+    called: Words = ("an unnamed tool",) if tool is None else (name(tool),)
     return called if command is None else (*called, " ", name(command))
 
 
@@ -231,7 +226,7 @@ def alert_lines(alert: Alert, zone: tzinfo | None = UTC) -> tuple[Words, ...]:
         *_listed("What changed since: ", [_share(change) for change in alert.changes]),
         *_setup_change(alert, zone),
         *_listed("Also affected: ", [drop_words(drop) for drop in alert.drops[1:]]),
-        *examples("Most affected sessions:", alert.sessions),
+        *examples("Sessions that explain it most:", alert.sessions),
         *_outcome(alert, zone),
     )
 
@@ -269,7 +264,7 @@ def opening_words(alert: Alert, zone: tzinfo | None) -> Words:
     """Return when an alert opened and what it is of began, and which threshold raised it if one did."""
     opened = f"Opened {moment(alert.opened_at, zone)}; it began about {moment(alert.began_at, zone)}"
     if alert.kind is AlertKind.THRESHOLD:
-        return (f"{opened}. A threshold of the rules: ", name(alert.rule or ""), ".")
+        return (f"{opened}. Threshold of your rules: ", name(alert.rule or ""), ".")
     return (f"{opened}.",)
 
 
@@ -286,7 +281,7 @@ def _revision(report: WeeklyReport) -> tuple[Words, ...]:
     if late < 0:
         return ((f"Revision {report.revision}: {count(-late, 'session')} fewer than in the first report.",),)
     if report.revision > 1:
-        return ((f"Revision {report.revision}: sessions of the first report have other grades now.",),)
+        return ((f"Revision {report.revision}: some sessions were graded again since the first report.",),)
     return ()
 
 

@@ -28,8 +28,8 @@ AGREEMENT_ROWS: Final = (
     ("area under the curve", "auc"),
 )
 UNSEEN: Final = (
-    "the prior that ships, in places kept apart from development: area under the curve 0.60,"
-    " right in 54 % of what the model was sure is done"
+    "the shipped prior, on data kept apart from development: area under the curve 0.60,"
+    " right in 54 % of the tasks that the model was sure were done"
 )
 """Measured worth of the shipped prior elsewhere; see `docs/validity.md`."""
 
@@ -47,15 +47,15 @@ def calibration_lines(made: Calibration) -> Iterator[str]:
         yield "Nothing changes."
         return
     if made.completion_policy.version == evidence.before:
-        yield "That is kept in mind; weights and verdicts stay as they are."
+        yield "This is stored; weights and verdicts do not change."
         return
     yield f"Adopted: {evidence.before} becomes {made.completion_policy.version}."
     if not evidence.counts.total:
-        yield f"The level is that of {evidence.sessions} finished sessions."
+        yield f"The base rate comes from {evidence.sessions} finished sessions."
         return
     yield (
-        f"Probabilities of labelled sessions move by {evidence.shift:.3f} in the mean;"
-        f" {evidence.turned} verdicts of the model turn."
+        f"The probability of labelled sessions changes by {evidence.shift:.3f} on average,"
+        f" and {evidence.turned} verdicts of the model change."
     )
     for change in evidence.weights:
         yield f"  {change.name}: {number_words(change.before)} to {number_words(change.after)}"
@@ -65,7 +65,7 @@ def label_words(counts: LabelCounts) -> str:
     """Return how many labels there are to learn from, and how they came."""
     others = "" if not counts.left_out else f"; {counts.left_out} {_are(counts.left_out)} too old or unfinished"
     if not counts.total:
-        return f"No labels to learn from{others}; from {FEWEST_LABELS} on it is calibrated for you"
+        return f"No labels to learn from{others}; calibration needs {FEWEST_LABELS}"
     kinds = (
         (counts.random, "drawn at random"),
         (counts.uncertain, "uncertain"),
@@ -73,7 +73,7 @@ def label_words(counts: LabelCounts) -> str:
         (counts.rewards, "rewards"),
     )
     said = ", ".join(f"{count} {kind}" for count, kind in kinds if count)
-    few = "" if counts.total >= FEWEST_LABELS else f"; not calibrated for you yet, that takes {FEWEST_LABELS}"
+    few = "" if counts.total >= FEWEST_LABELS else f"; calibration needs {FEWEST_LABELS}"
     given = counts.total + counts.left_out
     return f"{counts.total} of your {given} labels {_are(counts.total)} used ({said}){others}{few}"
 
@@ -87,10 +87,10 @@ def because_words(policy: VerdictSetting, evidence: Evidence) -> str:
     if policy is not VerdictSetting.AUTO:
         return f"the setting verdict says {policy}"
     if evidence.by_labels:
-        return f"by labels the {evidence.better} did better on sessions that were not learned from"
+        return f"by your labels, the {evidence.better} did better on sessions not used for training"
     return (
-        f"the {evidence.better} did better on the sources that it was made with, each left out in turn; whether that"
-        " holds here your labels must say"
+        f"the {evidence.better} did better on public data that it was not trained on; only your labels can show"
+        " whether this is so here"
     )
 
 

@@ -8,11 +8,13 @@ from typing import Final
 
 from grader_daemon.domain.analysis import FailureKind, SessionState
 from grader_daemon.domain.claims import Claim, ClaimReason
+from grader_daemon.domain.completion_model import log_odds, probability
 from grader_daemon.domain.feedback import Feedback
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.quality import QualityCheck
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.text import clean
+from grader_daemon.reports.numbers import MINUS
 
 GOT_OVER: Final = {FailureKind.RECOVERED: "yes", FailureKind.HARMFUL: "no", FailureKind.PROBE: "a probe"}
 """Words for a failure that a session recovered from or not; a probe is none."""
@@ -27,25 +29,25 @@ _WHY: Final = {
     ClaimReason.NO_CALL: "no call could have done it",
     ClaimReason.FAILED: "every call for it failed",
     ClaimReason.DENIED: "the result says that it was not done",
-    ClaimReason.OTHER_TARGET: "it was done to another",
+    ClaimReason.OTHER_TARGET: "it was done to another target",
     ClaimReason.OTHER_VALUE: "it was done with another value",
-    ClaimReason.NOT_NAMED: "no call for it names this",
-    ClaimReason.FEWER_DONE: "only a part of it was done",
+    ClaimReason.NOT_NAMED: "no such call names this target",
+    ClaimReason.FEWER_DONE: "only part of it was done",
     ClaimReason.NOT_PERSISTED: "it was only drafted or previewed",
     ClaimReason.STALE: "something was changed after the check",
     ClaimReason.TESTS_FAILED: "the last run failed",
     ClaimReason.TESTS_REMOVED: "tests were removed before the run",
     ClaimReason.TESTS_SKIPPED: "tests were skipped",
-    ClaimReason.EXPECTED_REWRITTEN: "expected values were changed to what came out",
+    ClaimReason.EXPECTED_REWRITTEN: "expected values were changed to match the result",
     ClaimReason.EMPTY_RUN: "the run had nothing to check",
     ClaimReason.MASKED: "the command hides whether it failed",
-    ClaimReason.WEAKER_RUN: "the run covers less than is said",
-    ClaimReason.READ_BACK: "it was read again afterwards",
+    ClaimReason.WEAKER_RUN: "the run covers less than the claim",
+    ClaimReason.READ_BACK: "it was read back afterwards",
     ClaimReason.NOT_SEEN: "no call shows it",
-    ClaimReason.BROKE_OFF: "the run did not start, or broke off",
+    ClaimReason.BROKE_OFF: "the run did not start, or stopped early",
     ClaimReason.CHECK_FAILED: "the last check failed",
     ClaimReason.EDIT_FAILED: "an edit failed and was not repeated",
-    ClaimReason.TAKEN_BACK: "it was taken back afterwards",
+    ClaimReason.TAKEN_BACK: "it was reverted afterwards",
     ClaimReason.OTHERS_CHANGED: "another file was changed too",
 }
 """Why a claim has its support, in words."""
@@ -110,12 +112,12 @@ def skill_words(grade: Grade) -> str:
 def gone_words(grade: Grade) -> str:
     """Return that a session does not lie any more where it was graded, and why that may be."""
     why = " Claude Code deletes its sessions after some days, by default 30." if grade.format == "claude-code" else ""
-    return f"The session is gone from where it lay; its grade stays.{why}"
+    return f"The session's file is gone; its grade stays.{why}"
 
 
 def said_words(given: Feedback, digest: str | None, *, when: str) -> str:
     """Return whose word something is and since when; `digest` is of the session's file as it is now."""
-    went_on = "" if given.digest == digest else ", before the session went on"
+    went_on = "" if given.digest == digest else ", before the session continued"
     return f"said by {clean(given.given_by)} on {when}{went_on}"
 
 
@@ -123,7 +125,10 @@ def checked_words(check: QualityCheck, *, when: str) -> str:
     """Return what a scorer said, and of what it differs: the grade may have been made again since."""
     if check.quality is None:
         return f"no answer, {when}: {check.error}"
-    return f"{check.quality:g} of 5 by {check.scorer}, {when}; {check.discrepancy:g} from the {check.ours} of then"
+    return (
+        f"{check.quality:g} of 5 by {check.scorer}, {when};"
+        f" {check.discrepancy:g} away from the grade then, {check.ours}"
+    )
 
 
 def claim_words(claim: Claim) -> str:
@@ -151,11 +156,17 @@ def effect_words(reason: Reason) -> str:
     return f"{reason.effect:g}" if reason.rule in _LEVELS else f"{reason.effect:+g}"
 
 
+def moved_words(likely: float, effect: float) -> str:
+    """Return by how many percentage points an effect, in log-odds, moves a probability: "+12"."""
+    points = 100 * (likely - probability(log_odds(likely) - effect))
+    return f"{points:+.0f}".replace("-", MINUS)
+
+
 def feature_words(name: str, value: float, meaning: str | None, above: float | None) -> str:
     """Return what a feature is, whether a session has any of it, and how it stands among the user's, by `above`."""
     if meaning is None:
         meaning, name = name, ""
-    told = (meaning if value else f"Not here: {meaning}", _unusual_words(above), name and f"({name})")
+    told = (meaning if value else f"Not in this session: {meaning}", _unusual_words(above), name and f"({name})")
     return " ".join(part for part in told if part)
 
 

@@ -21,23 +21,23 @@ _SHARE: Final = 0.20
 _BLANK: Final = {
     Category.COMMAND_FAILED.value: (
         "See which commands fail, and what followed: grader-daemon errors list",
-        "commands that did not say why",
+        "commands without an error message",
     ),
     Category.UNKNOWN.value: (
-        "See what the failures of no known kind say: grader-daemon errors list",
-        "of no known kind",
+        "Look at the errors of an unknown kind: grader-daemon errors list",
+        "of an unknown kind",
     ),
 }
 """Categories that are no advice by themselves: what to do, and what they are."""
 
 _ADVICE: Final = {
-    Category.TOOL_NOT_FOUND.value: "tell the agent which tools there are",
-    Category.PERMISSION_DENIED.value: "grant the rights that it needs, or say where it may write",
+    Category.TOOL_NOT_FOUND.value: "tell the agent which tools exist",
+    Category.PERMISSION_DENIED.value: "grant the rights it needs, or say where it may write",
     Category.TIMEOUT.value: "give long commands more time, or run them in the background",
-    Category.FILE_NOT_FOUND.value: "have paths looked up before files are opened",
-    Category.NETWORK_ERROR.value: "check its network, and have such calls tried again",
-    Category.API_ERROR.value: "check limits, keys and the state of the services that it calls",
-    Category.SYNTAX_ERROR.value: "have scripts and arguments checked before they are run",
+    Category.FILE_NOT_FOUND.value: "look up paths before opening files",
+    Category.NETWORK_ERROR.value: "check its network, and retry such calls",
+    Category.API_ERROR.value: "check limits, keys and the state of the services it calls",
+    Category.SYNTAX_ERROR.value: "check scripts and arguments before running them",
 }
 """Advice against the other categories, as a rule."""
 
@@ -103,7 +103,7 @@ def _that_lies_unused(skills: Sequence[FittingSkill]) -> str:
     if not skills:
         return ""
     best = skills[0]
-    return f": the skill {best.skill.name} is installed, used in {best.used_in} of {best.known_in} of its tasks"
+    return f": the installed skill {best.skill.name} was used in only {best.used_in} of {best.known_in} of its tasks"
 
 
 def _for_tools(groups: Sequence[Group]) -> _Found:

@@ -98,7 +98,7 @@ def span_words(used: UsageByDay) -> str:
     days = f"{used.first_day} to {used.last_day}" if used.days > 1 else f"{used.first_day}"
     if used.before is not None:
         return f"{days}, beside {_days_before(used)}"
-    return f"{days}; not compared: sessions do not go back over {_days_before(used)}"
+    return f"{days}; not compared: the sessions do not cover {_days_before(used)}"
 
 
 def known_words(spent: Spending, measure: UsageMeasure) -> str:
@@ -131,7 +131,7 @@ def kinds_words(used: UsageByDay) -> str:
 def cache_words(spent: Spending) -> str:
     """Return the share of what was read that came from caches; nothing where no cache is known of."""
     part = cache_share(spent)
-    return "" if part is None else f"{share_words(part)} of what was read came from caches"
+    return "" if part is None else f"{share_words(part)} of the input came from caches"
 
 
 def failed_words(used: UsageByDay) -> str:
@@ -141,7 +141,7 @@ def failed_words(used: UsageByDay) -> str:
         return ""
     if failed.cost_usd is None:
         return (
-            "No cost is known of any session that was not done or ended badly."
+            "The cost of the failed sessions is unknown."
             if failed.sessions
             else ("No session is known to have failed.")
         )
@@ -166,8 +166,8 @@ def unknown_words(used: UsageByDay, measure: UsageMeasure) -> str:
 
 
 def _why(agent: str, spent: Spending) -> str:
-    named = "an agent without a name" if agent == UNNAMED else agent
-    return f"no price is known for the models of {named}" if spent.metered else f"{named} does not write tokens"
+    named = "an unnamed agent" if agent == UNNAMED else agent
+    return f"the price list lacks the models of {named}" if spent.metered else f"{named} does not record tokens"
 
 
 def _days_before(used: UsageByDay) -> str:

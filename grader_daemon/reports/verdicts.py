@@ -16,7 +16,7 @@ from grader_daemon.domain.verdict import GradeVersion, Outcome, VerdictBy, Verdi
 from grader_daemon.reports.numbers import COMPLETION, MINUS, count, estimate_words, value_words
 
 NOTHING_TO_JUDGE: Final = "no answer: there is neither an answer nor a tool call to judge"
-_DEGREES: Final = ((0.8, "very well"), (0.6, "well"), (0.4, "fairly well"), (0.2, "little"))
+_DEGREES: Final = ((0.8, "very well"), (0.6, "well"), (0.4, "fairly well"), (0.2, "only a little"))
 """Words for correlations, each with its least value: the steps of Landis and Koch (1977) for agreement."""
 
 NO_RATE: Final = "not known: {drawn} of {needed} random labels given; next: grader-daemon review (4 minutes)"
@@ -28,7 +28,7 @@ _PROVEN: Final = {
     "completion.contradicted_claim": "the record contradicts what the answer claims",
 }
 """Proofs that a task was not done, by the rule that says so."""
-_SAID_BY: Final = {VerdictBy.REWARD: "by the reward of its run", VerdictBy.REVERT: "reverted in git"}
+_SAID_BY: Final = {VerdictBy.REWARD: "by the run's external check", VerdictBy.REVERT: "reverted in git"}
 
 
 def outcome_words(outcome: Outcome) -> str:
@@ -96,18 +96,18 @@ def plain_verdict(grade: Grade, *, said: str | None = None) -> str:
 def grader_words(change: GraderChange) -> str:
     """Return when the grader changed and by what, and how the week before read then and reads now."""
     by = count(change.labels, "label") if change.labels else change.why
-    now = "" if change.now is None else f", {shares_words(change.now)} now"
-    return f"{change.at:%Y-%m-%d}, by {by}: the 7 days before read {shares_words(change.before)} then{now}"
+    now = "" if change.now is None else f", and now have {shares_words(change.now)}"
+    return f"{change.at:%Y-%m-%d}, by {by}: the 7 days before it had {shares_words(change.before)}{now}"
 
 
 def trust_words(trust: Trust) -> str:
     """Return how far automatic verdicts can be trusted."""
     if trust.of_fleet:
-        return "each machine has its own, and says there how far it can be trusted"
+        return "each machine has its own, and knows how reliable they are"
     if not trust.labels:
         return f"not calibrated yet: label {FEWEST_LABELS} sessions to improve this"
     done = "calibrated on" if trust.by is VerdictBy.MODEL else "checked by"
-    known = "" if trust.agreement is None else f", with which such verdicts agree {_degree(trust.agreement)}"
+    known = "" if trust.agreement is None else f"; verdicts agree with them {_degree(trust.agreement)}"
     return f"{done} your {count(trust.labels, 'label')}{known}"
 
 
@@ -137,11 +137,11 @@ def _proof_of(grade: Grade) -> str | None:
 
 def _unsure(grade: Grade) -> str:
     if grade.state is SessionState.OPEN:
-        return "unsure: it goes on"
+        return "unsure: the session is still open"
     if grade.state is SessionState.INTERRUPTED:
-        return "unsure: it was stopped, or left in the middle"
+        return "unsure: the session was stopped, or ends in the middle"
     if grade.p_completed is None:
-        return "unsure: the grader has no probability for it"
+        return "unsure: the grader has no probability"
     return f"unsure ({_percent(grade.p_completed)} likely done)"
 
 

@@ -14,17 +14,9 @@ from grader_daemon.domain.alert import Alert
 from grader_daemon.domain.calendar import Span, week_name, week_of
 from grader_daemon.domain.calibration import GraderChange, Trust
 from grader_daemon.domain.claims import ClaimTally
+from grader_daemon.domain.error_groups import ErrorIssue, IssueState
 from grader_daemon.domain.estimate import Estimate
-from grader_daemon.domain.insight import (
-    Coverage,
-    ErrorIssue,
-    FromPeople,
-    Group,
-    IssueState,
-    Spending,
-    TrendPoint,
-    WeeklyReport,
-)
+from grader_daemon.domain.insight import Coverage, FromPeople, Group, Spending, TrendPoint, WeeklyReport
 from grader_daemon.domain.scheduled_jobs import ScheduledJob
 from grader_daemon.domain.setup_changes import SetupEffect
 from grader_daemon.domain.verdict import VerdictCounts

@@ -11,11 +11,11 @@ from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.reports.numbers import count
 
 _BY_STANDING: Final = {
-    ResultStanding.CONTRADICTED: "said done, and was not",
+    ResultStanding.CONTRADICTED: "claims something that was not done",
     ResultStanding.CHECK_FAILED: "its last check failed",
 }
 _BY_ENDING: Final = {
-    EndingKind.GAVE_UP: "says that it could not",
+    EndingKind.GAVE_UP: "gave up",
     EndingKind.LIMIT: "cut short by a limit",
     EndingKind.ERROR: "cut short by an error",
     EndingKind.PROCESS: "its process ended",
@@ -34,9 +34,9 @@ def worry_words(grade: Grade) -> str | None:
     if grade.signals_from_people and grade.signals_from_people[-1].kind in OBJECTING:
         return "the person was not content"
     if grade.asked_again is not None:
-        return "was asked for again"
+        return "the same request came again"
     if grade.standing is ResultStanding.ADMITTED:
-        return "says what is not done"
+        return "admits that a part is not done"
     errors = sum(failure.kind is FailureKind.HARMFUL for failure in grade.failures)
     if errors:
         return f"{count(errors, 'error')} not recovered"

@@ -19,7 +19,7 @@ _WHY_NOT = {
     RouteReason.TOO_FEW: "too few sessions to compare",
     RouteReason.NOT_BETTER: "not better",
     RouteReason.STALE: "not used for a month",
-    RouteReason.UNCALIBRATED: "no clear difference yet: label some sessions",
+    RouteReason.UNCALIBRATED: "not measurable yet: label some",
     RouteReason.ONE_MODEL: "only one model",
     RouteReason.TOO_DEAR: "costs too much",
 }
@@ -28,8 +28,8 @@ _HEADINGS = (
     "",
 )
 _NOTE = (
-    "not failed: estimated share of sessions that did not fail, by labels, bad endings and proofs; recent sessions"
-    " count more. raw: the plain share."
+    "not failed: share of sessions without a label, bad ending or proof of failure; estimated from all sessions of a"
+    " model, recent ones count more. raw: the plain share."
 )
 
 
@@ -38,7 +38,10 @@ _NOTE = (
 @click.option("--task-type", metavar="TYPE", help="Only this task type.")
 @click.option("--default", metavar="MODEL", help="Keep this model unless another one is better.")
 @click.option(
-    "--max-cost", type=float, metavar="USD", help="Prefer no model that costs more per task that did not fail."
+    "--max-cost",
+    type=float,
+    metavar="USD",
+    help="Prefer no model above this cost, in dollars per task that did not fail.",
 )
 @click.option(
     "--out",
@@ -98,7 +101,7 @@ def _rows(task_type: str, route: TaskRoute) -> Iterator[tuple[object, ...]]:
 
 def _advice(score: ModelScore, route: TaskRoute) -> str:
     if score.model == route.recommended:
-        return "prefer it" if score.known_by is KnownBy.TYPE else "prefer it, by other task types"
+        return "prefer it" if score.known_by is KnownBy.TYPE else "prefer it, by its results at other tasks"
     if score.model == route.default:
         return "default" if route.reason is None else f"default; nothing better known: {_WHY_NOT[route.reason]}"
     return "" if score.reason is None else _WHY_NOT[score.reason]

@@ -30,7 +30,7 @@ def load_prior(path: Path | None = None) -> ShippedPrior:
     except OSError as error:
         raise ConfigurationError(f"calibration_prior {path}: {error.strerror}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"calibration_prior {path}: no prior of `calibration train`: {error}") from error
+        raise ConfigurationError(f"calibration_prior {path}: not a file of `calibration train`: {error}") from error
     _check(read.prior, path)
     return read
 
@@ -54,16 +54,18 @@ def _check(prior: Prior, path: Path) -> None:
         raise ConfigurationError(f"calibration_prior {path}: scales and variances must be above 0")
     if max(map(abs, (*prior.scaling.means, *prior.weights, prior.intercept))) > _LARGEST:
         raise ConfigurationError(
-            f"calibration_prior {path}: means, weights and intercept may be {_LARGEST:.0e} at most"
+            f"calibration_prior {path}: means, weights and intercept must be at most {_LARGEST:.0e}"
         )
     if not 0 < prior.base_rate < 1:
-        raise ConfigurationError(f"calibration_prior {path}: base_rate must lie between 0 and 1")
+        raise ConfigurationError(f"calibration_prior {path}: base_rate must be between 0 and 1")
     if not 0 <= prior.threshold <= 1:
-        raise ConfigurationError(f"calibration_prior {path}: threshold must lie between 0 and 1")
+        raise ConfigurationError(f"calibration_prior {path}: threshold must be between 0 and 1")
     if not 0 <= prior.self_taught <= _LARGEST:
         raise ConfigurationError(f"calibration_prior {path}: self_taught must be 0 or more")
     if not 0 <= prior.doubtful[0] <= prior.doubtful[1] <= 1:
-        raise ConfigurationError(f"calibration_prior {path}: doubtful are two numbers from 0 to 1, the lower one first")
+        raise ConfigurationError(
+            f"calibration_prior {path}: doubtful must be two numbers from 0 to 1, the lower one first"
+        )
 
 
 def _rounded(value: object) -> object:

@@ -195,5 +195,5 @@ def _sensible(answer: object, scorer: str) -> float:
         ScorerError: it is no number from 1 to 5.
     """
     if isinstance(answer, bool) or not isinstance(answer, (int, float)) or not LEAST <= answer <= MOST:
-        raise ScorerError(f"{scorer}: its answer is no number from 1 to 5")
+        raise ScorerError(f"{scorer}: its answer is not a number from 1 to 5")
     return float(answer)

@@ -107,7 +107,7 @@ class JudgeScorer:
         try:
             said = _decode_completion(answer.body).choices[0].message.content
         except msgspec.MsgspecError:
-            raise ScorerUnavailableError(f"{self.name}: its answer is no chat completion") from None
+            raise ScorerUnavailableError(f"{self.name}: its answer is not a chat completion") from None
         try:
             return _decode_answer((said or "").strip()).quality
         except msgspec.MsgspecError:

@@ -26,4 +26,4 @@ def named(name: str) -> Unit:
 def without_systemd() -> str:
     """Return advice on how to run the same where systemd does not."""
     *others, last = (f"`{named(name).foreground}`" for name in UNITS)
-    return f"run {', '.join(others)} or {last} in the foreground or under a supervisor of your own"
+    return f"run {', '.join(others)} or {last} in the foreground or under your own supervisor"

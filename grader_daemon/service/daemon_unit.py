@@ -47,7 +47,9 @@ def _check(settings: Settings, pid: int | None) -> None:
     holder = holder_pid(settings.db_path) if is_running(settings.db_path) else None
     if holder is not None and holder != pid:
         place = settings.db_path
-        raise AlreadyRunningError(f"a grader-daemon that is no service (pid {holder}) runs on {place}: end it first")
+        raise AlreadyRunningError(
+            f"another grader-daemon (pid {holder}), not the service, runs on {place}: stop it first"
+        )
 
 
 def _folders_for_others(settings: Settings) -> list[Path]:

@@ -68,7 +68,7 @@ def environment_for_others(settings: Settings, *, but: Collection[str] = ()) -> 
         variable = given.variables.get(name, ENVIRONMENT_PREFIX + name.upper())
         match getattr(settings, name):
             case SecretStr():
-                raise ConfigurationError(f"{variable} cannot be passed on; put {name} into {given.file}")
+                raise ConfigurationError(f"{variable} cannot be passed to the service; put {name} into {given.file}")
             case tuple() as items:
                 passed_on[variable] = json.dumps([item if isinstance(item, float) else str(item) for item in items])
             case bool() as is_so:

@@ -27,7 +27,7 @@ from grader_daemon.settings import Settings
 
 _EXIT_CODES = {
     78: "the configuration is wrong",
-    203: "its program is gone",
+    203: "its program is missing",
     217: "its sandbox cannot be set up: this machine allows no user namespaces",
     226: "its sandbox cannot be set up: the folder of the database is missing, or user namespaces are not allowed",
 }
@@ -35,19 +35,19 @@ _EXIT_CODES = {
 
 
 class Installation(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of an installation, and the state then.
+    """Result of an installation, and the state after it.
 
     Attributes:
         units: the unit files.
         written: whether a unit file was written.
         kept: backups of edited unit files that were replaced.
-        enabled: whether it now starts with each session of the user, and did not before.
+        enabled: whether this installation made it start with each of the user's sessions.
         started: whether it was started or restarted.
-        pid: its process id, while it runs.
-        writable: the folders in which it can write.
-        network: the settings for which it may use the network.
-        programs: the settings for which it may run the user's programs.
-        user: the owner of the service.
+        pid: process id, while it runs.
+        writable: folders that it can write to.
+        network: settings for which it may use the network.
+        programs: settings for which it may run the user's programs.
+        user: owner of the service.
         lingers: whether it keeps running after logout; None if unknown.
     """
 
@@ -263,9 +263,9 @@ def _tells(entry: LogEntry) -> bool:
 def _ended(state: UnitState) -> str | None:
     """Return how the last process ended."""
     if state.result == "watchdog":
-        return "it hung, and systemd ended it"
+        return "it hung, and systemd stopped it"
     if state.result == "oom-kill":
-        return "it took too much memory, and was ended"
+        return "it used too much memory and was stopped"
     if state.signal is not None:
         return f"ended by {signal.Signals(state.signal).name}"
     if state.exit_code is not None:

@@ -25,7 +25,7 @@ class InstalledFile:
     @property
     def advice(self) -> str:
         """Advice to somebody who edited it."""
-        drop_in = f"Lines of your own belong into a drop-in (systemctl --user edit {self.path.name})"
+        drop_in = f"Put your own lines into a drop-in (systemctl --user edit {self.path.name})"
         return f"{drop_in}; --force replaces the unit and keeps a copy"
 
     def read(self) -> str | None:

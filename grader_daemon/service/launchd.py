@@ -71,7 +71,7 @@ class LaunchAgents:
         answer = self._launchctl("print", self._domain)
         if answer.returncode:
             raise ServiceError(
-                f"launchd has no session of yours ({_first_line(answer.stderr)}): log in at the screen, or"
+                f"launchd has no session for you ({_first_line(answer.stderr)}): log in at the screen, or"
                 f" {without_systemd()}"
             )
 
@@ -145,7 +145,7 @@ class InstalledJob(InstalledFile):
     @property
     def advice(self) -> str:
         """Advice to somebody who edited it."""
-        return "Settings of your own belong into the settings file; --force replaces the list and keeps a copy"
+        return "Put your own settings into the settings file; --force replaces the list and keeps a copy"
 
     @staticmethod
     def was_edited(text: str) -> bool:
@@ -159,7 +159,7 @@ class InstalledJob(InstalledFile):
         try:
             old = plistlib.loads(there.encode())
         except (plistlib.InvalidFileException, ValueError, SyntaxError):
-            return ["it is no property list"]
+            return ["it is not a property list"]
         new = plistlib.loads(fitted.encode())
         return [f"+{key}={old[key]}" for key in old if old[key] != new.get(key)] + [
             f"-{key}" for key in new if key not in old
@@ -185,7 +185,7 @@ def written_list(unit: Unit, fit: Fit, *, version: str) -> str:
     try:
         text = plistlib.dumps(_job(unit, fit), sort_keys=False).decode()
     except ValueError as error:
-        raise ConfigurationError(f"it cannot be written down in a property list: {error}") from error
+        raise ConfigurationError(f"it cannot be stored in a property list: {error}") from error
     head, begin, rest = text.partition("<plist ")
     summed = f"{begin}{rest}"
     return f"{head}{_WRITTEN}{unit.install}`, version {version}. Sum of what follows: {_sum(summed)}. -->\n{summed}"

@@ -117,7 +117,7 @@ def _are_below(places: Sequence[Path], paths: Iterable[Path]) -> bool:
 
 def _headed(file: str, fitted: str, *, unit: Unit, version: str) -> str:
     return (
-        f"{_WRITTEN}{unit.install}`, version {version}.\n# Lines of your own belong into a drop-in: systemctl --user"
+        f"{_WRITTEN}{unit.install}`, version {version}.\n# Put your own lines into a drop-in: systemctl --user"
         f" edit {file}. {_SUM_OF} {_sum(fitted)}.{_END_OF_HEAD}{fitted}"
     )
 
@@ -166,7 +166,7 @@ def _folders(fit: Fit) -> _Lines:
     }
     if sees_temporary:
         folders["PrivateTmp"] = [
-            "# It needs something in a folder for temporary files: it sees them all, and writes none."
+            "# It needs something in a folder for temporary files, so it can read all of them, but write to none."
         ]
     return folders
 
@@ -183,7 +183,7 @@ def _sockets(fit: Fit, shipped: str) -> _Lines:
         if is_open:
             needed = "It needs one: to say that it is ready and alive. " if notify else ""
             comment = [
-                "# Through the sockets of your session it could ask others to act for it, your service manager first.",
+                "# Through your session's sockets it could make other programs act for it, first your service manager.",
                 f"# {needed}The rest of /run is open, to look up names.",
             ]
     return {
@@ -201,7 +201,7 @@ def _calls(fit: Fit) -> _Lines:
         ]
     if fit.programs:
         calls["RestrictAddressFamilies"] = [
-            f"# Programs of {_names(fit.programs)} run in this sandbox too: what only few can do without is left open.",
+            f"# Programs of {_names(fit.programs)} run in this sandbox too, so rarely needed system calls are allowed.",
             "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK",
         ]
         calls["SystemCallFilter"] = ["SystemCallFilter=@system-service"]
@@ -243,6 +243,6 @@ def _quoted(word: str) -> str:
         ConfigurationError: it has characters that a line of text cannot have.
     """
     if not word.isprintable():
-        raise ConfigurationError(f"{word!r} cannot be written down in a unit file: it has unprintable characters")
+        raise ConfigurationError(f"{word!r} cannot be used in a unit file: it has unprintable characters")
     escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     return escaped if re.fullmatch(r"[\w%+=:,./-]+", escaped) else f'"{escaped}"'

@@ -89,7 +89,7 @@ class Unit:
     waits: bool = False
     enabled: str = "it starts with your session"
     started: str | None = None
-    failed: str = "did not get ready"
+    failed: str = "did not start"
 
     @property
     def service(self) -> str:

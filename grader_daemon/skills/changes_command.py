@@ -34,7 +34,7 @@ def command(*, grader: SelfGrader, since: datetime | None, as_json: bool) -> Non
 
 
 def _print(changes: SetupChanges) -> None:
-    output.line(f"{count(changes.sessions, 'finished task')} compared{scheduled_words(changes.scheduled)}.")
+    output.line(f"{count(changes.sessions, 'finished task')} examined{scheduled_words(changes.scheduled)}.")
     for effect in changes.effects:
         output.line()
         output.paragraph("", plain(effect_title(effect)))
@@ -45,7 +45,7 @@ def _print(changes: SetupChanges) -> None:
         output.line()
         output.paragraph("", basis)
     if not changes.effects:
-        output.line("Nothing changed that sessions or files show.")
+        output.line("Sessions and files show no changes.")
     if changes.unsteady:
         output.line()
     for each in changes.unsteady:

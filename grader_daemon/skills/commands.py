@@ -82,9 +82,9 @@ def suggest(*, grader: SelfGrader, name: str, draft: bool, as_json: bool) -> Non
 
 
 def _print(skills: Skills) -> None:
-    output.line(f"{count(skills.tasks, 'finished task')} of the last 90 days.")
+    output.line(f"{count(skills.tasks, 'finished task')} of the last 90 days examined.")
     if not skills.skills:
-        output.line("No skill is installed, and none was used.")
+        output.line("No skill is installed or was used.")
         return
     output.line()
     output.items(
@@ -126,7 +126,7 @@ def _print_detail(detail: SkillDetail) -> None:
         [
             ("skill", skill.name),
             ("says", next((each.description for each in skill.installed if each.description), None)),
-            ("lies in", ", ".join(places) or "not on this machine"),
+            ("lies in", ", ".join(places) or "not installed"),
             ("of", _owners(skill)),
             ("used in", _used(skill)),
             ("how", ways),
@@ -142,9 +142,9 @@ def _print_detail(detail: SkillDetail) -> None:
             ("used in", lambda each: each.used),
             ("bad endings", lambda each: estimate_words(each.ended_badly, BAD_ENDINGS)),
             ("not used in", lambda each: each.others),
-            ("bad endings there", lambda each: estimate_words(each.ended_badly_of_others, BAD_ENDINGS)),
+            ("bad endings without it", lambda each: estimate_words(each.ended_badly_of_others, BAD_ENDINGS)),
         )
-        output.paragraph("", "Agents choose what they use: a difference is not what the skill did.")
+        output.paragraph("", "Agents choose what they use, so a difference does not prove an effect of the skill.")
     if detail.versions:
         output.line()
         output.items(

@@ -20,11 +20,11 @@ def skills(context: DoctorContext) -> Finding:
     """Check that the folders that skills are looked for in can be read."""
     installed = Installed.of(context.settings)
     for folder, why in installed.unreadable().items():
-        fix = "make it, or take it out of the setting skill_roots; or let yourself read it"
+        fix = "create it, make it readable, or remove it from skill_roots"
         return warning(f"{folder}: no skills can be read there: {why}", fix)
     found = installed.skills()
     unsound = sum(skill.problem is not None for skill in found)
-    told = f", {unsound:,} of them not sound: grader-daemon skills" if unsound else ""
+    told = f", {unsound:,} of them with problems: grader-daemon skills" if unsound else ""
     return ok(f"{count(len(found), 'skill')}{told}")
 
 

@@ -118,7 +118,7 @@ def _predicted(session: FinishedSession) -> float:
 
 
 def compared(before: Iterable[FinishedSession], after: Iterable[FinishedSession], value: _Value) -> Figure:
-    """Compare completion at work that was done on both sides; without values where too few.
+    """Compare completion for task types with sessions on both sides; without values where too few.
 
     Sessions of one request are one a week, with their mean; the `sample` of an estimate counts these.
     """

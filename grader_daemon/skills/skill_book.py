@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from grader_daemon.analysis.user_messages.task_types import TaskTypes
 from grader_daemon.domain.calendar import Span
+from grader_daemon.domain.error_groups import IssueRow
 from grader_daemon.domain.estimate import Estimate
-from grader_daemon.domain.insight import IssueRow
 from grader_daemon.domain.installed import InstalledKind, InstalledSkill
 from grader_daemon.domain.phrases import words_of
 from grader_daemon.domain.routing import MOST_SESSIONS, WINDOW_DAYS, FinishedSession
@@ -66,7 +66,7 @@ class SkillBook:
         records = skill_records(self._lying, observed, self._tasks)
         record = next((each for each in records if each.name == name), None)
         if record is None:
-            raise NotFoundError(f"no skill is called {name!r}; `grader-daemon skills` names all")
+            raise NotFoundError(f"there is no skill {name!r}; grader-daemon skills lists all")
         versions = [each for each in observed if each.kind is InstalledKind.SKILL and each.name == name]
         changes = setup_changes(self._store, self._now - _WINDOW, self._now)
         return SkillDetail(

@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from statistics import fmean
 from typing import Final, TypeVar
 
+from grader_daemon.domain.error_groups import StepCount, remedies
 from grader_daemon.domain.estimate import Estimate, Figure, figure, proportion, standardised
-from grader_daemon.domain.insight import StepCount, remedies
 from grader_daemon.domain.installed import InstalledKind, InstalledSkill, ObservedVersion, SkillUse
 from grader_daemon.domain.routing import FinishedSession
 from grader_daemon.domain.skills import FEWEST_TASKS, FittingSkill, SkillRecord, SkillTasks

@@ -20,24 +20,16 @@ def asked_words(asked: AskedSkill) -> Words:
     """Return what a skill that was asked for is about, and whether it was used there."""
     types = joined([(name(each),) for each in asked.task_types], ", ")
     if not asked.is_installed:
-        return ("No skill ", name(asked.name), " is installed; its name fits ", *types, ".")
+        return ("No skill ", name(asked.name), " is installed; by its name it would be for ", *types, ".")
     used = f"; used in {asked.used_in:,} of {count(asked.known_in, 'task')} of "
-    return (
-        "The skill ",
-        name(asked.name),
-        " is about ",
-        *types,
-        used,
-        name(asked.task_types[0]),
-        " that record skills.",
-    )
+    return ("The skill ", name(asked.name), " is for ", *types, used, name(asked.task_types[0]), " that record skills.")
 
 
 def need_words(advice: SkillAdvice) -> Words:
     """Return how a type of task goes beside the others, and whether that asks for help."""
     tasks = f"{count(advice.ended_badly.sample, 'task')} of ", name(advice.task_type)
     if advice.reason is SkillReason.TOO_FEW:
-        others = f" and {advice.others.sample:,} of other types; {FEWEST_TASKS} of each are needed."
+        others = f" and {advice.others.sample:,} of other types: each needs {FEWEST_TASKS}."
         return ("Too few: ", *tasks, others)
     rates = f": {estimate_words(advice.ended_badly, BAD_ENDINGS)} ended badly; of other types "
     compared = f"{estimate_words(advice.others, BAD_ENDINGS)} of {advice.others.sample:,}."
@@ -49,7 +41,7 @@ def need_words(advice: SkillAdvice) -> Words:
 def advice_lines(advice: SkillAdvice) -> Iterator[Words]:
     """Yield a sentence for each skill or step that could help, or one that nothing fits."""
     if advice.reason is SkillReason.NOTHING_FITS:
-        yield ("No unused skill fits this type, and no step is known that clearly helps after its errors.",)
+        yield ("No unused skill fits, and no step is known that clearly helps after its errors.",)
     for fitting in advice.skills:
         yield _fitting_words(fitting, is_suggested=advice.reason is None)
     for lesson in advice.lessons:
@@ -88,7 +80,7 @@ def skill_draft(advice: SkillAdvice) -> str | None:
     if not told or kind is None:
         return None
     lines = [
-        f"- After `{failed}` fails ({lesson.category}): use `{step}`. What had failed worked after"
+        f"- After `{failed}` fails ({lesson.category}): use `{step}`. The failed call then worked in"
         f" {lesson.step.recovered:,} of {count(lesson.step.tries, 'try', 'tries')}."
         for failed, step, lesson in told
     ]
@@ -97,10 +89,10 @@ def skill_draft(advice: SkillAdvice) -> str | None:
         (
             "---",
             f"name: {re.sub(r'[^a-z0-9]+', '-', kind.lower()).strip('-')}-failures",
-            f"description: What works after failures in {kind} tasks. Use it when one of these fails: {failing}",
+            f"description: What works after errors in {kind} tasks. Use it when one of these fails: {failing}",
             "---",
             "",
-            f"# After failures in {kind} tasks",
+            f"# After errors in {kind} tasks",
             "",
             *lines,
         )
@@ -113,12 +105,12 @@ def _fitting_words(fitting: FittingSkill, *, is_suggested: bool) -> Words:
     others = f"{fitting.others_ended_badly:,} of the other {fitting.known_in - fitting.used_in:,} ended badly."
     used = f"; used in {fitting.used_in:,} of {count(fitting.known_in, 'task')} that record skills; {others}"
     return (
-        "Try the skill " if is_suggested else "Hardly used: the skill ",
+        "Try the skill " if is_suggested else "Installed skill: ",
         name(skill.name),
         ", which mentions ",
         *words,
         used,
-        " It is in ",
+        " Its folder: ",
         name(skill.path, LONGEST_LINE),
         ".",
     )

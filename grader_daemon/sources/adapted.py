@@ -152,7 +152,7 @@ class Adapted:
         made = self._adapter.load()
         version = getattr(made, "api_version", None)
         if version != API_VERSION:
-            raise NonsenseError(f"its api_version is {version!r}, and this grader-daemon has {API_VERSION}")
+            raise NonsenseError(f"its api_version is {version!r}; this grader-daemon supports {API_VERSION}")
         self._roots = self._given or tuple(_whole_path(_of(str, each)) for each in made.default_roots())
         source: Any = made(self._roots, limits=self._limits)
         if source.name != self.name:
@@ -219,7 +219,7 @@ class Adapted:
     def _looked(self, found: object, unit: Unit) -> Found:
         salted = self._salted(found)
         if salted.unit != unit:
-            raise NonsenseError("it looked at another unit")
+            raise NonsenseError("it returned another unit")
         return salted
 
     def _checked(self, read: object, unit: Unit, unless: str | None) -> Read:
@@ -230,7 +230,7 @@ class Adapted:
         session = known.session
         if session is None:
             if unless is None or known.digest != unless:
-                raise NonsenseError("it read nothing, though that was not read before")
+                raise NonsenseError("it returned no session for new content")
         elif not isinstance(session, Skipped):
             built = msgspec.structs.replace(anew(_of(Session, session), unit, self._limits), adapter=self.package)
             session = as_shown(built)
@@ -249,9 +249,9 @@ def anew(session: Session, unit: Unit, limits: Limits) -> Session:
     try:
         built = _DECODE(_ENCODE(session))
     except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise NonsenseError(f"a session that is none: {error}") from error
+        raise NonsenseError(f"an invalid session: {error}") from error
     if built.unit != unit:
-        raise NonsenseError(f"a session of {built.unit.source!r}, {built.unit}, in place of the one that was asked for")
+        raise NonsenseError(f"a session of {built.unit.source!r}, {built.unit}, instead of the requested one")
     wrong = next((why for is_wrong, why in _RULES if is_wrong(built)), None)
     if wrong is not None:
         raise NonsenseError(wrong)
@@ -292,7 +292,7 @@ def _of(kind: type[T], value: object) -> T:
     """
     if isinstance(value, kind):
         return value
-    raise NonsenseError(f"{kind.__name__} is expected, and not {type(value).__name__}")
+    raise NonsenseError(f"{kind.__name__} is expected, not {type(value).__name__}")
 
 
 def _whole_path(path: str) -> str:

@@ -30,7 +30,7 @@ _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 def decode(
     content: bytes, read: Callable[[bytes], Session | Skipped], *, limits: Limits = _LIMITS
 ) -> Session | Skipped:
-    """Decode a JSON document that holds one session, by `read`.
+    """Decode a JSON document that holds one session, with `read`.
 
     Args:
         content: the whole document; without a byte-order mark.
@@ -105,14 +105,14 @@ def _why_undecodable(content: bytes, error: Exception) -> ParseError:
     if has_lone_surrogate(content):
         return ParseError("holds half of a UTF-16 surrogate pair, which no UTF-8 text can contain")
     if "truncated" in str(error):
-        return UnfinishedFileError("the JSON stops before its end")
+        return UnfinishedFileError("the JSON ends too early")
     if _LINES.match(content) is not None:
-        return ParseError(f"{NO_SESSION_KNOWN}: JSON objects, one a line, in place of one")
+        return ParseError(f"{NO_SESSION_KNOWN}: several JSON objects, one per line, instead of one")
     return UnfinishedFileError(f"broken JSON: {_one_line(error)}")
 
 
 def utc(stamp: object) -> datetime | None:
-    """Return a time in ISO 8601, which names its zone, as aware UTC; None where it is none."""
+    """Return an ISO 8601 time with a time zone as aware UTC; None for anything else."""
     if not isinstance(stamp, str):
         return None
     try:

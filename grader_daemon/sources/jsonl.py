@@ -120,7 +120,7 @@ def _why_nothing(content: bytes, lines: int) -> ParseError:
         return UnfinishedFileError("the file is empty")
     if b"\0" in content:
         return UnfinishedFileError("holds NUL bytes, so it is damaged or not written yet")
-    return ParseError("not lines of JSON") if lines else UnfinishedFileError("its first line is not whole yet")
+    return ParseError("not lines of JSON") if lines else UnfinishedFileError("its first line is not complete yet")
 
 
 def whole_lines(content: bytes) -> Iterator[bytes]:

@@ -30,9 +30,10 @@ OnSourceBug = Callable[[str, Exception], None]
 class UnknownKinds(msgspec.Struct, frozen=True, gc=False):
     """Kinds of lines or records that a source skipped because they are unknown; agents add some with every version.
 
-    version: of the agent that wrote it last, where that is noted.
-    kinds: their names, each once.
-    broken: lines that are no JSON, 0 and more.
+    Attributes:
+        version: version of the agent that wrote the file last, if recorded.
+        kinds: their names, each once.
+        broken: number of lines that are not JSON, 0 or more.
     """
 
     version: str | None
@@ -41,12 +42,13 @@ class UnknownKinds(msgspec.Struct, frozen=True, gc=False):
 
 
 class Read(msgspec.Struct, frozen=True, gc=False):
-    """A unit that was read. Equal content has an equal digest.
+    """Result of reading a unit. Equal content has an equal digest.
 
-    digest: of all that the session was made from; None where the name alone told that it is none.
-    session: what it holds; None if it has the digest that was not to be decoded.
-    inside: other units that lie in the same file, which only who reads it can know; they are to be read next.
-    unknown: what was passed over; None where nothing was.
+    Attributes:
+        digest: digest of all content behind the session; None if the file's name alone showed that it holds none.
+        session: the session; None if the digest is the one that the caller already knows.
+        inside: other units in the same file, found only by reading it; they are read next.
+        unknown: what was skipped; None if nothing was.
     """
 
     digest: str | None
@@ -58,8 +60,10 @@ class Read(msgspec.Struct, frozen=True, gc=False):
 class Watch(NamedTuple):
     """A folder to watch for a source.
 
-    recursive: with all folders below it.
-    writes: each write is told, not only when the file is closed: its sessions lie in files that stay open.
+    Attributes:
+        recursive: whether to watch all folders below it, too.
+        writes: whether to report every write, because its sessions are in files that stay open; if not, only closed
+            files.
     """
 
     folder: str
@@ -68,7 +72,7 @@ class Watch(NamedTuple):
 
 
 class Source(Protocol):
-    """A source: where the sessions of one agent lie, and how they are read. It can be pickled for other processes."""
+    """A source: where the sessions of one agent are, and how to read them. It can be pickled for other processes."""
 
     name: str
     """Name in its units and in settings, and of the format of its sessions: claude-code."""
@@ -78,31 +82,31 @@ class Source(Protocol):
 
     @property
     def roots(self) -> Sequence[str]:
-        """The folders that are walked for it; what lies elsewhere is none of its own unless a person names it."""
+        """The folders that are searched for it; other files belong to it only if a person names them."""
 
     @property
     def watches(self) -> Sequence[Watch]:
-        """Watches of the source; each lies in one of `roots`, or is one."""
+        """The folders to watch; each is one of `roots`, or below one."""
 
     @property
     def unknown(self) -> frozenset[str]:
-        """Fields of `Session` and `Message` of which its sessions never say anything."""
+        """Fields of `Session` and `Message` that its sessions never record."""
 
     def claims(self, path: str) -> bool:
-        """Return whether a change of the file `path` may be one of a unit. Called for each event, in any thread."""
+        """Return whether the file `path` may belong to one of its units. Called for each event, in any thread."""
 
     def recognizes(self, path: str, beginning: bytes) -> bool:
-        """Return whether a file that a person names is its own, by the name or the first 4 KB of the content."""
+        """Return whether a file that a person names is its own, by its name or the first 4 KB of its content."""
 
     def touched(self, path: str) -> Sequence[Unit]:
-        """Return the units that a change of the claimed file `path` touches, whatever lies there now.
+        """Return the units that a change of the claimed file `path` concerns, whether or not the file still exists.
 
-        It may look into the file, and then returns only units that are not as they were when it last did. Must not
-        raise: what cannot be told is found by the next walk.
+        It may look into the file, and then returns only units that changed since it last did. Must not raise: the next
+        walk finds what it cannot tell.
         """
 
     def walk(self, root: str) -> Walk:
-        """Return a walk that yields all units below `root` as they lie there."""
+        """Return a walk that yields all units below `root`, as found on disk."""
 
     def look(self, unit: Unit) -> Found:
         """Look at a unit without reading it.
@@ -113,10 +117,10 @@ class Source(Protocol):
         """
 
     def size_of(self, unit: Unit) -> int:
-        """Return about how many bytes are read for a unit; 0 where that cannot be told."""
+        """Return roughly how many bytes are read for a unit; 0 if unknown."""
 
     def read(self, found: Found, *, unless: str | None = None) -> Read:
-        """Read a unit as it was found; content whose digest is `unless` is not decoded.
+        """Read a unit as it was found; content with the digest `unless` is not decoded.
 
         Raises:
             VanishedFileError: it is gone.
@@ -195,7 +199,7 @@ class Sources:
         """
         source = self.called(unit.source)
         if source is None:
-            raise VanishedFileError(f"no source is called {unit.source}")
+            raise VanishedFileError(f"there is no source {unit.source}")
         return source
 
     def claims(self, path: str) -> bool:

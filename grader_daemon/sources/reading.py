@@ -29,7 +29,7 @@ _SIZE = 2
 
 
 def look_at(path: str) -> os.stat_result:
-    """Return the status of `path` itself, links not followed.
+    """Return the status of `path` itself; does not follow links.
 
     Raises:
         VanishedFileError: it is gone.
@@ -46,10 +46,10 @@ def look_at(path: str) -> os.stat_result:
 def read_file(
     found: Found, status: os.stat_result, *, limits: Limits, roots: Sequence[str] = (), grows: bool = False
 ) -> bytes:
-    """Read the file of a unit, of this status and as it was found; below one of `roots`, no link is followed to it.
+    """Read a unit's file with this status, exactly as it was found; below one of `roots`, no link to it is followed.
 
-    A byte-order mark before its content is left out.
-    One that `grows` may be longer by now, and is read as far as it was found.
+    A byte-order mark at the start is left out. A file that `grows` may be longer by now; it is read up to its former
+    end.
 
     Raises:
         ParseError: no regular file, or larger than `limits` allow.
@@ -119,7 +119,7 @@ def _open_below(root: str, way: str) -> int:
 
 
 def found_file(unit: Unit, status: os.stat_result) -> Found:
-    """Return a unit that is a file, of this status. Times before 1677 or after 2262 are the nearest in between."""
+    """Return a file with this status as a found unit. Times outside 1677 to 2262 become the nearest limit."""
     return Found(unit, stamp_of(status), max(-_EDGE, min(status.st_mtime_ns, _EDGE - 1)))
 
 

@@ -22,7 +22,7 @@ _LINES = ".jsonl"
 
 
 class Parsed(NamedTuple):
-    """Content of a file; see `Read`."""
+    """Session parsed from a file; see `Read`."""
 
     session: Session | Skipped
     inside: tuple[Unit, ...] = ()
@@ -32,8 +32,9 @@ class Parsed(NamedTuple):
 class SessionFiles(ABC):
     """A source that reads one session from each file; derive from it, and see `Source`.
 
-    writes: its files stay open while a session runs, so that each write is to be told.
-    append_only: they only grow. One that did since it was looked at is read as far as it was then.
+    Attributes:
+        writes: whether its files stay open while a session runs, so that every write must be reported.
+        append_only: whether its files only grow. If one grew since it was found, it is read up to its former end.
     """
 
     name: str

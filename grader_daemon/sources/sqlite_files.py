@@ -115,7 +115,7 @@ def look_into(path: str, read: Callable[[Reader], T], *, roots: Sequence[str] = 
         except apsw.InterruptError as error:
             raise ReadError(f"reading the database takes longer than {_LONGEST_SECONDS:g} s") from error
         except (apsw.Error, UnicodeDecodeError) as error:
-            raise ReadError(f"the database cannot be understood: {' '.join(str(error).split())}") from error
+            raise ReadError(f"the database has an unknown structure: {' '.join(str(error).split())}") from error
         time.sleep(_PAUSE_SECONDS)
     raise AssertionError("unreachable")
 
@@ -219,7 +219,7 @@ def _hold_still(descriptor: int) -> None:
     except BlockingIOError as error:
         raise ChangingFileError("the database is locked by its owner") from error
     except OSError as error:
-        raise ReadError(f"it cannot be kept still while it is read: {explain(error)}") from error
+        raise ReadError(f"it cannot be locked for reading: {explain(error)}") from error
 
 
 def _way(has_log: bool, before: _Surroundings, real: str) -> _Way:  # noqa: FBT001  what the header says

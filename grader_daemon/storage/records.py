@@ -142,7 +142,7 @@ class ChangeKind(StrEnum):
 class Change(msgspec.Struct, frozen=True, kw_only=True):
     """One change. `seq` only grows; `subject` is the id of the session, or the number of the alert.
 
-    Only the last change of a kind to a subject is kept; the database has the present state.
+    For each subject only the last change of a kind is stored; the database has the present state.
     """
 
     seq: int

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from grader_daemon.outcomes.budget import Budget
-from grader_daemon.outcomes.model import Fate
+from grader_daemon.outcomes.model import SeenFate
 from tests.followed import BEGAN, DAY, HOUR, Follower, Worker
 from tests.repositories import Repository
 
@@ -290,7 +290,7 @@ def made(folder: Path, session_id: str, chance: random.Random) -> tuple[Made, Wo
     return Made(repository, before, after, commits, chance), worker
 
 
-def wrong(fate: Fate, expected: Expected) -> list[str]:
+def wrong(fate: SeenFate, expected: Expected) -> list[str]:
     """Return what is told otherwise than it was."""
     told = {
         "reverted": (fate.is_reverted, expected.reverted),

@@ -116,7 +116,7 @@ def test_a_drop_is_told_once_everywhere_and_resolves(
     listed = run_command(home, "alerts", "--exit-code")
     assert listed.returncode == 1
     shown = run_command(home, "alerts", "show", str(opened["alert"])).stdout
-    assert "The same work got worse" in shown
+    assert "The same tasks went worse" in shown
     assert run_command(home, "alerts", "ack", str(opened["alert"]), "--note", "I know").returncode == 0
     assert "Note: I know" in run_command(home, "alerts", "show", str(opened["alert"])).stdout
 

@@ -153,7 +153,7 @@ def test_an_object_that_ends_every_worker_is_told_and_the_others_are_graded(
         shards = list(backfill_archive(grader.context, Archive(str(archive)), client))
 
     assert [(each.name, each.reason) for shard in shards for each in shard.unreadable] == [
-        (evil, "it ended the processes that were to examine it")
+        (evil, "the processes that examined it crashed")
     ]
     assert sum(len(shard.recorded) for shard in shards) == SESSIONS - 1
 
@@ -272,7 +272,7 @@ def test_archives_that_are_made_to_do_harm_are_told_in_a_line_each_and_the_other
 
     first, second = sorted(without_progress(ended.stderr).splitlines())
     assert first.startswith(f"grader-daemon: {archive}/a-deep.tar.gz: a-deep/d/d/")
-    assert first.endswith(": it lies in more than 100 folders")
+    assert first.endswith(": it is nested in more than 100 folders")
     assert second.endswith("/b-long.tar.gz: a header of 1,500,000,000 bytes; at most 65,536 are read")
     assert (ended.stdout, ended.returncode) == (f"{SESSIONS} graded\n", 1)
 
@@ -321,7 +321,7 @@ def test_sessions_that_are_copies_of_others_are_told(archive: Path, tmp_path: Pa
     ended = archived(tmp_path)
 
     assert ended.stdout == (
-        "123 graded\n3 of them are copies or earlier parts of others: such a session has one grade.\n"
+        "123 graded\n3 of them are copies or earlier parts of others: such a session gets one grade.\n"
     )
 
 
@@ -373,7 +373,7 @@ def test_an_object_of_which_nothing_comes_is_given_up_and_the_others_are_graded(
         shards = told(grader, archive / "05", client)
 
     assert [tuple(each) for shard in shards for each in shard.unreadable] == [
-        ("sessions/session_20261101_000055_aaaaaa.json", "nothing came of it in 0 minutes")
+        ("sessions/session_20261101_000055_aaaaaa.json", "no result within 0 minutes")
     ]
     assert sum(len(shard.recorded) for shard in shards) == 9
 

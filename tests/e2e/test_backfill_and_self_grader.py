@@ -185,7 +185,7 @@ def test_a_helper_process_that_is_killed_costs_nothing(home: Path, sessions: Pat
     tried_again = query(database, "SELECT last_error FROM session_files WHERE state <> 'graded'")
 
     assert len(tried_again) <= 1
-    assert all("the process that was to grade it ended (SIGKILL)" in row["last_error"] for row in tried_again)
+    assert all("the process that graded it crashed (SIGKILL)" in row["last_error"] for row in tried_again)
     assert (backfill.returncode, said) == (len(tried_again), "")
     assert f"{len(ids) - len(tried_again)} graded" in told
     assert len(query(database, "SELECT 1 FROM session_grades")) == len(ids) - len(tried_again)

@@ -72,7 +72,7 @@ def test_a_full_disk_leaves_no_part_of_a_backup(home: Path, database: Path, tmp_
 
         left = [path.name for path in disk.folder.iterdir()]
     assert ended.returncode == 2
-    assert ended.stderr == f"grader-daemon: {target}: the disk is full; nothing was left there\n"
+    assert ended.stderr == f"grader-daemon: {target}: the disk is full; the incomplete file was removed\n"
     assert left == ["ballast"]
 
 
@@ -146,7 +146,7 @@ def test_restore_is_refused_while_any_program_has_the_database_open(home: Path, 
         still = reader.execute("SELECT count(*) FROM session_grades").get
 
     assert refused.returncode == 2
-    assert "a program has it open; end it and try again" in refused.stderr
+    assert "a program is using it; stop that program and try again" in refused.stderr
     assert f"(pid {os.getpid()})" in refused.stderr
     assert refused.stderr.count("\n") == 1
     assert still == 3

@@ -57,7 +57,7 @@ def _probability(home: Path, session: Path, prior: Path) -> float:
     ("table", "said"),
     [
         pytest.param("id,completed\n", "there is no column session_id", id="wrong-columns"),
-        pytest.param("session_id,completed\ns1,1\n", "1 of 1 labelled sessions were found", id="too-few"),
+        pytest.param("session_id,completed\ns1,1\n", "read only 1 of 1 labelled sessions", id="too-few"),
         pytest.param(
             "session_id,completed\n" + "".join(f"s{number},1\n" for number in range(80)),
             "no source has both",

@@ -369,7 +369,7 @@ def test_the_first_look_at_a_home_without_any_sessions_is_no_error(home: Path) -
     ended = run_command(home, "summary")
 
     assert ended.returncode == 0
-    assert "none are graded yet" in ended.stdout
+    assert "none is graded yet" in ended.stdout
     assert ended.stderr == ""
 
 

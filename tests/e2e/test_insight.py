@@ -73,7 +73,7 @@ def test_a_report_is_the_same_bytes_each_time(graded_home: Path, tmp_path: Path,
     ("arguments", "says"),
     [
         pytest.param(["--week", "2026-W60"], "2026-W47", id="no-such-week"),
-        pytest.param(["--week", "2999-W01"], "has not begun", id="a-week-to-come"),
+        pytest.param(["--week", "2999-W01"], "is in the future", id="a-week-to-come"),
         pytest.param(["--out", "/nowhere/at/all.html"], "cannot be written", id="no-such-folder"),
     ],
 )
@@ -110,7 +110,7 @@ def test_failures_of_one_cause_are_one_issue_that_people_settle(home: Path, sess
         said = run_command(home, "errors", action, fingerprint.partition("-")[2][:6]).stdout
         assert said.startswith(f"{fingerprint} is {state}")
     run_command(home, "errors", "ignore", fingerprint)
-    assert run_command(home, "errors", "list").stdout == "No error issues.\n"
+    assert run_command(home, "errors", "list").stdout == "No error groups.\n"
     assert fingerprint in run_command(home, "errors", "list", "--state", "ignored").stdout
 
 

@@ -57,7 +57,7 @@ def test_a_label_stands_while_the_daemon_grades_the_session_again(
     assert (grade["task_completed"], grade["verdict_by"], grade["automatic_completed"]) == (False, "person", True)
     assert grade["tool_calls"] == 5
     assert daemon.query(_COUNTED) == [{"sessions": 1, "completed": 0}]
-    assert "before the session went on" in run_command(home, "show", NAMES[0]).stdout
+    assert "before the session continued" in run_command(home, "show", NAMES[0]).stdout
 
     assert run_command(home, "label", NAMES[0], "--undo").returncode == 0
     assert daemon.query(_COUNTED) == [{"sessions": 1, "completed": 1}]

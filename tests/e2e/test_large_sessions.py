@@ -93,7 +93,7 @@ def test_a_file_that_comes_to_no_end_is_given_up(start_daemon: StartDaemon, sess
 
     row = daemon.wait_for_ledger(path, "dead")
 
-    assert "more of a processor than max_cpu_seconds_per_100_mb = 20 allows" in row["last_error"]
+    assert "more CPU time than max_cpu_seconds_per_100_mb = 20 allows" in row["last_error"]
     [trouble] = daemon.troubles()
     assert (trouble["event"], trouble["path"]) == ("session.quarantined", str(path))
     write(sessions, "after")
@@ -108,7 +108,7 @@ def test_a_file_that_ends_whoever_reads_it_ends_no_daemon(
 
     row = daemon.wait_for_ledger(path, "dead")
 
-    assert "the process that was to grade it ended (SIGSEGV)" in row["last_error"]
+    assert "the process that graded it crashed (SIGSEGV)" in row["last_error"]
     write(sessions, "after")
     daemon.wait_for_grade("after")
     assert daemon.stop()[0] == 0

@@ -49,7 +49,7 @@ def test_names_that_could_not_be_read_are_told_in_one_line(home: Path, sessions:
         daemon.end()
 
     [line] = daemon.strange_lines()
-    assert "file names are taken for" in line
+    assert "Python reads file names as" in line
     assert "PYTHONUTF8=1" in line
 
 
@@ -152,7 +152,7 @@ def test_an_agent_that_is_enabled_is_graded_by_the_daemon_that_runs(start_daemon
 
     enabled = run_command(home, "sources", "enable", "claude-code")
 
-    assert "has taken it over" in enabled.stdout
+    assert "has the new settings" in enabled.stdout
     assert daemon.wait_for_event("session.graded", session_id=path.stem)["agent"] == "claude-code"
     disabled = run_command(home, "sources", "disable", "claude-code", "--json")
     assert json.loads(disabled.stdout)["took_over"] is True
@@ -450,7 +450,7 @@ def test_the_rows_of_an_adopted_database_can_be_listed(home: Path, sessions: Pat
     listed = run_command(home, "list")
 
     assert refused.returncode == 2
-    assert "to upgrade it: grader-daemon run --once (a copy is kept)" in refused.stderr
+    assert "to upgrade it and keep a copy: grader-daemon run --once" in refused.stderr
     assert listed.returncode == 0
     assert "of_another_time" in listed.stdout
 

@@ -93,7 +93,7 @@ def test_a_task_type_without_sessions_has_no_score(grader: SelfGrader, sessions:
     assert grader.insight.task_score("deployment") is None
     assert math.isnan(grader.get_task_score("deployment"))
     assert not grader.get_task_score("deployment") < 3
-    with pytest.raises(InputError, match=r"^there is no task type 'no such type'; there are .*debugging, .*general"):
+    with pytest.raises(InputError, match=r"^unknown task type 'no such type'; known: .*debugging, .*general"):
         grader.get_task_score("no such type")
 
 

@@ -208,14 +208,14 @@ def another_users(git: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (lead_elsewhere, "it leads elsewhere, and is not followed"),
-        (name_another, "it leads to a repository that does not know it"),
-        (share_with_another, "lies elsewhere, and is not followed"),
-        (reftable, "its refs are kept in a reftable, which is not read"),
-        (sha256, "its objects are named by SHA-256, which is not read"),
+        (lead_elsewhere, "it is not a folder, so it is skipped"),
+        (name_another, "it refers to a repository that does not list it"),
+        (share_with_another, "is elsewhere, so it is skipped"),
+        (reftable, "its refs are in a reftable, which this version cannot read"),
+        (sha256, "it uses SHA-256, which this version cannot read"),
         (many_refs, "more than 5,000 refs"),
-        (endless_head, "it is larger than such a file is"),
-        (many_packs, "more than 64 are not looked through"),
+        (endless_head, "it is too large for such a file"),
+        (many_packs, "more than the limit of 64"),
         (another_users, "it belongs to another user"),
     ],
 )

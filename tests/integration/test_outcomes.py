@@ -138,7 +138,7 @@ def test_work_that_was_reset_is_on_no_branch_any_more(repository: Repository, fo
 
     follower.look(7 * HOUR)
 
-    assert follower.told()["in git"].startswith(f"1 commit on no branch any more ({commit[:7]})")
+    assert follower.told()["in git"].startswith(f"1 commit no longer on any branch ({commit[:7]})")
     assert follower.said() == []
 
 
@@ -202,7 +202,7 @@ def test_only_named_folders_are_read(repository: Repository, tmp_path: Path) -> 
 
         follower.look(HOUR)
 
-        assert "none of the folders of outcomes_roots" in follower.told()["not all seen"]
+        assert "outside the folders in outcomes_roots" in follower.told()["not all seen"]
 
 
 def test_of_a_session_whose_file_is_gone_nothing_is_known(repository: Repository, follower: Follower) -> None:

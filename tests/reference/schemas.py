@@ -37,10 +37,11 @@ from grader_daemon.domain.check import Check
 from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.difference import RegradeDiff
 from grader_daemon.domain.early import EarlyErrors
+from grader_daemon.domain.error_groups import ErrorIssue, StepCount
 from grader_daemon.domain.feedback import Feedback, Label
 from grader_daemon.domain.fleet_hosts import FleetWatch
 from grader_daemon.domain.grade import Grade, Reason
-from grader_daemon.domain.insight import ErrorIssue, Patterns, StepCount, WeeklyReport
+from grader_daemon.domain.insight import Patterns, WeeklyReport
 from grader_daemon.domain.message_search import FoundMessages
 from grader_daemon.domain.people import PersonSignal
 from grader_daemon.domain.quality import QualityCheck
@@ -127,10 +128,10 @@ _GRADE_FIELDS = {
     "score": float | None,
 }
 _MORE_OF_GRADE = """
-        id: number of its row, where it is stored.
-        outcome: the verdict in a word.
-        verdict: all of the verdict in a sentence: by whom, how likely, how far that can be trusted.
-        score: 1 to 5, from all three; None where there is nothing to judge.
+        id: number of its database row, if it is stored.
+        outcome: the verdict in one word.
+        verdict: the verdict as a sentence: the grader, the probability, and how far both can be trusted.
+        score: 1 to 5, from completion, efficiency and quality; None if there is nothing to judge.
 """
 _GradeOfFile = _shape(
     "GradeOfSession", like=Grade, about=_MORE_OF_GRADE, id=[int], **{name: _GRADE_FIELDS[name] for name in GRADE_NAMES}
@@ -150,7 +151,7 @@ DOCUMENTS = (
         skipped=list[_shape("SkippedFile", file=str, reason=str)],  # type: ignore[misc]
         errors=list[_shape("FileInError", file=str, error=str)],  # type: ignore[misc]
     ),
-    _document("files", "`backfill`, `archive`, `regrade`: how many files came to what", files=dict[str, int]),
+    _document("files", "`backfill`, `archive`, `regrade`: number of files by result", files=dict[str, int]),
     _document("files-to-grade", "`backfill --dry-run`", files=list[str]),
     _document("regrade-diff", "`regrade --diff`", RegradeDiff),
     _document("forget", "`forget`", files=list[Forgotten]),
@@ -159,8 +160,8 @@ DOCUMENTS = (
     _document("backup", "`backup`", Backup),
     _document("restore", "`restore`", Restored),
     _document("list", "`list`, `list -o json`", grades=list[_GradeOfFile]),  # type: ignore[valid-type]
-    _document("sessions", "only of the page, below `/api`", grades=list[_GradeOfFile], next=str | None),  # type: ignore[valid-type]
-    _document("changes", "only of the page, below `/api`", database=str, changes=list[Change]),
+    _document("sessions", "only from the page, below `/api`", grades=list[_GradeOfFile], next=str | None),  # type: ignore[valid-type]
+    _document("changes", "only from the page, below `/api`", database=str, changes=list[Change]),
     Document("grade-line", "a line of `export -f ndjson` and `list -o ndjson`", _GradeOfFile),
     _document(
         "show",
@@ -223,9 +224,9 @@ DOCUMENTS = (
     _document("errors-show", "`errors show`, `resolve`, `ignore`, `reopen`", issue=ErrorIssue),
     _document(
         "push",
-        "`push langfuse`, `push otlp`, `push phoenix`: of how many sessions scores were sent, and how many were"
-        " `passed_over`, as not all of their scores were taken; how many the server was `asked` for, and how many of"
-        " these are `known` there by their ids",
+        "`push langfuse`, `push otlp`, `push phoenix`. `sessions` counts the sessions whose scores were sent,"
+        " `passed_over` those whose scores the server did not take completely, `asked` those looked up there, and"
+        " `known` those that it has under their ids",
         sessions=int,
         passed_over=int,
         asked=int,
@@ -248,7 +249,7 @@ DOCUMENTS = (
     ),
     _document(
         "alert-told",
-        "what `alert_command` and `alert_webhook_url` are given",
+        "input of `alert_command` and `alert_webhook_url`",
         event=Literal["opened", "resolved", "test"],
         title=str,
         cause=str | None,
@@ -316,7 +317,10 @@ DOCUMENTS = (
 def schema_of(document: Document) -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of a document."""
     if document.type is WeeklyReport:
-        return report_schema()
+        report = report_schema()
+        for component in report["$defs"].values():
+            _describe(component)
+        return report
     (top,), components = msgspec.json.schema_components(
         (document.type,), ref_template="#/$defs/{name}", schema_hook=_of_other_types
     )
@@ -335,11 +339,16 @@ def _describe(component: dict[str, Any]) -> None:
     """Put what a docstring says of each attribute to that attribute; the rest of it, in lines as long as they come."""
     about, _, attributes = component.get("description", "").partition("Attributes:")
     if about:
-        component["description"] = " ".join(about.split())
+        component["description"] = _line(about)
     for name, meaning in re.findall(r"^\s+(\w+): (.*(?:\n(?!\s+\w+: ).*)*)", attributes, re.MULTILINE):
         if name in component["properties"]:
             kind = component["properties"][name]
-            component["properties"][name] = {"description": " ".join(meaning.split()), **kind}
+            component["properties"][name] = {"description": _line(meaning), **kind}
+
+
+def _line(text: str) -> str:
+    """Return words of a docstring in one line, for readers of JSON."""
+    return re.sub(r"\bNone\b", "null", " ".join(text.split()))
 
 
 def _may_miss(document: Document, key: str) -> bool:
@@ -359,9 +368,15 @@ def types_list() -> str:
     """Return each type that documents are made of: what it is, and its keys or values."""
     found: dict[str, dict[str, Any]] = {}
     for document in DOCUMENTS:
-        found |= schema_of(document)["$defs"]
+        for name, kind in schema_of(document)["$defs"].items():
+            if _parts(found.setdefault(name, kind)) != _parts(kind):
+                raise ValueError(f"two types of the documents are called {name}")
     inner = {name: kind for name, kind in found.items() if not name.endswith("Document")}
     return "\n\n".join(f"### {name}\n\n{_described(kind)}" for name, kind in sorted(inner.items()))
+
+
+def _parts(kind: Mapping[str, Any]) -> list[Any]:
+    return [*kind.get("properties", ()), *kind.get("enum", ())]
 
 
 def _shown(schema: Mapping[str, Any]) -> str:

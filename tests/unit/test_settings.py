@@ -326,8 +326,8 @@ def test_a_command_in_the_file_is_a_list(home: Path) -> None:
     ("given", "words"),
     [
         pytest.param({"GRADER_ALERT_COMMAND": "say hello"}, ("alert_command", '["notify-send", "Alert"]'), id="words"),
-        pytest.param({"GRADER_ALERT_COMMAND": '["say", hello]'}, ("alert_command", "begins as a list"), id="no-JSON"),
-        pytest.param({"GRADER_ALERT_COMMAND": "[" * 100_000}, ("alert_command", "begins as a list"), id="depth"),
+        pytest.param({"GRADER_ALERT_COMMAND": '["say", hello]'}, ("alert_command", "looks like a list"), id="no-JSON"),
+        pytest.param({"GRADER_ALERT_COMMAND": "[" * 100_000}, ("alert_command", "looks like a list"), id="depth"),
         pytest.param({"GRADER_WATCH_ROOTS": "/a:/b"}, ("watch_roots", '["/a", "/b"]'), id="colons"),
         pytest.param({"GRADER_DB_PATH": '"/x.db"'}, ("db_path", "not JSON"), id="quoted-path"),
         pytest.param({"GRADER_DB_PATH": '["/x.db"]'}, ("db_path", "not JSON"), id="list-of-one"),
@@ -450,7 +450,7 @@ def test_a_model_may_be_there(url: str, *, plain_http: bool) -> None:
         pytest.param({"quality_judge_url": "ftp://127.0.0.1/"}, "begins with http", id="no-http"),
         pytest.param({"quality_judge_url": f"https://me:{HUSH}@h.invalid/"}, "begins with http", id="credentials"),
         pytest.param({"quality_judge_model": None}, "quality_judge_model must be set", id="no-model"),
-        pytest.param({"quality_command": ["x"]}, "only one of them", id="a-program-too"),
+        pytest.param({"quality_command": ["x"]}, "unset one of them", id="a-program-too"),
     ],
 )
 def test_a_model_may_not_be_there(given: dict[str, Any], words: str) -> None:
@@ -544,14 +544,14 @@ def test_page_answers_other_machines_with_a_token_and_a_certificate(home: Path) 
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        pytest.param({"dashboard_token": None}, "other machines reach it", id="no-token"),
+        pytest.param({"dashboard_token": None}, "other machines can reach it", id="no-token"),
         pytest.param({"dashboard_token": HUSH}, "at least 32 characters", id="a-token-that-can-be-guessed"),
         pytest.param({"dashboard_token": f"{HUSH * 4}\n"}, "printable ASCII", id="a-token-of-two-lines"),
         pytest.param(
-            {"dashboard_key_file": None, "dashboard_certificate_file": None}, "other machines reach it", id="no-tls"
+            {"dashboard_key_file": None, "dashboard_certificate_file": None}, "other machines can reach it", id="no-tls"
         ),
-        pytest.param({"dashboard_key_file": None}, "are set together", id="no-key"),
-        pytest.param({"dashboard_address": "0.0.0.0"}, "dashboard_names must say", id="every-address"),
+        pytest.param({"dashboard_key_file": None}, "or neither", id="no-key"),
+        pytest.param({"dashboard_address": "0.0.0.0"}, "also set dashboard_names", id="every-address"),
         pytest.param({"dashboard_address": "localhost"}, "an address such as", id="a-name"),
         pytest.param({"dashboard_names": ["a:443"]}, "without a port", id="a-name-with-a-port"),
     ],
@@ -683,5 +683,5 @@ def test_settings_that_are_made_by_hand_ask_all_sources(home: Path, monkeypatch:
     flags: dict[str, Any] = {"batch_sessions": 9}
     for settings in (Settings(**flags), Settings.model_validate(flags)):
         assert (settings.batch_sessions, settings.queue_size, settings.quiet_seconds) == (9, 7, 3.0)
-        with pytest.raises(ValueError, match="only settings of load_settings"):
+        with pytest.raises(ValueError, match="only settings from load_settings"):
             _ = settings.given

@@ -122,7 +122,7 @@ def _writer_of(session: Session | Skipped | None, source: Source) -> str | None:
         return None
     name = source.title if session.agent in (None, source.name) else session.agent
     tried = newer_than(source.name, session.agent, session.agent_version)
-    return f"{name} {session.agent_version}{'' if tried is None else f', newer than {tried} tried'}"
+    return f"{name} {session.agent_version}{'' if tried is None else f', newer than the tested {tried}'}"
 
 
 def retention(context: DoctorContext) -> Finding:

@@ -9,9 +9,9 @@ from urllib.parse import quote
 from grader_daemon.api.overview import Overview
 from grader_daemon.dashboard.addresses import message_address
 from grader_daemon.domain.claims import Claim, Support
+from grader_daemon.domain.error_groups import ErrorIssue, IssueState
 from grader_daemon.domain.fleet_hosts import is_behind, left_of, silent_hosts
 from grader_daemon.domain.grade import Grade
-from grader_daemon.domain.insight import ErrorIssue, IssueState
 from grader_daemon.reports.issue_names import issue_name
 from grader_daemon.reports.numbers import count
 from grader_daemon.reports.phrasing import alert_title, step_words, sure_step

@@ -34,7 +34,7 @@ _LEAST_REACH: Final = 0.1
 class Shown(NamedTuple):
     """An effect in its words; `meaning` says in one what the difference is, `drawn` is None where there are too few.
 
-    `before` and `since` are the addresses of the sessions; None for an agent without a name, whom no filter finds.
+    `before` and `since` are the addresses of the sessions; None for an unnamed agent, whom no filter finds.
     `twins` leads to one of each side by side; None where no difference is sure.
     """
 

@@ -16,9 +16,9 @@ from grader_daemon.dashboard.scope import Scope, at
 from grader_daemon.dashboard.scope_line import scope_line
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.dashboard.words import tool_words
+from grader_daemon.domain.error_groups import ErrorIssue, IssueState, StepCount
 from grader_daemon.domain.estimate import Estimate, Figure
 from grader_daemon.domain.grade import Grade
-from grader_daemon.domain.insight import ErrorIssue, IssueState, StepCount
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.errors import InputError
 from grader_daemon.reports.charts import strip
@@ -45,7 +45,7 @@ def errors(visit: Visit) -> Response:
     """Answer with the error issues of some days, those in most sessions first."""
     scope, state = visit.scope, visit.query.get("state", "")
     if state not in ("", *IssueState):
-        raise InputError(f"an error's state is {', '.join(IssueState)}, not {state[:40]!r}")
+        raise InputError(f"state must be one of {', '.join(IssueState)}, not {state[:40]!r}")
     count = _count(visit.query.get("count", str(_LISTED)))
     states = frozenset({IssueState(state)}) if state else None
     insight = visit.grader.insight

@@ -93,9 +93,9 @@ def unlabel(visit: Visit) -> Response:
 def _keep(visit: Visit, session_id: str, *, source: FeedbackSource, sampled: Sampling | None) -> None:
     completed, quality = visit.form.get("completed", ""), visit.form.get("quality", "")
     if completed not in _COMPLETED:
-        raise InputError(f"completed is yes or no, not {completed[:20]!r}; nothing was saved")
+        raise InputError(f"completed must be yes or no, not {completed[:20]!r}; nothing was saved")
     if quality not in ("", *"12345"):
-        raise InputError(f"quality is 1 to 5, not {quality[:20]!r}; nothing was saved")
+        raise InputError(f"quality must be 1 to 5, not {quality[:20]!r}; nothing was saved")
     visit.grader.labels.add(
         session_id,
         completed=_COMPLETED[completed],

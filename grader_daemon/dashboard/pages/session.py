@@ -42,6 +42,7 @@ from grader_daemon.reports.sessions import (
     feature_words,
     flag_words,
     gone_words,
+    moved_words,
     of_five,
     said_words,
     standing_words,
@@ -223,6 +224,7 @@ def _words(visit: Visit, stored: StoredGrade) -> dict[str, Any]:
         "why_words": why_words,
         "effect_words": effect_words,
         "feature_words": feature_words,
+        "moved_words": moved_words,
     }
 
 

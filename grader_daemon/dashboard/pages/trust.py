@@ -13,9 +13,10 @@ from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.domain.calendar import day_of, week_name
 from grader_daemon.domain.calibration import LabelCounts
 from grader_daemon.domain.feedback import Label
-from grader_daemon.reports.reliability import UNSEEN, agreement_table, label_words, number_words, sentence
+from grader_daemon.reports.reliability import UNSEEN, agreement_table, label_words, sentence
 
 _WEIGHTS_SHOWN: Final = 12
+_UP, _DOWN = "\N{BLACK UP-POINTING TRIANGLE}", "\N{BLACK DOWN-POINTING TRIANGLE}"
 _WEEKS_SHOWN: Final = 8
 _RECORDS_SHOWN: Final = 8
 
@@ -44,7 +45,11 @@ def trust(visit: Visit) -> Response:
         if evidence is not None and evidence.model is not None and evidence.rules is not None
         else [],
         weeks=_weeks(visit.grader.labels.standing(), visit),
-        weights=[(number_words(each.weight), each) for each in state.weights if each.meaning][:_WEIGHTS_SHOWN],
+        weights=[
+            ("\N{BLACK UP-POINTING TRIANGLE}" if each.weight > 0 else "\N{BLACK DOWN-POINTING TRIANGLE}", each)
+            for each in state.weights
+            if each.meaning
+        ][:_WEIGHTS_SHOWN],
         history=state.history[:_RECORDS_SHOWN],
         unseen=sentence(UNSEEN),
         sessions=sum(state.provenance.sessions.values()),

@@ -193,7 +193,7 @@ def _one_of(kind: type[_Word], name: str, given: str) -> _Word:
     try:
         return kind(given)
     except ValueError as error:
-        raise InputError(f"{name} is one of {', '.join(kind)}, not {given[:40]!r}") from error
+        raise InputError(f"{name} must be one of {', '.join(kind)}, not {given[:40]!r}") from error
 
 
 def _first_known(used: UsageByDay) -> UsageMeasure:

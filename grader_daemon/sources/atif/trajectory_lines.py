@@ -25,7 +25,7 @@ from grader_daemon.sources.reading import explain, open_file, read_file, stamp_o
 LINES: Final = ".jsonl"
 _ENDINGS: Final = (".atif.jsonl", LINES)
 _MOST_REMEMBERED = 4
-_NO_LINE = "its first line is not whole yet"
+_NO_LINE = "its first line is not complete yet"
 
 
 class _Line(NamedTuple):

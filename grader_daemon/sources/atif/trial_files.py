@@ -104,7 +104,7 @@ class AtifTrials(SessionFiles):
         documents += self._continuations(unit.locator, documents[0])
         reward = None if unit.key or _is_alone(unit.locator) else read_reward(_trial_of(unit.locator), self.roots)
         if _beside(unit.locator) != found.stamp[-_BESIDE_BYTES:]:
-            raise ChangingFileError("what lies beside the file was written to while it was read")
+            raise ChangingFileError("a file next to it was written to while it was read")
         digest = xxhash.xxh3_128_hexdigest(b"\0".join((*documents, repr(reward).encode())))
         if digest == unless:
             return Read(digest, None)

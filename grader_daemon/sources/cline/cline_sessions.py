@@ -86,7 +86,7 @@ class ClineSessions(SessionFiles):
         content = read_file(bare, status, limits=self.limits, roots=self.roots)
         beside = self._read_beside(unit.locator)
         if _beside_stamp(unit.locator) != found.stamp[-_BESIDE_BYTES:]:
-            raise ChangingFileError("what lies beside the file was written to while it was read")
+            raise ChangingFileError("a file next to it was written to while it was read")
         digest = xxhash.xxh3_128_hexdigest(content + b"\0" + beside)
         if digest == unless:
             return Read(digest, None)

@@ -1,4 +1,4 @@
-"""The conversation of one agent in a session of Copilot CLI: the session itself, or a sub-agent that it had begun."""
+"""The conversation of one agent in a session of Copilot CLI: the session itself, or a sub-agent that it started."""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ def _content(row: MessageRow) -> Content:
     try:
         return msgspec.json.decode(content[len(_PARTS) :], type=tuple[str | Part, ...] | str | Part | None)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-        raise ParseError(f"the content of message {row.id} is not JSON that we know") from error
+        raise ParseError(f"the content of message {row.id} is unknown JSON") from error
 
 
 def _tool_calls(row: MessageRow) -> tuple[ToolCall, ...] | None:
@@ -180,7 +180,7 @@ def _tool_calls(row: MessageRow) -> tuple[ToolCall, ...] | None:
     try:
         return msgspec.json.decode(row.tool_calls, type=tuple[ToolCall, ...] | None)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-        raise ParseError(f"the tool calls of message {row.id} are not JSON that we know") from error
+        raise ParseError(f"the tool calls of message {row.id} are unknown JSON") from error
 
 
 class _Dispatched(msgspec.Struct, frozen=True):

@@ -63,7 +63,7 @@ class MiniSweAgentRuns(SessionFiles):
         content = read_file(bare, status, limits=self.limits, roots=self.roots)
         reward = reward_of(_reports(unit.locator), task_of(unit.locator), self.roots)
         if _beside(unit.locator) != found.stamp[-_BESIDE_BYTES:]:
-            raise ChangingFileError("what lies beside the file was written to while it was read")
+            raise ChangingFileError("a file next to it was written to while it was read")
         digest = xxhash.xxh3_128_hexdigest(b"\0".join((content, repr(reward).encode())))
         if digest == unless:
             return Read(digest, None)

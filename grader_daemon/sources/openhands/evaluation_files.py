@@ -141,7 +141,7 @@ class OpenHandsRuns:
         content = self._content(unit.locator, place, found.stamp[:-_BESIDE_BYTES])
         reward = reward_of(_reports(unit.locator, place.task), place.task, self.roots)
         if _beside(unit.locator, place.task) != found.stamp[-_BESIDE_BYTES:]:
-            raise ChangingFileError("what lies beside the file was written to while it was read")
+            raise ChangingFileError("a file next to it was written to while it was read")
         digest = xxhash.xxh3_128_hexdigest(b"\0".join((content, repr(reward).encode())))
         if digest == unless:
             return Read(digest, None)

@@ -127,7 +127,7 @@ def _lock(file: apsw.VFSFile, path: Path) -> None:
             for level in (apsw.SQLITE_LOCK_SHARED, apsw.SQLITE_LOCK_RESERVED, apsw.SQLITE_LOCK_EXCLUSIVE):
                 file.xLock(level)
     except StoreBusyError as error:
-        raise StoreBusyError(f"database {path}: a program has it open; end it and try again") from error
+        raise StoreBusyError(f"database {path}: a program is using it; stop that program and try again") from error
 
 
 def _keep(path: Path, why: str, now: datetime, undo: ExitStack) -> Path | None:

@@ -71,7 +71,7 @@ def restore(backup: Path, path: Path, *, now: datetime) -> Restored:
     """Swap in a copy of `backup` for the database `path`, which is kept; no daemon may run on it.
 
     Raises:
-        InputError: `backup` is no database of grades, or newer than this program.
+        InputError: `backup` is not a database of grades, or newer than this program.
         StoreError: it is damaged, or a program has the database open, or something cannot be written.
     """
     with _of_backup(backup):
@@ -168,7 +168,7 @@ def _check_target(path: Path, target: Path) -> None:
     if stat.S_ISDIR(status.st_mode):
         raise InputError(f"{target}: is a folder; name a file")
     if not stat.S_ISREG(status.st_mode) or _mark_of(target) != BACKUP_MARK:
-        raise InputError(f"{target}: is there already and is no backup of grader-daemon; name another file")
+        raise InputError(f"{target}: already exists and is not a backup of grader-daemon; name another file")
 
 
 def _check_backup(backup: Path, path: Path) -> None:
@@ -180,7 +180,7 @@ def _check_backup(backup: Path, path: Path) -> None:
     with Inspection(backup) as inspection:
         schema = inspection.schema()
         if schema is None:
-            raise InputError(f"{backup}: is no database of grades")
+            raise InputError(f"{backup}: is not a database of grades")
         if schema > newest_version():
             raise InputError(f"{backup}: its schema {schema} is newer than this program's; update grader-daemon")
         damage = inspection.damage()
@@ -189,7 +189,7 @@ def _check_backup(backup: Path, path: Path) -> None:
         strange = inspection.strange_entries() or ["user_version"] * (inspection.user_version() != 0)
         if strange:
             named = ", ".join(map(clean, strange[:3]))
-            raise InputError(f"{backup}: its schema is not as grader-daemon makes it ({named}); nothing was changed")
+            raise InputError(f"{backup}: its schema is not grader-daemon's ({named}); nothing was changed")
 
 
 def _mark_of(target: Path) -> int | None:
@@ -217,7 +217,7 @@ def _of_backup(backup: Path) -> Iterator[None]:
         yield
     except StoreDamagedError as error:
         raise StoreError(
-            f"{backup}: is damaged, or no database; nothing was changed: restore another backup"
+            f"{backup}: is damaged, or not a database; nothing was changed: restore another backup"
         ) from error
 
 
@@ -227,6 +227,6 @@ def _writing_to(target: Path) -> Iterator[None]:
     try:
         yield
     except apsw.FullError as error:
-        raise StoreFullError(f"{target}: the disk is full; nothing was left there") from error
+        raise StoreFullError(f"{target}: the disk is full; the incomplete file was removed") from error
     except (apsw.IOError, apsw.ReadOnlyError, apsw.CantOpenError) as error:
         raise StoreError(f"{target}: cannot be written: {error}") from error

@@ -260,7 +260,7 @@ def _check_writable(path: Path) -> None:
     for place, name in ((path, "it"), (path.parent, "its folder")):
         if not os.access(place, os.W_OK):
             mode = stat.S_IMODE(os.stat(place).st_mode)
-            raise StoreError(f"database {path}: {name} may not be written to (mode {mode:04o}, or a read-only disk)")
+            raise StoreError(f"database {path}: {name} is not writable (mode {mode:04o}, or a read-only disk)")
 
 
 def _make_private(path: Path) -> None:
@@ -305,7 +305,7 @@ def translated(path: Path) -> Iterator[None]:
     except (apsw.BusyError, apsw.LockedError) as error:
         raise StoreBusyError(f"database {path}: locked by another program") from error
     except apsw.CantOpenError as error:
-        raise StoreError(f"database {path}: cannot be opened; does it exist, and may you read it?") from error
+        raise StoreError(f"database {path}: cannot be opened; check that it exists and is readable") from error
     except (apsw.NotADBError, apsw.CorruptError) as error:
         raise _damaged(path, str(error)) from error
     except (apsw.FullError, apsw.IOError) as error:
@@ -313,7 +313,7 @@ def translated(path: Path) -> Iterator[None]:
             raise StoreFullError(f"database {path}: the disk is full") from error
         raise StoreError(f"database {path}: {error}") from error
     except (apsw.ConstraintError, apsw.MismatchError, apsw.TooBigError) as error:
-        raise UnstorableError(f"database {path}: it does not take a value ({error})") from error
+        raise UnstorableError(f"database {path}: it refused a value ({error})") from error
     except apsw.Error as error:
         raise StoreError(f"database {path}: {error}") from error
 
@@ -321,7 +321,7 @@ def translated(path: Path) -> Iterator[None]:
 def _damaged(path: Path, what: str) -> StoreDamagedError:
     """Return the error for a damaged file, which is left as it is, or for one that a wrong setting names."""
     if not is_ours(path):
-        return StoreDamagedError(f"database {path}: no database, but another file; is db_path right?")
+        return StoreDamagedError(f"database {path}: not a database but another file; check db_path")
     return StoreDamagedError(
         f"database {path}: damaged or not a database ({what});"
         f" to repair it: grader-daemon --db-path {shlex.quote(str(path))} doctor --repair"

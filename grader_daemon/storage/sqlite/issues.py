@@ -10,7 +10,7 @@ import msgspec
 
 from grader_daemon.domain.analysis import Category, ErrorSign, Subcategory
 from grader_daemon.domain.calendar import Span
-from grader_daemon.domain.insight import IssueRow, StepCount, StepRow, ToolStep
+from grader_daemon.domain.error_groups import IssueRow, StepCount, StepRow, ToolStep
 from grader_daemon.domain.text import storable
 from grader_daemon.errors import InputError, NotFoundError
 from grader_daemon.storage.records import GradeFilter
@@ -99,7 +99,7 @@ class Issues:
             (len(wanted), wanted),
         )
         if not rows or not prefix:
-            raise NotFoundError(f"no error issue has an id that begins with {prefix!r}")
+            raise NotFoundError(f"no error group has an id that begins with {prefix!r}")
         if len(rows) > 1:
             some = ", ".join(row[0] for row in rows[:3])
             raise InputError(f"several error groups begin with {prefix!r} ({some}, …); give more of the id")

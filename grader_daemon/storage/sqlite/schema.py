@@ -75,11 +75,10 @@ def check_readable(connection: apsw.Connection, name: str) -> None:
     _refuse_newer(applied, name)
     refuse_unreleased(applied, name)
     if not has_table(connection, "session_grades"):
-        raise StoreError(f"database {name}: there are no grades in it; is db_path right?")
+        raise StoreError(f"database {name}: it has no grades; check db_path")
     raise StoreOutdatedError(
-        f"database {name}: an earlier version of grader-daemon left it (schema {applied}, this one has {newest});"
-        " to upgrade it: grader-daemon run --once (a copy is kept); to see before what changes: grader-daemon regrade"
-        " --diff"
+        f"database {name}: it is from an earlier version of grader-daemon (schema {applied}, this one has {newest});"
+        " to upgrade it and keep a copy: grader-daemon run --once; to preview the changes: grader-daemon regrade --diff"
     )
 
 
@@ -95,8 +94,8 @@ def refuse_unreleased(applied: int, name: str) -> None:
     """Raise StoreOutdatedError for a database of a build before the first release."""
     if applied == BEFORE_RELEASE:
         raise StoreOutdatedError(
-            f"database {name}: a build before the first release of grader-daemon left it; to carry over what is in it"
-            " (the old file is kept): grader-daemon doctor --repair"
+            f"database {name}: it is from a build before the first release; to convert it and keep the old file:"
+            " grader-daemon doctor --repair"
         )
 
 
@@ -136,8 +135,8 @@ def _check_original(connection: apsw.Connection, name: str) -> None:
     missing = sorted(frozenset(GRADE_COLUMNS) - columns)
     if missing:
         raise StoreError(
-            f"database {name}: its table session_grades lacks {', '.join(missing)}; it was not made by a self-grader."
-            " Set db_path to another file"
+            f"database {name}: its table session_grades lacks {', '.join(missing)}; it is not a"
+            " self-grader's; set db_path to another file"
         )
 
 

@@ -243,7 +243,7 @@ def test_a_file_that_is_no_database_is_refused_and_kept(home: Path) -> None:
 
     line = refusal(home)
 
-    assert f"database {database}: no database, but another file; is db_path right?" in line
+    assert f"database {database}: not a database but another file; check db_path" in line
     assert database.read_text() == "These are my notes.\n" * 500
 
 

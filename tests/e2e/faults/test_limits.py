@@ -152,7 +152,7 @@ def test_a_session_that_ends_the_daemon_each_time_is_given_up(
 
     with harmless(daemon, sessions):
         row = daemon.wait_for_ledger(path, "dead")
-    assert "ended while it read this file" in row["last_error"]
+    assert "crashed while it read this file" in row["last_error"]
     replace(path, content("deadly"))
     daemon.wait_for_grade("deadly")
 

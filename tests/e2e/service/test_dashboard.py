@@ -62,7 +62,9 @@ def test_the_first_visit_starts_the_page_in_its_sandbox(box: Box) -> None:
 
     said = box.grader("dashboard install")
 
-    assert said.startswith(f"Wrote {_UNITS / PAGE} and {_UNITS / PAGE_SOCKET}.\nIt can write in {DATABASE.parent} and")
+    assert said.startswith(
+        f"Wrote {_UNITS / PAGE} and {_UNITS / PAGE_SOCKET}.\nIt can write only to {DATABASE.parent} and"
+    )
     assert "\nEnabled: its port is open while you are logged in." in said
     assert box.show("ActiveState", unit=PAGE) == {"ActiveState": "inactive"}
     assert "starts on request" in box.grader("dashboard status")
@@ -107,7 +109,7 @@ def test_installing_again_changes_nothing_and_the_command_tells_the_address(box:
     assert entrance is not None
 
     again = box.grader("dashboard install")
-    assert again.startswith("Nothing to do: the service is installed as your settings ask for.\n")
+    assert again.startswith("Nothing to do: the service matches your settings.\n")
     for said in (again, box.grader("dashboard"), box.grader("dashboard status")):
         assert entrance[0].removeprefix("Open ") in said
     assert _is_as_its_schema_says(box.grader("dashboard install --json"), "dashboard-install")
@@ -119,7 +121,7 @@ def test_another_port_is_put_in_force(box: Box) -> None:
     assert _ask(box, first, "/health").startswith("200 ")
     other = _free_port()
     box.put(CONFIG, f"dashboard_port = {other}".encode())
-    assert "other settings or another version since" in box.grader("dashboard status")
+    assert "settings or version changed since" in box.grader("dashboard status")
 
     second = box.grader("dashboard install")
 

@@ -27,7 +27,7 @@ def test_installing_gets_the_daemon_ready_and_says_what_was_done(installed: Inst
     pid = shown.pop("MainPID")
     assert said.splitlines() == [
         f"Wrote {UNIT_FILE}.",
-        f"It can write in {DATABASE.parent} and nowhere else; it has no network.",
+        f"It can write only to {DATABASE.parent}; it has no network.",
         "Enabled: it starts with your session.",
         f"Started: it is ready, pid {pid}.",
     ]
@@ -46,7 +46,7 @@ def test_installing_again_changes_nothing(installed: Installed) -> None:
     box, _ = installed
     before = box.show("MainPID"), box.sh(f"stat --format %y {UNIT_FILE}")
     assert box.grader("service install") == (
-        f"Nothing to do: the service is installed as your settings ask for, and runs, pid {before[0]['MainPID']}.\n"
+        f"Nothing to do: the service matches your settings, and runs, pid {before[0]['MainPID']}.\n"
     )
     assert (box.show("MainPID"), box.sh(f"stat --format %y {UNIT_FILE}")) == before
 
@@ -73,7 +73,7 @@ def test_of_the_home_it_sees_no_more_than_it_needs(installed: Installed) -> None
 
     said = box.grader("sources enable claude-code")
 
-    assert "other settings or another version since" in box.run_grader("service status").said
+    assert "settings or version changed since" in box.run_grader("service status").said
     assert "grader-daemon service install" in said
     box.grader("service install")
     pid = box.show("MainPID")["MainPID"]
@@ -111,7 +111,9 @@ def test_a_large_session_is_graded_by_a_process_of_the_sandbox(installed: Instal
         pytest.param({"quiet_seconds": "soon"}, "setting quiet_seconds (environment", id="a-setting"),
         pytest.param({"rules_file": "/nowhere/rules.toml"}, "/nowhere/rules.toml", id="rules"),
         pytest.param({"watch_roots": "/proc/1"}, "/proc", id="a-folder-that-no-service-has"),
-        pytest.param({"alert_webhook_secret": "s" * 20}, "ALERT_WEBHOOK_SECRET cannot be passed on", id="a-secret"),
+        pytest.param(
+            {"alert_webhook_secret": "s" * 20}, "ALERT_WEBHOOK_SECRET cannot be passed to the service", id="a-secret"
+        ),
     ],
 )
 def test_what_is_wrong_is_told_before_anything_is_written(
@@ -145,7 +147,7 @@ def test_what_changed_is_put_in_force(box: Box) -> None:
     box.grader("service install")
     first = box.show("MainPID")["MainPID"]
     box.sh(f"sed 's/version [0-9.]*/version 0.0.1./' {UNIT_FILE} > old && ln -sf ~/old {UNIT_FILE}")
-    assert "other settings or another version since" in box.run_grader("service status").said
+    assert "settings or version changed since" in box.run_grader("service status").said
     assert f"Wrote {UNIT_FILE}." in box.grader("service install")
     second = box.show("MainPID")["MainPID"]
     assert second != first
@@ -167,7 +169,7 @@ def test_what_is_given_is_passed_on(box: Box) -> None:
         config="settings.toml",
         timezone="Asia/Tokyo",
     )
-    assert f"It can write in {database.parent} and nowhere else" in said
+    assert f"It can write only to {database.parent};" in said
     for name, folder in (("here", sessions), ("there", Path("/tmp/more"))):
         box.put(path_of(folder, name), content(name))
         box.wait_for_graded(name)
@@ -185,7 +187,7 @@ def test_a_daemon_in_the_foreground_is_not_disturbed(box: Box) -> None:
     ended = box.run_grader("service install")
     box.sh("systemctl --user stop foreground")
     assert ended.code == 2
-    assert "a grader-daemon that is no service (pid " in ended.errors
+    assert "another grader-daemon (pid " in ended.errors
     assert box.run(f"test -e {UNIT_FILE}").code == 1
 
 
@@ -195,7 +197,7 @@ def test_a_receiver_of_alerts_gets_what_it_needs_and_that_is_said(box: Box) -> N
     assert "for alert_webhook_url it may use the network" in box.grader("service install")
     assert box.show("PrivateNetwork", "ActiveState") == {"PrivateNetwork": "no", "ActiveState": "active"}
     box.put(CONFIG, b'alert_command = ["notify-send", "graded"]')
-    assert "other settings" in box.run_grader("service status").said
+    assert "settings or version changed" in box.run_grader("service status").said
     assert "for alert_command it may use" in box.grader("service install")
     assert box.show("MemoryDenyWriteExecute", "ActiveState") == {
         "MemoryDenyWriteExecute": "no",

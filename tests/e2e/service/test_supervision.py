@@ -93,7 +93,7 @@ def test_restarts_end_when_they_do_not_help(start: Start) -> None:
     box.sh(f"systemctl --user stop {UNIT}; echo broken > {DATABASE}")
     ended = _install_where_there_are_groups(box)
     assert ended.code == 2
-    assert f"{UNIT} did not get ready: exit code 2; grader-daemon: " in ended.errors
+    assert f"{UNIT} did not start: exit code 2; grader-daemon: " in ended.errors
     assert ended.errors.count("\n") == 1
     box.wait_for(ActiveState="failed", NRestarts="3")
     assert "not running (failed)" in box.run_grader("service status").said

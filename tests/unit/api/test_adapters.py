@@ -102,9 +102,9 @@ def test_folders_of_an_adapter_are_set_behind_its_name(home: Path) -> None:
         ),
         (
             {"sources": ["hermes", "Of mine"]},
-            "a source is expected: hermes, .*, openhands, acme, or one that an adapter gives",
+            "a source is expected: hermes, .*, openhands, acme, or the name of an adapter",
         ),
-        ({"adapter_roots": ["/logs"]}, 'a folder of an adapter is written as "acme=~/.acme/sessions"'),
+        ({"adapter_roots": ["/logs"]}, 'write the folder of an adapter as "acme=~/.acme/sessions"'),
         ({"adapter_roots": ["acme=https://x"]}, "a path is expected, not a URL"),
     ],
 )
@@ -156,6 +156,6 @@ def test_commands_tell_of_it_in_a_line(home: Path, run: Run) -> None:
     why = "acme-grader 1.0: cannot be loaded: ValueError: no (acme_grader.py:1)"
     assert (graded.returncode, graded.stderr) == (0, "")
     assert failed.returncode == 1
-    assert f"the adapter for acme fails, and reads nothing: {why}" in failed.stderr
+    assert f"the adapter for acme fails and reads nothing: {why}" in failed.stderr
     assert f"graded: fails: {why}" in listed.stdout
-    assert f"files of acme are left out by a fault of its adapter: AdapterError: {why}" in filled.stderr
+    assert f"files of acme are left out because of a bug in its adapter: AdapterError: {why}" in filled.stderr

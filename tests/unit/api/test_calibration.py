@@ -190,7 +190,7 @@ def test_a_persons_word_is_no_difference(grader: SelfGrader, settings: Settings,
     [
         pytest.param([json_user("Something else"), *TURN], "changed since it was graded", id="it-went-on"),
         pytest.param(TURN[:-1], "still open", id="it-is-open"),
-        pytest.param(None, "cannot be graded any more", id="it-is-broken"),
+        pytest.param(None, "can no longer be graded", id="it-is-broken"),
     ],
 )
 def test_what_cannot_be_compared_is_counted(

@@ -60,14 +60,16 @@ def test_line_asks_for_what_it_says(line: str, asked: dict[str, str] | None) -> 
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        pytest.param("alembic", 'alembic is no filter; write "alembic" for words of the request', id="a-word"),
-        pytest.param("failled", "failled is no filter; did you mean failed? Else write", id="a-slip"),
-        pytest.param("modle:opus", "modle: is no filter; did you mean model:?", id="a-slip-in-a-name"),
-        pytest.param("colour:red", "colour: is no filter; there are task_type, agent, model,", id="no-name"),
+        pytest.param("alembic", 'alembic is not a filter; write "alembic" for words of the request', id="a-word"),
+        pytest.param("failled", "failled is not a filter; did you mean failed? Else write", id="a-slip"),
+        pytest.param("modle:opus", "modle: not a filter; did you mean model:?", id="a-slip-in-a-name"),
+        pytest.param("colour:red", "colour: not a filter; known: task_type, agent, model,", id="no-name"),
         pytest.param("model: opus", "model: needs a value, without a space between", id="a-space"),
-        pytest.param("model:opus", "model:opus may be claude-opus-4, claude-opus-4-5: write more", id="two-names"),
-        pytest.param("done failed", "verdict is there twice", id="twice"),
-        pytest.param('"' * 2_001, "at most 2,000 characters", id="too-long"),
+        pytest.param(
+            "model:opus", "model:opus is ambiguous: claude-opus-4, claude-opus-4-5; write more", id="two-names"
+        ),
+        pytest.param("done failed", "verdict appears twice", id="twice"),
+        pytest.param('"' * 2_001, "longer than 2,000 characters", id="too-long"),
     ],
 )
 def test_what_is_not_understood_is_said_with_what_would_be(line: str, said: str) -> None:

@@ -16,8 +16,8 @@ from grader_daemon.api.insight import Insight
 from grader_daemon.cli import patterns
 from grader_daemon.domain.analysis import Category, ErrorSign, Failure, SessionState, Step
 from grader_daemon.domain.calendar import day_of
+from grader_daemon.domain.error_groups import IssueState
 from grader_daemon.domain.estimate import Estimate
-from grader_daemon.domain.insight import IssueState
 from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.domain.usage_by_day import UsageSplit
 from grader_daemon.errors import InputError
@@ -208,7 +208,7 @@ def test_failures_of_an_issue_are_told_for_each_day(insight: Insight, store: Sql
 def test_kept_reports_before_no_week_are_refused(insight: Insight) -> None:
     assert insight.kept_reports() == []
     assert insight.kept_reports(before="2026-W47") == []
-    with pytest.raises(InputError, match="is no week"):
+    with pytest.raises(InputError, match="is not a week"):
         insight.kept_reports(before="yesterday")
 
 

@@ -202,7 +202,7 @@ def test_roots_that_are_no_folders_are_told(tmp_path: Path, grader: SelfGrader, 
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        pytest.param({"state": "foo"}, "'foo'; known are complete, interrupted, open", id="state"),
+        pytest.param({"state": "foo"}, "'foo'; known: complete, interrupted, open", id="state"),
         pytest.param({"task_type": "foo"}, "task type 'foo'; known: debugging", id="task-type"),
         pytest.param({"model": "foo"}, "model 'foo'; known: m", id="model"),
         pytest.param({"limit": 0}, "above 0, not 0", id="no-limit"),
@@ -244,7 +244,7 @@ def test_a_function_is_a_scorer(grader: SelfGrader, write_session: SessionWriter
 
 @pytest.mark.parametrize("wrong", [5, "half", object()])
 def test_what_is_no_scorer_is_refused(grader: SelfGrader, wrong: typing.Any) -> None:
-    with pytest.raises(InputError, match="is no scorer"):
+    with pytest.raises(InputError, match="is not a scorer"):
         grader.review.check_quality(wrong)
 
 

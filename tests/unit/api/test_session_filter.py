@@ -74,7 +74,7 @@ def test_what_is_given_becomes_one_filter() -> None:
 
 
 def test_what_is_none_of_the_values_is_told_with_them() -> None:
-    with pytest.raises(InputError, match=r"kind is one of main, sub_agent, cron, review, not 'sub-agent'"):
+    with pytest.raises(InputError, match=r"kind must be one of main, sub_agent, cron, review, not 'sub-agent'"):
         filter_of(ADDRESSED, {"kind": "sub-agent"}, _HOME)
 
 

@@ -146,7 +146,7 @@ def test_what_is_so_already_is_not_written(home: Path) -> None:
 
 
 def test_the_last_source_cannot_be_disabled(home: Path) -> None:
-    with pytest.raises(InputError, match="Hermes is the only agent that is graded"):
+    with pytest.raises(InputError, match="Hermes is the only graded agent"):
         disable_source("hermes")
     assert not (home / CONFIG).exists()
 

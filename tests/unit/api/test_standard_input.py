@@ -62,7 +62,7 @@ def test_each_of_several_documents_is_told_by_its_number(grading: Grading) -> No
     result = grading.grade_content(b"\n".join(documents), "atif")
 
     assert sorted(told(result)) == ["-#1", "-#2", "-#3"]
-    assert result.errors == [("-#3", "the JSON stops before its end")]
+    assert result.errors == [("-#3", "the JSON ends too early")]
 
 
 @pytest.mark.parametrize(
@@ -70,9 +70,9 @@ def test_each_of_several_documents_is_told_by_its_number(grading: Grading) -> No
     [
         (b"", "acme", "there is no source 'acme'"),
         (b"", "codx", "did you mean codex"),
-        (b"", "opencode", "OpenCode keeps this in a database or a folder"),
-        (b"SQLite format 3\0" + b"x" * 99, "hermes", "keeps this in a database"),
-        (ATIF * 10_001, "atif", "10,001 sessions are more than 10,000"),
+        (b"", "opencode", "OpenCode keeps sessions in a database or a folder"),
+        (b"SQLite format 3\0" + b"x" * 99, "hermes", "keeps sessions in a database"),
+        (ATIF * 10_001, "atif", "10,001 sessions; at most 10,000"),
     ],
 )
 def test_what_cannot_come_so_is_refused_in_one_line(grading: Grading, content: bytes, source: str, why: str) -> None:

@@ -62,4 +62,4 @@ def test_a_full_disk_is_the_pause_of_a_daemon_that_runs(
     with DaemonLock(context.settings.db_path):
         running = read_status(context)
 
-    assert (stopped.paused, running.paused) == (None, "the disk of the database is full")
+    assert (stopped.paused, running.paused) == (None, "the database's disk is full")

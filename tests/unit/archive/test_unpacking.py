@@ -166,7 +166,7 @@ def test_a_name_that_is_too_deep_is_told_in_a_line_and_the_others_are_there(tmp_
     assert found == {"t/good": b"1"}
     [(name, reason)] = said.unreadable
     assert len(name) < 250
-    assert reason == "it lies in more than 100 folders (and 3 files more)"
+    assert reason == "it is nested in more than 100 folders (and 3 files more)"
 
 
 def test_a_path_that_is_longer_than_any_here_is_told(tmp_path: Path) -> None:

@@ -28,13 +28,13 @@ def home(tmp_path: Path, write_session: SessionWriter) -> Path:
 def test_a_folder_that_is_none_is_an_error(home: Path, run: Run) -> None:
     ended = run(home, "backfill", "--watch-root", "nope")
     assert (ended.returncode, ended.stdout) == (2, "")
-    assert ended.stderr == f"grader-daemon: {home}/nope: no such folder; nothing was looked for\n"
+    assert ended.stderr == f"grader-daemon: {home}/nope: no such folder, so nothing was searched\n"
 
 
 def test_beside_a_folder_that_is_none_the_others_are_graded(home: Path, run: Run) -> None:
     ended = run(home, "backfill", "--watch-root", "nope", "--watch-root", "sessions")
     assert (ended.returncode, ended.stdout) == (1, "2 graded\n")
-    assert "nope: no such folder; the others are looked through" in ended.stderr
+    assert "nope: no such folder; the others are searched" in ended.stderr
 
 
 @pytest.mark.parametrize("method", ["walk", "claims"])
@@ -52,7 +52,7 @@ def test_beside_a_source_that_fails_the_others_are_graded(
 
     assert (ended.returncode, ended.stdout) == (1, "2 graded\n")
     assert ended.stderr == (
-        "grader-daemon: files of codex are left out by a fault of this program: ValueError: no such kind\n"
+        "grader-daemon: files of codex are left out because of a bug in grader-daemon: ValueError: no such kind\n"
     )
 
 
@@ -70,7 +70,7 @@ def test_json_of_another_kind_is_told_in_words(home: Path, run: Run) -> None:
     ended = run(home, "grade", "other.json", "--dry-run")
 
     assert (ended.returncode, ended.stdout) == (0, "")
-    assert ended.stderr == f"skipped {home}/other.json: not a session of an agent known here\n"
+    assert ended.stderr == f"skipped {home}/other.json: not a session of a known agent\n"
 
 
 def test_what_came_of_it_is_a_document_too(home: Path, run: Run) -> None:
@@ -95,4 +95,4 @@ def test_whoever_stops_it_is_told_how_far_it_came(
     monkeypatch.setattr(Grading, command[0], interrupted)
     ended = run(home, *command, "--watch-root", "sessions")
     assert (ended.returncode, ended.stdout) == (130, "")
-    assert ended.stderr.rstrip() == "Stopped: 1 of 2 files are done and saved. Start it again for the rest."
+    assert ended.stderr.rstrip() == "Stopped: 1 of 2 files are done and saved. Start again for the rest."

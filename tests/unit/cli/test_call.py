@@ -50,7 +50,7 @@ def test_names_of_files_must_be_utf_8(monkeypatch: pytest.MonkeyPatch, capsys: p
         cli.call(click.Command("test", callback=lambda: pytest.fail("it began")), "test")
 
     [line] = capsys.readouterr().err.splitlines()
-    assert line.startswith("test: file names are taken for ascii here")
+    assert line.startswith("test: Python reads file names as ascii")
     assert "PYTHONUTF8=1" in line
 
 

@@ -84,10 +84,10 @@ def test_changes_are_told_newest_first_with_what_came_since(home: Path, run: Run
     ended = run(home, "changes")
 
     lines = ended.stdout.splitlines()
-    assert lines[0] == "200 finished tasks compared."
+    assert lines[0] == "200 finished tasks examined."
     few, _, missing, meanwhile, _, fall, rates = lines[2:9]
-    assert meanwhile.startswith("  Other changes in the compared period: the model of hermes changed")
-    assert few == "Too few sessions to compare since config.yaml of hermes was edited"
+    assert meanwhile.startswith("  Also in the compared time: the model of hermes changed")
+    assert few == "Too few sessions to tell since config.yaml of hermes was edited"
     assert missing == "  30 requests are needed on each side: 10 more since."
     assert fall.startswith("−40 points (")
     assert fall.endswith(") since the model of hermes changed from strong to evil�[31m")
@@ -98,9 +98,9 @@ def test_changes_are_told_newest_first_with_what_came_since(home: Path, run: Run
 
 def test_without_labels_completion_is_not_compared(home: Path, run: Run) -> None:
     lines = run(home, "changes").stdout.splitlines()
-    assert lines[7].startswith("Completion cannot be compared yet since the model of hermes changed")
+    assert lines[7].startswith("Too few labels to compare completion since the model of hermes changed")
     assert lines[9] == (
-        "  About 50 random labels are needed on each side, at least 20: 20 more before, 20 more since."
+        "  A comparison needs about 50 random labels on each side, at least 20: 20 more before, 20 more since."
         " Next: grader-daemon review."
     )
     effects = json.loads(run(home, "changes", "--json").stdout)["effects"]
@@ -121,7 +121,7 @@ def test_without_a_difference_nothing_is_said_of_its_worth(home: Path, run: Run)
 
 def test_what_differs_in_every_session_is_told_as_such(home: Path, run: Run) -> None:
     assert run(home, "changes").stdout.splitlines()[-1] == (
-        "The system prompt of hermes differs in most sessions (200 in 200): no change of it is shown."
+        "The system prompt of hermes differs in most sessions (200 in 200), so single changes are not shown."
     )
 
 
@@ -133,7 +133,7 @@ def test_only_changes_since_then_are_told(home: Path, run: Run) -> None:
 
 
 def test_without_a_change_that_is_said(home: Path, run: Run) -> None:
-    assert "Nothing changed that sessions or files show." in run(home, "changes", "--since", "1h").stdout
+    assert "Sessions and files show no changes." in run(home, "changes", "--since", "1h").stdout
 
 
 @pytest.mark.parametrize("since", ["999999w", "0001-01-01"])

@@ -32,7 +32,7 @@ def child(kind: SessionKind, outcome: Outcome = Outcome.DONE, state: SessionStat
         ),
         pytest.param(
             [child(SessionKind.MAIN), child(SessionKind.REVIEW)],
-            "1 review: 1 done; 1 session that goes on from it: 1 done",
+            "1 review: 1 done; 1 session that continues it: 1 done",
             id="of-other-kinds",
         ),
         pytest.param([], "", id="none"),

@@ -65,7 +65,7 @@ def test_one_setting_is_printed_as_it_is_set(home: Path, run: Run, name: str, li
     ("name", "words"),
     [
         pytest.param("quiet_second", "there is no setting 'quiet_second'; did you mean quiet_seconds?", id="unknown"),
-        pytest.param("alert_webhook_secret", "alert_webhook_secret is a secret, which is not shown", id="secret"),
+        pytest.param("alert_webhook_secret", "alert_webhook_secret is a secret and not shown", id="secret"),
     ],
 )
 def test_a_setting_that_is_not_printed_says_why(home: Path, run: Run, name: str, words: str) -> None:
@@ -100,7 +100,7 @@ def test_the_file_is_named_whether_it_exists_or_not(home: Path, run: Run) -> Non
 def test_a_setting_is_written_as_it_is_meant(home: Path, run: Run, arguments: tuple[str, ...], value: object) -> None:
     ended = run(home, "config", "set", *arguments)
     assert ended.returncode == 0
-    assert ("there is no folder" in ended.stderr) == (arguments[0] == "watch_roots")
+    assert ("no such folder:" in ended.stderr) == (arguments[0] == "watch_roots")
     assert f"{arguments[0]} is set to" in ended.stdout
     assert SECRET not in ended.stdout
     assert written(home) == {arguments[0]: value}
@@ -156,19 +156,19 @@ def test_a_linked_file_is_changed_where_it_lies(home: Path, run: Run) -> None:
 
 
 def test_what_stands_above_a_written_setting_is_told(home: Path, run: Run) -> None:
-    assert "environment GRADER_VERDICT stands above it" in run(home, "config", "set", "verdict", "auto").stderr
+    assert "environment GRADER_VERDICT overrides it" in run(home, "config", "set", "verdict", "auto").stderr
 
 
 def test_a_daemon_that_must_be_started_again_is_told(home: Path, run: Run) -> None:
     with DaemonLock(home / ".timmy/uniwizard/session_grades.db"):
         ended = run(home, "config", "set", "queue_size", "7")
-    assert f"The daemon (pid {os.getpid()}) keeps its settings" in ended.stdout
+    assert f"The daemon (pid {os.getpid()}) uses the old value" in ended.stdout
 
 
 def test_settings_are_checked_with_what_they_name(home: Path, run: Run) -> None:
     ended = run(home, "config", "check")
     assert (ended.returncode, ended.stdout) == (1, "")
-    assert f"there is no folder {home}/.timmy" in ended.stderr
+    assert f"no such folder: {home}/.timmy" in ended.stderr
     (home / ".timmy").mkdir()
     fine = run(home, "config", "check")
     assert (fine.returncode, fine.stderr) == (0, "")
@@ -181,8 +181,8 @@ def test_settings_are_checked_with_what_they_name(home: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        pytest.param(("watch_roots", "/etc/passwd"), "there is no folder /etc/passwd", id="a-file"),
-        pytest.param(("watch_roots", "/nope"), "there is no folder /nope", id="missing-folder"),
+        pytest.param(("watch_roots", "/etc/passwd"), "no such folder: /etc/passwd", id="a-file"),
+        pytest.param(("watch_roots", "/nope"), "no such folder: /nope", id="missing-folder"),
         pytest.param(("alert_command", "/nope/x"), "there is no program '/nope/x'", id="missing-program"),
         pytest.param(("queue_size", "7"), None, id="only-what-is-said-of-the-new-value"),
     ],
@@ -200,7 +200,7 @@ def test_what_is_probably_not_meant_is_told_when_it_is_set(
 def test_what_was_not_set_is_not_taken_out(home: Path, run: Run) -> None:
     run(home, "config", "set", "queue_size", "7")
     said = [run(home, "config", "unset", "queue_size").stdout for _ in range(2)]
-    assert ["is taken out" in each for each in said] == [True, False]
+    assert ["is removed" in each for each in said] == [True, False]
     assert "was not set" in said[1]
 
 

@@ -325,7 +325,7 @@ def test_a_file_that_is_no_database_is_left_alone_with_its_folder(run: Run, home
     listed = run(home, "list", "--db-path", str(notes))
     repaired = run(home, "doctor", "--repair", "--db-path", str(notes))
 
-    assert listed.stderr == f"grader-daemon: database {notes}: no database, but another file; is db_path right?\n"
+    assert listed.stderr == f"grader-daemon: database {notes}: not a database but another file; check db_path\n"
     assert f"{notes} is not a database, and was not changed: set db_path to another file" in repaired.stdout
     assert (notes.read_text(), notes.stat().st_mode & 0o777) == ("important notes\n" * 300, 0o644)
     assert notes.parent.stat().st_mode & 0o777 == 0o755
@@ -595,7 +595,7 @@ def test_a_folder_of_skills_that_cannot_be_read_is_told(run: Run, home: Path) ->
     assert missing["state"] == "warning"
     assert missing["found"] == f"{home}/nowhere: no skills can be read there: No such file or directory"
     assert "skill_roots" in missing["fix"]
-    assert (there["state"], there["found"]) == ("ok", "2 skills, 1 of them not sound: grader-daemon skills")
+    assert (there["state"], there["found"]) == ("ok", "2 skills, 1 of them with problems: grader-daemon skills")
 
 
 def test_agents_that_are_declined_are_not_told(run: Run, home: Path) -> None:
@@ -819,7 +819,7 @@ def test_a_source_that_fails_is_told_by_doctor_and_status(run: Run, home: Path, 
         True,
     )
     assert re.search(r"^all compared +.* ago$", status, re.MULTILINE)
-    assert "opencode 583 since the daemon began; not read whole: opencode; its log says why" in status
+    assert "opencode 583 since the daemon started; not read completely: opencode; its log says why" in status
 
 
 def test_an_older_session_that_nobody_looked_at_is_told_though_the_newest_was(

@@ -74,7 +74,7 @@ def test_a_command_that_reads_says_in_one_line_which_one_helps(home: Path, run: 
     ended = run(home, *arguments)
 
     says = (
-        f"(schema {VERSION}, this one has {newest_version()}); to upgrade it: grader-daemon run --once (a copy is kept)"
+        f"(schema {VERSION}, this one has {newest_version()}); to upgrade it and keep a copy: grader-daemon run --once"
     )
     assert (ended.returncode, ended.stdout) == (2, "")
     assert [says in line for line in ended.stderr.splitlines()] == [True]
@@ -170,7 +170,7 @@ def test_one_of_before_the_first_release_is_left_alone_with_the_command_that_car
 
     ended = run(tmp_path, *arguments)
 
-    says = "a build before the first release of grader-daemon left it; to carry over what is in it"
+    says = "it is from a build before the first release; to convert it"
     assert ended.returncode != 0
     assert sum(says in line for line in (ended.stdout + ended.stderr).splitlines()) == 1
     assert (tmp_path / DATABASE).read_bytes() == before

@@ -51,7 +51,7 @@ def test_a_folder_is_brought_up_to_date(home: Path, run: Run) -> None:
             "the only filter allowed is --since",
             id="some-of-a-month",
         ),
-        pytest.param(["--partition", "month", "--out", "."], "holds something else", id="a-folder-of-others"),
+        pytest.param(["--partition", "month", "--out", "."], "contains other files", id="a-folder-of-others"),
     ],
 )
 def test_what_cannot_be_done_is_told_in_a_line(home: Path, run: Run, options: list[str], says: str) -> None:

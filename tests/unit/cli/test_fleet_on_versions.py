@@ -17,7 +17,9 @@ from tests.unit.cli.conftest import Run
 SETTINGS = Path(".config/grader-daemon/config.toml")
 
 
-_UNWATCHED = "grader-daemon: warning: nobody watches this fleet: no alert is raised; grader-daemon fleet watch does\n"
+_UNWATCHED = (
+    "grader-daemon: warning: no machine watches this fleet: it raises no alerts. Next: grader-daemon fleet watch\n"
+)
 
 
 @pytest.fixture(

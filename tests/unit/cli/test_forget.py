@@ -76,10 +76,10 @@ def test_what_is_forgotten_and_what_is_not_is_said(home: Path, run: Run) -> None
 
     assert said.returncode == 1
     assert said.stdout.splitlines() == [
-        f"{bad}: forgotten; it lies in a watched folder: the next scan looks at it again",
+        f"{bad}: forgotten; it is in a watched folder, so the next scan finds it again",
         f"{gone}: forgotten",
-        f"{fine}: graded; its grade stays, and so does what is remembered of the file",
-        f"{home / 'never'}: not known, so there is nothing to forget",
+        f"{fine}: graded, so nothing was forgotten",
+        f"{home / 'never'}: unknown, so there is nothing to forget",
     ]
     assert remembered(home) == [str(fine)]
 

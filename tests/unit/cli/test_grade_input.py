@@ -29,9 +29,12 @@ def test_a_session_on_standard_input_is_graded_and_not_kept(home: Path, run: Run
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["-"], "name the agent of the sessions on standard input, for example: grade --as atif -"),
-        (["--as", "atif", "-", "a.json"], "- is standard input, and comes alone; a file of that name is ./-"),
-        (["--as", "opencode", "-"], "OpenCode keeps this in a database or a folder"),
+        (["-"], "give the agent of the sessions on standard input, for example: grade --as atif -"),
+        (
+            ["--as", "atif", "-", "a.json"],
+            "- means standard input and must be the only path; for a file of that name write ./-",
+        ),
+        (["--as", "opencode", "-"], "OpenCode keeps sessions in a database or a folder"),
         (["--as", "atif", "-", "--config", "small.toml"], "more bytes than max_file_bytes = 1,024"),
     ],
 )

@@ -48,7 +48,7 @@ def test_the_change_is_shown_before_it_is_made_and_taken_back(
     assert '+    "Stop": [' in refused
     assert settings.read_text() == before
 
-    assert "Claude Code asks from its next session on; the daemon tells you." in shown(
+    assert "Claude Code uses the hook from its next session on; the daemon tells you." in shown(
         run, tmp_path, "install", "claude-code"
     )
     assert "Claude Code: the daemon tells you" in shown(run, tmp_path, "status")
@@ -59,7 +59,7 @@ def test_the_change_is_shown_before_it_is_made_and_taken_back(
 @pytest.mark.usefixtures("settings")
 def test_programs_say_yes_beforehand(run: Run, tmp_path: Path) -> None:
     ended = run(tmp_path, "hook", "install", "claude-code", "--json")
-    assert (ended.returncode, "--json needs --yes: nobody can be asked" in ended.stderr) == (2, True)
+    assert (ended.returncode, "--json needs --yes, because it cannot ask" in ended.stderr) == (2, True)
     document = json.loads(shown(run, tmp_path, "install", "claude-code", "--yes", "--json", "--mode", "block"))
     assert (document["agent"], document["mode"]) == ("claude-code", "block")
     assert json.loads(shown(run, tmp_path, "uninstall", "claude-code", "--yes", "--json"))["agent"] == "claude-code"
@@ -67,27 +67,29 @@ def test_programs_say_yes_beforehand(run: Run, tmp_path: Path) -> None:
 
 def test_an_agent_that_can_show_nothing_cannot_tell(run: Run, tmp_path: Path) -> None:
     ended = run(tmp_path, "hook", "install", "hermes", "--mode", "tell", "--yes")
-    assert "Hermes shows a person nothing of a hook: --mode block or log" in ended.stderr
+    assert "Hermes cannot show you a hook's messages; use --mode block or log" in ended.stderr
 
 
 def test_without_a_hook_it_says_how_to_get_one(run: Run, tmp_path: Path) -> None:
-    assert shown(run, tmp_path, "status") == ("No agent asks: grader-daemon hook install claude-code|codex|hermes\n")
+    assert shown(run, tmp_path, "status") == (
+        "No agent has the hook. Next: grader-daemon hook install claude-code|codex|hermes\n"
+    )
 
 
 def test_what_was_found_and_what_a_trial_shows(run: Run, tmp_path: Path, settings: Path) -> None:
     shown(run, tmp_path, "install", "claude-code", "--yes")
-    assert "No claim against the record in 30 days." in shown(run, tmp_path, "status")
+    assert "No claim contradicted by the record in 30 days." in shown(run, tmp_path, "status")
     SqliteStore(tmp_path / DATABASE).close()
-    assert shown(run, tmp_path, "trial", "start") == "A trial runs: hook status tells what it shows.\n"
+    assert shown(run, tmp_path, "trial", "start") == "The trial is running; see its result: grader-daemon hook status\n"
     again = run(tmp_path, "hook", "trial", "start")
     assert (again.returncode, "a trial runs already" in again.stderr) == (2, True)
     assert "Trial: 0 sessions with the message, 0 without: too few to tell; it runs." in shown(run, tmp_path, "status")
     find(tmp_path / DATABASE, 60)
-    assert shown(run, tmp_path, "trial", "stop") == "The trial is over: hook status.\n"
+    assert shown(run, tmp_path, "trial", "stop") == "The trial is over; see its result: grader-daemon hook status\n"
     assert "no trial runs" in run(tmp_path, "hook", "trial", "stop").stderr
     settings.write_text("{}")
     told = shown(run, tmp_path, "status")
-    assert "its line is gone from there" in told
+    assert "the hook is missing there" in told
     assert "60 claims against the record in 60 sessions of 30 days, 30 shown." in told
     assert "Ended with such a claim: 100% of those with, 100% of those without; difference +0 points" in " ".join(
         told.split()

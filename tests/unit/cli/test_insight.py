@@ -181,13 +181,13 @@ def test_alerts_are_documents(asked: Path, run: Run) -> None:
         pytest.param(["silence", "1", "--for", "0m"], "a minute to a year", id="no-time"),
         pytest.param(["silence", "1", "--for", "367d"], "a minute to a year", id="more-than-a-year"),
         pytest.param(["silence", "1", "--for", "999999w"], "a minute to a year", id="ages"),
-        pytest.param(["silence", "1", "--for", "9999999w"], "no span of time", id="more-digits-than-ages"),
-        pytest.param(["silence", "1", "--for", "a while"], "no span of time", id="words"),
-        pytest.param(["silence", "1", "--for", ""], "an empty text", id="an-empty-span"),
-        pytest.param(["silence", "1", "--for", "-3d"], "no span of time", id="a-negative-span"),
-        pytest.param(["silence", "1", "--for", "1.5h"], "no span of time", id="a-fraction-of-a-span"),
-        pytest.param(["silence", "1", "--for", "7d\n"], "no span of time", id="a-line-break"),
-        pytest.param(["silence", "1", "--for", f"7d{RED}"], "no span of time", id="escapes-in-a-span"),
+        pytest.param(["silence", "1", "--for", "9999999w"], "not a duration", id="more-digits-than-ages"),
+        pytest.param(["silence", "1", "--for", "a while"], "not a duration", id="words"),
+        pytest.param(["silence", "1", "--for", ""], "the value is empty", id="an-empty-span"),
+        pytest.param(["silence", "1", "--for", "-3d"], "not a duration", id="a-negative-span"),
+        pytest.param(["silence", "1", "--for", "1.5h"], "not a duration", id="a-fraction-of-a-span"),
+        pytest.param(["silence", "1", "--for", "7d\n"], "not a duration", id="a-line-break"),
+        pytest.param(["silence", "1", "--for", f"7d{RED}"], "not a duration", id="escapes-in-a-span"),
         pytest.param(["forget"], "forget", id="no-such-command"),
     ],
 )
@@ -216,7 +216,7 @@ def test_an_alert_is_acknowledged_with_a_note(home: Path, run: Run) -> None:
     _seed(home, _alert(), _alert(resolved_at=now()))
     said = run(home, "alerts", "ack", "1", "--note", f"I know{RED}\nof it")
     assert (said.returncode, said.stderr) == (0, "")
-    assert said.stdout.startswith("Alert 1 is acknowledged. It resolves by itself")
+    assert said.stdout.startswith("Alert 1 is acknowledged. It resolves automatically")
     assert run(home, "alerts", "ack", "2").stdout == "Alert 2 is acknowledged.\n"
     [shown] = [each for each in _document(run(home, "alerts", "--json"))["alerts"] if each["number"] == 1]
     assert shown["note"] == f"I know{clean(RED)} of it"
@@ -267,7 +267,7 @@ def test_silences_are_shown_listed_and_taken_back(home: Path, run: Run) -> None:
     assert "bad endings of all sessions" in run(home, "alerts", "silences").stdout
     assert len(_document(run(home, "alerts", "silences", "--json"))["silences"]) == 2
     assert run(home, "alerts", "unsilence", "1").stdout == "Alert 1 is not silent.\n"
-    assert run(home, "alerts", "silences").stdout == "Nothing is silenced.\n"
+    assert run(home, "alerts", "silences").stdout == "No alert is silenced.\n"
     assert "silent" not in run(home, "alerts").stdout
 
 
@@ -372,7 +372,7 @@ def test_alternatives_are_a_table_and_a_document(asked: Path, run: Run) -> None:
 
 def test_alternatives_to_what_did_not_fail_are_not_known(asked: Path, run: Run) -> None:
     ended = run(asked, "errors", "alternatives", "terminal", "permission_denied", "--command", "git push")
-    assert (ended.returncode, ended.stdout) == (0, "Nothing is known that was tried after such failures.\n")
+    assert (ended.returncode, ended.stdout) == (0, "The steps after such errors are unknown.\n")
 
 
 def test_alternatives_to_an_unknown_cause_name_the_known_ones(asked: Path, run: Run) -> None:
@@ -595,8 +595,8 @@ def test_an_empty_report_of_last_week_says_how_to_see_this_one(run: Run, home: P
 
     shown, asked = run(home, "report"), run(home, "report", "--week", this_week)
 
-    assert shown.stdout.endswith(f"\nThat was last week. This week so far: grader-daemon report --week {this_week}\n")
-    assert "That was last week" not in asked.stdout
+    assert shown.stdout.endswith(f"\nThis was last week. This week so far: grader-daemon report --week {this_week}\n")
+    assert "This was last week" not in asked.stdout
 
 
 def test_files_that_were_given_up_are_called_so_everywhere(run: Run, home: Path) -> None:

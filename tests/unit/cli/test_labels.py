@@ -118,7 +118,7 @@ def test_a_session_that_is_gone_keeps_its_grade_and_says_so(run: Run, home: Path
     shown = run(home, "show", FINE)
 
     assert (shown.returncode, FINE in shown.stdout) == (0, True)
-    assert ("The session is gone from where it lay; its grade stays." in shown.stdout) == is_gone
+    assert ("The session's file is gone; its grade stays." in shown.stdout) == is_gone
     assert json.loads(run(home, "show", FINE, "--json").stdout)["is_gone"] is is_gone
 
 
@@ -140,7 +140,7 @@ def test_a_label_of_a_session_that_went_on_says_so(run: Run, home: Path, grader:
 
     grader.grade_session_file(file)
 
-    assert "before the session went on; automatically: unsure (" in run(home, "show", FINE).stdout
+    assert "before the session continued; automatically: unsure (" in run(home, "show", FINE).stdout
     assert "label, before it went on" in run(home, "label", "--list").stdout
 
 
@@ -149,7 +149,7 @@ def test_an_undo_takes_back_one_label_at_a_time(run: Run, home: Path) -> None:
     run(home, "label", FINE, "--quality", "1")
 
     first = run(home, "label", FINE, "--undo")
-    assert f"{FINE}: taken back: quality 1 of 5 (by timmy" in first.stdout
+    assert f"{FINE}: withdrawn: quality 1 of 5 (by timmy" in first.stdout
     assert "not done*" in run(home, "list").stdout
     second = run(home, "label", FINE, "--undo", "--json")
     assert document(second)["taken_back"]["completed"] is False
@@ -286,14 +286,14 @@ def test_random_reviews_check_the_rate_of_the_summary(run: Run, home: Path, grad
 def test_a_guess_of_the_level_stands_in_for_the_rate_until_there_are_labels(
     run: Run, home: Path, grader: SelfGrader
 ) -> None:
-    assert "No level is known." in run(home, "calibration", "level").stdout
+    assert "No guess is stored." in run(home, "calibration", "level").stdout
     assert run(home, "calibration", "level", "70%").stdout.startswith("Your guess: 70% of tasks get done.")
     assert document(run(home, "calibration", "level", "--json"))["level"]["rate"] == 0.7
     told = run(home, "summary").stdout
     assert " done, your guess; next: grader-daemon review\n" in told
     grader.labels.add(FINE, completed=True, sampled=Sampling.RANDOM)
     assert " done, your guess and 1 random label; next: " in run(home, "summary").stdout
-    assert "No level is known." in run(home, "calibration", "level", "--forget").stdout
+    assert "No guess is stored." in run(home, "calibration", "level", "--forget").stdout
     assert "not known: 1 of 20 random labels given" in run(home, "summary").stdout
 
 
@@ -301,7 +301,7 @@ def test_a_guess_of_the_level_stands_in_for_the_rate_until_there_are_labels(
 def test_a_level_that_is_no_share_is_refused(run: Run, home: Path, grader: SelfGrader, wrong: list[str]) -> None:
     assert run(home, "calibration", "level", *wrong).returncode == 2
     assert grader.calibration.level() is None
-    with pytest.raises(InputError, match="a share of 0 to 1"):
+    with pytest.raises(InputError, match="a share from 0 to 1"):
         grader.calibration.guess_level(1.5)
 
 
@@ -424,8 +424,8 @@ def test_one_key_judges_a_session(review: Review, home: Path) -> None:
         (SECOND, 0, 4, "review", "random", None),
     ]
     assert "5 a week is enough; 0 done this week." in ended.stdout
-    assert "3 judged; 3 done this week.\n" in ended.stdout
-    assert ended.stdout.endswith(f"To take the last one back: grader-daemon label {SECOND} --undo\n")
+    assert "3 labelled; 3 done this week.\n" in ended.stdout
+    assert ended.stdout.endswith(f"To undo the last one: grader-daemon label {SECOND} --undo\n")
 
 
 def test_a_session_can_be_read_before_it_is_judged(review: Review, home: Path) -> None:
@@ -511,9 +511,9 @@ def test_open_says_where_the_file_is(review: Review, home: Path) -> None:
 def test_an_undone_session_is_asked_about_again(review: Review, home: Path) -> None:
     ended = review(home, "yuny", "-n", "2")
 
-    assert "Taken back: done (by timmy on " in ended.stdout
+    assert "Undone: done (by timmy on " in ended.stdout
     assert [row[:3] for row in rows(home)] == [(FINE, 1, None), (FINE, None, None), (FINE, 0, None), (FAILED, 1, None)]
-    assert "2 judged; 2 done this week.\n" in ended.stdout
+    assert "2 labelled; 2 done this week.\n" in ended.stdout
 
 
 def test_a_quality_may_be_corrected_before_the_verdict(review: Review, home: Path) -> None:
@@ -523,8 +523,8 @@ def test_a_quality_may_be_corrected_before_the_verdict(review: Review, home: Pat
 
 
 def test_reviews_end_when_nothing_is_left(review: Review, home: Path) -> None:
-    assert "There is no other finished session to judge." in review(home, "yyyy").stdout
-    assert "There is no other finished session to judge." in review(home, "y").stdout
+    assert "No other finished session is left to label." in review(home, "yyyy").stdout
+    assert "No other finished session is left to label." in review(home, "y").stdout
     assert len(rows(home)) == 3
 
 

@@ -251,13 +251,13 @@ def test_the_agent_is_told_where_there_are_several(
 )
 def test_a_list_says_that_there_are_more(home: Path, run: Run, limit: str, more: bool) -> None:
     last = run(home, "list", "-n", limit).stdout.splitlines()[-1]
-    assert (last == "2 shown, there are more: -n.") == more
+    assert (last == "2 shown; show more with -n.") == more
 
 
 def test_an_empty_list_says_whether_a_filter_made_it_so(tmp_path: Path, home: Path, run: Run) -> None:
     SqliteStore(tmp_path / DATABASE, host="here").close()
     assert run(tmp_path, "list").stdout == "No sessions are graded yet.\n"
-    assert run(home, "list", "--since", "0m").stdout == "No such sessions.\n"
+    assert run(home, "list", "--since", "0m").stdout == "No matching sessions.\n"
 
 
 @pytest.mark.parametrize("form", ["csv", "ndjson"])

@@ -89,7 +89,7 @@ def test_an_agent_that_is_not_graded_is_the_first_thing_to_enable(tmp_path: Path
     shown = run(tmp_path).stdout
 
     assert told(shown)["not graded"].startswith("Hermes: 1 session in ")
-    assert told(shown)["sessions"] == "none are graded yet"
+    assert told(shown)["sessions"] == "none is graded yet"
     assert "\nNext: grader-daemon sources enable hermes --path " in shown
     assert not (tmp_path / DATABASE).parent.exists()
 
@@ -168,8 +168,8 @@ def test_the_sessions_that_most_likely_failed_are_named_with_why(home: Path, run
     looks = json.loads(run(home, "summary", "--json").stdout)["looks"]
 
     assert [look["session_id"] for look in looks][:2] == ["failed0", "failed2"]
-    assert {look["why"] for look in looks[:2]} <= {"says what is not done", "was asked for again"}
-    assert "failed0: says what is not done; Fix the date parser" in shown
+    assert {look["why"] for look in looks[:2]} <= {"admits that a part is not done", "the same request came again"}
+    assert "failed0: admits that a part is not done; Fix the date parser" in shown
 
 
 @pytest.mark.parametrize("command", [[], ["summary"], ["summary", "--json"]], ids=["alone", "summary", "json"])

@@ -142,7 +142,7 @@ def test_status_says_that_the_scorer_cannot_be_reached(run: Run, home: Path) -> 
     with_judge(home)
     note(home, "s1", CheckOutcome.UNAVAILABLE)
 
-    assert "; the last without an answer: it answered 503\n" in run(home, "status").stdout
+    assert "; the last call without an answer: it answered 503\n" in run(home, "status").stdout
 
 
 # -- doctor --------------------------------------------------------------------------------------------------------

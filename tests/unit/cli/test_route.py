@@ -47,7 +47,7 @@ def test_models_are_shown_with_the_one_to_prefer(home: Path, run: Run) -> None:
     assert next(line for line in lines if "strong" in line).endswith("prefer it")
     assert next(line for line in lines if "cheap" in line).endswith("default")
     assert " 90 % " in next(line for line in lines if "strong" in line), "36 of 40 did not fail"
-    assert lines[-1].startswith("not failed: estimated share of sessions")
+    assert lines[-1].startswith("not failed: share of sessions without a label")
     assert "\x1b" not in ended.stdout
 
 
@@ -57,7 +57,7 @@ def test_without_a_better_model_the_default_says_why(home: Path, run: Run) -> No
     assert "default; nothing better known: not better" in ended.stdout
 
 
-@pytest.mark.parametrize(("sessions", "advice"), [(9, "prefer it, by other task types"), (10, "prefer it")])
+@pytest.mark.parametrize(("sessions", "advice"), [(9, "prefer it, by its results at other tasks"), (10, "prefer it")])
 def test_without_a_default_the_best_is_preferred(home: Path, run: Run, sessions: int, advice: str) -> None:
     with closing(SqliteStore(home / DATABASE)) as store, store.transaction():
         store.connection.execute(

@@ -52,7 +52,7 @@ def test_a_server_cannot_move_a_terminal() -> None:
     [
         pytest.param("https://g.example", None, "fleet_read_token_file must be set too", id="no-token"),
         pytest.param("http://g.example", "/t", "https is expected for another machine", id="plain"),
-        pytest.param("https://g.example/?a=b", "/t", "nothing behind the path", id="a-query"),
+        pytest.param("https://g.example/?a=b", "/t", "nothing after the path", id="a-query"),
         pytest.param("https://anna:x@g.example", "/t", "a URL that begins with", id="a-password"),
         pytest.param("ftp://g.example", "/t", "a URL that begins with postgresql://", id="another-scheme"),
     ],
@@ -68,7 +68,7 @@ def test_nothing_is_sent_without_a_token(home: Path, run: Run) -> None:
     settings.write_text(f'fleet_read_url = "http://127.0.0.1:1"\nfleet_read_token_file = "{home / "token"}"\n')
     assert "cannot be read: No such file" in run(home, "list").stderr
     (home / "token").write_text("\n")
-    assert "there is no token in" in run(home, "list").stderr
+    assert "contains no token" in run(home, "list").stderr
     (home / "token").write_text("a-token\n")
     assert "Connection refused" in run(home, "list").stderr
 

@@ -68,8 +68,8 @@ def test_the_document_holds_all_of_it(home: Path, run: Run) -> None:
     ("asked", "words"),
     [
         pytest.param("nobody", "no graded session has an id that begins with 'nobody'", id="unknown-session"),
-        pytest.param("other", "says too little to be known again, or is not known", id="no-wording"),
-        pytest.param("go on", "'go on' says too little to be known again; give ", id="too-short"),
+        pytest.param("other", "is unknown, or too short to find similar tasks", id="no-wording"),
+        pytest.param("go on", "'go on' is too short to find similar tasks; give ", id="too-short"),
     ],
 )
 def test_what_cannot_be_answered_is_one_line(home: Path, run: Run, asked: str, words: str) -> None:

@@ -103,7 +103,7 @@ def version(home: Path, digest: str, at: datetime) -> ObservedVersion:
 def test_skills_are_listed_with_their_uses(home: Path, run: Run) -> None:
     lines = run(home, "skills").stdout.splitlines()
 
-    assert lines[0] == "100 finished tasks of the last 90 days."
+    assert lines[0] == "100 finished tasks of the last 90 days examined."
     assert lines[3].split()[:5] == ["deploy", "hermes", "20", "of", "100"]
     assert {line.split()[0] for line in lines[4:6]} == {"nameless", "trace-reader"}
     assert lines[-1].endswith("skills/nameless: its front matter has no description that is plain text")
@@ -114,8 +114,8 @@ def test_a_home_without_any_says_so(tmp_path: Path, run: Run) -> None:
     SqliteStore(tmp_path / DATABASE).close()
 
     assert run(tmp_path, "skills").stdout.splitlines() == [
-        "0 finished tasks of the last 90 days.",
-        "No skill is installed, and none was used.",
+        "0 finished tasks of the last 90 days examined.",
+        "No skill is installed or was used.",
     ]
 
 
@@ -141,7 +141,7 @@ def test_a_skill_that_is_none_gets_one_line(home: Path, run: Run) -> None:
     ended = run(home, "skills", "show", "depoly")
 
     assert ended.returncode == 2
-    assert ended.stderr == "grader-daemon: no skill is called 'depoly'; `grader-daemon skills` names all\n"
+    assert ended.stderr == "grader-daemon: there is no skill 'depoly'; grader-daemon skills lists all\n"
 
 
 def test_what_goes_worse_gets_a_skill_that_lies_here_and_one_to_write(home: Path, run: Run) -> None:
@@ -159,7 +159,7 @@ def test_what_goes_worse_gets_a_skill_that_lies_here_and_one_to_write(home: Path
 
 @pytest.mark.parametrize(
     ("task_type", "reason"),
-    [("writing", "That is not clearly more: nothing is suggested."), ("research", "20 of each are needed.")],
+    [("writing", "That is not clearly more: nothing is suggested."), ("research", "each needs 20.")],
 )
 def test_where_no_help_is_needed_none_is_given(home: Path, run: Run, task_type: str, reason: str) -> None:
     [said] = run(home, "skills", "suggest", task_type).stdout.splitlines()
@@ -181,7 +181,7 @@ def test_a_fitting_skill_that_lies_unused_is_shown_where_none_is_needed(home: Pa
     found = json.loads(run(home, "skills", "suggest", "debugging", "--json").stdout)
 
     assert said.endswith("That is not clearly more: nothing is suggested.")
-    assert shown.startswith("Hardly used: the skill trace-reader, which mentions ")
+    assert shown.startswith("Installed skill: trace-reader, which mentions ")
     assert "used in 0 of 40 tasks that record skills" in shown
     assert (found["reason"], [each["skill"]["name"] for each in found["skills"]]) == ("not_worse", ["trace-reader"])
     assert found["lessons"] == []
@@ -191,7 +191,7 @@ def test_a_skill_that_is_asked_for_is_advised_where_it_would_help(home: Path, ru
     said, need, fitting, _ = run(home, "skills", "suggest", "trace-reader").stdout.splitlines()
 
     assert said == (
-        "The skill trace-reader is about debugging, testing; used in 0 of 40 tasks of debugging that record skills."
+        "The skill trace-reader is for debugging, testing; used in 0 of 40 tasks of debugging that record skills."
     )
     assert need.endswith(" That is clearly more.")
     assert fitting.startswith("Try the skill trace-reader, which mentions ")
@@ -201,7 +201,7 @@ def test_a_skill_that_does_not_lie_here_is_known_by_its_name(home: Path, run: Ru
     said, need, *_ = run(home, "skills", "suggest", "systematic-debugging").stdout.splitlines()
     asked = json.loads(run(home, "skills", "suggest", "systematic-debugging", "--json").stdout)["asked"]
 
-    assert said == "No skill systematic-debugging is installed; its name fits debugging."
+    assert said == "No skill systematic-debugging is installed; by its name it would be for debugging."
     assert need.startswith("40 tasks of debugging: 75 % (")
     assert (asked["is_installed"], asked["task_types"]) == (False, ["debugging"])
 
@@ -209,7 +209,7 @@ def test_a_skill_that_does_not_lie_here_is_known_by_its_name(home: Path, run: Ru
 def test_of_several_types_the_one_that_goes_worst_is_advised_on(home: Path, run: Run) -> None:
     [said, need, *_] = run(home, "skills", "suggest", "test-and-debug").stdout.splitlines()
 
-    assert said.endswith("its name fits debugging, testing.")
+    assert said.endswith("it would be for debugging, testing.")
     assert need.startswith("40 tasks of debugging")
 
 
@@ -227,7 +227,10 @@ def test_the_report_names_the_skill_that_lies_unused(home: Path, run: Run) -> No
     suggestions = json.loads(run(home, "report", "--json").stdout)["suggestions"]
 
     assert [each["text"] for each in suggestions if "debugging" in each["text"]] == [
-        "Consider skill enhancement for debugging: the skill trace-reader is installed, used in 0 of 40 of its tasks"
+        (
+            "Consider skill enhancement for debugging: the installed skill trace-reader was used in only 0 of 40 of"
+            " its tasks"
+        )
     ]
 
 
@@ -235,7 +238,7 @@ def test_what_is_neither_type_nor_skill_gets_one_line(home: Path, run: Run) -> N
     ended = run(home, "skills", "suggest", "nameless")
 
     assert (ended.returncode, ended.stdout) == (2, "")
-    assert ended.stderr.startswith("grader-daemon: there is no task type 'nameless'; there are ")
+    assert ended.stderr.startswith("grader-daemon: unknown task type 'nameless'; known: ")
     assert len(ended.stderr.splitlines()) == 1
 
 

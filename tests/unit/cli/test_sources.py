@@ -30,7 +30,7 @@ def test_what_lies_here_is_listed_with_what_can_be_done(home: Path, run: Run) ->
     assert by_name["claude-code"].startswith("not graded: 1 session in ")
     assert "written by Claude Code 2.1.330" in by_name["claude-code"]
     assert by_name["codex"].startswith("not graded: no sessions in ")
-    assert lines[-1] == "Next: grader-daemon sources enable claude-code; or disable, to decline it"
+    assert lines[-1] == "Next: grader-daemon sources enable claude-code; to hide it: disable"
 
 
 def test_agents_that_are_not_read_are_named_with_what_to_do(home: Path, run: Run) -> None:
@@ -52,8 +52,8 @@ def test_a_version_newer_than_any_that_was_tried_is_told(home: Path, run: Run) -
     run(home, "sources", "enable", "claude-code")
     checked = " ".join(run(home, "doctor").stdout.split())
 
-    assert "written by Claude Code 99.1.0; the newest that was tried is 2.1.330" in listed
-    assert "Claude Code 99.1.0, newer than 2.1.330 tried" in checked
+    assert "written by Claude Code 99.1.0; the newest tested is 2.1.330" in listed
+    assert "Claude Code 99.1.0, newer than the tested 2.1.330" in checked
 
 
 def test_a_newer_version_is_told_beside_what_is_unknown_in_it(home: Path, run: Run) -> None:
@@ -64,7 +64,7 @@ def test_a_newer_version_is_told_beside_what_is_unknown_in_it(home: Path, run: R
 
     checked = " ".join(run(home, "doctor").stdout.split())
 
-    assert "Claude Code 99.1.0, newer than 2.1.330 tried: 1 unknown kind of lines, skipped" in checked
+    assert "Claude Code 99.1.0, newer than the tested 2.1.330: 1 unknown kind of lines, skipped" in checked
 
 
 def test_an_agent_is_enabled_and_declined(home: Path, run: Run) -> None:
@@ -79,8 +79,8 @@ def test_an_agent_is_enabled_and_declined(home: Path, run: Run) -> None:
     assert enabled.startswith("Claude Code is graded: 1 session in ")
     assert "Next: grader-daemon backfill --source claude-code, or grader-daemon run" in enabled
     assert "claude-code graded: 1 session in " in " ".join(graded.split())
-    assert "nothing is written" in again
-    assert declined.startswith("Claude Code is not graded or mentioned any more.")
+    assert "Nothing to do: it was so before." in again
+    assert declined.startswith("Claude Code is no longer graded or mentioned.")
     assert "Claude Code" not in asked
 
 

@@ -29,7 +29,7 @@ def test_a_transcript_shows_every_message_and_folds_instructions(home: Path, run
         *(f"[{index}] {who}" for index, who in enumerate(["assistant", "tool terminal"] * 4, 2)),
         "[10] assistant",
     ]
-    assert "    (14 characters; to read them: --around 0)" in shown
+    assert "    (14 more characters: --around 0)" in shown
     assert not any("You are Timmy" in line for line in shown)
 
 

@@ -22,5 +22,5 @@ def test_a_foreign_exception_is_one_line_and_a_traceback_only_if_asked(
     ended = run(home, "help")
     assert (ended.returncode, "Traceback" in ended.stderr) == (2, is_asked)
     last = ended.stderr.splitlines()[-1]
-    assert last.startswith("grader-daemon: a fault of this program: TypeError: 'NoneType' object is not subscriptable;")
+    assert last.startswith("grader-daemon: a bug in grader-daemon: TypeError: 'NoneType' object is not subscriptable;")
     assert is_asked or len(ended.stderr.splitlines()) == 1

@@ -87,7 +87,7 @@ def test_wrong_usage_is_told_in_one_line_of_one_style(home: Path, run: Run, argu
 def test_nothing_is_guessed_from_an_empty_text(home: Path, run: Run, arguments: Words, at: str) -> None:
     ended = run(home, *arguments)
     assert (ended.returncode, ended.stdout) == (2, "")
-    assert ended.stderr == f"grader-daemon: an empty text is given (at {at}): leave it out, or give a value\n"
+    assert ended.stderr == f"grader-daemon: {at}: the value is empty; give a value, or leave it out\n"
     assert list(home.iterdir()) == []
 
 
@@ -103,7 +103,7 @@ def test_help_is_what_the_option_shows(home: Path, run: Run, words: Words) -> No
 
 def test_help_for_what_is_no_command_is_refused(home: Path, run: Run) -> None:
     assert "did you mean list?" in run(home, "help", "lst").stderr
-    assert "'grader-daemon list' has no commands" in run(home, "help", "list", "all").stderr
+    assert "'grader-daemon list' has no subcommands" in run(home, "help", "list", "all").stderr
 
 
 @pytest.mark.parametrize("group", ["service", "calibration"])

@@ -84,7 +84,7 @@ def test_the_bar_counts_alerts_that_are_news(client: TestClient, add: Add) -> No
 def test_open_alerts_say_whether_other_work_came_in(client: TestClient, add: Add) -> None:
     add(decomposition=SPLIT)
 
-    assert "The same work got worse: −2 ± 3 points from the mix of task types" in client.get("/alerts").text
+    assert "The same tasks went worse: −2 ± 3 points by the mix of task types" in client.get("/alerts").text
 
 
 def test_one_alert_shows_where_it_shows_and_what_changed(client: TestClient, add: Add) -> None:
@@ -96,7 +96,7 @@ def test_one_alert_shows_where_it_shows_and_what_changed(client: TestClient, add
     page = client.get(f"/alerts/{number}").text
 
     assert "8.0 % (7.0–9.0 %)" in page
-    assert "<strong>The same work got worse.</strong>" in page
+    assert "<strong>The same tasks went worse.</strong>" in page
     assert "−15 ± 5 points" in page
     assert "m&lt;1&gt;" in page
     assert "30 %" in page
@@ -136,7 +136,7 @@ def test_alert_leads_to_the_message_that_failed(client: TestClient, add: Add, tm
 def test_alert_of_a_threshold_is_not_split(client: TestClient, add: Add) -> None:
     page = client.get(f"/alerts/{add(kind=AlertKind.THRESHOLD, rule='half fails')}").text
 
-    assert "A threshold of the rules: <code><bdi>half fails</bdi></code>." in page
+    assert "Threshold of your rules: <code><bdi>half fails</bdi></code>." in page
     assert "Not split" in page
 
 

@@ -13,8 +13,8 @@ from grader_daemon.api.status import Status
 from grader_daemon.dashboard.pages.cards import CONTRADICTED_READ, Card, Today, cards_of
 from grader_daemon.domain.analysis import Category, SessionState
 from grader_daemon.domain.claims import Claim, ClaimKind, ClaimReason, Support
+from grader_daemon.domain.error_groups import ErrorIssue, IssueState
 from grader_daemon.domain.grade import Grade
-from grader_daemon.domain.insight import ErrorIssue, IssueState
 from grader_daemon.reports.safe_text import plain
 from tests.alert_examples import alert
 from tests.strategies import NOW, grade

@@ -177,7 +177,7 @@ def test_links_lead_to_the_sessions_before_and_since(client: TestClient, session
 
 def test_a_sure_change_leads_to_one_session_before_beside_one_since(client: TestClient, sessions: Sessions) -> None:
     sessions(("strong", 8), ("weak", 4))
-    [twins] = links(client.get("/changes").text, "One before beside one since")
+    [twins] = links(client.get("/changes").text, "Compare one before with one since")
     answer = client.get(twins)
 
     # The model changed with s100, and all sessions are of one type of task: the nearest are those beside it.
@@ -187,7 +187,7 @@ def test_a_sure_change_leads_to_one_session_before_beside_one_since(client: Test
 
 def test_twins_of_a_change_of_models_are_by_these(client: TestClient, sessions: Sessions, tmp_path: Path) -> None:
     sessions(("strong", 8), ("weak", 4))
-    [twins] = links(client.get("/changes").text, "One before beside one since")
+    [twins] = links(client.get("/changes").text, "Compare one before with one since")
     between = grade(session_id="between", session_file="/b", agent="hermes", model="rare", ended_at=NOW - 100.5 * HOUR)
     with closing(SqliteStore(tmp_path / "grades.db")) as store, store.transaction():
         save_grades(store, [new_grade(between)])
@@ -198,7 +198,7 @@ def test_twins_of_a_change_of_models_are_by_these(client: TestClient, sessions: 
 def test_a_change_that_is_not_sure_has_no_twins(client: TestClient, sessions: Sessions) -> None:
     sessions(("one", 8), ("other", 8))
 
-    assert links(client.get("/changes").text, "One before beside one since") == []
+    assert links(client.get("/changes").text, "Compare one before with one since") == []
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_only_changes_since_then_are_told(client: TestClient, sessions: Sessions
 
     assert "show no changes" in of_two_days
     assert "config.yaml" in of_three
-    assert "from strong" not in of_three.partition("In the time that is compared")[0]
+    assert "from strong" not in of_three.partition("Also in the compared time")[0]
 
 
 def test_all_changes_that_there_ever_were_can_be_asked_for(client: TestClient, sessions: Sessions) -> None:

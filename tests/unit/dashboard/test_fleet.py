@@ -131,7 +131,7 @@ def test_health_is_that_of_machines_and_trust_is_theirs(client: TestClient) -> N
     assert re.search(r"last contact left to read desk - 1 \S+ \S+ UTC 1,234 laptop .* 0 Read ", health), health
     trust = words_of(client, "/trust")
     assert "Each machine gives its own verdicts" in trust
-    assert "calibrated for you" not in trust
+    assert "calibration needs" not in trust
 
 
 def test_a_review_says_where_the_rest_is(client: TestClient) -> None:

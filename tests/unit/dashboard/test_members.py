@@ -200,7 +200,7 @@ def test_the_names_under_which_it_answers(tmp_path: Path, given: dict[str, Any],
     ("given", "said"),
     [
         pytest.param({}, "fleet_serve_certificate_file and fleet_serve_key_file must be set", id="plain"),
-        pytest.param({"fleet_serve_certificate_file": "/c"}, "are set together", id="no-key"),
+        pytest.param({"fleet_serve_certificate_file": "/c"}, "or neither", id="no-key"),
     ],
 )
 def test_another_machine_is_answered_by_https_alone(given: dict[str, str], said: str) -> None:

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from grader_daemon.domain.analysis import Category, ErrorSign, Failure, SessionState
 from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.claims import Claim, ClaimKind, ClaimReason, Support
-from grader_daemon.domain.insight import IssueRow
+from grader_daemon.domain.error_groups import IssueRow
 from grader_daemon.domain.installed import InstalledKind, ObservedVersion
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.session_result import EndingKind, ResultStanding

@@ -148,7 +148,7 @@ def test_of_several_groups_the_sums_are_of_the_first() -> None:
 
 
 def test_number_of_days_is_bounded() -> None:
-    with pytest.raises(InputError, match="days is a number above 0, or all"):
+    with pytest.raises(InputError, match="days must be a number above 0, or all"):
         read_scope({"days": "1" * 5000})
 
 

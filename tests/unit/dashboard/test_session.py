@@ -187,7 +187,7 @@ def test_of_a_file_that_is_gone_the_grade_stays(client_of: MakeClient, tmp_path:
 
     assert answer.status_code == 200
     assert "The messages cannot be shown" in answer.text
-    assert "The session is gone from where it lay; its grade stays." in answer.text
+    assert "The session&#39;s file is gone; its grade stays." in answer.text
     assert "Why this grade" in answer.text
     assert client.get("/session/told/message/0").status_code == 404
 

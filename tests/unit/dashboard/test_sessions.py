@@ -151,7 +151,7 @@ def test_order_is_the_one_that_is_asked_for(client: TestClient) -> None:
     [
         pytest.param("verdict=perhaps", "verdict is one of done, not_done, unsure, no_answer", id="verdict"),
         pytest.param("state=gone", "state is one of", id="state"),
-        pytest.param("sort=luck", "sort is one of", id="sort"),
+        pytest.param("sort=luck", "sort must be one of", id="sort"),
         pytest.param("since=yesterday", "since: ", id="since"),
         pytest.param("model=gpt-9", "no session has the model", id="a-model-that-is-none"),
         pytest.param("text=%3F%3F", "no word to search for", id="no-word"),
@@ -199,9 +199,9 @@ def test_a_line_of_filters_becomes_the_address_and_stands_above_the_list(client:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        pytest.param("failed alembic", "alembic is no filter; write &#34;alembic&#34;", id="a-word"),
-        pytest.param("days:many", "days is a number above 0", id="a-scope-that-is-none"),
-        pytest.param("sort:luck", "sort is one of", id="a-value-that-is-none"),
+        pytest.param("failed alembic", "alembic is not a filter; write &#34;alembic&#34;", id="a-word"),
+        pytest.param("days:many", "days must be a number above 0", id="a-scope-that-is-none"),
+        pytest.param("sort:luck", "sort must be one of", id="a-value-that-is-none"),
     ],
 )
 def test_a_line_that_is_not_understood_stays_with_what_would_be(client: TestClient, line: str, said: str) -> None:

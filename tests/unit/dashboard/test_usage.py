@@ -68,8 +68,8 @@ def test_totals_stand_beside_the_sessions_that_they_are_known_of(home_with: Fill
 
     assert "Spent $0.50 known of 2 of 3 sessions (67 %)" in said
     assert "Tokens 9.0 k 2.0 k input, 6.0 k from caches, 1.0 k output known of 2 of 3" in said
-    assert "75 % of what was read came from caches" in said
-    assert "No cost known of some sessions: hermes does not write tokens." in said
+    assert "75 % of the input came from caches" in said
+    assert "No cost known of some sessions: hermes does not record tokens." in said
 
 
 def test_money_of_sessions_that_failed_is_a_line_of_its_own(home_with: Fill) -> None:
@@ -81,7 +81,7 @@ def test_where_nothing_is_known_it_says_why_and_shows_what_is(home_with: Fill) -
     client = home_with({"agent": "hermes"})
 
     said = text_of(client)
-    assert "No cost known: hermes does not write tokens." in said
+    assert "No cost known: hermes does not record tokens." in said
     assert "Sessions by day and model" in said
     assert "$" not in said
     cost = html_of(client, "/usage?show=cost")
@@ -153,10 +153,10 @@ def test_most_expensive_sessions_stand_below_those_without_a_price_do_not(home_w
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        pytest.param("days=0", "days is a number above 0, or all, not '0'", id="no-days"),
-        pytest.param("days=1e9", "days is a number above 0, or all, not '1e9'", id="no-number"),
-        pytest.param("by=<x>", "by is one of model, project, agent, kind, task_type, not '<x>'", id="no-split"),
-        pytest.param("show=gold", "show is one of cost, tokens, sessions, not 'gold'", id="no-measure"),
+        pytest.param("days=0", "days must be a number above 0, or all, not '0'", id="no-days"),
+        pytest.param("days=1e9", "days must be a number above 0, or all, not '1e9'", id="no-number"),
+        pytest.param("by=<x>", "by must be one of model, project, agent, kind, task_type, not '<x>'", id="no-split"),
+        pytest.param("show=gold", "show must be one of cost, tokens, sessions, not 'gold'", id="no-measure"),
     ],
 )
 def test_what_cannot_be_shown_is_said_in_one_line(home_with: Fill, query: str, said: str) -> None:

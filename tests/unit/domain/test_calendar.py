@@ -352,7 +352,7 @@ def test_a_span_is_a_number_and_a_unit(text: str, span: timedelta) -> None:
 def test_what_is_no_span_is_told_with_examples(text: str) -> None:
     with pytest.raises(ValueError, match="12h, 7d or 2w"):
         read_span(text)
-    with pytest.raises(ValueError, match="12h, 7d or 2w, or a day as 2026-11-01"):
+    with pytest.raises(ValueError, match="12h, 7d or 2w, or a day such as 2026-11-01"):
         read_since(text)
 
 

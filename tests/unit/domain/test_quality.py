@@ -26,5 +26,5 @@ def test_a_scorer_is_an_object_or_a_function_known_by_its_name() -> None:
 
 
 def test_anything_else_is_no_scorer() -> None:
-    with pytest.raises(InputError, match="int is no scorer"):
+    with pytest.raises(InputError, match="int is not a scorer"):
         as_scorer(3)  # type: ignore[arg-type]

@@ -124,7 +124,7 @@ def test_waiting_for_a_lock_ends_with_a_line(server: Server) -> None:
         holds.execute("BEGIN")
         holds.execute("LOCK TABLE grader.grades")
         waits.execute("SET lock_timeout = '10ms'")
-        with pytest.raises(DeliveryError, match="another login holds a lock"), translated():
+        with pytest.raises(DeliveryError, match="another login has held a lock"), translated():
             waits.execute("SELECT 1 FROM grader.grades")
 
 

@@ -138,7 +138,9 @@ def test_without_psycopg_nothing_is_installed(tmp_path: Path) -> None:
 def test_a_url_of_the_environment_is_not_written_into_the_unit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRADER_FLEET_URL", _URL)
 
-    with pytest.raises(ConfigurationError, match="GRADER_FLEET_URL cannot be passed on; put fleet_url into"):
+    with pytest.raises(
+        ConfigurationError, match="GRADER_FLEET_URL cannot be passed to the service; put fleet_url into"
+    ):
         _service().install(load_settings())
 
     assert not _unit(tmp_path).exists()
@@ -220,15 +222,15 @@ def _with_grades() -> Settings:
 def test_without_a_fleet_the_doctor_has_nothing_to_say(settings_file: Path) -> None:
     settings_file.write_text("")
 
-    assert _diagnosed(load_settings()) == ("ok", "none is set: no grade leaves this machine for one", None)
+    assert _diagnosed(load_settings()) == ("ok", "no fleet is set, so no grade leaves this machine", None)
 
 
 @pytest.mark.usefixtures("no_psycopg", "settings_file")
 def test_the_doctor_misses_psycopg() -> None:
     state, found, fix = _diagnosed(load_settings())
 
-    assert (state, fix) == ("warning", "install it where grader-daemon is")
-    assert "psycopg, which the fleet needs, is not installed. Add it: " in found
+    assert (state, fix) == ("warning", "install it in the environment of grader-daemon")
+    assert "the fleet needs psycopg, which is not installed. Add it: " in found
 
 
 _AWAY = ("grader-push", "grader-daemon: warning: PostgreSQL: away", timedelta(minutes=9))
@@ -243,7 +245,7 @@ _AWAY = ("grader-push", "grader-daemon: warning: PostgreSQL: away", timedelta(mi
             [_AWAY],
             "warning",
             "it runs, pid 7, 2 changes not sent yet: PostgreSQL: away",
-            "mend what it says; systemctl --user restart grader-push does not wait",
+            "correct what it reports; systemctl --user restart grader-push does not wait",
             id="the-server-is-away",
         ),
         pytest.param(
@@ -275,7 +277,7 @@ _AWAY = ("grader-push", "grader-daemon: warning: PostgreSQL: away", timedelta(mi
             [],
             "warning",
             "2 changes not sent yet, and no service sends",
-            "grader-daemon fleet install; once by hand: grader-daemon push fleet",
+            "grader-daemon fleet install; to send once: grader-daemon push fleet",
             id="it-is-not-installed",
         ),
     ],
@@ -313,7 +315,7 @@ def test_the_doctor_has_an_outdated_one_installed_again(complain: Callable[..., 
     _service().install(load_settings())
     _date(settings_file, _STARTED + timedelta(minutes=5))
 
-    found = "it runs, pid 7, nothing waits to be sent; by other settings or another version"
+    found = "it runs, pid 7, nothing waits to be sent; settings or version changed since its start"
     assert _diagnosed(load_settings()) == ("warning", found, "grader-daemon fleet install")
 
 
@@ -330,7 +332,7 @@ def test_without_systemd_the_doctor_tells_what_is_left(
 ) -> None:
     (tmp_path / "bin/systemctl").write_text("#!/bin/sh\nexit 1\n")
 
-    found = f"{left}; without systemd, whether anything sends by itself is unknown"
+    found = f"{left}; without systemd it is unknown whether anything sends automatically"
     assert _diagnosed(settings()) == (state, found, fix)
 
 

@@ -116,8 +116,8 @@ def test_files_elsewhere_are_not_read(home: Home, answering: Answering) -> None:
         (b"", "expected an agent, a mode and a length first"),
         (b"claude-code shout 2\n{}", "expected an agent, a mode and a length first"),
         (b"cursor tell 2\n{}", "expected an agent, a mode and a length first"),
-        (b"claude-code tell 1\n{", "Claude Code hands over something else than known"),
-        (b'hermes block 2\n{"session_id": 1}', "Hermes hands over something else than known"),
+        (b"claude-code tell 1\n{", "Claude Code sent the hook unknown data"),
+        (b'hermes block 2\n{"session_id": 1}', "Hermes sent the hook unknown data"),
     ],
 )
 def test_what_no_agent_sends_is_refused(answering: Answering, request_: bytes, said: str) -> None:

@@ -30,17 +30,17 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_without_hooks_all_is_well(home: Home) -> None:
-    assert found(home) == ok("no agent asks before it stops")
+    assert found(home) == ok("no agent has the hook")
 
 
 def test_a_hook_that_nobody_answers_is_told(home: Home, file: Path) -> None:
     installed = Hooks(home.settings)
     installed.install(*installed.planned(AGENTS["codex"], Mode.TELL))
-    assert found(home) == warning("no daemon answers agents that ask", "grader-daemon status")
+    assert found(home) == warning("no daemon answers the hook", "grader-daemon status")
     (listening,) = listeners(home.settings)
     listening.start(lambda _: None)
     wait_until_asked(home.settings)
-    assert found(home) == ok("1 agent asks before it stops")
+    assert found(home) == ok("1 agent has the hook")
     listening.stop(20)
     assert file.exists()
 

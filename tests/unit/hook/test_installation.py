@@ -89,13 +89,15 @@ def test_nothing_is_written_over_a_change_that_nobody_was_shown(home: Home, file
 def test_a_hook_is_installed_once(home: Home, file: Path) -> None:  # noqa: ARG001  that it is there
     hooks = Hooks(home.settings)
     hooks.install(*hooks.planned(CLAUDE, Mode.TELL))
-    with pytest.raises(InputError, match="Claude Code has the hook, with --mode tell: hook uninstall claude-code"):
+    with pytest.raises(
+        InputError, match=r"Claude Code already has the hook \(--mode tell\); first run: hook uninstall claude-code"
+    ):
         hooks.planned(CLAUDE, Mode.BLOCK)
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [(b"{", "settings.json: it is no JSON"), (b"\xff", "no UTF-8"), (b" " * 5_000_000, "larger than")],
+    [(b"{", "settings.json: it is not JSON"), (b"\xff", "not UTF-8"), (b" " * 5_000_000, "larger than")],
 )
 def test_a_file_that_is_no_settings_is_named(home: Home, file: Path, content: bytes, said: str) -> None:
     file.write_bytes(content)
@@ -104,7 +106,7 @@ def test_a_file_that_is_no_settings_is_named(home: Home, file: Path, content: by
 
 
 def test_an_agent_that_was_never_here_is_told(home: Home, file: Path) -> None:
-    with pytest.raises(InputError, match="no such folder; name the agent's file of settings with --file"):
+    with pytest.raises(InputError, match="no such folder; give the agent's settings file with --file"):
         Hooks(home.settings).planned(CLAUDE, Mode.TELL, file=file.parent / "nowhere" / "settings.json")
     with pytest.raises(InputError, match="Codex has no hook of this database"):
         Hooks(home.settings).unplanned(AGENTS["codex"])
@@ -114,7 +116,7 @@ def test_a_note_that_cannot_be_read_is_named(home: Home) -> None:
     folder = home.settings.db_path.parent / "hooks"
     folder.mkdir()
     (folder / "codex.json").write_text("{")
-    with pytest.raises(InputError, match=r"codex\.json: it is no note of a hook"):
+    with pytest.raises(InputError, match=r"codex\.json: damaged; delete it"):
         Hooks(home.settings).installed()
 
 

@@ -63,10 +63,10 @@ def test_indentation_and_last_line_are_those_of_the_file(indent: int | str, end:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{", "no JSON"),
-        ("[]", "no JSON object"),
-        ('{"hooks": []}', '"hooks" in it is no object'),
-        ('{"hooks": {"Stop": {}}}', '"Stop" in it is no list'),
+        ("{", "not JSON"),
+        ("[]", "not a JSON object"),
+        ('{"hooks": []}', '"hooks" in it is not an object'),
+        ('{"hooks": {"Stop": {}}}', '"Stop" in it is not a list'),
     ],
 )
 def test_settings_that_are_none_are_refused(text: str, said: str) -> None:
@@ -89,5 +89,5 @@ def test_lines_are_added_to_yaml_and_those_are_removed(before: str) -> None:
 
 
 def test_yaml_that_has_hooks_is_left_to_its_owner() -> None:
-    with pytest.raises(InputError, match="add these lines to them by hand:\n  pre_verify:"):
+    with pytest.raises(InputError, match="add these lines by hand:\n  pre_verify:"):
         YamlHook().added("hooks:\n  pre_verify: []\n", COMMAND)

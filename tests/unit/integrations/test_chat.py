@@ -31,7 +31,7 @@ def document(event: str = "opened", level: str = "critical", name: str = HOSTILE
             "schema_version": 1,
             "event": event,
             "title": f"Alert 3, {level}: {name}",
-            "cause": f"The same work got worse. What changed since: {name}",
+            "cause": f"The same tasks went worse. What changed since: {name}",
             "command": "grader-daemon alerts show 3",
             "alert": alert,
         }

@@ -363,7 +363,7 @@ def test_the_line_of_an_alert_says_what_fell_since_when_why_and_where_to_read_on
         "bad endings of all sessions, ",
         " before, ",
         " since, began 2026-",
-        "the same work got worse",
+        "the same tasks went worse",
         "alerts show 1",
     )
     assert [words for words in told if words.lower() not in said.lower()] == []
@@ -382,7 +382,7 @@ def test_a_letter_is_a_document_with_the_alert(world: World) -> None:
     world.run_daily(1, 21)
     for payload in world.payloads():
         assert set(payload) == {"schema_version", "event", "title", "cause", "command", "alert"}
-        assert payload["cause"].startswith("The same work got worse")
+        assert payload["cause"].startswith("The same tasks went worse")
         assert payload["command"] == "grader-daemon alerts show 1"
         assert (payload["schema_version"], payload["event"]) == (1, "opened")
         assert payload["title"].startswith("Alert 1, critical: bad endings of all sessions, 10 %")

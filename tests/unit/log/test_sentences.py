@@ -16,7 +16,7 @@ ALERT = {
     "alert": 1,
     "title": "Alert 1, critical: completion rate of all sessions, 94 % (89–97 %) before, 41 % (30–53 %) since",
     "began_at": AT,
-    "cause": "The same work got worse.",
+    "cause": "The same tasks went worse.",
 }
 
 
@@ -124,7 +124,7 @@ ALERT = {
         pytest.param(
             {"event": "alert.opened", **ALERT},
             "Alert 1, critical: completion rate of all sessions, 94 % (89–97 %) before, 41 % (30–53 %) since,"
-            " began 2026-11-22 15:26:59 UTC. The same work got worse. See grader-daemon alerts show 1",
+            " began 2026-11-22 15:26:59 UTC. The same tasks went worse. See grader-daemon alerts show 1",
             id="an-alert",
         ),
         pytest.param(

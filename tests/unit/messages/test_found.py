@@ -118,7 +118,7 @@ def test_an_excerpt_is_a_line_with_the_word_in_it_wherever_it_stands(home: Home)
 
 
 def test_off_it_says_how_to_turn_it_on_and_has_no_file(home: Home, tmp_path: Path) -> None:
-    with home("wombat", days=0) as grader, pytest.raises(InputError, match="not searched"):
+    with home("wombat", days=0) as grader, pytest.raises(InputError, match="is off"):
         Messages(grader.context).find("wombat")
 
     assert not index_file(tmp_path / "grades.db").exists()

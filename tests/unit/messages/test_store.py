@@ -79,5 +79,5 @@ def test_it_is_deleted_whole_and_a_second_time_without_a_word(index: MessageInde
 def test_a_file_that_is_no_index_is_told_with_what_to_do(tmp_path: Path) -> None:
     index_file(tmp_path / "grades.db").write_bytes(b"no database" * 100)
 
-    with pytest.raises(StoreError, match="delete it to begin anew"):
+    with pytest.raises(StoreError, match="delete it to start again"):
         MessageIndex(tmp_path / "grades.db")

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.domain.check import Finding, ok, warning
 from grader_daemon.outcomes.doctor import outcomes
-from grader_daemon.outcomes.model import Fate, Work
+from grader_daemon.outcomes.model import SeenFate, Work
 from grader_daemon.outcomes.store import Followed, OutcomesTable
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.settings import load_settings
@@ -26,13 +26,13 @@ def found(database: Path, **given: Any) -> Finding:
 def follow(database: Path, trouble: str | None) -> None:
     with closing(SqliteStore(database)) as store, store.transaction():
         save_grades(store, [new_grade(grade(session_id="a", session_file="/a"))])
-        fate = replace(Fate(looked_at=NOW), trouble=trouble)
+        fate = replace(SeenFate(looked_at=NOW), trouble=trouble)
         OutcomesTable(store).save(Followed("a", None, "/src", Work(began=NOW, ended=NOW), fate), due_at=None)
 
 
 def test_off_and_not_looked_yet_are_well(tmp_path: Path) -> None:
     assert found(tmp_path / "a.db", outcomes_git=False) == ok("off, by the setting outcomes_git")
-    assert found(tmp_path / "a.db") == ok("no session was looked at yet")
+    assert found(tmp_path / "a.db") == ok("no session was checked yet")
 
 
 @pytest.mark.parametrize("is_hidden", [True, False])
@@ -45,7 +45,7 @@ def test_folders_that_the_service_does_not_see_are_told(tmp_path: Path, *, is_hi
     said = found(tmp_path / "a.db")
 
     if is_hidden:
-        fix = "name the folders of your projects in outcomes_roots, then: grader-daemon service install"
+        fix = "add your project folders to outcomes_roots, then: grader-daemon service install"
         assert said == warning(f"the service does not see 1 folder of projects: {project}", fix)
     else:
         assert said == ok("the work of 1 session is followed")

@@ -7,10 +7,10 @@ from msgspec.structs import replace
 
 from grader_daemon.domain.work_fate import WorkFate
 from grader_daemon.outcomes.model import (
-    Fate,
     MadeCommit,
     Reverted,
     RevertKind,
+    SeenFate,
     Survival,
     Work,
     became,
@@ -22,10 +22,10 @@ from tests.strategies import NOW
 DAY = timedelta(days=1)
 
 
-def fate(lines: dict[str, int], *, reverted: str = "", dropped: str = "", replaced: str = "") -> Fate:
+def fate(lines: dict[str, int], *, reverted: str = "", dropped: str = "", replaced: str = "") -> SeenFate:
     commits = tuple(MadeCommit(commit=name, at=NOW, named=True, lines=count) for name, count in lines.items())
     back = tuple(Reverted(commit=name, by="x", at=NOW, kind=RevertKind.MESSAGE) for name in reverted)
-    return Fate(looked_at=NOW, commits=commits, reverted=back, dropped=tuple(dropped), replaced=tuple(replaced))
+    return SeenFate(looked_at=NOW, commits=commits, reverted=back, dropped=tuple(dropped), replaced=tuple(replaced))
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def fate(lines: dict[str, int], *, reverted: str = "", dropped: str = "", replac
         pytest.param(fate({"a": 5}, reverted="a", dropped="a"), False, id="of-what-stands-nowhere"),
     ],
 )
-def test_work_is_reverted_when_most_of_it_is(what: Fate, is_reverted: bool) -> None:
+def test_work_is_reverted_when_most_of_it_is(what: SeenFate, is_reverted: bool) -> None:
     assert what.is_reverted is is_reverted
 
 
@@ -96,7 +96,7 @@ def test_a_session_without_files_and_commits_left_nothing() -> None:
         pytest.param(fate({"a": 5}, reverted="a"), (9, 10), WorkFate.REVERTED, id="reverted"),
     ],
 )
-def test_what_became_of_work_is_one_word(seen: Fate, kept: tuple[int, int] | None, what: WorkFate | None) -> None:
+def test_what_became_of_work_is_one_word(seen: SeenFate, kept: tuple[int, int] | None, what: WorkFate | None) -> None:
     if kept is not None:
         counted = (
             Survival(days=1, age_days=1, kept=10, lines=10),

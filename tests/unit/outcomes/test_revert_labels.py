@@ -4,12 +4,12 @@ import msgspec
 import pytest
 
 from grader_daemon.domain.feedback import Feedback, FeedbackSource
-from grader_daemon.outcomes.model import Fate, MadeCommit, Reverted, RevertKind
+from grader_daemon.outcomes.model import MadeCommit, Reverted, RevertKind, SeenFate
 from grader_daemon.outcomes.revert_labels import revert_said
 from tests.feedback_examples import feedback, withdrawal
 from tests.strategies import NOW
 
-STANDING = Fate(looked_at=NOW, commits=(MadeCommit(commit="a" * 40, at=NOW, named=True, lines=9),))
+STANDING = SeenFate(looked_at=NOW, commits=(MadeCommit(commit="a" * 40, at=NOW, named=True, lines=9),))
 BACK = msgspec.structs.replace(
     STANDING, reverted=(Reverted(commit="a" * 40, by="b" * 40, at=NOW, kind=RevertKind.MESSAGE),)
 )
@@ -34,7 +34,7 @@ def by_git(number: int, withdraws: int) -> Feedback:
         pytest.param(STANDING, [OURS, withdrawal(2, 1)], None, id="and-it-stands-again"),
     ],
 )
-def test_a_label_is_given_and_taken_back_once(fate: Fate, given: list[Feedback], said: bool | int | None) -> None:
+def test_a_label_is_given_and_taken_back_once(fate: SeenFate, given: list[Feedback], said: bool | int | None) -> None:
     found = revert_said("s", fate, given)
 
     if said is None:

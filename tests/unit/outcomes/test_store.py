@@ -11,7 +11,7 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.domain.work_fate import WorkCounts, WorkFate, WorkOutcomes
-from grader_daemon.outcomes.model import Fate, MadeCommit, Reverted, RevertKind, Survival, Work, WrittenFile
+from grader_daemon.outcomes.model import MadeCommit, Reverted, RevertKind, SeenFate, Survival, Work, WrittenFile
 from grader_daemon.outcomes.store import Followed, OutcomesTable, work_outcomes
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import GradeFilter
@@ -20,7 +20,7 @@ from tests.strategies import NOW, grade, new_grade
 
 DAY = timedelta(days=1)
 WORK = Work(began=NOW, ended=NOW, commits=("1a2b3c4",), files=(WrittenFile("/src/a.py", (1, 2)),), wrote=2)
-FATE = Fate(looked_at=NOW, commits=(MadeCommit(commit="a" * 40, at=NOW, named=True, lines=2),))
+FATE = SeenFate(looked_at=NOW, commits=(MadeCommit(commit="a" * 40, at=NOW, named=True, lines=2),))
 
 
 def graded(store: SqliteStore, name: str, **changes: object) -> str | None:

@@ -6,13 +6,13 @@ import pytest
 from msgspec.structs import replace
 
 from grader_daemon.outcomes.model import (
-    Fate,
-    FileState,
     MadeCommit,
     OutsideFile,
+    OutsideState,
     Reverted,
     RevertKind,
     Rewritten,
+    SeenFate,
     Survival,
     Work,
 )
@@ -20,15 +20,15 @@ from grader_daemon.outcomes.store import Followed
 from grader_daemon.outcomes.words import told_words
 from tests.strategies import NOW
 
-NOTHING = Fate(looked_at=NOW)
+NOTHING = SeenFate(looked_at=NOW)
 COMMITS = tuple(MadeCommit(commit=each * 40, at=NOW, named=True, lines=9) for each in "abcde")
 
 
-def told(fate: Fate) -> list[tuple[str, str]]:
+def told(fate: SeenFate) -> list[tuple[str, str]]:
     return told_words(Followed("s", None, "/src", Work(began=NOW, ended=NOW), fate))
 
 
-def back(later: timedelta) -> Fate:
+def back(later: timedelta) -> SeenFate:
     reverted = Reverted(commit="a" * 40, by="f" * 40, at=NOW + later, kind=RevertKind.MESSAGE)
     return replace(NOTHING, reverted=(reverted, replace(reverted, commit="b" * 40)))
 
@@ -45,7 +45,7 @@ def back(later: timedelta) -> Fate:
         pytest.param(back(timedelta(hours=3.4)), "reverted 3 h later (fffffff)", id="hours"),
         pytest.param(back(timedelta(days=6.9)), "reverted 6 days later (fffffff)", id="days"),
         pytest.param(
-            replace(NOTHING, dropped=("a" * 40,)), "1 commit on no branch any more (aaaaaaa)", id="on-no-branch"
+            replace(NOTHING, dropped=("a" * 40,)), "1 commit no longer on any branch (aaaaaaa)", id="on-no-branch"
         ),
         pytest.param(
             replace(NOTHING, replaced=("a" * 40, "b" * 40)),
@@ -69,14 +69,14 @@ def back(later: timedelta) -> Fate:
         ),
     ],
 )
-def test_the_fate_in_git_is_told_with_what_says_so(fate: Fate, words: str) -> None:
+def test_the_fate_in_git_is_told_with_what_says_so(fate: SeenFate, words: str) -> None:
     assert told(fate) == [("in git", words)]
 
 
 def test_other_files_and_trouble_have_lines_of_their_own() -> None:
     files = tuple(
         OutsideFile(path=f"/{number}", digest="", folder=0, state=state)
-        for number, state in enumerate((FileState.GONE, FileState.THERE, FileState.THERE))
+        for number, state in enumerate((OutsideState.GONE, OutsideState.THERE, OutsideState.THERE))
     )
 
     assert told(replace(NOTHING, outside=files, trouble="it is too large")) == [

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from grader_daemon.domain.calendar import last_days
-from grader_daemon.domain.insight import ToolStep
+from grader_daemon.domain.error_groups import ToolStep
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.patterns.groups import find_patterns
 from tests.strategies import NOW

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader_daemon.domain.analysis import Category, ErrorSign
+from grader_daemon.domain.error_groups import IssueRow, IssueState, StepRow, ToolStep
 from grader_daemon.domain.estimate import Estimate, proportion
-from grader_daemon.domain.insight import IssueRow, IssueState, StepRow, ToolStep
 from grader_daemon.patterns.issues import alternatives, surest_first, to_issue
 from tests.strategies import NOW
 

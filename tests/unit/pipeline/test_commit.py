@@ -67,7 +67,7 @@ def test_pauses_grow_and_then_the_file_is_given_up(
         (IngestOutcome.RETRY_SCHEDULED, 2, PAUSES[1]),
         (IngestOutcome.QUARANTINED, 3, None),
     ]
-    assert state_of(store, path) == (FileState.DEAD, "the JSON stops before its end")
+    assert state_of(store, path) == (FileState.DEAD, "the JSON ends too early")
 
 
 def test_a_file_in_trouble_is_due_when_its_pause_is_over(

@@ -156,7 +156,7 @@ def test_a_file_that_ends_its_process_is_in_trouble_and_its_neighbours_are_not(
 
     trouble = found.pop(deadly)
     assert isinstance(trouble, TroubledUnit)
-    assert "ended (SIGSEGV); if it takes more memory than there is" in trouble.error
+    assert "crashed (SIGSEGV); if it needs too much memory" in trouble.error
     assert trouble.hope
     assert found == as_here(make, harmless)
 
@@ -210,7 +210,7 @@ def test_without_a_descriptor_for_a_process_small_files_are_examined_here(
 
     trouble = found.pop(large)
     assert isinstance(trouble, TroubledUnit)
-    assert trouble.error.startswith("no process can be started to grade it: [Errno 24] Too many open files")
+    assert trouble.error.startswith("cannot start a process to grade it: [Errno 24] Too many open files")
     assert trouble.hope
     assert found == as_here(make, harmless)
 
@@ -271,8 +271,8 @@ def _row(attempts: int, reason: str) -> LedgerEntry:
         pytest.param((LARGE_BYTES, None), False, id="not-large"),
         pytest.param((LARGE_BYTES + 1, None), True, id="large"),
         pytest.param((1, _row(1, ENDED_THE_DAEMON)), True, id="ended-the-daemon"),
-        pytest.param((1, _row(2, "the process that was to grade it ended (SIGKILL)")), True, id="ended-the-helper"),
-        pytest.param((1, _row(1, "the JSON stops before its end")), False, id="other-trouble"),
+        pytest.param((1, _row(2, "the process that graded it crashed (SIGKILL)")), True, id="ended-the-helper"),
+        pytest.param((1, _row(1, "the JSON ends too early")), False, id="other-trouble"),
     ],
 )
 def test_large_files_and_suspects_are_examined_alone(

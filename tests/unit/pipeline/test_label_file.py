@@ -66,11 +66,11 @@ def test_quality_and_note_are_read(tmp_path: Path) -> None:
         pytest.param("", ["line 1: there is no column session_id"], id="empty"),
         pytest.param("a,yes\n", ["line 1: there is no column session_id"], id="no-heading"),
         pytest.param(
-            "session_id,quality\na,3\n", ["line 1: one column completed or success is expected, there are 0"], id="none"
+            "session_id,quality\na,3\n", ["line 1: expected one column completed or success, found 0"], id="none"
         ),
         pytest.param(
             "session_id,completed,success\na,1,0\n",
-            ["line 1: one column completed or success is expected, there are 2"],
+            ["line 1: expected one column completed or success, found 2"],
             id="two-verdicts",
         ),
         pytest.param(
@@ -85,19 +85,19 @@ def test_quality_and_note_are_read(tmp_path: Path) -> None:
         pytest.param("session_id,completed\na\n", ["line 2: 1 values for 2 columns"], id="too-few-values"),
         pytest.param("session_id,completed\na,1,2\n", ["line 2: 3 values for 2 columns"], id="too-many-values"),
         pytest.param(
-            "session_id,completed\na,\n", ["line 2: neither completed nor quality is said"], id="nothing-said"
+            "session_id,completed\na,\n", ["line 2: neither completed nor quality is given"], id="nothing-said"
         ),
         pytest.param(
             "session_id,completed,quality\na,1,6\nb,1,good\nc,1,99999999999999999999\n",
             [
-                "line 2: quality 6 is no whole number from 1 to 5",
+                "line 2: quality 6 is not a whole number from 1 to 5",
                 "line 3: quality is 'good'; a whole number from 1 to 5 is expected",
-                "line 4: quality 999999999 is no whole number from 1 to 5",
+                "line 4: quality 999999999 is not a whole number from 1 to 5",
             ],
             id="quality-out-of-bounds",
         ),
         pytest.param(
-            "session_id,completed\na,1\nb,1\na,1\n", ["line 4: session 'a' is in line 2 already"], id="twice-the-same"
+            "session_id,completed\na,1\nb,1\na,1\n", ["line 4: session 'a' is already in line 2"], id="twice-the-same"
         ),
         pytest.param(
             "session_id,completed,note\na,1," + "n" * 1001 + "\n",
@@ -118,7 +118,7 @@ def test_escapes_of_a_file_are_not_told_as_they_are(tmp_path: Path) -> None:
 
 
 def test_what_is_no_text_is_told(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is no UTF-8 text"):
+    with pytest.raises(InputError, match="is not UTF-8 text"):
         read(tmp_path, b"session_id,completed\n\xff,1\n")
 
 

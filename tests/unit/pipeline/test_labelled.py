@@ -46,12 +46,12 @@ def test_a_table_of_labels_is_read(tmp_path: Path, table: str | bytes, expected:
     ("table", "said"),
     [
         pytest.param("id,completed\na,1\n", "line 1: there is no column session_id", id="another-column"),
-        pytest.param("session_id\na\n", "line 1: one column completed or success is expected", id="no-outcome"),
+        pytest.param("session_id\na\n", "line 1: expected one column completed or success", id="no-outcome"),
         pytest.param("", "line 1: there is no column session_id", id="empty"),
         pytest.param("session_id,completed\na,1\nb,maybe\n", "line 3: completed is 'maybe'", id="neither-yes-nor-no"),
         pytest.param("session_id,completed\na\n", "line 2: 1 values for 2 columns", id="a-short-row"),
-        pytest.param("session_id,completed\na,1\na,0\nb,x\n", "is in line 2 already (and 1 more)", id="several"),
-        pytest.param(b"session_id,completed\n\xff,1\n", "is no UTF-8 text", id="not-utf-8"),
+        pytest.param("session_id,completed\na,1\na,0\nb,x\n", "is already in line 2 (and 1 more)", id="several"),
+        pytest.param(b"session_id,completed\n\xff,1\n", "is not UTF-8 text", id="not-utf-8"),
     ],
 )
 def test_a_wrong_table_is_refused_in_one_line(tmp_path: Path, table: str | bytes, said: str) -> None:

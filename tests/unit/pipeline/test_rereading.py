@@ -54,7 +54,7 @@ def test_a_folder_that_is_swapped_for_a_link_is_not_followed(write_session: Sess
     ("content", "words"),
     [
         pytest.param(b"", "", id="nothing"),
-        pytest.param(b'{"a": 1}', "no session any more", id="something-else"),
+        pytest.param(b'{"a": 1}', "no longer a session", id="something-else"),
         pytest.param(None, "another session now", id="another-session"),
     ],
 )

@@ -124,7 +124,7 @@ def test_why_a_score_is_refused_is_said_in_a_line(server: ScoreServerDouble, sai
 )
 def test_what_is_not_about_one_score_passes_over_none(server: ScoreServerDouble, said: Said) -> None:
     server.answer = lambda *_: said
-    with pytest.raises(CallError, match=f"Langfuse: the receiver answered {said[0]}, and is not asked again"):
+    with pytest.raises(CallError, match=f"Langfuse: the receiver answered {said[0]}; stopped"):
         sink(server).send([evaluated(grade())])
 
 
@@ -141,7 +141,7 @@ def test_a_server_that_takes_nothing_is_asked_no_more(server: ScoreServerDouble)
     server.answer = answers
     assert made.send([evaluated(grade(session_id="c"))]) == PassedOver()
     server.answer = refuse
-    with pytest.raises(CallError, match="Langfuse takes none of 9 scores, and is not asked again"):
+    with pytest.raises(CallError, match="stopped: Langfuse refused 9 scores and accepted none"):
         made.send([evaluated(grade(session_id=name)) for name in "def"])
 
 

@@ -181,9 +181,9 @@ def test_tables_with_other_columns_are_written_anew(context: GraderContext, fold
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        pytest.param(None, "holds something else than an export; name a folder of its own", id="something-else"),
+        pytest.param(None, "contains other files than an export; choose another folder", id="something-else"),
         pytest.param("{", "is damaged; remove .* and export again", id="damaged"),
-        pytest.param({"database": "other"}, "holds grades of another database", id="another-database"),
+        pytest.param({"database": "other"}, "contains grades of another database", id="another-database"),
         pytest.param({"form": "csv"}, "holds csv, not ndjson", id="another-form"),
     ],
 )

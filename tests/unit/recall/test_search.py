@@ -173,7 +173,7 @@ def test_a_question_writes_nothing(path: Path) -> None:
 
 def test_a_database_that_is_none_is_told_as_elsewhere(path: Path) -> None:
     path.write_text("something else entirely, and longer than a header of a hundred bytes would have to be" * 9)
-    with pytest.raises(StoreDamagedError, match="is db_path right"):
+    with pytest.raises(StoreDamagedError, match="check db_path"):
         Recollections(path).latest(limit=1)
 
 

@@ -15,7 +15,7 @@ TESTS = ClaimTally(
     against={"opus": 2, "gpt": 1},
 )
 SENT = ClaimTally(kind=ClaimKind.SENT, sessions=4, supports={Support.VERIFIED: 4}, against={})
-SAID = "Said in 45 sessions: tests passed. The record speaks against it in 3: opus 2, gpt 1."
+SAID = "Claimed in 45 sessions: tests passed. The record contradicts it in 3: opus 2, gpt 1."
 
 
 def test_what_records_speak_against_is_told_by_kind_and_model() -> None:

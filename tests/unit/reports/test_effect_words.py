@@ -72,8 +72,8 @@ def test_an_effect_says_the_difference_what_it_rests_on_and_what_else_changed() 
         " completion 71 % (60–80 %) before, 41 % (28–57 %) since, mix corrected."
     )
     assert said[2:] == [
-        "It happened together with: skill deploy of hermes was edited.",
-        "Other changes in the compared period: the list of tools of hermes changed.",
+        "At the same time: skill deploy of hermes was edited.",
+        "Also in the compared time: the list of tools of hermes changed.",
     ]
 
 
@@ -101,9 +101,11 @@ def test_without_labels_it_says_how_many_are_needed() -> None:
     nothing = Figure(now=Estimate(), before=Estimate(sample=6), change=Estimate())
     effect = example_effect(completion=nothing, labels_missing_before=14, labels_missing_after=20, is_sure=False)
 
-    assert plain(effect_title(effect)).startswith("Completion cannot be compared yet since the model")
-    needed = "About 50 random labels are needed on each side, at least 20: 14 more before, 20 more since."
-    assert f"{needed} Next: grader-daemon review." in map(plain, effect_lines(effect))
+    assert plain(effect_title(effect)).startswith("Too few labels to compare completion since the model")
+    assert (
+        "A comparison needs about 50 random labels on each side, at least 20: 14 more before, 20 more since."
+        " Next: grader-daemon review." in map(plain, effect_lines(effect))
+    )
 
 
 def test_rates_by_labels_say_how_many_they_are() -> None:
@@ -116,7 +118,7 @@ def test_rates_by_labels_say_how_many_they_are() -> None:
 def test_what_differs_all_the_time_is_named_as_a_sentence() -> None:
     said = plain(unsteady_words(Unsteady(agent="hermes", kind=SetupKind.SYSTEM_PROMPT, values=41, sessions=60)))
 
-    assert said == "The system prompt of hermes differs in most sessions (41 in 60): no change of it is shown."
+    assert said == "The system prompt of hermes differs in most sessions (41 in 60), so single changes are not shown."
 
 
 def test_a_report_has_changes_and_marks_them_on_its_trends() -> None:
@@ -131,15 +133,15 @@ def test_a_report_has_changes_and_marks_them_on_its_trends() -> None:
 
 def test_a_report_of_a_version_that_did_not_look_says_nothing_of_changes() -> None:
     assert "Changes" not in render_text(example_report(changes=None), width=100)
-    assert "Nothing changed in how agents are set up." in render_text(example_report(changes=()), width=100)
+    assert "The agents' set-up did not change." in render_text(example_report(changes=()), width=100)
 
 
 @pytest.mark.parametrize(
     ("since", "differ", "title", "line"),
     [
-        pytest.param(30, True, "Bad endings +50 points (+29 to +65) since ", "clearly more.", id="more"),
-        pytest.param(0, True, "Bad endings −20 points (−35 to −7) since ", "clearly fewer.", id="fewer"),
-        pytest.param(10, False, "Completion cannot be compared yet since ", "no clear difference.", id="not-sure"),
+        pytest.param(30, True, "+50 points (+29 to +65) of bad endings since ", "clearly more.", id="more"),
+        pytest.param(0, True, "−20 points (−35 to −7) of bad endings since ", "clearly fewer.", id="fewer"),
+        pytest.param(10, False, "Too few labels to compare completion since ", "no clear difference.", id="not-sure"),
     ],
 )
 def test_bad_endings_stand_beside_a_completion_that_cannot_be_seen_yet(
@@ -158,8 +160,8 @@ def test_bad_endings_stand_beside_a_completion_that_cannot_be_seen_yet(
 @pytest.mark.parametrize(
     ("earlier", "later", "words"),
     [
-        pytest.param(4, 16, ["Bad endings rose before the change, too: 10 % ("], id="more"),
-        pytest.param(16, 2, ["Bad endings fell before the change, too: 40 % ("], id="fewer"),
+        pytest.param(4, 16, ["There were already more before the change: first 10 % ("], id="more"),
+        pytest.param(16, 2, ["There were already fewer before the change: first 40 % ("], id="fewer"),
         pytest.param(8, 9, [], id="level"),
     ],
 )
@@ -167,4 +169,4 @@ def test_a_slope_before_a_change_is_told(earlier: int, later: int, words: list[s
     bad = figure(proportion(8, 40), proportion(18, 80))
     slope = figure(proportion(later, 40), proportion(earlier, 40))
     said = map(plain, effect_lines(example_effect(ended_badly=bad, slope_before=slope)))
-    assert [line[: len(words[0])] for line in said if " before the change, too" in line] == words
+    assert [line[: len(words[0])] for line in said if line.startswith("There were already")] == words

@@ -199,13 +199,11 @@ def test_a_tick_is_explained_where_there_is_one() -> None:
     assert "The tick is the week before." in render_html(example_report())
     alone = render_html(example_report(error_prone_tools=fresh[0], common_errors=fresh[1]))
     assert "The tick is the week before." not in alone
-    assert "Of these, nothing failed the week before." in alone
+    assert "None of these failed the week before." in alone
 
 
 def test_ids_of_sessions_lead_to_a_command() -> None:
-    assert "More of a session that is named here: <code><bdi>grader-daemon why ID</bdi></code>." in render_html(
-        example_report()
-    )
+    assert "Details of a session: <code><bdi>grader-daemon why ID</bdi></code>." in render_html(example_report())
 
 
 def test_parts_for_another_page_lead_to_what_has_an_address() -> None:

@@ -50,7 +50,7 @@ def test_a_line_says_how_runs_ended_and_what_they_used() -> None:
         "of these": "20 last check failed, 3 cut short",
         "verdicts": "20 not done, 10 unsure",
         "errors per call": "no tool calls",
-        "each took": "2.1 min",
+        "mean time": "2.1 min",
         "tokens": "12.0 k + 900",
         "cost": "$1.20",
     }
@@ -58,7 +58,7 @@ def test_a_line_says_how_runs_ended_and_what_they_used() -> None:
 
 def test_what_is_not_known_is_a_dash() -> None:
     bare = job(facts=JobFacts(), not_done=0, unsure=0, seconds=None, input_tokens=None, output_tokens=None)
-    took = next(words for title, words, _ in JOB_COLUMNS if title == "each took")
+    took = next(words for title, words, _ in JOB_COLUMNS if title == "mean time")
     assert {endings_words(bare), verdict_words(bare), used_words(bare), took(bare)} == {"-"}
 
 

@@ -64,7 +64,7 @@ def test_summary_begins_with_the_three_shares() -> None:
     assert prose_of(lay_out(example_report()), Topic.SUMMARY)[:5] == [
         "93 finished sessions, 5 more than the week before: 7 done, 42 not done, 44 unsure.",
         "3 sessions ended without an answer and are not counted.",
-        "Verdicts are by the model: not calibrated yet: label 50 sessions to improve this.",
+        "Verdicts by the model: not calibrated yet: label 50 sessions to improve this.",
         "Completion rate: not known: 0 of 20 random labels given; next: grader-daemon review (4 minutes).",
         "Clearly worse than the week before: bad endings, tool efficiency, failures per tool call.",
     ]
@@ -160,12 +160,12 @@ def test_week_with_too_few_sessions_has_no_numbers_in_the_trend() -> None:
     [
         pytest.param(
             FromPeople(objected=4, asked_again=1),
-            "gave up in 4 of 93 sessions, and asked for the same again after 1 session.",
+            "gave up in 4 of 93 sessions, and repeated their request after 1 session.",
             id="some",
         ),
         pytest.param(
             FromPeople(objected=0, asked_again=0),
-            "gave up in 0 of 93 sessions, and asked for the same again after 0 sessions.",
+            "gave up in 0 of 93 sessions, and repeated their request after 0 sessions.",
             id="none",
         ),
         pytest.param(None, None, id="report-of-an-older-version"),
@@ -188,7 +188,7 @@ def test_a_week_of_several_agents_says_so_before_any_number_of_all() -> None:
     agents = (example_group("claude-code", sessions=40), example_group("hermes", sessions=12))
     blocks = blocks_of(lay_out(example_report(agents=agents)), Topic.SUMMARY)
     said = next(plain(block.words) for block in blocks if isinstance(block, Prose) and "Agents" in plain(block.words))
-    assert said == "Agents: claude-code 40, hermes 12. What is not by agent is of all of them together."
+    assert said == "Agents: claude-code 40, hermes 12. Figures that are not by agent cover all agents together."
     tables = [block for block in blocks if isinstance(block, Table)]
     assert [table.caption for table in tables] == ["By agent", "The week in numbers"]
     assert [plain(row.cells[0]) for row in tables[0].rows] == ["claude-code", "hermes"]
@@ -198,7 +198,7 @@ def test_a_week_of_a_fleet_tells_each_machine_and_how_the_whole_is_compared() ->
     hosts = (example_group("laptop", sessions=40), example_group("desk", sessions=12))
     blocks = blocks_of(lay_out(example_report(hosts=hosts)), Topic.SUMMARY)
     said = [plain(block.words) for block in blocks if isinstance(block, Prose)]
-    assert "Changes of the whole compare each machine with itself, by the sessions that it has now." in said
+    assert "Changes compare each machine with itself, weighted by its current number of sessions." in said
     [table] = [block for block in blocks if isinstance(block, Table) and block.caption == "By machine"]
     assert [plain(row.cells[0]) for row in table.rows] == ["laptop", "desk"]
 
@@ -245,7 +245,7 @@ def test_scheduled_runs_are_told_apart_from_tasks() -> None:
     found = prose_of(lay_out(replace(example_report(), scheduled=runs)), Topic.SUMMARY)
 
     assert any(
-        words.startswith("+ 15 scheduled, counted apart: 1 done, 4 not done, 9 unsure; bad endings: ")
+        words.startswith("+ 15 scheduled, counted separately: 1 done, 4 not done, 9 unsure; bad endings: ")
         for words in found
     )
 

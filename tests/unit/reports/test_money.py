@@ -36,7 +36,7 @@ _SUMS = Sums(
 def test_money_is_told_with_the_sessions_that_it_is_known_of() -> None:
     assert cost_words(spending(_SUMS)) == "$4.20 for 31 of 43 sessions"
     assert cost_words(spending(Sums(sessions=2, priced=2, cost_millionths=1))) == "<$0.01 for all 2 sessions"
-    assert cost_words(spending(Sums(sessions=2))) == "not known of any of 2 sessions"
+    assert cost_words(spending(Sums(sessions=2))) == "unknown for all 2 sessions"
 
 
 def test_what_a_task_costs_holds_all_that_was_spent() -> None:
@@ -119,7 +119,7 @@ def test_of_a_grade_only_known_tokens_are_told() -> None:
 @pytest.mark.parametrize(
     ("by", "words"),
     [
-        pytest.param("agent", "$0.12 by the agent itself", id="agent"),
+        pytest.param("agent", "$0.12 by the agent's own record", id="agent"),
         pytest.param("genai-prices 0.2.3", "$0.12 by genai-prices 0.2.3", id="list"),
     ],
 )

@@ -33,7 +33,7 @@ def similar(**said: Any) -> Similar:
         pytest.param({}, "in 8 other sessions: 6 in the same words, 2 nearly so", id="both"),
         pytest.param(
             {"same": 1, "near": 0, "more": True},
-            "in 1 other session: 1 in the same words, 0 nearly so; only the newest are counted",
+            "in 1 other session: 1 in the same words, 0 nearly so; only the newest were searched",
             id="more",
         ),
     ],

@@ -7,8 +7,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from grader_daemon.domain.alert import SCHEDULED, Decomposition, DropCause, ShareChange, Stream
+from grader_daemon.domain.error_groups import StepCount
 from grader_daemon.domain.estimate import proportion
-from grader_daemon.domain.insight import Coverage, StepCount
+from grader_daemon.domain.insight import Coverage
 from grader_daemon.domain.rollup import Dimension, Metric
 from grader_daemon.reports.phrasing import (
     MOST_CHANGES,
@@ -69,7 +70,7 @@ def test_moments_are_told_with_their_zone() -> None:
             {"revision": 2, "late_sessions": -1}, ["Revision 2: 1 session fewer than in the first report."], id="fewer"
         ),
         pytest.param(
-            {"revision": 3}, ["Revision 3: sessions of the first report have other grades now."], id="graded-again"
+            {"revision": 3}, ["Revision 3: some sessions were graded again since the first report."], id="graded-again"
         ),
     ],
 )
@@ -93,7 +94,7 @@ def test_notes_say_what_changed_since_the_first_report(changes: dict[str, Any], 
         pytest.param(
             Coverage(seen=12, graded=3, open_sessions=1, skipped={"b": 1, "a_copy": 1, "c": 2}, waiting=1, dead=2),
             "12 session files seen: 3 graded, 1 still open and not counted, 4 skipped (c 2, a copy 1, b 1), "
-            "1 waiting for another try, 2 that could not be graded.",
+            "1 waiting to be retried, 2 that could not be graded.",
             id="everything-most-frequent-reason-first",
         ),
     ],
@@ -105,10 +106,10 @@ def test_coverage_says_what_became_of_the_files(coverage: Coverage, words: str) 
 @pytest.mark.parametrize(
     ("steps", "words"),
     [
-        pytest.param((), "What was tried next is not known", id="nothing-known"),
+        pytest.param((), "The next steps are unknown", id="nothing-known"),
         pytest.param(
             (example_step("terminal", 3, 0), example_step("web_search", 1, 0)),
-            "Never recovered, in 4 tries",
+            "Never recovered in 4 tries",
             id="nothing-worked",
         ),
         pytest.param(
@@ -161,7 +162,7 @@ def test_step_that_is_not_sure_to_work_is_not_named(step: StepCount) -> None:
 
 
 def test_issue_of_a_nameless_tool_says_so() -> None:
-    assert plain(issue_title(example_issue(tool=None))).startswith("a tool without a name: timeout")
+    assert plain(issue_title(example_issue(tool=None))).startswith("an unnamed tool: timeout")
 
 
 def test_issue_is_told_at_length() -> None:
@@ -198,13 +199,13 @@ def test_alert_says_what_stood_before_and_stands_since(changes: dict[str, Any], 
 def test_alert_is_told_with_its_cause() -> None:
     assert read(alert_lines(example_alert())) == [
         "Opened 20 November 2026, 14:32 UTC; it began about 18 November 2026, 06:00 UTC.",
-        "The same work got worse: −4 points from the mix of task types, −25 points within task types.",
+        "The same tasks went worse: −4 points by the mix of task types, −25 points within them.",
         (
             "What changed since: model hermes-5-mini: 4 % of sessions before, 62 % since; "
             "task type research: 21 % of sessions before, 12 % since."
         ),
         "Also affected: failures per tool call of tool terminal, 3.4 % (2.4–4.9 %) before, 18 % (11–28 %) since.",
-        "Most affected sessions: 20261120_101500_0f1e2d, 20261119_173000_77aa01",
+        "Sessions that explain it most: 20261120_101500_0f1e2d, 20261119_173000_77aa01",
         "Still open.",
     ]
 
@@ -215,7 +216,7 @@ def test_alert_of_a_threshold_names_its_rule_and_what_became_of_it() -> None:
     assert read(alert_lines(alert)) == [
         (
             "Opened 20 November 2026, 14:32 UTC; it began about 18 November 2026, 06:00 UTC. "
-            "A threshold of the rules: efficiency_below."
+            "Threshold of your rules: efficiency_below."
         ),
         "Acknowledged 21 November 2026, 08:00 UTC.",
         "Note: the new browser tool; a fix is on its way",
@@ -226,9 +227,9 @@ def test_alert_of_a_threshold_names_its_rule_and_what_became_of_it() -> None:
 @pytest.mark.parametrize(
     ("cause", "words"),
     [
-        pytest.param(DropCause.MIX, "Other work came in: ", id="mix"),
-        pytest.param(DropCause.WORK, "The same work got worse: ", id="work"),
-        pytest.param(DropCause.BOTH, "Other work came in, and the same work got worse: ", id="both"),
+        pytest.param(DropCause.MIX, "Different tasks came in: ", id="mix"),
+        pytest.param(DropCause.WORK, "The same tasks went worse: ", id="work"),
+        pytest.param(DropCause.BOTH, "Different tasks came in, and the same tasks went worse: ", id="both"),
     ],
 )
 def test_alert_says_whether_the_work_changed_or_got_worse(cause: DropCause, words: str) -> None:

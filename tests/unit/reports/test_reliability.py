@@ -23,10 +23,10 @@ def estimate(value: float, low: float, high: float) -> Estimate:
 @pytest.mark.parametrize(
     ("counts", "words"),
     [
-        pytest.param(LabelCounts(), "No labels to learn from; from 50 on it is calibrated for you", id="none"),
+        pytest.param(LabelCounts(), "No labels to learn from; calibration needs 50", id="none"),
         pytest.param(
             LabelCounts(given=1),
-            "1 of your 1 labels is used (1 given); not calibrated for you yet, that takes 50",
+            "1 of your 1 labels is used (1 given); calibration needs 50",
             id="one",
         ),
         pytest.param(
@@ -70,14 +70,14 @@ def test_agreement_stands_with_its_interval(shown: Estimate, words: str) -> None
         pytest.param(
             VerdictSetting.AUTO,
             True,
-            "by labels the model did better on sessions that were not learned from",
+            "by your labels, the model did better on sessions not used for training",
             id="by-labels",
         ),
         pytest.param(
             VerdictSetting.AUTO,
             False,
-            "the model did better on the sources that it was made with, each left out in turn;"
-            " whether that holds here your labels must say",
+            "the model did better on public data that it was not trained on; only your labels can show"
+            " whether this is so here",
             id="by-the-prior",
         ),
     ],
@@ -104,7 +104,7 @@ def test_what_was_adopted_is_told_with_what_changed() -> None:
         "Weights: better.",
         f"Verdicts by the rules: {because_words(made.policy, made.evidence)}.",
         "Adopted: m1.rules becomes m2.rules.",
-        "Probabilities of labelled sessions move by 0.123 in the mean; 3 verdicts of the model turn.",
+        "The probability of labelled sessions changes by 0.123 on average, and 3 verdicts of the model change.",
         "  failures: −0.250 to +0.500",
     ]
 
@@ -113,7 +113,7 @@ def test_what_was_adopted_without_labels_is_a_level() -> None:
     made = calibration(model=model(version="m1~ab"), evidence=evidence(before="m1.rules", sessions=20))
     assert list(calibration_lines(made))[-2:] == [
         "Adopted: m1.rules becomes m1~ab.rules.",
-        "The level is that of 20 finished sessions.",
+        "The base rate comes from 20 finished sessions.",
     ]
 
 
@@ -123,7 +123,7 @@ def test_what_was_not_adopted_changes_nothing() -> None:
 
 def test_what_is_only_kept_in_mind_changes_no_verdict() -> None:
     made = calibration(evidence=evidence(before="m1.rules", seen=9))
-    assert list(calibration_lines(made))[-1] == "That is kept in mind; weights and verdicts stay as they are."
+    assert list(calibration_lines(made))[-1] == "This is stored; weights and verdicts do not change."
 
 
 def test_model_and_rules_stand_beside_each_other() -> None:

@@ -127,7 +127,7 @@ def test_a_value_is_told_to_be_unusual_only_where_it_is(above: float | None, wor
 @pytest.mark.parametrize(
     ("value", "meaning", "told"),
     [
-        pytest.param(0, "One hands the work in.", "Not here: One hands the work in. (closed)", id="none"),
+        pytest.param(0, "One hands the work in.", "Not in this session: One hands the work in. (closed)", id="none"),
         pytest.param(1.609, "One hands the work in.", "One hands the work in. (closed)", id="some"),
         pytest.param(1, None, "closed", id="of no meaning"),
     ],
@@ -144,7 +144,7 @@ def test_a_score_has_its_scale() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        pytest.param({}, "4.5 of 5 by judge, today; 1.5 from the 3 of then", id="answer"),
+        pytest.param({}, "4.5 of 5 by judge, today; 1.5 away from the grade then, 3", id="answer"),
         pytest.param({"quality": None, "error": "it timed out"}, "no answer, today: it timed out", id="none"),
     ],
 )
@@ -210,4 +210,4 @@ def test_what_became_of_claims_is_told_in_a_few_words(supports: tuple[Support, .
 def test_a_word_from_before_the_session_went_on_is_told_as_that() -> None:
     given = feedback(1)
     assert said_words(given, "d", when="Monday") == "said by timmy on Monday"
-    assert said_words(given, "e", when="Monday") == "said by timmy on Monday, before the session went on"
+    assert said_words(given, "e", when="Monday") == "said by timmy on Monday, before the session continued"

@@ -79,7 +79,7 @@ def test_a_skill_that_lies_here_unused_is_named_with_its_type() -> None:
     [found] = suggested(task_types=(bad,), skills=(fitting,))
 
     assert found.text == (
-        "Consider skill enhancement for testing: the skill trace is installed, used in 1 of 40 of its tasks"
+        "Consider skill enhancement for testing: the installed skill trace was used in only 1 of 40 of its tasks"
     )
 
 
@@ -201,14 +201,14 @@ def test_an_error_with_five_failures_that_are_a_fifth_of_all(failures: int, all_
     [
         pytest.param(
             "unknown",
-            "See what the failures of no known kind say: grader-daemon errors list",
-            "9 of 20 failures are of no known kind",
+            "Look at the errors of an unknown kind: grader-daemon errors list",
+            "9 of 20 failures are of an unknown kind",
             id="unknown",
         ),
         pytest.param(
             "command_failed",
             "See which commands fail, and what followed: grader-daemon errors list",
-            "9 of 20 failures are commands that did not say why",
+            "9 of 20 failures are commands without an error message",
             id="command-failed",
         ),
     ],

@@ -105,9 +105,7 @@ def test_amount_says_of_how_many_sessions_it_is_known() -> None:
 
 def test_span_says_what_it_is_compared_with() -> None:
     assert span_words(used(before=SUMS)) == "2026-11-16 to 2026-11-22, beside the 7 days before"
-    assert span_words(used()) == (
-        "2026-11-16 to 2026-11-22; not compared: sessions do not go back over the 7 days before"
-    )
+    assert span_words(used()) == ("2026-11-16 to 2026-11-22; not compared: the sessions do not cover the 7 days before")
     assert span_words(used(before=SUMS, span=Span(WEEK.last, WEEK.last))) == "2026-11-22, beside the day before"
 
 
@@ -138,7 +136,7 @@ def test_kinds_are_told_where_some_sessions_are_nobodys() -> None:
 
 
 def test_cache_share_is_told_where_a_cache_is_known_of() -> None:
-    assert cache_words(spending(SUMS)) == "75 % of what was read came from caches"
+    assert cache_words(spending(SUMS)) == "75 % of the input came from caches"
     assert cache_words(spending(MUTE)) == ""
 
 
@@ -157,7 +155,7 @@ def test_cache_share_is_told_where_a_cache_is_known_of() -> None:
         ),
         pytest.param(
             FailedSpending(sessions=3),
-            "No cost is known of any session that was not done or ended badly.",
+            "The cost of the failed sessions is unknown.",
             id="none-with-a-price",
         ),
         pytest.param(FailedSpending(), "No session is known to have failed.", id="none"),
@@ -181,18 +179,18 @@ def test_free_sessions_have_no_share_of_the_cost() -> None:
 @pytest.mark.parametrize(
     ("found", "measure", "words"),
     [
-        pytest.param(used(MUTE), COST, "No cost known: hermes does not write tokens.", id="no-tokens"),
-        pytest.param(used(MUTE), TOKENS, "No tokens known: hermes does not write tokens.", id="tokens"),
+        pytest.param(used(MUTE), COST, "No cost known: hermes does not record tokens.", id="no-tokens"),
+        pytest.param(used(MUTE), TOKENS, "No tokens known: hermes does not record tokens.", id="tokens"),
         pytest.param(
             used(METERED, agents={"unknown": METERED}),
             COST,
-            "No cost known: no price is known for the models of an agent without a name.",
+            "No cost known: the price list lacks the models of an unnamed agent.",
             id="no-price",
         ),
         pytest.param(
             used(agents={"codex": SUMS, "hermes": MUTE}),
             COST,
-            "No cost known of some sessions: hermes does not write tokens.",
+            "No cost known of some sessions: hermes does not record tokens.",
             id="one-agent-of-two",
         ),
         pytest.param(used(), COST, "", id="known"),

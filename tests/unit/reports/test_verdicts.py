@@ -48,19 +48,19 @@ BY_RULES = Trust(version="m1.rules", by=VerdictBy.RULES, agreement=-0.02)
             {**MODEL, "p_completed": 0.3, "unsure": True, "task_completed": False},
             msgspec.structs.replace(TRUST, labels=120, agreement=0.456),
             "unsure (30 % likely done);"
-            " calibrated on your 120 labels, with which such verdicts agree fairly well (correlation 0.46 of 1)",
+            " calibrated on your 120 labels; verdicts agree with them fairly well (correlation 0.46 of 1)",
             id="unsure-and-not-done-calibrated",
         ),
         pytest.param(
             {**MODEL, "state": SessionState.INTERRUPTED, "p_completed": 0.6, "unsure": True},
             TRUST,
-            f"unsure: it was stopped, or left in the middle; {NOT_CALIBRATED}",
+            f"unsure: the session was stopped, or ends in the middle; {NOT_CALIBRATED}",
             id="left-in-the-middle",
         ),
         pytest.param(
             {"unsure": True, "rules_version": "r1+m1.model"},
             TRUST,
-            "unsure: the grader has no probability for it",
+            "unsure: the grader has no probability",
             id="a-model-without-an-idea",
         ),
         pytest.param(
@@ -99,7 +99,7 @@ BY_RULES = Trust(version="m1.rules", by=VerdictBy.RULES, agreement=-0.02)
         pytest.param(
             {**MODEL, "state": SessionState.OPEN, "p_completed": 0.6, "unsure": True},
             TRUST,
-            f"unsure: it goes on; {NOT_CALIBRATED}",
+            f"unsure: the session is still open; {NOT_CALIBRATED}",
             id="a-session-that-goes-on",
         ),
         pytest.param(
@@ -124,9 +124,11 @@ def test_a_verdict_says_all_in_one_sentence(changes: dict[str, object], trust: T
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        pytest.param({"labels": 60}, "2026-11-21, by 60 labels: the 7 days before read 1 done", id="by-labels"),
-        pytest.param({}, "2026-11-21, by other rules are in force: the 7 days before read 1 done", id="by-rules"),
-        pytest.param({"now": VerdictCounts(done=3)}, "then, 3 done, 0 not done, 0 unsure now", id="seen-today"),
+        pytest.param({"labels": 60}, "2026-11-21, by 60 labels: the 7 days before it had 1 done", id="by-labels"),
+        pytest.param({}, "2026-11-21, by other rules are in force: the 7 days before it had 1 done", id="by-rules"),
+        pytest.param(
+            {"now": VerdictCounts(done=3)}, "2 unsure, and now have 3 done, 0 not done, 0 unsure", id="seen-today"
+        ),
     ],
 )
 def test_a_change_of_the_grader_is_told_with_what_it_changed(changed: dict[str, Any], words: str) -> None:
@@ -185,7 +187,7 @@ def test_a_table_has_the_verdict_alone() -> None:
 
 def test_how_far_verdicts_of_a_fleet_can_be_trusted_is_known_elsewhere() -> None:
     assert trust_words(Trust(version="", by=VerdictBy.MODEL, of_fleet=True)) == (
-        "each machine has its own, and says there how far it can be trusted"
+        "each machine has its own, and knows how reliable they are"
     )
 
 

@@ -8,8 +8,9 @@ import msgspec
 import pytest
 
 from grader_daemon.domain.calendar import Span, week_name, week_of
+from grader_daemon.domain.error_groups import IssueState
 from grader_daemon.domain.estimate import Estimate, figure
-from grader_daemon.domain.insight import FromPeople, IssueState, WeeklyReport
+from grader_daemon.domain.insight import FromPeople, WeeklyReport
 from grader_daemon.domain.rollup import Sums
 from grader_daemon.domain.suggestion import Example
 from grader_daemon.domain.verdict import VerdictCounts

@@ -56,7 +56,7 @@ def test_a_report_tells_what_became_of_work(models: tuple[WorkCounts, ...], line
     report = replace(example_report(), work=WorkOutcomes(WHOLE, models))
     [summary] = [each for each in lay_out(report).sections if each.topic is Topic.SUMMARY]
     said = [plain(block.words) for block in summary.blocks if isinstance(block, Prose)]
-    assert sum(line.startswith(("Work of four weeks in git: of 41", "By model: m: ")) for line in said) == lines
+    assert sum(line.startswith(("Work in git over four weeks: of 41", "By model: m: ")) for line in said) == lines
 
 
 def test_a_report_without_commits_says_nothing_of_them() -> None:

@@ -18,14 +18,14 @@ COMPLAINT, THANKS = PersonSignal(SignalKind.COMPLAINT, 3), PersonSignal(SignalKi
 @pytest.mark.parametrize(
     ("known", "words"),
     [
-        ({"standing": ResultStanding.CONTRADICTED, "ending": EndingKind.LEFT}, "said done, and was not"),
+        ({"standing": ResultStanding.CONTRADICTED, "ending": EndingKind.LEFT}, "claims something that was not done"),
         ({"standing": ResultStanding.CHECK_FAILED}, "its last check failed"),
         ({"ending": EndingKind.LIMIT, "failures": (HARMFUL,)}, "cut short by a limit"),
-        ({"ending": EndingKind.GAVE_UP, "standing": ResultStanding.ADMITTED}, "says that it could not"),
+        ({"ending": EndingKind.GAVE_UP, "standing": ResultStanding.ADMITTED}, "gave up"),
         ({"signals_from_people": (COMPLAINT,)}, "the person was not content"),
         ({"signals_from_people": (COMPLAINT, THANKS), "p_completed": 0.25}, "like others that failed (0.25)"),
-        ({"asked_again": "b", "failures": (HARMFUL,)}, "was asked for again"),
-        ({"standing": ResultStanding.ADMITTED, "failures": (HARMFUL,)}, "says what is not done"),
+        ({"asked_again": "b", "failures": (HARMFUL,)}, "the same request came again"),
+        ({"standing": ResultStanding.ADMITTED, "failures": (HARMFUL,)}, "admits that a part is not done"),
         ({"failures": (HARMFUL, HARMFUL, RECOVERED)}, "2 errors not recovered"),
         ({"failures": (RECOVERED,), "p_completed": 0.4}, "like others that failed (0.40)"),
         ({"p_completed": None}, None),

@@ -50,10 +50,10 @@ def test_the_shipped_prior_names_its_data_and_was_tested_elsewhere() -> None:
         pytest.param({"weights": [1.0]}, "not one number for each of its 4 features", id="a-weight-is-missing"),
         pytest.param({"names": []}, "not one number for each of its 0 features", id="no-features"),
         pytest.param({"variances": [1.0, 1.0, 0.0, 1.0]}, "must be above 0", id="a-variance-of-nothing"),
-        pytest.param({"base_rate": 1.0}, "base_rate must lie between 0 and 1", id="all-completed"),
-        pytest.param({"intercept": 1e7}, "may be 1e+06 at most", id="an-intercept-beyond-all"),
-        pytest.param({"threshold": 1.5}, "threshold must lie between 0 and 1", id="a-threshold-above-1"),
-        pytest.param({"threshold": "high"}, "no prior of `calibration train`: Expected `float`", id="no-number"),
+        pytest.param({"base_rate": 1.0}, "base_rate must be between 0 and 1", id="all-completed"),
+        pytest.param({"intercept": 1e7}, "must be at most 1e+06", id="an-intercept-beyond-all"),
+        pytest.param({"threshold": 1.5}, "threshold must be between 0 and 1", id="a-threshold-above-1"),
+        pytest.param({"threshold": "high"}, "not a file of `calibration train`: Expected `float`", id="no-number"),
     ],
 )
 def test_a_wrong_prior_is_refused_in_one_line(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
@@ -67,8 +67,8 @@ def test_a_wrong_prior_is_refused_in_one_line(tmp_path: Path, changes: dict[str,
     ("content", "said"),
     [
         pytest.param(None, "No such file", id="missing"),
-        pytest.param(b"{", "no prior of `calibration train`", id="half-a-file"),
-        pytest.param(b'{"x": "\xff"}', "no prior of `calibration train`", id="not-utf-8"),
+        pytest.param(b"{", "not a file of `calibration train`", id="half-a-file"),
+        pytest.param(b'{"x": "\xff"}', "not a file of `calibration train`", id="not-utf-8"),
     ],
 )
 def test_a_file_that_holds_none_is_refused(tmp_path: Path, content: bytes | None, said: str) -> None:

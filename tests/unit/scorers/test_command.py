@@ -120,7 +120,7 @@ def test_a_program_that_is_late_is_to_be_asked_later(
     begin_time_when(monkeypatch, ready.exists)
     waits = f"import sys, time\n{source}\nopen(sys.argv[1], 'w').close()\ntime.sleep(600)"
 
-    with pytest.raises(ScorerUnavailableError, match=r"not done after 0\.2 s"):
+    with pytest.raises(ScorerUnavailableError, match=r"timed out after 0\.2 s"):
         program(waits, str(ready), timeout=0.2).validate(SESSION, grade())
 
 

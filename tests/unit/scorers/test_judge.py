@@ -132,10 +132,10 @@ def test_anything_else_is_no_answer_and_is_not_repeated(said: str | None) -> Non
         pytest.param(status(413), ScorerError, "413", id="finds-it-too-long"),
         pytest.param(status(401), ScorerUnavailableError, "401", id="wrong-key"),
         pytest.param(status(404), ScorerUnavailableError, "404", id="wrong-place"),
-        pytest.param(raw(b"<html>hush</html>"), ScorerUnavailableError, "no chat completion", id="a-page"),
-        pytest.param(raw(b'{"choices": []}'), ScorerUnavailableError, "no chat completion", id="no-choices"),
-        pytest.param(raw(b""), ScorerUnavailableError, "no chat completion", id="an-empty-body"),
-        pytest.param(flood, ScorerUnavailableError, "no chat completion", id="a-huge-body"),
+        pytest.param(raw(b"<html>hush</html>"), ScorerUnavailableError, "not a chat completion", id="a-page"),
+        pytest.param(raw(b'{"choices": []}'), ScorerUnavailableError, "not a chat completion", id="no-choices"),
+        pytest.param(raw(b""), ScorerUnavailableError, "not a chat completion", id="an-empty-body"),
+        pytest.param(flood, ScorerUnavailableError, "not a chat completion", id="a-huge-body"),
     ],
 )
 def test_what_goes_wrong_is_told_apart_without_what_was_said(step: Step, kind: type[ScorerError], words: str) -> None:

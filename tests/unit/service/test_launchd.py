@@ -133,7 +133,7 @@ def test_status_tells_how_it_is(home: Path) -> None:
 def test_a_program_that_ends_at_once_is_told(home: Path) -> None:
     (home / "ends").touch()
 
-    with pytest.raises(ServiceError, match=r"did not get ready: exit code 78; see .*grader-daemon.log"):
+    with pytest.raises(ServiceError, match=r"did not start: exit code 78; see .*grader-daemon.log"):
         LaunchAgent("daemon").install(load_settings())
 
 
@@ -150,7 +150,7 @@ def test_an_edited_list_is_left_alone_unless_it_is_forced() -> None:
     edited = written.replace("<integer>10</integer>", "<integer>0</integer>")
     path.write_text(edited)
 
-    with pytest.raises(ServiceError, match=r"edited by hand: \+Nice=0. Settings of your own"):
+    with pytest.raises(ServiceError, match=r"edited by hand: \+Nice=0. Put your own settings"):
         LaunchAgent("daemon").install(load_settings())
     status = LaunchAgent("daemon").status(load_settings())
     assert (path.read_text(), status.edited, status.outdated) == (edited, True, False)
@@ -182,7 +182,7 @@ def test_without_a_session_at_the_screen_it_says_what_to_do(home: Path) -> None:
         "#!/bin/sh\necho 'Domain does not support specified action' >&2\nexit 125\n"
     )
 
-    with pytest.raises(ServiceError, match=r"launchd has no session of yours .*: log in at the screen, or run `grader"):
+    with pytest.raises(ServiceError, match=r"launchd has no session for you .*: log in at the screen, or run `grader"):
         LaunchAgents()
 
 

@@ -230,7 +230,7 @@ def test_each_setting_that_needs_it_is_named() -> None:
     _, has = changes(network=("alert_webhook_url", "quality_judge_url"))
     assert "# For `alert_webhook_url` and `quality_judge_url`." in has
     _, has = changes(programs=("quality_command",))
-    assert "# Programs of `quality_command` run in this sandbox too: what only few can do without is left open." in has
+    assert "# Programs of `quality_command` run in this sandbox too, so rarely needed system calls are allowed." in has
 
 
 def test_a_command_opens_more_and_writes_nothing() -> None:

@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
+from grader_daemon.domain.error_groups import StepCount
 from grader_daemon.domain.estimate import proportion
-from grader_daemon.domain.insight import StepCount
 from grader_daemon.domain.installed import InstalledKind, InstalledSkill, ObservedVersion, SkillHow, SkillUse
 from grader_daemon.domain.routing import FinishedSession
 from grader_daemon.domain.skills import FittingSkill, SkillRecord

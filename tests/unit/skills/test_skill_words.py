@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from grader_daemon.domain.analysis import Category
+from grader_daemon.domain.error_groups import StepCount
 from grader_daemon.domain.estimate import Estimate, proportion
-from grader_daemon.domain.insight import StepCount
 from grader_daemon.domain.installed import InstalledSkill
 from grader_daemon.domain.skills import AskedSkill, FittingSkill, Lesson, SkillAdvice, SkillReason
 from grader_daemon.reports.safe_text import plain
@@ -61,7 +61,7 @@ def test_whether_help_is_needed_is_said_with_the_numbers(reason: SkillReason | N
 def test_too_few_say_how_many_there_are() -> None:
     said = advice(SkillReason.TOO_FEW, ended_badly=Estimate(sample=3), others=Estimate(sample=41))
 
-    assert plain(need_words(said)) == ("Too few: 3 tasks of debugging and 41 of other types; 20 of each are needed.")
+    assert plain(need_words(said)) == ("Too few: 3 tasks of debugging and 41 of other types: each needs 20.")
 
 
 def test_a_lesson_is_said_with_its_proof() -> None:
@@ -82,8 +82,9 @@ def test_a_skill_is_named_with_what_it_speaks_of() -> None:
     [said] = advice_lines(advice(skills=(fitting,)))
 
     assert plain(said) == (
-        "Try the skill systematic-debugging, which mentions traceback, bug; used in 1 of 61 tasks that record skills;"
-        " 31 of the other 60 ended badly. It is in /s/d."
+        "Try the skill systematic-debugging, which mentions traceback, bug; used in 1 of 61 tasks that record"
+        " skills; 31 of the"
+        " other 60 ended badly. Its folder: /s/d."
     )
 
 
@@ -96,9 +97,9 @@ def test_that_nothing_fits_is_said() -> None:
 def test_a_draft_is_a_skill_that_tells_the_lessons() -> None:
     assert skill_draft(advice(lessons=(lesson(),))) == (
         "---\nname: debugging-failures\n"
-        "description: What works after failures in debugging tasks. Use it when one of these fails: terminal pytest\n"
-        "---\n\n# After failures in debugging tasks\n\n"
-        "- After `terminal pytest` fails (command_failed): use `terminal pip install`. What had failed worked after"
+        "description: What works after errors in debugging tasks. Use it when one of these fails: terminal pytest\n"
+        "---\n\n# After errors in debugging tasks\n\n"
+        "- After `terminal pytest` fails (command_failed): use `terminal pip install`. The failed call then worked in"
         " 30 of 30 tries."
     )
 
@@ -136,8 +137,8 @@ def test_a_type_of_task_that_is_no_plain_name_has_no_draft() -> None:
 @pytest.mark.parametrize(
     ("is_installed", "words"),
     [
-        (True, "The skill trace is about debugging, testing; used in 2 of 40 tasks of debugging that record skills."),
-        (False, "No skill trace is installed; its name fits debugging, testing."),
+        (True, "The skill trace is for debugging, testing; used in 2 of 40 tasks of debugging that record skills."),
+        (False, "No skill trace is installed; by its name it would be for debugging, testing."),
     ],
 )
 def test_a_skill_that_was_asked_for_is_told_where_it_would_help(words: str, *, is_installed: bool) -> None:

@@ -144,21 +144,21 @@ def test_whatever_it_raises_is_one_line_that_says_where(site: Site, method: str)
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        ("def claims(self, path): return 1", "claims: bool is expected, and not int"),
-        ("def touched(self, path): return [path]", "touched: Unit is expected, and not str"),
+        ("def claims(self, path): return 1", "claims: bool is expected, not int"),
+        ("def touched(self, path): return [path]", "touched: Unit is expected, not str"),
         ("def touched(self, path): return [Unit('codex', path)]", "touched: a unit is of source 'codex'"),
         ("def touched(self, path): return [Unit('acme', 'x')]", "touched: a unit is of source 'acme' at 'x'"),
-        ("watches = [1]", "watches: Watch is expected, and not int"),
-        ("def walk(self, root): return [root]", "walk: Walk is expected, and not list"),
-        ("def _units_of(self, path, status): return [path]", "walk: Found is expected, and not str"),
-        ("def look(self, unit): return super().look(Unit('acme', '/etc/passwd'))", "look: it looked at another unit"),
-        ("def read(self, found, *, unless=None): return None", "read: Read is expected, and not NoneType"),
-        ("def read(self, found, *, unless=None): return Read('x', None)", "read: it read nothing, though"),
+        ("watches = [1]", "watches: Watch is expected, not int"),
+        ("def walk(self, root): return [root]", "walk: Walk is expected, not list"),
+        ("def _units_of(self, path, status): return [path]", "walk: Found is expected, not str"),
+        ("def look(self, unit): return super().look(Unit('acme', '/etc/passwd'))", "look: it returned another unit"),
+        ("def read(self, found, *, unless=None): return None", "read: Read is expected, not NoneType"),
+        ("def read(self, found, *, unless=None): return Read('x', None)", "read: it returned no session"),
         (
             "def read(self, found, *, unless=None): return msgspec.structs.replace(super().read(found), digest=None)",
             "read: a session has no digest",
         ),
-        ("def read(self, found, *, unless=None): return Read('x', 3)", "read: Session is expected, and not int"),
+        ("def read(self, found, *, unless=None): return Read('x', 3)", "read: Session is expected, not int"),
         ("def parse(self, content, unit): return Parsed(None)", "read: AttributeError: 'NoneType'"),
         ("def parse(self, content, unit): return Parsed({})", "read: AttributeError: 'dict'"),
     ],
@@ -179,16 +179,16 @@ def test_nonsense_is_told_and_is_nothing(site: Site, body: str, why: str) -> Non
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ("model=3", r"a session that is none: Expected `str \| null`, got `int` - at `\$.model`"),
-        ("messages=('x',)", "a session that is none"),
+        ("model=3", r"an invalid session: Expected `str \| null`, got `int` - at `\$.model`"),
+        ("messages=('x',)", "an invalid session"),
         ("session_id=''", "a session without an id"),
-        ("file='/etc/passwd'", "in place of the one that was asked for"),
-        ("format='codex'", "in place of the one that was asked for"),
+        ("file='/etc/passwd'", "instead of the requested one"),
+        ("format='codex'", "instead of the requested one"),
         ("message_times=(None,)", "message_times of another length"),
         ("reported={9: ReportedOutcome(CallStatus.SUCCESS)}", "reported names a message that is not there"),
         ("started_at=__import__('datetime').datetime(2026, 1, 1)", "a time without a zone"),
-        ("cost_usd=object()", "a session that is none"),
-        ("project='\\ud800'", "a session that is none"),
+        ("cost_usd=object()", "an invalid session"),
+        ("project='\\ud800'", "an invalid session"),
     ],
 )
 def test_a_session_that_is_none_is_told(site: Site, change: str, why: str) -> None:
@@ -232,8 +232,8 @@ def test_what_is_no_session_is_passed_over(site: Site) -> None:
         ("import sys; sys.exit(3)", "SystemExit: 3 (acme_grader.py:1)"),
         ("def", "SyntaxError"),
         ("", "AttributeError: module 'acme_grader' has no attribute 'Acme'"),
-        ("class Acme: pass", "its api_version is None, and this grader-daemon has 1"),
-        ("class Acme: api_version = 2", "its api_version is 2, and this grader-daemon has 1"),
+        ("class Acme: pass", "its api_version is None; this grader-daemon supports 1"),
+        ("class Acme: api_version = 2", "its api_version is 2; this grader-daemon supports 1"),
         (
             "class Acme:\n    api_version = 1\n    def __init__(self, *_, **__): self.name = 'other'",
             "it calls itself 'other'",
@@ -284,7 +284,7 @@ def test_an_adapter_that_two_packages_give_is_not_chosen_from(site: Site) -> Non
 
     assert source.package == "acme-grader 1.0 and other-grader 2.0"
     assert source.fault is not None
-    assert "2 classes are given for acme, and not one" in source.fault
+    assert "acme: 2 installed packages provide it; keep one" in source.fault
 
 
 def test_one_that_is_gone_since_the_settings_were_read_fails_as_others_do() -> None:

@@ -104,7 +104,7 @@ def test_what_a_write_in_progress_explains_is_unfinished(content: bytes) -> None
         pytest.param(b'"a"', "str", id="text-at-the-top"),
         pytest.param(b"null", "null", id="null-at-the-top"),
         pytest.param(
-            b'{"a": 1}\r\n{"a": 2}\n', "not a session of an agent known here: JSON obj", id="objects-in-lines"
+            b'{"a": 1}\r\n{"a": 2}\n', "not a session of a known agent: several JSON obj", id="objects-in-lines"
         ),
         pytest.param(b"Dear diary", "not JSON", id="prose"),
         pytest.param(b"<html></html>", "not JSON", id="html"),
@@ -221,7 +221,7 @@ def test_every_beginning_of_a_session_is_unfinished(cut: int) -> None:
 
 
 def test_a_surrogate_in_a_broken_file_does_not_explain_it() -> None:
-    with pytest.raises(UnfinishedFileError, match=r"stops before its end|broken JSON"):
+    with pytest.raises(UnfinishedFileError, match=r"ends too early|broken JSON"):
         parse(rb'{"session_id": "a\ud800", "messages": [', "/s/session_a.json")
 
 
@@ -253,7 +253,7 @@ def test_values_are_counted_in_linear_time_wherever_a_file_is_cut(kind: Kind) ->
 @pytest.mark.parametrize("values", [pytest.param(999, id="few-enough"), pytest.param(1000, id="too-many")])
 def test_what_stands_in_a_text_without_an_end_is_no_value(values: int) -> None:
     content = b'{"x": [' + b"0," * (values - 2) + b'"' + b",[{" * 1000
-    refused = "more than max_values" if values == 1000 else "stops before its end"
+    refused = "more than max_values" if values == 1000 else "ends too early"
 
     with pytest.raises(ParseError, match=refused):
         parse(content, PATH, limits=Limits(values=1000))

@@ -59,7 +59,9 @@ def test_a_file_without_content_is_unfinished(content: bytes) -> None:
 @pytest.mark.parametrize(
     ("content", "error", "words"),
     [
-        pytest.param(b'{"type":"note","te', UnfinishedFileError, "its first line is not whole yet", id="half-a-line"),
+        pytest.param(
+            b'{"type":"note","te', UnfinishedFileError, "its first line is not complete yet", id="half-a-line"
+        ),
         pytest.param(b"hello\nworld\n", ParseError, "not lines of JSON", id="plain-text"),
         pytest.param(b"\0\0\0\0\n", UnfinishedFileError, "NUL bytes", id="blocks-that-were-never-written"),
         pytest.param(b"[" * 100_000 + b"\n", ParseError, "not lines of JSON", id="nested-too-deeply"),

@@ -189,7 +189,7 @@ def test_what_is_no_database_is_told_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(ReadError, match="not a SQLite database"):
         look(path)
     path.write_bytes(b"SQLite format 3\0" + bytes(4080))
-    with pytest.raises(ReadError, match="cannot be understood"):
+    with pytest.raises(ReadError, match="unknown structure"):
         look(path)
     assert os.listdir(tmp_path) == ["state.db"]
 
@@ -250,5 +250,8 @@ def test_a_database_that_cannot_be_kept_still_is_not_read(tmp_path: Path, monkey
 
     monkeypatch.setattr(sqlite_files, "lock_for_reading", refuse)
 
-    with (tmp_path / "a").open("wb") as file, pytest.raises(ReadError, match=r"cannot be kept still .* no such lock"):
+    with (
+        (tmp_path / "a").open("wb") as file,
+        pytest.raises(ReadError, match=r"cannot be locked for reading: .*no such lock"),
+    ):
         sqlite_files._hold_still(file.fileno())

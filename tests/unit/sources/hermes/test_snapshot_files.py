@@ -71,5 +71,5 @@ def test_what_a_person_names_is_read_whatever_its_name_is() -> None:
 
 
 def test_a_unit_of_a_source_that_is_not_set_up_is_gone() -> None:
-    with pytest.raises(VanishedFileError, match="no source is called nowhere"):
+    with pytest.raises(VanishedFileError, match="there is no source nowhere"):
         hermes().look(Unit("nowhere", "/s/a"))

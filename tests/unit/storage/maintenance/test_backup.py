@@ -64,7 +64,7 @@ def test_a_second_name_of_the_database_is_no_place_for_a_backup(database: Path, 
 def test_what_is_no_backup_is_not_replaced(database: Path, tmp_path: Path, content: bytes) -> None:
     (tmp_path / "mine").write_bytes(content)
 
-    with pytest.raises(InputError, match="is no backup of grader-daemon"):
+    with pytest.raises(InputError, match="is not a backup of grader-daemon"):
         back_up(database, tmp_path / "mine")
 
     assert (tmp_path / "mine").read_bytes() == content
@@ -92,7 +92,7 @@ def test_a_damaged_database_is_not_backed_up_and_leaves_nothing(database: Path, 
 
 
 def test_a_database_that_is_not_there_is_not_made(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="does it exist"):
+    with pytest.raises(StoreError, match="check that it exists"):
         back_up(tmp_path / "none.db", tmp_path / "bak")
 
     assert list(tmp_path.iterdir()) == []
@@ -194,7 +194,7 @@ def test_a_backup_whose_schema_is_not_ours_is_refused(database: Path, tmp_path: 
         connection.execute(change)
     before = database.read_bytes()
 
-    with pytest.raises(InputError, match=rf"its schema is not as grader-daemon makes it \({named}\b"):
+    with pytest.raises(InputError, match=rf"its schema is not grader-daemon's \({named}\b"):
         restore(tmp_path / "bak", database, now=NOW)
 
     assert database.read_bytes() == before

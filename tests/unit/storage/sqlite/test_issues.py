@@ -7,7 +7,7 @@ import pytest
 
 from grader_daemon.domain.analysis import Category, ErrorSign, Failure, FailureKind, SessionState, Step, Subcategory
 from grader_daemon.domain.calendar import ALWAYS, Span, last_days
-from grader_daemon.domain.insight import IssueRow, StepRow, ToolStep
+from grader_daemon.domain.error_groups import IssueRow, StepRow, ToolStep
 from grader_daemon.errors import InputError
 from grader_daemon.patterns.issues import surest_first
 from grader_daemon.pipeline.saving import save_grades
@@ -117,13 +117,13 @@ def test_an_issue_is_found_by_the_beginning_of_its_id(store: SqliteStore, prefix
 @pytest.mark.parametrize(
     ("prefix", "words"),
     [
-        pytest.param("x", "no error issue", id="none"),
-        pytest.param("", "no error issue", id="empty"),
-        pytest.param("1-abcde", "no error issue", id="longer-than-any"),
-        pytest.param("%", "no error issue", id="no-pattern"),
+        pytest.param("x", "no error group", id="none"),
+        pytest.param("", "no error group", id="empty"),
+        pytest.param("1-abcde", "no error group", id="longer-than-any"),
+        pytest.param("%", "no error group", id="no-pattern"),
         pytest.param("b", "several error groups", id="several"),
         pytest.param("1-", "several error groups", id="all-of-a-version"),
-        pytest.param("\udcff", "no error issue", id="no-unicode"),
+        pytest.param("\udcff", "no error group", id="no-unicode"),
     ],
 )
 def test_what_is_not_one_issue_is_an_error_in_one_line(store: SqliteStore, prefix: str, words: str) -> None:

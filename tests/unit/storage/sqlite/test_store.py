@@ -116,7 +116,7 @@ def test_a_folder_that_exists_keeps_its_mode(tmp_path: Path) -> None:
 def test_what_is_no_database_is_refused_and_keeps_its_content(read_only: bool, tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("Dear diary, " * 200)
-    with pytest.raises(StoreError, match="no database, but another file"):
+    with pytest.raises(StoreError, match="not a database but another file"):
         SqliteStore(path, read_only=read_only)
     assert path.read_text() == "Dear diary, " * 200
 
