@@ -57,4 +57,4 @@ def _compare(comparison: Comparison, before: Grade, entry: LedgerEntry, examined
         case BusyUnit():
             comparison.pass_over("being written to")
         case _:
-            comparison.pass_over("cannot be graded any more")
+            comparison.pass_over("can no longer be graded")

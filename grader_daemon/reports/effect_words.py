@@ -82,7 +82,7 @@ def _facts(effect: SetupEffect) -> Iterator[Words]:
     if slope.change.low is not None and slope.change.high is not None and slope.change.low * slope.change.high > 0:
         course = "rose" if slope.change.low > 0 else "fell"
         earlier, later = (estimate_words(one, BAD_ENDINGS) for one in (slope.before, slope.now))
-        yield (f"There were already {course} before the change: first {earlier}, then {later}.",)
+        yield (f"Bad endings already {course} before the change: first {earlier}, then {later}.",)
 
 
 def _difference(effect: SetupEffect) -> Words:

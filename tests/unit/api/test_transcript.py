@@ -109,7 +109,7 @@ def test_a_page_of_messages(tmp_path: Path, asked: dict[str, int], shown: list[i
 
 @pytest.mark.parametrize("asked", [{"around": 22}, {"first": 22}, {"first": -1}])
 def test_a_message_that_is_not_there_is_named(tmp_path: Path, asked: dict[str, int]) -> None:
-    with pytest.raises(InputError, match=r"no message -?\d+; the session has 22, from 0 on"):
+    with pytest.raises(InputError, match=r"no message -?\d+; the session has 22, numbered from 0"):
         transcript(tmp_path, turns(10), **asked)
 
 

@@ -87,7 +87,7 @@ def test_changes_are_told_newest_first_with_what_came_since(home: Path, run: Run
     assert lines[0] == "200 finished tasks examined."
     few, _, missing, meanwhile, _, fall, rates = lines[2:9]
     assert meanwhile.startswith("  Also in the compared time: the model of hermes changed")
-    assert few == "Too few sessions to tell since config.yaml of hermes was edited"
+    assert few == "Too few sessions to compare since config.yaml of hermes was edited"
     assert missing == "  30 requests are needed on each side: 10 more since."
     assert fall.startswith("−40 points (")
     assert fall.endswith(") since the model of hermes changed from strong to evil�[31m")

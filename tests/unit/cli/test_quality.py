@@ -104,7 +104,7 @@ def test_a_session_shows_what_the_scorer_said(run: Run, home: Path) -> None:
     note(home, "s1", CheckOutcome.ANSWERED, quality=4.5, ours=3)
 
     assert f"4.5 of 5 by {SCORER}, " in run(home, "show", "s1").stdout
-    assert "1.5 from the 3 of then" in run(home, "show", "s1").stdout
+    assert "1.5 away from the grade then, 3" in run(home, "show", "s1").stdout
     check = json.loads(run(home, "show", "s1", "--json").stdout)["quality_check"]
     assert (check["quality"], check["ours"], check["discrepancy"], check["outcome"]) == (4.5, 3, 1.5, "answered")
 

@@ -81,5 +81,5 @@ def test_what_cannot_be_answered_is_one_line(home: Path, run: Run, asked: str, w
 
 def test_a_request_that_nobody_else_had_is_said(home: Path, run: Run) -> None:
     assert run(home, "similar", "Write", "a", "poem", "about", "the", "sea").stdout == (
-        "Asked for in no other finished session.\n"
+        "Requested in no other finished session.\n"
     )

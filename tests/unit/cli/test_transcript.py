@@ -53,7 +53,7 @@ def test_a_message_that_is_not_there_is_one_line(home: Path, run: Run) -> None:
     ended = run(home, "show", "told", "--around", "11")
 
     assert ended.returncode == 2
-    assert ended.stderr == "grader-daemon: there is no message 11; the session has 11, from 0 on\n"
+    assert ended.stderr == "grader-daemon: there is no message 11; the session has 11, numbered from 0\n"
 
 
 def test_why_leads_to_the_messages(home: Path, run: Run) -> None:

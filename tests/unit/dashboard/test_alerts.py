@@ -84,7 +84,7 @@ def test_the_bar_counts_alerts_that_are_news(client: TestClient, add: Add) -> No
 def test_open_alerts_say_whether_other_work_came_in(client: TestClient, add: Add) -> None:
     add(decomposition=SPLIT)
 
-    assert "The same tasks went worse: −2 ± 3 points by the mix of task types" in client.get("/alerts").text
+    assert "The same tasks went worse: −2 ± 3 points from the mix of task types" in client.get("/alerts").text
 
 
 def test_one_alert_shows_where_it_shows_and_what_changed(client: TestClient, add: Add) -> None:

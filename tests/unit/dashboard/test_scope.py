@@ -122,7 +122,7 @@ def test_scope_that_is_none_is_said_in_words(client: TestClient, address: str, q
     answer = client.get(f"{address}?{query}")
 
     assert answer.status_code == 404
-    assert f"{query.partition('=')[0]} is " in answer.text
+    assert f"{query.partition('=')[0]} must be " in answer.text
 
 
 @pytest.mark.parametrize(

@@ -149,8 +149,8 @@ def test_order_is_the_one_that_is_asked_for(client: TestClient) -> None:
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        pytest.param("verdict=perhaps", "verdict is one of done, not_done, unsure, no_answer", id="verdict"),
-        pytest.param("state=gone", "state is one of", id="state"),
+        pytest.param("verdict=perhaps", "verdict must be one of done, not_done, unsure, no_answer", id="verdict"),
+        pytest.param("state=gone", "state must be one of", id="state"),
         pytest.param("sort=luck", "sort must be one of", id="sort"),
         pytest.param("since=yesterday", "since: ", id="since"),
         pytest.param("model=gpt-9", "no session has the model", id="a-model-that-is-none"),
@@ -292,7 +292,7 @@ def test_a_view_that_is_saved_again_asks_for_something_else(client: TestClient) 
     [
         pytest.param("save", "model=opus", {"name": " "}, "1 to 60 characters", id="no-name"),
         pytest.param("save", "model=opus", {"name": "x" * 61}, "1 to 60 characters", id="a-long-name"),
-        pytest.param("save", "verdict=perhaps", {"name": "x"}, "verdict is one of", id="no-filter"),
+        pytest.param("save", "verdict=perhaps", {"name": "x"}, "verdict must be one of", id="no-filter"),
         pytest.param("rename", "model=opus", {"old": "b", "name": "a"}, "a view named", id="a-name-that-is-taken"),
         pytest.param("steal", "", {}, "a view can be", id="no-mark"),
     ],

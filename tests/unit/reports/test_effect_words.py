@@ -139,8 +139,8 @@ def test_a_report_of_a_version_that_did_not_look_says_nothing_of_changes() -> No
 @pytest.mark.parametrize(
     ("since", "differ", "title", "line"),
     [
-        pytest.param(30, True, "+50 points (+29 to +65) of bad endings since ", "clearly more.", id="more"),
-        pytest.param(0, True, "−20 points (−35 to −7) of bad endings since ", "clearly fewer.", id="fewer"),
+        pytest.param(30, True, "Bad endings +50 points (+29 to +65) since ", "clearly more.", id="more"),
+        pytest.param(0, True, "Bad endings −20 points (−35 to −7) since ", "clearly fewer.", id="fewer"),
         pytest.param(10, False, "Too few labels to compare completion since ", "no clear difference.", id="not-sure"),
     ],
 )
@@ -160,8 +160,8 @@ def test_bad_endings_stand_beside_a_completion_that_cannot_be_seen_yet(
 @pytest.mark.parametrize(
     ("earlier", "later", "words"),
     [
-        pytest.param(4, 16, ["There were already more before the change: first 10 % ("], id="more"),
-        pytest.param(16, 2, ["There were already fewer before the change: first 40 % ("], id="fewer"),
+        pytest.param(4, 16, ["Bad endings already rose before the change: first 10 % ("], id="more"),
+        pytest.param(16, 2, ["Bad endings already fell before the change: first 40 % ("], id="fewer"),
         pytest.param(8, 9, [], id="level"),
     ],
 )
@@ -169,4 +169,4 @@ def test_a_slope_before_a_change_is_told(earlier: int, later: int, words: list[s
     bad = figure(proportion(8, 40), proportion(18, 80))
     slope = figure(proportion(later, 40), proportion(earlier, 40))
     said = map(plain, effect_lines(example_effect(ended_badly=bad, slope_before=slope)))
-    assert [line[: len(words[0])] for line in said if line.startswith("There were already")] == words
+    assert [line[: len(words[0])] for line in said if line.startswith("Bad endings already")] == words

@@ -199,7 +199,7 @@ def test_alert_says_what_stood_before_and_stands_since(changes: dict[str, Any], 
 def test_alert_is_told_with_its_cause() -> None:
     assert read(alert_lines(example_alert())) == [
         "Opened 20 November 2026, 14:32 UTC; it began about 18 November 2026, 06:00 UTC.",
-        "The same tasks went worse: −4 points by the mix of task types, −25 points within them.",
+        "The same tasks went worse: −4 points from the mix of task types, −25 points within task types.",
         (
             "What changed since: model hermes-5-mini: 4 % of sessions before, 62 % since; "
             "task type research: 21 % of sessions before, 12 % since."
