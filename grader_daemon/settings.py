@@ -186,7 +186,9 @@ class Settings(GradingSettings):
     fleet_copy_file: File | None = Field(
         None, examples=["/srv/grader/fleet.db"], description="Your local copy of the fleet. Default: in ~/.cache."
     )
-    fleet_copy_days: int = Field(92, ge=1, le=36_500, description="Days of sessions in your local copy of the fleet.")
+    fleet_copy_days: int = Field(
+        92, ge=1, le=36_500, description="Number of days whose sessions your local copy of a fleet keeps."
+    )
     fleet_tokens_file: File | None = Field(
         None,
         examples=["/srv/grader/fleet_tokens.json"],

@@ -84,7 +84,7 @@ def test_the_beginning_of_an_id_is_enough(client_of: MakeClient, tmp_path: Path)
     ("address", "words"),
     [
         pytest.param("/session/other", "begins with", id="unknown"),
-        pytest.param("/session/told?from=99", "there is no message 99; the session has 4, numbered from 0", id="no-message"),
+        pytest.param("/session/told?from=99", "no message 99; the session has 4, numbered from 0", id="no-message"),
         pytest.param("/session/told?from=x", "is not the number of a message", id="no-number"),
         pytest.param("/session/told?from=-1", "is not the number of a message", id="below-0"),
         pytest.param("/session/told?from=9999999999999", "is not the number of a message", id="huge"),
