@@ -109,8 +109,10 @@ _HASHED = sum(name.startswith("hash:") for name in FEATURES)
         pytest.param("docs/probability.md", f"On {len(FEATURES)} features", id="features"),
         pytest.param("docs/performance.md", f"{len(KINDS)} kinds in {len(CARRIERS)} carriers", id="unseen-secrets"),
         pytest.param("docs/grades.md", f"in sessions of more than {MOST_RUNS:,} calls", id="calls-of-claims"),
-        pytest.param("docs/grades.md", f"The last {EXAMINED_CHARACTERS:,} characters", id="answer-of-claims"),
-        pytest.param("docs/grades.md", f"up to {MOST_CLAIMS} claims", id="claims"),
+        pytest.param(
+            "docs/grades.md", f"in the last {EXAMINED_CHARACTERS:,} characters of an answer", id="answer-of-claims"
+        ),
+        pytest.param("docs/grades.md", f"at most {MOST_CLAIMS} claims", id="claims"),
         pytest.param("docs/labels-and-calibration.md", f"the newest {MOST_LABELS} at most", id="labels"),
         pytest.param("docs/operations.md", f"none of {len(Settings.model_fields)} set", id="settings"),
         pytest.param("docs/operations.md", f"schema {migrations()[-1][0]}, ", id="schema"),

@@ -361,7 +361,7 @@ _DELTA = length(3) + length(3) + b"\x90\x03"
             "too many",
             id="of-each-other",
         ),
-        pytest.param({A: entry(7, 3, bytes.fromhex(B) + zlib.compress(b"abc"))}, "not there", id="of-nothing"),
+        pytest.param({A: entry(7, 3, bytes.fromhex(B) + zlib.compress(b"abc"))}, "is missing", id="of-nothing"),
         pytest.param({A: entry(6, 3, b"\xff\xff\xff\x7f" + zlib.compress(b"abc"))}, "damaged", id="before-the-pack"),
         pytest.param({A: entry(3, 3, zlib.compress(b"abcd"))}, "damaged", id="longer-than-it-says"),
         pytest.param({A: entry(3, 9, zlib.compress(b"abcd"))}, "damaged", id="shorter-than-it-says"),

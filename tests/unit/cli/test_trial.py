@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
@@ -22,6 +23,15 @@ from tests.unit.cli.conftest import Ended, Run
 DATABASE = ".timmy/uniwizard/session_grades.db"
 TRIALS = ".config/grader-daemon/trials/trials.json"
 SKILL = ".timmy/skills/deploy/SKILL.md"
+
+
+@pytest.fixture(autouse=True)
+def signals_as_before() -> Iterator[None]:
+    """`trial run` gives the agent the signals that a shell would; the tests go on with those of Python."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGPIPE, signal.SIGXFSZ)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture

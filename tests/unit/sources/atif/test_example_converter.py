@@ -42,7 +42,7 @@ def session_of(lines: list[dict[str, Any]]) -> Session:
 def test_it_is_as_short_as_the_page_says() -> None:
     page = (_EXAMPLE.parents[1] / "other-agents.md").read_text()
 
-    assert f"{len(_EXAMPLE.read_text().splitlines())} lines for an invented agent" in page
+    assert f"{len(_EXAMPLE.read_text().splitlines())} lines of Python for an invented agent" in page
 
 
 def test_all_that_a_log_tells_is_in_the_session() -> None:

@@ -172,7 +172,7 @@ def test_of_one_of_before_the_first_release_nothing_is_kept_and_no_copy_upgraded
 
     with upgrading(tmp_path / "grades.db", now=NOW) as made:
         assert made is None
-    says = r"grades.db: a build before the first release .* doctor --repair"
+    says = r"grades.db: it is from a build before the first release; .* doctor --repair"
     with pytest.raises(StoreOutdatedError, match=says), upgraded_copy(tmp_path / "grades.db"):
         pass
 

@@ -156,7 +156,7 @@ def test_a_database_of_an_older_version_is_read_by_none_and_stays_as_it_is(
 def test_a_database_of_another_program_is_not_read(tmp_path: Path) -> None:
     with closing(apsw.Connection(str(tmp_path / "a.db"))) as connection:
         connection.execute("CREATE TABLE mine (a TEXT)")
-    with pytest.raises(StoreError, match="there are no grades in it"):
+    with pytest.raises(StoreError, match="it has no grades; check db_path"):
         SqliteStore(tmp_path / "a.db", read_only=True)
 
 
