@@ -24,7 +24,9 @@ COMMANDS = {
         "dashboard",
     ),
     "Set up": ("run", "service", "sources", "grade", "backfill", "config", "completion", "hook", "demo"),
-    "Learn": (*("review", "label", "calibrate", "calibration", "similar", "outcomes", "changes", "skills", "route"),),
+    "Learn": (
+        *("review", "label", "calibrate", "calibration", "similar", "outcomes", "changes", "skills", "trial", "route"),
+    ),
     "For programs": ("export", "push", "fleet", "metrics", "mcp"),
     "Operate": ("doctor", "backup", "restore", "regrade", "forget", "archive", "help", "version"),
 }

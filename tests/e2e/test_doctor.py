@@ -29,6 +29,7 @@ NAMES = [
         "dead files",
         "daemon",
         "service",
+        "trials",
         "outcomes",
         "hooks",
         "quality scorer",
@@ -97,7 +98,7 @@ def test_a_pipe_gets_each_check_and_each_fix_on_a_line_of_its_own(home: Path) ->
     folders = next(number for number, line in enumerate(lines) if line.startswith("folders"))
     assert lines[folders].split()[1] == "problem"
     assert lines[folders + 1].split()[:3] == ["fix", "mkdir", "-p"]
-    assert re.fullmatch(r"34 checks: \d+ ok, \d warnings?, 1 problem\.", lines[-1])
+    assert re.fullmatch(r"35 checks: \d+ ok, \d warnings?, 1 problem\.", lines[-1])
     assert list(home.iterdir()) == []
 
 

@@ -62,9 +62,7 @@ def test_the_first_visit_starts_the_page_in_its_sandbox(box: Box) -> None:
 
     said = box.grader("dashboard install")
 
-    assert said.startswith(
-        f"Wrote {_UNITS / PAGE} and {_UNITS / PAGE_SOCKET}.\nIt can write only to {DATABASE.parent} and"
-    )
+    assert said.startswith(f"Wrote {_UNITS / PAGE} and {_UNITS / PAGE_SOCKET}.\nIt can write only to {DATABASE.parent}")
     assert "\nEnabled: its port is open while you are logged in." in said
     assert box.show("ActiveState", unit=PAGE) == {"ActiveState": "inactive"}
     assert "starts on request" in box.grader("dashboard status")

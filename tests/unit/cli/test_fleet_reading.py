@@ -243,7 +243,7 @@ def test_a_person_takes_back_their_own_word_below_a_newer_one(team: Team) -> Non
     team("lead", "label", "anna-laptop/demo_05", "--completed", "yes")
     team("anna", "label", "demo_05", "--completed", "no")
     team("anna", "push", "fleet")
-    assert "taken back: done" in team("lead", "label", "--undo", "anna-laptop/demo_05")
+    assert "withdrawn: done" in team("lead", "label", "--undo", "anna-laptop/demo_05")
     assert team.verdict("anna-laptop/demo_05").startswith("not done, said by")
     team("anna", "push", "fleet")
     team("anna", "label", "--undo", "demo_05")
