@@ -12,7 +12,7 @@ _WRITTEN_FOR = 30
 
 _COMMON = {"deadline": None, "database": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("few", settings(max_examples=5, stateful_step_count=10, **_COMMON))  # type: ignore[arg-type]
-settings.register_profile("usual", settings(max_examples=6, **_COMMON))  # type: ignore[arg-type]
+settings.register_profile("usual", settings(max_examples=10, **_COMMON))  # type: ignore[arg-type]
 settings.register_profile("many", settings(max_examples=500, stateful_step_count=200, **_COMMON))  # type: ignore[arg-type]
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "usual"))
 configuration.set_hypothesis_home_dir(os.path.join(tempfile.gettempdir(), "grader-daemon-hypothesis"))

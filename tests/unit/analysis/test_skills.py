@@ -96,3 +96,8 @@ def test_whatever_is_given_some_names_or_none_are_read(arguments: object) -> Non
     found = used(CallView("skill_view", text))
     assert isinstance(found, tuple)
     assert all("\n" not in use.name and len(use.name) <= 200 for use in found)
+
+
+@pytest.mark.parametrize("name", ["two\nlines", "", "x" * 5_000])
+def test_what_looks_like_no_name_is_no_skill(name: str) -> None:
+    assert not used(call("skill_view", name=name))

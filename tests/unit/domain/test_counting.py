@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from grader_daemon.domain.analysis import Category, Failure, FailureKind, SessionState, Step, ToolUse
 from grader_daemon.domain.counting import (
     Changes,
+    ClaimKey,
     GroupKey,
     IssueKey,
     StepKey,
@@ -24,7 +25,7 @@ from grader_daemon.domain.counting import (
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.rollup import ESTIMATORS, SUM_NAMES, Dimension, Sums
 from grader_daemon.domain.session import SessionKind
-from grader_daemon.domain.verdict import Outcome, VerdictBy
+from grader_daemon.domain.verdict import Outcome, VerdictBy, VerdictCounts
 from tests.strategies import grade, grades
 
 DAY = "2026-11-21"
@@ -508,3 +509,12 @@ def test_a_task_is_in_the_groups_of_what_it_was_and_met() -> None:
         (Dimension.TOOL, "terminal"),
         (Dimension.CATEGORY, failure().category),
     } <= found
+
+
+def test_claims_of_a_day_count_in_its_month() -> None:
+    assert ClaimKey("2026-11-22", "tests_passed", "m").of_month() == ClaimKey("2026-11", "tests_passed", "m")
+
+
+def test_every_session_of_a_group_has_one_verdict() -> None:
+    found = Sums(sessions=7, done=3, not_done=2, unanswered=2, unanswered_judged=1).verdicts
+    assert found == VerdictCounts(done=3, not_done=2, unsure=3, no_answer=1)

@@ -117,3 +117,10 @@ def test_a_session_that_comes_between_changes_who_asks_again() -> None:
     before, after = [asked("a", timedelta())], [asked("b", 2 * HOUR)]
     assert changed_around(before, after, within=WITHIN) == [("a", "b")]
     assert changed_around([before[0]._replace(asked_again="b")], after, within=WITHIN) == []
+
+
+@pytest.mark.parametrize(("from_first", "to_last"), [(False, True), (True, False)], ids=["before", "after"])
+def test_of_a_stretch_that_does_not_reach_far_enough_nothing_is_known(from_first: bool, to_last: bool) -> None:
+    only = asked("a", HOUR)
+    stretch = Stretch([only], from_first=from_first, to_last=to_last)
+    assert stretch.around(Place(1, only.ended_at, only.session_id)) is None

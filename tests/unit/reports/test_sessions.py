@@ -23,6 +23,7 @@ from grader_daemon.reports.sessions import (
     feature_words,
     flag_words,
     gone_words,
+    moved_words,
     of_five,
     said_words,
     skill_words,
@@ -211,3 +212,8 @@ def test_a_word_from_before_the_session_went_on_is_told_as_that() -> None:
     given = feedback(1)
     assert said_words(given, "d", when="Monday") == "said by timmy on Monday"
     assert said_words(given, "e", when="Monday") == "said by timmy on Monday, before the session continued"
+
+
+@pytest.mark.parametrize(("effect", "words"), [(1.0, "+23"), (-1.0, "−23"), (0.0, "+0")], ids=["up", "down", "none"])
+def test_an_effect_reads_in_percentage_points(effect: float, words: str) -> None:
+    assert moved_words(0.5, effect) == words
