@@ -223,13 +223,13 @@ class Grading:
         ingest = self._make_ingest(processes=processes_for(len(again)) if jobs is None else jobs, again=True)
         return backfill(again, ingest, batch=self._settings.batch_sessions)
 
-    def regrade_outdated(self, *, since: datetime | None = None, jobs: int | None = 1) -> Iterator[list[IngestResult]]:
-        """Grade the `outdated_files` again; yields the results of each batch after it is saved.
+    def regrade_outdated(self, paths: str | Iterable[str], *, jobs: int | None = 1) -> Iterator[list[IngestResult]]:
+        """Grade `outdated_files` again; yields the results of each batch after it is saved.
 
         Sessions are read again only where what is stored of them is not enough. For `jobs` see `backfill`. Nothing is
         done that is not asked for: go through what it yields.
         """
-        outdated = self._units_of(self.outdated_files(since=since))
+        outdated = self._units_of(paths_of(paths))
         ingest = self._make_ingest(processes=processes_for(len(outdated)) if jobs is None else jobs, again=True)
         to_read: list[Unit] = []
         for start in range(0, len(outdated), _AT_ONCE):

@@ -59,13 +59,11 @@ def command(
         raise click.UsageError("--rules needs --diff; to grade with your own rules, set rules_file")
     grader.migrate()
     grading = grader.grading
-    if everything:
-        paths = grading.graded_files(since=since)
-        batches = grading.regrade(paths, jobs=jobs)
-    else:
-        paths = grading.outdated_files(since=since)
-        batches = grading.regrade_outdated(since=since, jobs=jobs)
-    outcomes = graded_with_progress("Grading again", len(paths), batches)
+    found, again = (
+        (grading.graded_files, grading.regrade) if everything else (grading.outdated_files, grading.regrade_outdated)
+    )
+    paths = found(since=since)
+    outcomes = graded_with_progress("Grading again", len(paths), again(paths, jobs=jobs))
     tell_outcomes(outcomes, as_json=as_json)
     return 1 if is_trouble(outcomes) else 0
 

@@ -158,7 +158,7 @@ def test_outdated_files_are_read_again_only_where_what_is_stored_is_not_enough(
         os.unlink(path)  # nothing of them is read
 
     with SelfGrader(settings=settings.model_copy(update={"verdict": "rules"})) as other:
-        graded = [each for batch in other.grading.regrade_outdated() for each in batch]
+        graded = [each for batch in other.grading.regrade_outdated(other.grading.outdated_files()) for each in batch]
         assert other.grading.outdated_files() == []
 
     assert [each.outcome for each in graded] == [IngestOutcome.GRADED] * 3
