@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -73,8 +74,8 @@ def completions(before: Sequence[str], begun: str) -> list[CompletionItem]:
         return [CompletionItem(begun, type="file")]
     if kind == "commands":
         kind = list(_read_words()["commands"])
-    if isinstance(kind, dict):
-        return [CompletionItem(word) for word in _of_a_line(kind, before, begun, flags)]
+    if kind == "filters":
+        return [CompletionItem(word) for word in _of_a_line(_read_words()["filters"], before, begun, flags)]
     words = kind if isinstance(kind, list) else known(kind, begun, **flags)
     return [CompletionItem(word) for word in words if word.startswith(begun)]
 
@@ -120,6 +121,7 @@ def _walk(before: Sequence[str]) -> tuple[dict[str, Any], dict[str, str], int, A
     return node, flags, place, awaited
 
 
+@cache
 def _read_words() -> dict[str, Any]:
     words: dict[str, Any] = json.loads(WORDS.read_text("utf-8"))
     return words

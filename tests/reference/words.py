@@ -27,6 +27,7 @@ _KINDS = {
     "error": "issues",
     "timezone": "zones",
     "names": "commands",
+    "line": "filters",
     **{each.name: each.takes for each in FILTERS if isinstance(each.takes, Dimension) and each.takes not in _ELSEWHERE},
 }
 """What is meant by a parameter, by its name."""
@@ -36,7 +37,7 @@ def words_of(command: click.Command, parent: click.Context | None = None) -> dic
     """Return the words of a command: its help, options and arguments with what they take, and commands of its own.
 
     An option that takes nothing has None; else a list of words, or the name of what is asked for: "file", "" for
-    anything, or what `api.completions` knows. A line of filters has its words, and what each name in it takes.
+    anything, "commands" and "filters" for what stands beside all commands, or what `api.completions` knows.
     """
     ctx = click.Context(command, parent=parent, **command.context_settings)
     words: dict[str, Any] = {"help": command.get_short_help_str(100)}
@@ -54,12 +55,7 @@ def words_of(command: click.Command, parent: click.Context | None = None) -> dic
     return words
 
 
-def _kind(command: click.Command, param: click.Parameter) -> list[str] | str | dict[str, Any]:
-    if param.name == "line":
-        return {
-            "words": filter_line.words(),
-            "names": {each.name: _taken(each) for each in ADDRESSED if not each.is_flag},
-        }
+def _kind(command: click.Command, param: click.Parameter) -> list[str] | str:
     if isinstance(param.type, click.Choice):
         return [str(choice) for choice in param.type.choices]
     if isinstance(param.type, click.Path):
@@ -76,5 +72,7 @@ def _taken(each: Filter) -> list[str] | str:
 
 
 def words_file() -> str:
-    """Return what `words.json` holds: the words of all commands as they are now."""
-    return json.dumps(words_of(program), indent=1, ensure_ascii=False) + "\n"
+    """Return what `words.json` holds: the words of all commands as they are now, and those of a line of filters."""
+    names = {each.name: _taken(each) for each in ADDRESSED if not each.is_flag}
+    words = {**words_of(program), "filters": {"words": filter_line.words(), "names": names}}
+    return json.dumps(words, indent=1, ensure_ascii=False) + "\n"
