@@ -22,9 +22,6 @@ from grader_daemon.domain.work_fate import WorkOutcomes
 REPORT_VERSION: Final = 3
 """Version of the shape of `WeeklyReport`; raised when a field changes its meaning or goes."""
 
-_MOSTLY: Final = 0.5
-_FEWEST_OTHERS: Final = 5
-
 
 class Spending(msgspec.Struct, frozen=True, kw_only=True):
     """Usage and cost of the finished sessions of a group; None if unknown for all of them.

@@ -32,11 +32,10 @@ def trials(context: DoctorContext) -> Finding:
     """Check that no trial has been forgotten while its file is away."""
     running = TrialFile.of_user().running()
     for trial in running:
-        last = trial.draws[-1].at if trial.draws else trial.began_at
-        if position_of(trial.file) is Position.OFF and context.now - last > _FORGOTTEN:
-            days = (context.now - last).days
+        idle = context.now - (trial.draws[-1].at if trial.draws else trial.began_at)
+        if idle > _FORGOTTEN and position_of(trial.file) is Position.OFF:
             return warning(
-                f"the trial of {trial.name} has taken {trial.file.path} away; its last draw was {days} days ago",
+                f"the trial of {trial.name} has taken {trial.file.path} away; its last draw was {idle.days} days ago",
                 f"grader-daemon trial stop {trial.name}",
             )
     return ok(f"{count(len(running), 'trial')} running")

@@ -53,12 +53,11 @@ def _at_path(installed: Installed, name: str) -> Subject:
 
 def _named(installed: Installed, name: str) -> list[Subject]:
     """Return the skills of this name, folders and links, and the prompt files."""
-    skills = [
+    found = [
         _skill(place.agent, place.path)
         for place in installed.places()
         if place.kind is InstalledKind.SKILL and place.agent is not None and name_of(place) == name
     ]
-    found = list(skills)
     for agent, home in installed.homes:
         link = os.path.join(home, "skills", name)
         if os.path.islink(link) and os.path.lexists(os.path.join(link, SKILL_FILE)):

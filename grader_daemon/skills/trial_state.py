@@ -79,7 +79,7 @@ def _state(store: SqliteStore | None, trial: Trial, fair: Collection[str]) -> Tr
         draws=len(trial.draws),
         last_draw=trial.draws[-1].at if trial.draws else None,
         by_labels=by_labels,
-        effect=effect_of(_drawn(trial, sessions, fair)),
+        effect=effect_of(_drawn(trial, sessions, fair, by_labels=by_labels)),
     )
 
 
@@ -92,18 +92,19 @@ def _sessions(store: SqliteStore, trial: Trial) -> list[tuple[datetime, Finished
     return [(start, task) for start, task in starts if start is not None]
 
 
-def _drawn(trial: Trial, sessions: Sequence[tuple[datetime, FinishedSession]], fair: Collection[str]) -> list[Drawn]:
+def _drawn(
+    trial: Trial, sessions: Sequence[tuple[datetime, FinishedSession]], fair: Collection[str], *, by_labels: bool
+) -> list[Drawn]:
     """Return the draws with their sessions: those that started after one, until the next.
 
     How long a session went on makes no difference: to leave out long ones would compare other work on one side than on
     the other.
     """
-    tasks = [task for _, task in sessions]
-    value, is_judged = comparable_value(tasks, fair), nearly_all_judged(tasks, fair)
+    value = comparable_value([task for _, task in sessions], fair)
     begins = [draw.at for draw in trial.draws]
     failed: list[list[bool]] = [[] for _ in trial.draws]
     for start, task in sessions:
-        is_known = task.ended_badly is not None or (is_judged and task.session_id in fair)
+        is_known = task.ended_badly is not None or (by_labels and task.session_id in fair)
         place = bisect_right(begins, _at_the_latest(start)) - 1
         if is_known and place >= 0 and (trial.ended_at is None or start < trial.ended_at):
             failed[place].append(value(task) < 1)

@@ -142,13 +142,9 @@ def _passes(key: str, value: str) -> bool | None:
         return value == "true"
     if key not in _STATES:
         return None
-    return (
-        True
-        if value.startswith(("ok", "pass", "succe", "valid"))
-        else False
-        if value.startswith(("fail", "inval"))
-        else None
-    )
+    if value.startswith(("ok", "pass", "succe", "valid")):
+        return True
+    return False if value.startswith(("fail", "inval")) else None
 
 
 def _tells_denied(plain: str, pairs: list[tuple[str, str]]) -> bool:

@@ -86,9 +86,6 @@ _IN_WORDS_ALONE: Final = frozenset(_NOT_IN_WORDS.split())
 _FIRST_PERSON = late_pattern(
     rf"\b(?:i|we)(?:'ve| have)? (?:also |just |now |successfully |already )?(?:{'|'.join(_NOT_IN_WORDS.split())})\b"
 )
-_NO_SHELLS: Final = frozenset({"sql", "validation", "expectations", "audit", "verification"})
-"""Words beside "run" or "execute" with which a tool runs nothing but this."""
-
 _BEGUN: Final = ("queue", "pend", "job", "task", "process", "accept", "progress", "submit", "start", "tache", "file")
 """Pieces of an answer of which one tells that a call only began something."""
 
