@@ -100,7 +100,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """Basis and effect of a calibration.
 
     Attributes:
-        prior: version of the prior from which it started.
+        prior: version of the prior that it started with.
         better: the grader that is known to be better: the rules or the trained model.
         by_labels: whether labels show that; if not, sources that the prior was not trained on do.
         why: the decision in a sentence.
