@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from grader_daemon.system.running import usable_cores
+from tests.slow import PLACES
 
 _ROOT = Path(__file__).parent.parent
 _CORE = tuple(
@@ -52,16 +53,6 @@ CHECKS = (
 _COLLECT = ("pytest", "--collect-only", "-qq")
 """Compiles the tests while a core has nothing to check: else each worker does, which takes 22 s of one, not 9."""
 
-_FAST = (
-    "tests/unit",
-    "tests/test_architecture.py",
-    "tests/test_docs.py",
-    "tests/test_reference.py",
-    "tests/test_signatures.py",
-    "tests/test_sql.py",
-)
-"""What needs no process of its own, and the two that most changes break; a test marked `slow` is left to CI."""
-
 
 class _Run(NamedTuple):
     """One way to run the tests."""
@@ -85,7 +76,7 @@ _BY_WORD = {
         ("-n", str(_CORES), "-m", "not slow and not releases and not thorough"),
         examples="few",
         covered=False,
-        places=_FAST,
+        places=PLACES,
     ),
     "thorough": _Run((*_EVERYTHING, "--timeout=3600"), examples="many", covered=False),
 }

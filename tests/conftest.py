@@ -25,6 +25,7 @@ from grader_daemon.storage.sqlite.store import SqliteStore
 from tests import rights
 from tests.leftovers import nothing_left
 from tests.needs import AGENTS, IN_CI, KERNELS
+from tests.slow import mark_slow
 from tests.strategies import NOW, document
 from tests.telling import Progress, tell_skipped
 from tests.units import hermes
@@ -71,6 +72,11 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
         if reason not in KERNELS | AGENTS:
             report.outcome, report.longrepr = "failed", f"skipped in CI: {reason}"
     return report
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what `python -m tests fast` leaves out."""
+    mark_slow(items)
 
 
 def pytest_configure(config: pytest.Config) -> None:

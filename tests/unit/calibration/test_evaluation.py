@@ -65,7 +65,6 @@ def test_a_level_of_its_own_turns_no_verdict() -> None:
 
 
 @pytest.mark.no_cover
-@pytest.mark.slow
 def test_labels_without_meaning_teach_no_weights_though_the_prior_is_wrong() -> None:
     names = []
     for seed in range(repeats(5, thorough=10)):

@@ -28,8 +28,6 @@ from tests.reference.validation import misfits
 from tests.unit.cli.conftest import Run
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.slow  # with a PostgreSQL
-
 SETTINGS = Path(".config/grader-daemon/config.toml")
 
 

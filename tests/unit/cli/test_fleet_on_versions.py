@@ -36,7 +36,6 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
         yield served
 
 
-@pytest.mark.slow
 def test_a_fleet_is_made_filled_guarded_told_and_left(server: Server, made: Path, tmp_path: Path, run: Run) -> None:
     home = shutil.copytree(made, tmp_path / "home")
 

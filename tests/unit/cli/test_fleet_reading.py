@@ -25,8 +25,6 @@ from tests.reference.pages import SCHEMAS
 from tests.reference.validation import misfits
 from tests.unit.cli.conftest import Run
 
-pytestmark = pytest.mark.slow  # with a PostgreSQL
-
 SETTINGS = Path(".config/grader-daemon/config.toml")
 COPIES = Path(".cache/grader-daemon")
 Ask = Callable[..., str]

@@ -23,8 +23,6 @@ from tests.examples import repeats
 from tests.postgres import Server
 from tests.unit.cli.conftest import Run
 
-pytestmark = pytest.mark.slow  # with a PostgreSQL
-
 SETTINGS = Path(".config/grader-daemon/config.toml")
 TEXTS: Final = (
     *("", "x", "no-such-kind", "\x1b[31m\n\t\u202e", "😀" * 900, "a" * 8_192, "word " * 1_000_000, "../..", "%s{x}"),
@@ -194,7 +192,6 @@ def _random(kind: str, chance: random.Random) -> Any:
             return f"{chance.randrange(1, 9_999):04}-0{chance.randrange(1, 10)}-01"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(repeats(1, thorough=20)))
 def test_no_value_of_a_host_or_a_member_stops_a_command_of_a_member(
     homes: dict[str, Path], running: Server, run: Run, seed: int, monkeypatch: pytest.MonkeyPatch

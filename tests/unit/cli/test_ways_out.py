@@ -22,7 +22,7 @@ from tests.strategies import json_answer, json_round, json_user
 from tests.unit.cli.conftest import Run
 from tests.unseen_secrets import CARRIERS, KINDS, Kind
 
-pytestmark = [pytest.mark.slow, pytest.mark.no_cover]  # two daemons; tracing would cost more than the tests
+pytestmark = pytest.mark.no_cover  # two daemons; tracing would cost more than the tests
 
 DATABASE = Path(".timmy/uniwizard/session_grades.db")
 SESSIONS = Path(".timmy/hermes/sessions")

@@ -105,7 +105,6 @@ def _cases() -> Iterator[ParameterSet]:
             yield pytest.param((name, queries, method), id=f"{name}-{method}", marks=marks)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("case", [*_cases()])
 def test_all_others_are_graded(
     case: Case, keepers: list[Keeper], settings: Settings, monkeypatch: pytest.MonkeyPatch

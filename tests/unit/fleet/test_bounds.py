@@ -16,8 +16,6 @@ from grader_daemon.fleet.server_reads import FleetRows
 from grader_daemon.fleet.server_rows import read_grade, read_label, read_sign
 from tests.postgres import Server, serving
 
-pytestmark = pytest.mark.slow  # with a PostgreSQL
-
 TABLES = ("hosts", "grades", "removals", "error_issues", "labels", "fleet", "watch", "schema_versions")
 
 

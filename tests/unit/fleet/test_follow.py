@@ -27,8 +27,6 @@ from tests.postgres import Server, serving
 from tests.strategies import grade, new_grade
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.slow  # with a PostgreSQL
-
 _BEGAN = 14
 """Days ago the watch began; two days later work got worse."""
 

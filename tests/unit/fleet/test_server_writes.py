@@ -14,8 +14,6 @@ from grader_daemon.fleet.server_writes import CHANNEL, HostRows
 from tests.fleet_attacks import ATTACKS
 from tests.postgres import Server, serving
 
-pytestmark = pytest.mark.slow  # with a PostgreSQL
-
 HOSTS = [f"host{number}" for number in range(8)]
 
 

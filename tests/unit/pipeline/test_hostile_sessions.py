@@ -27,7 +27,7 @@ from tests.tables import for_each
 from tests.timing import cpu_seconds, is_done_within
 from tests.units import unit
 
-pytestmark = [pytest.mark.slow, pytest.mark.no_cover]  # tracing would cost more than the tests
+pytestmark = pytest.mark.no_cover  # tracing would cost more than the tests
 
 SECONDS = 1.0
 MOST_SECONDS = 20.0
@@ -123,19 +123,16 @@ def test_many_long_and_deep_things_take_linear_time() -> None:
     assert _worse_than_linear(STRUCTURES, 30_000) == {}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("group", [each for each in GROUPS if each != "structures"][:: repeats(2, thorough=1)])
 def test_texts_against_patterns_take_linear_time(group: str) -> None:
     assert _worse_than_linear(GROUPS[group], 4_000) == {}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("place", [*CUT_AT][:: repeats(3, thorough=1)])
 def test_files_cut_short_take_linear_time(place: str) -> None:
     assert _worse_than_linear(dict(cuts(place)), 8_000) == {}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("group", [*GROUPS][:: repeats(2, thorough=1)])
 def test_a_file_that_the_daemon_reads_itself_takes_seconds_at_most(group: str) -> None:
     """In proportion: time grows with the size, as the tests above show."""

@@ -396,7 +396,6 @@ HOSTILE_UNITS = (
 
 
 @pytest.mark.no_cover
-@pytest.mark.slow
 @for_each("unit", HOSTILE_UNITS)
 def test_any_text_takes_linear_time(unit: str) -> None:
     short, long = unit * (4_000 // len(unit)), unit * (24_000 // len(unit))

@@ -562,7 +562,6 @@ def test_claims_about_many_calls_take_bounded_time(analyzer: Analyzer) -> None:
 
 
 @pytest.mark.no_cover
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [
@@ -599,7 +598,6 @@ MANY = range(490)
 
 
 @pytest.mark.no_cover
-@pytest.mark.slow
 @for_each(
     "steps",
     [

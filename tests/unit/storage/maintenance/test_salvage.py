@@ -24,8 +24,6 @@ from tests.earlier import add_migration, make_unreleased
 from tests.strategies import NOW, SESSION_GRADES, WEEKLY_REPORTS, grade, new_grade
 from tests.units import unit
 
-pytestmark = pytest.mark.slow  # damage of every kind
-
 SESSIONS = 400
 ISSUE = "1-aaaaaaaaaaaa"
 
