@@ -131,7 +131,7 @@ PI = Agent(
 
 _EACH = [
     pytest.param(COPILOT, id="copilot"),
-    pytest.param(CLINE, id="cline"),
+    pytest.param(CLINE, id="cline", marks=pytest.mark.thorough),
     pytest.param(QWEN_CODE, id="qwen-code", marks=pytest.mark.releases),
     pytest.param(OPENCLAW, id="openclaw", marks=pytest.mark.releases),
     pytest.param(PI, id="pi", marks=pytest.mark.releases),

@@ -186,6 +186,7 @@ def object_storage(folder: Path) -> Iterator[str]:
         process.wait(20)
 
 
+@pytest.mark.thorough
 def test_sessions_in_object_storage_are_graded(
     archive: Path, grader: SelfGrader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,10 +24,12 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> SampleHome:
     return SampleHome(tmp_path_factory.mktemp("home"))
 
 
+@pytest.mark.thorough
 def test_picture_of_the_terminal_is_fresh(home: SampleHome) -> None:
     assert words(TERMINAL.read_text("utf-8")) == words(home.terminal())
 
 
+@pytest.mark.thorough
 def test_picture_of_the_weekly_page_is_fresh(home: SampleHome) -> None:
     assert kept_digest(WEEKLY.read_bytes()) == digest(home.weekly_page())
 
@@ -102,6 +104,7 @@ def test_error_issues_have_the_columns_that_the_page_shows(home: SampleHome) -> 
     assert home.run("errors", "list").splitlines()[0].split() == shown.split()
 
 
+@pytest.mark.thorough
 def test_changes_are_told_as_the_page_shows(tmp_path: Path) -> None:
     make_sample_home(tmp_path)
     [shown] = [block for block in page("docs/changes.md").blocks("console") if "$ grader-daemon changes\n" in block]

@@ -22,6 +22,8 @@ from tests.e2e.session_files import PERMISSION_DENIED, TASK, turns, write
 from tests.needs import require, require_programs
 from tests.strategies import json_answer, json_round, json_user
 
+pytestmark = pytest.mark.thorough
+
 _ROOT = Path(__file__).parents[2]
 _BEFORE_A_RELEASE = "6517642b1c70222ae64f26ebdc73a31e527388a1"
 """Commit whose wheel is taken as long as there is no tag: its schema is eleven migrations behind."""

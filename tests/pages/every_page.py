@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 from urllib.parse import urlsplit
 
+import pytest
+from _pytest.mark import ParameterSet
 from playwright.sync_api import Page
 
 from grader_daemon.dashboard.app import PAGES
 
 _LISTS: Final = {"session": "/", "errors": "/errors", "alerts": "/alerts", "reports": "/reports"}
 """Which page links to those whose addresses begin so."""
+
+_SELDOM: Final = frozenset({"compare", "search", "errors-one", "alerts-one", "reports", "trust", "health"})
+"""Pages that have nothing on them that others have not; those are left to `python -m tests thorough`."""
 
 _QUERIES: Final = {"/compare": "id={0}&id={1}"}
 """Pages that show nothing without a question; `{0}` and `{1}` are the first sessions of the list."""
@@ -44,6 +49,13 @@ def patterns() -> list[str]:
 def named(pattern: str) -> str:
     """Return a name for a page that can be one of a file: overview, sessions, session-one."""
     return re.sub(r"/\{[^}]*\}", "-one", pattern).strip("/").replace("/", "-") or "overview"
+
+
+def each_of(some: Iterable[str]) -> Iterator[ParameterSet]:
+    """Yield addresses as parameters of a test, each with its name."""
+    for pattern in some:
+        marks = pytest.mark.thorough if named(pattern) in _SELDOM else ()
+        yield pytest.param(pattern, id=named(pattern), marks=marks)
 
 
 def address(tab: Page, pattern: str, *, listing: str | None = None) -> str:

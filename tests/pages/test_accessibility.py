@@ -14,7 +14,7 @@ from tests.e2e.session_files import write_ended
 from tests.examples import repeats
 from tests.needs import require_axe
 from tests.pages.conftest import signed_in
-from tests.pages.every_page import address, named, patterns, sticking_out
+from tests.pages.every_page import address, each_of, patterns, sticking_out
 from tests.pages.served import AT, Served, make_priced_home, serve
 from tests.pictures import Home
 from tests.strategies import json_answer, json_round, json_user
@@ -26,7 +26,7 @@ _WIDTHS: tuple[ViewportSize, ...] = (
     {"width": 3840, "height": 2160},
 )
 _LOOKED_AT = _WIDTHS[:: repeats(2, thorough=1)]
-_EVERY_PAGE = pytest.mark.parametrize("pattern", [pytest.param(each, id=named(each)) for each in patterns()])
+_EVERY_PAGE = pytest.mark.parametrize("pattern", [*each_of(patterns())])
 
 
 _ALSO = {name: {"enabled": True} for name in ("target-size", "label-content-name-mismatch")}
@@ -96,11 +96,9 @@ def test_rules_of_accessibility_hold_and_nothing_sticks_out_at_any_width(tab: Pa
         assert (width, sticking_out(tab)) == (width, [])
 
 
-@pytest.mark.parametrize("width", [0, pytest.param(2, marks=pytest.mark.thorough)], ids=["narrow", "wide"])
-@pytest.mark.parametrize(
-    "address",
-    [_RICH[0], *(pytest.param(each, marks=pytest.mark.thorough) for each in _RICH[1:])],
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("width", [0, 2], ids=["narrow", "wide"])
+@pytest.mark.parametrize("address", _RICH)
 def test_rules_hold_for_texts_that_need_room(rich_tab: Page, address: str, width: int) -> None:
     rich_tab.set_viewport_size(_WIDTHS[width])
     rich_tab.goto(address)
@@ -108,13 +106,8 @@ def test_rules_hold_for_texts_that_need_room(rich_tab: Page, address: str, width
     assert _broken_rules(rich_tab) == []
 
 
-@pytest.mark.parametrize(
-    "place",
-    [
-        "/usage?days=90&by=kind&show=sessions",
-        *(pytest.param(each, marks=pytest.mark.thorough) for each in ("/usage", "/usage?days=30&by=project")),
-    ],
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("place", ["/usage?days=90&by=kind&show=sessions", "/usage", "/usage?days=30&by=project"])
 def test_rules_hold_for_usage_of_which_something_is_known(priced_tab: Page, place: str) -> None:
     priced_tab.emulate_media(color_scheme="light")
     priced_tab.set_viewport_size(_WIDTHS[0])

@@ -37,16 +37,20 @@ Tabs = Mapping[str, tuple[Page, Path]]
 
 
 @pytest.fixture(scope="module")
-def tabs(browser: Browser, dashboard: Served, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tabs]:
-    """Open a tab in each home."""
+def tabs(
+    request: pytest.FixtureRequest, browser: Browser, dashboard: Served, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Tabs]:
+    """Open a tab in each home of which this run compares a picture."""
     require_fonts()
+    compared = [item.callspec.params for item in request.session.items if hasattr(item, "callspec")]
+    homes = {params["picture"].home for params in compared if "picture" in params}
     with ExitStack() as stack:
         served = {"weeks": dashboard}
-        for name, (at, make) in HOMES.items():
-            if name not in served:
-                home = tmp_path_factory.mktemp(name)
-                make(home)
-                served[name] = stack.enter_context(serve(home, at=at))
+        for name in homes - served.keys():
+            at, make = HOMES[name]
+            home = tmp_path_factory.mktemp(name)
+            make(home)
+            served[name] = stack.enter_context(serve(home, at=at))
         for each in served.values():
             stack.enter_context(seeming_to_run(each.home))
         yield {name: (stack.enter_context(opened(browser, each)), each.home) for name, each in served.items()}
@@ -56,11 +60,17 @@ _IN_THE_DARK = ("overview", "session-one", "changes")
 """Pages with every kind of chart and text; that of the others nothing is too dark to read, axe-core tells."""
 
 
+_MAIN = ("sessions", "session-contradicted", "usage")
+"""Pages that are compared in light colours each time, like those that are in dark ones; all others before a release."""
+
+
 def _looks() -> Iterator[ParameterSet]:
     """Yield each picture in its colours."""
     for each in pictures():
         for colours in COLOURS:
-            is_usual = colours == "light" or each.name in _IN_THE_DARK
+            is_usual = each.home == "weeks" and (
+                each.name in _IN_THE_DARK or (colours == "light" and each.name in _MAIN)
+            )
             marks = () if is_usual else pytest.mark.thorough
             yield pytest.param(each, colours, id=f"{each.name}-{colours}", marks=marks)
 

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.pages.conftest import signed_in
-from tests.pages.every_page import address, named, patterns, sticking_out
+from tests.pages.every_page import address, each_of, patterns, sticking_out
 from tests.pages.served import Served
 
 _WIDTH = 703
@@ -24,7 +24,7 @@ def paper(browser: Browser, dashboard: Served) -> Iterator[Page]:
         yield tab
 
 
-@pytest.mark.parametrize("pattern", [pytest.param(each, id=named(each)) for each in patterns()])
+@pytest.mark.parametrize("pattern", [*each_of(patterns())])
 def test_nothing_is_lost_at_the_margin(paper: Page, pattern: str) -> None:
     paper.goto(address(paper, pattern))
 

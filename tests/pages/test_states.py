@@ -10,13 +10,13 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.pages.conftest import signed_in
-from tests.pages.every_page import address, named, patterns
+from tests.pages.every_page import address, each_of, patterns
 from tests.pages.picture import FIRST_EVENING
 from tests.pages.served import serve
 from tests.pictures import SampleHome
 
 _SINGLE = [each for each in patterns() if "{" not in each and each != "/compare"]
-_EVERY_LIST = pytest.mark.parametrize("pattern", [pytest.param(each, id=named(each)) for each in _SINGLE])
+_EVERY_LIST = pytest.mark.parametrize("pattern", [*each_of(_SINGLE)])
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,7 @@ _TOO_DEEP = {"docker-auth-in-json"}
 FOUND = tuple(kind for kind in KINDS if kind.name not in _TOO_DEEP and not kind.left_in(SECRETS.redact(kind.text)))
 """The kinds that the redaction knows: what it does not know is counted in its own tests."""
 
-SMALL = FOUND[:: repeats(4, thorough=1)]
+SMALL = FOUND[:: repeats(8, thorough=1)]
 """Those that begin and end a session of their own; all of them stand in the large ones."""
 
 CHECKS = 6
