@@ -31,7 +31,7 @@ SENTENCES: Final = {
     "completion.check_failed": "no test of the last run passed, and nothing was written after it: not done",
     "completion.gave_up": "the final answer says that the task could not be done: not done",
     "completion.interrupted": "an earlier version saw that the session was interrupted, and not by what",
-    "completion.left": "a person stopped the session, or it was left in the middle: nobody can know",
+    "completion.left": "a person stopped the session, or it was left in the middle: unsure",
     "completion.model": "the model decides, by how likely it finds that the task was completed",
 }
 """Meaning of each rule of completion, in the order in which they speak; `why` prints these, `docs/grades.md` lists."""
