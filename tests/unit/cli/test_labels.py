@@ -457,7 +457,7 @@ def test_what_the_grader_thinks_is_not_shown_before_a_person_has_judged(review: 
     assert "The grader says: unsure (" in after
     assert "not calibrated" not in after
     assert "Quality 3 of 5." in after
-    assert "    +1  completion.phrase: the final answer says that it is done" in after
+    assert "    +1  completion.phrase: the final answer says that the task is done" in after
 
 
 def test_claims_and_what_people_said_are_evidence(review: Review, home: Path, grader: SelfGrader) -> None:
