@@ -77,7 +77,7 @@ WINGS: Final = (
                 "commands:command",
                 "Show skills, their use, and which one could help.",
             ),
-            "trial": ("trial_commands:command", "Measure what a skill or a prompt file does, by chance."),
+            "trial": ("trial_commands:command", "Measure the effect of a skill or a prompt file, by chance."),
         },
         jobs=("versions_job:versions_jobs",),
         checks={"skills": "doctor:skills", "trials": "doctor:trials"},
@@ -105,7 +105,7 @@ WINGS: Final = (
     ),
     Wing(
         "hook",
-        commands={"hook": ("commands:command", "Check what an agent says against the record before it stops.")},
+        commands={"hook": ("commands:command", "Check an agent's claims against the record before the agent stops.")},
         listeners=("listener:listeners",),
         checks={"hooks": "doctor:hooks"},
     ),

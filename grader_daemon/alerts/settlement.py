@@ -21,8 +21,8 @@ from grader_daemon.domain.alert import Alert, AlertKind, AlertLevel, Observation
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.rules import AlertRules
 
-LOST: Final = "It had no sessions for so long that it is watched no more; whether it is back is not known."
-BEGUN_ANEW: Final = "Its detectors began anew; whether it is back is not known."
+LOST: Final = "No longer watched: it had no sessions for a long time. Whether it is back to normal is unknown."
+BEGUN_ANEW: Final = "The detectors were reset. Whether it is back to normal is unknown."
 
 
 class Settled(msgspec.Struct, eq=False):

@@ -67,7 +67,13 @@ class Filter(NamedTuple):
 FILTERS: Final = (
     Filter("days", Text.DAYS, "", "last days"),  # the prompt has -d and --since, as commands on other things have
     Filter("since", Text.MOMENT, "", "since", example="12h, 2026-11-01"),
-    Filter("until", Text.MOMENT, "Only before: 12h, 7d, 2w or 2026-11-01.", "until", example="7d, 2026-11-08"),
+    Filter(
+        "until",
+        Text.MOMENT,
+        "Only sessions before this time: 12h, 7d, 2w or 2026-11-01.",
+        "until",
+        example="7d, 2026-11-08",
+    ),
     Filter("state", SessionState, "Only sessions in this state.", "state"),
     Filter("task_type", Dimension.TASK_TYPE, "Only sessions of this task type.", "task type"),
     Filter("agent", Dimension.AGENT, "Only sessions of this agent, such as claude-code.", "agent"),
@@ -86,9 +92,15 @@ FILTERS: Final = (
     Filter("claim", Support, "Only sessions with a claim that is verified, unsupported or contradicted.", "claim"),
     Filter("verdict", Outcome, "Only sessions with this verdict.", "verdict", dashed=True),
     Filter("ending", EndingKind, "Only sessions that ended this way.", "ending", dashed=True),
-    Filter("standing", ResultStanding, "Only sessions whose result the record rates like this.", "result", dashed=True),
     Filter(
-        "outcome", WorkFate, "Only sessions whose work in git had this fate, such as reverted or kept.", "work in git"
+        "standing",
+        ResultStanding,
+        "Only sessions with this result, such as checked or contradicted.",
+        "result",
+        dashed=True,
+    ),
+    Filter(
+        "outcome", WorkFate, "Only sessions whose work in git was later, for example, reverted or kept.", "work in git"
     ),
     Filter("completed", {"completed": True}, _BY_GUESS.format("done"), ""),
     Filter("not_completed", {"completed": False}, _BY_GUESS.format("not done"), ""),

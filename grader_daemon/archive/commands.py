@@ -34,8 +34,8 @@ _COPIES: Final = (SkipReason.COPY, SkipReason.SUPERSEDED)
 def command(*, grader: SelfGrader, url: str, jobs: int, scheduler: str | None, as_json: bool) -> int:
     """Grade an archive of old sessions. You can stop it at any time and start it again.
 
-    URL is a local folder or file, or a remote one such as s3://bucket/sessions. It may hold sessions of any agent,
-    plain or packed (.gz, .zst, .tar); see docs/archives.md.
+    URL is a local folder or file, or a remote one such as s3://bucket/sessions. The archive may contain
+    sessions of any agent, plain or packed (.gz, .zst, .tar); see docs/archives.md.
     """
     archive = Archive(url)
     # A terminal is told how much is left, which takes a look at all names first.
@@ -85,7 +85,7 @@ class _Summary:
         """Print what was found that is no session, and which sessions are the same."""
         if self._copies:
             output.line(
-                f"{self._copies:,} of them are copies or earlier parts of others: such a session gets one grade."
+                f"{self._copies:,} of them are copies or earlier parts of others: each such session gets one grade."
             )
         if self._others:
             output.line(f"No session of a known agent was found in {count(self._others, 'file')}.")

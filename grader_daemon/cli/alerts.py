@@ -113,7 +113,7 @@ def list_silences(*, grader: SelfGrader, as_json: bool) -> None:
 def acknowledge(*, grader: SelfGrader, number: int, note: str | None, as_json: bool) -> None:
     """Acknowledge an alert: you know about it."""
     alert = grader.insight.acknowledge_alert(number, note)
-    more = " It resolves automatically when its numbers are back to normal." if alert.resolved_at is None else ""
+    more = " The alert resolves automatically when its numbers are back to normal." if alert.resolved_at is None else ""
     output.result(f"Alert {number} is acknowledged.{more}", as_json=as_json, alert=alert)
 
 

@@ -137,7 +137,7 @@ def _matthews(validity: Validity) -> str:
 def level(*, grader: SelfGrader, share: str | None, forget: bool, as_json: bool) -> None:
     """Store your guess of the share of tasks that get done, such as 70%. Without SHARE, show it.
 
-    It replaces the completion rate, marked as your guess, until there are 20 random labels. It changes no verdict.
+    The guess is shown as the completion rate until there are 20 random labels. It changes no verdict.
     """
     if forget and share is not None:
         raise click.UsageError("--forget takes no SHARE")

@@ -81,7 +81,7 @@ def path(*, as_json: bool) -> None:
         return
     output.line(clean(str(file)))
     if not file.is_file():
-        output.error("It does not exist yet; grader-daemon config set creates it.")
+        output.error("The file does not exist yet; grader-daemon config set creates it.")
 
 
 @command.command("check")

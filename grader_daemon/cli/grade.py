@@ -38,9 +38,9 @@ _WORDS: dict[str, str] = {SkipReason.NOT_A_SESSION: NO_SESSION_KNOWN}
 def command(*, grader: SelfGrader, paths: tuple[Path, ...], source: str | None, as_json: bool, dry_run: bool) -> int:
     """Grade session files, or all session files in folders. Exit code 1 if one cannot be graded.
 
-    With --as, `-` reads standard input: one session, or several with ATIF. It stores nothing then.
+    With --as, `-` reads standard input: one session, or several with ATIF. Then nothing is stored.
 
-    It does not learn from these files what is usual, so its ranking is slightly worse than the daemon's.
+    The model does not learn from these files, so probabilities are slightly worse than the daemon's.
     """
     if STANDARD_INPUT in map(str, paths):
         result = _of_standard_input(grader, paths, source)

@@ -66,7 +66,7 @@ def grade_table(grades: Iterable[Grade], *, short_id: Callable[[str], str] = str
         may_drop=tuple(dict.fromkeys((*_telling_nothing(grades), *MAY_DROP))),
     )
     if any(grade.verdict_by is VerdictBy.PERSON for grade in grades):
-        output.line("* said by a person")
+        output.line("* label by a person")
     if grades and all(each.host is not None and each.task_summary is None and each.project is None for each in grades):
         output.line("The machines send no task texts or projects; to change that, set fleet_texts there.")
 

@@ -113,7 +113,7 @@ def _list(labels: list[Label], *, as_json: bool) -> None:
 
 def _how(label: Label) -> str:
     by_chance = ", by chance" if label.drawn_at_random else ""
-    return f"{label.source}{by_chance}{', before it went on' if label.went_on else ''}"
+    return f"{label.source}{by_chance}{'; the session continued later' if label.went_on else ''}"
 
 
 def _tell_given(given: Feedback, *, as_json: bool) -> None:

@@ -244,7 +244,13 @@ def since_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``-d DAYS`` and ``--since``; the command, which has a `grader`, is given the moment as `since`, or None."""
 
     @click.option("-d", "--days", type=DAYS, metavar="DAYS", help="Only the last DAYS days, today included.")
-    @click.option("--since", "given", callback=since_of, metavar="SINCE", help="Only since: 12h, 7d, 2w or 2026-11-01.")
+    @click.option(
+        "--since",
+        "given",
+        callback=since_of,
+        metavar="SINCE",
+        help="Only sessions since this time: 12h, 7d, 2w or 2026-11-01.",
+    )
     @wraps(command)
     def resolved(*, grader: SelfGrader, days: int | None, given: timedelta | datetime | None, **arguments: Any) -> Any:
         if days is not None and given is not None:

@@ -47,10 +47,10 @@ def command(
 ) -> int:
     """Grade again sessions graded with other rules or another grader. The daemon does this automatically.
 
-    Sessions are read again only where what is stored of them is not enough, and with --all.
+    Session files are read again only if the stored facts are not enough, or with --all.
 
-    --diff shows what would change, even after an upgrade. It leaves a database of an earlier version unchanged and
-    compares a copy.
+    --diff shows what would change, even after an upgrade. A database of an earlier version stays
+    unchanged: a copy is compared.
     """
     if diff:
         _show_diff(grader, since, rules, as_json=as_json)

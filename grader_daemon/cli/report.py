@@ -28,7 +28,7 @@ _SHOWN: Final = 3
 @click.option(
     "--all", "everything", is_flag=True, help=f"Show everything, not only the first {_SHOWN} items of each kind."
 )
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write it to this file.")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the report to this file.")
 def command(*, grader: SelfGrader, week: str | None, form: str, everything: bool, out: Path | None) -> None:
     """Show a weekly report: work done, errors, changes, and what to do next."""
     report = grader.insight.weekly_report(week)

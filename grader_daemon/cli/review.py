@@ -119,7 +119,7 @@ class _Review:
             sampled=item.sampled,
         )
         self._judged.append(item)
-        output.line(f"Kept: {output.said(given)}.")
+        output.line(f"Saved: {output.said(given)}.")
         _show_verdict(item)
         output.paragraph(
             "Your answer: ", " ".join(effect_of_answer(self._grader.review.effect(item.stored.grade.session_id)))

@@ -37,7 +37,7 @@ def command(
     report: bool,
     file: Path | None,
 ) -> int:
-    """Grade sessions and show what came of it."""
+    """Grade sessions and show the results."""
     if not (grade_count or summary or report or file):
         output.line(ctx.get_help())
         return 0

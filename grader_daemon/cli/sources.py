@@ -146,7 +146,7 @@ def _tell(done: Switched, *, as_json: bool) -> None:
     else:
         output.line(clean(f"{done.title} is no longer graded or mentioned. Its grades stay."))
     if not done.written:
-        output.line("Nothing to do: it was so before.")
+        output.line("Nothing to do: nothing changed.")
     for each in done.written:
         output.line(clean(f"Set {each.name} in {output.from_home(str(each.file))}."))
         if each.covered_by is not None:

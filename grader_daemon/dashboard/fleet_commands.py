@@ -39,7 +39,7 @@ _MOST_CONNECTIONS: Final = 512
 @click.option("--port", type=Whole(min=0, max=_LARGEST_PORT), help="Port to listen on; 0 chooses a free one.")
 @click.pass_context
 def serve(ctx: click.Context, *, port: int | None) -> None:
-    """Serve page, API and prompt to a fleet's members until Ctrl-C. It also does what `fleet watch` does.
+    """Serve page, API and prompt to a fleet's members until Ctrl-C. Includes `fleet watch`.
 
     Members need a token (`fleet add-token`) and can only read. Other machines must use https, with your certificate or
     through a reverse proxy on this machine.
@@ -76,7 +76,7 @@ def serve(ctx: click.Context, *, port: int | None) -> None:
 def install(*, force: bool, as_json: bool) -> None:
     """Install `fleet serve` as a systemd service on this machine. Repeat after a change of settings or an upgrade.
 
-    The fleet's address is in the settings file, as fleet_read_url. Repeating it also loads a new certificate.
+    The fleet's address is in the settings file, as fleet_read_url. Repeat this after a change of the certificate, too.
     """
     install_service("server", force=force, as_json=as_json)
 
@@ -108,7 +108,7 @@ def status(*, as_json: bool) -> int:
 @click.argument("name")
 @json_option
 def add_token(*, name: str, as_json: bool) -> None:
-    """Create a member's token for `fleet serve`. It is shown only once and replaces an earlier one."""
+    """Create a member's token for `fleet serve`. The token is shown only once and replaces an earlier one."""
     if not is_fleet_name(name):
         raise InputError(f"{name!r} is not a valid name: use up to 40 characters of a-z, 0-9, - and _")
     settings = read_settings()

@@ -100,29 +100,29 @@ class Check(msgspec.Struct, frozen=True, gc=False):
 
 _ENDINGS: Final = {
     EndingKind.ANSWERED: "the agent answered",
-    EndingKind.ASKED: "its last message asks the person, who did not answer",
-    EndingKind.HANDED_OVER: "the person was handed over to a human",
+    EndingKind.ASKED: "the last message asks the person a question without an answer",
+    EndingKind.HANDED_OVER: "the agent handed the person over to a human colleague",
     EndingKind.GAVE_UP: "the answer says that the task could not be done",
-    EndingKind.LIMIT: "a limit cut it short: of output, turns or money",
-    EndingKind.ERROR: "an error cut it short",
-    EndingKind.PERSON: "a person stopped it",
-    EndingKind.PROCESS: "its process ended",
-    EndingKind.LEFT: "it stops in the middle, and nothing says why",
-    EndingKind.NO_ANSWER: "it ended without an answer",
+    EndingKind.LIMIT: "a limit on output, turns or money cut the session short",
+    EndingKind.ERROR: "an error cut the session short",
+    EndingKind.PERSON: "a person stopped the session",
+    EndingKind.PROCESS: "the agent's process ended",
+    EndingKind.LEFT: "the session stops in the middle for no recorded reason",
+    EndingKind.NO_ANSWER: "the session ended without an answer",
 }
 _STANDINGS: Final = {
-    ResultStanding.CONTRADICTED: "the record shows that something which the answer says was done was not",
-    ResultStanding.CHECK_FAILED: "the last check failed, and nothing was changed after it",
-    ResultStanding.ADMITTED: "the answer says that it is not done, or only in part",
-    ResultStanding.CLAIMED: "the answer says that it is done, and nothing shows it",
-    ResultStanding.NO_CLAIM: "no claim that it is done is recognised in the answer",
+    ResultStanding.CONTRADICTED: "the answer claims something that the record contradicts",
+    ResultStanding.CHECK_FAILED: "the last check failed, and nothing changed after it",
+    ResultStanding.ADMITTED: "the answer says that the task is not done, or only partly",
+    ResultStanding.CLAIMED: "the answer says that the task is done, without evidence",
+    ResultStanding.NO_CLAIM: "the answer does not say that the task is done",
 }
 _CHECKS: Final = {
     CheckKind.TESTS: "tests passed after the last change",
     CheckKind.BUILD: "a build, a type check or a linter passed after the last change",
-    CheckKind.RUN: "a program that was written ran to its end after the last change",
-    CheckKind.READ_BACK: "what was written last was read again",
-    CheckKind.CONFIRMED: "a service answered that the last change was made",
+    CheckKind.RUN: "a program written in the session ran to its end after the last change",
+    CheckKind.READ_BACK: "the agent read the file it wrote last",
+    CheckKind.CONFIRMED: "a service confirmed the last change",
 }
 EVIDENCE_SENTENCES: Final = {
     **{f"ending.{kind}": text for kind, text in _ENDINGS.items()},

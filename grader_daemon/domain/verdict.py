@@ -66,7 +66,7 @@ class Shown(Enum):
     """Proof that it was not done: cut short, a failed call at the end, a failed check, a contradicted claim."""
 
     NOTHING = "nothing"
-    """A person stopped the session, or it was left in the middle: nobody can know."""
+    """A person stopped the session, or it was left in the middle: unsure."""
 
     UNDECIDED = "undecided"
 

@@ -44,7 +44,7 @@ def command() -> None:
 def install(*, force: bool, as_json: bool) -> None:
     """Install `push fleet --follow` as a service. Repeat after a change of settings or an upgrade.
 
-    Set its destination as fleet_url in the settings file. The service keeps the settings you give here and other
+    Set the destination as fleet_url in the settings file. The service keeps the settings you give here and other
     GRADER_… variables.
     """
     install_service("pusher", force=force, as_json=as_json)
@@ -137,7 +137,7 @@ def remove_member(*, name: str, url: str | None, as_json: bool) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @json_option
 def remove_host(*, name: str, url: str | None, yes: bool, as_json: bool) -> None:
-    """Remove a machine and all it sent. Its own database keeps its grades."""
+    """Remove a machine and all it sent. The machine's own database keeps the grades."""
     host = checked_name(name)
     if not yes:
         if not sys.stdin.isatty():

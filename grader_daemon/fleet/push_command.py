@@ -25,7 +25,7 @@ _LOOKS_EVERY_SECONDS: Final = 0.5
 def command(*, grader: SelfGrader, follow: bool, take_over: bool, as_json: bool) -> None:
     """Send grades to your team's PostgreSQL, set in fleet_url; see `fleet`.
 
-    Each run continues where the last one ended, even after weeks. It sends rows, never transcripts.
+    Each run continues where the last one ended, even after weeks. Messages of sessions are never sent.
     """
     if follow and as_json:
         raise click.UsageError("give --follow or --json, not both")

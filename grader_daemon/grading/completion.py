@@ -16,23 +16,23 @@ from grader_daemon.domain.session_result import CheckResult, EndingKind
 from grader_daemon.domain.verdict import Shown
 
 SENTENCES: Final = {
-    "completion.phrase": "the final answer says that it is done",
-    "completion.output_reference": "the final answer refers to an output that was made",
+    "completion.phrase": "the final answer says that the task is done",
+    "completion.output_reference": "the final answer refers to a result it produced",
     "completion.failure_phrase": "the final answer says that something failed",
-    "completion.verified_claim": "tests that passed after the last change bear out what the final answer claims",
-    "completion.contradicted_claim": "the record of tool calls contradicts what the final answer claims",
+    "completion.verified_claim": "tests that passed after the last change prove a claim of the final answer",
+    "completion.contradicted_claim": "tool calls contradict a claim of the final answer",
     "completion.low_error_rate": "few tool calls failed",
     "completion.high_error_rate": "many tool calls failed",
     "completion.short_answer": "the final answer is empty or very short",
-    "completion.accepted": "the last that a person said of the work is thanks or acceptance",
-    "completion.complaint": "the last that a person let know is a complaint, a correction, giving up or taking back",
-    "completion.cut_short": "an error, a limit or the end of its process cut the session short: not done",
+    "completion.accepted": "a person's last comment on the work is thanks or acceptance",
+    "completion.complaint": "a person's last comment is a complaint, a correction, giving up or an undo",
+    "completion.cut_short": "an error, a limit or the end of the agent's process cut the session short: not done",
     "completion.error_last": "the session ends in a tool call that failed: not done",
-    "completion.check_failed": "no test of the last run passed, and nothing was written after it: not done",
+    "completion.check_failed": "no test passed in the last run, and nothing changed after it: not done",
     "completion.gave_up": "the final answer says that the task could not be done: not done",
-    "completion.interrupted": "an earlier version saw that the session was interrupted, and not by what",
-    "completion.left": "a person stopped the session, or it was left in the middle: nobody can know",
-    "completion.model": "the model decides, by how likely it finds that the task was completed",
+    "completion.interrupted": "the session was interrupted; an earlier version graded it without recording the cause",
+    "completion.left": "a person stopped the session, or it was left in the middle: unsure",
+    "completion.model": "the trained model gives the verdict, by its probability that the task is done",
 }
 """Meaning of each rule of completion, in the order in which they speak; `why` prints these, `docs/grades.md` lists."""
 

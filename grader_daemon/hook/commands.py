@@ -1,4 +1,4 @@
-"""``hook``: have an agent ask, when it wants to stop, whether the record bears out what it says."""
+"""``hook``: compare an agent's last answer with its session when the agent wants to stop."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _yes = click.option("--yes", is_flag=True, help="Write the file without asking."
 
 @click.group("hook", cls=Group)
 def command() -> None:
-    """Check what an agent says against the record before it stops.
+    """Check an agent's claims against the session's record before the agent stops.
 
-    The agent runs a small program when it wants to stop. The daemon compares its last answer with the session's tool
-    calls. If they contradict a claim, you see it at once, or the agent is asked to check.
+    The agent runs a small program when it wants to stop. The daemon compares the agent's last answer with the session's
+    tool calls. If tool calls contradict a claim, you see it at once, or the agent is asked to check.
     """
 
 
@@ -113,7 +113,7 @@ def trial(*, grader: SelfGrader, what: str, as_json: bool) -> None:
     table = HookTable(store)
     running = table.running()
     if (what == "start") == (running is not None):
-        raise InputError("a trial runs already" if running else "no trial runs")
+        raise InputError("a trial is already running" if running else "no trial is running")
     with store.transaction():
         if what == "start":
             table.begin_trial(context.now())
@@ -122,7 +122,7 @@ def trial(*, grader: SelfGrader, what: str, as_json: bool) -> None:
     words = (
         "The trial is running; see its result: grader-daemon hook status"
         if what == "start"
-        else "The trial is over; see its result: grader-daemon hook status"
+        else "The trial has ended; see its result: grader-daemon hook status"
     )
     output.result(words, as_json=as_json, running=what == "start")
 
@@ -153,10 +153,10 @@ def _print(state: HookState) -> None:
     if state.found:
         sessions = count(state.sessions, "session")
         output.line(
-            f"{count(state.found, 'claim')} against the record in {sessions} of {_DAYS} days, {state.told} shown."
+            f"{count(state.found, 'contradicted claim')} in {sessions} of the last {_DAYS} days, {state.told} shown."
         )
     elif state.hooks:
-        output.line(f"No claim contradicted by the record in {_DAYS} days.")
+        output.line(f"No contradicted claim in the last {_DAYS} days.")
     if state.effect is not None:
         output.paragraph("Trial: ", _effect_words(state.effect, running=state.trial_runs))
 
@@ -165,7 +165,7 @@ def _effect_words(effect: Effect, *, running: bool) -> str:
     sides = f"{count(effect.told, 'session')} with the message, {effect.untold} without"
     change = effect.against.change
     if change.value is None or change.low is None or change.high is None:
-        return f"{sides}: too few to tell{'; it runs' if running else ''}."
+        return f"{sides}: too few to compare{'; the trial is running' if running else ''}."
     now, before = effect.against.now.value or 0.0, effect.against.before.value or 0.0
     return (
         f"{sides}. Ended with such a claim: {now:.0%} of those with, {before:.0%} of those without;"

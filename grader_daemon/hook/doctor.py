@@ -25,7 +25,7 @@ def hooks(context: DoctorContext) -> Finding:
     astray = [each for each in all_hooks if not installed.stands(each) or not installed.leads(each)]
     if astray:
         names = some([AGENTS[each.agent].title for each in astray])
-        return warning(f"the hook of {names} leads nowhere", f"{_again(astray[0])}")
+        return warning(f"the hook of {names} is missing or does not start this program", f"{_again(astray[0])}")
     if not _answers(context):
         return warning("no daemon answers the hook", "grader-daemon status")
     return ok(f"{count(len(all_hooks), 'agent')} has the hook")

@@ -124,7 +124,7 @@ class Hooks:
         """
         hook = self._hook(agent.name)
         if hook is None:
-            raise InputError(f"{agent.title} has no hook of this database")
+            raise InputError(f"{agent.title} has no hook for this database")
         file = Path(hook.file)
         now = _text(file)
         if now == hook.written:

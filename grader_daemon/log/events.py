@@ -92,7 +92,7 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
             "error",
             "error",
             "cannot read the file of members' tokens, so `fleet serve` refuses everybody",
-            "nobody can log in: {error}".format_map,
+            "no member can log in: {error}".format_map,
         ),
         "fleet.standing_by": Event(
             "info",
@@ -185,14 +185,13 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
             "info",
             _CHECK,
             "the scorer and the grade agree about a session's quality",
-            "{session_id}: {scorer} gives it {quality}, the grade says {ours}".format_map,
+            "{session_id}: {scorer} says {quality}, the grade says {ours}".format_map,
         ),
         "quality.disagreed": Event(
             "notice",
             _CHECK,
             "the scorer and the grade differ; a person should look at the session",
-            "{session_id}: {scorer} gives it {quality}, the grade says {ours};"
-            " look at it: grader-daemon review".format_map,
+            "{session_id}: {scorer} says {quality}, the grade says {ours}; next: grader-daemon review".format_map,
         ),
         "quality.unanswered": Event(
             "warning",

@@ -52,8 +52,8 @@ def otlp(*, grader: SelfGrader, follow: bool, from_now: bool, as_json: bool) -> 
 def langfuse(*, grader: SelfGrader, follow: bool, from_now: bool, force: bool, as_json: bool) -> None:
     """Send the scores of sessions to Langfuse, set in langfuse_url.
 
-    It first checks whether Langfuse knows ten of your session ids, and sends nothing if it knows none. It names and
-    skips scores that Langfuse refuses. Each run continues where the last one ended.
+    Sends nothing if Langfuse knows none of your ten newest session ids. Scores that Langfuse refuses are skipped and
+    named. Each run continues where the last one ended.
     """
     export = langfuse_export(grader.context)
     _push(export, follow=follow, from_now=from_now, as_json=as_json, asked=None if force else "Langfuse")
@@ -68,8 +68,8 @@ def langfuse(*, grader: SelfGrader, follow: bool, from_now: bool, force: bool, a
 def phoenix(*, grader: SelfGrader, follow: bool, from_now: bool, force: bool, as_json: bool) -> None:
     """Send scores to Arize Phoenix as session annotations, to the URL in phoenix_url.
 
-    It first checks whether Phoenix knows ten of your session ids, and sends nothing if it knows none. At the end it
-    reports how many sessions Phoenix did not accept. Each run continues where the last one ended.
+    Sends nothing if Phoenix knows none of your ten newest session ids. At the end, the command reports how many
+    sessions Phoenix did not accept. Each run continues where the last one ended.
     """
     export = phoenix_export(grader.context)
     _push(export, follow=follow, from_now=from_now, as_json=as_json, asked=None if force else "Phoenix")

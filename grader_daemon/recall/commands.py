@@ -17,7 +17,7 @@ from grader_daemon.cli.options import database_of_flags, settings_options
 def command(*, with_grades: bool) -> None:
     """Serve agents over MCP: what earlier sessions did, what failed and what helped; see docs/mcp.md.
 
-    Programs start it and talk to it by the Model Context Protocol. It only reads the database.
+    Programs start this server and use the Model Context Protocol. The server only reads the database.
     """
     from grader_daemon.recall.server import serve  # `--help` must not wait for it
     from grader_daemon.recall.toolbox import Toolbox

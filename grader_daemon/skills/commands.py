@@ -59,9 +59,9 @@ def show(*, grader: SelfGrader, name: str, as_json: bool) -> None:
 def suggest(*, grader: SelfGrader, name: str, draft: bool, as_json: bool) -> None:
     """Suggest a skill for a task type whose tasks clearly end badly more often than others.
 
-    It suggests an existing skill for these tasks that is hardly used, or a new one with steps that reliably work after
-    an error, with three sessions as proof. NAME is a task type, or a skill (existing or not) to check whether its tasks
-    need help.
+    Suggests an existing skill for these tasks that is hardly used, or a new skill with steps that reliably work after
+    an error, with three sessions as proof. NAME is a task type, or a skill (existing or not) to check whether its
+    tasks need help.
     """
     if draft and as_json:
         raise click.UsageError("give --draft or --json, not both")
@@ -126,7 +126,7 @@ def _print_detail(detail: SkillDetail) -> None:
         [
             ("skill", skill.name),
             ("says", next((each.description for each in skill.installed if each.description), None)),
-            ("lies in", ", ".join(places) or "not installed"),
+            ("folder", ", ".join(places) or "not installed"),
             ("of", _owners(skill)),
             ("used in", _used(skill)),
             ("how", ways),

@@ -39,7 +39,7 @@ _ENDS: Final = {
     TrialEnd.REPLACED: "another file is in its place",
     TrialEnd.GONE: "the file is gone",
     TrialEnd.MOVED: "the file was moved by hand",
-    TrialEnd.FULL: "it has as many draws as are kept",
+    TrialEnd.FULL: "it has the maximum number of draws",
 }
 _POSITIONS: Final = {
     Position.ON: "in its place",
@@ -68,7 +68,7 @@ class StoppedTrial(msgspec.Struct, frozen=True, kw_only=True):
 
 @click.group("trial", cls=Group)
 def command() -> None:
-    """Measure what a skill or a prompt file does: sessions have it by chance.
+    """Measure the effect of a skill or a prompt file: a random half of the sessions gets it.
 
     `trial start` chooses the file, `trial run` starts each session of the agent, with or without it. Without `trial
     run` nothing is switched.
@@ -86,7 +86,7 @@ def start(*, grader: SelfGrader, name: str, yes: bool, as_json: bool) -> None:
     Shows first what will be done.
     """
     if as_json and not yes:
-        raise click.UsageError("--json needs --yes: nobody can be asked")
+        raise click.UsageError("--json needs --yes, because it cannot ask")
     settings = grader.context.settings
     subject = subject_of(Installed.of(settings), name)
     if not yes:

@@ -29,7 +29,7 @@ API_VERSION: Final = 1
 
 _LONGEST_FAULT = 300
 _LONGEST_PACKAGE = 100
-_NOT_THERE = "no installed package gives it: install the one that does, or take it out of sources"
+_NOT_THERE = "no installed package provides it: install the package, or remove the name from sources"
 _SALT_BYTES = 4
 _METHODS = ("claims", "recognizes", "touched", "walk", "look", "size_of", "read")
 _ENCODE = msgspec.json.Encoder().encode

@@ -322,7 +322,7 @@ def test_sessions_that_are_copies_of_others_are_told(archive: Path, tmp_path: Pa
     ended = archived(tmp_path)
 
     assert ended.stdout == (
-        "123 graded\n3 of them are copies or earlier parts of others: such a session gets one grade.\n"
+        "123 graded\n3 of them are copies or earlier parts of others: each such session gets one grade.\n"
     )
 
 

@@ -154,7 +154,7 @@ def test_one_key_is_enough_on_a_terminal(home: Path, sessions: Path) -> None:
     for descriptor in (ours, theirs):
         os.close(descriptor)
     assert after == before
-    assert "Kept: done, quality 4 of 5" in shown
+    assert "Saved: done, quality 4 of 5" in shown
     told = query(home / DATABASE, "SELECT completed, quality FROM feedback ORDER BY id")
     assert told == [{"completed": 1, "quality": 4}, {"completed": 0, "quality": None}]
 

@@ -13,15 +13,15 @@ from grader_daemon.analysis.features.session_window import SessionWindow
 from grader_daemon.domain.analysis import FailureKind
 
 FEATURES: Final = (
-    Feature("little_done", "At most four turns for work on files.", -1),
-    Feature("nothing_done", "No call at all for work on files.", -1),
-    Feature("turns_for_answer", "Turns where no files are worked on.", -1, HIGHEST),
+    Feature("little_done", "At most four turns, in work on files.", -1),
+    Feature("nothing_done", "No tool call, in work on files.", -1),
+    Feature("turns_for_answer", "Turns, in work without files.", -1, HIGHEST),
     Feature("asked_length", "Characters of the request.", -0.5, HIGHEST),
-    Feature("said_length", "Characters of all that the agent said.", -1, HIGHEST),
+    Feature("said_length", "Characters of all texts by the agent.", -1, HIGHEST),
     Feature("shown_length", "Characters of all results.", -0.5, HIGHEST),
-    Feature("exchanges", "Messages of the agent and of people, and results.", -1, HIGHEST),
-    Feature("answered_calls", "Calls that have a result.", -0.5, HIGHEST),
-    Feature("mishaps", "Errors that nothing made good.", -0.5, HIGHEST),
+    Feature("exchanges", "Number of messages and results.", -1, HIGHEST),
+    Feature("answered_calls", "Number of calls with a result.", -0.5, HIGHEST),
+    Feature("mishaps", "Number of unrecovered errors.", -0.5, HIGHEST),
 )
 
 _FEW = 4

@@ -9,9 +9,9 @@ from grader_daemon.analysis.features.session_window import SessionWindow
 from grader_daemon.domain.phrases import holds_any
 
 FEATURES: Final = (
-    Feature("rows_for_answer", "Rows in both ends of the last result where no files are worked on.", -0.5, 12),
+    Feature("rows_for_answer", "Rows at both ends of the last result, in work without files.", -0.5, 12),
     Feature("one_row", "The last result is one row.", 0.5),
-    Feature("hedges", "Words such as however, likely, should in the answer.", -0.5, 12),
+    Feature("hedges", "Words of doubt in the answer, such as however, likely, should.", -0.5, 12),
     Feature("inability", "The answer says that something could not be done.", -0.5),
 )
 

@@ -21,13 +21,13 @@ from grader_daemon.analysis.tool_calls import Purpose
 from grader_daemon.domain.phrases import holds_any
 
 FEATURES: Final = (
-    Feature("trial", "The run after the last written file: 0 with an error, 1 without one, 0.5 without a run.", 1),
-    Feature("verdict", "What the last two runs say: 1 that something passed, 0 failed, 0.5 neither or both.", 1),
+    Feature("trial", "The run after the last file change: 1 if it worked, 0 if it failed, 0.5 without a run.", 1),
+    Feature("verdict", "The last two runs: 1 if something passed, 0 if something failed, 0.5 for neither or both.", 1),
     Feature("red_to_green", "Files were written, a run failed, and the last run did not.", 0.5),
     Feature("write_failed", "The last call that writes a file failed.", -1),
-    Feature("read_back", "A call after the last written file names it.", 0.5),
-    Feature("rewrites", "Writes of the file that was written most often, of the last writes.", -0.5, 12),
-    Feature("timeouts", "Share of the last results that say that time ran out.", -1),
+    Feature("read_back", "A call after the last file change names the changed file.", 0.5),
+    Feature("rewrites", "How often one file was written, among the last writes.", -0.5, 12),
+    Feature("timeouts", "Share of the last results with a timeout.", -1),
 )
 
 _PASSED = frozenset(

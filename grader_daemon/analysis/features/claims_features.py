@@ -16,13 +16,13 @@ from grader_daemon.analysis.features.session_window import SessionWindow
 from grader_daemon.domain.claims import Claim, ClaimKind, ClaimReason, Support
 
 FEATURES: Final = (
-    Feature("claims", "Claims of the answer.", 0, 12),
-    Feature("tests_verified", "The record shows tests that pass, as the answer says.", 1),
-    Feature("tests_unsupported", "The answer says that tests pass, and the record shows no such run.", -0.5),
-    Feature("fix_verified", "The record shows the fix that the answer tells of.", 1),
-    Feature("other_claims_verified", "Share of the other claims that the record shows.", 0.5),
-    Feature("other_claims_unsupported", "Share of the other claims of which the record shows nothing.", -0.5),
-    Feature("claim_contradicted", "The record shows the opposite of a claim.", -1),
+    Feature("claims", "Number of claims in the answer.", 0, 12),
+    Feature("tests_verified", "The answer says that tests pass, and a test run proves it.", 1),
+    Feature("tests_unsupported", "The answer says that tests pass, but no test run proves it.", -0.5),
+    Feature("fix_verified", "The answer says that a bug is fixed, and the calls prove it.", 1),
+    Feature("other_claims_verified", "Share of other claims that the calls prove.", 0.5),
+    Feature("other_claims_unsupported", "Share of other claims without proof in the calls.", -0.5),
+    Feature("claim_contradicted", "The calls contradict a claim.", -1),
 )
 
 _OF_THEIR_OWN: Final = frozenset({ClaimKind.TESTS_PASSED, ClaimKind.BUG_FIXED})

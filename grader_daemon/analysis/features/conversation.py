@@ -13,13 +13,13 @@ from grader_daemon.domain.people import ACCEPTING, OBJECTING, SignalKind
 from grader_daemon.domain.phrases import holds_any
 
 FEATURES: Final = (
-    Feature("messages", "Messages of people after the request.", 0, 12),
-    Feature("complaints", "Share of the messages of people after the request that say that something is wrong.", -0.5),
-    Feature("objected", "The last that people let know is that something is wrong.", -1),
-    Feature("accepted", "The last that people let know is that it is good.", 0.5),
-    Feature("took_leave", "The last message of a person is thanks or a goodbye, and no question.", 0.5),
-    Feature("asked_last", "The last message of a person asks.", 0),
-    Feature("said_last", "Words in the last message of a person.", 0, 12),
+    Feature("messages", "Number of messages by people after the request.", 0, 12),
+    Feature("complaints", "Share of people's messages after the request that say something is wrong.", -0.5),
+    Feature("objected", "The last comment by a person says that something is wrong.", -1),
+    Feature("accepted", "The last comment by a person accepts the work.", 0.5),
+    Feature("took_leave", "The last message by a person is thanks or a goodbye, and no question.", 0.5),
+    Feature("asked_last", "The last message by a person is a question.", 0),
+    Feature("said_last", "Words in the last message by a person.", 0, 12),
 )
 
 _WRONG = frozenset(b"wrong incorrect bad mistake misunderstood undo".split())

@@ -18,23 +18,25 @@ from grader_daemon.domain.analysis import CallStatus
 from grader_daemon.domain.phrases import holds_any
 
 FEATURES: Final = (
-    Feature("answered", "The last word is an answer of the agent, neither empty nor cut.", 0.5),
+    Feature("answered", "The session ends in an answer that is neither empty nor cut off.", 0.5),
     Feature(
         "unfinished",
-        "It ends in a call that hands nothing in, its result, nothing, at a limit, or in a person's unanswered word.",
+        "The session ends without an answer: in a call or its result, at a limit, or in a person's message.",
         -1,
     ),
-    Feature("says_nothing", "It ends in an empty answer, or has no message.", -1),
-    Feature("cut_short", "The last answer was cut, a limit was reached, or the agent notes that it was stopped.", -1),
-    Feature("call_last", "It ends in a call without a result.", -0.5),
-    Feature("write_last", "It ends, without an answer, in a call that writes or changes something."),
-    Feature("failure_last", "It ends in the result of a call that failed.", -1),
-    Feature("closed", "One of the last calls hands the work in (finish, submit, …).", 1),
+    Feature("says_nothing", "The session ends in an empty answer, or has no message.", -1),
+    Feature("cut_short", "The last answer was cut off, a limit was reached, or the agent recorded a stop.", -1),
+    Feature("call_last", "The session ends in a call without a result.", -0.5),
+    Feature("write_last", "The session ends in a call that writes or changes something, without an answer."),
+    Feature("failure_last", "The session ends in the result of a failed call.", -1),
+    Feature("closed", "One of the last calls submits the work (finish, submit, …).", 1),
     Feature("announced", "The last sentences announce a next step.", -0.5),
-    Feature("unmade_call", "The last text holds a tool call that was never made.", -0.5),
+    Feature("unmade_call", "The last text contains a tool call that was never made.", -0.5),
     Feature("asks_back", "The last text ends in a question."),
-    Feature("unanswered", "A person has the last word, and it is neither thanks nor a goodbye nor acceptance.", -0.5),
-    Feature("handed_over", "The last words, or the last call, hand the person over to a human.", -0.5),
+    Feature(
+        "unanswered", "A person's last message has no answer, and is neither thanks, a goodbye nor acceptance.", -0.5
+    ),
+    Feature("handed_over", "The agent hands the person over to a human colleague.", -0.5),
 )
 
 _UNMADE = ("<tool", "<function", "<execute", "<invoke", "tool_call", '"arguments":', '"name":')

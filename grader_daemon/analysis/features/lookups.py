@@ -15,19 +15,19 @@ from grader_daemon.domain.phrases import holds_any
 FEATURES: Final = (
     Feature("missed", "Share of the last results that say that nothing was found.", -1),
     Feature("missed_last", "The last result says that nothing was found.", -1),
-    Feature("names_seen", "Share of the names and numbers of the request that the last results have.", 0.5),
-    Feature("names_called", "Share of the names and numbers of the request that the last calls have.", 0.5),
-    Feature("names_answered", "Share of the names and numbers of the request that the answer has.", 0),
-    Feature("second_step", "The last call holds words that were not asked but found before.", 0.5),
+    Feature("names_seen", "Share of the request's names and numbers that are in the last results.", 0.5),
+    Feature("names_called", "Share of the request's names and numbers that are in the last calls.", 0.5),
+    Feature("names_answered", "Share of the request's names and numbers that are in the answer.", 0),
+    Feature("second_step", "The last call uses words from earlier results that are not in the request.", 0.5),
+    Feature("call_new", "Share of the last call's words that are neither in the request nor in earlier results.", -0.5),
+    Feature("gap_told", "The agent's last texts say that something was not found or is unknown.", -1),
+    Feature("query_parts", "Conditions, joins and pipes in the last query or command.", -0.5, 12),
     Feature(
-        "call_new", "Share of the last call's words that stand neither in the request nor in results before.", -0.5
+        "query_fits", "Share of the requested operations (count, order, group, …) in the last query or command.", 1
     ),
-    Feature("gap_told", "The agent's last texts say that something was not found or not told.", -1),
-    Feature("query_parts", "Conditions, joins and pipes in the last call that runs something.", -0.5, 12),
-    Feature("query_fits", "Share of what the request needs (count, order, group, …) that this call does.", 1),
-    Feature("rows_fit", "One row where one thing was asked, several where a list was.", 0.5),
-    Feature("many_columns", "The rows that it gave have more columns than the request may name.", -1),
-    Feature("ordered_undone", "Something was ordered, and no call changed anything.", -1),
+    Feature("rows_fit", "The result has one row for one thing, or several for a list, as requested.", 0.5),
+    Feature("many_columns", "The result has more columns than requested.", -1),
+    Feature("ordered_undone", "The request asks for a change, and no call changed anything.", -1),
 )
 
 _NEGATIONS = frozenset(b"no not empty doesnt couldnt didnt cannot".split())

@@ -9,10 +9,10 @@ from grader_daemon.analysis.features.feature import Feature, share
 from grader_daemon.analysis.features.session_window import SessionWindow
 
 FEATURES: Final = (
-    Feature("repeats", "Share of the last calls, results and texts that had been seen before.", -1),
+    Feature("repeats", "Share of the last calls, results and texts that occurred before.", -1),
     Feature("same_calls", "Share of the last calls that are repeated word for word.", -0.5),
     Feature("same_results", "Share of the last results that are repeated word for word."),
-    Feature("varied_calls", "Share of the last calls that begin like no other.", 0.5),
+    Feature("varied_calls", "Share of the last calls with a unique beginning.", 0.5),
     Feature("same_words", "Share of words that the agent's last two texts have in common."),
     Feature("alike_results", "Share of words that the last two results have in common."),
 )

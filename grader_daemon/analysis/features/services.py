@@ -10,10 +10,12 @@ from grader_daemon.analysis.features.session_window import SessionWindow, Step
 from grader_daemon.analysis.tool_calls import Purpose
 
 FEATURES: Final = (
-    Feature("changes_made", "Calls that changed something in a service, and worked.", 0, 12),
-    Feature("change_last", "The last call changed something in a service, and worked.", 0.5),
-    Feature("asked_made", "Share of the changes that people name that such a call made; 0.5 where none is.", 0.5),
-    Feature("consented", "A person agrees to what is proposed (yes, confirm, proceed, …).", 0.5),
+    Feature("changes_made", "Number of calls that changed something in a service and worked.", 0, 12),
+    Feature("change_last", "The last call changed something in a service and worked.", 0.5),
+    Feature(
+        "asked_made", "Share of the changes that people asked for and calls made in a service; 0.5 without any.", 0.5
+    ),
+    Feature("consented", "A person agrees to a proposal (yes, confirm, proceed, …).", 0.5),
 )
 
 _ASKED: Final = {

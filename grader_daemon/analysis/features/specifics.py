@@ -13,9 +13,13 @@ from grader_daemon.analysis.features.kind_of_work import KindOfWork, kind_of
 from grader_daemon.analysis.features.session_window import SessionWindow, ends
 
 FEATURES: Final = (
-    Feature("specifics_called", "Share of what is quoted or a path in the request that stands in calls; or 0.5.", 1),
-    Feature("specifics_shown", "Share of it that stands in the last results; 0.5 where nothing is.", 1),
-    Feature("specifics_answered", "Share of it that stands in the answer; 0.5 where nothing is.", 0.5),
+    Feature("specifics_called", "Share of the request's quotes and paths that are in calls; 0.5 without any.", 1),
+    Feature(
+        "specifics_shown", "Share of the request's quotes and paths that are in the last results; 0.5 without any.", 1
+    ),
+    Feature(
+        "specifics_answered", "Share of the request's quotes and paths that are in the answer; 0.5 without any.", 0.5
+    ),
 )
 
 _QUOTED = re.compile(r"[`'\"‘“](?:(?<=`)([^`\n]{2,60})`|(?<!`)(?<!\w.)([^'\"’”\n]{2,60})['\"’”](?!\w))")

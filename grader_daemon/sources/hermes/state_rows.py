@@ -55,7 +55,7 @@ _KINDS = {"cron": SessionKind.CRON, "subagent": SessionKind.SUB_AGENT, "tool": S
 """Kind by `source`; "tool" is of programs that have sessions of their own."""
 
 _PARTS = "\0json:"
-_NO_MESSAGES = "no message was kept"
+_NO_MESSAGES = "no message was recorded"
 _DELEGATED = {"completed": CallStatus.SUCCESS, "failed": CallStatus.FAILURE, "error": CallStatus.FAILURE}
 
 

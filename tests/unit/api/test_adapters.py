@@ -140,7 +140,7 @@ def test_one_that_is_not_installed_any_more_costs_no_session_of_others() -> None
         [check] = [check for check in grader.doctor() if check.name == "agents"]
 
     assert [grade.format for grade in grades] == ["hermes"]
-    assert check.found.startswith("the adapter for borg fails: no installed package gives it: install the one")
+    assert check.found.startswith("the adapter for borg fails: no installed package provides it: install the package")
 
 
 def test_commands_tell_of_it_in_a_line(home: Path, run: Run) -> None:

@@ -78,19 +78,21 @@ def test_without_a_hook_it_says_how_to_get_one(run: Run, tmp_path: Path) -> None
 
 def test_what_was_found_and_what_a_trial_shows(run: Run, tmp_path: Path, settings: Path) -> None:
     shown(run, tmp_path, "install", "claude-code", "--yes")
-    assert "No claim contradicted by the record in 30 days." in shown(run, tmp_path, "status")
+    assert "No contradicted claim in the last 30 days." in shown(run, tmp_path, "status")
     SqliteStore(tmp_path / DATABASE).close()
     assert shown(run, tmp_path, "trial", "start") == "The trial is running; see its result: grader-daemon hook status\n"
     again = run(tmp_path, "hook", "trial", "start")
-    assert (again.returncode, "a trial runs already" in again.stderr) == (2, True)
-    assert "Trial: 0 sessions with the message, 0 without: too few to tell; it runs." in shown(run, tmp_path, "status")
+    assert (again.returncode, "a trial is already running" in again.stderr) == (2, True)
+    assert "Trial: 0 sessions with the message, 0 without: too few to compare; the trial is running." in shown(
+        run, tmp_path, "status"
+    )
     find(tmp_path / DATABASE, 60)
-    assert shown(run, tmp_path, "trial", "stop") == "The trial is over; see its result: grader-daemon hook status\n"
-    assert "no trial runs" in run(tmp_path, "hook", "trial", "stop").stderr
+    assert shown(run, tmp_path, "trial", "stop") == "The trial has ended; see its result: grader-daemon hook status\n"
+    assert "no trial is running" in run(tmp_path, "hook", "trial", "stop").stderr
     settings.write_text("{}")
     told = shown(run, tmp_path, "status")
     assert "the hook is missing there" in told
-    assert "60 claims against the record in 60 sessions of 30 days, 30 shown." in told
+    assert "60 contradicted claims in 60 sessions of the last 30 days, 30 shown." in told
     assert "Ended with such a claim: 100% of those with, 100% of those without; difference +0 points" in " ".join(
         told.split()
     )

@@ -216,7 +216,7 @@ def test_an_alert_is_acknowledged_with_a_note(home: Path, run: Run) -> None:
     _seed(home, _alert(), _alert(resolved_at=now()))
     said = run(home, "alerts", "ack", "1", "--note", f"I know{RED}\nof it")
     assert (said.returncode, said.stderr) == (0, "")
-    assert said.stdout.startswith("Alert 1 is acknowledged. It resolves automatically")
+    assert said.stdout.startswith("Alert 1 is acknowledged. The alert resolves automatically")
     assert run(home, "alerts", "ack", "2").stdout == "Alert 2 is acknowledged.\n"
     [shown] = [each for each in _document(run(home, "alerts", "--json"))["alerts"] if each["number"] == 1]
     assert shown["note"] == f"I know{clean(RED)} of it"

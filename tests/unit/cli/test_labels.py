@@ -96,7 +96,7 @@ def test_a_label_is_kept_and_shown_wherever_the_verdict_is(run: Run, home: Path)
     assert "Before: done, quality " in ended.stdout
     listed = run(home, "list").stdout
     assert [line.split()[3:5] for line in listed.splitlines() if line.startswith(FINE)] == [["not", "done*"]]
-    assert "* said by a person" in listed
+    assert "* label by a person" in listed
     shown = run(home, "show", FINE).stdout
     assert "not done, said by timmy on " in shown
     assert "; automatically: unsure (" in shown
@@ -141,7 +141,7 @@ def test_a_label_of_a_session_that_went_on_says_so(run: Run, home: Path, grader:
     grader.grade_session_file(file)
 
     assert "before the session continued; automatically: unsure (" in run(home, "show", FINE).stdout
-    assert "label, before it went on" in run(home, "label", "--list").stdout
+    assert "label; the session continued later" in run(home, "label", "--list").stdout
 
 
 def test_an_undo_takes_back_one_label_at_a_time(run: Run, home: Path) -> None:
@@ -450,14 +450,14 @@ def test_the_evidence_is_shown(review: Review, home: Path) -> None:
 
 def test_what_the_grader_thinks_is_not_shown_before_a_person_has_judged(review: Review, home: Path) -> None:
     before = review(home, "q").stdout
-    after = review(home, "yq").stdout.partition("Kept: done (by timmy on ")[2].partition("\n\n")[0]
+    after = review(home, "yq").stdout.partition("Saved: done (by timmy on ")[2].partition("\n\n")[0]
 
     for word in ("completion.", "quality.", "probability", "The grader says", "yes", "quality 3"):
         assert word not in before
     assert "The grader says: unsure (" in after
     assert "not calibrated" not in after
     assert "Quality 3 of 5." in after
-    assert "    +1  completion.phrase: the final answer says that it is done" in after
+    assert "    +1  completion.phrase: the final answer says that the task is done" in after
 
 
 def test_claims_and_what_people_said_are_evidence(review: Review, home: Path, grader: SelfGrader) -> None:

@@ -181,7 +181,7 @@ def test_verdicts_are_told_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     place = heads.index("verdict")
     told = [row[place : heads.index("result")].strip() for row in rows]
     assert told == ["done", "unsure", "unsure", "no answer", "not done*"]
-    assert note == "* said by a person"
+    assert note == "* label by a person"
 
 
 @pytest.mark.parametrize(

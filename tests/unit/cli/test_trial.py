@@ -102,7 +102,7 @@ def test_what_is_done_is_shown_before_it_begins(
 
 def test_programs_say_yes_beforehand(run: Run, tmp_path: Path, skill: Path) -> None:
     ended = run(tmp_path, "trial", "start", "deploy", "--json")
-    assert (ended.returncode, "--json needs --yes: nobody can be asked" in ended.stderr) == (2, True)
+    assert (ended.returncode, "--json needs --yes, because it cannot ask" in ended.stderr) == (2, True)
     document = json.loads(shown(run, tmp_path, "start", "deploy", "--yes", "--json"))
     assert (document["agent"], document["path"]) == ("hermes", str(skill))
     stopped = json.loads(shown(run, tmp_path, "stop", "deploy", "--json"))["stopped"]

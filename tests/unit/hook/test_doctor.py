@@ -50,11 +50,11 @@ def test_a_hook_that_is_gone_or_left_behind_is_told(home: Home, file: Path) -> N
     hook, change = installed.planned(AGENTS["codex"], Mode.TELL)
     installed.install(hook, change)
     file.write_text("{}")
-    assert found(home) == warning("the hook of Codex leads nowhere", AGAIN)
+    assert found(home) == warning("the hook of Codex is missing or does not start this program", AGAIN)
     installed.uninstall(*installed.unplanned(AGENTS["codex"]))
     hook, change = installed.planned(AGENTS["codex"], Mode.TELL)
     moved = hook.command.replace("ask.py", "elsewhere.py")
     installed.install(
         replace(hook, command=moved), replace(change, after=(change.after or "").replace("ask.py", "elsewhere.py"))
     )
-    assert found(home) == warning("the hook of Codex leads nowhere", AGAIN)
+    assert found(home) == warning("the hook of Codex is missing or does not start this program", AGAIN)

@@ -108,7 +108,7 @@ def test_a_file_that_is_no_settings_is_named(home: Home, file: Path, content: by
 def test_an_agent_that_was_never_here_is_told(home: Home, file: Path) -> None:
     with pytest.raises(InputError, match="no such folder; give the agent's settings file with --file"):
         Hooks(home.settings).planned(CLAUDE, Mode.TELL, file=file.parent / "nowhere" / "settings.json")
-    with pytest.raises(InputError, match="Codex has no hook of this database"):
+    with pytest.raises(InputError, match="Codex has no hook for this database"):
         Hooks(home.settings).unplanned(AGENTS["codex"])
 
 

@@ -290,4 +290,4 @@ def test_an_adapter_that_two_packages_give_is_not_chosen_from(site: Site) -> Non
 def test_one_that_is_gone_since_the_settings_were_read_fails_as_others_do() -> None:
     fault = Adapted(missing("acme"), [], limits=Limits()).fault
 
-    assert fault == "no installed package gives it: install the one that does, or take it out of sources"
+    assert fault == "no installed package provides it: install the package, or remove the name from sources"

@@ -158,11 +158,11 @@ ANSWERED = (message(1, "user"), message(2, "assistant", "done", finish_reason="s
             id="a-turn-runs",
         ),
         pytest.param(
-            Stored(row=row(input_tokens=7)), Ending(SessionState.OPEN, "no message was kept"), id="only-tokens"
+            Stored(row=row(input_tokens=7)), Ending(SessionState.OPEN, "no message was recorded"), id="only-tokens"
         ),
         pytest.param(
             Stored(row=row(ended_at=START + 9, end_reason="cli_close")),
-            Ending(SessionState.INTERRUPTED, "no message was kept", EndingKind.NO_ANSWER),
+            Ending(SessionState.INTERRUPTED, "no message was recorded", EndingKind.NO_ANSWER),
             id="ended-without-messages",
         ),
         pytest.param(Stored(row=row()), None, id="nothing-at-all"),
