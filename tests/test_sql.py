@@ -17,7 +17,9 @@ from tests import demo_home
 from tests.reference.database import STABLE
 
 _PAGE = (Path(__file__).parent.parent / "docs" / "sql.md").read_text("utf-8")
-_RECIPES = re.findall(r"^\*\*([^\n]+?)\*\*[^\n]*\n\n```sql\n(.+?)```", _PAGE, re.DOTALL | re.MULTILINE)
+_PARTS = re.split(r"^```sql\n(.+?)^```$", _PAGE, flags=re.DOTALL | re.MULTILINE)
+_RECIPES = [(text.strip().split("\n\n")[-1], sql) for text, sql in zip(_PARTS[:-1:2], _PARTS[1::2], strict=True)]
+"""The paragraph before each piece of SQL, and the piece, whatever the paragraph looks like."""
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +38,13 @@ def connection(database: Path) -> Iterator[apsw.Connection]:
 
 def test_there_are_more_than_ten_recipes() -> None:
     assert len(_RECIPES) >= 10
-    assert len(_RECIPES) == _PAGE.count("```sql")
+
+
+def test_every_question_in_bold_has_its_recipe_and_every_recipe_its_question() -> None:
+    recipes = _PAGE.partition("## Recipes")[2].partition("\n## ")[0]
+
+    assert [question for question, _ in _RECIPES] == re.findall(r"^\*\*.+?(?=\n\n)", recipes, re.DOTALL | re.MULTILINE)
+    assert recipes.count("```") == 2 * len(_RECIPES)
 
 
 @pytest.mark.parametrize(("question", "sql"), _RECIPES)

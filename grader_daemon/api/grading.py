@@ -27,7 +27,7 @@ from grader_daemon.errors import InputError, NoDatabaseError, StoreError, Ungrad
 from grader_daemon.pipeline.absence import stamps
 from grader_daemon.pipeline.backfill import backfill
 from grader_daemon.pipeline.commit import IngestOutcome, IngestResult
-from grader_daemon.pipeline.comparing import compare_all
+from grader_daemon.pipeline.comparing import UNITS_AT_ONCE, compare_all
 from grader_daemon.pipeline.helpers import processes_for
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.setting_sources import meant
@@ -35,9 +35,6 @@ from grader_daemon.sources.named_paths import named_units, units_in
 from grader_daemon.sources.protocol import Source
 from grader_daemon.storage.records import OutdatedUnit, StoredGrade
 from grader_daemon.storage.sqlite.store import SqliteStore
-
-_AT_ONCE = 200
-"""Units that are looked up in one go."""
 
 
 class GradingResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -161,7 +158,7 @@ class Grading:
         seen = stamps(self._context.store, self._sources) if self._context.has_database else _none_is_seen
         late = (each for walk in sources.walks(source) for each in walk if each.written_ns >= earliest)
         found: list[Found] = []
-        while some := list(islice(late, _AT_ONCE)):
+        while some := list(islice(late, UNITS_AT_ONCE)):
             known = seen([each.unit for each in some])
             found += [each for each, stamp in zip(some, known, strict=True) if stamp != each.stamp]
         return sorted(found, key=lambda each: each.written_ns, reverse=True)
@@ -232,8 +229,8 @@ class Grading:
         outdated = self._units_of(paths_of(paths))
         ingest = self._make_ingest(processes=processes_for(len(outdated)) if jobs is None else jobs, again=True)
         to_read: list[Unit] = []
-        for start in range(0, len(outdated), _AT_ONCE):
-            redecided, others = ingest.redecide(self._made_by(outdated[start : start + _AT_ONCE]))
+        for start in range(0, len(outdated), UNITS_AT_ONCE):
+            redecided, others = ingest.redecide(self._made_by(outdated[start : start + UNITS_AT_ONCE]))
             to_read += others
             yield [IngestResult(unit=new.unit, outcome=IngestOutcome.GRADED, grade=new) for _, new in redecided]
         yield from backfill(to_read, ingest, batch=self._settings.batch_sessions)

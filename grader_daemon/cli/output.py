@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 _Item = TypeVar("_Item")
 
-_PERSON = "person"
 _COLOURS = {"ok": "green", "warning": "yellow", "problem": "bright_red", "unknown": "magenta", "fix": "cyan"}
 
 

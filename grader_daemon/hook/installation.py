@@ -1,6 +1,7 @@
 """A hook in the settings of an agent: put there, and taken back so that the file is as it was.
 
-Beside the database lies for each agent a copy of its file from before, and a note of what was written.
+A copy of each agent's file from before, and a note of what was written, lie in a folder beside the settings. They are
+not beside the database: the daemon can write its folder, and `uninstall` writes the copy back where the agent reads.
 """
 
 from __future__ import annotations
@@ -17,15 +18,16 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from grader_daemon.errors import InputError, OutputError
+from grader_daemon.errors import ConfigurationError, InputError, OutputError
 from grader_daemon.hook import ask
 from grader_daemon.hook.agents import AGENTS, Agent, Mode
 from grader_daemon.integrations.files import OWNER_ONLY, replace_file
+from grader_daemon.setting_sources import absolute
 
 if TYPE_CHECKING:
     from grader_daemon.settings import Settings
 
-_FOLDER: Final = "hooks"
+_FOLDER: Final = "~/.config/grader-daemon/hooks"
 _NOTE: Final = ".json"
 _BEFORE: Final = ".before"
 _MOST_BYTES: Final = 4_194_304
@@ -37,6 +39,7 @@ class Hook(msgspec.Struct, frozen=True, kw_only=True):
     """A hook that was installed.
 
     agent: the name of the agent.
+    database: the database whose daemon it asks.
     mode: what is made of what it finds.
     file: the file of settings that it stands in.
     command: what stands there.
@@ -45,6 +48,7 @@ class Hook(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     agent: str
+    database: str
     mode: Mode
     file: str
     command: str
@@ -64,14 +68,23 @@ class Hooks:
     """The hooks of the agents of this user, for one database."""
 
     def __init__(self, settings: Settings) -> None:
-        """Beside the database of the settings the copies lie, and listens the daemon that is asked."""
-        self._folder = settings.db_path.parent / _FOLDER
+        """Beside the database of the settings listens the daemon that is asked.
+
+        Raises:
+            ConfigurationError: the home folder is not known.
+        """
+        try:
+            self._folder = absolute(Path(_FOLDER))
+        except ValueError as error:
+            raise ConfigurationError(f"hooks: {error}; set HOME") from error
+        self._database = str(settings.db_path)
         self._socket = str(socket_of(settings.db_path))
         self._milliseconds = str(settings.hook_milliseconds)
 
     def installed(self) -> list[Hook]:
         """Return the hooks that were installed, in the order of `AGENTS`."""
-        return list(filter(None, map(self._hook, AGENTS)))
+        found = map(self._hook, AGENTS)
+        return [hook for hook in found if hook is not None and hook.database == self._database]
 
     def stands(self, hook: Hook) -> bool:
         """Return whether a hook stands in the file that it was put into."""
@@ -90,14 +103,23 @@ class Hooks:
         file = _real(agent.settings() if file is None else file)
         known = self._hook(agent.name)
         if known is not None and self.stands(known):
+            of = "" if known.database == self._database else f" --db-path {shlex.quote(known.database)}"
             raise InputError(
-                f"{agent.title} already has the hook (--mode {known.mode}); first run: hook uninstall {agent.name}"
+                f"{agent.title} already has the hook (--mode {known.mode}); first run: hook uninstall {agent.name}{of}"
             )
         before = _text(file)
         command = self._command(agent, mode)
         with _told_of(file):
             after = agent.edit.added(before, command)
-        hook = Hook(agent=agent.name, mode=mode, file=str(file), command=command, written=after, is_new=before is None)
+        hook = Hook(
+            agent=agent.name,
+            database=self._database,
+            mode=mode,
+            file=str(file),
+            command=command,
+            written=after,
+            is_new=before is None,
+        )
         return hook, Change(file, before, after)
 
     def install(self, hook: Hook, change: Change) -> None:
@@ -123,7 +145,7 @@ class Hooks:
             InputError: none was installed, or the agent's file cannot be changed.
         """
         hook = self._hook(agent.name)
-        if hook is None:
+        if hook is None or hook.database != self._database:
             raise InputError(f"{agent.title} has no hook for this database")
         file = Path(hook.file)
         now = _text(file)

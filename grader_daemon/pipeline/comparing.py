@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from typing import Final
 
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.difference import RegradeDiff
@@ -16,8 +17,8 @@ from grader_daemon.pipeline.examine import BusyUnit, Examined, Examiner, GradedU
 from grader_daemon.pipeline.saving import grades_of_units
 from grader_daemon.storage.sqlite.store import SqliteStore
 
-_AT_ONCE = 200
-"""Units that are compared in one go."""
+UNITS_AT_ONCE: Final = 200
+"""Units that are looked up in one go."""
 
 
 def compare_all(
@@ -30,8 +31,8 @@ def compare_all(
 ) -> RegradeDiff:
     """Compare the grades of `units` with those that `examiner` gives now; `advance` is told how many are done."""
     comparison = Comparison()
-    for start in range(0, len(units), _AT_ONCE):
-        some = units[start : start + _AT_ONCE]
+    for start in range(0, len(units), UNITS_AT_ONCE):
+        some = units[start : start + UNITS_AT_ONCE]
         stored = {grade.unit: grade for grade in grades_of_units(store, some)}
         entries = store.ledger_entries(some)
         for unit in some:

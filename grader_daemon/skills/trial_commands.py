@@ -125,9 +125,14 @@ def run(*, name: str, program: tuple[str, ...]) -> None:
 @asks
 @json_option
 def status(*, grader: SelfGrader, as_json: bool) -> None:
-    """Show trials, their effect so far with its range, and whether it is sure."""
+    """Show trials, their effect so far with its range, and whether it is sure.
+
+    Counts sessions that were graded on this machine, never those of a fleet.
+    """
     context = grader.context
     states = trial_states(context.store if context.has_database else None, TrialFile.of_user().trials())
+    if states.trials and not context.has_database:
+        output.warning(f"no database at {context.settings.db_path}: no session was graded on this machine yet")
     if as_json:
         output.document(states)
         return

@@ -95,7 +95,7 @@ def test_what_is_done_is_shown_before_it_begins(
     assert f"renames {skill} to SKILL.md.grader-trial and back, by chance" in refused
     assert "No trial: grader-daemon trial start NAME" in shown(run, tmp_path, "status")
     assert "grader-daemon trial run deploy -- COMMAND" in shown(run, tmp_path, "start", "deploy")
-    assert "0 sessions with it, 0 without: too few to tell." in shown(run, tmp_path, "status")
+    assert "0 sessions with it, 0 without: too few to tell." in run(tmp_path, "trial", "status").stdout
     assert "a trial of deploy runs" in run(tmp_path, "trial", "start", "deploy", "--yes").stderr
     assert f"The trial of deploy is over. {skill} is in its place." in shown(run, tmp_path, "stop")
 
@@ -126,6 +126,29 @@ def test_sessions_tell_what_the_skill_does(
     shown(run, tmp_path, "stop", "deploy")
     assert skill.read_bytes() == before
     assert "over: you stopped it" in shown(run, tmp_path, "status")
+
+
+@pytest.mark.parametrize("url", ["https://127.0.0.1:1/", "postgresql://127.0.0.1:1/fleet"])
+def test_who_reads_a_fleet_sees_the_sessions_of_this_machine(
+    run: Run, tmp_path: Path, agent: ScriptedAgent, url: str
+) -> None:
+    shown(run, tmp_path, "start", "deploy", "--yes")
+    session(run, tmp_path)
+    (tmp_path / ".config" / "grader-daemon" / "config.toml").write_text(
+        f'fleet_read_url = "{url}"\nfleet_read_token_file = "{tmp_path}/token"\n'
+    )
+    told = shown(run, tmp_path, "status")
+    assert ("1 session with it" in told) is agent.sessions[0]
+    assert ("0 sessions with it, 1 without" in told) is not agent.sessions[0]
+
+
+def test_where_no_session_was_graded_it_is_said(run: Run, tmp_path: Path, skill: Path) -> None:  # noqa: ARG001
+    assert run(tmp_path, "trial", "status").stderr == ""
+    shown(run, tmp_path, "start", "deploy", "--yes")
+    ended = run(tmp_path, "trial", "status")
+    said = f"no database at {tmp_path / DATABASE}: no session was graded on this machine yet"
+    assert (ended.returncode, said in ended.stderr) == (0, True)
+    assert "0 sessions with it, 0 without" in ended.stdout
 
 
 @pytest.mark.parametrize("wrong", ["{", None])

@@ -55,8 +55,9 @@ def transcript(tests: str = "1 failed, 2 passed in 0.10s") -> Transcript:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Home:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     """See `Home`."""
+    monkeypatch.setenv("HOME", str(tmp_path))
     projects = tmp_path / ".claude" / "projects"
     path = projects / "-work" / f"{SESSION}.jsonl"
     transcript().write(path)

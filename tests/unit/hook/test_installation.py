@@ -12,10 +12,16 @@ from grader_daemon.errors import InputError, OutputError
 from grader_daemon.hook import installation
 from grader_daemon.hook.agents import AGENTS, Mode
 from grader_daemon.hook.installation import Change, Hooks
+from grader_daemon.settings import load_settings
 from tests.unit.hook.conftest import Home
 
 CLAUDE = AGENTS["claude-code"]
 BEFORE = '{\n    "model": "opus",\n    "permissions": {"allow": []}\n}'
+
+
+def copies() -> Path:
+    """Return the folder with the copies, which the daemon cannot write."""
+    return Path("~/.config/grader-daemon/hooks").expanduser()
 
 
 @pytest.fixture
@@ -34,12 +40,34 @@ def test_uninstalled_the_file_is_what_it_was_to_the_byte(home: Home, file: Path)
     hooks.install(*hooks.planned(CLAUDE, Mode.TELL))
     assert json.loads(file.read_text())["model"] == "opus"
     assert (hooks.installed()[0].mode, file.stat().st_mode & 0o777) == (Mode.TELL, 0o644)
-    assert (home.settings.db_path.parent / "hooks" / "claude-code.before").read_text() == BEFORE
+    assert (copies() / "claude-code.before").read_text() == BEFORE
 
     hooks.uninstall(*hooks.unplanned(CLAUDE))
     assert (file.read_text(), file.stat().st_mode & 0o777) == (BEFORE, 0o644)
     assert hooks.installed() == []
-    assert list((home.settings.db_path.parent / "hooks").iterdir()) == []
+    assert list(copies().iterdir()) == []
+
+
+def test_nothing_that_the_daemon_can_write_is_put_where_an_agent_reads(home: Home, file: Path) -> None:
+    hooks, beside = Hooks(home.settings), home.settings.db_path.parent / "hooks"
+    hooks.install(*hooks.planned(CLAUDE, Mode.TELL))
+    beside.mkdir(exist_ok=True)
+    (beside / "claude-code.before").write_text('{"apiKeyHelper": "/tmp/hostile"}')
+
+    hooks.uninstall(*hooks.unplanned(CLAUDE))
+    assert file.read_text() == BEFORE
+
+
+def test_an_agent_has_the_hook_of_one_database(home: Home, file: Path, tmp_path: Path) -> None:
+    hooks, others = Hooks(home.settings), Hooks(load_settings(db_path=str(tmp_path / "other" / "grades.db")))
+    hooks.install(*hooks.planned(CLAUDE, Mode.TELL))
+
+    assert others.installed() == []
+    with pytest.raises(InputError, match=f"first run: hook uninstall claude-code --db-path {home.settings.db_path}"):
+        others.planned(CLAUDE, Mode.TELL)
+    with pytest.raises(InputError, match="Claude Code has no hook of this database"):
+        others.unplanned(CLAUDE)
+    assert "Stop" in file.read_text()
 
 
 def test_where_there_was_no_file_none_is_left(home: Home, file: Path) -> None:
@@ -113,8 +141,8 @@ def test_an_agent_that_was_never_here_is_told(home: Home, file: Path) -> None:
 
 
 def test_a_note_that_cannot_be_read_is_named(home: Home) -> None:
-    folder = home.settings.db_path.parent / "hooks"
-    folder.mkdir()
+    folder = copies()
+    folder.mkdir(parents=True)
     (folder / "codex.json").write_text("{")
     with pytest.raises(InputError, match=r"codex\.json: damaged; delete it"):
         Hooks(home.settings).installed()
@@ -133,7 +161,8 @@ def test_a_file_that_may_not_be_written_is_named(home: Home, file: Path, monkeyp
 
 
 def test_a_folder_that_cannot_be_made_is_named(home: Home, file: Path) -> None:
-    (home.settings.db_path.parent / "hooks").write_text("")
+    copies().parent.mkdir(parents=True)
+    copies().write_text("")
     hooks = Hooks(home.settings)
     with pytest.raises(OutputError, match="cannot be made"):
         hooks.install(hooks.planned(CLAUDE, Mode.TELL)[0], Change(file, BEFORE, "{}"))
