@@ -32,10 +32,14 @@ _OWN_NAME: Final = f"substr(current_user, {len(HOST_GROUP) + 2})"
 _OWN: Final = f"host = {_OWN_NAME}"
 _SIGN: Final = ("fingerprint", "tool", "command", "category", "subcategory", "signal", "example")
 _SAVE_SIGNS: Final = (
-    f"INSERT INTO grader.error_issues (host, {', '.join(_SIGN)})"
-    f" VALUES (%s{', %s' * len(_SIGN)}) ON CONFLICT (host, fingerprint) DO UPDATE SET"
+    f"INSERT INTO grader.error_issues AS known (host, {', '.join(_SIGN)})"
+    f" SELECT %s, * FROM unnest(%s::text[]{', %s::text[]' * (len(_SIGN) - 1)})"
+    " ON CONFLICT (host, fingerprint) DO UPDATE SET"
     " subcategory = excluded.subcategory, signal = excluded.signal, example = excluded.example"
+    " WHERE (known.subcategory, known.signal, known.example)"
+    " IS DISTINCT FROM (excluded.subcategory, excluded.signal, excluded.example)"
 ).encode()
+"""Batch after batch tells of the same errors: one statement, which leaves known ones as they are."""
 LABEL_COLUMNS: Final = FleetLabel.__struct_fields__
 SELECT_LABELS: Final = f"SELECT {', '.join(LABEL_COLUMNS)} FROM grader.labels"
 _SEND_LABEL: Final = (
@@ -128,10 +132,9 @@ class HostRows:
             with connection.cursor() as cursor, cursor.copy(self._copy) as copy:
                 for row in rows:
                     copy.write_row((self._host, *row))
-            with connection.cursor() as cursor:
-                cursor.executemany(
-                    _SAVE_SIGNS, [(self._host, *(getattr(sign, name) or None for name in _SIGN)) for sign in signs]
-                )
+            if signs:
+                told = [[getattr(sign, name) or None for sign in signs] for name in _SIGN]
+                connection.execute(_SAVE_SIGNS, (self._host, *told))
             connection.execute(self._finish)
         self._taken = seq
 

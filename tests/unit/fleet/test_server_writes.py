@@ -8,6 +8,7 @@ import psycopg
 import pytest
 
 from grader_daemon.bootstrap import utc_now
+from grader_daemon.domain.analysis import Category, ErrorSign
 from grader_daemon.errors import DeliveryError
 from grader_daemon.fleet.server_admin import FleetDatabase, FleetLogin
 from grader_daemon.fleet.server_writes import CHANNEL, HostRows
@@ -120,6 +121,49 @@ def test_what_was_removed_and_came_back_is_no_removal(server: Server) -> None:
         removed = connection.execute("SELECT session_id, changed_seq FROM grader.removals").fetchall()
         epoch = connection.execute("SELECT epoch FROM grader.hosts").fetchone()
     assert (removed, epoch, _counted(server)) == ([("s1", 5)], (1,), {"laptop": 2})
+
+
+def test_of_errors_that_are_known_only_those_that_look_otherwise_are_written(server: Server) -> None:
+    def save(*, seq: int, second: str) -> dict[str, tuple[str, str]]:
+        signs = [_sign("f1", example="first"), _sign("f2", example=second)]
+        rows.save(_batch(1, 1), [], after=seq - 1, seq=seq, newest=seq, signs=signs)
+        with server.admin() as connection:
+            found = connection.execute("SELECT fingerprint, example, ctid::text FROM grader.error_issues").fetchall()
+        return {fingerprint: (example, place) for fingerprint, example, place in found}
+
+    with closing(_rows(_let_in(server, "laptop"))) as rows:
+        rows.taken()
+        before = save(seq=1, second="second")
+        after = save(seq=2, second="otherwise")
+    assert (before["f1"][0], before["f2"][0], after["f2"][0]) == ("first", "second", "otherwise")
+    assert after["f1"] == before["f1"]
+
+
+def _sign(fingerprint: str, *, example: str) -> ErrorSign:
+    return ErrorSign(
+        fingerprint=fingerprint, tool=None, command=None, category=Category.UNKNOWN, signal="", example=example
+    )
+
+
+def test_the_server_says_when_a_row_arrived_and_when_it_came_again(server: Server) -> None:
+    url = _let_in(server, "laptop")
+    with closing(_rows(url)) as rows, server.admin() as connection:
+        rows.taken()
+        rows.save(_batch(1, 1), [], after=0, seq=1, newest=1)
+        arrived = connection.execute("SELECT received_at > now() - interval '1 minute' FROM grader.grades").fetchone()
+        connection.execute("ALTER TABLE grader.grades DISABLE TRIGGER stamp")
+        connection.execute("UPDATE grader.grades SET received_at = '2020-01-01'")
+        connection.execute("ALTER TABLE grader.grades ENABLE TRIGGER stamp")
+        rows.save(_batch(1, 1), [], after=1, seq=2, newest=2)
+        again = connection.execute("SELECT received_at > now() - interval '1 minute' FROM grader.grades").fetchone()
+    assert (arrived, again) == ((True,), (True,))
+    with psycopg.connect(url, autocommit=True) as host:
+        for statement in (
+            "INSERT INTO grader.grades (host, session_id, changed_seq, received_at) VALUES ('laptop', 'x', 1, now())",
+            "UPDATE grader.grades SET received_at = now()",
+        ):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                host.execute(statement.encode())
 
 
 def test_a_feed_that_is_set_back_begins_another_epoch(server: Server) -> None:

@@ -65,7 +65,7 @@ def test_an_agent_has_the_hook_of_one_database(home: Home, file: Path, tmp_path:
     assert others.installed() == []
     with pytest.raises(InputError, match=f"first run: hook uninstall claude-code --db-path {home.settings.db_path}"):
         others.planned(CLAUDE, Mode.TELL)
-    with pytest.raises(InputError, match="Claude Code has no hook of this database"):
+    with pytest.raises(InputError, match="Claude Code has no hook for this database"):
         others.unplanned(CLAUDE)
     assert "Stop" in file.read_text()
 
