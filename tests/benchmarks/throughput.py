@@ -49,7 +49,7 @@ ROOT = Path(__file__).parents[2]
 LABELLED = "labelled"
 """All sessions of real agents together."""
 
-_SHORT_SLICES = 16
+_SHORT_SLICES = 10
 _SHORT_MADE = ("20 KB", "200 KB", "2 MB")
 _CLOCKED_EVERY = 3
 _MAD_TO_SIGMA, _SIGMA_OF_MEDIAN = 1.4826, 1.2533
