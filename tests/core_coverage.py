@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 
 _UNIT = Path(__file__).parent / "unit"
+_SLOW_TOO = {_UNIT / room for room in ("analysis", "calibration", "daemon", "domain", "redaction")}
+"""Rooms of which the quick tests do not reach every line; elsewhere those of `tests.slow` are not counted."""
 
 
 @pytest.hookimpl(wrapper=True)
@@ -42,11 +44,14 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         _counting(session.config).cov.stop()
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Take tests of anything else out of the count."""
+    """Take tests of anything else out of the count, and slow ones that it does not need."""
     places = {place for module in config.getoption("cov_source") for place in _places(module)}
     for item in items:
-        if places.isdisjoint((item.path, *item.path.parents)):
+        above = {item.path, *item.path.parents}
+        is_slow = item.get_closest_marker("slow") is not None
+        if places.isdisjoint(above) or (is_slow and _SLOW_TOO.isdisjoint(above)):
             item.add_marker("no_cover")
 
 
