@@ -24,12 +24,12 @@ from grader_daemon.storage.records import StoredGrade
 
 _STANDING = "standing"
 _BY_CHECK = frozenset({ResultStanding.CHECKED, ResultStanding.CHECK_FAILED})
-_SAYS = {
-    Support.VERIFIED: "for",
-    Support.CONTRADICTED: "against",
-    Support.UNSUPPORTED: "nothing of",
-    Support.STALE: "too early for",
-    Support.PARTIAL: "for a part of",
+_PROVES = {
+    Support.VERIFIED: "proves",
+    Support.CONTRADICTED: "contradicts",
+    Support.UNSUPPORTED: "does not prove",
+    Support.STALE: "is too early for",
+    Support.PARTIAL: "proves a part of",
 }
 
 
@@ -231,7 +231,7 @@ def _findings(grade: Grade, redactor: Redactor) -> dict[int, list[Finding]]:
         found[claim.index].append(Finding(FindingKind.CLAIM, f"{said}: {_verdict(claim)}"))
         for index in claim.evidence:
             found[index].append(
-                Finding(FindingKind.EVIDENCE, f"says {_SAYS[claim.support]} the claim in {claim.index}: {said}")
+                Finding(FindingKind.EVIDENCE, f"{_PROVES[claim.support]} the claim in {claim.index}: {said}")
             )
     for signal in grade.signals_from_people:
         found[signal.index].append(Finding(FindingKind.PERSON, signal.kind.replace("_", " ")))

@@ -308,7 +308,7 @@ def _why(evaluation: Evaluation, prior: Prior) -> str:
     gain, is_levelled = evaluation.gain, evaluation.model.version != prior.version
     if not gain.sample:
         return "there are no labels; " + (
-            "the level is that of your own sessions" if is_levelled else "nothing is known"
+            "probabilities are adjusted to your own sessions" if is_levelled else "nothing is known"
         )
     if gain.value is None or gain.low is None or gain.high is None:
         level = " at the level of your own sessions" if is_levelled else ""

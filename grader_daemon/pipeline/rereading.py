@@ -37,7 +37,7 @@ def read_again(grade: Grade, sources: Sources) -> Reread:
     if not isinstance(read.session, Session):
         raise ParseError("the file is no longer a session")
     if read.session.session_id != grade.session_id:
-        raise ParseError("the file holds another session now")
+        raise ParseError("the file now contains another session")
     return Reread(read.session, read.digest or "")
 
 

@@ -59,7 +59,7 @@ def quoted(text: str, longest: int = LONGEST_NAME) -> str:
 def alike(found: Sequence[Likeness], *, with_grades: bool) -> str:
     """Return which sessions were asked for something alike, and what became of them."""
     if not found:
-        return "No earlier session is known that was asked for something like this."
+        return "There is no earlier session with a similar task."
     blocks = [[_heading(each), *_facts(each.session, most=_FEW_FAILURES, with_grades=with_grades)] for each in found]
     return _composed([f"{count(len(found), 'earlier session')} like this. {DATA}"], blocks)
 
@@ -85,7 +85,7 @@ def what_helped(causes: Sequence[PastCause], *, tool: str, known: Sequence[str])
     """Return what surely helped after failures of a tool; `known` are tools that fail, told where this one did not."""
     if not causes:
         others = f" Tools that failed most: {', '.join(map(quoted, known))}." if known else ""
-        return f"No such failure of {quoted(tool)} is on record.{others} {DATA}"
+        return f"No such failure of {quoted(tool)} is recorded.{others} {DATA}"
     heading = f"{count(len(causes), 'cause')} of such failures, over all time. {DATA}"
     return _composed([heading], list(map(_cause, causes)))
 
@@ -179,7 +179,7 @@ def _failure(failure: PastFailure) -> str:
     times = "" if failure.times == 1 else f", {failure.times:,} times"
     said = f"{_called(failure.tool, failure.command)}: {failure.category}{times}"
     if failure.next_tool is None:
-        return f"{said}; what was tried next did not work, or nothing was"
+        return f"{said}; no next step worked"
     helped = "a retry" if failure.helped_by_retry else _called(failure.next_tool, failure.next_command)
     return f"{said}; {helped} worked next"
 

@@ -83,11 +83,11 @@ TOOLS: Final = (
     _tool(
         "recall",
         "Earlier sessions like this task",
-        "Find earlier agent sessions on this machine that were asked for something alike: what failed in them, what"
-        " worked next, how they ended. Facts from their records, at most 2,000 characters. Ask before a task that may"
+        "Find earlier agent sessions on this machine with a similar task: what failed in them, what worked next, how"
+        " they ended. Facts from their records, at most 2,000 characters. Ask before a task that may"
         " have been done or tried before.",
         "task",
-        task=_text("What is to be done, in the words of the request: names of files, programs and errors find most."),
+        task=_text("The task, in the words of the request. Names of files, programs and errors find most."),
         limit={
             "type": "integer",
             "minimum": 1,
@@ -104,15 +104,15 @@ TOOLS: Final = (
         " Ask after a failed call, before you try something else.",
         "tool",
         tool=_text("The tool whose call failed, by the name you call it."),
-        command=_optional("Of a shell: the program and its subcommand, as in `git push`."),
-        error=_optional("What it said, or a category such as permission_denied, timeout, file_not_found."),
+        command=_optional("For a shell: the program and its subcommand, such as `git push`."),
+        error=_optional("The error message, or a category such as permission_denied, timeout, file_not_found."),
     ),
     _tool(
         "task_score",
         "How well a type of task went",
         "The mean score (1 to 5) of all finished sessions of a task type on this machine, such as debugging.",
         "task_type",
-        task_type=_text("A task type; one that is not known is answered with those that are."),
+        task_type=_text("A task type; for an unknown one, the answer lists the known task types."),
     ),
 )
 

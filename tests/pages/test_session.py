@@ -46,7 +46,7 @@ def test_a_claim_leads_to_the_message_that_speaks_against_it(page: Page, contrad
     evidence.click()
     expect(page).to_have_url(re.compile(rf"#m{index}$"))
     expect(page.locator(f"#m{index}")).to_be_in_viewport()
-    expect(page.locator(f"#m{index}")).to_contain_text("says against the claim")
+    expect(page.locator(f"#m{index}")).to_contain_text("contradicts the claim")
 
 
 def test_what_was_said_and_what_happened_is_seen_at_once(page: Page, contradicted: str) -> None:

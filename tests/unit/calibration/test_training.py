@@ -103,7 +103,7 @@ def test_without_labels_the_prior_is_put_at_the_level_of_the_sessions() -> None:
     assert found.model.predict((3.0,)) == pytest.approx(0.5)
     assert found.model.version.startswith("prior-1~")
     assert (found.labels, found.evidence.seen, found.evidence.sessions) == (0, 0, 20)
-    assert found.evidence.why == "there are no labels; the level is that of your own sessions"
+    assert found.evidence.why == "there are no labels; probabilities are adjusted to your own sessions"
     assert found.evidence.weights == ()
 
 

@@ -55,7 +55,7 @@ def test_a_folder_that_is_swapped_for_a_link_is_not_followed(write_session: Sess
     [
         pytest.param(b"", "", id="nothing"),
         pytest.param(b'{"a": 1}', "no longer a session", id="something-else"),
-        pytest.param(None, "another session now", id="another-session"),
+        pytest.param(None, "now contains another session", id="another-session"),
     ],
 )
 def test_a_file_that_holds_something_else_is_told(
@@ -98,7 +98,7 @@ def test_another_session_in_the_same_file_is_not_taken_for_the_one_that_was_read
     recent = RecentSessions(hermes(["/sessions"]))
     recent.read(grade(session_file=path))
 
-    with pytest.raises(ParseError, match="another session now"):
+    with pytest.raises(ParseError, match="now contains another session"):
         recent.read(grade(session_file=path, session_id="20261121_220000_other1"))
 
 

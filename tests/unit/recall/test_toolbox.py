@@ -110,9 +110,7 @@ def test_recall_tells_what_was_written_checked_and_answered(tmp_path: Path) -> N
 
 
 def test_nothing_alike_is_said_so(talk: Talk) -> None:
-    assert talk.agree().said("recall", task="Bake bread") == (
-        "No earlier session is known that was asked for something like this."
-    )
+    assert talk.agree().said("recall", task="Bake bread") == ("There is no earlier session with a similar task.")
 
 
 def test_grades_are_told_only_where_that_is_set(talk: Talk, graded: Talk) -> None:
@@ -247,7 +245,7 @@ def test_what_does_not_surely_help_is_no_advice(talk: Talk) -> None:
 
 def test_a_tool_without_failures_is_answered_with_those_that_have_some(talk: Talk) -> None:
     told = talk.agree().said("what_helps", tool="browser")
-    assert told.startswith('No such failure of "browser" is on record. Tools that failed most: "terminal".')
+    assert told.startswith('No such failure of "browser" is recorded. Tools that failed most: "terminal".')
 
 
 def test_scores_are_of_types_of_tasks(talk: Talk) -> None:
