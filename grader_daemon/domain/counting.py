@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, TypeVar
 from grader_daemon.domain.analysis import Failure, FailureKind, SessionState
 from grader_daemon.domain.claims import claim_sums
 from grader_daemon.domain.grade import Grade
-from grader_daemon.domain.rollup import MILLIONTHS, SUM_NAMES, Dimension
+from grader_daemon.domain.rollup import MILLIONTHS, SUM_NAMES, Dimension, task_model
 from grader_daemon.domain.scheduled_jobs import JobDay, JobFacts, KnownJob
 from grader_daemon.domain.session import PERSONS, SessionKind
 from grader_daemon.domain.session_result import CUT_SHORT, EndingKind, ResultStanding, ended_badly
@@ -20,7 +20,6 @@ _Key = TypeVar("_Key")
 _Periodic = TypeVar("_Periodic", "GroupKey", "ToolStepKey", "ClaimKey", JobDay)
 NAME_CHARACTERS: Final = 120
 """Most characters of a name that comes from a session; the roll-ups know no more."""
-_BY: Final = " × "
 UNKNOWN: Final = "unknown"
 """Model, platform, project … of sessions that do not say theirs, so that the groups of a dimension add up to all."""
 _MONTH: Final = len("2026-11")
@@ -32,7 +31,6 @@ _OPEN_SESSION: Final = tuple(int(name == "open_sessions") for name in SUM_NAMES)
 _SIDE: Final = SUM_NAMES.index("side")
 _SPENT: Final = SUM_NAMES[_SIDE:]
 _NOTHING_SPENT: Final = (0,) * len(_SPENT)
-_NO_CALLS: Final = (0,) * (_SIDE - len(_SHARED))
 
 
 class GroupKey(NamedTuple):
@@ -137,17 +135,6 @@ def groups_of(grade: Grade) -> Iterator[tuple[Dimension, str]]:
     yield from ((Dimension.CATEGORY, category) for category in {error.category for error in grade.errors})
 
 
-def task_model(task_type: str, model: str) -> str:
-    """Return the name of a group of `Dimension.TASK_MODEL`."""
-    return f"{task_type}{_BY}{model}"
-
-
-def task_and_model(name: str) -> tuple[str, str]:
-    """Return the two parts of such a name; task types are words of ours, without the sign between."""
-    task_type, _, model = name.partition(_BY)
-    return task_type, model
-
-
 class Changes:
     """Amounts that a batch of grades adds to (or takes away from) the roll-ups, one entry for each row.
 
@@ -182,14 +169,16 @@ class Changes:
             self.remove(before)
             self.add(after)
             return
-        moved = [*map(sub, _shared_sums(after), _shared_sums(before)), *_NO_CALLS, *_NOTHING_SPENT]
+        moved = list(map(sub, _whole_sums(after), _whole_sums(before)))
         _add(self._work, _work_of(after), moved, 1)
-        named = [(Dimension.JOB, after.job)] if after.job is not None else []
-        if after.is_persons:
-            named += [(Dimension.TOOL, use.tool[:NAME_CHARACTERS]) for use in after.tools]
-            named += [(Dimension.CATEGORY, category) for category in {error.category for error in after.errors}]
+        if after.job is not None:
+            _add(self._parts, GroupKey(Dimension.JOB, day, after.job), moved, 1)
+        if not after.is_persons:
+            return
+        named = [(Dimension.TOOL, use.tool[:NAME_CHARACTERS]) for use in after.tools]
+        named += [(Dimension.CATEGORY, category) for category in {error.category for error in after.errors}]
         for dimension, name in named:
-            _add(self._parts, GroupKey(dimension, day, name), moved, 1)
+            _add(self._parts, GroupKey(dimension, day, name), [*moved[:_SIDE], *_NOTHING_SPENT], 1)
 
     @property
     def days(self) -> set[str]:
@@ -212,8 +201,8 @@ class Changes:
             _add(self._parts, GroupKey(Dimension.OVERALL, day, ""), _OPEN_SESSION, sign)
             _add(self._parts, GroupKey(Dimension.KIND, day, kind), _OPEN_SESSION, sign)
             return
-        shared = _shared_sums(grade)
-        whole = [*shared, *_call_sums(grade.tool_calls, grade.total_errors), *_spent_sums(grade)]
+        whole = _whole_sums(grade)
+        shared = whole[: len(_SHARED)]
         _add(self._work, _work_of(grade), whole, sign)
         if grade.job is not None:
             self._count_run(grade, grade.job, whole, sign=sign)
@@ -298,6 +287,11 @@ def by_month(rows: dict[_Periodic, list[int]]) -> dict[_Periodic, list[int]]:
     return months
 
 
+def _whole_sums(grade: Grade) -> list[int]:
+    """Return all sums, as in the group of its kind."""
+    return [*_shared_sums(grade), *_call_sums(grade.tool_calls, grade.total_errors), *_spent_sums(grade)]
+
+
 def _shared_sums(grade: Grade) -> list[int]:
     """Return the sums up to `calls`: they are the same in every group of the session."""
     if not grade.has_scores:
@@ -362,7 +356,8 @@ def _call_sums(calls: int, failures: int) -> tuple[int, ...]:
 
 def _spent_sums(grade: Grade) -> tuple[int, ...]:
     """Return the sums of `_SPENT`, as in the group of its kind."""
-    priced = grade.cost_usd is not None
+    priced, failed = int(grade.cost_usd is not None), int(grade.has_failed)
+    millionths = round((grade.cost_usd or 0.0) * MILLIONTHS)
     return (
         0,
         grade.input_tokens or 0,
@@ -370,10 +365,13 @@ def _spent_sums(grade: Grade) -> tuple[int, ...]:
         grade.cache_write_tokens or 0,
         grade.output_tokens or 0,
         int(grade.input_tokens is not None and grade.output_tokens is not None),
-        round((grade.cost_usd or 0.0) * MILLIONTHS),
-        int(priced),
+        millionths,
+        priced,
         0,
-        int(priced),
+        priced,
+        failed,
+        failed * priced,
+        failed * millionths,
     )
 
 

@@ -13,7 +13,7 @@ from grader_daemon.domain.installed import SkillUse
 from grader_daemon.domain.people import PersonSignal
 from grader_daemon.domain.session import PERSONS, SessionKind
 from grader_daemon.domain.session_features import NO_FEATURES, Features
-from grader_daemon.domain.session_result import EndingKind, ResultStanding
+from grader_daemon.domain.session_result import EndingKind, ResultStanding, ended_badly
 from grader_daemon.domain.unit import FIRST_SOURCE, Unit
 from grader_daemon.domain.verdict import Outcome, VerdictBy
 
@@ -218,6 +218,12 @@ class Grade(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         if self.completed is None or (self._is_in_doubt and self.verdict_by.is_automatic):
             return Outcome.UNSURE
         return Outcome.DONE if self.task_completed else Outcome.NOT_DONE
+
+    @property
+    def has_failed(self) -> bool:
+        """True if the session is not done, or ended badly and is not known to be done."""
+        outcome, ended = self.outcome, ended_badly(self.ending, self.standing)
+        return outcome is Outcome.NOT_DONE or (ended is True and outcome is not Outcome.DONE)
 
     @property
     def _is_in_doubt(self) -> bool:

@@ -17,13 +17,15 @@ from grader_daemon.domain.verdict import VerdictCounts
 MILLIONTHS: Final = 1_000_000
 """Parts in a dollar, and in a probability: sums must be exact."""
 
+_BY: Final = " × "
+
 
 class Dimension(StrEnum):
     """Dimension to group sessions by. A session is in several groups of `TOOL` and `CATEGORY`.
 
     Groups of `HOST` are the machines of a fleet, groups of `USER` all machines of one owner; sessions of this machine
     are in neither. Groups of `KIND` count all sessions; the others count people's sessions, and only their cost
-    includes the rest. Groups of `TASK_MODEL` combine a task type and a model, see `counting.task_model`. Groups of
+    includes the rest. Groups of `TASK_MODEL` combine a task type and a model, see `task_model`. Groups of
     `JOB` are the runs of a schedule, by the key of their job, see `domain.scheduled_jobs`.
     """
 
@@ -62,6 +64,17 @@ class Metric(StrEnum):
         return self in {Metric.EFFICIENCY, Metric.QUALITY}
 
 
+def task_model(task_type: str, model: str) -> str:
+    """Return the name of a group of `Dimension.TASK_MODEL`."""
+    return f"{task_type}{_BY}{model}"
+
+
+def task_and_model(name: str) -> tuple[str, str]:
+    """Return the two parts of such a name; task types are words of ours, without the sign between."""
+    task_type, _, model = name.partition(_BY)
+    return task_type, model
+
+
 class Sums(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Sums over the finished sessions of a group in which the agent answered or called a tool.
 
@@ -81,7 +94,8 @@ class Sums(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     are those that are no task of a person, which nothing above counts; in groups of `Dimension.KIND` all count above.
     Tokens are those of sessions with known ones; `metered` are those where it is known what was read and written.
     `cost_millionths` are millionths of a US dollar, of the sessions that are `priced`; `side_millionths` is the part of
-    `side`, and `priced_tasks` counts the `priced` that are none of them.
+    `side`, and `priced_tasks` counts the `priced` that are none of them. `failed` are the sessions that are not done,
+    or ended badly and are not known to be done; `failed_priced` and `failed_millionths` are the cost of these.
     """
 
     sessions: int = 0
@@ -125,6 +139,9 @@ class Sums(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     priced: int = 0
     side_millionths: int = 0
     priced_tasks: int = 0
+    failed: int = 0
+    failed_priced: int = 0
+    failed_millionths: int = 0
 
     @property
     def finished(self) -> int:

@@ -15,6 +15,7 @@ from grader_daemon.domain.fleet_hosts import FleetHostState
 from grader_daemon.domain.insight import DayFigures, DaySpending, Group, Patterns, Spending
 from grader_daemon.domain.rollup import ESTIMATORS, Dimension, Sums
 from grader_daemon.domain.session import SessionKind
+from grader_daemon.domain.usage_by_day import FailedSpending
 from grader_daemon.patterns.issues import alternatives
 
 FEWEST_SESSIONS = 3
@@ -127,6 +128,14 @@ def spending(sums: Sums, dimension: Dimension = Dimension.OVERALL) -> Spending:
         side_usd=sums.side_millionths / _MILLION if priced else None,
         tasks=sums.priced_tasks,
         per_task_usd=on_tasks / _MILLION / sums.priced_tasks if sums.priced_tasks else None,
+    )
+
+
+def failed_spending(sums: Sums) -> FailedSpending:
+    """Return what the failed sessions of a group cost."""
+    priced = sums.failed_priced
+    return FailedSpending(
+        sessions=sums.failed, priced=priced, cost_usd=sums.failed_millionths / _MILLION if priced else None
     )
 
 

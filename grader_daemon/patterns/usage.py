@@ -11,14 +11,13 @@ from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.insight import Spending
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.domain.usage_by_day import (
-    FailedSpending,
     UsageByDay,
     UsageDay,
     UsageGroup,
     UsageSplit,
     all_tokens,
 )
-from grader_daemon.patterns.groups import GroupSums, spending
+from grader_daemon.patterns.groups import GroupSums, failed_spending, spending
 
 DailySums = Mapping[date, Sums]
 """The sums over all sessions of each day that had any."""
@@ -36,7 +35,6 @@ def usage_by_day(
     *,
     span: Span,
     split: UsageSplit,
-    failed: FailedSpending,
 ) -> UsageByDay:
     """Describe what the sessions of a span cost and used; `before` is None where nothing can be compared with it."""
     return UsageByDay(
@@ -46,7 +44,7 @@ def usage_by_day(
         split=split,
         spending=_of(now, Dimension.OVERALL, ""),
         before=None if before is None else _of(before, Dimension.OVERALL, ""),
-        failed=failed,
+        failed=failed_spending(now.get((Dimension.OVERALL, ""), _NONE)),
         groups=tuple(_groups(now, before, split.dimension)),
         agents=_by_name(now, Dimension.AGENT),
         kinds=_by_name(now, Dimension.KIND),
@@ -54,8 +52,8 @@ def usage_by_day(
     )
 
 
-def usage_of_group(used: UsageByDay, name: str, failed: FailedSpending) -> UsageByDay:
-    """Return the part of a usage that one group of its split has; `failed` is of it alone."""
+def usage_of_group(used: UsageByDay, name: str, now: GroupSums) -> UsageByDay:
+    """Return the part of a usage that one group of its split has; `now` are the sums that the usage was made of."""
     nothing = spending(_NONE, used.split.dimension)
     groups = tuple(group for group in used.groups if group.name == name)
     spent = {group.name: group.spending for group in groups}
@@ -63,7 +61,7 @@ def usage_of_group(used: UsageByDay, name: str, failed: FailedSpending) -> Usage
         used,
         spending=spent.get(name, nothing),
         before=groups[0].before if groups else None,
-        failed=failed,
+        failed=failed_spending(now.get((used.split.dimension, name), _NONE)),
         groups=groups,
         agents=spent if used.split is UsageSplit.AGENT else {},
         kinds=spent if used.split is UsageSplit.KIND else {},

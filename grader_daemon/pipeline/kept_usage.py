@@ -1,4 +1,4 @@
-"""Usage of a span by day, out of the sums that are kept and the list of sessions."""
+"""Usage of a span by day, out of the sums that are kept."""
 
 from __future__ import annotations
 
@@ -17,15 +17,13 @@ def usage_of(store: SqliteStore, span: Span, split: UsageSplit, *, only: str | N
     rollups, before = store.rollups, span.before()
     dimensions = {Dimension.OVERALL, Dimension.AGENT, Dimension.KIND, split.dimension}
     first = rollups.first_day()
+    now = rollups.groups(span, dimensions)
     used = usage_by_day(
-        rollups.groups(span, dimensions),
+        now,
         rollups.groups(before, dimensions) if first is not None and first <= before.first else None,
         rollups.days(span),
         rollups.spent(span, split.dimension),
         span=span,
         split=split,
-        failed=store.reports.spent_on_failed(span),
     )
-    if only is None:
-        return used
-    return usage_of_group(used, only, store.reports.spent_on_failed(span, (split, only)))
+    return used if only is None else usage_of_group(used, only, now)

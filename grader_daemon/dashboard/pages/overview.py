@@ -21,13 +21,12 @@ from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calendar import day_of
 from grader_daemon.domain.calibration import GraderChange
 from grader_daemon.domain.claims import Support
-from grader_daemon.domain.counting import task_and_model
 from grader_daemon.domain.error_groups import ErrorIssue, StepCount
 from grader_daemon.domain.estimate import Figure
 from grader_daemon.domain.fleet_hosts import FleetHostState
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.insight import DayFigures, Group, Patterns, Spending
-from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.rollup import Dimension, task_and_model
 from grader_daemon.domain.scheduled_jobs import ScheduledJob
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.setup_changes import SetupChange

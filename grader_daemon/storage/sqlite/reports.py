@@ -10,12 +10,9 @@ from grader_daemon.domain.counting import NAME_CHARACTERS
 from grader_daemon.domain.insight import Coverage, FromPeople
 from grader_daemon.domain.people import OBJECTING
 from grader_daemon.domain.suggestion import Concern, Example
-from grader_daemon.domain.usage_by_day import FailedSpending, UsageSplit
-from grader_daemon.domain.verdict import Outcome
 from grader_daemon.storage.records import StoredReport
 from grader_daemon.storage.sqlite.database import Database
 from grader_daemon.storage.sqlite.rows import PERSONS_TASK, ended_badly_of, to_moment, to_text
-from grader_daemon.storage.sqlite.session_list import OF_VERDICT
 
 _EXAMPLES = 3
 _LOOKED_AT = 500
@@ -27,15 +24,6 @@ _LONGEST_AGAIN = timedelta(days=10)
 """A session that asks again began within two days of the other's end, and seldom lasts another week."""
 _OBJECTED = " OR ".join(f"people LIKE '%\"{kind}\"%'" for kind in sorted(OBJECTING))
 _PERSONS_TASK_LISTED = PERSONS_TASK.replace("d.kind", "l.kind")
-_FINISHED_LISTED = (
-    "l.ended_at >= ?3 AND l.ended_at < ?6 AND l.state <> 'open'"
-    " AND (l.ended_at >= ?4 AND l.ended_at < ?5 OR EXISTS (SELECT 1"
-    " FROM session_details AS d WHERE d.session_id = l.session_id AND d.ended_on BETWEEN ?1 AND ?2))"
-)
-"""That a session of the list finished in the span that `_around` gives the ends of."""
-_FAILED_LISTED = (
-    f"({OF_VERDICT[Outcome.NOT_DONE]} OR {ended_badly_of('l')} AND NOT coalesce({OF_VERDICT[Outcome.DONE]}, 0))"
-)
 _MOST_FAILURES = (
     "SELECT l.* FROM session_list AS l WHERE l.ended_at >= ?3 AND l.ended_at < ?6"
     f" AND l.state <> 'open' AND {_PERSONS_TASK_LISTED} ORDER BY {_ORDER} LIMIT ?9"
@@ -137,19 +125,6 @@ class Reports:
             (_moved(span.first, -_LONGEST_AGAIN.days), until, *days),
         )
         return FromPeople(objected=objected[0][0], asked_again=asked_again[0][0])
-
-    def spent_on_failed(self, span: Span, only: tuple[UsageSplit, str] | None = None) -> FailedSpending:
-        """Sum what the sessions of a span cost that are not done, or ended badly and are not known to be done.
-
-        Of all, or of one group of a split.
-        """
-        of_group = "" if only is None else f" AND l.{only[0]} = ?"
-        [(sessions, priced, cost_usd)] = self._database.rows(
-            "SELECT count(*), count(l.cost_usd), round(sum(l.cost_usd), 6) FROM session_list AS l"
-            f" WHERE {_FINISHED_LISTED} AND {_FAILED_LISTED}{of_group}",
-            (*_around(span), *(() if only is None else (only[1],))),
-        )
-        return FailedSpending(sessions=sessions, priced=priced, cost_usd=cost_usd)
 
     def examples(self, why: Example, span: Span) -> tuple[str, ...]:
         """Return up to three scored sessions that finished in a span and show `why`, those with most failures first."""

@@ -19,12 +19,11 @@ from grader_daemon.domain.counting import (
     by_month,
     groups_of,
     is_counted_alike,
-    task_and_model,
-    task_model,
 )
 from grader_daemon.domain.grade import Grade
-from grader_daemon.domain.rollup import ESTIMATORS, SUM_NAMES, Dimension, Sums
+from grader_daemon.domain.rollup import ESTIMATORS, SUM_NAMES, Dimension, Sums, task_and_model, task_model
 from grader_daemon.domain.session import SessionKind
+from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.domain.verdict import Outcome, VerdictBy, VerdictCounts
 from tests.strategies import grade, grades
 
@@ -155,7 +154,7 @@ def test_every_group_of_a_session_counts_it_once(made: Grade) -> None:
         pytest.param({}, Sums(unanswered=1), id="nobody-judged-it"),
         pytest.param(
             {"verdict_by": VerdictBy.PERSON, "task_completed": False},
-            Sums(unanswered=1, unanswered_judged=1, not_done=1),
+            Sums(unanswered=1, unanswered_judged=1, not_done=1, failed=1),
             id="not-completed-as-a-person-says",
         ),
         pytest.param(
@@ -174,7 +173,9 @@ def test_a_session_without_an_answer_has_no_scores(changes: dict[str, object], e
     ("changes", "expected"),
     [
         pytest.param(
-            {"task_completed": False}, Sums(sessions=1, interrupted=1, interrupted_judged=1, not_done=1), id="cut-short"
+            {"task_completed": False},
+            Sums(sessions=1, interrupted=1, interrupted_judged=1, not_done=1, failed=1),
+            id="cut-short",
         ),
         pytest.param({"task_completed": False, "unsure": True}, Sums(sessions=1, interrupted=1), id="stopped"),
         pytest.param({"task_completed": True}, Sums(sessions=1, interrupted=1), id="done-by-an-earlier-version"),
@@ -260,6 +261,35 @@ def test_tokens_and_money_are_summed_where_they_are_known() -> None:
     assert (found.input_tokens, found.cache_read_tokens, found.output_tokens, found.metered) == (1005, 0, 10, 1)
     assert (found.cost_millionths, found.priced, found.priced_tasks, found.side_millionths) == (250_002, 2, 2, 0)
     assert (found.finished, found.completed) == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_counted"),
+    [
+        pytest.param({"task_completed": False}, True, id="not-done"),
+        pytest.param({"task_completed": False, "unsure": True}, False, id="not-done-by-a-guess-alone"),
+        pytest.param({"unsure": True, "standing": ResultStanding.CHECK_FAILED}, True, id="unsure-and-ended-badly"),
+        pytest.param({"scored": False, "ending": EndingKind.NO_ANSWER}, True, id="without-an-answer"),
+        pytest.param({"standing": ResultStanding.CHECK_FAILED}, False, id="ended-badly-and-done-all-the-same"),
+        pytest.param({}, False, id="done"),
+        pytest.param({"task_completed": False, "state": SessionState.OPEN}, False, id="not-finished"),
+        pytest.param({"task_completed": False, "kind": SessionKind.SUB_AGENT}, True, id="of-a-sub-agent"),
+    ],
+)
+def test_money_of_sessions_that_failed_is_summed(changes: dict[str, object], *, is_counted: bool) -> None:
+    recorded = {"ending": EndingKind.ANSWERED, "standing": ResultStanding.CLAIMED, "task_completed": True}
+    found = sums(changes_of(grade(ended_on=DAY, cost_usd=0.25, **{**recorded, **changes})))[OVERALL]
+    expected = (1, 1, 250_000) if is_counted else (0, 0, 0)
+    assert (found.failed, found.failed_priced, found.failed_millionths) == expected
+
+
+def test_money_of_sessions_that_failed_may_be_known_of_some_only() -> None:
+    made = [
+        grade(session_id=name, ended_on=DAY, task_completed=False, cost_usd=cost)
+        for name, cost in (("a", 0.1), ("b", None))
+    ]
+    found = sums(changes_of(*made))[OVERALL]
+    assert (found.failed, found.failed_priced, found.failed_millionths) == (2, 1, 100_000)
 
 
 def test_what_is_no_task_of_a_person_counts_as_money_alone() -> None:

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from datetime import date
 
+from msgspec.structs import replace
+
 from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.domain.usage_by_day import FailedSpending, UsageByDay, UsageSplit
@@ -10,7 +12,6 @@ from grader_daemon.patterns.usage import usage_by_day, usage_of_group
 
 FIRST, SECOND, THIRD = (date(2026, 11, day) for day in (20, 21, 22))
 SPAN = Span(FIRST, THIRD)
-FAILED = FailedSpending(sessions=1, priced=1, cost_usd=0.5)
 
 
 def sums(sessions: int, dollars: int | None = None, *, tokens: int = 0) -> Sums:
@@ -25,9 +26,9 @@ def sums(sessions: int, dollars: int | None = None, *, tokens: int = 0) -> Sums:
 
 
 NOW: GroupSums = {
-    (Dimension.OVERALL, ""): sums(9, 5),
+    (Dimension.OVERALL, ""): replace(sums(9, 5), failed=3, failed_priced=1, failed_millionths=500_000),
     (Dimension.MODEL, "large"): sums(2, 4),
-    (Dimension.MODEL, "small"): sums(3, 1),
+    (Dimension.MODEL, "small"): replace(sums(3, 1), failed=2),
     (Dimension.MODEL, "local"): sums(1, tokens=90),
     (Dimension.MODEL, "mute"): sums(3),
     (Dimension.MODEL, "open"): Sums(open_sessions=1),
@@ -40,7 +41,7 @@ NOW: GroupSums = {
 def used(before: GroupSums | None = None) -> UsageByDay:
     days = {FIRST: sums(2, 4), THIRD: sums(7, 1)}
     groups = {(FIRST, "large"): sums(2, 4), (THIRD, "small"): sums(3, 1), (THIRD, "mute"): sums(3)}
-    return usage_by_day(NOW, before, days, groups, span=SPAN, split=UsageSplit.MODEL, failed=FAILED)
+    return usage_by_day(NOW, before, days, groups, span=SPAN, split=UsageSplit.MODEL)
 
 
 def test_groups_stand_by_cost_then_by_tokens_then_by_sessions() -> None:
@@ -78,22 +79,22 @@ def test_without_days_before_nothing_is_compared() -> None:
 def test_whole_and_what_failed_are_handed_on() -> None:
     found = used()
     assert (found.days, found.first_day, found.last_day, found.split) == (3, FIRST, THIRD, UsageSplit.MODEL)
-    assert (found.spending, found.failed) == (spending(sums(9, 5)), FAILED)
+    assert (found.spending, found.failed) == (spending(sums(9, 5)), FailedSpending(sessions=3, priced=1, cost_usd=0.5))
 
 
 def test_usage_of_a_group_is_its_part_of_the_whole() -> None:
-    failed = FailedSpending(sessions=2)
-    small = usage_of_group(used(), "small", failed)
+    small = usage_of_group(used(), "small", NOW)
 
-    assert (small.spending, small.failed) == (spending(sums(3, 1)), failed)
+    assert (small.spending, small.failed) == (spending(sums(3, 1)), FailedSpending(sessions=2))
     assert [group.name for group in small.groups] == ["small"]
     assert [(day.spending.sessions, list(day.groups)) for day in small.daily] == [(0, []), (0, []), (3, ["small"])]
     assert (small.agents, small.kinds) == ({}, {})
 
 
 def test_usage_of_an_agent_names_it_alone_and_that_of_nobody_is_nothing() -> None:
-    by_agent = usage_by_day(NOW, None, {}, {}, span=SPAN, split=UsageSplit.AGENT, failed=FAILED)
+    by_agent = usage_by_day(NOW, None, {}, {}, span=SPAN, split=UsageSplit.AGENT)
 
-    assert list(usage_of_group(by_agent, "hermes", FAILED).agents) == ["hermes"]
-    nobody = usage_of_group(by_agent, "nobody", FAILED)
+    assert list(usage_of_group(by_agent, "hermes", NOW).agents) == ["hermes"]
+    nobody = usage_of_group(by_agent, "nobody", NOW)
     assert (nobody.spending.sessions, nobody.groups, nobody.before) == (0, (), None)
+    assert nobody.failed == FailedSpending()

@@ -57,7 +57,8 @@ def used(
     now |= {(Dimension.AGENT, name): each for name, each in (agents or {"hermes": sums}).items()}
     now |= {(Dimension.KIND, name): each for name, each in (kinds or {"main": sums}).items()}
     earlier = None if before is None else {WHOLE: before}
-    return usage_by_day(now, earlier, {}, {}, span=span, split=UsageSplit.MODEL, failed=failed or FailedSpending())
+    made = usage_by_day(now, earlier, {}, {}, span=span, split=UsageSplit.MODEL)
+    return msgspec.structs.replace(made, failed=failed or FailedSpending())
 
 
 def test_kinds_have_words_of_their_own_and_other_groups_their_names() -> None:

@@ -11,10 +11,8 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.insight import Coverage
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.people import PersonSignal, SignalKind
-from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.domain.suggestion import Concern, Example
-from grader_daemon.domain.usage_by_day import FailedSpending
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import StoredReport
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -265,41 +263,6 @@ def test_a_new_basis_leaves_the_report_as_it_was(store: SqliteStore) -> None:
         store.reports.note_basis(WEEK.first, 9)
     assert store.reports.report(WEEK.first) == StoredReport(content="{}", basis=9)
     assert store.rows("SELECT generated_at FROM weekly_reports") == [(NOW.isoformat(),)]
-
-
-# -- money ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("changes", "is_counted"),
-    [
-        pytest.param({"task_completed": False}, True, id="not-done"),
-        pytest.param({"task_completed": False, "unsure": True}, False, id="not-done-by-a-guess-alone"),
-        pytest.param({"unsure": True, "standing": ResultStanding.CHECK_FAILED}, True, id="unsure-and-ended-badly"),
-        pytest.param({"scored": False, "ending": EndingKind.NO_ANSWER}, True, id="without-an-answer"),
-        pytest.param({"standing": ResultStanding.CHECK_FAILED}, False, id="ended-badly-and-done-all-the-same"),
-        pytest.param({}, False, id="done"),
-        pytest.param({"task_completed": False, "state": SessionState.OPEN}, False, id="not-finished"),
-        pytest.param({"task_completed": False, "kind": SessionKind.SUB_AGENT}, True, id="of-a-sub-agent"),
-        pytest.param(
-            {"task_completed": False, "ended_at": UNTIL, "graded_at": UNTIL, "ended_on": "2026-11-23"},
-            False,
-            id="in-the-week-after",
-        ),
-    ],
-)
-def test_money_of_sessions_that_failed_is_summed(
-    store: SqliteStore, changes: dict[str, object], *, is_counted: bool
-) -> None:
-    recorded = {"ending": EndingKind.ANSWERED, "standing": ResultStanding.CLAIMED, "cost_usd": 0.25}
-    save(store, good("a", **{**recorded, **changes}))
-    expected = FailedSpending(sessions=1, priced=1, cost_usd=0.25) if is_counted else FailedSpending()
-    assert store.reports.spent_on_failed(WEEK) == expected
-
-
-def test_money_of_sessions_that_failed_may_be_known_of_some_only(store: SqliteStore) -> None:
-    save(store, good("a", task_completed=False, cost_usd=0.1), good("b", task_completed=False))
-    assert store.reports.spent_on_failed(WEEK) == FailedSpending(sessions=2, priced=1, cost_usd=0.1)
 
 
 # -- people --------------------------------------------------------------------------------------------------------

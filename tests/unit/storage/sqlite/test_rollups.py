@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from datetime import date
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,9 @@ from grader_daemon.domain.session import SessionKind, SkipReason
 from grader_daemon.domain.verdict import Outcome, VerdictBy, VerdictCounts
 from grader_daemon.pipeline.labels import add_feedback
 from grader_daemon.pipeline.saving import retract, save_grades, save_verdicts
+from grader_daemon.storage.sqlite.rows import ended_badly_of
+from grader_daemon.storage.sqlite.schema import migrations
+from grader_daemon.storage.sqlite.session_list import OF_VERDICT
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import NOW, grade, grades, new_grade
 
@@ -90,15 +94,18 @@ Event = list[Grade] | str | Said
 def histories(draw: st.DrawFn) -> list[Event]:
     """Batches of grades of a few sessions, graded again and again, labels, and sessions whose grade is taken back."""
     ids = st.sampled_from(["a", "b", "c", "d"])
-    graded = st.builds(_of, grades(), ids)
+    halves = st.sampled_from([0.0000005, 0.0000015])  # which rounding takes to the even side
+    graded = st.builds(_of, grades(), ids, st.none() | halves)
     labels = st.builds(
         Said, session_id=ids, by=st.just("ada"), source=st.just(FeedbackSource.LABEL), completed=st.booleans()
     )
     return draw(st.lists(st.lists(graded, min_size=1, max_size=4) | ids | labels, min_size=1, max_size=8))
 
 
-def _of(made: Grade, session_id: str) -> Grade:
-    return msgspec.structs.replace(made, session_id=session_id)
+def _of(made: Grade, session_id: str, cost_usd: float | None) -> Grade:
+    return msgspec.structs.replace(
+        made, session_id=session_id, cost_usd=made.cost_usd if cost_usd is None else cost_usd
+    )
 
 
 def happened(history: list[Event]) -> Iterator[SqliteStore]:
@@ -131,6 +138,55 @@ def test_verdicts_and_claims_are_always_those_of_the_tasks_of_a_span(history: li
             counted = Counter(task.outcome for task in tasks)
             assert store.rollups.verdicts(span) == VerdictCounts(**{outcome: counted[outcome] for outcome in Outcome})
             assert claims_of(store, span) == claims_by_rows(tasks)
+
+
+def failed_by_rows(store: SqliteStore) -> Counter[tuple[str, ...]]:
+    """Failed sessions, those with a known cost, and its millionths, by the rows: of each group on each day."""
+    columns = ("task_type", "model", "project", "agent", "kind", "ending", "standing", "platform")
+    rows = store.rows(
+        f"SELECT d.ended_on, l.cost_usd, {', '.join(f'l.{column}' for column in columns)} FROM session_list AS l"
+        " JOIN session_details AS d ON d.session_id = l.session_id WHERE l.state <> 'open'"
+        f" AND ({OF_VERDICT[Outcome.NOT_DONE]}"
+        f" OR {ended_badly_of('l')} AND NOT coalesce({OF_VERDICT[Outcome.DONE]}, 0))"
+    )
+    counted: Counter[tuple[str, ...]] = Counter()
+    for day, cost, *names in rows:
+        groups = [("overall", ""), *zip(columns, (name or "unknown" for name in names), strict=True)]
+        millionths = round((cost or 0) * 1_000_000)
+        for group in groups:
+            counted += Counter(
+                {
+                    (*group, day, "failed"): 1,
+                    (*group, day, "priced"): cost is not None,
+                    (*group, day, "cost"): millionths,
+                }
+            )
+    return counted
+
+
+def failed_of(store: SqliteStore, dimensions: set[str]) -> Counter[tuple[str, ...]]:
+    """The same of the sums."""
+    rows = store.rows("SELECT dimension, name, day, failed, failed_priced, failed_millionths FROM daily_rollups")
+    counted: Counter[tuple[str, ...]] = Counter()
+    for dimension, name, day, *numbers in rows:
+        if dimension in dimensions:
+            named = zip(("failed", "priced", "cost"), numbers, strict=True)
+            counted += Counter({(dimension, name, day, what): number for what, number in named})
+    return counted
+
+
+@given(history=histories())
+def test_money_of_failed_sessions_is_always_that_of_their_rows_also_after_an_upgrade(history: list[Event]) -> None:
+    dimensions = {"overall", "task_type", "model", "project", "agent", "kind", "ending", "standing", "platform"}
+    for store in happened(history):
+        assert failed_of(store, dimensions) == failed_by_rows(store)
+        kept = rollups(store)
+        for table, column in product(("daily", "monthly"), ("failed", "failed_priced", "failed_millionths")):
+            store.connection.execute(f"ALTER TABLE {table}_rollups DROP COLUMN {column}")
+
+        store.connection.execute(next(sql for _, name, sql in migrations() if name == "failed_sums"))
+
+        assert rollups(store) == kept
 
 
 @pytest.mark.parametrize(
