@@ -53,13 +53,22 @@ def grade_document(grade: Grade, row_id: int | None, *, trust: Trust) -> dict[st
         del fields[name]
     for name in _LAST:
         fields[name] = fields.pop(name)
-    fields |= {"task_completed": grade.completed, "tool_calls_efficient": grade.efficiency}
-    fields |= {"response_quality": grade.quality, "errors_recovered": grade.recovered}
-    if not grade.has_scores:
-        fields |= dict.fromkeys(_AUTOMATIC)
-    score = None if grade.score is None else round(grade.score, 4)
-    told = {"outcome": grade.outcome, "verdict": verdict_words(grade, trust), "score": score}
-    return {**document, **fields, **told}
+    return {**document, **fields, **judged_columns(grade, trust=trust)}
+
+
+def judged_columns(grade: Grade, *, trust: Trust) -> dict[str, Any]:
+    """Return the columns of a grade that are no fields of it, and its scores, which are None where nothing is known."""
+    score = grade.score
+    return {
+        "task_completed": grade.completed,
+        "tool_calls_efficient": grade.efficiency,
+        "response_quality": grade.quality,
+        "errors_recovered": grade.recovered,
+        **({} if grade.has_scores else dict.fromkeys(_AUTOMATIC)),
+        "outcome": grade.outcome,
+        "verdict": verdict_words(grade, trust),
+        "score": None if score is None else round(score, 4),
+    }
 
 
 def session_document(grades: Grades, session_id: str) -> dict[str, Any]:

@@ -4,41 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
-import msgspec
-
 from grader_daemon import bootstrap
 from grader_daemon._version import __version__
 from grader_daemon.api.context import GraderContext
-from grader_daemon.api.documents import grade_document
-from grader_daemon.api.tables import columns
-from grader_daemon.domain.session_features import NO_FEATURES
 from grader_daemon.errors import ConfigurationError, InputError
 from grader_daemon.fleet.copy_settings import needing_psycopg, read_url
+from grader_daemon.fleet.sent_rows import SENT_COLUMNS, sent_row
 from grader_daemon.integrations.machine import machine_id
 from grader_daemon.setting_types import is_fleet_name
 from grader_daemon.settings import Settings
-from grader_daemon.storage.records import StoredGrade
+from grader_daemon.storage.records import OutlinedGrade
 
 if TYPE_CHECKING:
     from grader_daemon.domain.calibration import Trust
     from grader_daemon.fleet.push_job import FleetPush
     from grader_daemon.fleet.server_admin import FleetDatabase, FleetLogin
-
-
-_OF_THE_TABLE = tuple(name for name in columns() if name != "host")
-"""What is sent of a grade as tables have it; the host is who sends."""
-_COLUMNS = (*_OF_THE_TABLE, "request", "wording")
-_TEXTS = (
-    *("session_file", "project", "task_summary", "job_name"),
-    *("request_words", "answer_beginning", "last_check", "edited_paths"),
-)
-"""Words of a session, and paths, which name people."""
 
 
 def fleet_push(context: GraderContext, *, take_over: bool = False) -> FleetPush:
@@ -55,13 +41,15 @@ def fleet_push(context: GraderContext, *, take_over: bool = False) -> FleetPush:
         from grader_daemon.fleet.push_job import FleetPush
         from grader_daemon.fleet.server_writes import HostRows
 
-    rows = HostRows(url, columns=_COLUMNS, machine=_identity(settings), version=__version__, clock=bootstrap.utc_now)
+    rows = HostRows(
+        url, columns=SENT_COLUMNS, machine=_identity(settings), version=__version__, clock=bootstrap.utc_now
+    )
     if take_over:
         rows.take_over()
     return FleetPush(
         store,
         rows,
-        documents=partial(_documents, trust=partial(bootstrap.read_trust, settings, store), texts=settings.fleet_texts),
+        make_rows=partial(_rows, trust=partial(bootstrap.read_trust, settings, store), texts=settings.fleet_texts),
         texts=settings.fleet_texts,
     )
 
@@ -147,21 +135,6 @@ def _identity(settings: Settings) -> str:
     return hashlib.sha256(own.encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
-def _documents(stored: list[StoredGrade], *, trust: Any, texts: bool) -> list[Mapping[str, Any]]:
-    now: Trust = trust()
-    documents = (_document(each, now) for each in stored)
-    return [document if texts else _without_texts(document) for document in documents]
-
-
-def _document(stored: StoredGrade, trust: Trust) -> dict[str, Any]:
-    """Return what is sent of a grade; of failures all, by which a copy counts them as this database does."""
-    grade = msgspec.structs.replace(stored.grade, features=NO_FEATURES)  # which would be most of what is built
-    document = grade_document(grade, stored.id, trust=trust)
-    document["failures"] = msgspec.to_builtins(grade.failures)
-    return {**{name: document[name] for name in _OF_THE_TABLE}, "request": grade.request, "wording": grade.wording}
-
-
-def _without_texts(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a document without what it has of the words of a session, and without paths, which name people."""
-    claims = [{**claim, "subject": None, "words": None} for claim in document["claims"]]
-    return {**document, **dict.fromkeys(_TEXTS), "claims": claims}
+def _rows(stored: list[OutlinedGrade], *, trust: Callable[[], Trust], texts: bool) -> list[list[Any]]:
+    now = trust()
+    return [sent_row(each, now, texts=texts) for each in stored]

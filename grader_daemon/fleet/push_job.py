@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-import msgspec
 from msgspec.structs import replace
 
 from grader_daemon.domain.analysis import ErrorSign
@@ -17,28 +14,17 @@ from grader_daemon.domain.exported import Exported
 from grader_daemon.domain.feedback import Feedback, FeedbackSource, FleetLabel
 from grader_daemon.domain.fleet_hosts import FEED_FOLLOWER
 from grader_daemon.domain.grade import Grade
+from grader_daemon.fleet.sent_rows import bounded_text, has_room
 from grader_daemon.fleet.server_writes import HostRows
 from grader_daemon.pipeline.labels import take_labels
-from grader_daemon.storage.records import ChangeKind, StoredGrade
+from grader_daemon.storage.records import ChangeKind, OutlinedGrade
 from grader_daemon.storage.sqlite.store import SqliteStore
 
 _AT_ONCE: Final = 500
 _NOT_SAID_HERE: Final = frozenset({FeedbackSource.FLEET, FeedbackSource.REWARD, FeedbackSource.REVERT})
 _GREETS_EVERY_SECONDS: Final = 60.0
-_NUL: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
-"""NUL in JSON, whose backslash is no escaped one."""
-_ESCAPED_NUL: Final = "\\u0000"
-_AS_IT_IS: Final = frozenset({type(None), bool, bytes})
-_MOST: Final = 10**12
-_MOST_CHARACTERS: Final = 2_000
-_MOST_BYTES: Final = 1024 * 1024
-_YEARS: Final = range(1970, 2200)
-"""Bounds of the fleet's database, see its migrations."""
-_LISTS: Final = (list, tuple, dict)
-_encode = msgspec.json.Encoder().encode
-
-Documents = Callable[[list[StoredGrade]], list[Mapping[str, Any]]]
-"""Function that makes the rows to be sent of grades: values by the names of the columns, in their order."""
+MakeRows = Callable[[list[OutlinedGrade]], list[list[Any]]]
+"""Function that makes the rows to be sent of grades, in their order."""
 
 
 class _Batch(NamedTuple):
@@ -59,11 +45,11 @@ class FleetPush:
     on a batch, a thread makes the next one: what changes meanwhile stands behind it in the feed, and is sent again.
     """
 
-    def __init__(self, store: SqliteStore, rows: HostRows, *, documents: Documents, texts: bool) -> None:
+    def __init__(self, store: SqliteStore, rows: HostRows, *, make_rows: MakeRows, texts: bool) -> None:
         """`texts`: what errors say is sent, too."""
         self._store = store
         self._rows = rows
-        self._documents = documents
+        self._make_rows = make_rows
         self._texts = texts
         self._greeted_at: float | None = None
         self._maker = ThreadPoolExecutor(1, thread_name_prefix="batch")
@@ -114,17 +100,17 @@ class FleetPush:
         changes = self._store.changes.after(after, _AT_ONCE)
         if not changes:
             return None
-        sessions = [change for change in changes if change.kind is not ChangeKind.ALERT and _has_room(change.subject)]
+        sessions = [change for change in changes if change.kind is not ChangeKind.ALERT and has_room(change.subject)]
         places = {change.subject: change.seq for change in sessions}
-        stored = self._store.grades.stored(list(places))
-        there = [stored[name] for name in places if name in stored]
-        documents = self._documents(there)
+        graded = self._store.grades.outlined(list(places))
+        there = [graded[name] for name in places if name in graded]
+        rows = self._make_rows(there)
         return _Batch(
             after=after,
             seq=changes[-1].seq,
-            rows=[[*_row(document), places[str(document["session_id"])]] for document in documents],
-            gone=[name for name in places if name not in stored],
-            signs=self._signs([each.grade for each in there]),
+            rows=[[*row, places[each.outline.session_id]] for each, row in zip(there, rows, strict=True)],
+            gone=[name for name in places if name not in graded],
+            signs=self._signs([each.outline for each in there]),
             is_full=len(changes) == _AT_ONCE,
         )
 
@@ -141,7 +127,7 @@ class FleetPush:
         while (sent := self._rows.labels_sent()) < newest:
             said = self._store.feedback.said_after(sent, _AT_ONCE)
             known = {each.id: each for each in self._store.feedback.said([each.session_id for each in said])}
-            here = [each for each in said if each.source not in _NOT_SAID_HERE and _has_room(each.session_id)]
+            here = [each for each in said if each.source not in _NOT_SAID_HERE and has_room(each.session_id)]
             labels = [self._label(each, known) for each in here]
             self._rows.send_labels(labels, up_to=said[-1].id)
 
@@ -150,13 +136,13 @@ class FleetPush:
         return FleetLabel(
             host="",
             session_id=said.session_id,
-            given_by=_text(said.given_by),
+            given_by=bounded_text(said.given_by),
             given_at=said.given_at,
             completed=said.completed,
             quality=said.quality,
-            note=_text(said.note) if self._texts and said.note is not None else None,
+            note=bounded_text(said.note) if self._texts and said.note is not None else None,
             withdraws=None if withdrawn is None else withdrawn.given_at,
-            withdraws_by=None if withdrawn is None else _text(withdrawn.given_by),
+            withdraws_by=None if withdrawn is None else bounded_text(withdrawn.given_by),
         )
 
     def _signs(self, grades: Iterable[Grade]) -> list[ErrorSign]:
@@ -164,58 +150,10 @@ class FleetPush:
         seen = {failure.fingerprint for grade in grades for failure in grade.errors if failure.fingerprint is not None}
         signs = self._store.issues.signs(seen)
         sent = signs if self._texts else [replace(sign, signal="", example="") for sign in signs]
-        return [replace(each, signal=_text(each.signal), example=_text(each.example)) for each in sent]
+        return [replace(each, signal=bounded_text(each.signal), example=bounded_text(each.example)) for each in sent]
 
     def _greet(self, newest: int) -> None:
         now = time.monotonic()
         if self._greeted_at is None or now - self._greeted_at >= _GREETS_EVERY_SECONDS:
             self._rows.greet(newest=newest)
             self._greeted_at = now
-
-
-def _row(document: Mapping[str, Any]) -> list[Any]:
-    """Return what columns hold of a document; a hash is a number of any size."""
-    return [
-        value if type(value) in _AS_IT_IS or name == "request" else _cell(value) for name, value in document.items()
-    ]
-
-
-def _cell(value: Any) -> Any:
-    """Return a value as a column holds it, within the bounds of the fleet's database: cut, or unknown.
-
-    Lists and objects are JSON there, and texts without NUL, which PostgreSQL has not. Most values are unknown or texts,
-    and hardly any has a NUL: those that look for one cost a third of all.
-    """
-    if type(value) in _AS_IT_IS:
-        return value
-    if isinstance(value, str):
-        return _text(value)
-    if isinstance(value, int):
-        return max(0, min(value, _MOST))
-    if isinstance(value, float):
-        return value if 0 <= value <= _MOST else None
-    if isinstance(value, _LISTS):
-        told = _told(value)
-        return _NUL.sub(r"\1", told) if _ESCAPED_NUL in told else told
-    if isinstance(value, datetime):
-        return value if value.year in _YEARS else None
-    return value
-
-
-def _text(value: str) -> str:
-    cut = value[:_MOST_CHARACTERS]
-    return cut.replace("\0", "") if "\0" in cut else cut
-
-
-def _told(value: Any) -> str:
-    """Return the JSON of a list, or of so much of its beginning as there is room for."""
-    told = _encode(value)
-    while len(told) > _MOST_BYTES and isinstance(value, list | tuple):
-        value = value[: len(value) // 2]
-        told = _encode(value)
-    return told.decode()
-
-
-def _has_room(session_id: str) -> bool:
-    """Return whether the fleet's database can hold the row of a session of this name."""
-    return len(session_id.encode("utf-8", "surrogatepass")) <= _MOST_CHARACTERS and "\0" not in session_id

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -94,6 +95,17 @@ class StoredGrade(msgspec.Struct, frozen=True, kw_only=True):
     digest: str | None
     loop_told: bool
     watched: bool
+
+
+class OutlinedGrade(msgspec.Struct, frozen=True, kw_only=True):
+    """A grade as its columns hold it, by the names of its fields, for those who hand it on: lists are JSON, times text.
+
+    `outline` is a grade that knows its failures, and all that its verdict and its scores are made of; nothing else.
+    """
+
+    id: int
+    columns: Mapping[str, Any]
+    outline: Grade
 
 
 class NewGrade(msgspec.Struct, frozen=True, gc=False, kw_only=True):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
-from operator import attrgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from grader_daemon.domain.analysis import Category, Failure, FailureKind, SessionState, Step, Subcategory, ToolUse
 from grader_daemon.domain.claims import Claim
@@ -20,7 +20,8 @@ from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.session_result import BAD_ENDINGS, BAD_STANDINGS, EndingKind, ResultStanding
 from grader_daemon.domain.unit import Unit
 from grader_daemon.domain.verdict import VerdictBy
-from grader_daemon.storage.records import NewGrade, StoredGrade
+from grader_daemon.storage.records import NewGrade, OutlinedGrade, StoredGrade
+from grader_daemon.storage.sqlite.columns import Column, Columns
 from grader_daemon.storage.sqlite.features import from_features, to_features
 
 PERSONS_TASK: Final = f"coalesce(d.kind, '{SessionKind.MAIN}') = '{SessionKind.MAIN}'"
@@ -52,53 +53,11 @@ def ended_badly_of(row: str) -> str:
 
 
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)
+_NEVER: Final = _EPOCH.isoformat()
 _encode = msgspec.json.Encoder().encode
 _decode_tools = msgspec.json.Decoder(tuple[tuple[str, int, int], ...]).decode
 _decode_skills = msgspec.json.Decoder(tuple[SkillUse, ...]).decode
 _decode_names = msgspec.json.Decoder(tuple[str, ...]).decode
-
-
-class Column(NamedTuple):
-    """A column: its name, how what is in `field` is written, and how it is read back; None leaves it as it is.
-
-    What is read may be None in rows of the original program, and in those of versions before the column was added.
-    """
-
-    name: str
-    write: Callable[[Any], Any] | None = None
-    read: Callable[[Any], Any] | None = None
-    field: str = ""
-
-
-class _Columns:
-    """Columns in order, made of the fields of one value."""
-
-    def __init__(self, *columns: Column) -> None:
-        self.names = tuple(column.name for column in columns)
-        self._fields = tuple(column.field or column.name for column in columns)
-        self._take = attrgetter(*self._fields)
-        self._writers = [(place, column.write) for place, column in enumerate(columns) if column.write is not None]
-        self._readers = [(place, column.read) for place, column in enumerate(columns) if column.read is not None]
-        self._columns = columns
-
-    def row(self, value: object) -> list[Any]:
-        """Return what the columns hold of a value."""
-        row = list(self._take(value))
-        for place, write in self._writers:
-            row[place] = write(row[place])
-        return row
-
-    def fields(self, row: Sequence[Any]) -> dict[str, Any]:
-        """Return the fields of a value by its columns."""
-        values = list(row)
-        for place, read in self._readers:
-            values[place] = read(values[place])
-        return dict(zip(self._fields, values, strict=True))
-
-    def only(self, *names: str) -> _Columns:
-        """Return some of the columns, in this order."""
-        by_name = {column.name: column for column in self._columns}
-        return _Columns(*(by_name[name] for name in names))
 
 
 @lru_cache(maxsize=16)
@@ -157,25 +116,14 @@ def _from_tools(tools: Sequence[ToolUse]) -> str:
     return _json([(use.tool, use.calls, use.failures) for use in tools])
 
 
-def _reader(type_: Any) -> Callable[[str | None], Any]:
-    """Return what reads JSON; nothing is an empty list."""
-    decode = msgspec.json.Decoder(type_).decode
-    return lambda text: decode(text or "[]")
-
-
-def _or(known: object) -> Callable[[Any], Any]:
-    """Return what reads a column whose value is `known` where none is kept."""
-    return lambda value: value or known
-
-
-_GRADE: Final = _Columns(
+_GRADE: Final = Columns(
     Column("session_id"),
     Column("session_file"),
-    Column("graded_at", to_text, lambda text: to_moment(text) or _EPOCH),
-    Column("task_completed", None, bool),
+    Column("graded_at", to_text, lambda text: to_moment(text) or _EPOCH, known=_NEVER),
+    Column("task_completed", None, bool, known=0),
     Column("tool_calls_efficient"),
     Column("response_quality"),
-    Column("errors_recovered", None, bool),
+    Column("errors_recovered", None, bool, known=0),
     Column("total_api_calls"),
     Column("model"),
     Column("platform"),
@@ -183,46 +131,46 @@ _GRADE: Final = _Columns(
     Column("duration_seconds"),
     Column("task_summary"),
     Column("total_errors"),
-    Column("error_types", _json, _to_names),
-    Column("tools_with_errors", _json, _to_names),
-    Column("had_repeated_errors", None, bool),
-    Column("had_infinite_loop_risk", None, bool),
-    Column("had_user_clarification", None, bool),
+    Column("error_types", _json, _to_names, known="[]"),
+    Column("tools_with_errors", _json, _to_names, known="[]"),
+    Column("had_repeated_errors", None, bool, known=0),
+    Column("had_infinite_loop_risk", None, bool, known=0),
+    Column("had_user_clarification", None, bool, known=0),
 )
 """`session_grades`, whose columns are those of the original program."""
 
-_DETAILS: Final = _Columns(
+_DETAILS: Final = Columns(
     Column("session_id"),
-    Column("state", None, lambda text: SessionState(text or SessionState.COMPLETE)),
-    Column("state_reason", None, _or("graded by another program")),
-    Column("task_type", None, _or("general")),
-    Column("format", None, _or(UNKNOWN_FORMAT)),
+    Column("state", None, SessionState, known=SessionState.COMPLETE),
+    Column("state_reason", known="graded by another program"),
+    Column("task_type", known="general"),
+    Column("format", known=UNKNOWN_FORMAT),
     Column("ended_at", to_text, to_moment),
-    Column("tool_calls", None, _or(0)),
-    Column("had_user_refusal", None, bool),
-    Column("had_user_interruption", None, bool),
-    Column("rules_version", None, _or("unknown")),
+    Column("tool_calls", known=0),
+    Column("had_user_refusal", None, bool, known=0),
+    Column("had_user_interruption", None, bool, known=0),
+    Column("rules_version", known="unknown"),
     Column("p_completed"),
-    Column("reasons", _json, _reader(tuple[Reason, ...])),
+    Column("reasons", _json, msgspec.json.Decoder(tuple[Reason, ...]).decode, known="[]"),
     Column("ended_on"),
-    Column("tools", _from_tools, to_tools),
-    Column("verdict_by", None, lambda text: VerdictBy(text or VerdictBy.RULES)),
+    Column("tools", _from_tools, to_tools, known="[]"),
+    Column("verdict_by", None, VerdictBy, known=VerdictBy.RULES),
     Column("rules_completed", None, to_flag),
     Column("automatic_completed", None, to_flag),
-    Column("automatic_by", None, lambda text: None if text is None else VerdictBy(text)),
+    Column("automatic_by", None, VerdictBy),
     Column("automatic_quality"),
-    Column("features", from_features, to_features),
-    Column("claims", _json, _reader(tuple[Claim, ...])),
-    Column("people", _json, _reader(tuple[PersonSignal, ...]), "signals_from_people"),
+    Column("features", from_features, to_features, known=""),
+    Column("claims", _json, msgspec.json.Decoder(tuple[Claim, ...]).decode, known="[]"),
+    Column("people", _json, msgspec.json.Decoder(tuple[PersonSignal, ...]).decode, "signals_from_people", known="[]"),
     Column("request"),
     Column("asked_again"),
     Column("project"),
     Column("scored", None, to_flag),
-    Column("unsure", None, bool),
-    Column("unit_key", None, _or("")),
+    Column("unsure", None, bool, known=0),
+    Column("unit_key", known=""),
     Column("agent"),
     Column("agent_version"),
-    Column("kind", None, lambda text: None if text is None else SessionKind(text)),
+    Column("kind", None, SessionKind),
     Column("parent"),
     Column("input_tokens"),
     Column("cache_read_tokens"),
@@ -231,7 +179,7 @@ _DETAILS: Final = _Columns(
     Column("reasoning_tokens"),
     Column("cost_usd"),
     Column("cost_by"),
-    Column("undone", None, _or(0)),
+    Column("undone", known=0),
     Column("system_prompt_digest"),
     Column("tools_digest"),
     Column("wording"),
@@ -242,15 +190,15 @@ _DETAILS: Final = _Columns(
     Column("answer_beginning"),
     Column("last_check"),
     Column("edited_paths"),
-    Column("ending", None, lambda text: None if text is None else EndingKind(text)),
-    Column("standing", None, lambda text: None if text is None else ResultStanding(text)),
+    Column("ending", None, EndingKind),
+    Column("standing", None, ResultStanding),
     Column("job"),
     Column("job_name"),
     Column("adapter"),
 )
 """What `session_details` holds of a grade."""
 
-_IDENTITY: Final = _Columns(
+_IDENTITY: Final = Columns(
     Column("messages"),
     Column("started_at", to_text),
     Column("updated_at", to_text),
@@ -268,6 +216,23 @@ _VERDICT: Final = _DETAILS.only(
     *("rules_version", "p_completed", "reasons", "verdict_by", "rules_completed", "automatic_completed"),
     *("automatic_by", "automatic_quality", "unsure", "session_id"),
 )
+
+_OF_THE_VERDICT: Final = (
+    *("session_id", "rules_version", "state", "scored", "unsure", "p_completed", "verdict_by", "reasons"),
+    *(
+        "task_completed",
+        "tool_calls_efficient",
+        "response_quality",
+        "errors_recovered",
+        "rules_completed",
+        "automatic_completed",
+    ),
+    *("automatic_by", "automatic_quality"),
+)
+_READERS: Final = {**_DETAILS.readers, **_GRADE.readers}
+_OUTLINED: Final = [(name, _READERS.get(name)) for name in _OF_THE_VERDICT]
+"""Fields of which verdict and scores are made, each with what reads it."""
+_NOTHING: Final = Grade(**{**_DETAILS.nothing(), **_GRADE.nothing(), "error_rate": 0.0, "failures": ()})
 
 GRADE_COLUMNS: Final = _GRADE.names
 DETAIL_COLUMNS: Final = (*_DETAILS.names, *_IDENTITY.names, "digest", "host", "loop_told", "watched")
@@ -334,6 +299,29 @@ def to_grade(row: Sequence[Any], failures: tuple[Failure, ...]) -> StoredGrade:
             }
         ),
     )
+
+
+def to_outline(row: Sequence[Any], failures: tuple[Failure, ...]) -> OutlinedGrade:
+    """Read ``id, *GRADE_COLUMNS, *DETAIL_COLUMNS`` into what is handed on; see `to_grade`."""
+    known = _GRADE.held(row[1 : 1 + len(GRADE_COLUMNS)])
+    details = _DETAILS.held(row[1 + len(GRADE_COLUMNS) : _DETAILS_END])
+    calls = known["total_api_calls"]
+    ended_at = details["ended_at"] or known["graded_at"]
+    if details["session_id"] is None:
+        details |= {"scored": calls > 0, "unsure": True}
+    columns = {
+        **details,
+        **known,
+        "error_rate": known["total_errors"] / max(calls, 1),
+        "ended_at": ended_at,
+        "ended_on": details["ended_on"] or ended_at[: len("2026-11-22")],
+        "scored": bool(details["scored"]),
+    }
+    read = {
+        name: columns[name] if reader is None or columns[name] is None else reader(columns[name])
+        for name, reader in _OUTLINED
+    }
+    return OutlinedGrade(id=row[0], columns=columns, outline=replace(_NOTHING, **read, failures=failures))
 
 
 def failure_rows(grade: Grade) -> list[tuple[Any, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from threading import Event
 from typing import Any, cast
 
@@ -13,7 +13,7 @@ from grader_daemon.fleet import push_job
 from grader_daemon.fleet.push_job import FleetPush
 from grader_daemon.fleet.server_writes import HostRows
 from grader_daemon.pipeline.saving import remove_copies, save_grades
-from grader_daemon.storage.records import StoredGrade
+from grader_daemon.storage.records import OutlinedGrade
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import grade, new_grade
 
@@ -69,13 +69,13 @@ def push(store: SqliteStore, rows: Rows, made: list[Event], monkeypatch: pytest.
     monkeypatch.setattr(push_job, "_AT_ONCE", BATCH)
     left = iter(made)
 
-    def documents(stored: list[StoredGrade]) -> list[Mapping[str, Any]]:
+    def make_rows(graded: list[OutlinedGrade]) -> list[list[Any]]:
         next(left).set()
-        return [{"session_id": each.grade.session_id, "model": each.grade.model} for each in stored]
+        return [[each.outline.session_id, each.columns["model"]] for each in graded]
 
     for number in range(SESSIONS):
         _grade(store, number, model="first")
-    push = FleetPush(store, cast(HostRows, rows), documents=documents, texts=False)
+    push = FleetPush(store, cast(HostRows, rows), make_rows=make_rows, texts=False)
     yield push
     push.close()
 

@@ -1,0 +1,136 @@
+"""Rows of grades as a machine sends them: the columns of tables, within the bounds of the fleet's database.
+
+Most of what is stored is handed on as it is: to read it and to write it again took most of the time of a batch.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime
+from operator import itemgetter
+from typing import Any, Final
+
+import msgspec
+
+from grader_daemon.api.documents import judged_columns
+from grader_daemon.api.tables import columns
+from grader_daemon.domain.calibration import Trust
+from grader_daemon.domain.claims import Claim
+from grader_daemon.domain.column import Scalar, Shape
+from grader_daemon.storage.records import OutlinedGrade
+from grader_daemon.storage.sqlite.rows import to_moment, to_tools
+
+_OF_THE_TABLE: Final = {name: shape for name, shape in columns().items() if name != "host"}
+"""Columns of tables; the host is who sends."""
+SENT_COLUMNS: Final = (*_OF_THE_TABLE, "request", "wording")
+_NO_TEXTS: Final = dict.fromkeys(
+    (
+        *("session_file", "project", "task_summary", "job_name"),
+        *("request_words", "answer_beginning", "last_check", "edited_paths"),
+    )
+)
+"""Words of a session, and paths, which name people."""
+_NUL: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
+"""NUL in JSON, whose backslash is no escaped one."""
+_ESCAPED_NUL: Final = "\\u0000"
+_MOST: Final = 10**12
+_MOST_CHARACTERS: Final = 2_000
+_MOST_BYTES: Final = 1024 * 1024
+_BYTES_OF_A_CHARACTER: Final = 4
+_YEARS: Final = range(1970, 2200)
+"""Bounds of the fleet's database, see its migrations."""
+_EMPTY: Final = "[]"
+_decode_claims = msgspec.json.Decoder(tuple[Claim, ...]).decode
+_encode = msgspec.json.Encoder().encode
+
+
+def sent_row(graded: OutlinedGrade, trust: Trust, *, texts: bool) -> list[Any]:
+    """Return what `SENT_COLUMNS` hold of a grade: cut, or unknown, where it is out of bounds.
+
+    Without `texts`, nothing that a session says, and no path. Of failures it has all, by which a copy counts them as
+    this database does.
+    """
+    columns = graded.columns
+    columns = {
+        **columns,
+        **judged_columns(graded.outline, trust=trust),
+        "id": graded.id,
+        "tools": to_tools(columns["tools"]),
+        "failures": graded.outline.failures,
+    }
+    if not texts:
+        columns |= _NO_TEXTS
+        if columns["claims"] != _EMPTY:
+            columns["claims"] = [_without_words(claim) for claim in _decode_claims(columns["claims"])]
+    row = _values_of(columns)
+    return [value if value is None or cell is None else cell(value) for value, cell in zip(row, _CELLS, strict=True)]
+
+
+def bounded_text(value: str) -> str:
+    """Return a text as the fleet's database holds it: its beginning, without NUL, which PostgreSQL has not."""
+    cut = value[:_MOST_CHARACTERS]
+    return cut.replace("\0", "") if "\0" in cut else cut
+
+
+def has_room(session_id: str) -> bool:
+    """Return whether the fleet's database can hold the row of a session of this name."""
+    return len(session_id.encode("utf-8", "surrogatepass")) <= _MOST_CHARACTERS and "\0" not in session_id
+
+
+def cell_of(shape: Shape) -> Callable[[Any], Any]:
+    """Return the function that makes what a column of a shape holds of a known value."""
+    return _SCALAR_CELLS[shape] if isinstance(shape, Scalar) else _list
+
+
+def _without_words(claim: Claim) -> Claim:
+    return msgspec.structs.replace(claim, subject=None, words=None)
+
+
+def _number(value: int) -> int:
+    return value if 0 <= value <= _MOST else max(0, min(value, _MOST))
+
+
+def _measure(value: float) -> float | None:
+    return value if 0 <= value <= _MOST else None
+
+
+def _moment(text: str) -> datetime | None:
+    moment = to_moment(text)
+    return moment if moment is not None and moment.year in _YEARS else None
+
+
+def _day(text: str) -> date | None:
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        return None
+    return day if day.year in _YEARS else None
+
+
+def _list(value: str | Sequence[Any]) -> str:
+    """Return the JSON of a list, or of so much of its beginning as there is room for, without NUL."""
+    text = value if isinstance(value, str) else _encode(value).decode()
+    if len(text) > _MOST_BYTES // _BYTES_OF_A_CHARACTER:
+        text = _cut(msgspec.json.decode(text))
+    return _NUL.sub(r"\1", text) if _ESCAPED_NUL in text else text
+
+
+def _cut(value: Sequence[Any]) -> str:
+    told = _encode(value)
+    while len(told) > _MOST_BYTES:
+        value = value[: len(value) // 2]
+        told = _encode(value)
+    return told.decode()
+
+
+_SCALAR_CELLS: Final[Mapping[Scalar, Callable[[Any], Any]]] = {
+    Scalar.TEXT: bounded_text,
+    Scalar.INTEGER: _number,
+    Scalar.NUMBER: _measure,
+    Scalar.BOOLEAN: bool,
+    Scalar.TIME: _moment,
+    Scalar.DAY: _day,
+}
+_CELLS: Final = (*(cell_of(shape) for shape in _OF_THE_TABLE.values()), None, None)  # a hash is a number of any size
+_values_of = itemgetter(*SENT_COLUMNS)

@@ -1,0 +1,120 @@
+"""What a machine sends of a grade: the values of tables, within the bounds of the fleet's database."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, date, datetime
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from grader_daemon.api.documents import grade_document
+from grader_daemon.api.tables import columns
+from grader_daemon.domain.analysis import SessionState
+from grader_daemon.domain.calibration import Trust
+from grader_daemon.domain.column import ListOf, Scalar, Shape
+from grader_daemon.domain.grade import Grade, Reason
+from grader_daemon.domain.verdict import VerdictBy
+from grader_daemon.fleet.sent_rows import SENT_COLUMNS, cell_of, sent_row
+from grader_daemon.pipeline.saving import save_grades
+from grader_daemon.storage.sqlite.store import SqliteStore
+from tests.strategies import grade, grades, new_grade
+
+TEXTS = st.text(st.sampled_from('\0\\u0a"é'))
+LISTS = st.lists(
+    st.recursive(TEXTS, lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from("ab"), inner)), max_size=9
+)
+LIST = ListOf(Scalar.TEXT)
+TRUST = Trust(version="none.rules", by=VerdictBy.RULES)
+SHAPES = columns()
+DAY = "2026-11-22"
+WORDS = (
+    *("session_file", "project", "task_summary", "job_name"),
+    *("request_words", "answer_beginning", "last_check", "edited_paths"),
+)
+"""Columns with words of a session, and paths."""
+
+
+@pytest.mark.parametrize(
+    ("shape", "value", "cell"),
+    [
+        pytest.param(Scalar.BOOLEAN, 0, False, id="no"),
+        pytest.param(Scalar.NUMBER, 1.5, 1.5, id="number"),
+        pytest.param(Scalar.TEXT, "a\0b\0", "ab", id="text-with-nul"),
+        pytest.param(Scalar.TEXT, "a" * 9_999, "a" * 2_000, id="long-text"),
+        pytest.param(Scalar.INTEGER, -1, 0, id="below-zero"),
+        pytest.param(Scalar.INTEGER, 2**70, 10**12, id="too-many"),
+        pytest.param(Scalar.NUMBER, float("nan"), None, id="no-number"),
+        pytest.param(Scalar.NUMBER, -0.5, None, id="no-measure"),
+        pytest.param(Scalar.TIME, f"{DAY}T10:00:00+01:00", datetime(2026, 11, 22, 9, tzinfo=UTC), id="time"),
+        pytest.param(Scalar.TIME, "0001-01-01T00:00:00+00:00", None, id="before-all-sessions"),
+        pytest.param(Scalar.TIME, "yesterday", None, id="no-time"),
+        pytest.param(Scalar.DAY, DAY, date(2026, 11, 22), id="day"),
+        pytest.param(Scalar.DAY, "yesterday", None, id="no-day"),
+        pytest.param(Scalar.DAY, "0001-01-01", None, id="a-day-before-all-sessions"),
+        pytest.param(LIST, ["a" * 99] * 20_000, json.dumps(["a" * 99] * 10_000, separators=(",", ":")), id="long-list"),
+        pytest.param(LIST, json.dumps(["é" * 99] * 10_000), json.dumps(["é" * 99] * 5_000), id="long-list-as-stored"),
+        pytest.param(LIST, ["a"], '["a"]', id="list"),
+        pytest.param(LIST, '["a"]', '["a"]', id="list-as-stored"),
+        pytest.param(LIST, ({"a": "\0"},), '[{"a":""}]', id="nul-within"),
+        pytest.param(LIST, ["\\u0000"], '["\\\\u0000"]', id="what-looks-like-nul"),
+        pytest.param(LIST, ["\\\0"], '["\\\\"]', id="nul-behind-a-backslash"),
+    ],
+)
+def test_values_are_given_as_columns_hold_them(shape: Shape, value: Any, cell: Any) -> None:
+    given = cell_of(shape)(value)
+    if isinstance(given, str) and given.startswith("["):
+        given, cell = json.loads(given), json.loads(cell)
+    assert given == cell
+
+
+@given(LISTS)
+def test_json_is_the_same_but_for_nul(value: Any) -> None:
+    assert json.loads(cell_of(LIST)(value)) == _without_nul(value)
+
+
+def _without_nul(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.replace("\0", "")
+    if isinstance(value, dict):
+        return {name: _without_nul(each) for name, each in value.items()}
+    return [_without_nul(each) for each in value]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(made=grades())
+@example(made=grade(rules_version=f"r1+{TRUST.version}"))
+@example(made=grade(verdict_by=VerdictBy.PERSON, automatic_completed=False, automatic_by=VerdictBy.MODEL))
+@example(made=grade(task_completed=False, reasons=(Reason("task_completed", "completion.gave_up", None),)))
+@example(made=grade(verdict_by=VerdictBy.PERSON, automatic_quality=1, p_completed=0.5))
+@example(made=grade(scored=False))
+@example(made=grade(state=SessionState.OPEN))
+@example(made=grade(state=SessionState.INTERRUPTED, unsure=True))
+def test_a_row_has_what_the_document_of_its_grade_has(store: SqliteStore, made: Grade) -> None:
+    with store.transaction():
+        save_grades(store, [new_grade(made)])
+    [graded] = store.grades.outlined([made.session_id]).values()
+    [stored] = store.grades.stored([made.session_id]).values()
+    document = grade_document(stored.grade, stored.id, trust=TRUST) | {"failures": stored.grade.failures}
+    hashes = {"request": made.request, "wording": made.wording}
+    told = _read(_bounded(msgspec.json.decode(msgspec.json.encode(document)) | hashes))
+    claims = [{**claim, "subject": None, "words": None} for claim in told["claims"]]
+
+    assert _read(sent_row(graded, TRUST, texts=True)) == told
+    assert _read(sent_row(graded, TRUST, texts=False)) == {**told, **dict.fromkeys(WORDS), "claims": claims}
+
+
+def _bounded(document: dict[str, Any]) -> list[Any]:
+    given = ((name, document[name]) for name in SENT_COLUMNS)
+    return [value if value is None or name not in SHAPES else cell_of(SHAPES[name])(value) for name, value in given]
+
+
+def _read(row: list[Any]) -> dict[str, Any]:
+    """Return a row by its columns, lists read."""
+    named = zip(SENT_COLUMNS, row, strict=True)
+    return {
+        name: json.loads(value) if value and isinstance(SHAPES.get(name), ListOf) else value for name, value in named
+    }
