@@ -42,7 +42,7 @@ class GradingSettings(BaseSettings):
     sources: SourceNames = Field(
         ("hermes",),
         min_length=1,
-        description="Agents whose sessions are graded, or names of adapters; see docs/sources.md.",
+        description="Agents whose sessions are graded, or adapters for other agents; see docs/sources.md.",
     )
     sources_declined: SourceNames = Field(
         (), description="Agents you declined: their sessions are not graded, and no hint mentions them."
@@ -53,31 +53,41 @@ class GradingSettings(BaseSettings):
         description="Folders with sessions of Hermes, subfolders included.",
     )
     claude_code_roots: Paths = Field(
-        (), description="Folders with sessions of Claude Code; default: its own `projects`."
+        (), description="Folders with sessions of Claude Code. Default: Claude Code's folder `projects`."
     )
-    codex_roots: Paths = Field((), description="Folders with sessions of Codex; default: its own `sessions`.")
-    opencode_roots: Paths = Field((), description="Folders with sessions of OpenCode; default: its own.")
-    gemini_cli_roots: Paths = Field((), description="Folders with sessions of Gemini CLI; default: its own `tmp`.")
+    codex_roots: Paths = Field((), description="Folders with sessions of Codex. Default: Codex's folder `sessions`.")
+    opencode_roots: Paths = Field(
+        (), description="Folders with sessions of OpenCode. Default: where OpenCode writes them."
+    )
+    gemini_cli_roots: Paths = Field(
+        (), description="Folders with sessions of Gemini CLI. Default: Gemini CLI's folder `tmp`."
+    )
     copilot_roots: Paths = Field(
-        (), description="Folders with sessions of Copilot CLI; default: its own `session-state`."
+        (), description="Folders with sessions of Copilot CLI. Default: Copilot CLI's folder `session-state`."
     )
-    qwen_code_roots: Paths = Field((), description="Folders with sessions of Qwen Code; default: its own `projects`.")
+    qwen_code_roots: Paths = Field(
+        (), description="Folders with sessions of Qwen Code. Default: Qwen Code's folder `projects`."
+    )
     cline_roots: Paths = Field(
-        (), description="Folders with sessions of Cline, Roo Code and Kilo Code; default: their own."
+        (),
+        description="Folders with sessions of Cline, Roo Code and Kilo Code. Default: where these agents write them.",
     )
-    openclaw_roots: Paths = Field((), description="Folders with sessions of OpenClaw; default: its own `agents`.")
+    openclaw_roots: Paths = Field(
+        (), description="Folders with sessions of OpenClaw. Default: OpenClaw's folder `agents`."
+    )
     pi_roots: Paths = Field(
-        (), description="Folders with sessions of pi, oh-my-pi and prime-agent; default: their own `sessions`."
+        (),
+        description="Folders with sessions of pi, oh-my-pi and prime-agent. Default: these agents' folders `sessions`.",
     )
     atif_roots: Paths = Field((), description="Folders with ATIF trajectories; none by default.")
     mini_swe_agent_roots: Paths = Field((), description="Folders with runs of mini-SWE-agent; none by default.")
     openhands_roots: Paths = Field(
-        (), description="Folders with sessions and evaluations of OpenHands; default: its own."
+        (), description="Folders with sessions and evaluations of OpenHands. Default: where OpenHands writes sessions."
     )
     adapter_roots: AdapterRoots = Field(
         (),
         examples=[["acme=~/.acme/sessions"]],
-        description="Folders with sessions for an adapter, as NAME=FOLDER. Default: the adapter's own.",
+        description="Folders whose sessions an adapter reads, as NAME=FOLDER. Default: the adapter's own folders.",
     )
     db_path: File = Field(DEFAULT_DB_PATH, description="Database of grades; created if it does not exist.")
     rules_file: File | None = Field(
@@ -92,7 +102,7 @@ class GradingSettings(BaseSettings):
     )
     verdict: Literal["auto", "rules", "model"] = Field(
         "auto",
-        description="Grader for tasks without a label: rules or trained model. `auto` takes the more reliable one.",
+        description="What gives verdicts without a label: rules or trained model; `auto` takes the more reliable one.",
     )
     quiet_seconds: Seconds = Field(
         2.0, ge=0, le=3600, description="Grade a session after this long without a write to its file."
@@ -101,7 +111,7 @@ class GradingSettings(BaseSettings):
         30.0,
         ge=0,
         le=86400,
-        description="Grade at the latest this long after a write, even if more writes follow.",
+        description="Grade a session at the latest this long after a write, even if more writes follow.",
     )
     idle_minutes: Seconds = Field(
         30.0, gt=0, le=10080, description="Count an unfinished session as interrupted after this long without a write."
@@ -110,7 +120,7 @@ class GradingSettings(BaseSettings):
         60.0, ge=1, le=86400, description="Minimum time between two scans that compare all folders with the database."
     )
     scan_cpu_share: Seconds = Field(
-        0.001, gt=0, le=1, description="Maximum share of one CPU for these scans while file events work."
+        0.001, gt=0, le=1, description="Maximum share of one CPU for scans of all folders while file events work."
     )
     queue_size: int = Field(
         10_000,
@@ -127,11 +137,11 @@ class GradingSettings(BaseSettings):
         ge=1024,
         description="Skip larger files. Grading a file needs memory of up to 3.5 times its size.",
     )
-    max_messages: int = Field(100_000, ge=1, description="Skip sessions with more messages.")
+    max_messages: int = Field(100_000, ge=1, description="Skip sessions with more messages than this.")
     max_values: int = Field(
         1_000_000,
         ge=1000,
-        description="Skip sessions with more JSON values; each value needs up to 130 bytes of memory.",
+        description="Skip sessions with more JSON values than this; each value needs up to 130 bytes of memory.",
     )
     max_cpu_seconds_per_100_mb: Seconds = Field(
         20.0,
@@ -142,7 +152,7 @@ class GradingSettings(BaseSettings):
     retry_seconds: Pauses = Field(
         (5.0, 30.0, 120.0, 600.0, 3600.0),
         min_length=1,
-        description="Pauses before each retry of a file that could not be graded. After the last retry it gives up.",
+        description="Pauses before each retry to grade a file. After the last retry, the daemon gives up on the file.",
     )
     timezone: ZoneName | None = Field(
         None,

@@ -89,7 +89,8 @@ class Settings(GradingSettings):
         description="URL that receives alerts by POST, http or https. Default: nothing is posted.",
     )
     alert_webhook_format: WebhookFormat = Field(
-        "json", description="Format of posted alerts: JSON, or a message for a chat server. ntfy needs a topic's URL."
+        "json",
+        description="Format of posted alerts: JSON, or a message for a chat server. For ntfy, the URL is a topic's.",
     )
     alert_webhook_secret: SecretStr | None = Field(
         None,
@@ -98,25 +99,33 @@ class Settings(GradingSettings):
         description="Secret that signs posted alerts with HMAC-SHA256; at least 16 characters.",
     )
     alert_command: Words = Field(
-        (), description="Program and arguments; receives each alert as JSON on standard input. Runs without a shell."
+        (),
+        description="Program and arguments that receive each alert as JSON on standard input. No shell is used.",
     )
-    alert_timeout_seconds: Seconds = Field(10.0, gt=0, le=300, description="Timeout for the webhook or the program.")
+    alert_timeout_seconds: Seconds = Field(10.0, gt=0, le=300, description="Timeout for sending an alert.")
     quality_checks_per_day: int = Field(
-        0, ge=0, le=1000, description="Maximum sessions a day that the daemon sends to the scorer; 0 turns it off."
+        0,
+        ge=0,
+        le=1000,
+        description="Maximum sessions a day that the daemon sends to the scorer (your program or model); 0 sends none.",
     )
     quality_discrepancy: Seconds = Field(
-        1.5, gt=0, le=4, description="Ask for a review if the scorer and `response_quality` differ by this much."
+        1.5,
+        gt=0,
+        le=4,
+        description="Ask for your review if the scorer and the grade's `response_quality` differ by this much.",
     )
     quality_timeout_seconds: Seconds = Field(60.0, gt=0, le=240, description="Timeout for one call to the scorer.")
     quality_command: Words = Field(
-        (), description="Program and arguments; scores a redacted session from standard input. Runs without a shell."
+        (),
+        description="Program and arguments that score a redacted session from standard input. No shell is used.",
     )
     quality_judge_model: str | None = Field(
         None,
         examples=["qwen3-8b"],
         min_length=1,
         max_length=256,
-        description="Model that scores sessions instead of a program; its name on the server.",
+        description="Name, on its server, of the model that scores sessions instead of a program.",
     )
     quality_judge_key: HeaderSecret | None = Field(
         None, examples=["the key"], min_length=1, description="API key for the scoring model's server, if it needs one."
@@ -125,7 +134,8 @@ class Settings(GradingSettings):
         24_000, ge=10_000, le=1_000_000, description="Maximum characters in one call to the scoring model."
     )
     quality_judge_plain_http: bool = Field(
-        default=False, description="Allow plain http to another machine; the network can then read sessions and key."
+        default=False,
+        description="Allow plain http to a model on another machine; the network can then read sessions and key.",
     )
     quality_judge_url: HttpUrl | None = Field(
         None,
@@ -168,7 +178,8 @@ class Settings(GradingSettings):
         10.0, gt=0, le=300, description="Timeout for one call to a server that receives scores."
     )
     fleet_texts: bool = Field(
-        default=False, description="Also send texts and paths to the fleet: summaries, claims, files, projects."
+        default=False,
+        description="Also send summaries, claims, and paths of files and projects to the fleet's database.",
     )
     fleet_url: PostgresUrl | None = Field(
         None,
@@ -181,13 +192,15 @@ class Settings(GradingSettings):
     fleet_read_url: FleetUrl | None = Field(
         None,
         examples=["postgresql://grader_member_anna:…@db.example.org/grader"],
-        description="Fleet that commands read: URL of its PostgreSQL or of its https server; see docs/fleet.md.",
+        description="URL of the PostgreSQL or https server of the fleet that commands read; see docs/fleet.md.",
     )
     fleet_copy_file: File | None = Field(
-        None, examples=["/srv/grader/fleet.db"], description="Your local copy of the fleet. Default: in ~/.cache."
+        None,
+        examples=["/srv/grader/fleet.db"],
+        description="File for this machine's copy of the fleet's grades. Default: in ~/.cache.",
     )
     fleet_copy_days: int = Field(
-        92, ge=1, le=36_500, description="Number of days whose sessions your local copy of a fleet keeps."
+        92, ge=1, le=36_500, description="Number of days whose sessions this machine's copy of a fleet keeps."
     )
     fleet_tokens_file: File | None = Field(
         None,
@@ -200,30 +213,36 @@ class Settings(GradingSettings):
     )
     fleet_serve_key_file: File | None = Field(None, examples=["~/fleet.key"], description="Key of that certificate.")
     fleet_serve_names: HostNames = Field(
-        (), examples=[["grader.example.org"]], description="Host names of `fleet serve`, besides its address."
+        (),
+        examples=[["grader.example.org"]],
+        description="Host names that reach `fleet serve`, besides its IP address.",
     )
     fleet_serve_address: IpAddress = Field(
-        "127.0.0.1", description="IP address `fleet serve` listens on; any but loopback needs a certificate and key."
+        "127.0.0.1",
+        description="IP address `fleet serve` listens on. If it is not loopback, set a certificate and key.",
     )
     dashboard_port: int = Field(7654, ge=1, le=65_535, description="Port of the dashboard.")
     dashboard_token: LongSecret | None = Field(
-        None, examples=["32 characters or more"], description="Token that opens the page. Default: generated."
+        None, examples=["32 characters or more"], description="Token that opens the dashboard. Default: generated."
     )
     dashboard_certificate_file: File | None = Field(
-        None, examples=["~/page.pem"], description="TLS certificate of the page; also set `dashboard_key_file`."
+        None, examples=["~/page.pem"], description="TLS certificate of the dashboard; also set `dashboard_key_file`."
     )
     dashboard_key_file: File | None = Field(None, examples=["~/page.key"], description="Key of that certificate.")
     dashboard_names: HostNames = Field(
-        (), examples=[["grader.example.org"]], description="Host names of the page in browsers, besides its address."
+        (),
+        examples=[["grader.example.org"]],
+        description="Host names that reach the dashboard, besides its IP address.",
     )
     dashboard_address: IpAddress = Field(
-        "127.0.0.1", description="IP address the page listens on; any but loopback needs a token, certificate and key."
+        "127.0.0.1",
+        description="IP address the dashboard listens on. If it is not loopback, set a token, certificate and key.",
     )
     outcomes_git: bool = Field(
         default=True, description="Follow what becomes of sessions' work in git and on disk; see docs/outcomes.md."
     )
     outcomes_roots: Paths = Field(
-        (), examples=[["~/src"]], description="Follow work only in these folders; the service cannot see others."
+        (), examples=[["~/src"]], description="Follow work only in these folders; the service sees no other projects."
     )
     outcomes_days: int = Field(30, ge=1, le=365, description="Days to follow the work of a session.")
     outcomes_seconds: Seconds = Field(2.0, gt=0, le=10, description="Maximum CPU time for one check of a repository.")
@@ -231,7 +250,7 @@ class Settings(GradingSettings):
         0,
         ge=0,
         le=3_650,
-        description="Index the messages of the last days for search; 0 turns it off. See docs/message-search.md.",
+        description="Days whose messages are indexed for search; 0 turns search off. See docs/message-search.md.",
     )
     hook_milliseconds: int = Field(
         80,
@@ -246,13 +265,16 @@ class Settings(GradingSettings):
         description="File that tells a router which model to use; see docs/routing.md.",
     )
     route_default: str | None = Field(
-        None, examples=["gpt-5-mini"], description="Model to use if none is clearly better; see docs/routing.md."
+        None, examples=["gpt-5-mini"], description="Model to use if no other is clearly better; see docs/routing.md."
     )
     route_max_cost: float | None = Field(
-        None, gt=0, examples=[0.5], description="Maximum cost per task of a preferred model, in dollars."
+        None, gt=0, examples=[0.5], description="Prefer no model that costs more than this per task, in dollars."
     )
     route_explore: float = Field(
-        0.0, ge=0, le=0.1, description="Share of requests that try another model; see docs/routing.md."
+        0.0,
+        ge=0,
+        le=0.1,
+        description="Share of requests for which the router tries another model; see docs/routing.md.",
     )
     route_aliases: Aliases = Field(
         (), examples=[["fast=gpt-5-mini"]], description="Maps the model names a router uses to the names in sessions."
@@ -261,7 +283,7 @@ class Settings(GradingSettings):
         "info", description="Lowest level of log lines to write."
     )
     log_format: Literal["auto", "console", "json"] = Field(
-        "auto", description="Format of log lines. `auto`: console on a terminal, json elsewhere."
+        "auto", description="Format of log lines. `auto` means console on a terminal, and json elsewhere."
     )
 
     @field_validator("skill_roots", "outcomes_roots", *_FILES)

@@ -23,7 +23,7 @@ from grader_daemon.storage.records import GradeFilter, SortKey
 
 _MOST_DAYS: Final = 100_000
 _LONGEST_SHOWN: Final = 60
-_BY_GUESS: Final = "Only sessions that count as {}, unsure ones included."
+_BY_GUESS: Final = "Only sessions whose task counts as {}, even if the verdict is unsure."
 _BY_PERSON: Final = "Only sessions with a person's label."
 
 
@@ -80,7 +80,7 @@ FILTERS: Final = (
     Filter("model", Dimension.MODEL, "Only sessions of this model.", "model"),
     Filter("platform", Dimension.PLATFORM, "Only sessions on this platform.", "platform"),
     Filter("project", Dimension.PROJECT, "Only sessions that worked in this folder.", "project"),
-    Filter("kind", SessionKind, "Only sessions started this way; main means started by a person.", "begun as"),
+    Filter("kind", SessionKind, "Only sessions of this kind; a person starts sessions of the kind main.", "begun as"),
     Filter("job", Dimension.JOB, "Only runs of this scheduled job, by its key.", "scheduled job"),
     Filter("host", Dimension.HOST, "Only sessions on this machine of a fleet.", "host"),
     Filter("user", Dimension.USER, "Only sessions on this user's machines of a fleet.", "user"),
@@ -95,12 +95,12 @@ FILTERS: Final = (
     Filter(
         "standing",
         ResultStanding,
-        "Only sessions with this result, such as checked or contradicted.",
+        "Only sessions whose result has this evidence, such as checked or contradicted.",
         "result",
         dashed=True,
     ),
     Filter(
-        "outcome", WorkFate, "Only sessions whose work in git was later, for example, reverted or kept.", "work in git"
+        "outcome", WorkFate, "Only sessions whose work in git had this fate, such as reverted or kept.", "work in git"
     ),
     Filter("completed", {"completed": True}, _BY_GUESS.format("done"), ""),
     Filter("not_completed", {"completed": False}, _BY_GUESS.format("not done"), ""),
@@ -111,7 +111,7 @@ FILTERS: Final = (
 """All filters, in the order of the prompt's help."""
 
 ORDER: Final = (
-    Filter("sort", SortKey, "Sort by this, the highest value first.", "sorted by"),
+    Filter("sort", SortKey, "Sort by this column, the highest value first.", "sorted by"),
     Filter("reverse", {"lowest_first": True}, "Sort the lowest value first.", "lowest first"),
 )
 """Filters that leave nothing out: they say what stands first."""

@@ -42,7 +42,7 @@ _OF_THE_CORE: Final = {
     "service": ("service", "Install the daemon as a service that starts automatically."),
     "sources": ("sources", "List the agents found here, and choose which are graded."),
     "grade": ("grade", "Grade files or folders now; no daemon is needed."),
-    "backfill": ("backfill", "Grade everything that is not graded yet."),
+    "backfill": ("backfill", "Grade all existing sessions that are not graded yet."),
     "config": ("config", "Show settings and where they come from, and change them."),
     "completion": ("completion", "Set up Tab completion in bash, zsh or fish."),
     "demo": ("demo", "Grade a few sample sessions, in ten seconds."),

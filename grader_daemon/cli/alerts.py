@@ -32,7 +32,7 @@ def _read_span(ctx: click.Context, param: click.Parameter, value: str) -> timede
 
 @click.group("alerts", cls=ListedByDefault)
 def command() -> None:
-    """Alerts about quality. Without a command it lists them."""
+    """Show alerts about quality, and answer them. Without a command, it lists alerts."""
 
 
 @command.command("list")
@@ -75,7 +75,7 @@ def show(*, grader: SelfGrader, number: int, as_json: bool) -> None:
 def test(*, grader: SelfGrader, as_json: bool) -> int:
     """Send a test alert to every receiver, and show each answer.
 
-    Exit code 1 if a receiver did not get it.
+    Exit code 1 if a receiver did not get the alert.
     """
     troubles = grader.insight.test_alerts()
     if as_json:

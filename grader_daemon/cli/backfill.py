@@ -22,7 +22,7 @@ from grader_daemon.setting_sources import ROOTS
 @since_options
 @click.option("--source", type=SourceName(), help="Only sessions of this agent, enabled or not.")
 @jobs_option
-@click.option("--dry-run", is_flag=True, help="Only show what it would grade.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be graded.")
 @json_option
 def command(
     *,
@@ -33,7 +33,7 @@ def command(
     dry_run: bool,
     as_json: bool,
 ) -> int:
-    """Grade everything that is not graded yet. You can stop it at any time and start it again.
+    """Grade all existing sessions that are not graded yet. You can stop it at any time and start it again.
 
     For sessions in other places use `archive`.
     """

@@ -19,7 +19,7 @@ from grader_daemon.domain.text import clean
 @click.option("--keep", type=Whole(min=1), help="Keep the newest N backups in the folder FILE.")
 @json_option
 def command(*, file: Path, keep: int | None, as_json: bool) -> None:
-    """Copy the database to FILE while the daemon runs. Replaces an older backup there.
+    """Copy the database to FILE while the daemon runs. An older backup in FILE is replaced.
 
     With --keep, FILE is a folder. The name of the copy is its time, and only the newest N copies stay.
     """

@@ -137,7 +137,7 @@ def _matthews(validity: Validity) -> str:
 def level(*, grader: SelfGrader, share: str | None, forget: bool, as_json: bool) -> None:
     """Store your guess of the share of tasks that get done, such as 70%. Without SHARE, show it.
 
-    The guess is shown as the completion rate until there are 20 random labels. It changes no verdict.
+    The guess is shown as the completion rate until 20 sessions chosen at random have labels. It changes no verdict.
     """
     if forget and share is not None:
         raise click.UsageError("--forget takes no SHARE")
@@ -180,7 +180,7 @@ def _share(text: str) -> float:
 @click.option("--data", help="Description of the sessions and their licence; stored with the prior.")
 @json_option
 def train(*, folder: Path, labels: Path, out: Path | None, data: str | None, as_json: bool) -> None:
-    """Train a start model (prior) from the labelled sessions in FOLDER, and measure it on other sources."""
+    """Train a start model (prior) from labelled sessions in FOLDER, and measure it on sources it did not learn from."""
     from grader_daemon.api.training import train as learn  # the other commands must not wait for it
 
     with output.busy("Reading sessions, and learning from them …"):
@@ -228,10 +228,12 @@ def _number(value: float | None) -> str:
 
 @click.command("calibrate")
 @asks
-@click.option("--dry-run", is_flag=True, help="Write nothing, only show what it would adopt.")
+@click.option(
+    "--dry-run", is_flag=True, help="Write nothing, only show whether the newly trained grader would be used."
+)
 @json_option
 def calibrate_command(*, grader: SelfGrader, dry_run: bool, as_json: bool) -> None:
-    """Learn from labels. If the result is measurably better, use it for all grades from then on."""
+    """Train the grader on your labels. If that makes it measurably better, use it for all grades from then on."""
     with output.busy("Learning from labels …"):
         made = grader.calibration.try_out() if dry_run else grader.calibration.learn()
     if as_json:

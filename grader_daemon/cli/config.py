@@ -55,7 +55,7 @@ def show(*, as_json: bool) -> None:
 @click.argument("name")
 @json_option
 def get(*, name: str, as_json: bool) -> None:
-    """Print the value of one setting, in the form `config set` accepts. Lists print one item per line.
+    """Print the value of one setting, in the form `config set` accepts. A list is printed with one item per line.
 
     Secrets are not shown.
     """
@@ -88,7 +88,7 @@ def path(*, as_json: bool) -> None:
 @settings_options
 @json_option
 def check(*, as_json: bool) -> int:
-    """Check all settings and the files they name. Exit code 1 if one is suspicious, 2 if one is wrong."""
+    """Check all settings and the files they name. Exit code 1 if a setting is suspicious, 2 if a setting is wrong."""
     settings = quietly_read_settings()
     warnings = check_settings(settings)
     if as_json:
@@ -110,8 +110,8 @@ def check(*, as_json: bool) -> int:
 def set_(*, name: str, values: tuple[str, ...], as_json: bool) -> None:
     """Write a setting to the settings file: `config set quiet_seconds 3`, `config set watch_roots ~/a ~/b`.
 
-    Checks the value first, and keeps the file's comments and order. With the value `-` it reads standard input and does
-    not show what you type, so that secrets stay out of your shell's history.
+    The command checks the value first, and keeps the file's comments and order. With `-` as the value, it reads the
+    value from standard input and does not show what you type, so that secrets stay out of your shell's history.
     """
     is_read = values == ("-",)
     written = keep_setting(name, (_read_value(name),) if is_read else values, config=config_flag())

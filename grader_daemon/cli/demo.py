@@ -38,7 +38,7 @@ Turn = dict[str, Any]
 def command() -> int:
     """Write sample sessions into a temporary folder and grade them with the real daemon. Leaves nothing behind.
 
-    Ignores your settings, so it uses no other agent, fleet, webhook or program.
+    The demo ignores your settings, so it uses no other agent, fleet, webhook or program.
     """
     with tempfile.TemporaryDirectory(prefix="grader-demo-") as folder:
         root = Path(folder) / "sessions"

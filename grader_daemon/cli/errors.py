@@ -20,14 +20,14 @@ from grader_daemon.reports.safe_text import plain
 
 @click.group("errors", cls=ListedByDefault)
 def command() -> None:
-    """Error groups: errors with the same cause, and what helped. Without a command it lists them."""
+    """Show error groups (errors with the same cause), and what helped. Without a command, it lists the groups."""
 
 
 @command.command("list")
 @reads
 @days_option(30)
 @click.option("-n", "--limit", type=Whole(min=1), default=50, show_default=True, help="Maximum number to show.")
-@click.option("--all", "every", is_flag=True, help="All time, not only the last days.")
+@click.option("--all", "every", is_flag=True, help="Include all time, not only the last days.")
 @click.option(
     "--state",
     "states",
@@ -77,9 +77,9 @@ def show(*, grader: SelfGrader, issue_id: str, as_json: bool) -> None:
 @click.option("--command", "of_command", metavar="COMMAND", help="Only errors of this command, such as 'git push'.")
 @json_option
 def alternatives(*, grader: SelfGrader, tool: str, category: str, of_command: str | None, as_json: bool) -> None:
-    """Show what agents tried after a tool failed for this reason, the most reliable step first.
+    """Show what agents tried after this error of a tool, the most reliable step first.
 
-    Sorted by the lower end of the 95 % range of its success rate, over all time.
+    The most reliable step has the highest lower end of the 95 % range of its success rate, over all time.
     """
     tried = grader.insight.alternatives(tool, Category(category), command=of_command)
     if as_json:
@@ -95,7 +95,7 @@ def alternatives(*, grader: SelfGrader, tool: str, category: str, of_command: st
 @click.argument("issue_id")
 @json_option
 def resolve(*, grader: SelfGrader, issue_id: str, as_json: bool) -> None:
-    """Mark the cause as fixed. If the error comes back, the group counts as regressed."""
+    """Mark the cause as fixed. If the error comes back, the group's state becomes regressed."""
     _tell(grader.insight.resolve_error(issue_id), as_json=as_json)
 
 

@@ -24,7 +24,7 @@ _SAID = {
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path, readable=False))
 @json_option
 def command(*, grader: SelfGrader, paths: tuple[Path, ...], as_json: bool) -> int:
-    """Forget files that failed or were skipped. Exit code 1 if one is unknown, or was graded."""
+    """Forget files that failed or were skipped. Exit code 1 if a file is unknown, or was graded."""
     told = grader.grading.forget(paths)
     if as_json:
         output.document(files=told)

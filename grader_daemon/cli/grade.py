@@ -36,9 +36,9 @@ _WORDS: dict[str, str] = {SkipReason.NOT_A_SESSION: NO_SESSION_KNOWN}
 @json_option
 @click.option("--dry-run", is_flag=True, help="Store nothing, and grade as if the database were empty.")
 def command(*, grader: SelfGrader, paths: tuple[Path, ...], source: str | None, as_json: bool, dry_run: bool) -> int:
-    """Grade session files, or all session files in folders. Exit code 1 if one cannot be graded.
+    """Grade session files, or all session files in folders. Exit code 1 if a file cannot be graded.
 
-    With --as, `-` reads standard input: one session, or several with ATIF. Then nothing is stored.
+    With --as, `-` reads one session from standard input (of ATIF, also several). Then nothing is stored.
 
     The model does not learn from these files, so probabilities are slightly worse than the daemon's.
     """

@@ -264,7 +264,7 @@ def since_options(command: Callable[..., Any]) -> Callable[..., Any]:
 jobs_option = click.option(
     "--jobs",
     type=Whole(1, 64),
-    help="Number of processes that read files. Default: 1; for 1,000 files or more one per processor, up to 4.",
+    help="Number of processes that read files. Default: 1; for 1,000 files or more, one per processor, up to 4.",
 )
 """``--jobs``, for commands that grade many files; None is for the api to choose."""
 

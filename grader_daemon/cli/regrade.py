@@ -28,7 +28,7 @@ _TASK_CHARACTERS = 60
 @click.command("regrade")
 @asks
 @since_options
-@click.option("--all", "everything", is_flag=True, help="Also sessions whose grades are up to date.")
+@click.option("--all", "everything", is_flag=True, help="Also grade sessions whose grades are up to date.")
 @click.option("--diff", is_flag=True, help="Write nothing, only show what would change.")
 @click.option(
     "--rules", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="With --diff: rules file to try."
@@ -49,8 +49,8 @@ def command(
 
     Session files are read again only if the stored facts are not enough, or with --all.
 
-    --diff shows what would change, even after an upgrade. A database of an earlier version stays
-    unchanged: a copy is compared.
+    --diff shows what would change, even after an upgrade. With a database of an earlier version, it compares a copy,
+    and the database stays unchanged.
     """
     if diff:
         _show_diff(grader, since, rules, as_json=as_json)

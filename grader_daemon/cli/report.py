@@ -24,7 +24,7 @@ _SHOWN: Final = 3
 @click.option(
     "--format", "form", type=click.Choice(list(RENDERERS)), default="text", show_default=True, help="Output format."
 )
-@click.option("--json", "form", flag_value="json", help="The same as --format json.")
+@click.option("--json", "form", flag_value="json", help="Print JSON; the same as --format json.")
 @click.option(
     "--all", "everything", is_flag=True, help=f"Show everything, not only the first {_SHOWN} items of each kind."
 )

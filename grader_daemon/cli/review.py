@@ -27,9 +27,9 @@ _QUALITIES = frozenset("12345")
 @reads
 @click.option("-n", "--limit", type=Whole(min=1), default=5, show_default=True, help="Maximum number to show.")
 def command(*, grader: SelfGrader, limit: int) -> None:
-    """Label sessions with one key each: half random, half the most informative.
+    """Label sessions with one key each: half are random, half those that teach the model most.
 
-    Without a terminal it reads the keys from standard input, one a line.
+    Without a terminal, it reads the keys from standard input, one per line.
     """
     grader.migrate()
     output.line(f"5 a week is enough; {grader.review.done_this_week()} done this week.")

@@ -59,7 +59,7 @@ def command(
 ) -> int:
     """Watch the folders and grade sessions as they finish, until SIGTERM, Ctrl-C, or the end of the terminal.
 
-    On SIGHUP it reloads settings and rules, unless the signal comes from a closing terminal.
+    On SIGHUP, the daemon reloads settings and rules, unless the signal comes from a closing terminal.
 
     With --once, exit code 1 if a file could not be graded or a folder is missing.
     """

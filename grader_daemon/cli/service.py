@@ -21,7 +21,7 @@ def command() -> None:
 @force_option
 @json_option
 def install(*, force: bool, as_json: bool) -> None:
-    """Install, enable and start the service. Repeat after a change of settings or an upgrade.
+    """Install, enable and start the service. Run this again after you change settings or upgrade.
 
     The service keeps the settings you give here and the current GRADER_… variables.
     """
@@ -31,7 +31,7 @@ def install(*, force: bool, as_json: bool) -> None:
 @command.command("uninstall")
 @json_option
 def uninstall(*, as_json: bool) -> None:
-    """Stop the daemon and remove its unit. Grades and settings stay."""
+    """Stop the daemon and remove its service. Grades and settings stay."""
     kept = user_service("daemon").uninstall()
     print_uninstalled(kept, stays=f"Your grades stay in {kept}.", as_json=as_json, writable=kept)
 

@@ -31,8 +31,8 @@ _ENDS: Final[tuple[tuple[str, Callable[[ModelRecord | SkillOutcome], object]], .
 def command(*, asked: tuple[str, ...], grader: SelfGrader, limit: int, as_json: bool) -> None:
     """Show how other sessions with the same task ended.
 
-    One word is the beginning of a session's id; several words are a task. Nearly the same means 80 % of the words in
-    common, and all words with a digit.
+    Give the beginning of a session's id (one word), or a task (several words). Tasks are nearly the same if they share
+    80 % of their words, and all words with a digit.
     """
     found = grader.grades.similar(" ".join(asked), limit=limit)
     if as_json:

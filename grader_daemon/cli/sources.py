@@ -59,8 +59,8 @@ def command() -> None:
 def list_(*, grader: SelfGrader, as_json: bool) -> None:
     """Show each agent's sessions, whether they are graded, and which facts they never contain.
 
-    A session is active if its file changed in the last `idle_minutes`. The list ends with agents that this version
-    cannot read.
+    A session is active if its file changed in the last `idle_minutes`. The list ends with agents whose sessions
+    grader-daemon cannot read.
     """
     found, others = found_sources(grader.context), other_agents()
     if as_json:
@@ -78,7 +78,9 @@ def list_(*, grader: SelfGrader, as_json: bool) -> None:
 @command.command("enable")
 @settings_options
 @click.argument("name", type=SourceName())
-@click.option("--path", "paths", multiple=True, type=click.Path(), help="An additional folder with its sessions.")
+@click.option(
+    "--path", "paths", multiple=True, type=click.Path(), help="An additional folder with the agent's sessions."
+)
 @json_option
 def enable(*, name: str, paths: tuple[str, ...], as_json: bool) -> None:
     """Grade an agent's sessions: `sources enable codex`, `sources enable atif --path ~/runs`."""
@@ -90,7 +92,7 @@ def enable(*, name: str, paths: tuple[str, ...], as_json: bool) -> None:
 @click.argument("name", type=SourceName())
 @json_option
 def disable(*, name: str, as_json: bool) -> None:
-    """Stop grading an agent's sessions, and stop hints about them. Existing grades stay."""
+    """Stop grading an agent's sessions, and stop hints that they are not graded. Existing grades stay."""
     _tell(disable_source(name, config=config_flag()), as_json=as_json)
 
 

@@ -27,7 +27,7 @@ _FILE_WORDS = {
 @asks
 @json_option
 def command(*, grader: SelfGrader, as_json: bool) -> int:
-    """Show the daemon's state, folders, backlog and failed files. Exit code 3 if it does not run."""
+    """Show the daemon's state, folders, backlog and failed files. Exit code 3 if the daemon does not run."""
     status = grader.status()
     if as_json:
         output.document(status)

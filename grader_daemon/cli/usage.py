@@ -41,16 +41,15 @@ _SPLITS: Final = tuple(each.replace("_", "-") for each in UsageSplit)
     type=click.Choice(_SPLITS),
     default=UsageSplit.MODEL.value,
     show_default=True,
-    help="What to split the table by.",
+    help="What a row of the table stands for, such as a model or a project.",
 )
 @click.option("--all", "everything", is_flag=True, help=f"Show all rows of each table, not only the first {_SHOWN}.")
 @json_option
 def command(*, grader: SelfGrader, days: int, split: str, everything: bool, as_json: bool) -> None:
     """Show the cost and tokens of the sessions of the last days.
 
-    Tables by model, project, agent, kind or task type and by day, compared with the days before, and the most expensive
-    sessions.
-    Counts finished sessions of every kind. A dash means unknown.
+    Tables split cost and tokens by model, project, agent, kind or task type, and by day, compare them with the days
+    before, and list the most expensive sessions. Finished sessions of every kind count. A dash means unknown.
     """
     by = UsageSplit(split.replace("-", "_"))
     if as_json:

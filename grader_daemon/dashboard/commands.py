@@ -35,14 +35,14 @@ _LARGEST_PORT = 65_535
 @click.group("dashboard", cls=Group, invoke_without_command=True)
 @settings_options
 @fleet_option
-@click.option("--open", "opens", is_flag=True, help="Open the page in a browser.")
+@click.option("--open", "opens", is_flag=True, help="Open the dashboard in a browser.")
 @click.option("--port", type=Whole(min=0, max=_LARGEST_PORT), help="Port to listen on; 0 chooses a free one.")
 @click.option("--idle-exit", type=float, metavar="SECONDS", help="Exit after this many seconds without a request.")
 @click.pass_context
 def command(ctx: click.Context, *, opens: bool, port: int | None, idle_exit: float | None) -> None:
-    """Serve the page on this machine until Ctrl-C: how good the agents are, what fails, and what to look at.
+    """Serve the dashboard (web pages) until Ctrl-C: how good the agents are, what fails, what to look at.
 
-    If it is installed as a service, show its address.
+    If the dashboard is installed as a service, show its address.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -71,13 +71,13 @@ def command(ctx: click.Context, *, opens: bool, port: int | None, idle_exit: flo
 
 @command.command("install")
 @settings_options
-@click.option("--open", "opens", is_flag=True, help="Open the page in a browser.")
+@click.option("--open", "opens", is_flag=True, help="Open the dashboard in a browser.")
 @force_option
 @json_option
 def install(*, opens: bool, force: bool, as_json: bool) -> None:
-    """Install the page as a service: systemd opens its port and starts the page on request.
+    """Install the dashboard as a service, which systemd starts when a browser asks for a page.
 
-    On macOS launchd runs it all the time. Repeat after a change of settings.
+    On macOS, launchd runs the dashboard all the time. Run this command again after you change settings.
     """
     from grader_daemon.dashboard.systemd_unit import page_status
     from grader_daemon.service.manager import user_service
@@ -95,7 +95,7 @@ def install(*, opens: bool, force: bool, as_json: bool) -> None:
 @command.command("uninstall")
 @json_option
 def uninstall(*, as_json: bool) -> None:
-    """Close the port, stop the process, and remove both units."""
+    """Stop the dashboard's service, close its port, and remove both unit files."""
     from grader_daemon.service.manager import user_service
 
     print_uninstalled(user_service("page").uninstall(), as_json=as_json)
@@ -105,7 +105,7 @@ def uninstall(*, as_json: bool) -> None:
 @settings_options
 @json_option
 def status(*, as_json: bool) -> int:
-    """Show the state of the page's service and its address. Exit code 3 if its port is not open."""
+    """Show the address of the dashboard and the state of its service. Exit code 3 if its port is not open."""
     from grader_daemon.dashboard.systemd_unit import page_status
 
     settings = read_settings()
@@ -117,7 +117,7 @@ def status(*, as_json: bool) -> int:
 @command.command("new-token")
 @settings_options
 def new_token() -> None:
-    """Replace the token for the page. The old token no longer works, in browsers and programs."""
+    """Replace the token for the dashboard. The old token no longer works, in browsers and programs."""
     from grader_daemon.dashboard.access import renew_token
 
     renew_token(read_settings())

@@ -39,7 +39,7 @@ _MOST_CONNECTIONS: Final = 512
 @click.option("--port", type=Whole(min=0, max=_LARGEST_PORT), help="Port to listen on; 0 chooses a free one.")
 @click.pass_context
 def serve(ctx: click.Context, *, port: int | None) -> None:
-    """Serve page, API and prompt to a fleet's members until Ctrl-C. Includes `fleet watch`.
+    """Serve dashboard, API and prompt to a fleet's members until Ctrl-C. This includes `fleet watch`.
 
     Members need a token (`fleet add-token`) and can only read. Other machines must use https, with your certificate or
     through a reverse proxy on this machine.
@@ -74,9 +74,10 @@ def serve(ctx: click.Context, *, port: int | None) -> None:
 @force_option
 @json_option
 def install(*, force: bool, as_json: bool) -> None:
-    """Install `fleet serve` as a systemd service on this machine. Repeat after a change of settings or an upgrade.
+    """Install `fleet serve` as a systemd service on this machine.
 
-    The fleet's address is in the settings file, as fleet_read_url. Repeat this after a change of the certificate, too.
+    First set the fleet's address as fleet_read_url in the settings file. Run this again after you change settings or
+    the certificate, or upgrade.
     """
     install_service("server", force=force, as_json=as_json)
 
@@ -84,7 +85,7 @@ def install(*, force: bool, as_json: bool) -> None:
 @serve.command("uninstall")
 @json_option
 def uninstall(*, as_json: bool) -> None:
-    """Stop serving from this machine and remove the unit. The local copy and the tokens stay."""
+    """Stop serving from this machine and remove the service. The local copy and the tokens stay."""
     from grader_daemon.service.manager import user_service
 
     print_uninstalled(user_service("server").uninstall(), stays="The local copy and the tokens stay.", as_json=as_json)
@@ -94,7 +95,7 @@ def uninstall(*, as_json: bool) -> None:
 @settings_options
 @json_option
 def status(*, as_json: bool) -> int:
-    """Show the state of this service. Exit code 3 if it does not run."""
+    """Show the state of the service that serves the fleet. Exit code 3 if it does not run."""
     from grader_daemon.service.manager import user_service
 
     service = user_service("server")

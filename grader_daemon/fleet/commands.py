@@ -42,9 +42,9 @@ def command() -> None:
 @force_option
 @json_option
 def install(*, force: bool, as_json: bool) -> None:
-    """Install `push fleet --follow` as a service. Repeat after a change of settings or an upgrade.
+    """Install `push fleet --follow` as a service. Run this again after you change settings or upgrade.
 
-    Set the destination as fleet_url in the settings file. The service keeps the settings you give here and other
+    First set the destination as fleet_url in the settings file. The service keeps the settings you give here and other
     GRADER_… variables.
     """
     install_service("pusher", force=force, as_json=as_json)
@@ -53,7 +53,7 @@ def install(*, force: bool, as_json: bool) -> None:
 @command.command("uninstall")
 @json_option
 def uninstall(*, as_json: bool) -> None:
-    """Stop sending from this machine and remove the unit. Sent grades stay in the fleet."""
+    """Stop sending from this machine and remove the service. Sent grades stay in the fleet."""
     from grader_daemon.service.manager import user_service
 
     print_uninstalled(user_service("pusher").uninstall(), stays="Sent grades stay.", as_json=as_json)
@@ -63,7 +63,7 @@ def uninstall(*, as_json: bool) -> None:
 @asks
 @json_option
 def service_status(*, grader: SelfGrader, as_json: bool) -> int:
-    """Show the service's state and backlog. Exit code 3 if it does not run."""
+    """Show the state and backlog of the service that sends grades. Exit code 3 if it does not run."""
     from grader_daemon.fleet.systemd_unit import PUSHER, pusher_status, unsent
 
     context = grader.context
@@ -77,7 +77,7 @@ def service_status(*, grader: SelfGrader, as_json: bool) -> int:
 @_url_option
 @json_option
 def init(*, url: str | None, as_json: bool) -> None:
-    """Create or upgrade the schema `grader` in a database. Machines with other versions must then upgrade too."""
+    """Create or upgrade the schema `grader` in a database. Then upgrade machines with other versions."""
     with _fleet(url) as fleet:
         made = fleet.make()
     if as_json:
@@ -109,7 +109,10 @@ def add_host(*, name: str, user: str | None, url: str | None, as_json: bool) -> 
 @_url_option
 @json_option
 def add_member(*, name: str, url: str | None, as_json: bool) -> None:
-    """Add a person who can read everything, label, and handle alerts. Prints their settings line once."""
+    """Add a person who can read everything, label, and handle alerts.
+
+    The line for this person's settings file is shown only once.
+    """
     member = checked_name(name)
     with _fleet(url) as fleet:
         login = fleet.add_member(member)
@@ -155,7 +158,8 @@ def remove_host(*, name: str, url: str | None, yes: bool, as_json: bool) -> None
 def pull(*, as_json: bool) -> None:
     """Update this machine's local copy of the fleet's last days.
 
-    Other commands read new sessions, and older ones for at most a second. If interrupted, it continues next time.
+    Other commands also read new sessions into the copy, and older ones for at most a second. If you interrupt `pull`,
+    the next run continues.
     """
     from grader_daemon.api.grader import SelfGrader
 
@@ -170,7 +174,7 @@ def pull(*, as_json: bool) -> None:
 def watch() -> None:
     """Watch a fleet until Ctrl-C: update the local copy, raise and send alerts, write reports.
 
-    If several machines watch a fleet, one is active and another takes over when it ends.
+    If several machines watch a fleet, one is active, and another takes over when the active one ends.
     """
     settings = read_settings()
     log.configure(level=settings.log_level, log_format=settings.log_format, zone=settings.zone)

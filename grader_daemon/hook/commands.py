@@ -46,7 +46,9 @@ def command() -> None:
 @asks
 @_agent
 @click.option(
-    "--mode", type=click.Choice([mode.value for mode in Mode]), help="Tell you, ask the agent to check, or only log."
+    "--mode",
+    type=click.Choice([mode.value for mode in Mode]),
+    help="If tool calls contradict a claim: tell you, ask the agent to check, or only log.",
 )
 @click.option(
     "--file",
@@ -56,7 +58,7 @@ def command() -> None:
 @_yes
 @json_option
 def install(*, grader: SelfGrader, agent: str, mode: str | None, file: Path | None, yes: bool, as_json: bool) -> None:
-    """Install the hook in an agent's settings. Shows the change first and keeps a copy of the file."""
+    """Install the hook in an agent's settings. The command first shows the change, and keeps a copy of the file."""
     if as_json and not yes:
         raise click.UsageError(_UNASKED)
     chosen = AGENTS[agent]
@@ -92,7 +94,7 @@ def uninstall(*, grader: SelfGrader, agent: str, yes: bool, as_json: bool) -> No
 @asks
 @json_option
 def status(*, grader: SelfGrader, as_json: bool) -> None:
-    """Show the agents with a hook, its findings of the last 30 days, and whether its messages help."""
+    """Show agents with a hook, what hooks found in the last 30 days, and whether hooks' messages help."""
     context = grader.context
     store = context.store if context.has_database else None
     state = hook_state(store, Hooks(context.settings), since=context.now() - timedelta(days=_DAYS))
@@ -107,7 +109,7 @@ def status(*, grader: SelfGrader, as_json: bool) -> None:
 @click.argument("what", type=click.Choice(["start", "stop"]))
 @json_option
 def trial(*, grader: SelfGrader, what: str, as_json: bool) -> None:
-    """Measure whether hooks help. During a trial, a random half of the sessions gets no message."""
+    """Measure whether hooks help. During such a trial, a random half of the sessions gets no message."""
     context = grader.context
     store = context.writable
     table = HookTable(store)

@@ -39,7 +39,7 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
         "agent.ungraded": Event(
             "warning",
             "agent title path sessions is_more fix",
-            "an agent writes sessions to a folder that is not watched, and you did not decline it; at each start",
+            "an agent that you did not decline writes sessions to a folder that is not watched; at each start",
             sentences.ungraded,
         ),
         "alert.opened": Event("warning", _ALERT, "quality got worse, or crossed a threshold you set", sentences.alert),
@@ -49,25 +49,25 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
         "calibration.updated": Event(
             "notice",
             "before now policy labels better_by why",
-            "the grader changed: new weights, or rules instead of the model; it updates verdicts from stored sessions",
+            "the grader changed: new weights, or rules instead of the model; the daemon updates all verdicts",
             sentences.updated,
         ),
         "calibration.applied": Event(
             "notice",
             "labels why before now",
-            "a changed grader has updated all verdicts; shows those of the last seven days before and after",
+            "a changed grader updated all verdicts; the line shows those of the last seven days before and after",
             "the grader changed ({why}): the last 7 days were {before} before, and are {now} now".format_map,
         ),
         "backlog.found": Event(
             "info",
             "files is_more",
-            "number of session files found at a first start (`is_more`: at least); not logged below 200",
+            "number of session files found at a first start (`is_more`: there are more); not logged below 200",
             sentences.backlog_found,
         ),
         "backlog.progress": Event(
             "info",
             "examined files per_second seconds_left",
-            "progress of grading them, every five seconds and at the end",
+            "progress of grading the files of `backlog.found`, every five seconds and at the end",
             sentences.backlog_progress,
         ),
         "delivery.failed": Event(
@@ -85,13 +85,13 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
         "fleet.decisions_unreadable": Event(
             "warning",
             "error",
-            "cannot read the fleet's alerts, silences and reports; the local copy of them is used",
+            "the fleet's alerts, silences and reports cannot be read; their local copy is used",
             "{error}".format_map,
         ),
         "fleet.tokens_unreadable": Event(
             "error",
             "error",
-            "cannot read the file of members' tokens, so `fleet serve` refuses everybody",
+            "the file of members' tokens cannot be read, so `fleet serve` refuses everybody",
             "no member can log in: {error}".format_map,
         ),
         "fleet.standing_by": Event(
@@ -212,7 +212,7 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
             "info",
             "seconds graded done not_done unsure no_answer open redecided skipped retry_scheduled quarantined unchanged"
             " vanished unrecorded",
-            "`run --once` is done: sessions graded by verdict, and files not graded; leaves out numbers that are 0",
+            "`run --once` is done: sessions graded by verdict, and files not graded; numbers that are 0 are left out",
             sentences.finished,
         ),
         "service.incomplete": Event(
@@ -272,13 +272,13 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
         "settings.read": Event(
             "info",
             "",
-            "SIGHUP: the daemon reloaded settings and rules and uses them from now on",
+            "after SIGHUP, the daemon reloaded settings and rules and uses them from now on",
             "settings and rules are reloaded".format_map,
         ),
         "settings.rejected": Event(
             "error",
             "error",
-            "SIGHUP: the new settings or rules are wrong; the daemon keeps the old ones",
+            "after SIGHUP, the new settings or rules are wrong; the daemon keeps the old ones",
             "the new settings are wrong, the old ones stay: {error}".format_map,
         ),
         "source.failed": Event(
@@ -291,7 +291,7 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
         "source.recovered": Event(
             "notice",
             "source failures seconds",
-            "the source works again, and a scan has found the sessions it missed",
+            "an agent's source works again, and a scan has found the sessions it missed",
             "{source} is read again, after {seconds} and {failures} failures; missed sessions are graded".format_map,
         ),
         "source.unknown_kinds": Event(
@@ -352,7 +352,8 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
         "worker.failed": Event(
             "error",
             "path paths",
-            "a bug in grader-daemon, with its traceback; the file is set aside, and the rest of its batch is graded",
+            "a bug in grader-daemon stopped the grading of a file (traceback follows);"
+            " the file is set aside, and the rest of its batch is graded",
             sentences.failed,
         ),
     }

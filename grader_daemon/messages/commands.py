@@ -46,7 +46,7 @@ def command(
     project: str | None,
     as_json: bool,
 ) -> None:
-    """Find words in sessions' messages, and see how they ended: `search alembic upgrade`, `search '"disk full"'`.
+    """Find words in messages, and see how their sessions ended: `search alembic upgrade`, `search '"disk full"'`.
 
     One message must contain all words, or words that begin with them. Double quotes search for a phrase.
     """

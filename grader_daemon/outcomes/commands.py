@@ -47,7 +47,7 @@ class SessionOutcome(msgspec.Struct, frozen=True, kw_only=True):
 @click.argument("session_id", required=False)
 @json_option
 def command(*, session_id: str | None, grader: SelfGrader, as_json: bool) -> None:
-    """Show what became of a session's work in git and on disk. Without an id: of the last 100 sessions."""
+    """Show what became of a session's work in git and on disk. Without an id, it shows the last 100 sessions."""
     table = OutcomesTable(grader.context.store)
     found = table.every(_MOST) if session_id is None else [_of(grader, table, session_id)]
     worth = table.worth() if session_id is None else ()

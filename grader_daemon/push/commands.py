@@ -21,7 +21,7 @@ _LOOKS_EVERY_SECONDS: Final = 2.0
 
 @click.group("push", cls=Group)
 def command() -> None:
-    """Send scores to other servers. Sends nothing until you set a destination."""
+    """Send scores to other servers. Nothing is sent until you set a destination."""
 
 
 _follow_option = click.option("--follow", "-f", is_flag=True, help="Keep running and send each change, until Ctrl-C.")
@@ -52,8 +52,8 @@ def otlp(*, grader: SelfGrader, follow: bool, from_now: bool, as_json: bool) -> 
 def langfuse(*, grader: SelfGrader, follow: bool, from_now: bool, force: bool, as_json: bool) -> None:
     """Send the scores of sessions to Langfuse, set in langfuse_url.
 
-    Sends nothing if Langfuse knows none of your ten newest session ids. Scores that Langfuse refuses are skipped and
-    named. Each run continues where the last one ended.
+    Nothing is sent if Langfuse knows none of your ten newest session ids. Scores that Langfuse refuses are skipped and
+    listed. Each run continues where the last one ended.
     """
     export = langfuse_export(grader.context)
     _push(export, follow=follow, from_now=from_now, as_json=as_json, asked=None if force else "Langfuse")
@@ -68,7 +68,7 @@ def langfuse(*, grader: SelfGrader, follow: bool, from_now: bool, force: bool, a
 def phoenix(*, grader: SelfGrader, follow: bool, from_now: bool, force: bool, as_json: bool) -> None:
     """Send scores to Arize Phoenix as session annotations, to the URL in phoenix_url.
 
-    Sends nothing if Phoenix knows none of your ten newest session ids. At the end, the command reports how many
+    Nothing is sent if Phoenix knows none of your ten newest session ids. At the end, the command reports how many
     sessions Phoenix did not accept. Each run continues where the last one ended.
     """
     export = phoenix_export(grader.context)

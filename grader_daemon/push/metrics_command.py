@@ -20,8 +20,8 @@ from grader_daemon.push.metrics import read_metrics, write_metrics
 def command(*, grader: SelfGrader, out: Path | None) -> None:
     """Print metrics in Prometheus's text format.
 
-    All users can read the file, such as Prometheus's textfile collector. The file is never half written. Set
-    metrics_file to let the daemon update the file.
+    With --out, every user can read the file, so Prometheus's textfile collector can. The file is never half written.
+    The setting metrics_file lets the daemon update a file.
     """
     text = prometheus_text(read_metrics(grader.context))
     if out is None:

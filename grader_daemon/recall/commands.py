@@ -13,11 +13,11 @@ from grader_daemon.cli.options import database_of_flags, settings_options
 
 @click.command("mcp")
 @settings_options
-@click.option("--grades", "with_grades", is_flag=True, help="Also return grades of sessions.")
+@click.option("--grades", "with_grades", is_flag=True, help="Also return the grades of sessions.")
 def command(*, with_grades: bool) -> None:
     """Serve agents over MCP: what earlier sessions did, what failed and what helped; see docs/mcp.md.
 
-    Programs start this server and use the Model Context Protocol. The server only reads the database.
+    Agents start this server and speak the Model Context Protocol with it. The server only reads the database.
     """
     from grader_daemon.recall.server import serve  # `--help` must not wait for it
     from grader_daemon.recall.toolbox import Toolbox

@@ -36,7 +36,7 @@ _NOTE = (
 @click.command("route")
 @reads
 @click.option("--task-type", metavar="TYPE", help="Only this task type.")
-@click.option("--default", metavar="MODEL", help="Keep this model unless another one is better.")
+@click.option("--default", metavar="MODEL", help="Keep this model unless another model is better.")
 @click.option(
     "--max-cost",
     type=float,

@@ -23,8 +23,8 @@ from grader_daemon.reports.safe_text import plain
 def command(*, grader: SelfGrader, since: datetime | None, as_json: bool) -> None:
     """Show changes in the set-up of agents, and results before and after each, for the last 90 days.
 
-    Models, versions, system prompts and tools come from sessions; skills and configuration files from disk. It compares
-    only tasks of the same type and platform, so that a different mix of tasks makes no difference.
+    It finds models, versions, system prompts and tools in sessions, and skills and configuration files on disk. It
+    compares only tasks of the same type and platform, so that a different mix of tasks makes no difference.
     """
     changes = grader.setup.changes() if since is None else grader.setup.changes(since)
     if as_json:

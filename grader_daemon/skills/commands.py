@@ -21,7 +21,7 @@ _SHORT_DIGEST = 8
 
 @click.group("skills", cls=ListedByDefault)
 def command() -> None:
-    """The agents' skills and their use. Without a command it lists them."""
+    """Show the agents' skills and their use. Without a command, it lists them."""
 
 
 @command.command("list")
@@ -53,15 +53,17 @@ def show(*, grader: SelfGrader, name: str, as_json: bool) -> None:
 @asks
 @click.argument("name")
 @click.option(
-    "--draft", is_flag=True, help="Print a SKILL.md with the steps that work after errors. Does not install it."
+    "--draft",
+    is_flag=True,
+    help="Print a SKILL.md with the steps that work after errors. This does not install the skill.",
 )
 @json_option
 def suggest(*, grader: SelfGrader, name: str, draft: bool, as_json: bool) -> None:
     """Suggest a skill for a task type whose tasks clearly end badly more often than others.
 
-    Suggests an existing skill for these tasks that is hardly used, or a new skill with steps that reliably work after
-    an error, with three sessions as proof. NAME is a task type, or a skill (existing or not) to check whether its
-    tasks need help.
+    It suggests an existing skill that these tasks hardly use, or a new skill with steps that reliably work after an
+    error, and names three sessions in which they worked. NAME is a task type, or a skill (existing or not) to check
+    whether its tasks need help.
     """
     if draft and as_json:
         raise click.UsageError("give --draft or --json, not both")

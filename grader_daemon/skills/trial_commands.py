@@ -70,8 +70,8 @@ class StoppedTrial(msgspec.Struct, frozen=True, kw_only=True):
 def command() -> None:
     """Measure the effect of a skill or a prompt file: a random half of the sessions gets it.
 
-    `trial start` chooses the file, `trial run` starts each session of the agent, with or without it. Without `trial
-    run` nothing is switched.
+    `trial start` chooses the file. `trial run` then starts each session of the agent, with or without the file. A
+    session started without `trial run` finds the file as the last draw left it.
     """
 
 
@@ -81,9 +81,9 @@ def command() -> None:
 @click.option("--yes", is_flag=True, help="Start without asking.")
 @json_option
 def start(*, grader: SelfGrader, name: str, yes: bool, as_json: bool) -> None:
-    """Start a trial of NAME: a skill, or a prompt file such as CLAUDE.md, or its path.
+    """Start a trial of NAME: a skill, or the name or path of a prompt file such as CLAUDE.md.
 
-    Shows first what will be done.
+    The command first shows what it will do.
     """
     if as_json and not yes:
         raise click.UsageError("--json needs --yes, because it cannot ask")
@@ -107,9 +107,9 @@ def start(*, grader: SelfGrader, name: str, yes: bool, as_json: bool) -> None:
 @click.argument("name")
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED)
 def run(*, name: str, program: tuple[str, ...]) -> None:
-    """Draw for a session, then start it: PROGRAM is the agent's command, after `--`.
+    """Draw at random whether the session gets the file, then start it: PROGRAM is the agent's command, after `--`.
 
-    If no trial of NAME runs, or something is wrong, the agent starts as usual.
+    If no trial of NAME runs, or the draw fails, the agent starts as usual.
     """
     with ExitStack() as held:
         try:
@@ -125,9 +125,9 @@ def run(*, name: str, program: tuple[str, ...]) -> None:
 @asks
 @json_option
 def status(*, grader: SelfGrader, as_json: bool) -> None:
-    """Show trials, their effect so far with its range, and whether it is sure.
+    """Show trials, their effect so far with its 95 % range, and whether the effect is sure.
 
-    Counts sessions that were graded on this machine, never those of a fleet.
+    The effect counts only sessions that were graded on this machine, never those of a fleet.
     """
     context = grader.context
     states = trial_states(context.store if context.has_database else None, TrialFile.of_user().trials())

@@ -119,7 +119,7 @@ def test_where_nothing_is_wrong_that_is_said(home_with: Fill, tmp_path: Path) ->
     with DaemonLock(tmp_path / "grades.db"):
         said = text_of(client)
     assert "All right" in said
-    assert "No open alert, no contradicted claim, the daemon is up to date, and it gave up on no file." in said
+    assert "No open alert, no contradicted claim, the daemon is up to date, and no file failed." in said
 
 
 def test_a_contradicted_answer_needs_a_person_and_is_listed(home_with: Fill, tmp_path: Path) -> None:
