@@ -34,14 +34,9 @@ def function_of(nodeid: str) -> str:
     return nodeid.partition("[")[0]
 
 
-def slow_functions() -> frozenset[str]:
-    """Return the ids in the list."""
-    return frozenset(_LIST.read_text().split())
-
-
 def mark_slow(items: Iterable[pytest.Item]) -> None:
     """Mark the tests of the list as slow."""
-    slow = slow_functions()
+    slow = frozenset(_LIST.read_text().split())
     for item in items:
         if function_of(item.nodeid) in slow:
             item.add_marker("slow")

@@ -129,7 +129,7 @@ def test_a_model_is_found_by_its_version(grader: SelfGrader, version: str | None
 def test_why_tells_the_probability(grader: SelfGrader, write_session: SessionWriter) -> None:
     graded = grader.grade_session_file(write_session(TURN))
     explained = grader.grades.explain(graded.session_id)
-    assert explained.sentences["completion.model"].startswith("the model decides")
+    assert explained.sentences["completion.model"].startswith("the trained model gives the verdict")
     assert explained.stored.grade.p_completed == pytest.approx(0.269, abs=0.001)
     assert explained.effects == ()
 
