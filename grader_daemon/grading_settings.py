@@ -111,7 +111,7 @@ class GradingSettings(BaseSettings):
         30.0,
         ge=0,
         le=86400,
-        description="Grade a session at the latest this long after a write, even if more writes follow.",
+        description="Longest wait from an ungraded write to the grade, even if the agent writes more.",
     )
     idle_minutes: Seconds = Field(
         30.0, gt=0, le=10080, description="Count an unfinished session as interrupted after this long without a write."
@@ -152,7 +152,7 @@ class GradingSettings(BaseSettings):
     retry_seconds: Pauses = Field(
         (5.0, 30.0, 120.0, 600.0, 3600.0),
         min_length=1,
-        description="Pauses before each retry to grade a file. After the last retry, the daemon gives up on the file.",
+        description="Seconds to wait before the first, second, … retry to grade a file; then the daemon gives up.",
     )
     timezone: ZoneName | None = Field(
         None,

@@ -24,7 +24,7 @@ from grader_daemon.storage.records import GradeFilter, SortKey
 _MOST_DAYS: Final = 100_000
 _LONGEST_SHOWN: Final = 60
 _BY_GUESS: Final = "Only sessions whose task counts as {}, even if the verdict is unsure."
-_BY_PERSON: Final = "Only sessions with a person's label."
+_BY_PERSON: Final = "Only sessions that a person has labelled."
 
 
 class Text(Enum):

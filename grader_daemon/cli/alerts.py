@@ -32,7 +32,7 @@ def _read_span(ctx: click.Context, param: click.Parameter, value: str) -> timede
 
 @click.group("alerts", cls=ListedByDefault)
 def command() -> None:
-    """Show alerts about quality, and answer them. Without a command, it lists alerts."""
+    """Show alerts about quality, and answer them. Without a subcommand, it lists alerts."""
 
 
 @command.command("list")

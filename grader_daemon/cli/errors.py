@@ -20,7 +20,7 @@ from grader_daemon.reports.safe_text import plain
 
 @click.group("errors", cls=ListedByDefault)
 def command() -> None:
-    """Show error groups (errors with the same cause), and what helped. Without a command, it lists the groups."""
+    """Show error groups (errors with the same cause), and what helped. Without a subcommand, it lists the groups."""
 
 
 @command.command("list")

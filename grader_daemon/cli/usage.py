@@ -49,7 +49,8 @@ def command(*, grader: SelfGrader, days: int, split: str, everything: bool, as_j
     """Show the cost and tokens of the sessions of the last days.
 
     Tables split cost and tokens by model, project, agent, kind or task type, and by day, compare them with the days
-    before, and list the most expensive sessions. Finished sessions of every kind count. A dash means unknown.
+    before, and list the most expensive sessions. The numbers include finished sessions of every kind. A dash means
+    unknown.
     """
     by = UsageSplit(split.replace("-", "_"))
     if as_json:

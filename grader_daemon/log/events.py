@@ -245,7 +245,7 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
         "session.loop_risk": Event(
             "warning",
             "session_id path errors api_calls",
-            "a running session has 5 errors in a row or more than 50 calls; once per session",
+            "a running session has 5 errors one after another, or more than 50 tool calls; logged once per session",
             "{session_id} may be in a loop: {errors} errors, {api_calls} model messages".format_map,
         ),
         "session.quarantined": Event(

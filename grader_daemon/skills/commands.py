@@ -21,7 +21,7 @@ _SHORT_DIGEST = 8
 
 @click.group("skills", cls=ListedByDefault)
 def command() -> None:
-    """Show the agents' skills and their use. Without a command, it lists them."""
+    """Show the agents' skills and their use. Without a subcommand, it lists them."""
 
 
 @command.command("list")
