@@ -69,8 +69,8 @@ def test_the_first_look_tells_how_it_stands(home: Path, run: Run, command: list[
 
 def test_the_first_look_counts_unsure_verdicts_apart(home: Path, run: Run) -> None:
     with closing(apsw.Connection(str(home / DATABASE))) as connection:
-        connection.execute("UPDATE daily_rollups SET done = 2, not_done = 1")
-        connection.execute("UPDATE monthly_rollups SET done = 2, not_done = 1")
+        last = "SELECT max(day) FROM daily_rollups"
+        connection.execute(f"UPDATE daily_rollups SET done = 4, not_done = 2 WHERE day = ({last})")
 
     assert told(run(home).stdout)["verdicts"] == "4 done, 2 not done, 1 unsure"
 
