@@ -20,9 +20,9 @@ from grader_daemon.domain.analysis import ErrorSign
 from grader_daemon.domain.feedback import Feedback, FleetLabel, Said, add_override, standing
 from grader_daemon.domain.fleet_hosts import FleetHostState, copied_id
 from grader_daemon.domain.grade import Grade
-from grader_daemon.domain.identity import Identity
 from grader_daemon.errors import InputError, StoreError, UnstorableError
 from grader_daemon.fleet.server_reads import Decisions, FleetRows, SentGrade
+from grader_daemon.fleet.server_rows import identity_of
 from grader_daemon.fleet.store import CopyTables
 from grader_daemon.pipeline.labels import note_labels, take_labels
 from grader_daemon.pipeline.saving import remove_copies, save_copies
@@ -252,19 +252,29 @@ class FleetCopy:
         waiting, since = _by_session(self.rows.waiting_labels()), self._since(now)
         for host in self._tables.hosts():
             if host.older:
-                yield self._read_back(host, waiting, since, limit=_AT_ONCE)
+                read, found = self._read_back(host, since, limit=_AT_ONCE)
+                self._save(read, found, (), waiting)
+                yield len(found)
 
     def _read_first(self, waiting: dict[str, list[FleetLabel]], since: datetime | None) -> int:
-        """Read the newest sessions of all hosts of which nothing is here; returns how many."""
+        """Read the newest sessions of all hosts of which nothing is here, and save them at once; returns how many."""
         begun = [host for host in self._tables.hosts() if 0 < host.older == host.seq]
-        return sum(self._read_back(host, waiting, since, limit=_FIRST) for host in begun)
+        read = [self._read_back(host, since, limit=_FIRST) for host in begun]
+        known = [_known(host, found) for host, found in read]
+        try:
+            kept = [new for host, grades in known for new in self._to_keep_all(host, grades, waiting)]
+            self._save_all([host for host, _ in known], kept, ())
+        except _CANNOT_BE_KEPT:  # by one of them
+            for host, found in read:
+                self._save(host, found, (), waiting)
+        return sum(len(found) for _, found in read)
 
     def _read_back(
-        self, host: FleetHostState, waiting: dict[str, list[FleetLabel]], since: datetime | None, *, limit: int
-    ) -> int:
+        self, host: FleetHostState, since: datetime | None, *, limit: int
+    ) -> tuple[FleetHostState, list[SentGrade]]:
+        """Return a host as it is after some of its older rows, and those."""
         found, more = self.rows.older_grades(host.host, up_to=host.older, limit=limit, since=since)
-        self._save(replace(host, older=found[-1].seq - 1 if more else 0), found, (), waiting)
-        return len(found)
+        return replace(host, older=found[-1].seq - 1 if more else 0), found
 
     def _save(
         self,
@@ -274,29 +284,28 @@ class FleetCopy:
         waiting: dict[str, list[FleetLabel]],
     ) -> FleetHostState:
         """Save rows, with the place of their host; returns it with how many of them cannot be had here."""
-        grades = [each.grade for each in found if each.grade is not None]
-        host = replace(host, unread=host.unread + len(found) - len(grades))
-        signs = self._signs(host.host, grades)
+        host, grades = _known(host, found)
         try:
-            self._save_all(host, [self._to_keep(grade, signs, waiting) for grade in grades], gone)
+            self._save_all([host], self._to_keep_all(host, grades, waiting), gone)
         except _CANNOT_BE_KEPT:  # by one of them
-            host = self._save_each(host, grades, signs, waiting)
-            self._save_all(host, [], gone)
+            host = self._save_each(host, grades, waiting)
+            self._save_all([host], [], gone)
         return host
 
-    def _save_all(self, host: FleetHostState, grades: Sequence[NewGrade], gone: Sequence[str]) -> None:
+    def _save_all(self, hosts: Sequence[FleetHostState], grades: Sequence[NewGrade], gone: Sequence[str]) -> None:
         with self.store.transaction():
             save_copies(self.store, grades)
             remove_copies(self.store, gone)
-            self._tables.save_host(host)
+            for host in hosts:
+                self._tables.save_host(host)
 
     def _save_each(
         self,
         host: FleetHostState,
         grades: Sequence[Grade],
-        signs: dict[str, ErrorSign],
         waiting: dict[str, list[FleetLabel]],
     ) -> FleetHostState:
+        signs = self._signs(host.host, grades)
         for grade in grades:
             try:
                 with self.store.transaction():
@@ -311,6 +320,12 @@ class FleetCopy:
         known = {sign.fingerprint for sign in self.store.issues.signs(seen) if sign.signal}
         return {sign.fingerprint: sign for sign in self.rows.signs(host, seen - known)} if seen - known else {}
 
+    def _to_keep_all(
+        self, host: FleetHostState, grades: Sequence[Grade], waiting: dict[str, list[FleetLabel]]
+    ) -> list[NewGrade]:
+        signs = self._signs(host.host, grades)
+        return [self._to_keep(grade, signs, waiting) for grade in grades]
+
     def _to_keep(self, grade: Grade, signs: dict[str, ErrorSign], waiting: dict[str, list[FleetLabel]]) -> NewGrade:
         """Return a grade as it is kept: under what people said that its host did not take yet."""
         labels = waiting.get(grade.session_id)
@@ -319,7 +334,7 @@ class FleetCopy:
             kept = self.store.feedback.said([grade.session_id])
             grade = add_override(grade, standing(each for each in kept if (each.given_by, each.given_at) in said))
         new = [signs[failure.fingerprint] for failure in grade.errors if failure.fingerprint in signs]
-        return NewGrade(grade=grade, identity=_identity(grade), digest="", signs=tuple(new))
+        return NewGrade(grade=grade, identity=identity_of(grade), digest="", signs=tuple(new))
 
     def _take(self, waiting: dict[str, list[FleetLabel]], known: FleetCopyState) -> datetime | None:
         """Keep what people said; returns when the last of it came in."""
@@ -351,6 +366,12 @@ class FleetCopy:
             self._tables.forget_host(host)
 
 
+def _known(host: FleetHostState, found: Sequence[SentGrade]) -> tuple[FleetHostState, list[Grade]]:
+    """Return the grades that this version can read, and their host with how many it cannot."""
+    grades = [each.grade for each in found if each.grade is not None]
+    return replace(host, unread=host.unread + len(found) - len(grades)), grades
+
+
 def _by_session(labels: Sequence[FleetLabel]) -> dict[str, list[FleetLabel]]:
     """Return labels under the ids that sessions have here."""
     found: dict[str, list[FleetLabel]] = defaultdict(list)
@@ -365,22 +386,3 @@ def _as_here(label: FleetLabel) -> FleetLabel:
 
 def _ids(labels: Sequence[FleetLabel]) -> list[str]:
     return list({label.session_id for label in labels})
-
-
-def _identity(grade: Grade) -> Identity:
-    """Return what there is of the identity of a session, which its host has settled."""
-    return Identity(
-        session_id=grade.session_id,
-        unit=grade.unit,
-        written_ns=0,
-        state=grade.state,
-        messages=0,
-        started_at=grade.session_start,
-        updated_at=grade.ended_at,
-        lineage=None,
-        opening=None,
-        conversation=None,
-        compacted=False,
-        named_after_id=False,
-        kind=grade.kind,
-    )

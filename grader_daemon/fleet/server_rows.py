@@ -13,6 +13,7 @@ from grader_daemon.domain.analysis import Category, ErrorSign, Subcategory
 from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.feedback import FleetLabel
 from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.identity import Identity
 from grader_daemon.domain.installed import SkillUse
 from grader_daemon.domain.people import PersonSignal
 
@@ -50,6 +51,25 @@ def read_label(row: str) -> FleetLabel | None:
         return _decode_label(row)
     except _NOT_OURS:
         return None
+
+
+def identity_of(grade: Grade) -> Identity:
+    """Return what there is of the identity of a session, which its host has settled."""
+    return Identity(
+        session_id=grade.session_id,
+        unit=grade.unit,
+        written_ns=0,
+        state=grade.state,
+        messages=0,
+        started_at=grade.session_start,
+        updated_at=grade.ended_at,
+        lineage=None,
+        opening=None,
+        conversation=None,
+        compacted=False,
+        named_after_id=False,
+        kind=grade.kind,
+    )
 
 
 def _converted(row: str, kind: type[_Read]) -> _Read | None:

@@ -12,10 +12,10 @@ from pathlib import Path
 import apsw
 import pytest
 
-from grader_daemon import SelfGrader
+from grader_daemon import SelfGrader, bootstrap
 from grader_daemon.bootstrap import utc_now
 from grader_daemon.domain.verdict import VerdictBy
-from grader_daemon.fleet.copy_settings import settings_of_copy
+from grader_daemon.fleet.copy_settings import make_fleet_copy, settings_of_copy
 from grader_daemon.settings import load_settings
 from grader_daemon.storage.lock import only_one
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -567,3 +567,17 @@ def test_a_category_of_a_newer_machine_is_unknown(team: Team) -> None:
     assert len(team.ids()) == 26
     issues = json.loads(team("lead", "errors", "list", "--json"))["issues"]
     assert {issue["category"] for issue in issues} == {"unknown"}
+
+
+def test_a_session_that_cannot_be_kept_takes_no_other_with_it(team: Team) -> None:
+    with team.server.admin() as connection:
+        connection.execute(
+            """UPDATE grader.grades SET failures = '[{"index": 99999999999999999999, "tool": "x", "category":"""
+            """ "unknown"}]' WHERE session_id = (SELECT max(session_id) FROM grader.grades) AND host = 'anna-laptop'"""
+        )
+    url = (team.lead / SETTINGS).read_text().split('"')[1]
+    settings = settings_of_copy(load_settings(fleet_read_url=url, fleet_copy_file=str(team.lead / "copy.db")))
+    with closing(bootstrap.open_store(settings)) as store, closing(make_fleet_copy(settings, store)) as copy:
+        assert next(copy.catch_up(utc_now)) == 26
+        assert sum(map(len, store.grades.batches())) == 25
+    assert len(team.ids()) == 25
