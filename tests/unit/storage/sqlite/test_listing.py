@@ -9,6 +9,7 @@ import apsw
 import msgspec
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from grader_daemon.domain.analysis import Category, Failure, FailureKind, SessionState, ToolUse
 from grader_daemon.domain.claims import Claim, ClaimKind, Support
@@ -21,6 +22,7 @@ from grader_daemon.pipeline.labels import add_feedback
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import GradeFilter, SortKey
 from grader_daemon.storage.sqlite import session_list
+from grader_daemon.storage.sqlite.database import IN_MEMORY
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.earlier import LATER, add_migration
 from tests.strategies import NOW, grade, new_grade
@@ -348,6 +350,7 @@ def test_few_sessions_are_found_without_a_look_through_the_list(four: SqliteStor
         pytest.param(GradeFilter(verdict_by=VerdictBy.PERSON, limit=20), "session_list_judged", id="judged"),
         pytest.param(GradeFilter(claim=Support.CONTRADICTED), "session_list_contradicted", id="contradicted"),
         pytest.param(GradeFilter(sort=SortKey.COST, limit=20), "session_list_cost", id="dearest"),
+        pytest.param(GradeFilter(sort=SortKey.PROBABILITY, limit=20), "session_list_probability", id="likeliest"),
     ],
 )
 def test_what_few_sessions_are_an_index_holds_alone(four: SqliteStore, which: GradeFilter, index: str) -> None:
@@ -363,6 +366,30 @@ def test_what_few_sessions_are_an_index_holds_alone(four: SqliteStore, which: Gr
 
     plan = [str(row[3]) for row in four.connection.execute(f"EXPLAIN QUERY PLAN {asked[0][0]}", asked[0][1])]
     assert [index in step for step in plan] == [True]
+
+
+@pytest.mark.parametrize("lowest_first", [True, False])
+def test_an_order_is_walked_through_also_within_a_span(
+    four: SqliteStore, monkeypatch: pytest.MonkeyPatch, *, lowest_first: bool
+) -> None:
+    monkeypatch.setattr(session_list, "_NEWEST", 0)
+    asked: list[tuple[str, Any]] = []
+
+    def note(_: object, sql: str, values: Any) -> bool:
+        asked.append((sql, values))
+        return True
+
+    four.connection.exec_trace = note
+    four.list.find(
+        GradeFilter(
+            sort=SortKey.PROBABILITY, lowest_first=lowest_first, since=NOW, until=NOW + timedelta(days=9), limit=2
+        )
+    )
+    four.connection.exec_trace = None
+
+    [[sql, values]] = [each for each in asked if "p_completed IS NOT NULL" in each[0]]
+    plan = [str(row[3]) for row in four.connection.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
+    assert [step.partition(" (")[0] for step in plan] == ["SEARCH l USING INDEX session_list_probability"]
 
 
 @pytest.mark.parametrize("text", ["", "-", '"*"', "\ud800"])
@@ -407,6 +434,42 @@ def test_pages_give_each_session_once_in_order(store: SqliteStore, sort: SortKey
     assert [len(page.grades) for page in pages] == [3, 3, 3, 2]
     assert [stored for page in pages for stored in page.grades] == store.grades.page(which).grades
     assert len(set(ids(store, which))) == 11
+
+
+_values = st.none() | st.sampled_from([0.0, 0.25, 1.0])
+_moments = st.none() | st.integers(0, 5).map(lambda hours: NOW - timedelta(hours=hours))
+
+
+@given(
+    rows=st.lists(st.tuples(_values, st.integers(0, 4)), max_size=12),
+    which=st.builds(
+        GradeFilter,
+        sort=st.sampled_from([SortKey.PROBABILITY, SortKey.COST]),
+        lowest_first=st.booleans(),
+        since=_moments,
+        until=_moments,
+        limit=st.just(3),
+    ),
+    newest=st.sampled_from([0, 3, 100]),
+)
+def test_an_order_of_an_index_is_that_of_sorted_rows(
+    rows: list[tuple[float | None, int]], which: GradeFilter, newest: int
+) -> None:
+    """Whether few sessions of a span are sorted, or the index is walked through."""
+    ends = [(value, NOW - timedelta(hours=hours), f"{number:02}") for number, (value, hours) in enumerate(rows)]
+    since, until = which.since or NOW - timedelta(1), which.until or NOW + timedelta(1)
+    unknown = 9e9 if which.lowest_first else -1.0
+    shown = [(unknown if it is None else it, at, id_) for it, at, id_ in ends if since <= at < until]
+    shown.sort(reverse=not which.lowest_first)
+
+    with pytest.MonkeyPatch.context() as patched, closing(SqliteStore(IN_MEMORY)) as store:
+        patched.setattr(session_list, "_NEWEST", newest)
+        save(store, *(grade(session_id=id_, ended_at=at, p_completed=it, cost_usd=it) for it, at, id_ in ends))
+        pages = [store.grades.page(which)]
+        while (key := pages[-1].next) is not None:
+            pages.append(store.grades.page(msgspec.structs.replace(which, before=key)))
+
+    assert [one.grade.session_id for page in pages for one in page.grades] == [row[2] for row in shown]
 
 
 @pytest.mark.parametrize(
