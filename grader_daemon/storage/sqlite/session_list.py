@@ -133,6 +133,8 @@ for those of a million tasks."""
 _SAID = f"EXISTS (SELECT 1 FROM session_grades AS g WHERE g.id = l.id AND {_BEGINS}(g.task_summary, ?))"
 _HIGHEST: Final = {SortKey.EFFICIENCY: 5, SortKey.QUALITY: 5, SortKey.WORST: 2}
 """The values above which there is none."""
+_LOWEST: Final = {SortKey.EFFICIENCY: 1, SortKey.QUALITY: 1, SortKey.ERRORS: 0, SortKey.CALLS: 0}
+"""The values below which there is none."""
 _LOOKED_UP = f"(l.ended_at, l.session_id) IN (SELECT {_ENDED_AT}, g.session_id FROM {_OF} WHERE g.id IN {LISTED})"
 
 
@@ -144,14 +146,16 @@ def outcome_of(completed: int | None, unsure: int) -> Outcome:
 
 
 class _Stretch(NamedTuple):
-    """A part of the list: sessions that ended from then on, none with a lower id; `highest` are sorted above others.
+    """A part of the list: sessions that ended from then on, none with a lower id, or before `until`.
 
-    `is_short` says that their tasks are read, in place of the index of words.
+    `first` is a column with the value of those that are sorted before all others. `is_short` says that their tasks are
+    read, in place of the index of words.
     """
 
     ended_at: str = ""
     lowest_id: int = 0
-    highest: tuple[str, int] | None = None
+    until: str = ""
+    first: tuple[str, int] | None = None
     is_short: bool = False
 
 
@@ -235,8 +239,13 @@ class SessionList:
             if len(found) == which.limit:
                 return found
         several = [self._having(ids, values) for ids, values in asked]
+        part: _Stretch | None = None
         if _may_end_soon(which, of_many=any(each.looked_up is None for each in several)):
-            found = self._within(self._newest(which, _NEWEST), which, several)
+            part = self._newest(which, _NEWEST)
+        elif which.lowest_first and which.sort in _LOWEST and which.limit is not None and which.before is None:
+            part = self._oldest(which, _NEWEST)
+        if part is not None:
+            found = self._within(part, which, several)
             if len(found) == which.limit:
                 return found
         return self._within(_ALL, which, several)
@@ -266,15 +275,26 @@ class SessionList:
             (*(which.before or ()), count),
         )
         best = _HIGHEST.get(which.sort)
-        return _Stretch(ended_at, lowest_id, None if best is None else (_SORTED_BY[which.sort], best))
+        return _Stretch(ended_at, lowest_id, first=None if best is None else (_SORTED_BY[which.sort], best))
+
+    def _oldest(self, which: GradeFilter, count: int) -> _Stretch:
+        """Return those with the lowest value among the oldest sessions that a filter begins with, of so many."""
+        beyond = self._database.rows(
+            "SELECT ended_at FROM session_list WHERE ended_at >= ? ORDER BY ended_at, session_id LIMIT 1 OFFSET ?",
+            (to_text(which.since) or "", count),
+        )
+        until = str(beyond[0][0]) if beyond else ""
+        return _Stretch(until=until, first=(_SORTED_BY[which.sort], _LOWEST[which.sort]))
 
     def _within(self, stretch: _Stretch, which: GradeFilter, several: Sequence[_Having]) -> list[tuple[int, PageKey]]:
         """Find what meets a filter in a part of the list."""
         place, conditions = _place(which), [*_conditions(which), *(each.within(stretch) for each in several)]
         if stretch.ended_at:
             conditions.append(("l.ended_at >= ?", (stretch.ended_at,)))
-        if stretch.highest is not None:
-            column, value = stretch.highest
+        if stretch.until:
+            conditions.append(("l.ended_at < ?", (stretch.until,)))
+        if stretch.first is not None:
+            column, value = stretch.first
             conditions.append((f"{column} = ?", (value,)))
         where = " AND ".join(condition for condition, _ in conditions) or "true"
         values = [value for _, given in conditions for value in given]

@@ -270,6 +270,28 @@ def test_what_many_newest_sessions_have_is_found_among_them(
     assert [sql for sql in asked if "FROM session_list AS l WHERE" in sql and "l.ended_at >= ?" not in sql] == []
 
 
+@pytest.mark.parametrize("sort", [SortKey.EFFICIENCY, SortKey.QUALITY, SortKey.ERRORS, SortKey.CALLS])
+def test_lowest_values_that_many_oldest_sessions_have_are_found_among_them(
+    store: SqliteStore, sort: SortKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_list, "_NEWEST", 50)
+    lowest = {"response_quality": 1, "tool_calls_efficient": 1, "total_errors": 0, "failures": (), "tool_calls": 0}
+    ends = [NOW - timedelta(minutes=100 - number) for number in range(100)]
+    save(store, *(grade(session_id=f"{number:03}", ended_at=at, **lowest) for number, at in enumerate(ends)))
+    asked: list[str] = []
+
+    def note(_: object, sql: str, __: object) -> bool:
+        asked.append(sql)
+        return True
+
+    store.connection.exec_trace = note
+    found = ids(store, GradeFilter(sort=sort, lowest_first=True, since=ends[1], limit=20))
+    store.connection.exec_trace = None
+
+    assert found == [f"{number:03}" for number in range(1, 21)]
+    assert [sql for sql in asked if "FROM session_list AS l WHERE" in sql and "l.ended_at < ?" not in sql] == []
+
+
 @pytest.mark.parametrize(
     ("text", "latest", "expected"),
     [
@@ -441,10 +463,10 @@ _moments = st.none() | st.integers(0, 5).map(lambda hours: NOW - timedelta(hours
 
 
 @given(
-    rows=st.lists(st.tuples(_values, st.integers(0, 4)), max_size=12),
+    rows=st.lists(st.tuples(_values, st.integers(0, 2), st.integers(0, 4)), max_size=12),
     which=st.builds(
         GradeFilter,
-        sort=st.sampled_from([SortKey.PROBABILITY, SortKey.COST]),
+        sort=st.sampled_from([SortKey.PROBABILITY, SortKey.COST, SortKey.QUALITY, SortKey.CALLS]),
         lowest_first=st.booleans(),
         since=_moments,
         until=_moments,
@@ -452,19 +474,35 @@ _moments = st.none() | st.integers(0, 5).map(lambda hours: NOW - timedelta(hours
     ),
     newest=st.sampled_from([0, 3, 100]),
 )
-def test_an_order_of_an_index_is_that_of_sorted_rows(
-    rows: list[tuple[float | None, int]], which: GradeFilter, newest: int
+def test_each_order_is_that_of_sorted_rows(
+    rows: list[tuple[float | None, int, int]], which: GradeFilter, newest: int
 ) -> None:
-    """Whether few sessions of a span are sorted, or the index is walked through."""
-    ends = [(value, NOW - timedelta(hours=hours), f"{number:02}") for number, (value, hours) in enumerate(rows)]
+    """Whether a part of the sessions is looked through, all of them, or an index."""
+    ended = [(value, low, NOW - timedelta(hours=hours), f"{n:02}") for n, (value, low, hours) in enumerate(rows)]
     since, until = which.since or NOW - timedelta(1), which.until or NOW + timedelta(1)
     unknown = 9e9 if which.lowest_first else -1.0
-    shown = [(unknown if it is None else it, at, id_) for it, at, id_ in ends if since <= at < until]
+    by_value = which.sort in {SortKey.PROBABILITY, SortKey.COST}
+    shown = [
+        ((unknown if value is None else value) if by_value else low, at, session_id)
+        for value, low, at, session_id in ended
+        if since <= at < until
+    ]
     shown.sort(reverse=not which.lowest_first)
 
     with pytest.MonkeyPatch.context() as patched, closing(SqliteStore(IN_MEMORY)) as store:
         patched.setattr(session_list, "_NEWEST", newest)
-        save(store, *(grade(session_id=id_, ended_at=at, p_completed=it, cost_usd=it) for it, at, id_ in ends))
+        made = [
+            grade(
+                session_id=session_id,
+                ended_at=at,
+                p_completed=it,
+                cost_usd=it,
+                response_quality=1 + low,
+                tool_calls=low,
+            )
+            for it, low, at, session_id in ended
+        ]
+        save(store, *made)
         pages = [store.grades.page(which)]
         while (key := pages[-1].next) is not None:
             pages.append(store.grades.page(msgspec.structs.replace(which, before=key)))
