@@ -20,6 +20,14 @@ from grader_daemon.storage.records import GradeFilter, PageKey, SortKey
 from grader_daemon.storage.sqlite.database import LISTED, Database, listed
 from grader_daemon.storage.sqlite.listing_index import FACETS, index_words
 from grader_daemon.storage.sqlite.rows import ANSWERED, BY_LABEL, COMPLETED, HAS_SCORES, to_text
+from grader_daemon.storage.sqlite.session_order import (
+    ABOVE_ALL,
+    BELOW_ALL,
+    IN_ORDER,
+    began_within,
+    find_in_order,
+    is_in_order,
+)
 
 LISTING: Final = ("session_list", "session_facets", "session_words")
 """Tables that hold nothing but what the rows of grades say."""
@@ -83,12 +91,12 @@ _THESE = f"g.session_id IN {LISTED}"
 
 _PLACE: Final = ("l.ended_at", "l.session_id")
 _SORTED_BY: Final = {
+    **IN_ORDER,
     SortKey.PROBABILITY: "l.p_completed",
     SortKey.EFFICIENCY: "l.efficiency",
     SortKey.QUALITY: "l.quality",
     SortKey.ERRORS: "l.errors",
     SortKey.CALLS: "l.calls",
-    SortKey.COST: "l.cost_usd",
     SortKey.WORST: (
         "CASE WHEN l.verdict_by IN ('person', 'reward') THEN NULL"
         " WHEN NOT l.completed AND NOT l.unsure THEN 2.0 ELSE 1.0 - l.p_completed END"
@@ -110,7 +118,6 @@ OF_VERDICT: Final = {
     Outcome.NO_ANSWER: "l.completed IS NULL AND NOT l.unsure",
 }
 """See `Grade.outcome`."""
-_BELOW_ALL, _ABOVE_ALL = "-1", "9e99"
 _BEGINS: Final = "has_words_that_begin_so"
 _FACET = "SELECT id FROM session_facets WHERE facet = '{}' AND value = ?"
 _ISSUE = "l.session_id IN (SELECT session_id FROM session_failures WHERE fingerprint = ? AND ended_at IS NOT NULL)"
@@ -127,6 +134,8 @@ for those of a million tasks."""
 _SAID = f"EXISTS (SELECT 1 FROM session_grades AS g WHERE g.id = l.id AND {_BEGINS}(g.task_summary, ?))"
 _HIGHEST: Final = {SortKey.EFFICIENCY: 5, SortKey.QUALITY: 5, SortKey.WORST: 2}
 """The values above which there is none."""
+_LOWEST: Final = {SortKey.EFFICIENCY: 1, SortKey.QUALITY: 1, SortKey.ERRORS: 0, SortKey.CALLS: 0}
+"""The values below which there is none."""
 _LOOKED_UP = f"(l.ended_at, l.session_id) IN (SELECT {_ENDED_AT}, g.session_id FROM {_OF} WHERE g.id IN {LISTED})"
 
 
@@ -138,14 +147,16 @@ def outcome_of(completed: int | None, unsure: int) -> Outcome:
 
 
 class _Stretch(NamedTuple):
-    """A part of the list: sessions that ended from then on, none with a lower id; `highest` are sorted above others.
+    """A part of the list: sessions that ended from then on, none with a lower id, or before `until`.
 
-    `is_short` says that their tasks are read, in place of the index of words.
+    `first` is a column with the value of those that are sorted before all others. `is_short` says that their tasks are
+    read, in place of the index of words.
     """
 
     ended_at: str = ""
     lowest_id: int = 0
-    highest: tuple[str, int] | None = None
+    until: str = ""
+    first: tuple[str, int] | None = None
     is_short: bool = False
 
 
@@ -221,43 +232,24 @@ class SessionList:
         Raises:
             InputError: there is no word to look for in the text.
         """
-        if _is_by_cost_alone(which):
-            return self._by_cost(which)
+        if is_in_order(which) and not began_within(self._database, which.since, sessions=_NEWEST):
+            return find_in_order(self._database, which)
         asked = list(self._several(which))
         for stretch in self._to_read(which, asked):
             found = self._within(stretch, which, [_Having(ids, values[-1], None) for ids, values in asked])
             if len(found) == which.limit:
                 return found
         several = [self._having(ids, values) for ids, values in asked]
+        part: _Stretch | None = None
         if _may_end_soon(which, of_many=any(each.looked_up is None for each in several)):
-            found = self._within(self._newest(which, _NEWEST), which, several)
+            part = self._newest(which, _NEWEST)
+        elif which.lowest_first and which.sort in _LOWEST and which.limit is not None and which.before is None:
+            part = self._oldest(which, _NEWEST)
+        if part is not None:
+            found = self._within(part, which, several)
             if len(found) == which.limit:
                 return found
         return self._within(_ALL, which, several)
-
-    def _by_cost(self, which: GradeFilter) -> list[tuple[int, PageKey]]:
-        """Find the dearest, or cheapest, sessions of all; those whose cost nobody knows stand behind the others."""
-        side, way = (">", "ASC") if which.lowest_first else ("<", "DESC")
-        unknown = float(_ABOVE_ALL if which.lowest_first else _BELOW_ALL)
-        before: tuple[Any, ...] = which.before or ()
-        limit = -1 if which.limit is None else which.limit
-        order = f"l.ended_at {way}, l.session_id {way} LIMIT ?"
-        known: list[Any] = []
-        if before[:1] != (unknown,):
-            behind = f"AND (l.cost_usd, l.ended_at, l.session_id) {side} (?, ?, ?)" if before else ""
-            known = self._database.rows(
-                "SELECT l.id, l.cost_usd, l.ended_at, l.session_id FROM session_list AS l"
-                f" WHERE l.cost_usd IS NOT NULL {behind} ORDER BY l.cost_usd {way}, {order}",
-                (*before, limit),
-            )
-            before = ()
-        behind = f"AND (l.ended_at, l.session_id) {side} (?, ?)" if before else ""
-        others = self._database.rows(
-            "SELECT l.id, ?, l.ended_at, l.session_id FROM session_list AS l"
-            f" WHERE l.cost_usd IS NULL {behind} ORDER BY {order}",
-            (unknown, *before[1:], limit if limit < 0 else limit - len(known)),
-        )
-        return [(row[0], row[1:]) for row in (*known, *others)]
 
     def _to_read(self, which: GradeFilter, asked: Sequence[tuple[str, Sequence[str]]]) -> Iterator[_Stretch]:
         """Yield parts of the list that may hold a page of a text, and whose tasks are read sooner than words gathered.
@@ -284,15 +276,26 @@ class SessionList:
             (*(which.before or ()), count),
         )
         best = _HIGHEST.get(which.sort)
-        return _Stretch(ended_at, lowest_id, None if best is None else (_SORTED_BY[which.sort], best))
+        return _Stretch(ended_at, lowest_id, first=None if best is None else (_SORTED_BY[which.sort], best))
+
+    def _oldest(self, which: GradeFilter, count: int) -> _Stretch:
+        """Return those with the lowest value among the oldest sessions that a filter begins with, of so many."""
+        beyond = self._database.rows(
+            "SELECT ended_at FROM session_list WHERE ended_at >= ? ORDER BY ended_at, session_id LIMIT 1 OFFSET ?",
+            (to_text(which.since) or "", count),
+        )
+        until = str(beyond[0][0]) if beyond else ""
+        return _Stretch(until=until, first=(_SORTED_BY[which.sort], _LOWEST[which.sort]))
 
     def _within(self, stretch: _Stretch, which: GradeFilter, several: Sequence[_Having]) -> list[tuple[int, PageKey]]:
         """Find what meets a filter in a part of the list."""
         place, conditions = _place(which), [*_conditions(which), *(each.within(stretch) for each in several)]
         if stretch.ended_at:
             conditions.append(("l.ended_at >= ?", (stretch.ended_at,)))
-        if stretch.highest is not None:
-            column, value = stretch.highest
+        if stretch.until:
+            conditions.append(("l.ended_at < ?", (stretch.until,)))
+        if stretch.first is not None:
+            column, value = stretch.first
             conditions.append((f"{column} = ?", (value,)))
         where = " AND ".join(condition for condition, _ in conditions) or "true"
         values = [value for _, given in conditions for value in given]
@@ -370,13 +373,6 @@ def _conditions(which: GradeFilter) -> list[tuple[str, Sequence[Any]]]:
     return conditions
 
 
-def _is_by_cost_alone(which: GradeFilter) -> bool:
-    """Return whether an order by cost is all that is asked for: an index has them in that order."""
-    return which.sort is SortKey.COST and which == GradeFilter(
-        sort=SortKey.COST, lowest_first=which.lowest_first, before=which.before, limit=which.limit
-    )
-
-
 def _may_end_soon(which: GradeFilter, *, of_many: bool) -> bool:
     """Return whether the newest sessions may be all that is asked for, where asking for all takes long."""
     if which.limit is None or which.lowest_first:
@@ -391,4 +387,4 @@ def _place(which: GradeFilter) -> tuple[str, ...]:
     column = _SORTED_BY.get(which.sort)
     if column is None:
         return _PLACE
-    return (f"coalesce({column}, {_ABOVE_ALL if which.lowest_first else _BELOW_ALL})", *_PLACE)
+    return (f"coalesce({column}, {ABOVE_ALL if which.lowest_first else BELOW_ALL})", *_PLACE)

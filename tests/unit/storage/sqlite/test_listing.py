@@ -9,6 +9,7 @@ import apsw
 import msgspec
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from grader_daemon.domain.analysis import Category, Failure, FailureKind, SessionState, ToolUse
 from grader_daemon.domain.claims import Claim, ClaimKind, Support
@@ -21,6 +22,7 @@ from grader_daemon.pipeline.labels import add_feedback
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import GradeFilter, SortKey
 from grader_daemon.storage.sqlite import session_list
+from grader_daemon.storage.sqlite.database import IN_MEMORY
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.earlier import LATER, add_migration
 from tests.strategies import NOW, grade, new_grade
@@ -268,6 +270,28 @@ def test_what_many_newest_sessions_have_is_found_among_them(
     assert [sql for sql in asked if "FROM session_list AS l WHERE" in sql and "l.ended_at >= ?" not in sql] == []
 
 
+@pytest.mark.parametrize("sort", [SortKey.EFFICIENCY, SortKey.QUALITY, SortKey.ERRORS, SortKey.CALLS])
+def test_lowest_values_that_many_oldest_sessions_have_are_found_among_them(
+    store: SqliteStore, sort: SortKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_list, "_NEWEST", 50)
+    lowest = {"response_quality": 1, "tool_calls_efficient": 1, "total_errors": 0, "failures": (), "tool_calls": 0}
+    ends = [NOW - timedelta(minutes=100 - number) for number in range(100)]
+    save(store, *(grade(session_id=f"{number:03}", ended_at=at, **lowest) for number, at in enumerate(ends)))
+    asked: list[str] = []
+
+    def note(_: object, sql: str, __: object) -> bool:
+        asked.append(sql)
+        return True
+
+    store.connection.exec_trace = note
+    found = ids(store, GradeFilter(sort=sort, lowest_first=True, since=ends[1], limit=20))
+    store.connection.exec_trace = None
+
+    assert found == [f"{number:03}" for number in range(1, 21)]
+    assert [sql for sql in asked if "FROM session_list AS l WHERE" in sql and "l.ended_at < ?" not in sql] == []
+
+
 @pytest.mark.parametrize(
     ("text", "latest", "expected"),
     [
@@ -365,6 +389,28 @@ def test_what_few_sessions_are_an_index_holds_alone(four: SqliteStore, which: Gr
     assert [index in step for step in plan] == [True]
 
 
+@pytest.mark.parametrize("lowest_first", [True, False])
+def test_an_order_is_walked_through_also_within_a_span(
+    four: SqliteStore, monkeypatch: pytest.MonkeyPatch, *, lowest_first: bool
+) -> None:
+    monkeypatch.setattr(session_list, "_NEWEST", 0)
+    asked: list[tuple[str, Any]] = []
+
+    def note(_: object, sql: str, values: Any) -> bool:
+        asked.append((sql, values))
+        return True
+
+    four.connection.exec_trace = note
+    four.list.find(
+        GradeFilter(sort=SortKey.COST, lowest_first=lowest_first, since=NOW, until=NOW + timedelta(days=9), limit=2)
+    )
+    four.connection.exec_trace = None
+
+    [[sql, values]] = [each for each in asked if "cost_usd IS NOT NULL" in each[0]]
+    plan = [str(row[3]) for row in four.connection.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
+    assert [step.partition(" (")[0] for step in plan] == ["SEARCH l USING INDEX session_list_cost"]
+
+
 @pytest.mark.parametrize("text", ["", "-", '"*"', "\ud800"])
 def test_a_text_without_a_word_is_refused(store: SqliteStore, text: str) -> None:
     with pytest.raises(InputError, match="no word to search for"):
@@ -407,6 +453,58 @@ def test_pages_give_each_session_once_in_order(store: SqliteStore, sort: SortKey
     assert [len(page.grades) for page in pages] == [3, 3, 3, 2]
     assert [stored for page in pages for stored in page.grades] == store.grades.page(which).grades
     assert len(set(ids(store, which))) == 11
+
+
+_values = st.none() | st.sampled_from([0.0, 0.25, 1.0])
+_moments = st.none() | st.integers(0, 5).map(lambda hours: NOW - timedelta(hours=hours))
+
+
+@given(
+    rows=st.lists(st.tuples(_values, st.integers(0, 2), st.integers(0, 4)), max_size=12),
+    which=st.builds(
+        GradeFilter,
+        sort=st.sampled_from([SortKey.PROBABILITY, SortKey.COST, SortKey.QUALITY, SortKey.CALLS]),
+        lowest_first=st.booleans(),
+        since=_moments,
+        until=_moments,
+        limit=st.just(3),
+    ),
+    newest=st.sampled_from([0, 3, 100]),
+)
+def test_each_order_is_that_of_sorted_rows(
+    rows: list[tuple[float | None, int, int]], which: GradeFilter, newest: int
+) -> None:
+    """Whether a part of the sessions is looked through, all of them, or an index."""
+    ended = [(value, low, NOW - timedelta(hours=hours), f"{n:02}") for n, (value, low, hours) in enumerate(rows)]
+    since, until = which.since or NOW - timedelta(1), which.until or NOW + timedelta(1)
+    unknown = 9e9 if which.lowest_first else -1.0
+    by_value = which.sort in {SortKey.PROBABILITY, SortKey.COST}
+    shown = [
+        ((unknown if value is None else value) if by_value else low, at, session_id)
+        for value, low, at, session_id in ended
+        if since <= at < until
+    ]
+    shown.sort(reverse=not which.lowest_first)
+
+    with pytest.MonkeyPatch.context() as patched, closing(SqliteStore(IN_MEMORY)) as store:
+        patched.setattr(session_list, "_NEWEST", newest)
+        made = [
+            grade(
+                session_id=session_id,
+                ended_at=at,
+                p_completed=it,
+                cost_usd=it,
+                response_quality=1 + low,
+                tool_calls=low,
+            )
+            for it, low, at, session_id in ended
+        ]
+        save(store, *made)
+        pages = [store.grades.page(which)]
+        while (key := pages[-1].next) is not None:
+            pages.append(store.grades.page(msgspec.structs.replace(which, before=key)))
+
+    assert [one.grade.session_id for page in pages for one in page.grades] == [row[2] for row in shown]
 
 
 @pytest.mark.parametrize(
