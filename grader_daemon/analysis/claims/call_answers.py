@@ -78,6 +78,7 @@ _IN_WORDS: Final = (
     *("error:", "failed:", ": failed", ": error", ": rejected", ", unchanged", ": unchanged", ": skipped"),
     *("exception>", "permission denied", "access denied", "no changes written", "rolled back", "not written"),
 )
+_FIELDS: Final = ('":', '\\":')
 _PASSED: Final = frozenset({"passed", "pass", "valid", "is_valid", "success", "clean"})
 _FOUND: Final = frozenset(
     {"failed", "failures", "errors", "invalid", "conflicts", "issues", "corrupt", "unresolved", "broken", "violations"}
@@ -123,7 +124,7 @@ def answered(run: ToolRun) -> Answered:
 def passed(run: ToolRun) -> bool | None:
     """Return whether a result says that a check passed; None if it says nothing of it."""
     result = run.ending(LONGEST + 1).lower()
-    if len(result) > LONGEST:
+    if len(result) > LONGEST or not holds_any(result, _FIELDS):
         return None
     signs = {sign for pair in _PAIR.findall(result.replace('\\"', '"')) if (sign := _passes(*pair)) is not None}
     return all(signs) if signs else None

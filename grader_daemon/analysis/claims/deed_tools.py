@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from enum import Enum, auto
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -57,22 +58,28 @@ class Role(Enum):
     RUNS = auto()
 
 
-def acts(run: ToolRun, kind: Kind) -> bool:
-    """Return whether a call may have changed anything.
-
-    One that asks a database has not, nor one that only looks among several tools under one name; one that was told not
-    to save might have.
-    """
-    if kind.role is Role.ACTS and not _QUERY.search(run.arguments, 0, _READ):
-        return True
-    return holds_any(run.arguments[:_READ], _TRYING)
-
-
 class Kind(NamedTuple):
     """Role of a tool, and whether it checks anything."""
 
     role: Role
     checks: bool
+
+
+def parted(runs: Sequence[ToolRun], kinds: Sequence[Kind]) -> tuple[list[ToolRun], list[ToolRun]]:
+    """Return the calls that may have changed anything, and the others.
+
+    One that asks a database changes nothing, nor one that only looks among several tools under one name; one that was
+    told not to save might have.
+    """
+    given = "\n".join([run.arguments[:_READ] for run in runs])
+    asks, tries = _QUERY.search(given) is not None, holds_any(given, _TRYING)
+    acting: list[ToolRun] = []
+    others: list[ToolRun] = []
+    for run, kind in zip(runs, kinds, strict=True):
+        is_act = kind.role is Role.ACTS and not (asks and _QUERY.search(run.arguments, 0, _READ))
+        is_act = is_act or (tries and holds_any(run.arguments[:_READ], _TRYING))
+        (acting if is_act else others).append(run)
+    return acting, others
 
 
 @lru_cache(maxsize=1_024)
@@ -92,7 +99,7 @@ def kind_of(name: str) -> Kind:
 
 def changes(run: ToolRun) -> bool:
     """Return whether a tool is known to change something."""
-    return run.purpose in CHANGING or not run.words.isdisjoint(_CHANGING)
+    return not run.words.isdisjoint(_CHANGING) or run.purpose in CHANGING
 
 
 def tells_what_it_does(run: ToolRun) -> bool:

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from grader_daemon.analysis.claims.call_answers import LONGEST, answered, given
 from grader_daemon.analysis.claims.clauses import is_denied
-from grader_daemon.analysis.claims.deed_tools import FINISHING, Role, acts, changes, kind_of, tells_what_it_does
+from grader_daemon.analysis.claims.deed_tools import FINISHING, Role, changes, kind_of, parted, tells_what_it_does
 from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun
 from grader_daemon.analysis.claims.item_results import item_told_done
 from grader_daemon.analysis.claims.missing_deeds import NEEDING_A_TOOL, missing_deed, missing_item, settled_deed
@@ -117,10 +117,7 @@ def weigh_deeds(evidence: ClaimEvidence, answer: str) -> Deed | None:
     kinds = [kind_of(call.tool or "") for _, call, _ in evidence.notes]
     if any(kind.role is Role.RUNS for kind in kinds):
         return Deeds(evidence, (), (), answer).done_in_part()
-    acting: list[ToolRun] = []
-    others: list[ToolRun] = []
-    for run, kind in zip(evidence.runs, kinds, strict=True):
-        (acting if acts(run, kind) else others).append(run)
+    acting, others = parted(evidence.runs, kinds)
     checks = [run for run, kind in zip(evidence.runs, kinds, strict=True) if kind.checks]
     is_made_up = not acting and not _IN_WORDS_ALONE.isdisjoint(answer.lower().split())
     if not (acting or is_made_up or len(checks) > 1) or any(len(run.arguments) > _LONGEST_ARGUMENTS for run in acting):
@@ -184,7 +181,7 @@ class Deeds:
     def wrongly_checked(self, checks: Sequence[ToolRun]) -> Deed | None:
         """Return a check that is told as passed, where it was weakened, or is older than what it is to show."""
         runs, found = self._evidence.runs, None
-        if len(checks) > 1:
+        if len(checks) > 1 and len({run.words for run in checks}) < len(checks):
             found = weakened_check(checks, self._acts, self._sentences, asked=self._asked, answer=self._low)
         if found is None and self._acts and runs[-1] is self._acts[-1] and holds_any(self._low, SAYING_CHECKED):
             found = late_check(runs, self._acts, self._sentences)
@@ -196,8 +193,8 @@ class Deeds:
             told = missing_deed(self._evidence.runs, self._acts, self._sentences)
             if told is not None:
                 return Deed(_claim(told), NEVER_CALLED)
-        item = None if self._admits else missing_item(self._acts, self._low, self._requests[:_LONGEST_REQUESTS])
-        if item is None:
+        item = missing_item(self._acts, self._low, self._requests[:_LONGEST_REQUESTS])
+        if item is None or self._admits:
             return None
         told = next((each for each in self._sentences if item[0] in each.lower()), None)
         return None if told is None else Deed(_claim(told), _in_part(item[1]))
@@ -303,14 +300,17 @@ def _tells(sentence: str) -> bool:
 
 def _undone(run: ToolRun) -> Undone | None:
     """Return an act if its result says that it was not done, or only drafted."""
-    if run.paths:
-        return None
     signs = answered(run)
     if run.worked is False and not signs.is_open:
-        return Undone(run, ClaimReason.FAILED, signs.is_done)
-    if signs.is_drafted:
-        return Undone(run, ClaimReason.NOT_PERSISTED)
-    return Undone(run, ClaimReason.DENIED, signs.is_done) if signs.is_denied else None
+        reason = ClaimReason.FAILED
+    elif signs.is_drafted:
+        reason = ClaimReason.NOT_PERSISTED
+    elif signs.is_denied:
+        reason = ClaimReason.DENIED
+    else:
+        return None
+    is_in_part = signs.is_done and reason is not ClaimReason.NOT_PERSISTED
+    return None if run.paths else Undone(run, reason, is_in_part)
 
 
 def _verification(act: Undone) -> Verification:

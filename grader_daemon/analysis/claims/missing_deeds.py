@@ -110,8 +110,9 @@ def missing_item(acts: Sequence[ToolRun], low: str, asked: str) -> tuple[str, To
     tools = [run.words for run in acts]
     if len(set(tools)) == len(tools):
         return None
+    texts: list[tuple[ToolRun, str]] = []
     for names in _lists(asked):
-        texts = [(run, run.arguments.lower()) for run in acts]
+        texts = texts or [(run, run.arguments.lower()) for run in acts]
         calls = {name: [run for run, text in texts if _stands(name, text)] for name in names}
         lacking = [name for name, runs in calls.items() if not runs]
         own = [runs[0] for runs in calls.values() if len(runs) == 1]
@@ -126,12 +127,12 @@ def missing_item(acts: Sequence[ToolRun], low: str, asked: str) -> tuple[str, To
 
 def _lists(asked: str) -> Iterator[list[str]]:
     """Yield the names or numbers of each list with at least three of them, in lower case."""
-    for sentence in _SENTENCE.split(asked):
-        if ", " not in sentence:
-            continue
-        names = [found[-1].lower() for item in _JOINT.split(sentence) if (found := _NAME.findall(item))]
-        if len(set(names)) == len(names) >= _FEWEST and len(names) == len(_JOINT.split(sentence)):
-            yield names
+    for sentence in _SENTENCE.split(asked) if ", " in asked else ():
+        items = _JOINT.split(sentence) if ", " in sentence else []
+        if len(items) >= _FEWEST and all(found := [_NAME.findall(item) for item in items]):
+            names = [each[-1].lower() for each in found]
+            if len(set(names)) == len(names):
+                yield names
 
 
 def _stands(name: str, text: str) -> bool:

@@ -56,6 +56,8 @@ def _of_lists(
         if not run.worked:
             continue
         for entries in _lists(_decoded(text)):
+            if all(map(taken.keys().isdisjoint, entries)):
+                continue
             found = _taken_instead([_words(entry, low, asked) for entry in entries], entries, taken)
             if found is not None:
                 return OtherEntry(low.find(found[0]), found[1])
@@ -135,17 +137,12 @@ def _lists(value: object) -> list[list[Entry]]:
     left = [value]
     for each in left:
         plain = _decoded(each) if isinstance(each, str) else each
-        named: list[tuple[str, object]] = []
-        if isinstance(plain, dict):
-            named = list(plain.items())
-        elif isinstance(plain, list):
-            named = [("", entry) for entry in plain]
-        entries = [_entry(entry) | {name.lower()} for name, entry in named if isinstance(entry, dict)]
-        if len(entries) == len(named) > 1:
-            found.append(entries)
-        left += [
-            entry for _, entry in named if type(entry) in _NESTED or (type(entry) is str and entry[:1] in _OPENING)
-        ]
+        inner = list(plain.values()) if isinstance(plain, dict) else plain if isinstance(plain, list) else []
+        nested = [entry for entry in inner if type(entry) in _NESTED or (type(entry) is str and entry[:1] in _OPENING)]
+        if len(nested) == len(inner) > 1 and all(isinstance(entry, dict) for entry in inner):
+            names = plain if isinstance(plain, dict) else [""] * len(inner)
+            found.append([_entry(entry) | {name.lower()} for name, entry in zip(names, inner, strict=True)])
+        left += nested
     return found
 
 

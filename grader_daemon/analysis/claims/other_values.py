@@ -67,9 +67,8 @@ _SPAN = late_pattern(
 )
 
 
-_NAMED_NUMBER = late_pattern(
-    r"(?:\b([a-z]{4,20}) (?:is |to |of |at )?)?(?<![\w.,:/-])(?<!\d )(\d{1,6})\b(?![.,:/% -]?\d)(?: ([a-z]{4,20})\b)?"
-)
+_NAMED_NUMBER = late_pattern(r"\d(?<![\w.,:/-]\d)(?<!\d \d)\d{0,5}\b(?![.,:/% -]?\d)(?: ([a-z]{4,20})\b)?")
+_NAME_BEFORE = late_pattern(r"\b([a-z]{4,20}) (?:is |to |of |at )?$")
 _KEY = late_pattern(r"(?:\"|--)([a-z_]{4,40}+)\"?[:= ]{1,3}\"?(\d{1,6})(?![\w.])")
 _OF_TIME: Final = frozenset({*_MONTHS, "day", "days", "hour", "hours", "minutes", "week", "weeks", "from", "until"})
 _STEM: Final = 4
@@ -97,6 +96,8 @@ def other_value(worked: Sequence[ToolRun], low: str, asked: str) -> OtherValue |
 
     Both texts are in lower case.
     """
+    if not _DIGITS.search(low):
+        return None
     given = _flat("\n".join([run.arguments[:_READ] for run in worked]).lower())
     lacking = [each for each in _DIGITS.finditer(low) if _may_lack(given, low, each)]
     wished_for = _flat(asked) if lacking else ""
@@ -121,14 +122,15 @@ def other_number(runs: Sequence[ToolRun], worked: Sequence[ToolRun], low: str, a
     if not any(map(_KEY.search, [run.arguments for run in worked])):
         return None
     for found in islice(_NAMED_NUMBER.finditer(low), _MOST_TOLD):
-        number = found[2]
-        names = [name for name in (found[1], found[3]) if name and name not in _OF_TIME]
+        number = found.group().partition(" ")[0]
+        before = _NAME_BEFORE.search(low, max(0, found.start() - _BEFORE), found.start())
+        names = [name for name in (before and before[1], found[1]) if name and name not in _OF_TIME]
         if not names or not _stands(number, asked):
             continue
         named = f"{low}\n{asked}"
         run = next((run for run in worked for name in names if _is_given_instead(run, name, number, named)), None)
         if run is not None and not any(_stands(number, f"{each.arguments}\n{each.ending(_READ)}") for each in runs):
-            return OtherValue(found.start(2), ClaimReason.OTHER_VALUE, run)
+            return OtherValue(found.start(), ClaimReason.OTHER_VALUE, run)
     return None
 
 
