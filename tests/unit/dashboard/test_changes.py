@@ -182,7 +182,9 @@ def test_a_sure_change_leads_to_one_session_before_beside_one_since(client: Test
 
     # The model changed with s100, and all sessions are of one type of task: the nearest are those beside it.
     assert (answer.status_code, answer.headers["location"]) == (303, "/compare?id=s99&id=s100&near=same_type")
-    assert "the same type of task and are the nearest in time" in text_of(client.get(answer.headers["location"]).text)
+    assert "the same type of task. Of all such pairs, these two sessions are nearest in time" in text_of(
+        client.get(answer.headers["location"]).text
+    )
 
 
 def test_twins_of_a_change_of_models_are_by_these(client: TestClient, sessions: Sessions, tmp_path: Path) -> None:
