@@ -253,7 +253,10 @@ class Settings(GradingSettings):
         None, gt=0, examples=[0.5], description="Prefer no model that costs more than this per task, in dollars."
     )
     route_explore: float = Field(
-        0.0, ge=0, le=0.1, description="Share of requests that try another than the best model; see docs/routing.md."
+        0.0,
+        ge=0,
+        le=0.1,
+        description="Share of requests that may try another than the best model; see docs/routing.md.",
     )
     route_aliases: Aliases = Field(
         (), examples=[["fast=gpt-5-mini"]], description="Maps the model names a router uses to the names in sessions."
