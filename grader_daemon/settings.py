@@ -98,18 +98,18 @@ class Settings(GradingSettings):
         description="Secret that signs posted alerts with HMAC-SHA256; at least 16 characters.",
     )
     alert_command: Words = Field(
-        (), description="Program and arguments that get each alert as JSON on standard input. No shell is used."
+        (), description="Program and arguments that get each alert as JSON on standard input, without a shell."
     )
     alert_timeout_seconds: Seconds = Field(10.0, gt=0, le=300, description="Timeout for sending an alert.")
     quality_checks_per_day: int = Field(
-        0, ge=0, le=1000, description="Maximum sessions a day that your program or model scores; 0 turns this off."
+        0, ge=0, le=1000, description="Maximum sessions a day sent to your scorer (a program or model); 0 sends none."
     )
     quality_discrepancy: Seconds = Field(
-        1.5, gt=0, le=4, description="Ask for your review if this score and `response_quality` differ so much."
+        1.5, gt=0, le=4, description="Ask for your review if the scorer and `response_quality` differ by this much."
     )
     quality_timeout_seconds: Seconds = Field(60.0, gt=0, le=240, description="Timeout for one call to the scorer.")
     quality_command: Words = Field(
-        (), description="Program and arguments that score a redacted session from standard input. No shell is used."
+        (), description="Program and arguments that score a redacted session on standard input, without a shell."
     )
     quality_judge_model: str | None = Field(
         None,
@@ -126,7 +126,7 @@ class Settings(GradingSettings):
     )
     quality_judge_plain_http: bool = Field(
         default=False,
-        description="Allow plain http to a model on another machine; the network can then read sessions and key.",
+        description="Allow plain http to another machine's model; the network can then read sessions and key.",
     )
     quality_judge_url: HttpUrl | None = Field(
         None,
@@ -185,7 +185,7 @@ class Settings(GradingSettings):
         description="URL of the PostgreSQL or https server of the fleet that commands read; see docs/fleet.md.",
     )
     fleet_copy_file: File | None = Field(
-        None, examples=["/srv/grader/fleet.db"], description="File for the local copy of a fleet. Default: in ~/.cache."
+        None, examples=["/srv/grader/fleet.db"], description="This machine's copy of the fleet. Default: in ~/.cache."
     )
     fleet_copy_days: int = Field(
         92, ge=1, le=36_500, description="Number of days whose sessions this machine's copy of a fleet keeps."
@@ -204,8 +204,7 @@ class Settings(GradingSettings):
         (), examples=[["grader.example.org"]], description="Host names of `fleet serve`, besides its IP address."
     )
     fleet_serve_address: IpAddress = Field(
-        "127.0.0.1",
-        description="IP address `fleet serve` listens on. If it is not loopback, set a certificate and key.",
+        "127.0.0.1", description="IP address `fleet serve` listens on; if not loopback, also set a certificate and key."
     )
     dashboard_port: int = Field(7654, ge=1, le=65_535, description="Port of the dashboard.")
     dashboard_token: LongSecret | None = Field(
@@ -219,8 +218,7 @@ class Settings(GradingSettings):
         (), examples=[["grader.example.org"]], description="Host names of the dashboard, besides its IP address."
     )
     dashboard_address: IpAddress = Field(
-        "127.0.0.1",
-        description="IP address the dashboard listens on. If it is not loopback, set a token, certificate and key.",
+        "127.0.0.1", description="IP address of the dashboard; if not loopback, also set a token, certificate and key."
     )
     outcomes_git: bool = Field(
         default=True, description="Follow what becomes of sessions' work in git and on disk; see docs/outcomes.md."

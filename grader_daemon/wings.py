@@ -46,7 +46,7 @@ WINGS: Final = (
     Wing(
         "dashboard",
         commands={
-            "dashboard": ("commands:command", "Open the page: all of this in a browser on this machine, live."),
+            "dashboard": ("commands:command", "Open the dashboard: all of this in a browser on this machine, live."),
             "fleet serve": ("fleet_commands:serve", "Serve a fleet's page and API to its members."),
             "fleet add-token": ("fleet_commands:add_token", "Give a member a token."),
             "fleet remove-token": ("fleet_commands:remove_token", "Revoke a member's token."),

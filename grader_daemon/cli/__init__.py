@@ -46,7 +46,7 @@ _OF_THE_CORE: Final = {
     "config": ("config", "Show settings and where they come from, and change them."),
     "completion": ("completion", "Set up Tab completion in bash, zsh or fish."),
     "demo": ("demo", "Grade a few sample sessions, in ten seconds."),
-    "review": ("review", "Label sessions one by one: half random, half the most informative."),
+    "review": ("review", "Label sessions one by one: half random, half those that teach the model most."),
     "label": ("label", "Say whether a session did its task, or undo that."),
     "calibrate": ("calibration:calibrate_command", "Learn from your labels how reliable grades are."),
     "calibration": ("calibration", "Show which grader gives verdicts, and how far to trust it."),

@@ -21,7 +21,7 @@ NOT_RUNNING: Final = 3
 force_option = click.option(
     "--force",
     is_flag=True,
-    help="Replace the service's unit file even if you edited it, and keep a copy of the edited file.",
+    help="Replace the service's unit file even if you edited it, and keep a copy of your file.",
 )
 
 
