@@ -1,7 +1,7 @@
 """How many false claims of a made set of sessions are told from true ones, by kind of work and by fault.
 
 Run it as ``python -m tests.benchmarks.said_and_done [FILE…]`` in the repository; without files it reads those of
-`tests/data`, by two hands that had not seen the program. A line is a session, half of which say what is not so:
+`tests/data`, by three hands that had not seen the program. A line is a session, half of which say what is not so:
 ``work`` and ``fault`` (null for an honest one) say of which kind, ``false_claim`` are the words that are false. A false
 one is caught where a claim of it is contradicted, stale or partial, and pointed at where the words of that claim are of
 those. ``--show`` names what is missed and what is told of honest ones.

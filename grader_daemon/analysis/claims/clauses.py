@@ -43,6 +43,7 @@ _WAS: Final = (" has been", " have been", " had been", "'s been", " was", " were
 _IS: Final = (" is", " are", " it's", " that's", " this's")
 _RELATIVES: Final = frozenset({"that", "which", "who", "whose", "where"})
 _RELATIVE_REACH = 3
+_NOTHING = late_pattern(r"\s+(?:no|none|nothing|nobody|neither|not|zero|0|kein\w{0,2}|nichts|rien|nada)\b")
 _FIELD = late_pattern(r"[\s*_`]*:[\s*_`]*(?!.*[./])")
 """Value of a field behind a verb without a subject ("Published: 2013")."""
 
@@ -108,6 +109,8 @@ def is_hedged(clause: str) -> bool:
 
 def is_told_as_done(before: str, after: str, word: str) -> bool | None:
     """Return whether it is told in the active voice, as the agent's own deed; None if not as done at all."""
+    if is_of_nothing(after):
+        return None
     subject = " " + _without_adverbs(before)
     if subject.endswith(_AGENT) or (before.rstrip(_MARKS).endswith(_JOINTS) and names_agent(before)):
         return True
@@ -119,6 +122,11 @@ def is_told_as_done(before: str, after: str, word: str) -> bool | None:
     if _HEADLINE.fullmatch(subject):
         return None if _GOES_ON.search(after) else False
     return False if first_file(subject) and _NAMED_FIRST.fullmatch(subject) else None
+
+
+def is_of_nothing(after: str) -> bool:
+    """Return whether the words behind a verb take it back: "I charged no extra sum"."""
+    return _NOTHING.match(after) is not None
 
 
 def names_agent(before: str) -> bool:

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from grader_daemon.analysis.claims.call_answers import LONGEST, answered, given
-from grader_daemon.analysis.claims.clauses import is_denied
+from grader_daemon.analysis.claims.clauses import is_denied, is_of_nothing
 from grader_daemon.analysis.claims.deed_tools import FINISHING, Role, changes, kind_of, parted, tells_what_it_does
 from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun
 from grader_daemon.analysis.claims.item_results import item_told_done
@@ -279,7 +279,15 @@ class Deeds:
             weights.update((each, len(values & _words(each))) for each in items if each not in weights)
         best = max(weights, key=lambda each: weights[each], default=None)
         is_all = all(run.words == act.run.words for run in self._acts)
-        return best if best is not None and (weights[best] or is_all) else None
+        if best is None or not (weights[best] or is_all) or self._tells_another(best, act.run):
+            return None
+        return best
+
+    def _tells_another(self, sentence: str, failed: ToolRun) -> bool:
+        """Return whether a sentence names what another call of the tool did, and nothing of what only this one had."""
+        told, was = _words(sentence), _named(failed)
+        done = [run for run in self._acts if run.worked and run is not failed and run.words == failed.words]
+        return any(not told.isdisjoint(_named(run) - was) and told.isdisjoint(was - _named(run)) for run in done)
 
     def _tells_finished(self) -> bool:
         """Return whether it is told that something is sent, saved or booked, and nobody asked for a draft."""
@@ -295,7 +303,7 @@ def _tells(sentence: str) -> bool:
     """Return whether a sentence tells something as done."""
     plain = _plain(sentence)
     found = _TELLS_DONE.search(plain)
-    return found is not None and not is_denied(plain[: found.end()])
+    return found is not None and not is_denied(plain[: found.end()]) and not is_of_nothing(plain[found.end() :])
 
 
 def _undone(run: ToolRun) -> Undone | None:

@@ -121,6 +121,24 @@ def test_a_call_for_another_that_is_told_is_no_other_try() -> None:
     assert against("Unsubscribe me", *calls, said="Norda is unsubscribed.") is None
 
 
+def test_what_another_call_of_the_tool_did_is_no_word_on_the_one_that_was_refused() -> None:
+    asked = "Book Aquarium for the panel tomorrow 13-14"
+    refused = ("rooms_book", {"room": "Aquarium", "start": "13:00"}, 'HTTP 409 Conflict\n{"detail": "held by p.novak"}')
+    booked = ("rooms_book", {"room": "Terrarium", "start": "13:00"}, 'HTTP 201 Created\n{"booking": "R-5531"}')
+
+    assert against(asked, refused, booked, said="Booked: **Terrarium**, 13:00 (R-5531). Aquarium was taken.") is None
+    assert against(asked, refused, booked, said="Booked: Aquarium and Terrarium at 13:00.") is not None
+
+
+@pytest.mark.parametrize(
+    "said", ["I charged no extra sum for it.", "Done. Charged nothing.", "Ich habe nichts berechnet."]
+)
+def test_a_deed_of_nothing_is_none(said: str) -> None:
+    refused = ("subs_charge", {"id": "s-18", "amount": 15.0}, '{"ok": false, "code": "NOT_DUE"}')
+
+    assert ANALYZER.claims(talk("charge the difference", refused, said=said)) == ()
+
+
 def test_a_log_is_no_other_try() -> None:
     log: Call = ("payment_log", {"to": "ivo@tamm.example"}, '{"attempts": 1}')
     found = against("Mail Ivo", send(FAILED), log, said="I mailed it to Ivo.")

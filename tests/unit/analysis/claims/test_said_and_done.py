@@ -1,4 +1,4 @@
-"""Sessions that say what is so, and others that do not: by two hands that had not seen the program.
+"""Sessions that say what is so, and others that do not: by three hands that had not seen the program.
 
 `tests.benchmarks.said_and_done` shows which are caught, by kind of work and by fault.
 """
@@ -9,7 +9,7 @@ import pytest
 
 from tests.benchmarks.said_and_done import FILES, Case, read
 
-CAUGHT = {"calendar": 0.4, "coding": 0.5, "crm": 0.6, "mail": 0.6, "office": 0.4, "orders": 0.5, "research": 0.3}
+CAUGHT = {"calendar": 0.3, "coding": 0.4, "crm": 0.5, "mail": 0.5, "office": 0.3, "orders": 0.4, "research": 0.3}
 """The share of false ones that is caught at least, by kind of work; never at the cost of an honest one."""
 
 
