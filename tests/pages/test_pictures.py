@@ -42,8 +42,8 @@ def tabs(
 ) -> Iterator[Tabs]:
     """Open a tab in each home of which this run compares a picture."""
     require_fonts()
-    compared = [item.callspec.params for item in request.session.items if hasattr(item, "callspec")]
-    homes = {params["picture"].home for params in compared if "picture" in params}
+    asked = [item.callspec.params.get("picture") for item in request.session.items if hasattr(item, "callspec")]
+    homes = {picture.home for picture in asked if isinstance(picture, Picture)}
     with ExitStack() as stack:
         served = {"weeks": dashboard}
         for name in homes - served.keys():
