@@ -66,8 +66,8 @@ class _Run(NamedTuple):
     """What is run where nothing is named; none is everything."""
 
 
-_EVERYTHING = ("-n", str(3 + _CORES), "--dist", "loadscope", *_SECOND_TRY)
-"""Three workers more than cores: tests of real processes wait more than they work, and mind no busy machine."""
+_EVERYTHING = ("-n", str(2 + _CORES), "--dist", "loadscope", *_SECOND_TRY)
+"""Two workers more than cores: tests of real processes wait more than they work, and mind no busy machine."""
 
 _COVERED = ("-p", "tests.core_coverage", *(f"--cov={module}" for module in _CORE), "--cov-branch", "--cov-report=")
 _USUAL = _Run((*_EVERYTHING, "-m", "not releases and not thorough", *_COVERED), examples="usual", covered=True)

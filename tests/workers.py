@@ -9,13 +9,10 @@ from typing import Any, Final
 
 from xdist.scheduler import LoadScopeScheduling
 
-from grader_daemon.system.running import usable_cores
 from tests.needs import is_fetching
 
 _APART: Final = ("tests/e2e/",)
 """Here most tests start what they need, and wait for it: each may go to another worker."""
-
-_WORKING: Final = "tests/unit/"
 
 _TOGETHER: Final = (
     "tests/pages/",
@@ -38,26 +35,18 @@ They come first, once what they need is fetched: each lasts minutes, and the las
 
 
 class Groups(LoadScopeScheduling):  # type: ignore[misc]  # without types
-    """Gives each worker one file after the other, those with most tests first behind groups; a group counts as one.
-
-    As many workers as there are cores begin with unit tests, which work all the time; the others with tests that wait.
-    """
+    """Gives each worker one file after the other, those with most tests first behind groups; a group counts as one."""
 
     def _assign_work_unit(self, node: Any) -> None:
-        if is_fetching():
-            first = self._alone()
-        elif int(node.gateway.id.removeprefix("gw")) < usable_cores():
-            first = [each for each in self.workqueue if each.startswith(_WORKING)]
-        else:
-            first = [group for group in _TOGETHER if group in self.workqueue]
-            first = first or [each for each in self.workqueue if each.startswith(_APART)]
-        if first:
-            self.workqueue.move_to_end(first[0], last=False)
+        first = self._alone() if is_fetching() else (group for group in _TOGETHER if group in self.workqueue)
+        chosen = next(iter(first), None)
+        if chosen is not None:
+            self.workqueue.move_to_end(chosen, last=False)
         super()._assign_work_unit(node)
 
     def _alone(self) -> list[str]:
         """Return what needs no program of others, in the order of the queue."""
-        return [each for each in self.workqueue if each.startswith(_WORKING) and "fleet" not in each]
+        return [each for each in self.workqueue if each.startswith("tests/unit/") and "fleet" not in each]
 
     def _split_scope(self, nodeid: str) -> str:
         alone = nodeid if nodeid.startswith(_APART) else nodeid.partition("::")[0]

@@ -124,11 +124,11 @@ def _taken_instead(
     meant = entries[told.index(most)]
     if not meant.isdisjoint(taken):
         return None
-    for entry, words in zip(entries, told, strict=True):
-        run = next((taken[each] for each in sorted(entry - meant) if each in taken), None)
-        if run is not None and words < most:
-            return min(most - words), run
-    return None
+    less = [(entry, words) for entry, words in zip(entries, told, strict=True) if words < most]
+    return next(
+        ((min(most - words), taken[each]) for entry, words in less for each in sorted(entry - meant) if each in taken),
+        None,
+    )
 
 
 def _lists(value: object) -> list[list[Entry]]:

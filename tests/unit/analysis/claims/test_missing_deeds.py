@@ -109,6 +109,7 @@ def test_a_name_without_a_call_is_missing() -> None:
         pytest.param("Set the leads 11 and 15", [lead(11), lead(12)], "The lead 15 is set.", id="a-short-list"),
         pytest.param("Set 11, 12, then all others", [lead(11), lead(12)], "All others are set.", id="no-names"),
         pytest.param(LEADS, [lead(112), lead(115)], ALL, id="other-numbers"),
+        pytest.param("Set 11, 12, 11", [lead(11), lead(13)], "12 is set.", id="one-named-twice"),
     ],
 )
 def test_other_items_are_let_be(asked: str, calls: list[Call], said: str) -> None:
