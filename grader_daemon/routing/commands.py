@@ -41,7 +41,7 @@ _NOTE = (
     "--max-cost",
     type=float,
     metavar="USD",
-    help="Prefer no model above this cost, in dollars per task that did not fail.",
+    help="Prefer no model that costs more, in dollars per task that did not fail.",
 )
 @click.option(
     "--out",
