@@ -21,7 +21,7 @@ GROWING = frozenset(
 ALLOWED = {
     "SessionList._newest": "stops at its limit",
     "SessionList._within": "the list is made to be looked through: a million rows in some 70 ms",
-    "session_order.find_in_order": "goes on behind the sessions with a value, which an index has in order",
+    "cost_order.find_by_cost": "goes on behind the sessions whose cost is known, which an index has in order",
     "SessionList.rebuild": "makes everything anew",
     "Store.recount": "makes everything anew",
     "Ledger.recount_files": "makes everything anew",

@@ -17,17 +17,10 @@ from grader_daemon.domain.counting import NAME_CHARACTERS
 from grader_daemon.domain.verdict import Outcome, VerdictBy
 from grader_daemon.errors import InputError
 from grader_daemon.storage.records import GradeFilter, PageKey, SortKey
+from grader_daemon.storage.sqlite.cost_order import ABOVE_ALL, BELOW_ALL, ended_within, find_by_cost, is_by_cost
 from grader_daemon.storage.sqlite.database import LISTED, Database, listed
 from grader_daemon.storage.sqlite.listing_index import FACETS, index_words
 from grader_daemon.storage.sqlite.rows import ANSWERED, BY_LABEL, COMPLETED, HAS_SCORES, to_text
-from grader_daemon.storage.sqlite.session_order import (
-    ABOVE_ALL,
-    BELOW_ALL,
-    IN_ORDER,
-    began_within,
-    find_in_order,
-    is_in_order,
-)
 
 LISTING: Final = ("session_list", "session_facets", "session_words")
 """Tables that hold nothing but what the rows of grades say."""
@@ -91,12 +84,12 @@ _THESE = f"g.session_id IN {LISTED}"
 
 _PLACE: Final = ("l.ended_at", "l.session_id")
 _SORTED_BY: Final = {
-    **IN_ORDER,
     SortKey.PROBABILITY: "l.p_completed",
     SortKey.EFFICIENCY: "l.efficiency",
     SortKey.QUALITY: "l.quality",
     SortKey.ERRORS: "l.errors",
     SortKey.CALLS: "l.calls",
+    SortKey.COST: "l.cost_usd",
     SortKey.WORST: (
         "CASE WHEN l.verdict_by IN ('person', 'reward') THEN NULL"
         " WHEN NOT l.completed AND NOT l.unsure THEN 2.0 ELSE 1.0 - l.p_completed END"
@@ -232,8 +225,8 @@ class SessionList:
         Raises:
             InputError: there is no word to look for in the text.
         """
-        if is_in_order(which) and not began_within(self._database, which.since, sessions=_NEWEST):
-            return find_in_order(self._database, which)
+        if is_by_cost(which) and not ended_within(self._database, which.since, sessions=_NEWEST):
+            return find_by_cost(self._database, which)
         asked = list(self._several(which))
         for stretch in self._to_read(which, asked):
             found = self._within(stretch, which, [_Having(ids, values[-1], None) for ids, values in asked])

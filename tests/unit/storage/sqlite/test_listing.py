@@ -364,6 +364,20 @@ def test_few_sessions_are_found_without_a_look_through_the_list(four: SqliteStor
     assert "SEARCH l USING PRIMARY KEY (ended_at=? AND session_id=?)" in plans
 
 
+def statements_of(store: SqliteStore, which: GradeFilter) -> list[tuple[str, Any]]:
+    """What is asked of the database to find sessions: statements with their values."""
+    asked: list[tuple[str, Any]] = []
+
+    def note(_: object, sql: str, values: Any) -> bool:
+        asked.append((sql, values))
+        return True
+
+    store.connection.exec_trace = note
+    store.list.find(which)
+    store.connection.exec_trace = None
+    return asked
+
+
 @pytest.mark.parametrize(
     ("which", "index"),
     [
@@ -375,15 +389,7 @@ def test_few_sessions_are_found_without_a_look_through_the_list(four: SqliteStor
     ],
 )
 def test_what_few_sessions_are_an_index_holds_alone(four: SqliteStore, which: GradeFilter, index: str) -> None:
-    asked: list[tuple[str, Any]] = []
-
-    def note(_: object, sql: str, values: Any) -> bool:
-        asked.append((sql, values))
-        return True
-
-    four.connection.exec_trace = note
-    four.list.find(which)
-    four.connection.exec_trace = None
+    asked = statements_of(four, which)
 
     plan = [str(row[3]) for row in four.connection.execute(f"EXPLAIN QUERY PLAN {asked[0][0]}", asked[0][1])]
     assert [index in step for step in plan] == [True]
@@ -394,17 +400,10 @@ def test_an_order_is_walked_through_also_within_a_span(
     four: SqliteStore, monkeypatch: pytest.MonkeyPatch, *, lowest_first: bool
 ) -> None:
     monkeypatch.setattr(session_list, "_NEWEST", 0)
-    asked: list[tuple[str, Any]] = []
+    until = NOW + timedelta(days=9)
+    which = GradeFilter(sort=SortKey.COST, lowest_first=lowest_first, since=NOW, until=until, limit=2)
 
-    def note(_: object, sql: str, values: Any) -> bool:
-        asked.append((sql, values))
-        return True
-
-    four.connection.exec_trace = note
-    four.list.find(
-        GradeFilter(sort=SortKey.COST, lowest_first=lowest_first, since=NOW, until=NOW + timedelta(days=9), limit=2)
-    )
-    four.connection.exec_trace = None
+    asked = statements_of(four, which)
 
     [[sql, values]] = [each for each in asked if "cost_usd IS NOT NULL" in each[0]]
     plan = [str(row[3]) for row in four.connection.execute(f"EXPLAIN QUERY PLAN {sql}", values)]

@@ -1,4 +1,4 @@
-"""Sessions of the list in an order that an index has: a page is read, and not all sessions."""
+"""Sessions of the list by their cost, in the order that an index has: a page is read, and not all sessions."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ from grader_daemon.storage.records import GradeFilter, PageKey, SortKey
 from grader_daemon.storage.sqlite.database import Database
 from grader_daemon.storage.sqlite.rows import to_text
 
-IN_ORDER: Final = {SortKey.COST: "l.cost_usd"}
-"""The columns with such an index, which holds the sessions that have a value."""
-BELOW_ALL, ABOVE_ALL = "-1", "9e99"
+BELOW_ALL: Final = "-1"
+ABOVE_ALL: Final = "9e99"
 """Values in the place of one that is not known, so that it comes last in both directions."""
 
 
-def is_in_order(which: GradeFilter) -> bool:
-    """Return whether a span in such an order is all that is asked for."""
-    return which.sort in IN_ORDER and which == GradeFilter(
-        sort=which.sort,
+def is_by_cost(which: GradeFilter) -> bool:
+    """Return whether a span in the order of cost is all that is asked for."""
+    return which == GradeFilter(
+        sort=SortKey.COST,
         lowest_first=which.lowest_first,
         since=which.since,
         until=which.until,
@@ -27,7 +26,7 @@ def is_in_order(which: GradeFilter) -> bool:
     )
 
 
-def began_within(database: Database, since: datetime | None, *, sessions: int) -> bool:
+def ended_within(database: Database, since: datetime | None, *, sessions: int) -> bool:
     """Return whether at most so many sessions ended since then: to sort them is sooner done than to walk in order."""
     if since is None:
         return False
@@ -35,9 +34,8 @@ def began_within(database: Database, since: datetime | None, *, sessions: int) -
     return not database.rows(beyond, (to_text(since), sessions))
 
 
-def find_in_order(database: Database, which: GradeFilter) -> list[tuple[int, PageKey]]:
-    """Return the ids of grades, each with its place; sessions without a value stand behind the others."""
-    column = IN_ORDER[which.sort]
+def find_by_cost(database: Database, which: GradeFilter) -> list[tuple[int, PageKey]]:
+    """Return the ids of grades, each with its place; sessions whose cost nobody knows stand behind the others."""
     side, way = (">", "ASC") if which.lowest_first else ("<", "DESC")
     unknown = float(ABOVE_ALL if which.lowest_first else BELOW_ALL)
     before: tuple[Any, ...] = which.before or ()
@@ -49,17 +47,17 @@ def find_in_order(database: Database, which: GradeFilter) -> list[tuple[int, Pag
     beside = span.replace("l.", "+l.")  # or SQLite would look through the span, and sort it
     known: list[Any] = []
     if before[:1] != (unknown,):
-        behind = f"AND ({column}, l.ended_at, l.session_id) {side} (?, ?, ?)" if before else ""
+        behind = f"AND (l.cost_usd, l.ended_at, l.session_id) {side} (?, ?, ?)" if before else ""
         known = database.rows(
-            f"SELECT l.id, {column}, l.ended_at, l.session_id FROM session_list AS l"
-            f" WHERE {column} IS NOT NULL{beside} {behind} ORDER BY {column} {way}, {order}",
+            "SELECT l.id, l.cost_usd, l.ended_at, l.session_id FROM session_list AS l"
+            f" WHERE l.cost_usd IS NOT NULL{beside} {behind} ORDER BY l.cost_usd {way}, {order}",
             (*ends, *before, limit),
         )
         before = ()
     behind = f"AND (l.ended_at, l.session_id) {side} (?, ?)" if before else ""
     others = database.rows(
         "SELECT l.id, ?, l.ended_at, l.session_id FROM session_list AS l"
-        f" WHERE {column} IS NULL{span} {behind} ORDER BY {order}",
+        f" WHERE l.cost_usd IS NULL{span} {behind} ORDER BY {order}",
         (unknown, *ends, *before[1:], limit if limit < 0 else limit - len(known)),
     )
     return [(row[0], row[1:]) for row in (*known, *others)]
