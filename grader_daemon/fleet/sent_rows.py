@@ -51,19 +51,18 @@ def sent_row(graded: OutlinedGrade, trust: Trust, *, texts: bool) -> list[Any]:
     Without `texts`, nothing that a session says, and no path. Of failures it has all, by which a copy counts them as
     this database does.
     """
-    columns = graded.columns
-    columns = {
-        **columns,
+    sent = {
+        **graded.columns,
         **judged_columns(graded.outline, trust=trust),
         "id": graded.id,
-        "tools": to_tools(columns["tools"]),
+        "tools": to_tools(graded.columns["tools"]),
         "failures": graded.outline.failures,
     }
     if not texts:
-        columns |= _NO_TEXTS
-        if columns["claims"] != _EMPTY:
-            columns["claims"] = [_without_words(claim) for claim in _decode_claims(columns["claims"])]
-    row = _values_of(columns)
+        sent |= _NO_TEXTS
+        if sent["claims"] != _EMPTY:
+            sent["claims"] = [_without_words(claim) for claim in _decode_claims(sent["claims"])]
+    row = _values_of(sent)
     return [value if value is None or cell is None else cell(value) for value, cell in zip(row, _CELLS, strict=True)]
 
 

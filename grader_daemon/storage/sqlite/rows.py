@@ -217,20 +217,9 @@ _VERDICT: Final = _DETAILS.only(
     *("automatic_by", "automatic_quality", "unsure", "session_id"),
 )
 
-_OF_THE_VERDICT: Final = (
-    *("session_id", "rules_version", "state", "scored", "unsure", "p_completed", "verdict_by", "reasons"),
-    *(
-        "task_completed",
-        "tool_calls_efficient",
-        "response_quality",
-        "errors_recovered",
-        "rules_completed",
-        "automatic_completed",
-    ),
-    *("automatic_by", "automatic_quality"),
-)
+_SCORES: Final = ("task_completed", "tool_calls_efficient", "response_quality", "errors_recovered")
 _READERS: Final = {**_DETAILS.readers, **_GRADE.readers}
-_OUTLINED: Final = [(name, _READERS.get(name)) for name in _OF_THE_VERDICT]
+_OUTLINED: Final = [(name, _READERS.get(name)) for name in (*_VERDICT.names, *_SCORES, "state", "scored")]
 """Fields of which verdict and scores are made, each with what reads it."""
 _NOTHING: Final = Grade(**{**_DETAILS.nothing(), **_GRADE.nothing(), "error_rate": 0.0, "failures": ()})
 
