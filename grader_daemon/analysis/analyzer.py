@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from grader_daemon.analysis.checks import last_check
-from grader_daemon.analysis.claims import Note, verify_claims
+from grader_daemon.analysis.claims import CallRecord, Note, verify_claims
 from grader_daemon.analysis.endings import EndingReader
 from grader_daemon.analysis.features import features_of
 from grader_daemon.analysis.features.session_window import SessionWindow, window_of
@@ -91,7 +91,8 @@ class Analyzer:
         final_index, end = _final_index(session, walk), self._end(session, walk, idle=idle)
         final_answer = session.messages[final_index].text.strip() if final_index is not None else ""
         answered = final_index is not None and is_answer(session.messages[final_index], rules.tail)
-        claims = verify_claims(session, walk.notes, final_index=final_index, redactor=self._redactor)
+        record = CallRecord(session, walk.notes)
+        claims = verify_claims(record, final_index=final_index, redactor=self._redactor)
         signals = _with_undone(self._signals.read(users), session)
         failures = tuple(walk.trail.failures)
         shown = without_secrets(walk.request, self._redactor)
@@ -101,7 +102,7 @@ class Analyzer:
             window = window_of(
                 walk.recent, word, request=walk.request, failures=failures, claims=claims, signals=signals
             )
-            finished = self._finished(session, walk, end, window, answer=final_answer or window.answer)
+            finished = self._finished(record, walk, end, window, answer=final_answer or window.answer)
         return Analysis(
             state=end.state,
             state_reason=end.reason,
@@ -139,14 +140,15 @@ class Analyzer:
             check=finished.check,
             admitted=finished.admitted,
             of_job=job_of(session, rules.people, self._redactor),
-            done=work_done(session, walk.notes, shown=shown, answer=final_answer, redactor=self._redactor),
+            done=work_done(record, shown=shown, answer=final_answer, redactor=self._redactor),
         )
 
     def claims(self, session: Session) -> tuple[Claim, ...]:
         """Return the claims of the last answer, held against the record; it costs a part of `analyze`."""
         session = _without_sentinel(session, self._rules.people)
         walk = self._walk(session)
-        return verify_claims(session, walk.notes, final_index=_final_index(session, walk), redactor=self._redactor)
+        record = CallRecord(session, walk.notes)
+        return verify_claims(record, final_index=_final_index(session, walk), redactor=self._redactor)
 
     def _walk(self, session: Session) -> MessageWalk:
         return MessageWalk(session, self._rules, redactor=self._redactor, outcomes=self._outcomes).to_the_end()
@@ -162,13 +164,13 @@ class Analyzer:
         )
 
     def _finished(
-        self, session: Session, walk: MessageWalk, end: SessionEnd, window: SessionWindow, *, answer: str
+        self, record: CallRecord, walk: MessageWalk, end: SessionEnd, window: SessionWindow, *, answer: str
     ) -> _Finished:
         """Read what only a finished session shows; `answer` is the last text of the agent."""
         return _Finished(
             features_of(window),
             self._endings.read(end, window, walk.notes, answer),
-            last_check(walk.notes, session.messages, walk.trail.failures, reported=session.reported),
+            last_check(record, walk.trail.failures),
             self._endings.is_admitted(answer),
         )
 

@@ -8,19 +8,18 @@ in the background, none whose exit code is masked (``|| true``, ``| tail``) wher
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
 from grader_daemon.analysis.claims.builds import read_build
-from grader_daemon.analysis.claims.evidence import Note, ToolRun, written_paths
+from grader_daemon.analysis.claims.evidence import CallRecord, Note, ToolRun, written_paths
 from grader_daemon.analysis.claims.sight import ends_well, is_in_background
 from grader_daemon.analysis.claims.subjects import basename
 from grader_daemon.analysis.claims.test_commands import is_test_run
 from grader_daemon.analysis.claims.test_runs import TestsResult, read_tests
 from grader_daemon.analysis.tool_calls import CHANGING, Purpose
 from grader_daemon.domain.analysis import CallStatus, Failure, Subcategory
-from grader_daemon.domain.session import Message
 from grader_daemon.domain.session_result import Check, CheckKind, CheckResult
 
 _MOST_CALLS: Final = 200
@@ -36,30 +35,24 @@ _RUNS_A_FILE: Final = re.compile(
 )
 
 
-def last_check(
-    notes: Sequence[Note], messages: Sequence[Message], failures: Sequence[Failure], *, reported: Container[int] = ()
-) -> Check | None:
+def last_check(record: CallRecord, failures: Sequence[Failure]) -> Check | None:
     """Return the check that says most of the work as it was left; None without any.
 
     A check that failed says more than those that passed, tests more than a build, and so on.
 
-    Args:
-        notes: the calls of the session.
-        messages: of the whole session.
-        failures: those of the calls that failed.
-        reported: the places of the results of which the agent itself notes how they went.
+    `failures` are those of the calls that failed.
     """
+    notes = record.notes
     change, after = _since_the_last_change(notes)
     if not after:
         return None
     place = None if change is None else change[0]
     findings = {failure.index for failure in failures if failure.subcategory is Subcategory.CHECK_FAILED}
     found: dict[CheckKind, Check] = {}
-    for note in reversed(after):
-        run = ToolRun(note, messages[note[0]], is_reported=note[0] in reported)
-        seen = _check_in(run, notes, found_red=note[0] in findings)
+    for run in reversed(record.runs[-len(after) :]):
+        seen = _check_in(run, notes, found_red=run.index in findings)
         if seen is not None:
-            found.setdefault(seen[0], Check(*seen, note[0], place))
+            found.setdefault(seen[0], Check(*seen, run.index, place))
     if found:
         failed = {kind: check for kind, check in found.items() if check.result is not CheckResult.PASSED}
         among = failed or found

@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from grader_daemon.analysis.claims import Note, last_passed
+from grader_daemon.analysis.claims import CallRecord, Note, last_passed
 from grader_daemon.analysis.claims.evidence import written_paths
 from grader_daemon.analysis.user_messages import one_line
 from grader_daemon.domain.analysis import WorkDone
 from grader_daemon.domain.phrases import words_of
-from grader_daemon.domain.session import Session
 from grader_daemon.redaction import Redactor
 
 _MOST_BYTES: Final = 4_000
@@ -20,19 +19,17 @@ _MOST_PATHS: Final = 8
 _LONGEST_PATH: Final = 120
 
 
-def work_done(
-    session: Session, notes: Sequence[Note], *, shown: str | None, answer: str, redactor: Redactor
-) -> WorkDone:
+def work_done(record: CallRecord, *, shown: str | None, answer: str, redactor: Redactor) -> WorkDone:
     """Gather the words of the first request, and how the work ended: answer, last passing check, edited files.
 
     `shown` is that request without secrets.
     """
-    check = last_passed(notes, session.messages)
+    check = last_passed(record.runs)
     return WorkDone(
         request_words=None if shown is None else _words(shown),
         answer_beginning=one_line(answer, _LONGEST, redactor) if answer else None,
         last_check=None if check is None else one_line(check, _LONGEST, redactor),
-        edited_paths="\n".join(islice(_edited(notes, redactor), _MOST_PATHS)) or None,
+        edited_paths="\n".join(islice(_edited(record.notes, redactor), _MOST_PATHS)) or None,
     )
 
 

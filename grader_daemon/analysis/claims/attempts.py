@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun, may_have_written
+from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun, may_have_written
 from grader_daemon.analysis.claims.tested_work import is_of_another
 from grader_daemon.analysis.claims.verification import UNSUPPORTED, Verification, contradicted, places, verified
 from grader_daemon.domain.claims import ClaimReason
@@ -29,7 +29,7 @@ _MAY_GO_ON = late_pattern(r"timed[ -]?out|time-?out|still (?:be )?running", re.I
 class Attempts:
     """Calls that were there to do what is claimed, in the light of those after them."""
 
-    def __init__(self, evidence: ClaimEvidence) -> None:
+    def __init__(self, evidence: CallRecord) -> None:
         self._evidence = evidence
 
     def verify(self, runs: list[ToolRun]) -> Verification:

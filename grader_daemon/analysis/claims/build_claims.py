@@ -7,7 +7,7 @@ from typing import Final
 
 from grader_daemon.analysis.claims.builds import BuildKind, read_build
 from grader_daemon.analysis.claims.code_changes import changed_files
-from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun, may_have_written
+from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun, may_have_written
 from grader_daemon.analysis.claims.sight import could_check
 from grader_daemon.analysis.claims.stale import stale_check
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
@@ -37,7 +37,7 @@ _RULES: Final = late_pattern(
 class BuildClaims:
     """Holds claims about builds and the like against the calls of one session."""
 
-    def __init__(self, evidence: ClaimEvidence, tests: TestedWork) -> None:
+    def __init__(self, evidence: CallRecord, tests: TestedWork) -> None:
         self._evidence = evidence
         self._tests = tests
 

@@ -8,7 +8,7 @@ from grader_daemon.analysis.claims.builds import read_build
 from grader_daemon.analysis.claims.changed_tests import ChangedTests
 from grader_daemon.analysis.claims.code_changes import changed_files
 from grader_daemon.analysis.claims.edit_texts import edits_of
-from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun, may_have_written
+from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun, may_have_written
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
 from grader_daemon.analysis.claims.subjects import basename
 from grader_daemon.analysis.claims.test_commands import is_test_run
@@ -34,7 +34,7 @@ _SEVERAL = late_pattern(
 class ChangeClaims:
     """Holds claims about the changes of a session against its edits."""
 
-    def __init__(self, evidence: ClaimEvidence, changed: ChangedTests, undone: UndoneChanges) -> None:
+    def __init__(self, evidence: CallRecord, changed: ChangedTests, undone: UndoneChanges) -> None:
         self._evidence = evidence
         self._changed = changed
         self._undone = undone

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from grader_daemon.analysis.claims.code_changes import changed_files, is_code, is_of_tests, removed_files
 from grader_daemon.analysis.claims.edit_texts import EditText, edits_of
-from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun
+from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun
 from grader_daemon.analysis.claims.subjects import basename
 from grader_daemon.analysis.claims.test_scope import leaves_out
 from grader_daemon.analysis.claims.tested_work import TestedWork, TestRun
@@ -147,7 +147,7 @@ class _Edit(NamedTuple):
 class ChangedTests:
     """Holds a green run against what the session did to its tests before."""
 
-    def __init__(self, evidence: ClaimEvidence, tests: TestedWork) -> None:
+    def __init__(self, evidence: CallRecord, tests: TestedWork) -> None:
         self._evidence = evidence
         self._tests = tests
         self._found: dict[int, Verification | None] = {}

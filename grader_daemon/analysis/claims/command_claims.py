@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Final
 
 from grader_daemon.analysis.claims.attempts import Attempts
-from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun, only_looks
+from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun, only_looks
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
 from grader_daemon.analysis.claims.subjects import basename
 from grader_daemon.analysis.claims.verification import (
@@ -45,7 +45,7 @@ _MOST_MENTIONS = 20
 class CommandClaims:
     """Holds claims about commands against the calls of one session."""
 
-    def __init__(self, evidence: ClaimEvidence, attempts: Attempts) -> None:
+    def __init__(self, evidence: CallRecord, attempts: Attempts) -> None:
         self._evidence = evidence
         self._attempts = attempts
 

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from grader_daemon.analysis.claims.call_answers import LONGEST, answered, given
 from grader_daemon.analysis.claims.clauses import is_denied, is_of_nothing
 from grader_daemon.analysis.claims.deed_tools import FINISHING, Role, changes, kind_of, parted, tells_what_it_does
-from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun
+from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun
 from grader_daemon.analysis.claims.item_results import item_told_done
 from grader_daemon.analysis.claims.missing_deeds import NEEDING_A_TOOL, missing_deed, missing_item, settled_deed
 from grader_daemon.analysis.claims.other_entries import other_entry
@@ -110,7 +110,7 @@ class Undone(NamedTuple):
     shown: ToolRun | None = None
 
 
-def weigh_deeds(evidence: ClaimEvidence, answer: str) -> Deed | None:
+def weigh_deeds(evidence: CallRecord, answer: str) -> Deed | None:
     """Return a deed that the record speaks against; None where the session is long, or has a shell."""
     if not 0 < len(evidence.notes) <= _MOST_CALLS or not evidence.is_whole or len(answer) > _LONGEST_ANSWER:
         return None
@@ -130,9 +130,7 @@ def weigh_deeds(evidence: ClaimEvidence, answer: str) -> Deed | None:
 class Deeds:
     """The deeds that an answer tells, beside the calls that may have done them."""
 
-    def __init__(
-        self, evidence: ClaimEvidence, acts: Sequence[ToolRun], others: Sequence[ToolRun], answer: str
-    ) -> None:
+    def __init__(self, evidence: CallRecord, acts: Sequence[ToolRun], others: Sequence[ToolRun], answer: str) -> None:
         self._evidence = evidence
         self._acts = acts
         self._others = others

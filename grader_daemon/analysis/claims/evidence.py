@@ -6,7 +6,7 @@ is not known what it is for may have done anything, so that nothing is told from
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, wraps
 from typing import Any, Final, TypeVar
 
@@ -15,7 +15,7 @@ from grader_daemon.analysis.tool_calls import CHANGING, HARMLESS, CallView, Purp
 from grader_daemon.domain.analysis import CallStatus
 from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.phrases import holds_any
-from grader_daemon.domain.session import USER, Message
+from grader_daemon.domain.session import USER, Message, Session
 
 MOST_RUNS = 1_000
 """Calls that are looked at, the last of a session. Of a longer one nothing is told from what is absent."""
@@ -105,8 +105,10 @@ class ToolRun:
 
     @cached_property
     def command(self) -> str:
-        """Text that a shell or interpreter was given."""
-        return command_of(self._call)
+        """Beginning of what a shell or an interpreter was given; "" if the tool only looks, or edits."""
+        named = tool_of(self._call.tool or "").purpose
+        is_for_editor = named in HARMLESS or (named in CHANGING and self._call.paths)
+        return "" if is_for_editor else self._call.command[:_EXAMINED_COMMAND]
 
     @property
     def is_code(self) -> bool:
@@ -132,36 +134,34 @@ def once(find: Callable[[ToolRun], _Found]) -> Callable[[ToolRun], _Found]:
     return found
 
 
-class ClaimEvidence:
-    """The calls of a session, in their order.
+class CallRecord:
+    """The calls of a session, in their order, with what claims, checks and recall find out about them, each once.
 
     `is_whole` says that no call is missing: only then can be told from it what was never done.
     """
 
-    def __init__(
-        self, notes: Sequence[Note], messages: Sequence[Message], *, is_whole: bool, reported: Container[int] = ()
-    ) -> None:
-        """`reported` are the places of the results of which the agent itself notes how they went."""
-        self._messages = messages
-        self._reported = reported
-        self.is_whole = is_whole and len(notes) <= MOST_RUNS
+    def __init__(self, session: Session, notes: Sequence[Note]) -> None:
+        """`notes` are all calls of the session that have a result."""
+        self.messages = session.messages
         self.notes = notes
+        self.is_whole = not session.compacted and len(notes) <= MOST_RUNS
+        self._reported = session.reported
 
     @cached_property
     def runs(self) -> list[ToolRun]:
         """The calls, in their order."""
-        messages, reported = self._messages, self._reported
+        messages, reported = self.messages, self._reported
         return [ToolRun(note, messages[note[0]], is_reported=note[0] in reported) for note in self.notes[-MOST_RUNS:]]
 
     @cached_property
     def requests(self) -> list[str]:
         """Texts of the people, in their order."""
-        return [message.text for message in self._messages if message.role == USER]
+        return [message.text for message in self.messages if message.role == USER]
 
     @property
     def answer(self) -> str:
         """Text of the last message, which claims."""
-        return self._messages[-1].text
+        return self.messages[-1].text
 
     @cached_property
     def has_shell(self) -> bool:
@@ -207,20 +207,8 @@ class ClaimEvidence:
     def mentions(self, name: str) -> bool:
         """Return whether a name stands in any call or result. Where calls are missing, it may."""
         return not self.is_whole or any(
-            name in call.text or name in self._messages[index].text for index, call, _ in self.notes
+            name in call.text or name in self.messages[index].text for index, call, _ in self.notes
         )
-
-
-def command_of(call: CallView) -> str:
-    """Return the beginning of what a call gave to a shell or an interpreter; "" if its tool only looks, or edits."""
-    named = tool_of(call.tool or "").purpose
-    is_for_editor = named in HARMLESS or (named in CHANGING and call.paths)
-    return "" if is_for_editor else call.command[:_EXAMINED_COMMAND]
-
-
-def went_wrong(status: CallStatus) -> bool:
-    """Return whether a call of this status did not do what it is there for."""
-    return _WORKED.get(status) is False
 
 
 def written_paths(notes: Sequence[Note]) -> Iterator[str]:

@@ -6,7 +6,7 @@ import re
 from itertools import islice
 
 from grader_daemon.analysis.claims.attempts import Attempts
-from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun, same_file
+from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun, same_file
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
 from grader_daemon.analysis.claims.subjects import basename, mentions_of
 from grader_daemon.analysis.claims.undone_changes import UndoneChanges
@@ -44,7 +44,7 @@ _WRITE_MODE = late_pattern(r"['\"],\s*(?:mode=)?['\"][wax]|['\"]\)\.w")
 class FileClaims:
     """Holds claims about files against the calls of one session."""
 
-    def __init__(self, evidence: ClaimEvidence, attempts: Attempts, undone: UndoneChanges) -> None:
+    def __init__(self, evidence: CallRecord, attempts: Attempts, undone: UndoneChanges) -> None:
         self._evidence = evidence
         self._attempts = attempts
         self._undone = undone

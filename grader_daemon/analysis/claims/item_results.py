@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun, may_have_written
+from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun, may_have_written
 from grader_daemon.analysis.claims.test_commands import is_test_run
 from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.phrases import holds_any
@@ -24,7 +24,7 @@ _ITEM = late_pattern(r"[\w@][\w@./-]{3,60}[\w]")
 _NAMING: Final = frozenset("_.-/@0123456789")
 
 
-def item_told_done(evidence: ClaimEvidence, answer: str) -> tuple[str, ToolRun] | None:
+def item_told_done(evidence: CallRecord, answer: str) -> tuple[str, ToolRun] | None:
     """Return an item that an answer names, and the last command that may have changed anything, which failed at it."""
     if not any(holds_any(run.ending(_READ), _FAIL) for run in evidence.runs):
         return None

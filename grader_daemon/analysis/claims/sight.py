@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Final
 
 from grader_daemon.analysis.claims.code_changes import changed_files, is_code
-from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun, only_looks
+from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun, only_looks
 from grader_daemon.analysis.shell import Program, printed_code, read_line
 from grader_daemon.analysis.tool_calls import Purpose
 from grader_daemon.domain.late_pattern import late_pattern
@@ -76,7 +76,7 @@ def _is_told_after(run: ToolRun, programs: Sequence[Program]) -> bool:
     return all(any(each.words[-1] in found[1] for found in told) for each in programs)
 
 
-def could_check(evidence: ClaimEvidence) -> bool:
+def could_check(evidence: CallRecord) -> bool:
     """Return whether anything was run that may have tried the work out, whatever its name.
 
     Where no code was changed, tests and builds may be those of others.

@@ -12,13 +12,12 @@ from functools import lru_cache
 from itertools import islice
 from typing import Final, NamedTuple
 
-from grader_daemon.analysis.claims.evidence import Note, ToolRun, command_of, went_wrong
+from grader_daemon.analysis.claims.evidence import ToolRun
 from grader_daemon.analysis.claims.sight import ends_well, is_in_background
 from grader_daemon.analysis.claims.test_commands import SIGNS, is_script_of_tests, is_test_run, test_programs
 from grader_daemon.analysis.claims.test_counts import CountedTests, counts_in
 from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.phrases import holds_any
-from grader_daemon.domain.session import Message
 
 _READ_CHARACTERS = 2_000
 _SEARCHED_CHARACTERS = 20_000
@@ -199,13 +198,9 @@ def _is_in_a_line(low: str, pattern: re.Pattern[str], signs: tuple[str, ...]) ->
     return any(pattern.search(line) for line in low.split("\n") if holds_any(line, here)) if here else False
 
 
-def last_passed(notes: Sequence[Note], messages: Sequence[Message]) -> str | None:
+def last_passed(runs: Sequence[ToolRun]) -> str | None:
     """Return the command of the last test run that passed; None without any among the last `_MOST_CALLS` calls."""
-    for note in islice(reversed(notes), _MOST_CALLS):
-        index, call, status = note
-        if went_wrong(status) or not holds_any(command_of(call), SIGNS):
-            continue
-        run = ToolRun(note, messages[index], is_reported=False)
-        if is_test_run(run) and read_tests(run).is_green:
+    for run in islice(reversed(runs), _MOST_CALLS):
+        if run.worked is not False and holds_any(run.command, SIGNS) and is_test_run(run) and read_tests(run).is_green:
             return run.command
     return None

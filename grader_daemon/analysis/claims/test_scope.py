@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun
+from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun
 from grader_daemon.analysis.claims.test_commands import is_script_of_tests, test_programs
 from grader_daemon.analysis.claims.tested_work import TestRun
 from grader_daemon.analysis.shell import Program, unquoted
@@ -75,7 +75,7 @@ def leaves_out(run: ToolRun) -> bool:
     return not run.is_code and _LEAVING_OUT.search(run.command) is not None
 
 
-def may_be_wider(last: ToolRun, evidence: ClaimEvidence, runs: Sequence[TestRun]) -> bool:
+def may_be_wider(last: ToolRun, evidence: CallRecord, runs: Sequence[TestRun]) -> bool:
     """Return whether the record shows more tests than a narrow run ran: another run, or other files of tests."""
     if not evidence.is_whole or any(not is_narrow(each.run) for each in runs):
         return True

@@ -17,7 +17,7 @@ from grader_daemon.analysis.claims.code_changes import (
     taken_back,
     takes_back,
 )
-from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun, may_have_written, same_file
+from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun, may_have_written, same_file
 from grader_daemon.analysis.claims.subjects import basename
 from grader_daemon.analysis.claims.test_commands import is_test_run
 from grader_daemon.analysis.claims.test_runs import RunReading, TestsResult, read_tests
@@ -68,7 +68,7 @@ class TestedWork:
 
     __test__ = False  # pytest takes classes of this name for tests
 
-    def __init__(self, evidence: ClaimEvidence, undone: UndoneChanges) -> None:
+    def __init__(self, evidence: CallRecord, undone: UndoneChanges) -> None:
         self._evidence = evidence
         self._undone = undone
         self._read: dict[int, TestRun | None] = {}

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from grader_daemon.analysis.claims.changed_tests import ChangedTests
-from grader_daemon.analysis.claims.evidence import ClaimEvidence
+from grader_daemon.analysis.claims.evidence import CallRecord
 from grader_daemon.analysis.claims.sight import could_check, may_check
 from grader_daemon.analysis.claims.stale import stale_check
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
@@ -50,7 +50,7 @@ class TestsClaims:
 
     __test__ = False  # pytest takes classes of this name for tests
 
-    def __init__(self, evidence: ClaimEvidence, tests: TestedWork, changed: ChangedTests) -> None:
+    def __init__(self, evidence: CallRecord, tests: TestedWork, changed: ChangedTests) -> None:
         self._evidence = evidence
         self._tests = tests
         self._changed = changed

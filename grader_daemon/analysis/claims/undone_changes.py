@@ -14,7 +14,7 @@ from grader_daemon.analysis.claims.code_changes import (
     takes_back,
 )
 from grader_daemon.analysis.claims.edit_texts import edits_of
-from grader_daemon.analysis.claims.evidence import ClaimEvidence, ToolRun, may_have_written
+from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun, may_have_written
 from grader_daemon.analysis.claims.sight import only_handles
 from grader_daemon.analysis.claims.subjects import basename
 from grader_daemon.analysis.claims.test_commands import is_test_run
@@ -25,7 +25,7 @@ _COMMITS: Final = "git commit"
 class UndoneChanges:
     """Changes that calls of one session took back or removed. These calls are found once, for any number of changes."""
 
-    def __init__(self, evidence: ClaimEvidence) -> None:
+    def __init__(self, evidence: CallRecord) -> None:
         self._evidence = evidence
 
     def is_removed(self, path: str, index: int) -> bool:

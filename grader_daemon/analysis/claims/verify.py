@@ -7,7 +7,7 @@ is unsupported.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from grader_daemon.analysis.claims.attempts import Attempts
@@ -16,7 +16,7 @@ from grader_daemon.analysis.claims.change_claims import ChangeClaims
 from grader_daemon.analysis.claims.changed_tests import ChangedTests
 from grader_daemon.analysis.claims.command_claims import CommandClaims
 from grader_daemon.analysis.claims.deeds import weigh_deeds
-from grader_daemon.analysis.claims.evidence import ClaimEvidence, Note, ToolRun
+from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun
 from grader_daemon.analysis.claims.extract import find_claims
 from grader_daemon.analysis.claims.file_claims import FileClaims
 from grader_daemon.analysis.claims.plan_claims import ticked_claims
@@ -28,7 +28,6 @@ from grader_daemon.analysis.claims.undone_changes import UndoneChanges
 from grader_daemon.analysis.claims.verification import NEVER_CALLED, UNSUPPORTED, Verification, contradicted, places
 from grader_daemon.domain.claims import Claim, ClaimKind, ClaimReason, Support
 from grader_daemon.domain.late_pattern import late_pattern
-from grader_daemon.domain.session import Session
 from grader_daemon.domain.text import clean
 from grader_daemon.redaction import Redactor
 
@@ -45,29 +44,25 @@ _POSTS = late_pattern(
 )
 
 
-def verify_claims(
-    session: Session, notes: Sequence[Note], *, final_index: int | None, redactor: Redactor
-) -> tuple[Claim, ...]:
-    """Return the claims of the final answer, in its order, each held against the calls in `notes`.
+def verify_claims(record: CallRecord, *, final_index: int | None, redactor: Redactor) -> tuple[Claim, ...]:
+    """Return the claims of the final answer, in its order, each held against the record.
 
     Nothing is told from what is absent when earlier messages were replaced by a summary.
     """
     if final_index is None:
         return ()
-    answer = session.messages[final_index].text
+    answer = record.messages[final_index].text
     stated = find_claims(answer)
-    is_whole = not session.compacted
-    evidence = ClaimEvidence(notes, session.messages, is_whole=is_whole, reported=session.reported)
     weighed: dict[tuple[ClaimKind, str | None, Verification], StatedClaim] = {}
     is_told = any(each.kind is ClaimKind.TESTS_PASSED for each in stated)
-    ticked = () if is_told else tuple(ticked_claims(notes, session.messages, answer))
+    ticked = () if is_told else tuple(ticked_claims(record.notes, record.messages, answer))
     if stated or ticked:
-        verifier = ClaimVerifier(evidence)
+        verifier = ClaimVerifier(record)
         for each in (*stated, *ticked):
             verification = verifier.verify(each)
             if verification is not None and (each.at is None or _is_against(verification, each.at)):
                 weighed.setdefault((each.kind, each.subject, verification), each)
-    deed = weigh_deeds(evidence, answer)
+    deed = weigh_deeds(record, answer)
     if deed is not None:
         of_it = {key for key, each in weighed.items() if each.said in deed.claim.said}
         if all(verification.support is not Support.CONTRADICTED for _, _, verification in of_it):
@@ -92,9 +87,7 @@ def _is_against(verification: Verification, at: int) -> bool:
     return verification.support is Support.CONTRADICTED and all(place < at for place in verification.evidence)
 
 
-def _of_work(
-    evidence: ClaimEvidence, undone: UndoneChanges
-) -> Mapping[ClaimKind, Callable[[StatedClaim], Verification]]:
+def _of_work(evidence: CallRecord, undone: UndoneChanges) -> Mapping[ClaimKind, Callable[[StatedClaim], Verification]]:
     """Return how claims about work on code are verified, by their kind."""
     tests = TestedWork(evidence, undone)
     changed = ChangedTests(evidence, tests)
@@ -118,7 +111,7 @@ def _shown(text: str | None, redactor: Redactor, longest: int) -> str | None:
 class ClaimVerifier:
     """Holds the claims of one session against its calls."""
 
-    def __init__(self, evidence: ClaimEvidence) -> None:
+    def __init__(self, evidence: CallRecord) -> None:
         self._evidence = evidence
         self._attempts = Attempts(evidence)
         undone = UndoneChanges(evidence)
