@@ -47,9 +47,12 @@ CHECKS = (
     ("ruff", "format", "--check", "."),
     ("ruff", "check", "."),
     ("mypy",),
-    ("mypy", "--platform=darwin", "--cache-dir=.mypy_cache/darwin", "grader_daemon"),
     ("lint-imports",),
 )
+_OF_MACOS = ("mypy", "--platform=darwin", "--cache-dir=.mypy_cache/darwin", "grader_daemon")
+_OF_COST = ("python", "-m", "tests.benchmarks.throughput", "--short")
+"""Compares CPU time in turns, so that what runs beside it does no harm."""
+
 _COLLECT = ("pytest", "--collect-only", "-qq")
 """Compiles the tests while a core has nothing to check: else each worker does, which takes 22 s of one, not 9."""
 
@@ -65,12 +68,17 @@ class _Run(NamedTuple):
     places: tuple[str, ...] = ()
     """What is run where nothing is named; none is everything."""
 
+    also: tuple[tuple[str, ...], ...] = ()
+    """Checks beside the usual ones, where no tests are named."""
+
 
 _EVERYTHING = ("-n", str(2 + _CORES), "--dist", "loadscope", *_SECOND_TRY)
 """Two workers more than cores: tests of real processes wait more than they work, and mind no busy machine."""
 
 _COVERED = ("-p", "tests.core_coverage", *(f"--cov={module}" for module in _CORE), "--cov-branch", "--cov-report=")
-_USUAL = _Run((*_EVERYTHING, "-m", "not releases and not thorough", *_COVERED), examples="usual", covered=True)
+_USUAL = _Run(
+    (*_EVERYTHING, "-m", "not releases and not thorough", *_COVERED), examples="usual", covered=True, also=(_OF_COST,)
+)
 _BY_WORD = {
     "fast": _Run(
         ("-n", str(_CORES), "-m", "not slow and not releases and not thorough"),
@@ -78,7 +86,7 @@ _BY_WORD = {
         covered=False,
         places=PLACES,
     ),
-    "thorough": _Run((*_EVERYTHING, "--timeout=3600"), examples="many", covered=False),
+    "thorough": _Run((*_EVERYTHING, "--timeout=3600"), examples="many", covered=False, also=(_OF_MACOS,)),
 }
 
 
@@ -88,15 +96,13 @@ def main(arguments: list[str]) -> int:
     run = _BY_WORD.get(arguments[0], _USUAL) if arguments else _USUAL
     given = arguments if run is _USUAL else arguments[1:]
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else each of hundreds of processes compiles what it imports
-    if not _hold(CHECKS, beside=() if run.places else (_COLLECT,)):
+    if not _hold((*(() if given else run.also), *CHECKS), beside=() if run.places else (_COLLECT,)):
         return 1
     os.environ["HYPOTHESIS_PROFILE"] = run.examples
     places = () if any(Path(each.partition("::")[0]).exists() for each in given) else run.places
     if _call("pytest", *run.pytest, *given, *places):
         return 1
-    if not run.covered:
-        return 0
-    return _coverage() or (0 if given else _call("python", "-m", "tests.benchmarks.throughput", "--short"))
+    return _coverage() if run.covered else 0
 
 
 def _coverage() -> int:

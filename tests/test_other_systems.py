@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 _ROOT = Path(__file__).parents[1]
 _ROOMS = (
     "system",
@@ -42,6 +44,7 @@ def test_every_module_is_imported_without_what_only_linux_has() -> None:
     assert (int(found) > 400, failed) == (True, "[]\n"), ended.stderr
 
 
+@pytest.mark.thorough
 def test_what_depends_on_the_system_holds_by_the_calls_of_macos() -> None:
     rooms = [f"tests/unit/{room}" for room in _ROOMS]
     ended = _python("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.darwin", "-m", "not slow", *rooms)

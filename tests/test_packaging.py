@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from importlib.metadata import distribution
 from pathlib import Path
 
+import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -75,6 +76,7 @@ def _wheel(folder: Path, *, mode: int, time: int) -> Path:
     return next((folder / "made").iterdir())
 
 
+@pytest.mark.thorough
 def test_two_builds_of_a_wheel_are_equal_and_whole(tmp_path: Path) -> None:
     one, other = (
         _wheel(tmp_path / name, mode=mode, time=time)

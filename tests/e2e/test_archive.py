@@ -90,6 +90,7 @@ def test_a_worker_that_is_killed_loses_nothing_and_doubles_nothing(
     assert len(graded(tmp_path / "grades.db")) == len(set(graded(tmp_path / "grades.db"))) == SESSIONS
 
 
+@pytest.mark.thorough
 def test_an_interrupted_run_is_finished_by_the_next(archive: Path, grader: SelfGrader, tmp_path: Path) -> None:
     with cluster(workers=1) as client:
         running = backfill_archive(grader.context, Archive(str(archive)), client)

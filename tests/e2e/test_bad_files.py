@@ -434,6 +434,7 @@ def test_a_file_that_may_not_be_read_is_tried_again_until_it_may(home_of_nobody:
         daemon.end()
 
 
+@pytest.mark.thorough
 def test_a_folder_that_may_not_be_read_does_not_hide_the_others(home_of_nobody: Path) -> None:
     closed = home_of_nobody / ".timmy" / "closed" / "sessions"
     write(closed, "hidden")
@@ -454,6 +455,7 @@ def test_a_folder_that_may_not_be_read_does_not_hide_the_others(home_of_nobody: 
         daemon.end()
 
 
+@pytest.mark.thorough
 def test_the_command_says_that_a_file_may_not_be_read(home_of_nobody: Path) -> None:
     secret = write(home_of_nobody / ".timmy" / "sessions", "secret")
     secret.chmod(0o600)

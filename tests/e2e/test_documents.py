@@ -56,6 +56,7 @@ def test_daily_command_ends_well(home: SampleHome, session_id: str, command: str
     assert home.run(*shlex.split(command.replace("ID", session_id))[1:])
 
 
+@pytest.mark.thorough
 def test_sessions_of_hermes_are_graded_once_its_home_is_set(tmp_path: Path) -> None:
     [command] = [line for block in page("README.md").blocks("sh") for line in block.splitlines() if "~/.hermes" in line]
     home = SampleHome(tmp_path, agent=".hermes", last=20)

@@ -102,6 +102,7 @@ def test_a_server_that_somebody_else_could_be_is_told_nothing(
     assert counted(server) == {}
 
 
+@pytest.mark.thorough
 def test_a_server_on_another_machine_without_a_certificate_is_told_nothing(server: Server, home: Path) -> None:
     refused = _pushed(home, let_in(server, "laptop", at="db.example.org"), trusted=Authority("any"))
     [line] = refused.stderr.splitlines()

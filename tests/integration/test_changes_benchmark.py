@@ -41,6 +41,7 @@ def test_a_fall_by_thirty_points_is_found_within_sixty_sessions(world: World) ->
     assert statistics.fmean(each.naive for each in told) == pytest.approx(-0.4, abs=0.02), ".26 less (.76 + .56) / 2"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("shift", [200, 400])
 def test_a_change_that_does_nothing_is_not_told_when_other_work_comes_in(world: World, shift: int) -> None:
     told = [tell(world, Run(Swap("", "strong", "strong", shift), seed, is_judged=True)) for seed in range(100)]

@@ -82,6 +82,7 @@ def test_all_tables_are_printed_for_a_folder_of_labelled_sessions(
     assert re.search(r"adopted judges that lose > \.02 of MCC +\d+ of \d+", printed)
 
 
+@pytest.mark.thorough
 def test_sessions_kept_aside_are_judged_by_the_prior_of_the_package(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -93,6 +94,7 @@ def test_sessions_kept_aside_are_judged_by_the_prior_of_the_package(
     assert "New tasks of known places" not in printed
 
 
+@pytest.mark.thorough
 def test_the_order_alone_is_told_place_by_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = write_places(tmp_path, ("a", "b", "c"))
     main(["--order", str(folder), "--jobs", "1"])
@@ -134,6 +136,7 @@ def test_labels_and_tested_sessions_share_no_task(tmp_path: Path) -> None:
     assert len(own) + len(others) == len(cases)
 
 
+@pytest.mark.thorough
 def test_shuffled_labels_keep_how_many_were_completed_and_teach_no_weights(tmp_path: Path) -> None:
     cases = read_cases([write_places(tmp_path, ("a", "b"))], jobs=1)
     places = places_of(cases)
@@ -145,6 +148,7 @@ def test_shuffled_labels_keep_how_many_were_completed_and_teach_no_weights(tmp_p
     assert (found.given, found.taught in (Taught.NOTHING, Taught.LEVEL)) == (20, True)
 
 
+@pytest.mark.thorough
 def test_what_was_learned_in_a_home_is_known_by_its_labels(tmp_path: Path) -> None:
     cases = read_cases([write_places(tmp_path, ("a", "b"))], jobs=1)
     home = [case for case in cases if case.sample.family == "a"]

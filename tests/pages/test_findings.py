@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 
@@ -19,6 +20,7 @@ def test_from_the_list_of_errors_two_steps_lead_to_the_message_that_proves_one(p
     expect(page.locator(".said:target")).to_be_in_viewport()
 
 
+@pytest.mark.thorough
 def test_errors_are_chosen_by_days_and_state(page: Page) -> None:
     page.goto("/errors")
     page.get_by_role("link", name="90 days").click()
@@ -28,6 +30,7 @@ def test_errors_are_chosen_by_days_and_state(page: Page) -> None:
     expect(page.get_by_text("No such errors in this period.")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_error_is_resolved_and_opened_again(own_page: Page) -> None:
     own_page.goto("/errors")
     own_page.locator("tbody a").first.click()
@@ -53,6 +56,7 @@ def test_alert_is_acknowledged_with_a_note_and_silenced_for_a_time(own_page: Pag
     expect(own_page.get_by_label("Note")).to_have_value("the mirror was down")
 
 
+@pytest.mark.thorough
 def test_report_of_a_week_leads_to_the_week_before_it(page: Page) -> None:
     page.goto("/reports")
     newest = page.locator("tbody a").first
@@ -77,6 +81,7 @@ def test_from_a_change_one_step_leads_to_the_sessions_since(page: Page) -> None:
     expect(page.locator("table.sessions tbody")).not_to_contain_text("hermes-4-14b")
 
 
+@pytest.mark.thorough
 def test_change_with_too_few_sessions_is_said_and_not_drawn(page: Page) -> None:
     page.goto("/changes")
     edit = page.locator("section.change", has_text="skill deploy of hermes was edited").first
@@ -85,6 +90,7 @@ def test_change_with_too_few_sessions_is_said_and_not_drawn(page: Page) -> None:
     expect(edit.locator("svg")).to_have_count(0)
 
 
+@pytest.mark.thorough
 def test_changes_are_those_of_the_days_that_are_chosen(page: Page) -> None:
     page.goto("/changes?days=90")
     expect(page.locator("section.change").nth(1)).to_be_visible()

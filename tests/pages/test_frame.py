@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.pages.served import Served
@@ -35,6 +36,7 @@ def test_a_button_shows_the_keys_too(page: Page) -> None:
     expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_two_keys_go_to_a_page_and_none_while_one_writes(page: Page) -> None:
     page.keyboard.press("/")
     field = page.get_by_role("combobox", name="Words")
@@ -94,6 +96,7 @@ def test_palette_waits_for_its_entries_before_it_follows_one(page: Page) -> None
     expect(page.get_by_text("Copied")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_scope_that_is_chosen_is_shown_at_once(page: Page) -> None:
     page.goto("/usage?show=sessions")
     page.get_by_role("link", name="30 days").click()

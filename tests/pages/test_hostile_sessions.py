@@ -83,6 +83,7 @@ def _wrong(tab: Page, path: str) -> list[Any]:
     return [(path, each) for each in wrong]
 
 
+@pytest.mark.thorough
 def test_every_hostile_session_is_there(session_links: list[str]) -> None:
     assert len(session_links) == COUNT
 
@@ -91,6 +92,7 @@ def test_every_hostile_session_is_shown_as_text(tab: Page, session_links: list[s
     assert [wrong for link in session_links[::EVERY] for wrong in _wrong(tab, link)] == []
 
 
+@pytest.mark.thorough
 def test_every_page_about_them_shows_text(tab: Page, session_links: list[str]) -> None:
     first, second, *_ = session_links
     ids = [link.rpartition("/")[2] for link in (first, second)]

@@ -124,6 +124,7 @@ def test_all_of_it_can_be_read_without_script(browser: Browser, dashboard: Serve
     context.close()
 
 
+@pytest.mark.thorough
 def test_a_session_that_goes_on_grows_while_it_is_read(own_page: Page, own_dashboard: Served) -> None:
     sessions = own_dashboard.home / ".timmy" / "sessions"
     write(sessions, "goes_on", turns(2, answer=None))

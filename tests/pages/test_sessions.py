@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.pages.every_page import address
@@ -22,6 +23,7 @@ def test_keys_mark_a_row_and_open_it(page: Page) -> None:
     expect(page).to_have_url(f"/session/{chosen}")
 
 
+@pytest.mark.thorough
 def test_the_marked_row_is_found_again_on_the_way_back(page: Page) -> None:
     page.goto("/sessions")
     for _ in range(3):
@@ -73,6 +75,7 @@ def test_two_rows_are_compared_by_keys_and_a_button(page: Page) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text("Two sessions")
 
 
+@pytest.mark.thorough
 def test_two_sessions_are_compared_on_a_telephone_without_pushing_anything_aside(page: Page) -> None:
     page.goto(address(page, "/compare"))
     page.set_viewport_size({"width": 360, "height": 740})
@@ -85,6 +88,7 @@ def test_two_sessions_are_compared_on_a_telephone_without_pushing_anything_aside
     assert (left["y"], left["x"] + left["width"] <= right["x"]) == (right["y"], True)
 
 
+@pytest.mark.thorough
 def test_next_page_by_key(page: Page) -> None:
     page.goto("/sessions")
     page.keyboard.press("n")

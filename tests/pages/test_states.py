@@ -80,6 +80,7 @@ def test_one_session_is_read_and_judged(first_session: Page) -> None:
     expect(first_session.get_by_text("No finished session is left to label.")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_lists_are_filtered_and_paged_without_script(plain: Page) -> None:
     plain.goto("/sessions")
     newest = _first(plain)
@@ -101,6 +102,7 @@ def test_two_sessions_are_compared_without_script(plain: Page) -> None:
     expect(plain.get_by_role("heading", level=1)).to_have_text("Two sessions")
 
 
+@pytest.mark.thorough
 def test_session_is_labelled_without_script(plain: Page) -> None:
     plain.goto(address(plain, "/session/{session_id}"))
     plain.get_by_label("quality").select_option("4")

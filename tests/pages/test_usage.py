@@ -42,6 +42,7 @@ def test_click_on_a_day_leads_to_the_sessions_of_that_day(priced: Page) -> None:
     assert " 6 sessions " in said
 
 
+@pytest.mark.thorough
 def test_days_are_reached_by_the_keyboard(priced: Page) -> None:
     priced.goto("/usage")
     priced.get_by_text("Values by day").focus()

@@ -36,6 +36,7 @@ def clock(tmp_path: Path) -> FakeClock:
     return FakeClock(tmp_path)
 
 
+@pytest.mark.thorough
 def test_a_clock_that_jumps_about_loses_nothing(start_daemon: StartDaemon, sessions: Path, clock: FakeClock) -> None:
     """The agent goes by the right clock, but for one file each."""
     write_ended(sessions, "long_ago", now() - 3 * _WEEK)

@@ -69,6 +69,7 @@ def test_a_database_that_is_locked_for_long_is_waited_for(start_daemon: StartDae
         wait_until(lambda: daemon.grade_count() > before, "grading to go on")
 
 
+@pytest.mark.thorough
 def test_a_database_that_is_locked_again_and_again_is_waited_for(start_daemon: StartDaemon, sessions: Path) -> None:
     daemon = _started(start_daemon)
 

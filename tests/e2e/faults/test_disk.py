@@ -96,6 +96,7 @@ def test_a_full_disk_does_not_hold_up_the_end(disk: SmallDisk, start_daemon: Sta
     assert_nothing_lost_or_twice(again.database, sessions, versions=load.versions)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("is_new", [pytest.param(True, id="new-database"), pytest.param(False, id="old-database")])
 def test_a_disk_that_is_full_at_the_start_is_waited_out(
     *, disk: SmallDisk, start_daemon: StartDaemon, home: Path, sessions: Path, is_new: bool
@@ -176,6 +177,7 @@ def test_what_a_failing_sync_may_have_lost_is_still_there(start_daemon: StartDae
     assert_nothing_lost_or_twice(again.database, sessions, versions=load.versions)
 
 
+@pytest.mark.thorough
 def test_a_session_on_a_bad_sector_is_graded_when_it_can_be_read(start_daemon: StartDaemon, sessions: Path) -> None:
     daemon = _started(start_daemon)
 

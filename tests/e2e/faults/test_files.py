@@ -108,6 +108,7 @@ def outside(tmp_path: Path) -> Path:
 # -- written in one step -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_folders_that_are_made_and_written_to_at_once(scene: Scene) -> None:
     """The making of a path races with the watch on each folder of it."""
     with scene.harmless():
@@ -130,6 +131,7 @@ def test_sessions_replaced_from_inside_and_outside_the_root(scene: Scene, outsid
             scene.wait_until_caught_up()
 
 
+@pytest.mark.thorough
 def test_a_session_that_is_rewritten_many_times(scene: Scene) -> None:
     pace = threading.Event()
     with scene.harmless():
@@ -191,6 +193,7 @@ def test_the_same_since_the_daemon_ended(start_daemon: StartDaemon, sessions: Pa
         scene.wait_for_denial("x")
 
 
+@pytest.mark.thorough
 def test_an_inode_that_is_used_again(scene: Scene) -> None:
     """The file of a deleted session becomes that of another one: same inode, size and time."""
     gone: dict[str, Row] = {}

@@ -186,6 +186,7 @@ def _waits_for_lock(server: Server) -> bool:
         return bool(waiting.fetchall())
 
 
+@pytest.mark.thorough
 def test_a_machine_that_comes_back_from_another_network_goes_on(elsewhere: Server, home: Path) -> None:
     """The server hears nothing of its old connection any more, not even that it ended."""
     elsewhere.empty()
@@ -227,6 +228,7 @@ def small() -> Iterator[tuple[Server, SmallDisk]]:
         folder.rmdir()
 
 
+@pytest.mark.thorough
 def test_a_server_whose_disk_is_full_is_told_and_goes_on_when_there_is_room(
     small: tuple[Server, SmallDisk], home: Path
 ) -> None:

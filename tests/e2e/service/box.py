@@ -1,4 +1,4 @@
-"""A disposable Debian with a real systemd, in which the built wheel is installed as a user would.
+"""A disposable Debian with a real systemd, in which the package lies as pip would install it.
 
 `../shared/tools/systemd_box.sh` boots it. What tests do there is written to memory, over a tree that stays as
 it was made, in a mount name space of its own.
@@ -106,10 +106,7 @@ class Box:
 
     def put_folder(self, path: Path, folder: Path) -> None:
         """Copy a folder of the host into the box; its files come one after the other."""
-        packed = io.BytesIO()
-        with tarfile.open(fileobj=packed, mode="w") as archive:
-            archive.add(folder, arcname=".")
-        self.sh(f"mkdir -p {path} && tar x --no-same-owner --touch -C {path}", content=packed.getvalue())
+        self.sh(f"mkdir -p {path} && tar x --no-same-owner --touch -C {path}", content=_packed(folder))
 
     def show(self, *properties: str, unit: str = UNIT) -> dict[str, str]:
         """Ask the manager for properties of a unit."""
@@ -148,6 +145,13 @@ class Box:
         self.run(f"systemctl --user daemon-reload; systemctl --user reset-failed {units}")
 
 
+def _packed(folder: Path) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        archive.add(folder, arcname=".")
+    return packed.getvalue()
+
+
 def require_box() -> None:
     """Require what a box needs of this machine."""
     require_programs("systemd-nspawn", "unshare", "pgrep")
@@ -166,28 +170,22 @@ def booted(folder: Path) -> Iterator[Box]:
     if not _TREE.exists():
         _build()
     environment = {**_ENVIRONMENT, "BOX_ROOT": str(folder / "rootfs")}
-    make_wheels = [
-        sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        "--quiet",
-        "--wheel-dir",
-        str(folder / "wheels"),
-        f"{_ROOT}[fleet]",
-    ]
-    wheels = subprocess.Popen(make_wheels, stdout=subprocess.DEVNULL)
+    packages = folder / "packages"
+    install = [str(_ROOT / ".ci" / "uv"), "pip", "install", "--quiet", "--compile-bytecode", "--link-mode=copy"]
+    install += ["--python", sys.executable, "--target", str(packages), f"{_ROOT}[fleet]"]
+    installing = subprocess.Popen(install, stdout=subprocess.DEVNULL)
     try:
         _boot(folder, environment)
         box = Box(environment)
-        box.sh("python3 -m venv venv")
-        assert wheels.wait() == 0
-        box.put_folder(HOME / "wheels", folder / "wheels")
-        box.sh("venv/bin/pip install --quiet --no-index --find-links wheels 'grader-daemon[fleet]'")
+        box.sh("python3 -m venv --without-pip venv")
+        assert installing.wait() == 0
+        site = HOME / f"venv/lib/python{_PYTHON[0]}.{_PYTHON[1]}/site-packages"
+        box.sh(f"tar x --no-same-owner -C {site}", content=_packed(packages))
+        box.sh(f"sed '1s,.*,#!{HOME}/venv/bin/python,' {site}/bin/{PROGRAM.name} >{PROGRAM} && chmod +x {PROGRAM}")
         yield box
     finally:
-        wheels.kill()
-        wheels.wait()
+        installing.kill()
+        installing.wait()
         subprocess.run(["bash", _SCRIPT, "halt"], env=environment, check=False)
 
 

@@ -219,6 +219,7 @@ def test_uninstalling_leaves_the_grades(box: Box) -> None:
     assert "no: grader-daemon service install" in nothing.said
 
 
+@pytest.mark.thorough
 def test_the_unit_of_the_repository_can_be_used_by_hand(box: Box) -> None:
     """The program lies elsewhere than pipx puts it: a drop-in shows that place."""
     box.put(UNIT_FILE, shipped(DAEMON.service).encode())
@@ -231,6 +232,7 @@ def test_the_unit_of_the_repository_can_be_used_by_hand(box: Box) -> None:
     }
 
 
+@pytest.mark.thorough
 def test_an_agent_that_asks_is_answered_from_the_sandbox(box: Box) -> None:
     box.put(CONFIG, b'sources = ["hermes", "claude-code"]\nhook_milliseconds = 20000\n')
     session = HOME / ".claude/projects/-work" / f"{TRANSCRIPT}.jsonl"

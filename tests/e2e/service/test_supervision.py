@@ -63,6 +63,7 @@ def start(installed: Installed) -> Iterator[Start]:
     box.run(f"systemctl --user daemon-reload; systemctl --user reset-failed {UNIT}")
 
 
+@pytest.mark.thorough
 def test_a_worker_that_hangs_is_ended_and_the_service_restarted(start: Start, installed: Installed) -> None:
     marker = CONFIG.parent / "hang" / "now"
     installed.box.put(CONFIG.parent / "hang" / "sitecustomize.py", _HANG.format(marker=marker).encode())
@@ -147,6 +148,7 @@ def _stored(box: Box) -> int:
     return graded
 
 
+@pytest.mark.thorough
 def test_the_journal_knows_how_bad_each_line_is(start: Start, installed: Installed) -> None:
     box = installed.box
     ours = f"--since={box.sh('date +@%s.%6N').strip()}", "SYSLOG_IDENTIFIER=grader-daemon"

@@ -32,6 +32,7 @@ def _evaluated(labels: str) -> Evaluation:
     return evaluate(PRIOR, LABELLED[labels], history=[])
 
 
+@pytest.mark.thorough
 @pytest.mark.no_cover
 @pytest.mark.parametrize(
     ("labels", "name"),
@@ -64,6 +65,7 @@ def test_a_level_of_its_own_turns_no_verdict() -> None:
     assert sum(predict(taught, each)[0] for each in asked) < sum(predict(untaught, each)[0] for each in asked)
 
 
+@pytest.mark.thorough
 @pytest.mark.no_cover
 def test_labels_without_meaning_teach_no_weights_though_the_prior_is_wrong() -> None:
     names = []

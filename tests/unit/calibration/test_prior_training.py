@@ -61,6 +61,7 @@ def test_what_reason_expects_counts_where_the_data_say_nothing() -> None:
     assert made.weights[0] < 0 < made.weights[1]
 
 
+@pytest.mark.thorough
 def test_many_places_overrule_what_reason_expects() -> None:
     labelled = [each for place in range(30) for each in samples(60, source=f"place {place}")]
     made = _trained(labelled, length=0.0, errors_late=1.0)

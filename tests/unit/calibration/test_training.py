@@ -147,6 +147,7 @@ def test_who_decides_is_a_setting(setting: VerdictSetting, by: VerdictBy) -> Non
     assert (found.verdict_by, found.evidence.better) == (by, VerdictBy.MODEL)
 
 
+@pytest.mark.thorough
 def test_who_does_better_is_kept_in_mind_though_the_setting_decides() -> None:
     standing = policy_record(look(labels(60)), context(VerdictSetting.RULES), LATER)
     assert standing is not None

@@ -59,6 +59,7 @@ def test_a_word_that_few_sessions_have_moves_less() -> None:
     assert 0 < weight(20) < weight(2)
 
 
+@pytest.mark.thorough
 def test_the_more_labels_the_more_a_model_fits_the_place() -> None:
     tested = samples(400, weights=OTHER, seed=8)
     ranked = [_ranking(_learned(samples(count, weights=OTHER)), tested) for count in (1, 30, 200)]

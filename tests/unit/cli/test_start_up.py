@@ -104,6 +104,7 @@ _NOT_AT_REST = {
 """Each would take .3 to 12 MB of a daemon that has nothing to do."""
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("known_home")
 def test_a_daemon_keeps_nothing_that_only_its_start_needs() -> None:
     loaded = set(_ended("run", "--once")["loaded"])

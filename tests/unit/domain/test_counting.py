@@ -198,6 +198,7 @@ _interrupted = grades().map(
 )
 
 
+@pytest.mark.thorough
 @given(before=st.lists(grades(), min_size=1, max_size=6), cut_short=st.lists(_interrupted, min_size=1, max_size=6))
 def test_interrupted_sessions_never_raise_a_rate_or_a_mean(before: list[Grade], cut_short: list[Grade]) -> None:
     others = [msgspec.structs.replace(each, ended_on=DAY) for each in before]
@@ -441,6 +442,7 @@ def test_what_is_added_and_taken_away_leaves_nothing(made: list[Grade], data: st
     assert changes.days == {one.ended_on for one in made}
 
 
+@pytest.mark.thorough
 @given(made=st.lists(grades(), max_size=3), data=st.data())
 def test_the_order_of_a_batch_does_not_matter(made: list[Grade], data: st.DataObject) -> None:
     assert everything(changes_of(*made)) == everything(changes_of(*data.draw(st.permutations(made))))
@@ -456,6 +458,7 @@ def test_a_batch_is_the_sum_of_its_sessions(made: list[Grade]) -> None:
     assert changes_of(*made).groups() == whole
 
 
+@pytest.mark.thorough
 @given(made=st.lists(grades(), max_size=3))
 def test_asking_twice_gives_the_same(made: list[Grade]) -> None:
     changes = changes_of(*made)

@@ -254,6 +254,7 @@ def mixed(chance: random.Random) -> int:
     return chance.choice([0, 0, 1, 3, 60])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("sessions", "alpha", "beta", "calls"),
     [

@@ -174,6 +174,7 @@ def _alerts(settings: Settings) -> int:
         return len(store.alerts.open())
 
 
+@pytest.mark.thorough
 def test_a_copy_that_is_followed_has_what_comes_in(read_url: str, tmp_path: Path) -> None:
     settings = _settings(read_url, tmp_path / "copy.db")
     stop = threading.Event()

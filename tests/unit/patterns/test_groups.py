@@ -240,6 +240,7 @@ def test_a_host_that_has_no_sessions_on_one_side_says_nothing_of_a_change() -> N
     assert groups.group(now, {OVERALL: _rate(50, 45)}, *OVERALL).ended_badly.change.value == pytest.approx(-0.8)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name.replace(" ", "-"))
 def test_intervals_of_a_fleet_hold_what_they_promise(world: World) -> None:
     # With 95 % of 50 runs fewer than .82 are as rare as one in a thousand, and of 300 fewer than .91.

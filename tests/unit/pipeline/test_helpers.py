@@ -93,6 +93,7 @@ def test_they_find_what_is_found_here(
     assert found_of(pool, make(Examiner), paths) == as_here(make, paths)
 
 
+@pytest.mark.thorough
 def test_no_more_processes_are_started_than_there_is_work_for(pool: Helpers, make: Make, harmless: list[str]) -> None:
     found_of(pool, make(Examiner), harmless[:1])
     assert pool.running == 1
@@ -161,6 +162,7 @@ def test_a_file_that_ends_its_process_is_in_trouble_and_its_neighbours_are_not(
     assert found == as_here(make, harmless)
 
 
+@pytest.mark.thorough
 def test_a_process_that_is_killed_without_a_file_in_hand_is_nobodys_fault(
     pool: Helpers, make: Make, harmless: list[str]
 ) -> None:

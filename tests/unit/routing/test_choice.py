@@ -123,6 +123,7 @@ def test_one_request_asked_for_again_and_again_is_one_vote() -> None:
     assert of(found, "strong").low < 0.5 < of(apart, "strong").low
 
 
+@pytest.mark.thorough
 @pytest.mark.no_cover
 def test_of_equal_models_none_is_preferred_for_its_name() -> None:
     names = [f"m{number}" for number in range(8)]

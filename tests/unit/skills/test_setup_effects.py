@@ -268,6 +268,7 @@ def test_a_difference_lies_in_its_interval_whatever_sessions_say(
         assert -1 <= figure.change.low <= figure.change.value <= figure.change.high <= 1
 
 
+@pytest.mark.thorough
 @pytest.mark.no_cover
 def test_the_interval_holds_the_truth_under_a_shift_of_the_mix_as_often_as_it_says() -> None:
     """1,000 draws of three kinds of work without a change: 95 % within 1.5 points (2.2 standard errors)."""

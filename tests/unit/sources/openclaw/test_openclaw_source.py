@@ -363,6 +363,7 @@ def test_a_session_that_is_too_large_is_refused(database: Path, tmp_path: Path) 
         of(small, database, "a")
 
 
+@pytest.mark.thorough
 def test_ten_thousand_messages_are_read_in_slices(
     source: OpenClaw, database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
