@@ -133,7 +133,7 @@ def _runs_tests(command: str) -> bool:
     is_run = any(not _ONLY_ASKS.match(plain, found.end()) for found in runs)
     if is_run or _TEST_SCRIPT.search(plain) or _runs_elsewhere(plain):
         return True
-    return not only_looks(command) and bool(test_programs(command))
+    return bool(test_programs(command)) and not only_looks(command)
 
 
 @lru_cache(maxsize=256)

@@ -200,7 +200,11 @@ def _is_in_a_line(low: str, pattern: re.Pattern[str], signs: tuple[str, ...]) ->
 
 def last_passed(runs: Sequence[ToolRun]) -> str | None:
     """Return the command of the last test run that passed; None without any among the last `_MOST_CALLS` calls."""
-    for run in islice(reversed(runs), _MOST_CALLS):
-        if run.worked is not False and holds_any(run.command, SIGNS) and is_test_run(run) and read_tests(run).is_green:
-            return run.command
-    return None
+    last = islice(reversed(runs), _MOST_CALLS)
+    return next((run.command for run in last if run.command and _passed(run)), None)
+
+
+def _passed(run: ToolRun) -> bool:
+    if not holds_any(run.command, SIGNS) or run.worked is False:
+        return False
+    return is_test_run(run) and read_tests(run).is_green
