@@ -12,7 +12,7 @@ from grader_daemon.errors import GraderError
 if TYPE_CHECKING:
     from grader_daemon.sources.protocol import Read, Source
 
-_MANY = 100_000
+MANY = 100_000
 _MANY_FOLDERS = 20_000
 _LARGEST_READ = 4_000_000
 
@@ -31,11 +31,14 @@ def look(
     source: Source,
     roots: Iterable[str],
     *,
-    sessions: int = _MANY,
+    sessions: int = MANY,
     folders: int = _MANY_FOLDERS,
     active_since: datetime | None = None,
 ) -> Seen:
-    """Count what lies there, up to so many sessions and in so many folders; `active_since` some moment is counted."""
+    """Count what lies there, up to so many sessions and in so many folders; `active_since` some moment is counted.
+
+    Where there are more, those whose names come last are counted: most agents name sessions by their time.
+    """
     from grader_daemon.sources.session_files import SessionFiles  # where nothing lies, nobody need wait for it
 
     count = active = 0
@@ -45,7 +48,7 @@ def look(
     since_ns = 0 if active_since is None else active_since.timestamp() * 1e9
     for root in roots:
         walk = source.walk(root)
-        walk.most_folders = folders
+        walk.most_folders, walk.newest_first = folders, True
         for found in walk:
             if isinstance(source, SessionFiles) and source.skipped_by_name(found.unit.locator) is not None:
                 continue

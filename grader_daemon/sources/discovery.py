@@ -51,6 +51,8 @@ class Walk:
         self.unreadable: list[str] = []
         self.failed: set[str] = set()
         self.most_folders: int | None = None
+        self.newest_first = False
+        """Folders and files come in the opposite order of their names, for whoever does not go to the end."""
         self.is_cut = False
         self.root = root
         self.takers = [Taker(claims, units_of, enters)]
@@ -116,23 +118,25 @@ class Walk:
     def _list(self, folder: str, pending: deque[str]) -> Iterator[tuple[str, UnitsOf]]:
         """Return the files of a folder that are claimed: of a million, memory holds the names alone, and as bytes."""
         takers = [(taker.claims, taker.enters, list[bytes]()) for taker in self.takers]
+        folders = []
         with os.scandir(folder) as entries:
             for entry in entries:
                 path = entry.path
                 if entry.is_dir(follow_symlinks=False):
                     if any(enters(path) for _, enters, _ in takers):
-                        pending.append(path)
+                        folders.append(path)
                     continue
                 for claims, _, names in takers:
                     if claims(path):
                         names.append(os.fsencode(entry.name))
                         break
+        pending.extend(sorted(folders, reverse=True) if self.newest_first else folders)
         return self._paths(folder, [names for *_, names in takers])
 
     def _paths(self, folder: str, names: Iterable[list[bytes]]) -> Iterator[tuple[str, UnitsOf]]:
         above = os.path.join(folder, "")
         for taker, claimed in zip(self.takers, names, strict=True):
-            claimed.sort()
+            claimed.sort(reverse=self.newest_first)
             for name in claimed:
                 yield above + os.fsdecode(name), taker.units_of
 

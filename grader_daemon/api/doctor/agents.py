@@ -13,7 +13,7 @@ from operator import attrgetter
 from grader_daemon import bootstrap
 from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.api.doctor.words import some, span
-from grader_daemon.api.looks import Seen, read_newest
+from grader_daemon.api.looks import MANY, Seen, read_newest
 from grader_daemon.api.sources import OTHERS_PAGE, other_agents
 from grader_daemon.api.ungraded import SourceState, state_of, ungraded_agents
 from grader_daemon.domain.check import Finding, ok, problem, warning
@@ -151,7 +151,8 @@ def growth(context: DoctorContext) -> Finding:
     if late:
         fix = "systemctl --user restart grader-daemon, or restart it yourself; then grader-daemon backfill"
         return problem(f"not graded yet, though written: {some(late)}", fix)
-    return ok("the newest session of each agent is graded")
+    looked_at = f", of the last {MANY:,} files by name" if any(seen.is_more for _, seen in context.seen) else ""
+    return ok(f"the newest session of each agent is graded{looked_at}")
 
 
 def _newest_unseen(context: DoctorContext, source: Source, seen: Seen, *, before: datetime) -> Found | None:
@@ -161,13 +162,20 @@ def _newest_unseen(context: DoctorContext, source: Source, seen: Seen, *, before
         if entry is None or entry.written_ns < seen.newest.written_ns:
             return seen.newest
     newest: Found | None = None
-    listed = (found for root in source.roots for found in source.walk(root))
+    listed = islice(_newest_first(source), MANY)
     while some_found := list(islice(listed, _CHUNK)):
         stamps = context.store.unit_stamps([each.unit.storable() for each in some_found])
         for found, stamp in zip(some_found, stamps, strict=True):
             if stamp is None and found.written_ns and found.written_at <= before:
                 newest = max(newest or found, found, key=attrgetter("written_ns"))
     return newest
+
+
+def _newest_first(source: Source) -> Iterator[Found]:
+    for root in source.roots:
+        walk = source.walk(root)
+        walk.newest_first = True
+        yield from walk
 
 
 def _kept_days(context: DoctorContext) -> Iterator[float]:

@@ -30,6 +30,15 @@ def test_sessions_are_found_at_any_depth_and_nothing_else(tmp_path: Path) -> Non
     assert names(walk_of(tmp_path)) == {Path(name).name for name in wanted}
 
 
+def test_whoever_stops_early_can_begin_with_the_last_names(tmp_path: Path) -> None:
+    for name in ["2025/session_1.json", "2026/session_2.json", "2026/session_3.json", "session_0.json"]:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    walk = walk_of(tmp_path)
+    walk.newest_first = True
+    assert [Path(found.unit.locator).stem[-1] for found in walk] == ["0", "3", "2", "1"]
+
+
 def test_a_found_file_has_its_stamp(tmp_path: Path) -> None:
     path = tmp_path / "session_1.json"
     path.write_text("x")
