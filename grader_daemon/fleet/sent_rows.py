@@ -39,6 +39,7 @@ _MOST_CHARACTERS: Final = 2_000
 _MOST_BYTES: Final = 1024 * 1024
 _BYTES_OF_A_CHARACTER: Final = 4
 _YEARS: Final = range(1970, 2200)
+_SCALE: Final = range(1, 6)
 """Bounds of the fleet's database, see its migrations."""
 _EMPTY: Final = "[]"
 _decode_claims = msgspec.json.Decoder(tuple[Claim, ...]).decode
@@ -90,6 +91,10 @@ def _number(value: int) -> int:
     return value if 0 <= value <= _MOST else max(0, min(value, _MOST))
 
 
+def _score(value: int) -> int | None:
+    return value if value in _SCALE else None
+
+
 def _measure(value: float) -> float | None:
     return value if 0 <= value <= _MOST else None
 
@@ -131,5 +136,9 @@ _SCALAR_CELLS: Final[Mapping[Scalar, Callable[[Any], Any]]] = {
     Scalar.TIME: _moment,
     Scalar.DAY: _day,
 }
-_CELLS: Final = (*(cell_of(shape) for shape in _OF_THE_TABLE.values()), None, None)  # a hash is a number of any size
+_OF_A_COLUMN: Final = dict.fromkeys(("tool_calls_efficient", "response_quality", "automatic_quality"), _score)
+_CELLS: Final = (
+    *(_OF_A_COLUMN.get(name, cell_of(shape)) for name, shape in _OF_THE_TABLE.items()),
+    *(None, None),  # a hash is a number of any size
+)
 _values_of = itemgetter(*SENT_COLUMNS)

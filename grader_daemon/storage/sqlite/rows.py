@@ -74,9 +74,9 @@ def to_moment(text: str | None) -> datetime | None:
         return None
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError:
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):  # in UTC it may be of a year that there is not
         return None
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
 def known_moment(text: str) -> datetime:
@@ -221,6 +221,8 @@ _SCORES: Final = ("task_completed", "tool_calls_efficient", "response_quality", 
 _READERS: Final = {**_DETAILS.readers, **_GRADE.readers}
 _OUTLINED: Final = [(name, _READERS.get(name)) for name in (*_VERDICT.names, *_SCORES, "state", "scored")]
 """Fields of which verdict and scores are made, each with what reads it."""
+_NAMES: Final = ("error_types", "tools_with_errors")
+"""Columns that another program may have written, which are not handed on as they are."""
 _NOTHING: Final = Grade(**{**_DETAILS.nothing(), **_GRADE.nothing(), "error_rate": 0.0, "failures": ()})
 
 GRADE_COLUMNS: Final = _GRADE.names
@@ -301,6 +303,7 @@ def to_outline(row: Sequence[Any], failures: tuple[Failure, ...]) -> OutlinedGra
     columns = {
         **details,
         **known,
+        **{name: _to_names(known[name]) for name in _NAMES},
         "error_rate": known["total_errors"] / max(calls, 1),
         "ended_at": ended_at,
         "ended_on": details["ended_on"] or ended_at[: len("2026-11-22")],

@@ -107,6 +107,27 @@ def test_words_of_sessions_are_sent_only_if_somebody_says_so(host: Path, server:
     assert counted == ((13,) * 8 if texts else (0,) * 8)
 
 
+def test_rows_of_another_program_stop_no_other(host: Path, server: Server, run: Run) -> None:
+    odd = {
+        "error_types": [r'["\ud800"]', "none", "{}", "[1]"],
+        "tools_with_errors": ["null"],
+        "response_quality": [99],
+        "tool_calls_efficient": [0],
+        "graded_at": ["0001-01-01T00:00:00+01:00"],
+        "session_start": ["9999-12-31T23:59:59-01:00"],
+    }
+    values = [(name, value) for name, each in odd.items() for value in each]
+    with closing(apsw.Connection(str(host / demo_home.DATABASE))) as database:
+        for number, (name, value) in enumerate(values, 1):
+            database.execute(f"UPDATE session_grades SET {name} = ? WHERE session_id = ?", (value, f"demo_{number:02}"))
+    sent = run(host, "push", "fleet")
+    assert (sent.stdout, sent.stderr) == ("Sent 13 sessions.\n", "")
+    with server.admin() as connection:
+        rows = dict(connection.execute("SELECT session_id, row_to_json(g) FROM grader.grades AS g").fetchall())
+    kept = [rows[f"demo_{number:02}"][name] for number, (name, _) in enumerate(values, 1)]
+    assert kept == [[], [], [], [], [], None, None, None, None]
+
+
 def test_status_tells_each_host_and_its_document_is_as_its_schema_says(host: Path, server: Server, run: Run) -> None:
     assert "never pushed" in run(host, "fleet", "status", "--url", server.url()).stdout
     run(host, "push", "fleet")

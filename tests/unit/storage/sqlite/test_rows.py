@@ -31,6 +31,8 @@ def test_a_text_is_in_utc_whatever_the_zone() -> None:
         pytest.param("2026-11-21 22:00:00", NOW, id="with-a-space"),
         pytest.param("2026-11-21", datetime(2026, 11, 21, tzinfo=UTC), id="date"),
         pytest.param("soon", None, id="no-time"),
+        pytest.param("0001-01-01T00:00:00+01:00", None, id="before-all-years"),
+        pytest.param("9999-12-31T23:59:59-01:00", None, id="after-all-years"),
         pytest.param("", None, id="empty"),
         pytest.param(None, None, id="null"),
     ],
