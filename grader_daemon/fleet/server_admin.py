@@ -213,7 +213,8 @@ class FleetDatabase:
     @staticmethod
     def _hosts(cursor: psycopg.Cursor[FleetHost]) -> list[FleetHost]:
         return cursor.execute(
-            "SELECT host, left(user_name, 200) AS user, left(version, 200) AS version, newest_seq - last_seq AS behind,"
+            "SELECT host, left(user_name, 200) AS user, left(version, 200) AS version,"
+            " greatest(newest_seq - last_seq, 0) AS behind,"
             f" {finite('last_seen')}, {finite('other_machine_at')}, {finite('added_at')},"
             " round(clock_ahead) AS clock_ahead FROM grader.hosts ORDER BY host"
         ).fetchall()

@@ -200,15 +200,21 @@ class HostRows:
             )
 
     def _advance(self, connection: psycopg.Connection, *, seq: int, newest: int, begins_anew: bool) -> None:
-        """Note how far this host is, if nobody else did since we looked."""
+        """Note how far this host is, if nobody else did since we looked.
+
+        One that begins anew sends again what was said there: the numbers of that begin anew, too.
+        """
+        labels_sent = 0 if begins_anew else self._labels_sent
+        known = (self._host, self._machine, self._taken)
         done = connection.execute(
             "UPDATE grader.hosts SET last_seq = %s, newest_seq = %s, version = %s, epoch = epoch + %s::int,"
-            " clock_ahead = extract(epoch FROM %s::timestamptz - clock_timestamp())"
+            " clock_ahead = extract(epoch FROM %s::timestamptz - clock_timestamp()), labels_sent = %s"
             " WHERE host = %s AND machine = %s AND last_seq = %s",
-            (seq, newest, self._version, begins_anew, self._clock(), self._host, self._machine, self._taken),
+            (seq, newest, self._version, begins_anew, self._clock(), labels_sent, *known),
         )
         if done.rowcount != 1:
             raise DeliveryError(f"another program sends as host {self._host}, or the host was removed")
+        self._labels_sent = labels_sent
 
     def _begin(self, connection: psycopg.Connection) -> None:
         with translated():

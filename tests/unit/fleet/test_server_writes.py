@@ -166,13 +166,27 @@ def test_the_server_says_when_a_row_arrived_and_when_it_came_again(server: Serve
                 host.execute(statement.encode())
 
 
-def test_a_feed_that_is_set_back_begins_another_epoch(server: Server) -> None:
+def test_a_feed_that_is_set_back_begins_another_epoch_and_tells_again_what_was_said(server: Server) -> None:
     with closing(_rows(_let_in(server, "laptop"))) as rows:
         rows.taken()
         rows.save(_batch(1, 3), [], after=0, seq=3, newest=3)
+        rows.send_labels([], up_to=7)
+        told = [rows.labels_sent()]
         rows.save([("s1", 2)], [], after=1, seq=2, newest=2)
+        told.append(rows.labels_sent())
     with server.admin() as connection:
-        assert connection.execute("SELECT epoch, last_seq FROM grader.hosts").fetchone() == (2, 2)
+        kept = connection.execute("SELECT epoch, last_seq, labels_sent FROM grader.hosts").fetchone()
+    assert (told, kept) == ([7, 0], (2, 2, 0))
+
+
+def test_a_machine_with_less_than_the_server_has_nothing_to_send(server: Server) -> None:
+    with closing(_rows(_let_in(server, "laptop"))) as rows:
+        rows.taken()
+        rows.save(_batch(1, 3), [], after=0, seq=3, newest=3)
+        rows.greet(newest=1)
+    with FleetDatabase(server.url()) as fleet:
+        [host] = fleet.hosts()
+    assert host.behind == 0
 
 
 @pytest.mark.parametrize("role", ["grader_host_evil", "grader_host"])
