@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from http import HTTPStatus
 
 from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.domain.check import Finding, ok, unknown, warning
 from grader_daemon.domain.fleet_hosts import is_unwatched
-from grader_daemon.errors import ConfigurationError, ServiceError
+from grader_daemon.errors import CallError, ConfigurationError, ServiceError
 from grader_daemon.fleet.admin import fleet_database, fleet_files
 from grader_daemon.fleet.systemd_unit import PUSHER, PusherStatus, pusher_status, unsent
+from grader_daemon.integrations.posting import Poster
 from grader_daemon.reports.numbers import count
 
 _BY_HAND = "grader-daemon push fleet"
+_ON_THE_SERVER = "on its machine: grader-daemon fleet serve status"
+_SERVER_SECONDS = 5.0
 _NEW_TROUBLE = timedelta(minutes=6)
 """A server that is away is tried every 5 minutes, so what was said before is over."""
 
@@ -43,7 +47,7 @@ def watched(context: DoctorContext) -> Finding:
     if url is None:
         return ok("this machine reads no fleet")
     if context.settings.fleet_server is not None:
-        return ok(f"{context.settings.fleet_server} answers, and watches the fleet")
+        return _served(context.settings.fleet_server)
     with fleet_database(url.get_secret_value()) as fleet:
         watch = fleet.watch()
     if watch is None:
@@ -51,6 +55,17 @@ def watched(context: DoctorContext) -> Finding:
     if is_unwatched(watch, context.now):
         return warning("no machine watches the fleet, so it raises no alerts", "grader-daemon fleet watch")
     return ok(f"{watch.member or 'somebody'} watches the fleet")
+
+
+def _served(server: str) -> Finding:
+    """Check that a server of a fleet is there, which watches it: without a token it lets nobody in."""
+    try:
+        answer = Poster(f"{server}/api/prompt", timeout_seconds=_SERVER_SECONDS).post(b"{}", {}, most_bytes=0)
+    except CallError as error:
+        return warning(f"{server} does not answer: {error}", _ON_THE_SERVER)
+    if answer.status != HTTPStatus.UNAUTHORIZED:
+        return warning(f"{server} answers {answer.status}, which no fleet server does", _ON_THE_SERVER)
+    return ok(f"{server} answers, and watches the fleet")
 
 
 def _running(status: PusherStatus, left: str, context: DoctorContext) -> Finding:

@@ -16,12 +16,14 @@ from grader_daemon import bootstrap
 from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.domain.check import CheckState
 from grader_daemon.errors import ConfigurationError
-from grader_daemon.fleet.doctor import pusher
+from grader_daemon.fleet.doctor import pusher, watched
 from grader_daemon.fleet.systemd_unit import PUSHER, SERVER, pusher_status, unsent
 from grader_daemon.service.install import UserService
 from grader_daemon.service.unit_file import directives
 from grader_daemon.settings import Settings, load_settings
 from tests.damage import make_database
+from tests.postgres import free_port
+from tests.scripted_model import scripted, status
 
 _STARTED = datetime(2026, 11, 24, 9, 0, tzinfo=UTC)
 _MANAGER = f"""#!/bin/sh
@@ -334,6 +336,33 @@ def test_without_systemd_the_doctor_tells_what_is_left(
 
     found = f"{left}; without systemd it is unknown whether anything sends automatically"
     assert _diagnosed(settings()) == (state, found, fix)
+
+
+@pytest.mark.parametrize(
+    ("code", "state", "found"),
+    [
+        pytest.param(401, "ok", "answers, and watches the fleet", id="it-lets-nobody-in"),
+        pytest.param(502, "warning", "answers 502, which no fleet server does", id="a-proxy-before-nothing"),
+    ],
+)
+def test_the_doctor_asks_the_server_of_a_fleet(tmp_path: Path, code: int, state: str, found: str) -> None:
+    with scripted(status(code)) as server:
+        url = server.url.removesuffix("/v1")
+        assert _watched(url, tmp_path) == (state, f"{url} {found}")
+
+
+def test_the_doctor_says_that_the_server_of_a_fleet_is_away(tmp_path: Path) -> None:
+    url = f"http://127.0.0.1:{free_port()}"
+    state, found = _watched(url, tmp_path)
+    assert (state, found.partition(": ")[0]) == ("warning", f"{url} does not answer")
+
+
+def _watched(url: str, folder: Path) -> tuple[CheckState, str]:
+    (folder / "token").write_text("t")
+    settings = load_settings(fleet_read_url=url, fleet_read_token_file=str(folder / "token"))
+    with DoctorContext(lambda: settings, now=_STARTED) as context:
+        finding = watched(context)
+    return finding.state, finding.found
 
 
 def test_a_server_of_a_fleet_sees_its_certificate_and_writes_the_copy(
