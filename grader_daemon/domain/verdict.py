@@ -28,7 +28,10 @@ class VerdictBy(StrEnum):
     @property
     def is_automatic(self) -> bool:
         """True for a guess from the session itself."""
-        return self in (VerdictBy.RULES, VerdictBy.MODEL)
+        return self in _AUTOMATIC
+
+
+_AUTOMATIC = (VerdictBy.RULES, VerdictBy.MODEL)
 
 
 class Outcome(StrEnum):

@@ -118,11 +118,12 @@ def _degree(agreement: float) -> str:
 
 
 def _automatically(grade: Grade) -> str:
-    if grade.outcome is Outcome.NO_ANSWER:
+    outcome = grade.outcome
+    if outcome is Outcome.NO_ANSWER:
         return NOTHING_TO_JUDGE
-    if grade.outcome is Outcome.UNSURE:
+    if outcome is Outcome.UNSURE:
         return _unsure(grade)
-    word, likely = outcome_words(grade.outcome), grade.p_completed
+    word, likely = outcome_words(outcome), grade.p_completed
     proof = _proof_of(grade)
     if proof is not None:
         return f"{word}: {proof}"
@@ -150,7 +151,7 @@ def _percent(likely: float) -> str:
 
 
 def _trusted(grade: Grade, trust: Trust) -> tuple[str, ...]:
-    is_told = grade.outcome is not Outcome.NO_ANSWER and grade.verdict_by is trust.by and _is_of(grade, trust)
+    is_told = grade.verdict_by is trust.by and _is_of(grade, trust) and grade.outcome is not Outcome.NO_ANSWER
     return (trust_words(trust),) if is_told else ()
 
 

@@ -67,6 +67,10 @@ class Columns:
             values[place] = values[place] or known
         return values
 
+    def __add__(self, others: Columns) -> Columns:
+        """Return these columns, and others behind them."""
+        return Columns(*self._columns, *others._columns)
+
     def only(self, *names: str) -> Columns:
         """Return some of the columns, in this order."""
         by_name = {column.name: column for column in self._columns}

@@ -23,6 +23,7 @@ from grader_daemon.storage.records import GradeFilter, NewGrade, OutlinedGrade, 
 from grader_daemon.storage.sqlite.database import LISTED, Database, listed
 from grader_daemon.storage.sqlite.rows import (
     DETAIL_COLUMNS,
+    DETAIL_COLUMNS_SENT,
     FAILURE_COLUMNS,
     GRADE_COLUMNS,
     VERDICT_COLUMNS,
@@ -55,12 +56,12 @@ _REPLACE_DETAILS = (
 _UPDATE_VERDICT = (
     f"UPDATE session_details SET {', '.join(f'{column} = ?' for column in VERDICT_COLUMNS)} WHERE session_id = ?"
 )
-_SELECT_GRADES = (
-    f"SELECT g.id, {', '.join(f'g.{column}' for column in GRADE_COLUMNS)},"
-    f" {', '.join(f'd.{column}' for column in DETAIL_COLUMNS)}"
+_SELECT = (
+    f"SELECT g.id, {', '.join(f'g.{column}' for column in GRADE_COLUMNS)}, {{}}"
     " FROM session_grades AS g LEFT JOIN session_details AS d ON d.session_id = g.session_id"
 )
-_SELECT_TO_SEND = _SELECT_GRADES.replace("d.features", "NULL")
+_SELECT_GRADES = _SELECT.format(", ".join(f"d.{column}" for column in DETAIL_COLUMNS))
+_SELECT_TO_SEND = _SELECT.format(", ".join(f"d.{column}" for column in DETAIL_COLUMNS_SENT))
 _INSERT_FAILURES = (
     f"INSERT OR REPLACE INTO session_failures ({', '.join(FAILURE_COLUMNS)})"
     f" VALUES ({', '.join('?' * len(FAILURE_COLUMNS))})"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Final
 
@@ -112,9 +113,16 @@ def _json(value: object) -> str:
     return _encode(value).decode()
 
 
+def _member_of(kind: type[StrEnum]) -> Callable[[str], Any]:
+    """Return the reader of a column with a kind of things; calling the kind itself takes fifty times as long."""
+    return {each.value: each for each in kind}.__getitem__
+
+
 def _from_tools(tools: Sequence[ToolUse]) -> str:
     return _json([(use.tool, use.calls, use.failures) for use in tools])
 
+
+_to_category, _to_subcategory, _to_failure_kind = map(_member_of, (Category, Subcategory, FailureKind))
 
 _GRADE: Final = Columns(
     Column("session_id"),
@@ -141,7 +149,7 @@ _GRADE: Final = Columns(
 
 _DETAILS: Final = Columns(
     Column("session_id"),
-    Column("state", None, SessionState, known=SessionState.COMPLETE),
+    Column("state", None, _member_of(SessionState), known=SessionState.COMPLETE),
     Column("state_reason", known="graded by another program"),
     Column("task_type", known="general"),
     Column("format", known=UNKNOWN_FORMAT),
@@ -154,10 +162,10 @@ _DETAILS: Final = Columns(
     Column("reasons", _json, msgspec.json.Decoder(tuple[Reason, ...]).decode, known="[]"),
     Column("ended_on"),
     Column("tools", _from_tools, to_tools, known="[]"),
-    Column("verdict_by", None, VerdictBy, known=VerdictBy.RULES),
+    Column("verdict_by", None, _member_of(VerdictBy), known=VerdictBy.RULES),
     Column("rules_completed", None, to_flag),
     Column("automatic_completed", None, to_flag),
-    Column("automatic_by", None, VerdictBy),
+    Column("automatic_by", None, _member_of(VerdictBy)),
     Column("automatic_quality"),
     Column("features", from_features, to_features, known=""),
     Column("claims", _json, msgspec.json.Decoder(tuple[Claim, ...]).decode, known="[]"),
@@ -170,7 +178,7 @@ _DETAILS: Final = Columns(
     Column("unit_key", known=""),
     Column("agent"),
     Column("agent_version"),
-    Column("kind", None, SessionKind),
+    Column("kind", None, _member_of(SessionKind)),
     Column("parent"),
     Column("input_tokens"),
     Column("cache_read_tokens"),
@@ -190,8 +198,8 @@ _DETAILS: Final = Columns(
     Column("answer_beginning"),
     Column("last_check"),
     Column("edited_paths"),
-    Column("ending", None, EndingKind),
-    Column("standing", None, ResultStanding),
+    Column("ending", None, _member_of(EndingKind)),
+    Column("standing", None, _member_of(ResultStanding)),
     Column("job"),
     Column("job_name"),
     Column("adapter"),
@@ -223,12 +231,16 @@ _OUTLINED: Final = [(name, _READERS.get(name)) for name in (*_VERDICT.names, *_S
 """Fields of which verdict and scores are made, each with what reads it."""
 _NAMES: Final = ("error_types", "tools_with_errors")
 """Columns that another program may have written, which are not handed on as they are."""
+_DETAILS_SENT: Final = _DETAILS.only(*(name for name in _DETAILS.names if name not in {"session_id", "features"}))
+_SENT: Final = _GRADE + _DETAILS_SENT
 _NOTHING: Final = Grade(**{**_DETAILS.nothing(), **_GRADE.nothing(), "error_rate": 0.0, "failures": ()})
 
 GRADE_COLUMNS: Final = _GRADE.names
+DETAIL_COLUMNS_SENT: Final = _DETAILS_SENT.names
 DETAIL_COLUMNS: Final = (*_DETAILS.names, *_IDENTITY.names, "digest", "host", "loop_told", "watched")
 VERDICT_COLUMNS: Final = _VERDICT.names[:-1]
 """The details that another policy changes, other rules of verdicts, or a person's word."""
+_STATE: Final = 1 + _SENT.names.index("state")
 _DETAILS_END: Final = 1 + len(GRADE_COLUMNS) + len(_DETAILS.names)
 _STORED_END: Final = 1 + len(GRADE_COLUMNS) + len(DETAIL_COLUMNS)
 FAILURE_COLUMNS = (
@@ -293,21 +305,18 @@ def to_grade(row: Sequence[Any], failures: tuple[Failure, ...]) -> StoredGrade:
 
 
 def to_outline(row: Sequence[Any], failures: tuple[Failure, ...]) -> OutlinedGrade:
-    """Read ``id, *GRADE_COLUMNS, *DETAIL_COLUMNS`` into what is handed on; see `to_grade`."""
-    known = _GRADE.held(row[1 : 1 + len(GRADE_COLUMNS)])
-    details = _DETAILS.held(row[1 + len(GRADE_COLUMNS) : _DETAILS_END])
-    calls = known["total_api_calls"]
-    ended_at = details["ended_at"] or known["graded_at"]
-    if details["session_id"] is None:
-        details |= {"scored": calls > 0, "unsure": True}
-    columns = {
-        **details,
-        **known,
-        **{name: _to_names(known[name]) for name in _NAMES},
-        "error_rate": known["total_errors"] / max(calls, 1),
+    """Read ``id, *GRADE_COLUMNS, *DETAIL_COLUMNS_SENT`` into what is handed on; see `to_grade`."""
+    columns = _SENT.held(row[1:])
+    calls = columns["total_api_calls"]
+    if row[_STATE] is None:  # there are no details
+        columns |= {"scored": calls > 0, "unsure": True}
+    ended_at = columns["ended_at"] or columns["graded_at"]
+    columns |= {
+        **{name: _to_names(columns[name]) for name in _NAMES},
+        "error_rate": columns["total_errors"] / max(calls, 1),
         "ended_at": ended_at,
-        "ended_on": details["ended_on"] or ended_at[: len("2026-11-22")],
-        "scored": bool(details["scored"]),
+        "ended_on": columns["ended_on"] or ended_at[: len("2026-11-22")],
+        "scored": bool(columns["scored"]),
     }
     read = {
         name: columns[name] if reader is None or columns[name] is None else reader(columns[name])
@@ -342,8 +351,10 @@ def to_failure(row: Sequence[Any]) -> Failure:
     """Read `FAILURE_COLUMNS`."""
     _, index, tool, category, command, fingerprint, _, next_tool, next_command, worked, kind, finer, named = row
     step = None if next_tool is None else Step(next_tool, next_command, to_flag(worked))
-    subcategory = None if finer is None else Subcategory(finer)
-    return Failure(index, tool, Category(category), command, fingerprint, step, FailureKind(kind), subcategory, named)
+    subcategory = None if finer is None else _to_subcategory(finer)
+    return Failure(
+        index, tool, _to_category(category), command, fingerprint, step, _to_failure_kind(kind), subcategory, named
+    )
 
 
 def to_identity(row: Sequence[Any]) -> Identity:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
@@ -108,7 +109,7 @@ def test_words_of_sessions_are_sent_only_if_somebody_says_so(host: Path, server:
 
 
 def test_rows_of_another_program_stop_no_other(host: Path, server: Server, run: Run) -> None:
-    odd = {
+    odd: dict[str, list[str | int]] = {
         "error_types": [r'["\ud800"]', "none", "{}", "[1]"],
         "tools_with_errors": ["null"],
         "response_quality": [99],
@@ -120,10 +121,15 @@ def test_rows_of_another_program_stop_no_other(host: Path, server: Server, run: 
     with closing(apsw.Connection(str(host / demo_home.DATABASE))) as database:
         for number, (name, value) in enumerate(values, 1):
             database.execute(f"UPDATE session_grades SET {name} = ? WHERE session_id = ?", (value, f"demo_{number:02}"))
+        database.execute("DELETE FROM session_details WHERE session_id = 'demo_10'")
     sent = run(host, "push", "fleet")
     assert (sent.stdout, sent.stderr) == ("Sent 13 sessions.\n", "")
     with server.admin() as connection:
-        rows = dict(connection.execute("SELECT session_id, row_to_json(g) FROM grader.grades AS g").fetchall())
+        rows: dict[str, Any] = dict(
+            connection.execute("SELECT session_id, row_to_json(g) FROM grader.grades AS g").fetchall()
+        )
+    bare = rows["demo_10"]
+    assert (bare["state"], bare["scored"], bare["unsure"], bare["tools"]) == ("complete", True, True, [])
     kept = [rows[f"demo_{number:02}"][name] for number, (name, _) in enumerate(values, 1)]
     assert kept == [[], [], [], [], [], None, None, None, None]
 
