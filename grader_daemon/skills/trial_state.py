@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from itertools import accumulate
 from typing import Final
 
 import msgspec
@@ -98,10 +99,10 @@ def _drawn(
     """Return the draws with their sessions: those that started after one, until the next.
 
     How long a session went on makes no difference: to leave out long ones would compare other work on one side than on
-    the other.
+    the other. A draw with a later time than one after it was made before the clock was set back: from then on it ends.
     """
     value = comparable_value([task for _, task in sessions], fair)
-    begins = [draw.at for draw in trial.draws]
+    begins = list(accumulate((draw.at for draw in reversed(trial.draws)), min))[::-1]
     failed: list[list[bool]] = [[] for _ in trial.draws]
     for start, task in sessions:
         is_known = task.ended_badly is not None or (by_labels and task.session_id in fair)

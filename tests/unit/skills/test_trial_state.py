@@ -87,6 +87,17 @@ def test_other_sessions_count_nowhere(
     assert sides(store, replace(trial, ended_at=NOW + 35 * MINUTE, end=TrialEnd.STOPPED)) == (0, 0)
 
 
+def test_a_clock_that_was_set_back_leaves_sessions_to_the_draw_that_was_made_last(
+    store: SqliteStore, trial: Trial
+) -> None:
+    ahead = [Draw(at=NOW + minutes * MINUTE, on=True, is_done=True) for minutes in (0, 500, 510)]
+    since = [Draw(at=NOW + minutes * MINUTE, on=False, is_done=True) for minutes in (20, 30)]
+    keep(store, "before", 10)
+    keep(store, "since", 25)
+    keep(store, "since-too", 40)
+    assert sides(store, replace(trial, draws=(*ahead, *since))) == (1, 2)
+
+
 def test_bad_endings_are_compared(store: SqliteStore, trial: Trial) -> None:
     draws = tuple(Draw(at=NOW + number * MINUTE, on=number % 2 == 0, is_done=True) for number in range(40))
     for number in range(40):
