@@ -25,6 +25,7 @@ _AT_MOST_EVERY: Final = timedelta(minutes=1)
 _CPU_SHARE: Final = 0.001
 """A look at very many skills waits so long that no more of one processor is used."""
 _CONFIRMED_EVERY: Final = timedelta(hours=1)
+_MOMENT: Final = timedelta(microseconds=1)
 
 
 class VersionsJob:
@@ -77,7 +78,7 @@ class VersionsJob:
             except OSError:
                 continue  # gone, or not to be read: perhaps the next time
             if known is None or known.gone_at is not None or digest != known.digest:
-                yield _version(place, parts, digest=digest, now=now)
+                yield _version(place, parts, digest=digest, now=now if known is None else _after(known, now))
             elif now - known.last_seen >= _CONFIRMED_EVERY:
                 yield replace(known, last_seen=now)
         yield from self._gone(self._newest, seen, now)
@@ -95,7 +96,9 @@ class VersionsJob:
         away = self._under_trial() if lost else ()
         lost = [each for each in lost if each.path not in away]
         self._missing = {each.path: missed.get(each.path, now) for each in lost}
-        yield from (replace(each, gone_at=missed[each.path]) for each in lost if each.path in missed)
+        yield from (
+            replace(each, gone_at=max(each.first_seen, missed[each.path])) for each in lost if each.path in missed
+        )
 
     def _look(self, path: str) -> tuple[tuple[Part, ...], str]:
         """Return what is at a path and its digest, of which nothing is read that is as it was."""
@@ -136,6 +139,11 @@ def _version(place: Place, parts: tuple[Part, ...], *, digest: str, now: datetim
         first_seen=now,
         last_seen=now,
     )
+
+
+def _after(version: ObservedVersion, now: datetime) -> datetime:
+    """Return when the next version of a path came: versions are in this order, which a clock set back must not turn."""
+    return max(now, (version.gone_at or version.first_seen) + _MOMENT)
 
 
 def _moment(nanoseconds: int, *, otherwise: datetime) -> datetime:

@@ -141,6 +141,28 @@ def test_a_clock_that_went_back_does_not_stop_it(job: VersionsJob, home: Path) -
     assert job.run(NOW - HOUR)
 
 
+def test_what_is_edited_after_a_clock_went_back_comes_after_what_was_there(
+    job: VersionsJob, store: SqliteStore, home: Path
+) -> None:
+    job.run(NOW)
+    write(skill_file(home), "two")
+    job.run(NOW - HOUR)
+    assert not make_job(store, home).run(NOW - HOUR + MINUTE)
+    (edit,) = file_changes(ObservedVersions(store).versions())
+    assert (edit.at > NOW, edit.before != edit.after) == (True, True)
+
+
+def test_what_is_gone_after_a_clock_went_back_was_there_before(
+    job: VersionsJob, store: SqliteStore, home: Path
+) -> None:
+    job.run(NOW)
+    skill_file(home).unlink()
+    assert [job.run(NOW - HOUR + minute * MINUTE) for minute in (0, 1)] == [False, True]
+    write(skill_file(home), "one")
+    job.run(NOW - HOUR + 3 * MINUTE)
+    assert [change.before is None for change in file_changes(ObservedVersions(store).versions())] == [False, True]
+
+
 def test_another_daemon_goes_on_where_the_last_one_was(store: SqliteStore, home: Path) -> None:
     make_job(store, home).run(NOW)
     assert not make_job(store, home).run(NOW + MINUTE)
