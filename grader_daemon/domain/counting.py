@@ -121,16 +121,21 @@ class _Work(NamedTuple):
             (Dimension.AGENT, self.agent),
             (Dimension.ENDING, self.ending),
             (Dimension.STANDING, self.standing),
-            (Dimension.PROJECT, self.project[-NAME_CHARACTERS:]),  # folders differ at their ends
+            (Dimension.PROJECT, self.project),
             (Dimension.TASK_MODEL, task_model(self.task_type, self.model)),
         )
+
+
+def kept_name(dimension: Dimension, name: str) -> str:
+    """Return so much of a name as sums are kept by: of a folder its end, for folders differ there."""
+    return name[-NAME_CHARACTERS:] if dimension is Dimension.PROJECT else name[:NAME_CHARACTERS]
 
 
 def groups_of(grade: Grade) -> Iterator[tuple[Dimension, str]]:
     """Yield the groups that a finished task of a person is in."""
     work = _work_of(grade)
     yield Dimension.KIND, work.kind
-    yield from ((dimension, name[:NAME_CHARACTERS]) for dimension, name in work.groups())
+    yield from ((dimension, kept_name(dimension, name)) for dimension, name in work.groups())
     yield from ((Dimension.TOOL, use.tool[:NAME_CHARACTERS]) for use in grade.tools)
     yield from ((Dimension.CATEGORY, category) for category in {error.category for error in grade.errors})
 
@@ -192,7 +197,7 @@ class Changes:
             _add(groups, GroupKey(Dimension.KIND, work.day, work.kind), sums, 1)
             counted = sums if work.kind in PERSONS else _as_side(sums)
             for dimension, name in work.groups():
-                _add(groups, GroupKey(dimension, work.day, name[:NAME_CHARACTERS]), counted, 1)
+                _add(groups, GroupKey(dimension, work.day, kept_name(dimension, name)), counted, 1)
         return groups
 
     def _count(self, grade: Grade, sign: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from grader_daemon.domain.calendar import Span
+from grader_daemon.domain.counting import kept_name
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.usage_by_day import UsageByDay, UsageSplit
 from grader_daemon.patterns.usage import usage_by_day, usage_of_group
@@ -26,4 +27,4 @@ def usage_of(store: SqliteStore, span: Span, split: UsageSplit, *, only: str | N
         span=span,
         split=split,
     )
-    return used if only is None else usage_of_group(used, only, now)
+    return used if only is None else usage_of_group(used, kept_name(split.dimension, only), now)

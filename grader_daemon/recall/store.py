@@ -157,11 +157,10 @@ class Recall:
 
     def _sessions_of(self, project: str) -> int:
         from grader_daemon.domain.calendar import ALWAYS  # which only a question that finds many needs to wait for
-        from grader_daemon.domain.counting import NAME_CHARACTERS
         from grader_daemon.domain.rollup import Dimension
         from grader_daemon.storage.sqlite.rollups import Rollups
 
-        return Rollups(self._database).group(Dimension.PROJECT, project[-NAME_CHARACTERS:], ALWAYS).finished
+        return Rollups(self._database).group(Dimension.PROJECT, project, ALWAYS).finished
 
     def _newest_of_each(self, alike: Iterable[list[int]], limit: int) -> dict[int, int]:
         """Return the newest finished session of each request, by the id of its grade, with how many others it has.

@@ -20,7 +20,6 @@ from grader_daemon.dashboard.session_filter import address
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.dashboard.words import shown, tool_words
 from grader_daemon.domain.calendar import last_days
-from grader_daemon.domain.counting import UNKNOWN
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.errors import InputError
@@ -113,8 +112,7 @@ def _names(visit: Visit) -> Iterator[Entry]:
     """Yield projects and agents, which become the scope of the page of sessions, and models."""
     for dimension in (Dimension.PROJECT, Dimension.AGENT, Dimension.MODEL):
         for name in visit.grader.grades.names(dimension)[:_NAMES]:
-            if name != UNKNOWN:
-                yield _entry(dimension.value, name, visit.at(at("/sessions", {dimension.value: name})))
+            yield _entry(dimension.value, name, visit.at(at("/sessions", {dimension.value: name})))
 
 
 def _errors(visit: Visit) -> Iterator[Entry]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.claims import CLAIM_SUMS, ClaimKind, ClaimTally, Support
-from grader_daemon.domain.counting import Changes, by_month
+from grader_daemon.domain.counting import Changes, by_month, kept_name
 from grader_daemon.domain.error_groups import ToolStep
 from grader_daemon.domain.rollup import SUM_NAMES, Dimension, Sums
 from grader_daemon.domain.scheduled_jobs import JOB_FACTS, MOST_JOBS, JobFacts, KnownJob
@@ -101,7 +101,8 @@ class Rollups:
     def group(self, dimension: Dimension, name: str, span: Span) -> Sums:
         """Sum one group over the days of a span."""
         where, values = _within(span, f"dimension = '{dimension}' AND", "rollups")
-        row = self._database.rows(f"SELECT {_TOTALS} FROM {where} WHERE name = ?", (*values, name))[0]
+        values = (*values, kept_name(dimension, name))
+        row = self._database.rows(f"SELECT {_TOTALS} FROM {where} WHERE name = ?", values)[0]
         return Sums() if row[0] is None else _to_sums(row)
 
     def verdicts(self, span: Span) -> VerdictCounts:
@@ -113,7 +114,7 @@ class Rollups:
         rows = self._database.rows(
             f"SELECT day, {', '.join(SUM_NAMES)} FROM daily_rollups"
             f" WHERE dimension = '{dimension}' AND name = ? AND day BETWEEN ? AND ? ORDER BY day",
-            (name, span.first.isoformat(), span.last.isoformat()),
+            (kept_name(dimension, name), span.first.isoformat(), span.last.isoformat()),
         )
         return {date.fromisoformat(row[0]): sums for row in rows if (sums := _to_sums(row[1:])).finished}
 

@@ -10,6 +10,7 @@ import pytest
 
 from grader_daemon.api.context import GraderContext
 from grader_daemon.api.grades import GradeFilter, Grades, StoredGrade
+from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import InputError
 from grader_daemon.settings import load_settings
@@ -88,6 +89,12 @@ def test_every_grade_is_read_in_pages(grades: Grades, monkeypatch: pytest.Monkey
 def test_a_name_that_no_session_has_is_told_with_those_that_there_are(grades: Grades) -> None:
     with pytest.raises(InputError, match="no session has the model 'n'; known: m"):
         grades.select(model="n")
+
+
+def test_names_are_those_that_a_filter_finds(grades: Grades, save: Save) -> None:
+    for name, project in (("a", "/repo"), ("b", None), ("c", f"/{'deep/' * 30}repo")):
+        save(name, project=project)
+    assert grades.names(Dimension.PROJECT) == ["/repo"]
 
 
 def test_an_id_may_be_shortened_as_long_as_one_is_meant(grades: Grades, save: Save) -> None:

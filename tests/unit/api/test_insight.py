@@ -18,6 +18,7 @@ from grader_daemon.domain.analysis import Category, ErrorSign, Failure, SessionS
 from grader_daemon.domain.calendar import day_of
 from grader_daemon.domain.error_groups import IssueState
 from grader_daemon.domain.estimate import Estimate
+from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.domain.usage_by_day import UsageSplit
 from grader_daemon.errors import InputError
@@ -145,6 +146,17 @@ def test_usage_is_of_days_where_the_person_lives(insight: Insight, save: Save) -
     assert [day.spending.cost_usd for day in used.daily] == [None, 0.25]
     assert [group.name for group in used.groups] == ["hermes"]
     assert used.daily[-1].groups["hermes"].cost_usd == 0.25
+
+
+def test_figures_of_a_folder_are_found_by_its_whole_path_however_long(insight: Insight, save: Save) -> None:
+    path, today = f"/{'deep/' * 30}repo", day_of(NOW, ZoneInfo(AUCKLAND))
+    save("a", ended_on=today.isoformat(), project=path)
+    save("b", ended_on=today.isoformat(), project="/elsewhere")
+
+    used = insight.usage(days=1, split=UsageSplit.PROJECT, only=path)
+    (day,) = insight.daily(days=1, of=(Dimension.PROJECT, path))
+
+    assert (used.spending.sessions, len(used.groups), day.sessions) == (1, 1, 1)
 
 
 def test_usage_of_more_than_a_year_is_not_told_day_by_day(insight: Insight) -> None:

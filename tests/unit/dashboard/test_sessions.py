@@ -169,7 +169,7 @@ def test_what_cannot_be_asked_for_is_said_beside_the_form(client: TestClient, qu
 
 def test_form_has_a_field_for_every_filter(client: TestClient) -> None:
     text = client.get("/sessions?project=/x&agent=a&kind=main&days=90").text
-    forms = text.partition('<form class="scope"')[2].partition('<form action="/compare"')[0]
+    forms = text.partition('<form class="scope"')[2].partition('<form method="post"')[0]
 
     of_which_there_are_none = {"host", "user", "job"}
     assert {*re.findall(r' name="(\w+)"', forms)} == {each.name for each in ADDRESSED} - of_which_there_are_none | {
