@@ -16,21 +16,9 @@ from grader_daemon.errors import ServiceError
 from grader_daemon.service import without_systemd
 from grader_daemon.service.unit_value import LogEntry
 
-_PROPERTIES = (
-    "LoadState",
-    "ActiveState",
-    "UnitFileState",
-    "FragmentPath",
-    "NeedDaemonReload",
-    "MainPID",
-    "ActiveEnterTimestamp",
-    "ExecMainStartTimestamp",
-    "ExecMainExitTimestamp",
-    "Result",
-    "ExecMainCode",
-    "ExecMainStatus",
-    "NRestarts",
-    "StatusText",
+_PROPERTIES = tuple(
+    "LoadState ActiveState UnitFileState FragmentPath NeedDaemonReload MainPID ActiveEnterTimestamp"
+    " ExecMainStartTimestamp ExecMainExitTimestamp Result ExecMainCode ExecMainStatus NRestarts StatusText".split()
 )
 _KILLED = {"2", "3"}
 """CLD_KILLED and CLD_DUMPED of sigaction(2): then the status is the number of a signal."""

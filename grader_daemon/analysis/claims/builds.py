@@ -30,23 +30,7 @@ class BuildKind(StrEnum):
 
 _FAMILIES: Final = {
     **dict.fromkeys(
-        (
-            "make",
-            "gmake",
-            "cmake",
-            "ninja",
-            "gcc",
-            "g++",
-            "clang",
-            "clang++",
-            "cc",
-            "javac",
-            "rustc",
-            "gfortran",
-            "compileall",
-            "py_compile",
-            "ifort",
-        ),
+        "make gmake cmake ninja gcc g++ clang clang++ cc javac rustc gfortran compileall py_compile ifort".split(),
         BuildKind.BUILD,
     ),
     **dict.fromkeys(("cargo build", "cargo check", "go build", "go install", "dotnet build"), BuildKind.BUILD),

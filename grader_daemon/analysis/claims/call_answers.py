@@ -14,20 +14,7 @@ LONGEST: Final = 600
 _SIGNS: Final = (
     *("fals", "err", "fail", "not", "refus", "reject", "declin", "denied", "ignored", "bounc", "conflict", "draft"),
     *("preview", "skipped", "unchanged", "no changes", "rolled", "unknown", "blocked", "invalid", "abort", "dry"),
-    *(
-        "cart",
-        "carrito",
-        "panier",
-        "rechaz",
-        "chec",
-        "abgelehnt",
-        "fehl",
-        "http",
-        "rollback",
-        "held",
-        "await",
-        "approv",
-    ),
+    *"cart carrito panier rechaz chec abgelehnt fehl http rollback held await approv".split(),
     *("propos", "unpaid", "tentativ"),
     *('ed": 0', 'nt": 0', 'us": 4', 'us": 5', 'de": 4', 'de": 5'),
 )

@@ -27,15 +27,9 @@ _MOST_EDITS: Final = 60
 _READ_CHARACTERS: Final = 8_000
 _SETTINGS: Final = frozenset(
     {"pytest.ini", "setup.cfg", "pyproject.toml", "tox.ini", "package.json", ".mocharc.json", "phpunit.xml", "Makefile"}
-    | {
-        ".coveragerc",
-        "jest.config.js",
-        "jest.config.ts",
-        "vitest.config.ts",
-        "vitest.config.js",
-        "karma.conf.js",
-        "Cargo.toml",
-    }
+    | set(
+        ".coveragerc jest.config.js jest.config.ts vitest.config.ts vitest.config.js karma.conf.js Cargo.toml".split()
+    )
 )
 _TEST = late_pattern(
     r"\bdef (test_?\w{0,80})|\bfunc (Test\w{0,80})\(|\b(?:it|test)(?:\.\w{1,10})?\([\"'`]([^\"'`\n]{1,120})|@Test\b()"
@@ -72,21 +66,9 @@ _SKIP_SIGNS: Final = (
 )
 """One of these stands in each text that skips a test."""
 
-_NAMES_OF_TESTS: Final = (
-    "test",
-    "Test",
-    "spec",
-    ".coveragerc",
-    "setup.cfg",
-    "pyproject",
-    "tox.ini",
-    "package.json",
-    "mocharc",
-    "phpunit",
-    "karma",
-    "Makefile",
-    "Cargo.toml",
-    "e2e",
+_NAMES_OF_TESTS: Final = tuple(
+    "test Test spec .coveragerc setup.cfg pyproject tox.ini package.json mocharc phpunit karma Makefile"
+    " Cargo.toml e2e".split()
 )
 _EDITING: Final = ("<<", "sed ", "*** Begin", "rm ")
 """Words of which one stands in each command that edits tests or settings in a way that can be read."""

@@ -23,24 +23,8 @@ from grader_daemon.domain.phrases import holds_any
 _MOST_WORDS: Final = 60
 _MOST_CELLS: Final = 4
 _NEAR: Final = 150
-_NOUNS: Final = (
-    "test",
-    "spec",
-    "suite",
-    "build",
-    "lint",
-    "type",
-    "compil",
-    "ruff",
-    "mypy",
-    "tsc",
-    "clippy",
-    "passed",
-    "pyright",
-    "`make",
-    "npm",
-    "cargo",
-    "gradle",
+_NOUNS: Final = tuple(
+    "test spec suite build lint type compil ruff mypy tsc clippy passed pyright `make npm cargo gradle".split()
 )
 """One of these stands near each word by which a check is said to be fine."""
 

@@ -68,20 +68,7 @@ _RUNNERS: Final = frozenset(
 _BUILDERS: Final = frozenset(
     {"npm", "pnpm", "yarn", "bun", "make", "gmake", "just", "task", "rake", "rails", "composer", "mvn"}
     | {"mvnw", "gradle", "gradlew", "cargo", "go", "bazel", "bazelisk", "playwright", "cypress", "turbo", "nx", "sbt"}
-    | {
-        "lein",
-        "cabal",
-        "stack",
-        "meson",
-        "ninja",
-        "xcodebuild",
-        "hatch",
-        "pdm",
-        "django",
-        "coverage",
-        "moon",
-        "lerna",
-    }
+    | set("lein cabal stack meson ninja xcodebuild hatch pdm django coverage moon lerna".split())
 )
 """Programs that run tests when one of their first arguments says so."""
 

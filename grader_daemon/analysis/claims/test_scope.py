@@ -12,40 +12,9 @@ from grader_daemon.analysis.shell import Program, unquoted
 from grader_daemon.domain.late_pattern import late_pattern
 
 _CHOOSING: Final = frozenset(
-    {
-        "-k",
-        "-m",
-        "-t",
-        "-g",
-        "-run",
-        "--run",
-        "--grep",
-        "--filter",
-        "--testNamePattern",
-        "--test-name-pattern",
-        "--tests",
-    }
-    | {
-        "--lf",
-        "--last-failed",
-        "--onlyChanged",
-        "--changed",
-        "--related",
-        "--deselect",
-        "--ignore",
-        "--testPathPattern",
-    }
-    | {
-        "--testPathPatterns",
-        "--testPathIgnorePatterns",
-        "-Dtest",
-        "--only",
-        "--skip",
-        "--exclude",
-        "--lib",
-        "--doc",
-        "--bin",
-    }
+    set("-k -m -t -g -run --run --grep --filter --testNamePattern --test-name-pattern --tests".split())
+    | set("--lf --last-failed --onlyChanged --changed --related --deselect --ignore --testPathPattern".split())
+    | set("--testPathPatterns --testPathIgnorePatterns -Dtest --only --skip --exclude --lib --doc --bin".split())
 )
 """Options by which a runner is told which tests to run."""
 

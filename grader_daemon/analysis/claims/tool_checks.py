@@ -51,20 +51,7 @@ _CHECKED_AFTER = late_pattern(
     r"|\bfinal (?:export|check|scan|test|read|review|look|count|validation)\b.{0,20}? (?:confirm|show|found|report)"
     r"|\b(?:nochmals?|erneut|danach|anschließend)\b.{0,30}?\b(?:ge|über)prüft"
 )
-SAYING_CHECKED: Final = (
-    "check",
-    "verif",
-    "test",
-    "scan",
-    "valid",
-    "final",
-    "re-r",
-    "rerun",
-    "reran",
-    "proofread",
-    "review",
-    "prüft",
-)
+SAYING_CHECKED: Final = tuple("check verif test scan valid final re-r rerun reran proofread review prüft".split())
 """Pieces of which each sentence on a check has one."""
 
 _STEM: Final = 4

@@ -16,22 +16,7 @@ _SUBMITS: Final = ('"submit"', '"submit ', '"finish"', "COMPLETE_TASK", "complet
 
 _SHORT_CALL: Final = 200
 _NAME: Final = frozenset(
-    [
-        "finish",
-        "submit",
-        "complete",
-        "done",
-        "final",
-        "conclude",
-        "terminate",
-        "answer",
-        "attempt",
-        "completion",
-        "task",
-        "work",
-        "result",
-        "solution",
-    ]
+    "finish submit complete done final conclude terminate answer attempt completion task work result solution".split()
 )
 """Words of tools that hand in and do nothing else; `submit_order` is another one."""
 

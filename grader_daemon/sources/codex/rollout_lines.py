@@ -252,36 +252,16 @@ _READ: Final[Mapping[str, type[Payload]]] = {
     "event_msg/mcp_tool_call_end": CallEnded,
     "event_msg/dynamic_tool_call_response": CallEnded,
 }
-_PASSED_OVER: Final = (
-    "world_state",
-    "inter_agent_communication_metadata",
-    "response_item/additional_tools",
-    "response_item/agent_message",
-    "response_item/compaction",
-    "response_item/ghost_snapshot",
-    "response_item/reasoning",
-    "event_msg/agent_message",
-    "event_msg/agent_reasoning",
-    "event_msg/agent_reasoning_raw_content",
-    "event_msg/collab_agent_interaction_end",
-    "event_msg/collab_agent_spawn_end",
-    "event_msg/collab_close_end",
-    "event_msg/collab_waiting_end",
-    "event_msg/context_compacted",
-    "event_msg/dynamic_tool_call_request",
-    "event_msg/entered_review_mode",
-    "event_msg/error",
-    "event_msg/exited_review_mode",
-    "event_msg/guardian_assessment",
-    "event_msg/image_generation_end",
-    "event_msg/sub_agent_activity",
-    "event_msg/thread_goal_updated",
-    "event_msg/thread_name_updated",
-    "event_msg/thread_settings_applied",
-    "event_msg/undo_completed",
-    "event_msg/user_message",
-    "event_msg/view_image_tool_call",
-    "event_msg/web_search_end",
+_PASSED_OVER: Final = tuple(
+    "world_state inter_agent_communication_metadata response_item/additional_tools response_item/agent_message"
+    " response_item/compaction response_item/ghost_snapshot response_item/reasoning event_msg/agent_message"
+    " event_msg/agent_reasoning event_msg/agent_reasoning_raw_content event_msg/collab_agent_interaction_end"
+    " event_msg/collab_agent_spawn_end event_msg/collab_close_end event_msg/collab_waiting_end"
+    " event_msg/context_compacted event_msg/dynamic_tool_call_request event_msg/entered_review_mode"
+    " event_msg/error event_msg/exited_review_mode event_msg/guardian_assessment event_msg/image_generation_end"
+    " event_msg/sub_agent_activity event_msg/thread_goal_updated event_msg/thread_name_updated"
+    " event_msg/thread_settings_applied event_msg/undo_completed event_msg/user_message"
+    " event_msg/view_image_tool_call event_msg/web_search_end".split()
 )
 """Kinds that repeat what others say, or that say nothing of what was done; seen in files of 0.45 to 0.169."""
 

@@ -29,17 +29,7 @@ _PATIENCE_MILLISECONDS = 5000
 _LINES = 20
 _PATHS = 10_000
 _COMPARED = (
-    *(
-        "sessions",
-        "open_sessions",
-        "unanswered",
-        "interrupted",
-        "completed",
-        "efficiency",
-        "quality",
-        "calls",
-        "failures",
-    ),
+    *"sessions open_sessions unanswered interrupted completed efficiency quality calls failures".split(),
     *("side", "input_tokens", "output_tokens"),
 )
 _CLOSED = "(coalesce(d.state, 'complete') <> 'open')"

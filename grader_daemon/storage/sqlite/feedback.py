@@ -15,21 +15,9 @@ from grader_daemon.storage.sqlite.database import LISTED, Database, listed
 from grader_daemon.storage.sqlite.features import to_features
 from grader_daemon.storage.sqlite.rows import HAS_SCORES, PERSONS_TASK, known_moment, to_flag, to_text
 
-_COLUMNS = (
-    "session_id",
-    "given_at",
-    "given_by",
-    "completed",
-    "quality",
-    "note",
-    "source",
-    "sampled",
-    "digest",
-    "completed_before",
-    "quality_before",
-    "verdict_before",
-    "p_completed",
-    "withdraws",
+_COLUMNS = tuple(
+    "session_id given_at given_by completed quality note source sampled digest completed_before quality_before"
+    " verdict_before p_completed withdraws".split()
 )
 _INSERT = f"INSERT INTO feedback ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
 _SELECT = f"SELECT id, {', '.join(_COLUMNS)} FROM feedback"

@@ -243,20 +243,9 @@ VERDICT_COLUMNS: Final = _VERDICT.names[:-1]
 _STATE: Final = 1 + _SENT.names.index("state")
 _DETAILS_END: Final = 1 + len(GRADE_COLUMNS) + len(_DETAILS.names)
 _STORED_END: Final = 1 + len(GRADE_COLUMNS) + len(DETAIL_COLUMNS)
-FAILURE_COLUMNS = (
-    "session_id",
-    "message_index",
-    "tool",
-    "category",
-    "command",
-    "fingerprint",
-    "ended_at",
-    "next_tool",
-    "next_command",
-    "next_worked",
-    "kind",
-    "subcategory",
-    "named",
+FAILURE_COLUMNS = tuple(
+    "session_id message_index tool category command fingerprint ended_at next_tool next_command next_worked kind"
+    " subcategory named".split()
 )
 
 
