@@ -48,9 +48,7 @@ class GradingSettings(BaseSettings):
         (), description="Agents you declined: their sessions are not graded, and no hint mentions them."
     )
     watch_roots: Paths = Field(
-        (Path("~/.timmy"),),
-        min_length=1,
-        description="Folders with sessions of Hermes, subfolders included.",
+        (Path("~/.timmy"),), min_length=1, description="Folders with sessions of Hermes, subfolders included."
     )
     claude_code_roots: Paths = Field(
         (), description="Folders with sessions of Claude Code. Default: Claude Code's folder `projects`."
@@ -133,9 +131,7 @@ class GradingSettings(BaseSettings):
         50.0, ge=0, le=10_000, description="Maximum time to collect sessions for one transaction."
     )
     max_file_bytes: int = Field(
-        268_435_456,
-        ge=1024,
-        description="Skip larger files. Grading a file needs memory of up to 3.5 times its size.",
+        268_435_456, ge=1024, description="Skip larger files. Grading a file needs memory of up to 3.5 times its size."
     )
     max_messages: int = Field(100_000, ge=1, description="Skip sessions with more messages than this.")
     max_values: int = Field(

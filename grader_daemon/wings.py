@@ -40,7 +40,7 @@ WINGS: Final = (
     Wing(
         "archive",
         commands={
-            "archive": ("commands:command", "Grade an archive of old sessions, local or remote, also on a cluster."),
+            "archive": ("commands:command", "Grade an archive of old sessions, local or remote, also on a cluster.")
         },
     ),
     Wing(
@@ -69,14 +69,8 @@ WINGS: Final = (
     Wing(
         "skills",
         commands={
-            "changes": (
-                "changes_command:command",
-                "Show changes in the set-up of agents, and whether they mattered.",
-            ),
-            "skills": (
-                "commands:command",
-                "Show skills, their use, and which one could help.",
-            ),
+            "changes": ("changes_command:command", "Show changes in the set-up of agents, and whether they mattered."),
+            "skills": ("commands:command", "Show skills, their use, and which one could help."),
             "trial": ("trial_commands:command", "Measure the effect of a skill or a prompt file, by chance."),
         },
         jobs=("versions_job:versions_jobs",),

@@ -117,10 +117,7 @@ def _streams(dimension: Dimension, name: str) -> tuple[Stream, Stream, Stream, S
 
 @lru_cache(maxsize=1024)
 def _job_streams(job: str) -> tuple[Stream, Stream]:
-    return (
-        Stream(Metric.ENDED_BADLY, Dimension.JOB, job),
-        Stream(Metric.FAILURE_RATE, Dimension.JOB, job),
-    )
+    return (Stream(Metric.ENDED_BADLY, Dimension.JOB, job), Stream(Metric.FAILURE_RATE, Dimension.JOB, job))
 
 
 def _known(streams: Iterable[Stream], values: Iterable[float | None]) -> Iterator[tuple[Stream, float]]:

@@ -15,15 +15,7 @@ from pydantic import SecretStr
 from grader_daemon import bootstrap
 from grader_daemon.errors import ConfigurationError, GraderError, InputError
 from grader_daemon.integrations.files import replace_file
-from grader_daemon.setting_sources import (
-    Source,
-    config_file,
-    edited,
-    meant,
-    read_file,
-    unknown_zone,
-    variables_of,
-)
+from grader_daemon.setting_sources import Source, config_file, edited, meant, read_file, unknown_zone, variables_of
 from grader_daemon.settings import Settings, is_list, is_secret, load_settings, settings_in
 from grader_daemon.storage.lock import holder_pid, is_running
 

@@ -226,24 +226,11 @@ class Grades:
             return None
         return early_errors(grade.early_errors, counts)
 
-    def _similar(
-        self,
-        session_id: str | None,
-        request: int | None,
-        wording: bytes | None,
-        limit: int,
-    ) -> Similar:
+    def _similar(self, session_id: str | None, request: int | None, wording: bytes | None, limit: int) -> Similar:
         from grader_daemon.patterns.recurrence import similar  # who asks something else need not wait for it
 
         found = self._context.store.grades.asked_alike(request, wording, limit=_MOST_ALIKE)
-        return similar(
-            found,
-            session_id=session_id,
-            request=request,
-            wording=wording,
-            most=_MOST_ALIKE,
-            listed=limit,
-        )
+        return similar(found, session_id=session_id, request=request, wording=wording, most=_MOST_ALIKE, listed=limit)
 
     def names(self, dimension: Dimension) -> list[str]:
         """Return the models (or tools, task types, …) of finished sessions, the most frequent first; users by name.

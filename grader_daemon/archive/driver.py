@@ -51,14 +51,7 @@ class ShardDone(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def grade_archive(
-    archive: Archive,
-    client: Any,
-    examiner: Examiner,
-    *,
-    save: Save,
-    done: ArchiveProgress,
-    batch: int,
-    now: datetime,
+    archive: Archive, client: Any, examiner: Examiner, *, save: Save, done: ArchiveProgress, batch: int, now: datetime
 ) -> Iterator[ShardDone]:
     """Have a cluster (a `distributed.Client`) examine what is not done yet, and save it; yields part by part.
 

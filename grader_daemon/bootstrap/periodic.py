@@ -7,13 +7,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from grader_daemon.bootstrap import (
-    make_context,
-    open_store,
-    read_prior,
-    read_trust,
-    utc_now,
-)
+from grader_daemon.bootstrap import make_context, open_store, read_prior, read_trust, utc_now
 from grader_daemon.wings import given_by_all, part
 
 if TYPE_CHECKING:
@@ -29,11 +23,7 @@ GRADING_MARGIN = timedelta(minutes=2)
 
 
 def make_jobs(
-    settings: Settings,
-    *,
-    is_settled: Callable[[], bool],
-    on_adopted: Callable[[], None],
-    on_news: Callable[[], None],
+    settings: Settings, *, is_settled: Callable[[], bool], on_adopted: Callable[[], None], on_news: Callable[[], None]
 ) -> Iterator[tuple[str, SqliteStore, list[Job]]]:
     """Return the periodic jobs, those that may wait for a receiver apart from the others: each list with its own store.
 

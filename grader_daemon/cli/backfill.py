@@ -25,13 +25,7 @@ from grader_daemon.setting_sources import ROOTS
 @click.option("--dry-run", is_flag=True, help="Only show what would be graded.")
 @json_option
 def command(
-    *,
-    grader: SelfGrader,
-    since: datetime | None,
-    source: str | None,
-    jobs: int | None,
-    dry_run: bool,
-    as_json: bool,
+    *, grader: SelfGrader, since: datetime | None, source: str | None, jobs: int | None, dry_run: bool, as_json: bool
 ) -> int:
     """Grade all existing sessions that are not graded yet. You can stop it at any time and start it again.
 

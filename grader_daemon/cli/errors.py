@@ -37,13 +37,7 @@ def command() -> None:
 )
 @json_option
 def list_issues(
-    *,
-    grader: SelfGrader,
-    days: int,
-    limit: int,
-    every: bool,
-    states: tuple[str, ...],
-    as_json: bool,
+    *, grader: SelfGrader, days: int, limit: int, every: bool, states: tuple[str, ...], as_json: bool
 ) -> None:
     """List error groups, those in most sessions first. Ignored groups appear only with --state."""
     wanted = frozenset(IssueState(state) for state in states) or None

@@ -50,13 +50,7 @@ _EX_CONFIG = 78
 )
 @click.option("--log-level", help="Lowest level to log: debug, info, warning or error.")
 @click.option("--log-format", help="Format of log lines: auto, console or json.")
-def command(
-    *,
-    once: bool,
-    quiet_seconds: float | None,
-    log_level: str | None,
-    log_format: str | None,
-) -> int:
+def command(*, once: bool, quiet_seconds: float | None, log_level: str | None, log_format: str | None) -> int:
     """Watch the folders and grade sessions as they finish, until SIGTERM, Ctrl-C, or the end of the terminal.
 
     On SIGHUP, the daemon reloads settings and rules, unless the signal comes from a closing terminal.

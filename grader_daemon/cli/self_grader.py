@@ -16,26 +16,14 @@ from grader_daemon.reports.text import render_text
 
 @click.command("self-grader", context_settings={"help_option_names": ["-h", "--help"]})
 @settings_options
-@click.option(
-    "-g",
-    "--grade",
-    "grade_count",
-    type=Whole(min=1),
-    help="Grade the latest N ungraded sessions.",
-)
+@click.option("-g", "--grade", "grade_count", type=Whole(min=1), help="Grade the latest N ungraded sessions.")
 @click.option("-s", "--summary", is_flag=True, help="Show a summary of the last 7 days.")
 @days_option(7)
 @click.option("-r", "--report", is_flag=True, help="Make the weekly report.")
 @click.option("-f", "--file", "file", type=click.Path(path_type=Path, readable=False), help="Grade one session file.")
 @click.pass_context
 def command(
-    ctx: click.Context,
-    *,
-    grade_count: int | None,
-    summary: bool,
-    days: int,
-    report: bool,
-    file: Path | None,
+    ctx: click.Context, *, grade_count: int | None, summary: bool, days: int, report: bool, file: Path | None
 ) -> int:
     """Grade sessions and show the results."""
     if not (grade_count or summary or report or file):

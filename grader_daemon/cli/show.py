@@ -69,15 +69,7 @@ def command(
     children = grader.grades.children(stored.grade.session_id)
     beside = told_beside(grader.context, stored.grade)
     said, early = grader.labels.of(stored.grade.session_id), grader.grades.early(stored.grade)
-    _print(
-        stored.grade,
-        said,
-        digest=stored.digest,
-        check=check,
-        children=children,
-        early=early,
-        beside=beside,
-    )
+    _print(stored.grade, said, digest=stored.digest, check=check, children=children, early=early, beside=beside)
     if is_gone:
         output.line()
         output.paragraph("", gone_words(stored.grade))

@@ -54,10 +54,7 @@ def _print(found: Similar) -> None:
     )
     output.line()
     output.items(
-        found.models,
-        ("model", lambda record: record.model),
-        ("sessions", lambda record: record.sessions),
-        *_ENDS,
+        found.models, ("model", lambda record: record.model), ("sessions", lambda record: record.sessions), *_ENDS
     )
     if found.skills:
         output.line()

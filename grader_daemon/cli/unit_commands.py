@@ -19,9 +19,7 @@ NOT_RUNNING: Final = 3
 """Exit code of a status command where the service does not run, or its port is closed."""
 
 force_option = click.option(
-    "--force",
-    is_flag=True,
-    help="Replace the service's unit file even if you edited it, and keep a copy of your file.",
+    "--force", is_flag=True, help="Replace the service's unit file even if you edited it, and keep a copy of your file."
 )
 
 

@@ -60,10 +60,7 @@ class Scanner:
     """Walks below the roots and gives the units that the ledger does not know as they are. One thread owns it."""
 
     def __init__(
-        self,
-        sources: Sources,
-        remembered: Remembered,
-        orphans: Callable[[], Iterator[Iterable[Unit]]],
+        self, sources: Sources, remembered: Remembered, orphans: Callable[[], Iterator[Iterable[Unit]]]
     ) -> None:
         """`remembered` is as in `plan`; `orphans` gives, bit by bit, units to give whatever that is."""
         self._sources = sources

@@ -167,8 +167,7 @@ class Worker:
         """Return units of which events told. More than a batch of them is a backlog, which waits for the helpers."""
         is_burst = len(self._queue) >= self._batch_sessions and self._ingest.waiting >= self._batch_sessions
         return self._queue.take(
-            0 if is_burst else self._batch_sessions,
-            wait=not (is_burst or self._backlog.busy or self._is_sharing),
+            0 if is_burst else self._batch_sessions, wait=not (is_burst or self._backlog.busy or self._is_sharing)
         )
 
     def _share(self, units: list[Unit]) -> None:

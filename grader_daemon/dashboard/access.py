@@ -378,11 +378,6 @@ def _welcome(access: Access, path: str, *, cookie: str, from_elsewhere: bool) ->
     address = f"/{path.lstrip('/')}"
     answer: Response = HTMLResponse(_leading_to(address)) if from_elsewhere else RedirectResponse(address, 303)
     answer.set_cookie(
-        access.cookie,
-        cookie,
-        max_age=_YEAR_SECONDS,
-        httponly=True,
-        samesite="strict",
-        secure=access.is_secure,
+        access.cookie, cookie, max_age=_YEAR_SECONDS, httponly=True, samesite="strict", secure=access.is_secure
     )
     return answer

@@ -299,10 +299,7 @@ def _calibration(visit: Visit, _: _Question) -> dict[str, Any]:
 def _changes(visit: Visit, asked: _After) -> dict[str, Any]:
     """Return changes after a given change: grades, labels, withdrawn grades, alerts."""
     store = visit.grader.context.store
-    return {
-        "database": store.identity,
-        "changes": visit.grader.grades.changes(after=asked.after, limit=asked.limit),
-    }
+    return {"database": store.identity, "changes": visit.grader.grades.changes(after=asked.after, limit=asked.limit)}
 
 
 def _label(visit: Visit, said: _Label) -> dict[str, Any]:

@@ -300,10 +300,7 @@ class FleetCopy:
                 self._tables.save_host(host)
 
     def _save_each(
-        self,
-        host: FleetHostState,
-        grades: Sequence[Grade],
-        waiting: dict[str, list[FleetLabel]],
+        self, host: FleetHostState, grades: Sequence[Grade], waiting: dict[str, list[FleetLabel]]
     ) -> FleetHostState:
         signs = self._signs(host.host, grades)
         for grade in grades:

@@ -265,8 +265,7 @@ class FleetRows:
         """Keep what is decided now; returns its version. Call it inside `deciding`."""
         with self._link.talking() as connection:
             [version] = connection.execute(
-                "UPDATE grader.fleet SET decisions = %s::jsonb RETURNING decisions_version",
-                (content.decode(),),
+                "UPDATE grader.fleet SET decisions = %s::jsonb RETURNING decisions_version", (content.decode(),)
             ).fetchone() or (0,)
         return int(version)
 

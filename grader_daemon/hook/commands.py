@@ -22,11 +22,7 @@ from grader_daemon.hook.trial import Effect
 from grader_daemon.reports.numbers import count
 
 _DAYS: Final = 30
-_MODES: Final = {
-    Mode.TELL: "tells you",
-    Mode.BLOCK: "asks the agent to check, once per stop",
-    Mode.LOG: "only logs it",
-}
+_MODES: Final = {Mode.TELL: "tells you", Mode.BLOCK: "asks the agent to check, once per stop", Mode.LOG: "only logs it"}
 
 _agent = click.argument("agent", type=click.Choice(list(AGENTS)))
 _UNASKED: Final = "--json needs --yes, because it cannot ask"

@@ -160,10 +160,7 @@ class WeeklyReports:
             until=until,
             complete=complete,
             coverage=self._store.reports.coverage(
-                graded=overall_now.finished,
-                open_sessions=overall_now.open_sessions,
-                since=since,
-                until=until,
+                graded=overall_now.finished, open_sessions=overall_now.open_sessions, since=since, until=until
             ),
             trust=self._trust(),
             overall=overall,

@@ -138,12 +138,7 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
             "a file has waited for a minute or more, as sessions arrive faster than they are graded; once per backlog",
             sentences.behind,
         ),
-        "intake.caught_up": Event(
-            "info",
-            "",
-            "the backlog is graded",
-            "caught up: the backlog is graded".format_map,
-        ),
+        "intake.caught_up": Event("info", "", "the backlog is graded", "caught up: the backlog is graded".format_map),
         "intake.paused": Event(
             "error",
             "error retry_seconds",

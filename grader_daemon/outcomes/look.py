@@ -134,11 +134,7 @@ class RepositoryLook:
         return [each for each in walk.commits.values() if each.committed >= since and not each.is_merge]
 
     def _made(
-        self,
-        work: Work,
-        before: SeenFate | None,
-        changes: dict[str, Change],
-        files: Sequence[tuple[WrittenFile, str]],
+        self, work: Work, before: SeenFate | None, changes: dict[str, Change], files: Sequence[tuple[WrittenFile, str]]
     ) -> tuple[MadeCommit, ...]:
         """Return the commits with work of a session: those that are named or were known, and those that hold lines."""
         named = set(filter(None, map(self._history.named, work.commits)))

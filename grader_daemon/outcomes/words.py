@@ -15,10 +15,7 @@ from grader_daemon.storage.sqlite.store import SqliteStore
 
 _SHOWN: Final = 7
 _MOST_COMMITS: Final = 3
-_SPANS: Final = (
-    (timedelta(minutes=90), timedelta(minutes=1), "min"),
-    (timedelta(days=2), timedelta(hours=1), "h"),
-)
+_SPANS: Final = ((timedelta(minutes=90), timedelta(minutes=1), "min"), (timedelta(days=2), timedelta(hours=1), "h"))
 
 
 def lines_of(store: SqliteStore, grade: Grade) -> Iterator[tuple[str, str]]:

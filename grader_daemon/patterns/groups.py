@@ -162,7 +162,7 @@ def find_patterns(
     whole = now.get((Dimension.OVERALL, ""), _NONE)
     found = {dimension: groups(now, before, dimension, completions=completions) for dimension in _GROUPED}
     tasks = sorted(
-        ((score, name, sums.sessions) for name, sums in _of(now, Dimension.TASK_TYPE) if (score := sums.plain_score)),
+        ((score, name, sums.sessions) for name, sums in _of(now, Dimension.TASK_TYPE) if (score := sums.plain_score))
     )
     return Patterns(
         days=span.days,

@@ -10,13 +10,7 @@ from msgspec.structs import replace
 from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.insight import Spending
 from grader_daemon.domain.rollup import Dimension, Sums
-from grader_daemon.domain.usage_by_day import (
-    UsageByDay,
-    UsageDay,
-    UsageGroup,
-    UsageSplit,
-    all_tokens,
-)
+from grader_daemon.domain.usage_by_day import UsageByDay, UsageDay, UsageGroup, UsageSplit, all_tokens
 from grader_daemon.patterns.groups import GroupSums, failed_spending, spending
 
 DailySums = Mapping[date, Sums]

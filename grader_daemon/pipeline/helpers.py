@@ -68,12 +68,7 @@ class Helpers:
     """Helper processes, at most `most`, started when there is work. One thread uses them: they end with it."""
 
     def __init__(
-        self,
-        *,
-        most: int,
-        marks: CrashMarks,
-        look_up: Callable[[Sequence[Unit]], list[Task]],
-        on_bug: OnBug,
+        self, *, most: int, marks: CrashMarks, look_up: Callable[[Sequence[Unit]], list[Task]], on_bug: OnBug
     ) -> None:
         """Set up; nothing is started. `look_up` asks the ledger for units that are to be handed out."""
         self.most = most

@@ -13,12 +13,7 @@ from grader_daemon.errors import CallError, DeliveryError
 from grader_daemon.integrations.posting import Answer, Poster
 
 _RETRYABLE: Final = frozenset(
-    (
-        HTTPStatus.TOO_MANY_REQUESTS,
-        HTTPStatus.BAD_GATEWAY,
-        HTTPStatus.SERVICE_UNAVAILABLE,
-        HTTPStatus.GATEWAY_TIMEOUT,
-    )
+    (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT)
 )
 """Statuses that are retried. With any other error the same request is not sent again, as OTLP says; it is wise
 elsewhere.

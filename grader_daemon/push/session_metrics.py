@@ -83,10 +83,7 @@ def _about_daemon(facts: MetricFacts) -> Iterator[Family]:
     )
     yield _one("grader_backlog", "Files that wait to be graded, by the daemon's last status.", facts.backlog)
     yield _by(
-        "grader_files",
-        "Session files by state.",
-        "state",
-        {state: facts.files.get(state, 0) for state in FileState},
+        "grader_files", "Session files by state.", "state", {state: facts.files.get(state, 0) for state in FileState}
     )
     graded_at = facts.last_graded_at
     yield _one(
@@ -117,14 +114,7 @@ def _about_sessions(facts: MetricFacts) -> Iterator[Family]:
     overall = facts.sums.get((Dimension.OVERALL, ""))
     open_sessions = overall.open_sessions if overall else None
     yield _one("grader_open_sessions", "Unfinished sessions.", open_sessions)
-    yield _split(
-        "grader_tool_calls",
-        "Tool calls by tool and result.",
-        facts,
-        Dimension.TOOL,
-        _calls,
-        label="outcome",
-    )
+    yield _split("grader_tool_calls", "Tool calls by tool and result.", facts, Dimension.TOOL, _calls, label="outcome")
     yield _whole("grader_failures", "Failed tool calls by kind.", facts, Dimension.CATEGORY, lambda sums: sums.failures)
     yield _whole(
         "grader_model_cost_dollars",

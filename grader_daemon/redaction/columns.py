@@ -11,13 +11,7 @@ from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.redaction.finders import Span
 from grader_daemon.redaction.values import OF_PASSWORDS, OF_TOKENS, Value
 
-_HEADINGS: Final = {
-    "pass": ("passw",),
-    "pw": ("pwd",),
-    "secret": ("secret",),
-    "token": ("token",),
-    "key": ("api_key",),
-}
+_HEADINGS: Final = {"pass": ("passw",), "pw": ("pwd",), "secret": ("secret",), "token": ("token",), "key": ("api_key",)}
 HEADING_SIGNS: Final = frozenset(_HEADINGS)
 """Signs of finders; where none is, there is no heading: each tells what to look for."""
 _ENDS = late_pattern(r"\w{0,20}+[\\\"' ]{0,30}(?:[,;|\t\r\n]|\Z)")

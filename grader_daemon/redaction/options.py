@@ -81,9 +81,7 @@ _SHORT = _options(
     _taker("-t", _VALUE, r"doctl auth init"),
     _taker("-n[a-zA-Z]{0,2}b|-b[a-zA-Z]{0,2}n", r"\s\S{1,64}\s{1,3}([^\s\"'\\]{3,}+)", r"htpasswd"),
     _taker(
-        "-b[cmB]{0,2}",
-        r"(?:\s-[a-zA-Z]{1,3}){0,3}\s[^\s-]\S{0,80}\s{1,3}\S{1,64}\s{1,3}([^\s\"'\\]{3,}+)",
-        r"htpasswd",
+        "-b[cmB]{0,2}", r"(?:\s-[a-zA-Z]{1,3}){0,3}\s[^\s-]\S{0,80}\s{1,3}\S{1,64}\s{1,3}([^\s\"'\\]{3,}+)", r"htpasswd"
     ),
 )
 _OF_WINDOWS = Form(b"freerdp", late_pattern(rf"freerdp\s[^\n|;&]{{0,200}}?\s/p:{_VALUE}"))

@@ -59,13 +59,7 @@ def _measure(base: Measure, name: str, group: str, **how: object) -> Measure:
 
 COMPLETION: Final = _measure(_RATE, "Completion rate", "completion")
 BAD_ENDINGS: Final = _measure(
-    _RATE,
-    "Bad endings",
-    "ended_badly",
-    report="ended_badly",
-    brief="Bad endings",
-    more_is_better=False,
-    fine_below=0.1,
+    _RATE, "Bad endings", "ended_badly", report="ended_badly", brief="Bad endings", more_is_better=False, fine_below=0.1
 )
 EFFICIENCY: Final = _measure(_SCORE, "Tool efficiency", "efficiency", report="avg_tool_efficiency", brief="Efficiency")
 QUALITY: Final = _measure(_SCORE, "Response quality", "quality", report="avg_response_quality", brief="Quality")

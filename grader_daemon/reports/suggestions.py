@@ -23,10 +23,7 @@ _BLANK: Final = {
         "See which commands fail, and what followed: grader-daemon errors list",
         "commands without an error message",
     ),
-    Category.UNKNOWN.value: (
-        "Look at the errors of an unknown kind: grader-daemon errors list",
-        "of an unknown kind",
-    ),
+    Category.UNKNOWN.value: ("Look at the errors of an unknown kind: grader-daemon errors list", "of an unknown kind"),
 }
 """Categories that are no advice by themselves: what to do, and what they are."""
 

@@ -23,10 +23,7 @@ _WHY_NOT = {
     RouteReason.ONE_MODEL: "only one model",
     RouteReason.TOO_DEAR: "costs too much",
 }
-_HEADINGS = (
-    *("task type", "model", "not failed", "95 %", "raw", "sessions", "against default", "cost per task"),
-    "",
-)
+_HEADINGS = (*("task type", "model", "not failed", "95 %", "raw", "sessions", "against default", "cost per task"), "")
 _NOTE = (
     "not failed: share of sessions without a label, bad ending or proof of failure; estimated from all sessions of a"
     " model, recent ones count more. raw: the plain share."

@@ -13,14 +13,7 @@ import msgspec
 from grader_daemon._version import SCHEMA_VERSION
 from grader_daemon.analysis.user_messages.task_types import TaskTypes
 from grader_daemon.domain.ledger import FileState
-from grader_daemon.domain.routing import (
-    HALF_LIFE_DAYS,
-    MOST_SESSIONS,
-    WINDOW_DAYS,
-    Route,
-    RouteCoverage,
-    TaskRoute,
-)
+from grader_daemon.domain.routing import HALF_LIFE_DAYS, MOST_SESSIONS, WINDOW_DAYS, Route, RouteCoverage, TaskRoute
 from grader_daemon.domain.text import escaped
 from grader_daemon.errors import OutputError
 from grader_daemon.integrations.files import replace_file

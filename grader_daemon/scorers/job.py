@@ -18,13 +18,7 @@ import tenacity
 from grader_daemon.domain.calendar import day_of, end_of, start_of
 from grader_daemon.domain.quality import LEAST, MOST, CheckOutcome, QualityCheck, QualityScorer, name_of
 from grader_daemon.domain.session import Session
-from grader_daemon.errors import (
-    ParseError,
-    ReadError,
-    ScorerBusyError,
-    ScorerError,
-    ScorerUnavailableError,
-)
+from grader_daemon.errors import ParseError, ReadError, ScorerBusyError, ScorerError, ScorerUnavailableError
 from grader_daemon.log import logger
 from grader_daemon.pipeline.rereading import read_again
 from grader_daemon.sources.protocol import Sources

@@ -20,13 +20,7 @@ from grader_daemon.domain.calendar import beginning
 from grader_daemon.domain.estimate import Estimate, Figure, figure, standardised
 from grader_daemon.domain.feedback import FEWEST_DRAWN
 from grader_daemon.domain.routing import FinishedSession
-from grader_daemon.domain.setup_changes import (
-    APART_SESSIONS,
-    FEWEST_SESSIONS,
-    WINDOW,
-    SetupChange,
-    SetupEffect,
-)
+from grader_daemon.domain.setup_changes import APART_SESSIONS, FEWEST_SESSIONS, WINDOW, SetupChange, SetupEffect
 from grader_daemon.domain.verdict import prediction
 from grader_daemon.patterns.corrected_rate import Drawn, Labels, Sessions, corrected_rate
 from grader_daemon.patterns.votes import by_request

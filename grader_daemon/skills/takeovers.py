@@ -38,8 +38,7 @@ SHOWN: Final = {
     SetupKind.MODEL: _Source(lambda session: session.model, lambda session: (session.agent,)),
     SetupKind.AGENT_VERSION: _Source(lambda session: session.agent_version, lambda session: (session.agent,)),
     SetupKind.SYSTEM_PROMPT: _Source(
-        lambda session: session.system_prompt_digest,
-        lambda session: (session.agent, session.platform, session.project),
+        lambda session: session.system_prompt_digest, lambda session: (session.agent, session.platform, session.project)
     ),
     SetupKind.TOOLS: _Source(lambda session: session.tools_digest, lambda session: (session.agent, session.platform)),
 }

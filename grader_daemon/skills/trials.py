@@ -21,11 +21,7 @@ from grader_daemon.skills.trial_file import Draw, Trial, TrialEnd, TrialFile, is
 from grader_daemon.skills.trial_names import Subject
 
 _MOST_DRAWS: Final = 5_000
-_ENDS: Final = {
-    Position.EDITED: TrialEnd.EDITED,
-    Position.REPLACED: TrialEnd.REPLACED,
-    Position.GONE: TrialEnd.GONE,
-}
+_ENDS: Final = {Position.EDITED: TrialEnd.EDITED, Position.REPLACED: TrialEnd.REPLACED, Position.GONE: TrialEnd.GONE}
 
 
 def fair_coin() -> bool:

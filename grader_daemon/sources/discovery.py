@@ -33,12 +33,7 @@ class Walk:
     """
 
     def __init__(
-        self,
-        root: str,
-        *,
-        claims: Claims,
-        units_of: UnitsOf,
-        enters: Callable[[str], bool] = lambda _: True,
+        self, root: str, *, claims: Claims, units_of: UnitsOf, enters: Callable[[str], bool] = lambda _: True
     ) -> None:
         """`claims` tells of a path whether the file is of interest; `units_of` gives the units in one of this status.
 

@@ -353,12 +353,4 @@ class LinesContract(FilesContract):
         assert len(read.unknown.kinds) + read.unknown.broken in (len(news) - 1, len(news))  # two may be of one kind
 
 
-__all__ = [
-    "FilesContract",
-    "Keeper",
-    "LinesContract",
-    "SourceContract",
-    "answered",
-    "asked",
-    "check_installed",
-]
+__all__ = ["FilesContract", "Keeper", "LinesContract", "SourceContract", "answered", "asked", "check_installed"]

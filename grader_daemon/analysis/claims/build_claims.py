@@ -12,13 +12,7 @@ from grader_daemon.analysis.claims.sight import could_check
 from grader_daemon.analysis.claims.stale import stale_check
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
 from grader_daemon.analysis.claims.tested_work import Build, TestedWork
-from grader_daemon.analysis.claims.verification import (
-    NEVER_CALLED,
-    Verification,
-    contradicted,
-    unsupported,
-    verified,
-)
+from grader_daemon.analysis.claims.verification import NEVER_CALLED, Verification, contradicted, unsupported, verified
 from grader_daemon.domain.claims import ClaimReason
 from grader_daemon.domain.late_pattern import late_pattern
 

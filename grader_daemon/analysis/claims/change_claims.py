@@ -13,13 +13,7 @@ from grader_daemon.analysis.claims.stated_claim import StatedClaim
 from grader_daemon.analysis.claims.subjects import basename
 from grader_daemon.analysis.claims.test_commands import is_test_run
 from grader_daemon.analysis.claims.undone_changes import UndoneChanges
-from grader_daemon.analysis.claims.verification import (
-    NEVER_CALLED,
-    Verification,
-    contradicted,
-    unsupported,
-    verified,
-)
+from grader_daemon.analysis.claims.verification import NEVER_CALLED, Verification, contradicted, unsupported, verified
 from grader_daemon.analysis.tool_calls import Purpose
 from grader_daemon.domain.claims import ClaimReason, Support
 from grader_daemon.domain.late_pattern import late_pattern

@@ -13,14 +13,7 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import Final
 
-from grader_daemon.analysis.claims.clauses import (
-    REACH,
-    is_denied,
-    is_quoted,
-    is_told_as_done,
-    names_agent,
-    sentence,
-)
+from grader_daemon.analysis.claims.clauses import REACH, is_denied, is_quoted, is_told_as_done, names_agent, sentence
 from grader_daemon.analysis.claims.stated_changes import ADDING, CHANGED, OTHERS, TESTS, nothing_else, tests_added
 from grader_daemon.analysis.claims.stated_checks import (
     CHECKS,

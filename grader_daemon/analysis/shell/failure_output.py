@@ -91,9 +91,7 @@ _NOTICES = ("[notice]", "info Visit https://yarnpkg.com/")
 
 _TELLTALE = (
     LOOKING | PLAIN_SPOKEN | {"awk", "tar", "unzip", "python", "git", "make", "diff", "curl", "wget", "jq", "node"}
-) - {
-    *"test file source set date true more less strings tree sort head tail export".split(),
-}
+) - {*"test file source set date true more less strings tree sort head tail export".split()}
 """Programs that are known by their name alone in front of a complaint."""
 
 _FEW_LINES = 3

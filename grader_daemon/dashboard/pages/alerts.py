@@ -25,14 +25,7 @@ from grader_daemon.errors import InputError
 from grader_daemon.reports.charts import APART, Event, scale_end, strip, trend_chart
 from grader_daemon.reports.finding_charts import part_strip
 from grader_daemon.reports.numbers import MEASURES, Measure, estimate_words, part_words
-from grader_daemon.reports.phrasing import (
-    CAUSE_OF,
-    alert_cause,
-    drop_words,
-    group_words,
-    opening_words,
-    stream_words,
-)
+from grader_daemon.reports.phrasing import CAUSE_OF, alert_cause, drop_words, group_words, opening_words, stream_words
 
 _LISTED: Final = 100
 _SILENCES: Final[Mapping[str, str]] = {"12h": "12 hours", "1d": "a day", "7d": "7 days", "30d": "30 days"}
@@ -121,11 +114,7 @@ def answer(visit: Visit) -> Response:
     return visit.go_to(f"/alerts/{number}")
 
 
-PAGES: Final = (
-    Page("/alerts", alerts),
-    Page("/alerts/{number}", alert),
-    Page("/alerts/{number}", answer, writes=True),
-)
+PAGES: Final = (Page("/alerts", alerts), Page("/alerts/{number}", alert), Page("/alerts/{number}", answer, writes=True))
 
 
 def _silence(visit: Visit, number: int) -> datetime:

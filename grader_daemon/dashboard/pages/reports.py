@@ -87,10 +87,7 @@ def addresses(report: WeeklyReport) -> Addresses:
     }
 
 
-PAGES: Final = (
-    Page("/reports", reports),
-    Page("/reports/{week}", report),
-)
+PAGES: Final = (Page("/reports", reports), Page("/reports/{week}", report))
 
 
 def _trends(kept: Sequence[WeeklyReport]) -> Iterator[Trend]:

@@ -24,14 +24,7 @@ from grader_daemon.domain.session import (
 from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.domain.unit import Unit
 from grader_daemon.sources.cline.operation_results import read_operations
-from grader_daemon.sources.cline.stored_messages import (
-    Block,
-    Manifest,
-    Marks,
-    MessagesFile,
-    Metrics,
-    StoredMessage,
-)
+from grader_daemon.sources.cline.stored_messages import Block, Manifest, Marks, MessagesFile, Metrics, StoredMessage
 from grader_daemon.sources.cline.tagged_calls import spans_in
 from grader_daemon.sources.decoding import token_count, utc
 

@@ -37,10 +37,7 @@ from grader_daemon.sources.cline.tagged_calls import calls_in, spans_in, without
 from grader_daemon.sources.cline.task_results import outcome_of
 from grader_daemon.sources.decoding import token_count
 
-_AGENTS: Final = {
-    "rooveterinaryinc.roo-cline": "roo-code",
-    "kilocode.kilo-code": "kilo-code",
-}
+_AGENTS: Final = {"rooveterinaryinc.roo-cline": "roo-code", "kilocode.kilo-code": "kilo-code"}
 """Agents that were made from Cline, by the names of their extensions in the paths of their tasks."""
 
 _RESULT = re.compile(r"\[(\w{1,60})(?: for [^\n]{0,5000})?\] Result:\n?")

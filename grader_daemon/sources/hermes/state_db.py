@@ -17,14 +17,7 @@ import xxhash
 from grader_daemon.domain.limits import LONGEST_NAME, Limits
 from grader_daemon.errors import ParseError
 from grader_daemon.sources.database_memory import Entry, Mark
-from grader_daemon.sources.hermes.state_records import (
-    Delegation,
-    MessageRow,
-    SessionRow,
-    Stored,
-    UsageRow,
-    Value,
-)
+from grader_daemon.sources.hermes.state_records import Delegation, MessageRow, SessionRow, Stored, UsageRow, Value
 from grader_daemon.sources.hermes.state_rows import goes_on_from
 from grader_daemon.sources.sqlite_files import Reader
 

@@ -10,15 +10,7 @@ import xxhash
 
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.limits import LONGEST_NAME, SessionId
-from grader_daemon.domain.session import (
-    MOST_USD,
-    Ending,
-    Session,
-    SessionKind,
-    Skipped,
-    SkipReason,
-    Usage,
-)
+from grader_daemon.domain.session import MOST_USD, Ending, Session, SessionKind, Skipped, SkipReason, Usage
 from grader_daemon.domain.unit import Unit
 from grader_daemon.sources.decoding import setup_digest, token_count
 from grader_daemon.sources.openhands.told_events import Told, ending_by

@@ -9,16 +9,7 @@ from typing import Final
 import msgspec
 
 from grader_daemon.domain.analysis import CallStatus, SessionState
-from grader_daemon.domain.session import (
-    ASSISTANT,
-    TOOL,
-    USER,
-    Ending,
-    FunctionCall,
-    Message,
-    ReportedOutcome,
-    ToolCall,
-)
+from grader_daemon.domain.session import ASSISTANT, TOOL, USER, Ending, FunctionCall, Message, ReportedOutcome, ToolCall
 from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.sources.openhands.event_results import outcome_of, text_of
 from grader_daemon.sources.openhands.stored_events import BOOKKEEPING, TOOLS, StoredEvent, plain

@@ -246,11 +246,7 @@ class _Table:
             low = low + 1 if last is None else last[0] + 1
 
     def _run(
-        self,
-        order: str,
-        leads: Callable[[_Key | None, _Key], bool],
-        which: str = "",
-        bounds: Sequence[int] = (),
+        self, order: str, leads: Callable[[_Key | None, _Key], bool], which: str = "", bounds: Sequence[int] = ()
     ) -> tuple[_Key | None, bool]:
         """Copy rows in order up to the first that cannot be read, or does not lead on: damaged pages may lead back.
 

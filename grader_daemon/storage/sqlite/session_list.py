@@ -265,8 +265,7 @@ class SessionList:
             f"SELECT l.ended_at, l.id FROM session_list AS l {behind} ORDER BY {' DESC, '.join(_PLACE)} DESC LIMIT ?"
         )
         [(ended_at, lowest_id)] = self._database.rows(
-            f"SELECT coalesce(min(ended_at), ''), coalesce(min(id), 0) FROM ({newest})",
-            (*(which.before or ()), count),
+            f"SELECT coalesce(min(ended_at), ''), coalesce(min(id), 0) FROM ({newest})", (*(which.before or ()), count)
         )
         best = _HIGHEST.get(which.sort)
         return _Stretch(ended_at, lowest_id, first=None if best is None else (_SORTED_BY[which.sort], best))
