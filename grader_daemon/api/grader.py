@@ -7,7 +7,6 @@ import os
 from collections.abc import Collection, Iterable
 from datetime import date
 from functools import cached_property
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from grader_daemon import bootstrap
@@ -77,9 +76,7 @@ class SelfGrader:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -6,7 +6,6 @@ import os
 import stat
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
-from types import TracebackType
 from typing import Final, NamedTuple, Self
 
 from msgspec.structs import replace
@@ -61,9 +60,7 @@ class RepositoryLook:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._objects.close()
 
     def settled(self, work: Work, now: datetime) -> Work:

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic, sleep
-from types import TracebackType
 
 from grader_daemon.errors import AlreadyRunningError, StoreBusyError, StoreError
 
@@ -83,9 +82,7 @@ class DaemonLock:
         os.ftruncate(descriptor, 0)
         os.write(descriptor, str(os.getpid()).encode())
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None

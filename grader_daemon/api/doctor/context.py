@@ -8,7 +8,6 @@ from contextlib import suppress
 from datetime import date, datetime
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import Self, TypeVar
 
 from grader_daemon import bootstrap
@@ -65,9 +64,7 @@ class DoctorContext:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

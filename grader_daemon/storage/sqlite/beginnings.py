@@ -6,7 +6,6 @@ A connection of its own: `Store` takes as long to import as a person is willing 
 from __future__ import annotations
 
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import apsw
@@ -36,9 +35,7 @@ class Beginnings:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._connection.close()
 
     def sessions(self, begun: str) -> list[str]:
