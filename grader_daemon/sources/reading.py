@@ -10,7 +10,8 @@ import errno
 import os
 import stat
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.unit import Found, Stamp, Unit
@@ -63,21 +64,26 @@ def read_file(
     size = min(_STAMP.unpack(found.stamp)[_SIZE], status.st_size) if grows else status.st_size
     if size > limits.bytes:
         raise ParseError(f"{size:,} bytes are more than max_file_bytes = {limits.bytes:,}")
-    try:
-        descriptor = open_file(path, roots)
-        try:
-            content = _read_first(descriptor, size) if grows else _read_all(descriptor, size)
-            after = os.fstat(descriptor)
-        finally:
-            os.close(descriptor)
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise VanishedFileError("the file is gone") from error
-    except OSError as error:
-        raise ReadError(explain(error)) from error
-    stamp = stamp_of(after)
+    with _opened(path, roots) as descriptor:
+        content = _read_first(descriptor, size) if grows else _read_all(descriptor, size)
+        stamp = stamp_of(os.fstat(descriptor))
     if stamp != found.stamp and not (grows and _has_grown(found.stamp, stamp)):
         raise ChangingFileError("the file was written to while it was read")
     return content.removeprefix(_MARK)
+
+
+def read_part(path: str, stamp: Stamp, *, start: int, size: int, roots: Sequence[str]) -> bytes:
+    """Read a part of a file that is still of this stamp, such as one of its lines.
+
+    Raises:
+        VanishedFileError, ChangingFileError, ReadError: see `read_file`.
+    """
+    with _opened(path, roots) as descriptor:
+        content = os.pread(descriptor, size, start)
+        after = stamp_of(os.fstat(descriptor))
+    if after != stamp:
+        raise ChangingFileError("the file was written to while it was read")
+    return content
 
 
 def read_beginning(path: str, size: int) -> bytes:
@@ -91,6 +97,20 @@ def read_beginning(path: str, size: int) -> bytes:
             os.close(descriptor)
     except OSError:
         return b""
+
+
+@contextmanager
+def _opened(path: str, roots: Sequence[str]) -> Iterator[int]:
+    try:
+        descriptor = open_file(path, roots)
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise VanishedFileError("the file is gone") from error
+    except OSError as error:
+        raise ReadError(explain(error)) from error
 
 
 def open_file(path: str, roots: Sequence[str]) -> int:

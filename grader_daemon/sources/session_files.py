@@ -1,4 +1,4 @@
-"""Sources whose sessions are files: each file of a certain name holds one session."""
+"""Sources whose sessions are files: each file of a certain name holds one, by itself or with others beside it."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ import os
 import stat
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 import xxhash
 
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Session, Skipped, SkipReason
-from grader_daemon.domain.unit import Found, Unit
+from grader_daemon.domain.unit import Found, Stamp, Unit
+from grader_daemon.errors import ChangingFileError
 from grader_daemon.sources.discovery import Walk
 from grader_daemon.sources.protocol import Read, Source, UnknownKinds, Watch, as_shown
 from grader_daemon.sources.reading import found_file, look_at, read_file
+
+BESIDE_BYTES: Final = 8
+"""Bytes at the end of a stamp that tell what lies beside a file."""
 
 _LINES = ".jsonl"
 
@@ -27,6 +31,13 @@ class Parsed(NamedTuple):
     session: Session | Skipped
     inside: tuple[Unit, ...] = ()
     unknown: UnknownKinds | None = None
+
+
+class Beside(NamedTuple):
+    """Content of the files beside a session's own, and the reward that they tell."""
+
+    content: tuple[bytes, ...] = ()
+    reward: float | None = None
 
 
 class SessionFiles(ABC):
@@ -131,6 +142,62 @@ class SessionFiles(ABC):
 
     def _units_of(self, path: str, status: os.stat_result) -> tuple[Found]:
         return (found_file(Unit(self.name, path), status),)
+
+
+class AccompaniedFiles(SessionFiles):
+    """A source whose sessions have other files beside their own.
+
+    These are part of the stamp of a session and of its digest, so that it is read again where one of them changes.
+
+    Attributes:
+        rewarded: whether a verifier leaves a reward there.
+    """
+
+    rewarded = False
+
+    @abstractmethod
+    def beside(self, path: str) -> Stamp:
+        """Return what tells the files beside one from others, in `BESIDE_BYTES`."""
+
+    @abstractmethod
+    def read_beside(self, unit: Unit, content: bytes) -> Beside:
+        """Read what lies beside a session whose own file has this content."""
+
+    def parse_all(self, content: bytes, beside: tuple[bytes, ...], unit: Unit) -> Parsed:
+        """Decode a session with the content of what lies beside it; see `parse`."""
+        return self.parse(content, unit)
+
+    def look(self, unit: Unit) -> Found:
+        """See `Source.look`."""
+        return self.found(unit, look_at(unit.locator))
+
+    def found(self, unit: Unit, status: os.stat_result) -> Found:
+        """Return a file with this status as a found unit."""
+        found = found_file(unit, status)
+        return Found(unit, found.stamp + self.beside(unit.locator), found.written_ns)
+
+    def read(self, found: Found, *, unless: str | None = None) -> Read:
+        """See `Source.read`."""
+        unit = found.unit
+        status = look_at(unit.locator)
+        if stat.S_ISLNK(status.st_mode):
+            return Read(None, Skipped(SkipReason.SYMBOLIC_LINK))
+        bare = Found(unit, found.stamp[:-BESIDE_BYTES], found.written_ns)
+        content = read_file(bare, status, limits=self.limits, roots=self.roots)
+        beside = self.read_beside(unit, content)
+        if self.beside(unit.locator) != found.stamp[-BESIDE_BYTES:]:
+            raise ChangingFileError("a file next to it was written to while it was read")
+        reward = (repr(beside.reward).encode(),) if self.rewarded else ()
+        digest = xxhash.xxh3_128_hexdigest(b"\0".join((content, *beside.content, *reward)))
+        if digest == unless:
+            return Read(digest, None)
+        session, inside, unknown = self.parse_all(content, beside.content, unit)
+        if self.rewarded and isinstance(session, Session):
+            session = msgspec.structs.replace(session, reward=beside.reward)
+        return Read(digest, as_shown(session), inside, unknown)
+
+    def _units_of(self, path: str, status: os.stat_result) -> tuple[Found]:
+        return (self.found(Unit(self.name, path), status),)
 
 
 def is_of_files(source: Source) -> bool:

@@ -15,12 +15,12 @@ import xxhash
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.domain.unit import Found, Stamp, Unit
-from grader_daemon.errors import ChangingFileError, ParseError, ReadError, UnfinishedFileError, VanishedFileError
+from grader_daemon.errors import ParseError, UnfinishedFileError, VanishedFileError
 from grader_daemon.sources.atif.trajectory import UNREADABLE, Head, head_of, read_run
 from grader_daemon.sources.decoding import check_values, decode
 from grader_daemon.sources.jsonl import whole_lines
 from grader_daemon.sources.protocol import Read, UnknownKinds, as_shown
-from grader_daemon.sources.reading import explain, open_file, read_file, stamp_of
+from grader_daemon.sources.reading import read_file, read_part
 
 LINES: Final = ".jsonl"
 _ENDINGS: Final = (".atif.jsonl", LINES)
@@ -91,7 +91,7 @@ class TrajectoryLines:
             return Read(xxhash.xxh3_128_hexdigest(b""), Skipped(SkipReason.NOT_A_SESSION), unknown=contents.unknown)
         name, within = contents.line_of(unit.key)
         line = contents.lines[name]
-        document = self._slice(found, line)
+        document = read_part(unit.locator, found.stamp, start=line.start, size=line.size, roots=self._roots)
         inside = () if unit.key else tuple(contents.units(unit))[1:]
         digest = xxhash.xxh3_128_hexdigest(b"\0".join((document, *(each.key.encode() for each in inside))))
         if digest == unless:
@@ -123,28 +123,6 @@ class TrajectoryLines:
             self._remembered.pop(next(iter(self._remembered)), None)
         self._remembered[state] = contents
         return contents
-
-    def _slice(self, found: Found, line: _Line) -> bytes:
-        """Return one line of a file.
-
-        Raises:
-            ChangingFileError: the file is not as it was found any more.
-            VanishedFileError, ReadError: see `Source.read`.
-        """
-        try:
-            descriptor = open_file(found.unit.locator, self._roots)
-            try:
-                content = os.pread(descriptor, line.size, line.start)
-                stamp = stamp_of(os.fstat(descriptor))
-            finally:
-                os.close(descriptor)
-        except (FileNotFoundError, NotADirectoryError) as error:
-            raise VanishedFileError("the file is gone") from error
-        except OSError as error:
-            raise ReadError(explain(error)) from error
-        if stamp != found.stamp:
-            raise ChangingFileError("the file was written to while it was read")
-        return content
 
 
 def _look_through(content: bytes, stem: str, limits: Limits, *, begin: int) -> _Contents:

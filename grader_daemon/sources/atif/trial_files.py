@@ -20,15 +20,15 @@ import xxhash
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.domain.unit import Found, Stamp, Unit
-from grader_daemon.errors import ChangingFileError, ParseError, VanishedFileError
+from grader_daemon.errors import ParseError, VanishedFileError
 from grader_daemon.sources.atif.rewards import REWARD_FILES, read_reward
 from grader_daemon.sources.atif.trajectory import CONTINUATION, NAME, UNKNOWN, Version, read_run
 from grader_daemon.sources.atif.trajectory_lines import LINES, TrajectoryLines
 from grader_daemon.sources.decoding import check_values, decode
 from grader_daemon.sources.discovery import Walk
-from grader_daemon.sources.protocol import Read, UnknownKinds, as_shown
+from grader_daemon.sources.protocol import Read, UnknownKinds
 from grader_daemon.sources.reading import found_file, look_at, read_file, stamp_of
-from grader_daemon.sources.session_files import Parsed, SessionFiles
+from grader_daemon.sources.session_files import AccompaniedFiles, Beside, Parsed
 
 _TRAJECTORY = "trajectory.json"
 _AGENT_FOLDER = "agent"
@@ -39,7 +39,6 @@ _NAMED = (".atif.json", ".atif.jsonl")
 """Ends of the names of runs that lie in no folder of their own."""
 
 _RECOGNIZED = re.compile(rb'"schema_version"\s{0,99}:\s{0,99}"ATIF-')
-_BESIDE_BYTES = 8
 _REWARD_NAMES = tuple(f"/{name}" for name in REWARD_FILES)
 
 
@@ -50,12 +49,13 @@ class _Head(Version, frozen=True):
 _HEAD = msgspec.json.Decoder(_Head).decode
 
 
-class AtifTrials(SessionFiles):
+class AtifTrials(AccompaniedFiles):
     """Runs below the roots; there are none unless a person names some, for anybody may write the format anywhere."""
 
     name = NAME
     title = "ATIF"
     unknown = UNKNOWN
+    rewarded = True
 
     def __init__(self, roots: Sequence[str] = (), *, limits: Limits) -> None:
         """See `SessionFiles`."""
@@ -87,31 +87,30 @@ class AtifTrials(SessionFiles):
         """See `Source.walk`."""
         return Walk(root, claims=_is_run, units_of=self._units_of)
 
-    def look(self, unit: Unit) -> Found:
-        """See `Source.look`."""
-        return self._found(unit, look_at(unit.locator))
+    def found(self, unit: Unit, status: os.stat_result) -> Found:
+        """See `AccompaniedFiles.found`; nothing lies beside files of lines."""
+        return found_file(unit, status) if unit.locator.endswith(LINES) else super().found(unit, status)
+
+    def beside(self, path: str) -> Stamp:
+        """See `AccompaniedFiles.beside`."""
+        return _beside(path)
 
     def read(self, found: Found, *, unless: str | None = None) -> Read:
         """See `Source.read`."""
-        unit = found.unit
-        status = look_at(unit.locator)
-        if stat.S_ISLNK(status.st_mode):
-            return Read(None, Skipped(SkipReason.SYMBOLIC_LINK))
-        if unit.locator.endswith(LINES):
+        status = look_at(found.unit.locator)
+        if found.unit.locator.endswith(LINES) and not stat.S_ISLNK(status.st_mode):
             return self._lines.read(found, status, unless=unless)
-        bare = Found(unit, found.stamp[:-_BESIDE_BYTES], found.written_ns)
-        documents = [read_file(bare, status, limits=self.limits, roots=self.roots)]
-        documents += self._continuations(unit.locator, documents[0])
-        reward = None if unit.key or _is_alone(unit.locator) else read_reward(_trial_of(unit.locator), self.roots)
-        if _beside(unit.locator) != found.stamp[-_BESIDE_BYTES:]:
-            raise ChangingFileError("a file next to it was written to while it was read")
-        digest = xxhash.xxh3_128_hexdigest(b"\0".join((*documents, repr(reward).encode())))
-        if digest == unless:
-            return Read(digest, None)
-        session, inside, unknown = self._parse(documents, unit)
-        if isinstance(session, Session):
-            session = msgspec.structs.replace(session, reward=reward)
-        return Read(digest, as_shown(session), inside, unknown)
+        return super().read(found, unless=unless)
+
+    def read_beside(self, unit: Unit, content: bytes) -> Beside:
+        """See `AccompaniedFiles.read_beside`; the content is that of documents that continue the first."""
+        alone = unit.key or _is_alone(unit.locator)
+        reward = None if alone else read_reward(_trial_of(unit.locator), self.roots)
+        return Beside(tuple(self._continuations(unit.locator, content)), reward)
+
+    def parse_all(self, content: bytes, beside: tuple[bytes, ...], unit: Unit) -> Parsed:
+        """See `AccompaniedFiles.parse_all`."""
+        return self._parse([content, *beside], unit)
 
     def parse(self, content: bytes, unit: Unit) -> Parsed:
         """See `SessionFiles.parse`; of the document alone."""
@@ -165,15 +164,6 @@ class AtifTrials(SessionFiles):
             if size > self.limits.bytes:
                 raise ParseError(f"{size:,} bytes are more than max_file_bytes = {self.limits.bytes:,}")
             yield content
-
-    def _found(self, unit: Unit, status: os.stat_result) -> Found:
-        found = found_file(unit, status)
-        if unit.locator.endswith(LINES):
-            return found
-        return Found(unit, found.stamp + _beside(unit.locator), found.written_ns)
-
-    def _units_of(self, path: str, status: os.stat_result) -> tuple[Found]:
-        return (self._found(Unit(self.name, path), status),)
 
 
 def _is_run(path: str) -> bool:

@@ -19,15 +19,15 @@ import xxhash
 
 from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.domain.unit import Found, Stamp, Unit
-from grader_daemon.errors import ChangingFileError, VanishedFileError
+from grader_daemon.errors import VanishedFileError
 from grader_daemon.sources.cline.session_messages import NAME, read_session
 from grader_daemon.sources.cline.stored_messages import Manifest, MessagesFile, StoredMessage, UiMessage
 from grader_daemon.sources.cline.task_history import read_task
 from grader_daemon.sources.decoding import check_values, decode
 from grader_daemon.sources.discovery import Walk
-from grader_daemon.sources.protocol import Read, UnknownKinds, as_shown
+from grader_daemon.sources.protocol import UnknownKinds
 from grader_daemon.sources.reading import found_file, look_at, read_file, stamp_of
-from grader_daemon.sources.session_files import Parsed, SessionFiles
+from grader_daemon.sources.session_files import AccompaniedFiles, Beside, Parsed
 
 T = TypeVar("T")
 
@@ -37,7 +37,6 @@ UNKNOWN: Final = frozenset({"finish_reason", "taken_back", "system_prompt_digest
 _MESSAGES: Final = ".messages.json"
 _HISTORY: Final = "/api_conversation_history.json"
 _SCREEN: Final = "/ui_messages.json"
-_BESIDE_BYTES: Final = 8
 _SIGNS = re.compile(
     rb'"updated_at":\s{0,9}"[^"]{1,40}",\s{0,9}"agent":|"enable_spawn":\s{0,9}(?:true|false)'
     rb'|^\s{0,99}\[\s{0,99}\{\s{0,99}"role":\s{0,9}"user",\s{0,99}"content":\s{0,9}\[\s{0,99}\{\s{0,99}'
@@ -49,7 +48,7 @@ _TASK = msgspec.json.Decoder(tuple[StoredMessage, ...]).decode
 _UI = msgspec.json.Decoder(tuple[UiMessage, ...]).decode
 
 
-class ClineSessions(SessionFiles):
+class ClineSessions(AccompaniedFiles):
     """The sessions and tasks below the roots."""
 
     name = NAME
@@ -72,27 +71,29 @@ class ClineSessions(SessionFiles):
         """See `Source.walk`."""
         return Walk(root, claims=_is_session, units_of=self._units_of)
 
-    def look(self, unit: Unit) -> Found:
-        """See `Source.look`."""
-        return self._found(unit, look_at(unit.locator))
+    def beside(self, path: str) -> Stamp:
+        """See `AccompaniedFiles.beside`."""
+        try:
+            return xxhash.xxh3_64_digest(stamp_of(os.lstat(_beside(path))))
+        except OSError:
+            return xxhash.xxh3_64_digest(b"")
 
-    def read(self, found: Found, *, unless: str | None = None) -> Read:
-        """See `Source.read`."""
-        unit = found.unit
-        status = look_at(unit.locator)
-        if stat.S_ISLNK(status.st_mode):
-            return Read(None, Skipped(SkipReason.SYMBOLIC_LINK))
-        bare = Found(unit, found.stamp[:-_BESIDE_BYTES], found.written_ns)
-        content = read_file(bare, status, limits=self.limits, roots=self.roots)
-        beside = self._read_beside(unit.locator)
-        if _beside_stamp(unit.locator) != found.stamp[-_BESIDE_BYTES:]:
-            raise ChangingFileError("a file next to it was written to while it was read")
-        digest = xxhash.xxh3_128_hexdigest(content + b"\0" + beside)
-        if digest == unless:
-            return Read(digest, None)
-        check_values([content, beside], self.limits)
-        session, inside, unknown = self._decode(content, beside, unit)
-        return Read(digest, as_shown(session), inside, unknown)
+    def read_beside(self, unit: Unit, content: bytes) -> Beside:
+        """See `AccompaniedFiles.read_beside`; the content is empty where there is nothing, or no file."""
+        place = _beside(unit.locator)
+        try:
+            status = look_at(place)
+            if not stat.S_ISREG(status.st_mode):
+                return Beside((b"",))
+            found = found_file(Unit(self.name, place), status)
+            return Beside((read_file(found, status, limits=self.limits, roots=self.roots),))
+        except VanishedFileError:
+            return Beside((b"",))
+
+    def parse_all(self, content: bytes, beside: tuple[bytes, ...], unit: Unit) -> Parsed:
+        """See `AccompaniedFiles.parse_all`."""
+        check_values([content, *beside], self.limits)
+        return self._decode(content, beside[0], unit)
 
     def parse(self, content: bytes, unit: Unit) -> Parsed:
         """See `SessionFiles.parse`; of the messages alone."""
@@ -109,24 +110,9 @@ class ClineSessions(SessionFiles):
         version = session.agent_version if isinstance(session, Session) else None
         return Parsed(session, unknown=UnknownKinds(version, tuple(broken)) if broken else None)
 
-    def _read_beside(self, path: str) -> bytes:
-        """Return what lies beside a session; nothing where there is nothing, or no file."""
-        place = _beside(path)
-        try:
-            status = look_at(place)
-            if not stat.S_ISREG(status.st_mode):
-                return b""
-            return read_file(found_file(Unit(self.name, place), status), status, limits=self.limits, roots=self.roots)
-        except VanishedFileError:
-            return b""
-
-    def _found(self, unit: Unit, status: os.stat_result) -> Found:
-        found = found_file(unit, status)
-        return Found(unit, found.stamp + _beside_stamp(unit.locator), found.written_ns)
-
     def _units_of(self, path: str, status: os.stat_result) -> tuple[Found]:
         main = _main_of(path)
-        return (self._found(Unit(self.name, main), status if main == path else os.lstat(main)),)
+        return (self.found(Unit(self.name, main), status if main == path else os.lstat(main)),)
 
 
 def _session_in(content: bytes, beside: bytes, unit: Unit, broken: list[str]) -> Session:
@@ -164,10 +150,3 @@ def _beside(path: str) -> str:
     """Return the file beside a session that belongs to it."""
     folder = path.rpartition("/")[0]
     return folder + _SCREEN if path.endswith(_HISTORY[1:]) else f"{folder}/{folder.rpartition('/')[2]}.json"
-
-
-def _beside_stamp(path: str) -> Stamp:
-    try:
-        return xxhash.xxh3_64_digest(stamp_of(os.lstat(_beside(path))))
-    except OSError:
-        return xxhash.xxh3_64_digest(b"")

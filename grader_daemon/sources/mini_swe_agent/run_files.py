@@ -8,37 +8,34 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Sequence
 
 import msgspec
 import xxhash
 
 from grader_daemon.domain.session import Session, Skipped, SkipReason
-from grader_daemon.domain.unit import Found, Unit
-from grader_daemon.errors import ChangingFileError
+from grader_daemon.domain.unit import Stamp, Unit
 from grader_daemon.sources.decoding import decode
 from grader_daemon.sources.mini_swe_agent.agent_run import NAME, UNKNOWN, read_run
 from grader_daemon.sources.mini_swe_agent.stored_run import FIRST_FORMAT, StoredRun
-from grader_daemon.sources.protocol import Read, UnknownKinds, as_shown
-from grader_daemon.sources.reading import found_file, look_at, read_file
-from grader_daemon.sources.session_files import Parsed, SessionFiles
+from grader_daemon.sources.protocol import UnknownKinds
+from grader_daemon.sources.session_files import AccompaniedFiles, Beside, Parsed
 from grader_daemon.sources.swebench_reports import reports_beside, reward_of, stamps_of
 
 _ENDS = ".traj.json"
 _BEGINNING = re.compile(rb'\s{0,99}\{\s{0,99}"info"\s{0,99}:\s{0,99}\{')
 _NAMES = (b'"model_stats"', b'"mini_version"', b'"exit_status"')
-_BESIDE_BYTES = 8
 _DECODE = msgspec.json.Decoder(StoredRun).decode
 _FAMILY = "mini-swe-agent-"
 
 
-class MiniSweAgentRuns(SessionFiles):
+class MiniSweAgentRuns(AccompaniedFiles):
     """Runs below the roots; there are none unless a person names some, for anybody evaluates anywhere."""
 
     name = NAME
     title = "mini-SWE-agent"
     unknown = UNKNOWN
+    rewarded = True
 
     def claims(self, path: str) -> bool:
         """See `Source.claims`."""
@@ -49,28 +46,13 @@ class MiniSweAgentRuns(SessionFiles):
         is_named = _BEGINNING.match(beginning) is not None and any(name in beginning for name in _NAMES)
         return is_named or path.endswith(_ENDS)
 
-    def look(self, unit: Unit) -> Found:
-        """See `Source.look`."""
-        return self._found(unit, look_at(unit.locator))
+    def beside(self, path: str) -> Stamp:
+        """See `AccompaniedFiles.beside`; it is the reports on a run."""
+        return xxhash.xxh3_64_digest(b"\0".join(stamps_of(_reports(path))))
 
-    def read(self, found: Found, *, unless: str | None = None) -> Read:
-        """See `Source.read`."""
-        unit = found.unit
-        status = look_at(unit.locator)
-        if stat.S_ISLNK(status.st_mode):
-            return Read(None, Skipped(SkipReason.SYMBOLIC_LINK))
-        bare = Found(unit, found.stamp[:-_BESIDE_BYTES], found.written_ns)
-        content = read_file(bare, status, limits=self.limits, roots=self.roots)
-        reward = reward_of(_reports(unit.locator), task_of(unit.locator), self.roots)
-        if _beside(unit.locator) != found.stamp[-_BESIDE_BYTES:]:
-            raise ChangingFileError("a file next to it was written to while it was read")
-        digest = xxhash.xxh3_128_hexdigest(b"\0".join((content, repr(reward).encode())))
-        if digest == unless:
-            return Read(digest, None)
-        session, inside, unknown = self.parse(content, unit)
-        if isinstance(session, Session):
-            session = msgspec.structs.replace(session, reward=reward)
-        return Read(digest, as_shown(session), inside, unknown)
+    def read_beside(self, unit: Unit, content: bytes) -> Beside:
+        """See `AccompaniedFiles.read_beside`."""
+        return Beside(reward=reward_of(_reports(unit.locator), task_of(unit.locator), self.roots))
 
     def parse(self, content: bytes, unit: Unit) -> Parsed:
         """See `SessionFiles.parse`; without the verdict."""
@@ -90,13 +72,6 @@ class MiniSweAgentRuns(SessionFiles):
         session = decode(content, read, limits=self.limits)
         return Parsed(session, (), unknown[0] if unknown else None)
 
-    def _found(self, unit: Unit, status: os.stat_result) -> Found:
-        found = found_file(unit, status)
-        return Found(unit, found.stamp + _beside(unit.locator), found.written_ns)
-
-    def _units_of(self, path: str, status: os.stat_result) -> tuple[Found]:
-        return (self._found(Unit(self.name, path), status),)
-
 
 def task_of(path: str) -> str:
     """Return the name of the task that a run is of, as its file says it."""
@@ -107,8 +82,3 @@ def _reports(path: str) -> Sequence[str]:
     folder, task = os.path.dirname(path), task_of(path)
     run = os.path.dirname(folder) if os.path.basename(folder) == task else folder
     return reports_beside(folder, task, run=run)
-
-
-def _beside(path: str) -> bytes:
-    """Return what tells the reports beside a run from others."""
-    return xxhash.xxh3_64_digest(b"\0".join(stamps_of(_reports(path))))

@@ -34,7 +34,8 @@ from grader_daemon.sources.openhands.conversation_folders import (
 from grader_daemon.sources.openhands.conversation_state import read_conversation
 from grader_daemon.sources.openhands.evaluated_run import NAME, UNKNOWN, ReadLine, read_line
 from grader_daemon.sources.protocol import Read, UnknownKinds, Watch, as_shown
-from grader_daemon.sources.reading import explain, found_file, look_at, open_file, stamp_of
+from grader_daemon.sources.reading import explain, found_file, look_at, open_file, read_part, stamp_of
+from grader_daemon.sources.session_files import BESIDE_BYTES
 from grader_daemon.sources.swebench_reports import reports_beside, reward_of, stamps_of
 
 _FILE = "output.jsonl"
@@ -43,7 +44,6 @@ _BEGINNING = 512
 _CHUNK = 1 << 20
 _RECOGNIZED = (b'"history"', b'"test_result"', b'"instruction"')
 _CONVERSATION = b'"agent"'
-_BESIDE_BYTES = 8
 _MARK = b"\xef\xbb\xbf"
 
 
@@ -138,9 +138,11 @@ class OpenHandsRuns:
         if _is_conversation(unit):
             return self._read_conversation(found, unless)
         place = self._place_of(unit, status)
-        content = self._content(unit.locator, place, found.stamp[:-_BESIDE_BYTES])
+        stamp = found.stamp[:-BESIDE_BYTES]
+        content = read_part(unit.locator, stamp, start=place.offset, size=place.length, roots=self.roots)
+        content = content.removeprefix(_MARK)
         reward = reward_of(_reports(unit.locator, place.task), place.task, self.roots)
-        if _beside(unit.locator, place.task) != found.stamp[-_BESIDE_BYTES:]:
+        if _beside(unit.locator, place.task) != found.stamp[-BESIDE_BYTES:]:
             raise ChangingFileError("a file next to it was written to while it was read")
         digest = xxhash.xxh3_128_hexdigest(b"\0".join((content, repr(reward).encode())))
         if digest == unless:
@@ -174,23 +176,6 @@ class OpenHandsRuns:
 
         session = decode(content, read, limits=self._limits)
         return session, unknown[0] if unknown else None
-
-    def _content(self, path: str, place: _Place, stamp: Stamp) -> bytes:
-        """Return a line of a file that is as it was found."""
-        try:
-            descriptor = open_file(path, self.roots)
-            try:
-                content = os.pread(descriptor, place.length, place.offset)
-                after = os.fstat(descriptor)
-            finally:
-                os.close(descriptor)
-        except (FileNotFoundError, NotADirectoryError) as error:
-            raise VanishedFileError("the file is gone") from error
-        except OSError as error:
-            raise ReadError(explain(error)) from error
-        if stamp_of(after) != stamp:
-            raise ChangingFileError("the file was written to while it was read")
-        return content.removeprefix(_MARK)
 
     def _place_of(self, unit: Unit, status: os.stat_result) -> _Place:
         """Return the place of a unit; that of the first line where it names none, as for a file alone."""
