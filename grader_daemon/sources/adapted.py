@@ -100,23 +100,18 @@ class Adapted:
 
     @property
     def watches(self) -> Sequence[Watch]:
-        """See `Source.watches`."""
         return self._ask("watches", lambda source: [_of(Watch, each) for each in source.watches], otherwise=[])
 
     def claims(self, path: str) -> bool:
-        """See `Source.claims`."""
         return self._ask("claims", lambda source: _of(bool, source.claims(path)), otherwise=False)
 
     def recognizes(self, path: str, beginning: bytes) -> bool:
-        """See `Source.recognizes`."""
         return self._ask("recognizes", lambda source: _of(bool, source.recognizes(path, beginning)), otherwise=False)
 
     def touched(self, path: str) -> Sequence[Unit]:
-        """See `Source.touched`."""
         return self._ask("touched", lambda source: [self._own(each) for each in source.touched(path)], otherwise=())
 
     def size_of(self, unit: Unit) -> int:
-        """See `Source.size_of`."""
         return max(0, self._ask("size_of", lambda source: _of(int, source.size_of(unit)), otherwise=0))
 
     def walk(self, root: str) -> Walk:
@@ -138,7 +133,6 @@ class Adapted:
         return walk.each_found(self._salted).guarded(tell_fault)
 
     def look(self, unit: Unit) -> Found:
-        """See `Source.look`."""
         return self._try("look", lambda source: self._looked(source.look(unit), unit))
 
     def read(self, found: Found, *, unless: str | None = None) -> Read:

@@ -63,16 +63,13 @@ class AtifTrials(AccompaniedFiles):
         self._lines = TrajectoryLines(tuple(roots), limits)
 
     def claims(self, path: str) -> bool:
-        """See `Source.claims`."""
         name = path.rpartition("/")[2]
         return _is_run(path) or CONTINUATION.fullmatch(name) is not None or path.endswith(_REWARD_NAMES)
 
     def recognizes(self, path: str, beginning: bytes) -> bool:
-        """See `Source.recognizes`."""
         return _RECOGNIZED.search(beginning) is not None
 
     def touched(self, path: str) -> Sequence[Unit]:
-        """See `Source.touched`."""
         folder, _, name = path.rpartition("/")
         if CONTINUATION.fullmatch(name) is not None:
             return (Unit(self.name, f"{folder}/{_TRAJECTORY}"),)
@@ -84,7 +81,6 @@ class AtifTrials(AccompaniedFiles):
         return (Unit(self.name, path),)
 
     def walk(self, root: str) -> Walk:
-        """See `Source.walk`."""
         return Walk(root, claims=_is_run, units_of=self._units_of)
 
     def found(self, unit: Unit, status: os.stat_result) -> Found:
@@ -92,11 +88,9 @@ class AtifTrials(AccompaniedFiles):
         return found_file(unit, status) if unit.locator.endswith(LINES) else super().found(unit, status)
 
     def beside(self, path: str) -> Stamp:
-        """See `AccompaniedFiles.beside`."""
         return _beside(path)
 
     def read(self, found: Found, *, unless: str | None = None) -> Read:
-        """See `Source.read`."""
         status = look_at(found.unit.locator)
         if found.unit.locator.endswith(LINES) and not stat.S_ISLNK(status.st_mode):
             return self._lines.read(found, status, unless=unless)
@@ -109,7 +103,6 @@ class AtifTrials(AccompaniedFiles):
         return Beside(tuple(self._continuations(unit.locator, content)), reward)
 
     def parse_all(self, content: bytes, beside: tuple[bytes, ...], unit: Unit) -> Parsed:
-        """See `AccompaniedFiles.parse_all`."""
         return self._parse([content, *beside], unit)
 
     def parse(self, content: bytes, unit: Unit) -> Parsed:

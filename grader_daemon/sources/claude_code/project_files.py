@@ -42,22 +42,18 @@ class ClaudeCode(SessionFiles):
     append_only = True
 
     def claims(self, path: str) -> bool:
-        """See `Source.claims`."""
         stem, dot, suffix = path.rpartition("/")[2].rpartition(".")
         return dot + suffix == _SUFFIX and (stem.startswith(_AGENT) or _SESSION_FILE.fullmatch(stem) is not None)
 
     def recognizes(self, path: str, beginning: bytes) -> bool:
-        """See `Source.recognizes`."""
         if not path.endswith(_SUFFIX) or _OF_OTHERS.search(beginning) is not None:
             return False
         return _RECOGNIZED.search(beginning) is not None or (self.claims(path) and _SESSION in beginning)
 
     def skipped_by_name(self, path: str) -> SkipReason | None:
-        """See `SessionFiles.skipped_by_name`."""
         return SkipReason.SIDE_CALL if path.rpartition("/")[2].startswith(_SIDE_CALLS) else None
 
     def parse(self, content: bytes, unit: Unit) -> Parsed:
-        """See `SessionFiles.parse`."""
         lines = read_lines(content, KINDS, kind_of=kind_of, limits=self.limits)
         unknown = None
         if lines.unknown or lines.broken:

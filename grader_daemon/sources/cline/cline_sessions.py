@@ -56,23 +56,18 @@ class ClineSessions(AccompaniedFiles):
     unknown = UNKNOWN
 
     def claims(self, path: str) -> bool:
-        """See `Source.claims`."""
         return _is_session(path) or _main_of(path) != path
 
     def recognizes(self, path: str, beginning: bytes) -> bool:
-        """See `Source.recognizes`."""
         return _SIGNS.search(beginning) is not None
 
     def touched(self, path: str) -> Sequence[Unit]:
-        """See `Source.touched`."""
         return (Unit(self.name, _main_of(path)),)
 
     def walk(self, root: str) -> Walk:
-        """See `Source.walk`."""
         return Walk(root, claims=_is_session, units_of=self._units_of)
 
     def beside(self, path: str) -> Stamp:
-        """See `AccompaniedFiles.beside`."""
         try:
             return xxhash.xxh3_64_digest(stamp_of(os.lstat(_beside(path))))
         except OSError:
@@ -91,7 +86,6 @@ class ClineSessions(AccompaniedFiles):
             return Beside((b"",))
 
     def parse_all(self, content: bytes, beside: tuple[bytes, ...], unit: Unit) -> Parsed:
-        """See `AccompaniedFiles.parse_all`."""
         check_values([content, *beside], self.limits)
         return self._decode(content, beside[0], unit)
 

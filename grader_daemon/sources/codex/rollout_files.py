@@ -37,20 +37,16 @@ class CodexRollouts(SessionFiles):
     append_only = True
 
     def claims(self, path: str) -> bool:
-        """See `Source.claims`."""
         name = path.rpartition("/")[2]
         return name.startswith(_PREFIX) and name.endswith((_SUFFIX, _PACKED))
 
     def recognizes(self, path: str, beginning: bytes) -> bool:
-        """See `Source.recognizes`."""
         return self.claims(path) or _FIRST_LINE.match(beginning) is not None
 
     def skipped_by_name(self, path: str) -> SkipReason | None:
-        """See `SessionFiles.skipped_by_name`."""
         return SkipReason.COMPRESSED if path.endswith(_PACKED) else None
 
     def parse(self, content: bytes, unit: Unit) -> Parsed:
-        """See `SessionFiles.parse`."""
         lines = read_lines(content, KINDS, kind_of=kind_of, limits=self.limits)
         name = unit.locator.rpartition("/")[2]
         thread = _THREAD.fullmatch(name)

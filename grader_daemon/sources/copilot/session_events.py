@@ -54,15 +54,12 @@ class CopilotSessions(SessionFiles):
         self._left: set[str] = set()
 
     def claims(self, path: str) -> bool:
-        """See `Source.claims`."""
         return path.endswith(_EVENTS) or _FLAT.fullmatch(path.rpartition("/")[2]) is not None
 
     def recognizes(self, path: str, beginning: bytes) -> bool:
-        """See `Source.recognizes`."""
         return _BEGIN.search(beginning) is not None and _PRODUCER in beginning
 
     def parse(self, content: bytes, unit: Unit) -> Parsed:
-        """See `SessionFiles.parse`."""
         _, log, unknown = self._events(content, unit)
         if unit.key not in log.conversations:
             raise VanishedFileError("the sub-agent is gone")

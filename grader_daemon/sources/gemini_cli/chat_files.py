@@ -31,15 +31,12 @@ class GeminiChats(SessionFiles):
     unknown = UNKNOWN
 
     def claims(self, path: str) -> bool:
-        """See `Source.claims`."""
         return _FILE.fullmatch(path.rpartition(_CHATS)[2]) is not None if _CHATS in path else False
 
     def recognizes(self, path: str, beginning: bytes) -> bool:
-        """See `Source.recognizes`."""
         return self.claims(path) or all(sign in beginning for sign in _SIGNS)
 
     def parse(self, content: bytes, unit: Unit) -> Parsed:
-        """See `SessionFiles.parse`."""
         path = unit.locator
         if path.endswith(".jsonl"):
             lines = read_lines(content, KINDS, kind_of=kind_of, limits=self.limits)

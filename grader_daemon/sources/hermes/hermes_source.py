@@ -52,7 +52,6 @@ class HermesSnapshots(SessionFiles):
         self._zone = zone
 
     def claims(self, path: str) -> bool:
-        """See `Source.claims`."""
         return snapshot.claims(path)
 
     def recognizes(self, path: str, beginning: bytes) -> bool:
@@ -60,11 +59,9 @@ class HermesSnapshots(SessionFiles):
         return snapshot.claims(path) and not beginning.lstrip().startswith(_OF_PI)
 
     def skipped_by_name(self, path: str) -> SkipReason | None:
-        """See `SessionFiles.skipped_by_name`."""
         return snapshot.companion(path)
 
     def parse(self, content: bytes, unit: Unit) -> Parsed:
-        """See `SessionFiles.parse`."""
         return Parsed(snapshot.parse(content, unit.locator, zone=self._zone, limits=self.limits))
 
 
@@ -86,15 +83,12 @@ class Hermes(HermesSnapshots):
         return _made, (self.roots, self._zone, self.limits)
 
     def claims(self, path: str) -> bool:
-        """See `Source.claims`."""
         return super().claims(path) or (_is_database(database_beside(path)) and _RETIRED not in path)
 
     def recognizes(self, path: str, beginning: bytes) -> bool:
-        """See `Source.recognizes`."""
         return super().recognizes(path, beginning) or path.endswith(f"/{_DATABASE}")
 
     def touched(self, path: str) -> Sequence[Unit]:
-        """See `Source.touched`."""
         database = database_beside(path)
         if _is_database(database):
             return self._databases.touched(database)
@@ -107,7 +101,6 @@ class Hermes(HermesSnapshots):
         return Walk(root, claims=self._is_listed, units_of=partial(self._listed, exists=exists))
 
     def look(self, unit: Unit) -> Found:
-        """See `Source.look`."""
         if unit.key:
             return self._databases.look(unit)
         if _is_database(unit.locator):
@@ -117,13 +110,11 @@ class Hermes(HermesSnapshots):
         return super().look(unit)
 
     def size_of(self, unit: Unit) -> int:
-        """See `Source.size_of`."""
         if unit.key:
             return self._databases.messages_of(unit) * _BYTES_A_MESSAGE
         return 0 if _is_database(unit.locator) else super().size_of(unit)
 
     def read(self, found: Found, *, unless: str | None = None) -> Read:
-        """See `Source.read`."""
         unit = found.unit
         if unit.key:
             return self._read_row(found, unless)

@@ -85,12 +85,10 @@ class HermesQueries:
     """See `Queries`."""
 
     def schema(self, reader: Reader) -> Schema | None:
-        """See `Queries.schema`."""
         schema = Schema(*(reader.columns(table) for table in Schema._fields))
         return schema if schema.is_hermes else None
 
     def mark(self, reader: Reader) -> Mark:
-        """See `Queries.mark`."""
         ((version,),) = reader.rows("PRAGMA schema_version")
         columns = "(SELECT max(id) FROM messages), (SELECT max(rowid) FROM sessions), (SELECT count(*) FROM sessions)"
         (numbers,) = reader.rows(f"SELECT {columns}")
@@ -98,26 +96,22 @@ class HermesQueries:
         return Mark(version, (message,), sessions, row, self.id_at(reader, row))
 
     def id_at(self, reader: Reader, row: int) -> Value:
-        """See `Queries.id_at`."""
         found = reader.rows("SELECT id FROM sessions WHERE rowid = ?", (row,))
         return found[0][0] if found else None
 
     def grown_since(self, reader: Reader, mark: Mark) -> tuple[list[str], int]:
-        """See `Queries.grown_since`."""
         (message,) = mark.rows
         grown = reader.rows("SELECT DISTINCT session_id FROM messages NOT INDEXED WHERE id > ?", (message,))
         new = reader.rows("SELECT id FROM sessions WHERE rowid > ?", (mark.row,))
         return list(dict.fromkeys(row[0] for row in (*grown, *new) if isinstance(row[0], str))), len(new)
 
     def ids_after(self, reader: Reader, last: str, limit: int) -> list[str]:
-        """See `Queries.ids_after`."""
         found = reader.rows(
             "SELECT id FROM sessions WHERE id > ? AND typeof(id) = 'text' ORDER BY id LIMIT ?", (last, limit)
         )
         return [str(row[0]) for row in found]
 
     def entries(self, reader: Reader, schema: Schema, ids: Iterable[str]) -> Mapping[str, Entry]:
-        """See `Queries.entries`."""
         return {session_id: row.entry for session_id, row in rows_of(reader, schema, ids).items()}
 
 

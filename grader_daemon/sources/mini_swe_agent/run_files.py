@@ -38,11 +38,9 @@ class MiniSweAgentRuns(AccompaniedFiles):
     rewarded = True
 
     def claims(self, path: str) -> bool:
-        """See `Source.claims`."""
         return path.endswith(_ENDS)
 
     def recognizes(self, path: str, beginning: bytes) -> bool:
-        """See `Source.recognizes`."""
         is_named = _BEGINNING.match(beginning) is not None and any(name in beginning for name in _NAMES)
         return is_named or path.endswith(_ENDS)
 
@@ -51,7 +49,6 @@ class MiniSweAgentRuns(AccompaniedFiles):
         return xxhash.xxh3_64_digest(b"\0".join(stamps_of(_reports(path))))
 
     def read_beside(self, unit: Unit, content: bytes) -> Beside:
-        """See `AccompaniedFiles.read_beside`."""
         return Beside(reward=reward_of(_reports(unit.locator), task_of(unit.locator), self.roots))
 
     def parse(self, content: bytes, unit: Unit) -> Parsed:

@@ -70,7 +70,6 @@ class OpenClawQueries:
     """See `Queries`."""
 
     def schema(self, reader: Reader) -> Schema | None:
-        """See `Queries.schema`."""
         lines = reader.columns(_LINES)
         for name in _WINDOWS:
             columns = reader.columns(name)
@@ -79,7 +78,6 @@ class OpenClawQueries:
         return None
 
     def mark(self, reader: Reader) -> Mark:
-        """See `Queries.mark`."""
         ((version,),) = reader.rows("PRAGMA schema_version")
         windows = _windows(reader)
         numbers = f"(SELECT max(rowid) FROM {_LINES}), (SELECT max(rowid) FROM {windows})"
@@ -87,7 +85,6 @@ class OpenClawQueries:
         return Mark(version, (_number(line),), _number(sessions), _number(row), self.id_at(reader, _number(row)))
 
     def id_at(self, reader: Reader, row: int) -> Value:
-        """See `Queries.id_at`."""
         found = reader.rows(f"SELECT session_id FROM {_windows(reader)} WHERE rowid = ?", (row,))
         return found[0][0] if found else None
 
@@ -101,7 +98,6 @@ class OpenClawQueries:
         return list(dict.fromkeys(ids)), len(new)
 
     def ids_after(self, reader: Reader, last: str, limit: int) -> list[str]:
-        """See `Queries.ids_after`."""
         found = reader.rows(
             f"SELECT session_id FROM {_windows(reader)} WHERE session_id > ? AND typeof(session_id) = 'text'"
             " ORDER BY session_id LIMIT ?",
@@ -110,7 +106,6 @@ class OpenClawQueries:
         return [str(row[0]) for row in found]
 
     def entries(self, reader: Reader, schema: Schema, ids: Iterable[str]) -> Mapping[str, Entry]:
-        """See `Queries.entries`."""
         among = json.dumps([each for each in ids if 0 < len(each) <= LONGEST_NAME])
         tallies = {
             row[0]: row[1:]

@@ -51,25 +51,20 @@ class OpenClaw(SessionFiles):
         return _made, (self.roots, self.limits)
 
     def claims(self, path: str) -> bool:
-        """See `Source.claims`."""
         return _database_of(path) is not None or _FILE.search(path) is not None
 
     def recognizes(self, path: str, beginning: bytes) -> bool:
-        """See `Source.recognizes`."""
         return _is_database(path) or (_FILE.search(path) is not None and is_first_line(beginning))
 
     def parse(self, content: bytes, unit: Unit) -> Parsed:
-        """See `SessionFiles.parse`."""
         stem = unit.locator.rpartition("/")[2].removesuffix(".jsonl")
         return self._parsed(content, Place(NAME, NAME, unit.locator, stem.partition(_TOPIC)[0]), Window())
 
     def touched(self, path: str) -> Sequence[Unit]:
-        """See `Source.touched`."""
         database = _database_of(path)
         return super().touched(path) if database is None else self._databases.touched(database)
 
     def walk(self, root: str) -> Walk:
-        """See `Source.walk`."""
         return Walk(
             root,
             claims=lambda path: _is_database(path) or _FILE.search(path) is not None,
@@ -79,18 +74,15 @@ class OpenClaw(SessionFiles):
         )
 
     def look(self, unit: Unit) -> Found:
-        """See `Source.look`."""
         if unit.key:
             return self._databases.look(unit)
         return Found(unit, database_stamp(unit.locator), 0) if _is_database(unit.locator) else super().look(unit)
 
     def size_of(self, unit: Unit) -> int:
-        """See `Source.size_of`."""
         is_row = _is_database(unit.locator)
         return self._databases.messages_of(unit) * _BYTES_A_LINE if is_row else super().size_of(unit)
 
     def read(self, found: Found, *, unless: str | None = None) -> Read:
-        """See `Source.read`."""
         unit = found.unit
         if not _is_database(unit.locator):
             return super().read(found, unless=unless)

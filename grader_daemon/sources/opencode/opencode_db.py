@@ -40,13 +40,11 @@ class OpenCodeQueries:
     """See `Queries`."""
 
     def schema(self, reader: Reader) -> Schema | None:
-        """See `Queries.schema`."""
         columns = {table: reader.columns(table) for table in (*_NEEDED, "part")}
         known = all(needed <= columns[table] for table, needed in _NEEDED.items())
         return columns["session"] if known and "message_id" in columns["part"] else None
 
     def mark(self, reader: Reader) -> Mark:
-        """See `Queries.mark`."""
         ((version,),) = reader.rows("PRAGMA schema_version")
         numbers = "(SELECT max(rowid) FROM message), (SELECT max(rowid) FROM part), (SELECT max(rowid) FROM session)"
         (found,) = reader.rows(f"SELECT {numbers}, (SELECT count(*) FROM session)")
@@ -54,12 +52,10 @@ class OpenCodeQueries:
         return Mark(version, (message, part), sessions, row, self.id_at(reader, row))
 
     def id_at(self, reader: Reader, row: int) -> Value:
-        """See `Queries.id_at`."""
         found = reader.rows("SELECT id FROM session WHERE rowid = ?", (row,))
         return found[0][0] if found else None
 
     def grown_since(self, reader: Reader, mark: Mark) -> tuple[list[str], int]:
-        """See `Queries.grown_since`."""
         message, part = mark.rows
         new = reader.rows("SELECT id FROM session WHERE rowid > ?", (mark.row,))
         found = [
@@ -70,14 +66,12 @@ class OpenCodeQueries:
         return list(dict.fromkeys(row[0] for row in found if isinstance(row[0], str))), len(new)
 
     def ids_after(self, reader: Reader, last: str, limit: int) -> list[str]:
-        """See `Queries.ids_after`."""
         found = reader.rows(
             "SELECT id FROM session WHERE id > ? AND typeof(id) = 'text' ORDER BY id LIMIT ?", (last, limit)
         )
         return [str(row[0]) for row in found]
 
     def entries(self, reader: Reader, schema: Schema, ids: Iterable[str]) -> Mapping[str, Entry]:
-        """See `Queries.entries`."""
         among = json.dumps([each for each in ids if 0 < len(each) <= LONGEST_NAME])
         tallies = {
             row[0]: row[1:]

@@ -73,15 +73,12 @@ class OpenCode:
         ]
 
     def claims(self, path: str) -> bool:
-        """See `Source.claims`."""
         return _database_of(path) is not None or (path.endswith(".json") and (is_session(path) or _is_message(path)))
 
     def recognizes(self, path: str, beginning: bytes) -> bool:
-        """See `Source.recognizes`."""
         return _name_of(path) == _OWN or is_session(path) or (_is_database(path) and beginning.startswith(MAGIC))
 
     def touched(self, path: str) -> Sequence[Unit]:
-        """See `Source.touched`."""
         database = _database_of(path)
         if database is None:
             session = path if is_session(path) else session_of_message(path)
@@ -98,7 +95,6 @@ class OpenCode:
         )
 
     def look(self, unit: Unit) -> Found:
-        """See `Source.look`."""
         if unit.key:
             return self._databases.look(unit)
         if _is_database(unit.locator):
@@ -106,7 +102,6 @@ class OpenCode:
         return look_at_session(unit)
 
     def size_of(self, unit: Unit) -> int:
-        """See `Source.size_of`."""
         if unit.key:
             return self._databases.messages_of(unit) * _BYTES_A_MESSAGE
         try:
@@ -115,7 +110,6 @@ class OpenCode:
             return 0  # whoever reads it says what is wrong
 
     def read(self, found: Found, *, unless: str | None = None) -> Read:
-        """See `Source.read`."""
         unit = found.unit
         if not unit.key and _is_database(unit.locator):
             self._databases.at(unit.locator).entries()

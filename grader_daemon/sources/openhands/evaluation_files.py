@@ -77,22 +77,18 @@ class OpenHandsRuns:
 
     @property
     def watches(self) -> Sequence[Watch]:
-        """See `Source.watches`."""
         return [Watch(root) for root in self.roots]
 
     def claims(self, path: str) -> bool:
-        """See `Source.claims`."""
         return path.endswith(f"/{_FILE}") or (path.endswith(".json") and state_of(path) is not None)
 
     def recognizes(self, path: str, beginning: bytes) -> bool:
-        """See `Source.recognizes`."""
         if state_of(path) is not None:
             return _CONVERSATION in beginning
         named = _TASK.match(beginning.removeprefix(_MARK)) is not None
         return named and (self.claims(path) or any(key in beginning for key in _RECOGNIZED))
 
     def touched(self, path: str) -> Sequence[Unit]:
-        """See `Source.touched`."""
         state = state_of(path)
         if state is not None:
             return (Unit(self.name, state),)
@@ -105,7 +101,6 @@ class OpenHandsRuns:
         return [Unit(self.name, path, key) for key, place in places.items() if place.digest not in before]
 
     def walk(self, root: str) -> Walk:
-        """See `Source.walk`."""
         return Walk(
             root,
             claims=lambda path: path.endswith((f"/{_FILE}", f"/{STATE}")),
@@ -114,14 +109,12 @@ class OpenHandsRuns:
         )
 
     def look(self, unit: Unit) -> Found:
-        """See `Source.look`."""
         if _is_conversation(unit):
             return look_at_conversation(unit)
         status = look_at(unit.locator)
         return self._found(unit, status, self._place_of(unit, status))
 
     def size_of(self, unit: Unit) -> int:
-        """See `Source.size_of`."""
         if _is_conversation(unit):
             return size_of_conversation(unit)
         try:
@@ -130,7 +123,6 @@ class OpenHandsRuns:
             return 0  # whoever reads it says what is wrong
 
     def read(self, found: Found, *, unless: str | None = None) -> Read:
-        """See `Source.read`."""
         unit = found.unit
         status = look_at(unit.locator)
         if stat.S_ISLNK(status.st_mode):

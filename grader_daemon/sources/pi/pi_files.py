@@ -45,15 +45,12 @@ class PiSessions(SessionFiles):
     append_only = True
 
     def claims(self, path: str) -> bool:
-        """See `Source.claims`."""
         return "Z_" in path and (_FILE.search(path) is not None or _OF_SUB_AGENT.search(path) is not None)
 
     def recognizes(self, path: str, beginning: bytes) -> bool:
-        """See `Source.recognizes`."""
         return is_first_line(beginning)
 
     def parse(self, content: bytes, unit: Unit) -> Parsed:
-        """See `SessionFiles.parse`."""
         path = unit.locator
         stem = path.rpartition("/")[2].removesuffix(".jsonl")
         above = _OF_SUB_AGENT.search(path)

@@ -36,16 +36,13 @@ class QwenChats(SessionFiles):
     append_only = True
 
     def claims(self, path: str) -> bool:
-        """See `Source.claims`."""
         return _FILE.fullmatch(path.rpartition("/")[2]) is not None
 
     def recognizes(self, path: str, beginning: bytes) -> bool:
-        """See `Source.recognizes`."""
         told = _MESSAGE.search(beginning) is not None or _TELEMETRY in beginning
         return told and _FRAME in beginning
 
     def parse(self, content: bytes, unit: Unit) -> Parsed:
-        """See `SessionFiles.parse`."""
         lines = read_lines(content, KINDS, kind_of=kind_of, limits=self.limits)
         records = [line for line in lines.read if isinstance(line, Record)]
         stem = unit.locator.rpartition("/")[2].removesuffix(_SUFFIX)
