@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
+from typing import Final
 
 import click
 
+from grader_daemon.api.context import GraderContext
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import Whole, asks, json_option
@@ -16,12 +20,17 @@ from grader_daemon.domain.text import clean
 from grader_daemon.domain.verdict import Outcome
 from grader_daemon.errors import InputError
 from grader_daemon.messages.found import Messages
-from grader_daemon.messages.size import expected_bytes
+from grader_daemon.messages.store import sessions_since
 from grader_daemon.reports.money import usd_words
 from grader_daemon.reports.numbers import count
 from grader_daemon.reports.verdicts import outcome_words
 
 _USUAL_DAYS = 92
+
+_LOOKED_AT: Final = 200
+_OF_A_BYTE: Final = 0.5
+"""Bytes of the index for one of a session's file: see docs/message-search.md."""
+_LEAST: Final = 2_000
 
 
 @click.command("search")
@@ -92,9 +101,28 @@ def _tell(grader: SelfGrader, hit: MessageHit) -> None:
 
 
 def _how_to_turn_on(grader: SelfGrader) -> str:
-    size, sessions = expected_bytes(grader.context, days=_USUAL_DAYS)
+    size, sessions = _expected_bytes(grader.context, days=_USUAL_DAYS)
     takes = f"about {size / 1e6:,.0f} MB for {count(sessions, 'session')} of {_USUAL_DAYS} days"
     return (
         f"message search is off; its index would need {takes}; turn it on with: grader-daemon config"
         f" set message_search_days {_USUAL_DAYS}, then restart the daemon; 0 deletes it again"
     )
+
+
+def _expected_bytes(context: GraderContext, *, days: int) -> tuple[int, int]:
+    """Return about how many bytes the index of so many days would have, and of how many sessions.
+
+    Raises:
+        NoDatabaseError: nothing was graded yet.
+    """
+    rows = sessions_since(context.store, context.now() - timedelta(days=days))
+    looked_at = [path for _, _, path in rows[:_LOOKED_AT]]
+    written = sum(map(_size, set(looked_at)))  # one file may hold many sessions
+    each = max(_LEAST, _OF_A_BYTE * written / len(looked_at)) if looked_at else 0
+    return int(each * len(rows)), len(rows)
+
+
+def _size(path: str) -> int:
+    with suppress(OSError, ValueError):
+        return os.stat(path).st_size
+    return 0

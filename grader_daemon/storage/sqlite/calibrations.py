@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import msgspec
 
-from grader_daemon.domain.calibration import Calibration, Evidence
+from grader_daemon.domain.calibration import Calibration, Evidence, LevelGuess
 from grader_daemon.domain.completion_model import CompletionModel
 from grader_daemon.domain.verdict import VerdictBy, VerdictSetting
 from grader_daemon.storage.sqlite.database import Database
@@ -109,3 +110,23 @@ def _to_calibration(row: tuple[Any, ...]) -> Calibration | None:
         )
     except (ValueError, msgspec.MsgspecError):
         return None
+
+
+class LevelGuesses:
+    """A person's guesses of the level; the last one stands."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, rate: float | None, now: datetime) -> None:
+        """Keep a guess, or with None that there is none any more; call it inside a transaction."""
+        self._database.connection.execute(
+            "INSERT INTO level_guesses (given_at, rate) VALUES (?, ?)", (to_text(now), rate)
+        )
+
+    def last(self) -> LevelGuess | None:
+        """Return the guess that stands."""
+        rows = self._database.rows("SELECT given_at, rate FROM level_guesses ORDER BY id DESC LIMIT 1")
+        if not rows or rows[0][1] is None:
+            return None
+        return LevelGuess(rate=rows[0][1], given_at=known_moment(rows[0][0]))

@@ -9,14 +9,13 @@ from pathlib import Path
 
 from grader_daemon.domain.counting import Changes
 from grader_daemon.storage.sqlite.alerts import Alerts
-from grader_daemon.storage.sqlite.calibrations import Calibrations
+from grader_daemon.storage.sqlite.calibrations import Calibrations, LevelGuesses
 from grader_daemon.storage.sqlite.feed import ChangeFeed
 from grader_daemon.storage.sqlite.feedback import Feedbacks
 from grader_daemon.storage.sqlite.grades import Grades
 from grader_daemon.storage.sqlite.hosts import Hosts
 from grader_daemon.storage.sqlite.issues import Issues
 from grader_daemon.storage.sqlite.ledger import Ledger
-from grader_daemon.storage.sqlite.level_guesses import LevelGuesses
 from grader_daemon.storage.sqlite.quality_checks import QualityChecks
 from grader_daemon.storage.sqlite.reports import Reports
 from grader_daemon.storage.sqlite.rollups import Rollups
