@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
 from typing import Final
 
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.session import (
     ASSISTANT,
-    TOOL,
     USER,
     Ending,
     FunctionCall,
     Message,
-    ReportedOutcome,
     Session,
     SessionKind,
     ToolCall,
@@ -26,6 +23,7 @@ from grader_daemon.domain.unit import Unit
 from grader_daemon.sources.cline.operation_results import read_operations
 from grader_daemon.sources.cline.stored_messages import Block, Manifest, Marks, MessagesFile, Metrics, StoredMessage
 from grader_daemon.sources.cline.tagged_calls import spans_in
+from grader_daemon.sources.conversation import Conversation
 from grader_daemon.sources.decoding import token_count, utc
 
 NAME: Final = "cline"
@@ -44,13 +42,11 @@ _LEFT: Final = re.compile(r"Capability owner client \S{1,200} disconnected befor
 """What is shown when the terminal that had asked ends while its work goes on in Cline's hub, as after Ctrl-C."""
 
 
-class _Conversation:
+class _Conversation(Conversation):
     """Messages, one after the other."""
 
     def __init__(self) -> None:
-        self.messages: list[Message] = []
-        self.times: list[datetime | None] = []
-        self.reported: dict[int, ReportedOutcome] = {}
+        super().__init__()
         self.used: list[Usage] = []
         self.model: str | None = None
         self.compacted = False
@@ -80,26 +76,21 @@ class _Conversation:
         model = stored.model_info.id if stored.model_info is not None else None
         self.model = model or self.model
         self.used.append(_usage(stored.metrics or Metrics(), model))
-        self._append(Message(ASSISTANT, said or None, tuple(calls) or None), stored)
+        self.append(Message(ASSISTANT, said or None, tuple(calls) or None), stored.written_at)
 
     def _add_user(self, stored: StoredMessage, marks: Marks) -> None:
         for block in stored.blocks:
             if block.type == "tool_result":
                 tool = self._tools.get(block.tool_use_id or "", block.name)
                 text, outcome = read_operations(block.content, tool=tool, is_error=block.is_error is True)
-                self.reported[len(self.messages)] = outcome
-                self._append(Message(TOOL, text, tool_call_id=block.tool_use_id, tool_name=tool), stored)
+                self.append_result(text, outcome, stored.written_at, call_id=block.tool_use_id, tool=tool)
         said = _said(stored)
         if not said:
             return
         self.compacted = self.compacted or said.startswith(_SUMMARY)
         prompt = _prompt_in(said, is_reminder=marks.user_run_span == 0)
         if prompt and marks.display_role is None:
-            self._append(Message(role=USER, content=prompt), stored)
-
-    def _append(self, message: Message, stored: StoredMessage) -> None:
-        self.messages.append(message)
-        self.times.append(stored.written_at)
+            self.append(Message(role=USER, content=prompt), stored.written_at)
 
 
 def read_session(file: MessagesFile, manifest: Manifest | None, unit: Unit, *, named: str, folder: str) -> Session:

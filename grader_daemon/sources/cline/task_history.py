@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Final
 
 import msgspec
@@ -17,12 +16,10 @@ from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.session import (
     ASSISTANT,
     MOST_USD,
-    TOOL,
     USER,
     Ending,
     FunctionCall,
     Message,
-    ReportedOutcome,
     Session,
     SessionKind,
     ToolCall,
@@ -35,6 +32,7 @@ from grader_daemon.sources.cline.session_messages import NAME
 from grader_daemon.sources.cline.stored_messages import ApiRequest, Block, StoredMessage, UiMessage, at
 from grader_daemon.sources.cline.tagged_calls import calls_in, spans_in, without
 from grader_daemon.sources.cline.task_results import outcome_of
+from grader_daemon.sources.conversation import Conversation
 from grader_daemon.sources.decoding import token_count
 
 _AGENTS: Final = {"rooveterinaryinc.roo-cline": "roo-code", "kilocode.kilo-code": "kilo-code"}
@@ -64,13 +62,11 @@ _STOPS: Final = {
 _REQUEST = msgspec.json.Decoder(ApiRequest).decode
 
 
-class _Conversation:
+class _Conversation(Conversation):
     """Messages, one after the other."""
 
     def __init__(self) -> None:
-        self.messages: list[Message] = []
-        self.times: list[datetime | None] = []
-        self.reported: dict[int, ReportedOutcome] = {}
+        super().__init__()
         self.project: str | None = None
         self.model: str | None = None
         self.compacted = False
@@ -100,7 +96,7 @@ class _Conversation:
         calls = (*made, *self._open)
         self._tools |= {call.id: call.tool for call in calls if call.id}
         said = without(text, _THINKING)
-        self._append(Message(ASSISTANT, said or None, calls or None), stored.written_at)
+        self.append(Message(ASSISTANT, said or None, calls or None), stored.written_at)
 
     def _add_user(self, stored: StoredMessage) -> None:
         texts: list[str] = []
@@ -132,7 +128,7 @@ class _Conversation:
             said += _prompts_in(text, is_result=result is not None)
         self._end(result, stored)
         for prompt in said:
-            self._append(Message(role=USER, content=prompt), stored.written_at)
+            self.append(Message(role=USER, content=prompt), stored.written_at)
 
     def _open_call(self, tool: str) -> ToolCall | None:
         call = next((call for call in self._open if call.tool == tool), None)
@@ -149,18 +145,12 @@ class _Conversation:
         self, call_id: str | None, tool: str | None, text: str, stored: StoredMessage, *, is_error: bool
     ) -> None:
         outcome = outcome_of(text, tool=tool, is_error=is_error)
-        if outcome is not None:
-            self.reported[len(self.messages)] = outcome
-        self._append(Message(role=TOOL, content=text, tool_call_id=call_id, tool_name=tool), stored.written_at)
+        self.append_result(text, outcome, stored.written_at, call_id=call_id, tool=tool)
 
     def _note(self, details: str) -> None:
         project, model = _PROJECT.search(details), _MODEL.search(details)
         self.project = self.project or (project[1] if project is not None else None)
         self.model = model[1] if model is not None else self.model
-
-    def _append(self, message: Message, time: datetime | None) -> None:
-        self.messages.append(message)
-        self.times.append(time)
 
 
 def read_task(history: Sequence[StoredMessage], screen: Sequence[UiMessage], unit: Unit, *, task: str) -> Session:

@@ -13,12 +13,10 @@ from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.limits import LONGEST_NAME, Limits
 from grader_daemon.domain.session import (
     ASSISTANT,
-    TOOL,
     USER,
     Ending,
     FunctionCall,
     Message,
-    ReportedOutcome,
     Session,
     SessionKind,
     ToolCall,
@@ -27,6 +25,7 @@ from grader_daemon.domain.session import (
 )
 from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.errors import ParseError
+from grader_daemon.sources.conversation import Conversation
 from grader_daemon.sources.decoding import utc
 from grader_daemon.sources.gemini_cli.chat_records import Call, Entry, Head, Parts, Record, Rewind, Set, Tokens
 from grader_daemon.sources.gemini_cli.tool_results import answer_in, parts_of, read_result, text_of
@@ -161,18 +160,16 @@ class Log:
         self._rewound.add(next(reversed(self._records), ""))
 
 
-class _Conversation:
+class _Conversation(Conversation):
     """Records as messages."""
 
     def __init__(self, rewound: set[str]) -> None:
+        super().__init__()
         self._rewound = rewound
         self._called: set[str] = set()
         """Ids of calls whose result is still to come."""
 
-        self.messages: list[Message] = []
-        self.times: list[datetime | None] = []
-        self.reported: dict[int, ReportedOutcome] = {}
-        self.taken_back: list[int] = [0] if "" in rewound else []
+        self.taken_back = [0] if "" in rewound else []
         self.project: str | None = None
         self.compacted = False
 
@@ -197,7 +194,7 @@ class _Conversation:
             self.project = self.project or (found[1] if found is not None else None)
         self.compacted = self.compacted or text.startswith(_SUMMARY)
         if text and not text.startswith(_INJECTED):
-            self._append(Message(role=USER, content=text), record.written_at)
+            self.append(Message(role=USER, content=text), record.written_at)
 
     def _add_answer(self, record: Record) -> None:
         calls = record.calls or _calls_in(record.content)
@@ -205,7 +202,7 @@ class _Conversation:
         said = text_of(record.content) or None
         if not wire and said is None and record.tokens is not None and record.tokens.output:
             wire = (_UNTOLD,)
-        self._append(Message(role=ASSISTANT, content=said, tool_calls=wire or None), record.written_at)
+        self.append(Message(role=ASSISTANT, content=said, tool_calls=wire or None), record.written_at)
         for call in calls:
             if call.status in _FINISHED:
                 self._add_result(call, record.written_at)
@@ -215,13 +212,7 @@ class _Conversation:
     def _add_result(self, call: Call, written_at: datetime | None) -> None:
         self._called.discard(call.id or "")
         text, outcome = read_result(call)
-        if outcome is not None:
-            self.reported[len(self.messages)] = outcome
-        self._append(Message(role=TOOL, content=text, tool_call_id=call.id, tool_name=_name(call.name)), written_at)
-
-    def _append(self, message: Message, written_at: datetime | None) -> None:
-        self.messages.append(message)
-        self.times.append(written_at)
+        self.append_result(text, outcome, written_at, call_id=call.id, tool=_name(call.name))
 
 
 def read_log(entries: Iterable[Entry]) -> Log:

@@ -18,7 +18,6 @@ from grader_daemon.domain.analysis import CallStatus, SessionState
 from grader_daemon.domain.session import (
     ASSISTANT,
     MOST_USD,
-    TOOL,
     USER,
     Ending,
     Message,
@@ -30,6 +29,7 @@ from grader_daemon.domain.session import (
 )
 from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.domain.unit import Unit
+from grader_daemon.sources.conversation import Conversation
 from grader_daemon.sources.decoding import setup_digest
 from grader_daemon.sources.mini_swe_agent.command_results import outcome_of, plain_result
 from grader_daemon.sources.mini_swe_agent.stored_run import Given, StoredMessage, StoredRun
@@ -51,14 +51,12 @@ _LOCAL: Final = re.compile(r"(?:\A|\.)Local\w{0,40}\Z")
 """The environment whose folder is one of this machine; that of a container is not."""
 
 
-class _Run:
+class _Run(Conversation):
     """Messages of a run, one after the other."""
 
     def __init__(self, *, notes: bool) -> None:
         """Set up; `notes` says that the messages note which of them are results."""
-        self.messages: list[Message] = []
-        self.times: list[datetime | None] = []
-        self.reported: dict[int, ReportedOutcome] = {}
+        super().__init__()
         self.given: list[Given] = []
         self._notes = notes
         self._open: dict[str, ToolCall] = {}
@@ -85,14 +83,14 @@ class _Run:
         self._append_result(call, submission, ReportedOutcome(CallStatus.SUCCESS, 0), time)
         answer = said.text.strip() or submission.strip()
         if answer:
-            self._append(Message(role=ASSISTANT, content=answer), time)
+            self.append(Message(role=ASSISTANT, content=answer), time)
 
     def _add_answer(self, stored: StoredMessage) -> None:
         calls, text = stored.calls(f"{len(self.messages)}")
         given = stored.given
         self.given.append(given)
         self._open = {call.id or str(place): call for place, call in enumerate(calls)}
-        self._append(Message(ASSISTANT, text or None, calls or None, given.finish_reason), stored.written_at)
+        self.append(Message(ASSISTANT, text or None, calls or None, given.finish_reason), stored.written_at)
 
     def _add_noted_result(self, stored: StoredMessage) -> None:
         call = self._take(stored.result_id)
@@ -113,20 +111,14 @@ class _Run:
             if call is not None:
                 self._append_result(call, *plain_result(stored.text), stored.written_at)
             return  # else a reminder of how to write a command
-        self._append(Message(role=USER, content=stored.text), stored.written_at)
+        self.append(Message(role=USER, content=stored.text), stored.written_at)
 
     def _take(self, call_id: str | None) -> ToolCall | None:
         """Return the call of a result, which is open no more: that of the id, or the first if it has none."""
         return self._open.pop(next(iter(self._open), "") if call_id is None else call_id, None)
 
     def _append_result(self, call: ToolCall, text: str, outcome: ReportedOutcome | None, time: datetime | None) -> None:
-        if outcome is not None:
-            self.reported[len(self.messages)] = outcome
-        self._append(Message(role=TOOL, content=text, tool_call_id=call.id, tool_name=call.tool), time)
-
-    def _append(self, message: Message, time: datetime | None) -> None:
-        self.messages.append(message)
-        self.times.append(time)
+        self.append_result(text, outcome, time, call_id=call.id, tool=call.tool)
 
 
 def read_run(stored: StoredRun, unit: Unit, *, named: str) -> Session:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from typing import Final
 
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.session import (
     ASSISTANT,
-    TOOL,
     USER,
     Ending,
     FunctionCall,
     Message,
-    ReportedOutcome,
     Session,
     SessionKind,
     ToolCall,
@@ -22,6 +19,7 @@ from grader_daemon.domain.session import (
     usage_by_model,
 )
 from grader_daemon.domain.session_result import EndingKind
+from grader_daemon.sources.conversation import Conversation
 from grader_daemon.sources.opencode.call_states import read_state, tool_of
 from grader_daemon.sources.opencode.session_parts import Head, Part, Stored, Tokens, moment
 
@@ -88,14 +86,8 @@ def to_session(stored: Stored, *, path: str, key: str) -> Session:
     )
 
 
-class _Thread:
+class _Thread(Conversation):
     """Messages so far."""
-
-    def __init__(self) -> None:
-        self.messages: list[Message] = []
-        self.times: list[datetime | None] = []
-        self.reported: dict[int, ReportedOutcome] = {}
-        self.taken_back: list[int] = []
 
     def add(self, head: Head, parts: Sequence[Part]) -> None:
         """Add a message; one that the machinery wrote is left out."""
@@ -104,7 +96,7 @@ class _Thread:
         )
         if head.role == USER:
             if said:
-                self._append(Message(role=USER, content=_unquoted(said)), moment(head.time.created))
+                self.append(Message(role=USER, content=_unquoted(said)), moment(head.time.created))
         elif head.role == ASSISTANT and head.summary is not True:
             self._add_answer(head, said, [part for part in parts if part.type == "tool"])
 
@@ -113,18 +105,13 @@ class _Thread:
         if not said and not made and head.finish is None:
             return  # it has not answered yet, or never did
         answer = Message(role=ASSISTANT, content=said or None, tool_calls=made or None, finish_reason=head.finish)
-        self._append(answer, moment(head.time.created))
+        self.append(answer, moment(head.time.created))
         for part in calls:
             result = read_state(part)
             if result is None or part.state is None:
                 continue
-            text, self.reported[len(self.messages)] = result
-            message = Message(role=TOOL, content=text, tool_call_id=part.call_id, tool_name=tool_of(part))
-            self._append(message, moment(part.state.time.end) or moment(head.time.created))
-
-    def _append(self, message: Message, written_at: datetime | None) -> None:
-        self.messages.append(message)
-        self.times.append(written_at)
+            ended = moment(part.state.time.end) or moment(head.time.created)
+            self.append_result(*result, ended, call_id=part.call_id, tool=tool_of(part))
 
 
 def _agent(path: str) -> str:

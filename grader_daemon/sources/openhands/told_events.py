@@ -9,8 +9,9 @@ from typing import Final
 import msgspec
 
 from grader_daemon.domain.analysis import CallStatus, SessionState
-from grader_daemon.domain.session import ASSISTANT, TOOL, USER, Ending, FunctionCall, Message, ReportedOutcome, ToolCall
+from grader_daemon.domain.session import ASSISTANT, USER, Ending, FunctionCall, Message, ReportedOutcome, ToolCall
 from grader_daemon.domain.session_result import EndingKind
+from grader_daemon.sources.conversation import Conversation
 from grader_daemon.sources.openhands.event_results import outcome_of, text_of
 from grader_daemon.sources.openhands.stored_events import BOOKKEEPING, TOOLS, StoredEvent, plain
 
@@ -36,14 +37,12 @@ _DECODE_PAIR: Final = msgspec.json.Decoder(tuple[msgspec.Raw, ...]).decode
 _UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
-class Told:
+class Told(Conversation):
     """Messages, one after the other, and what was passed over."""
 
     def __init__(self, zone: tzinfo | None) -> None:
         """Set up. Times are those of the machine that ran it, without a zone: in `zone`, or that of this machine."""
-        self.messages: list[Message] = []
-        self.times: list[datetime | None] = []
-        self.reported: dict[int, ReportedOutcome] = {}
+        super().__init__()
         self.ending: Ending | None = None
         self.system_prompt: str | None = None
         self.compacted = False
@@ -83,7 +82,7 @@ class Told:
         """Add what the agent said as it finished, behind the result of that call."""
         self._make_last()
         if self._answer:
-            self._append(Message(role=ASSISTANT, content=self._answer), self.times[-1])
+            self.append(Message(role=ASSISTANT, content=self._answer), self.times[-1])
         self._answer = None
 
     def _add(self, event: StoredEvent) -> None:
@@ -116,9 +115,9 @@ class Told:
         self._group = None
         self.finish()
         if event.source == _AGENT:
-            self._append(Message(role=ASSISTANT, content=text), self._at(event))
+            self.append(Message(role=ASSISTANT, content=text), self._at(event))
         elif event.source == USER and not text.startswith(_URGED):
-            self._append(Message(role=USER, content=text), self._at(event))
+            self.append(Message(role=USER, content=text), self._at(event))
 
     def _add_action(self, event: StoredEvent, kind: str) -> None:
         if kind == _SYSTEM:
@@ -142,7 +141,7 @@ class Told:
         if self._answer is not None and self._answer == text:
             text = None
         if group is None or group != self._group or not self._grouped:
-            self._append(Message(ASSISTANT, text), self._at(event))
+            self.append(Message(ASSISTANT, text), self._at(event))
         self._grouped.append(call)
         self._group = group
         if self._answer is not None:
@@ -171,20 +170,18 @@ class Told:
     ) -> None:
         if call_id not in self._tools:
             return  # an error of the machinery, which no call answers for
-        if outcome is not None:
-            self.reported[len(self.messages)] = outcome
         self._group = None
-        self._append(Message(role=TOOL, content=text, tool_call_id=call_id, tool_name=self._tools[call_id or ""]), time)
+        self.append_result(text, outcome, time, call_id=call_id, tool=self._tools[call_id or ""])
 
     def _make_last(self) -> None:
         if self._grouped:
             self.messages[-1] = msgspec.structs.replace(self.messages[-1], tool_calls=tuple(self._grouped))
             self._grouped = []
 
-    def _append(self, message: Message, time: datetime | None) -> None:
+    def append(self, message: Message, time: datetime | None) -> None:
+        """See `Conversation.append`; the last one is whole then."""
         self._make_last()
-        self.messages.append(message)
-        self.times.append(time)
+        super().append(message, time)
 
     def _at(self, event: StoredEvent) -> datetime | None:
         if not isinstance(event.timestamp, str):

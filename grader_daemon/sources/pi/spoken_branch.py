@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from datetime import datetime
 from typing import Final, NamedTuple
 
 import msgspec
@@ -18,12 +17,10 @@ import xxhash
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.session import (
     ASSISTANT,
-    TOOL,
     USER,
     Ending,
     FunctionCall,
     Message,
-    ReportedOutcome,
     Session,
     SessionKind,
     ToolCall,
@@ -31,6 +28,7 @@ from grader_daemon.domain.session import (
     token_sum,
 )
 from grader_daemon.domain.session_result import EndingKind
+from grader_daemon.sources.conversation import Conversation
 from grader_daemon.sources.decoding import setup_digest, token_count, utc
 from grader_daemon.sources.pi.branches import ROOT, newest_branch
 from grader_daemon.sources.pi.flagged_results import outcome_of
@@ -72,11 +70,12 @@ class Place(NamedTuple):
     parent: str | None = None
 
 
-class SpokenBranch:
+class SpokenBranch(Conversation):
     """The branch that is the conversation, as messages, and what all branches together used."""
 
     def __init__(self, lines: Iterable[Line], parents_of_others: Callable[[], Mapping[str, str | None]]) -> None:
         """`lines` are in the order of their file; for the other see `newest_branch`."""
+        super().__init__()
         self._head: Head | None = None
         self._links: list[Link] = []
         for line in lines:
@@ -84,10 +83,6 @@ class SpokenBranch:
                 self._links.append(line)
             elif self._head is None:
                 self._head = line
-        self._messages: list[Message] = []
-        self._times: list[datetime | None] = []
-        self._reported: dict[int, ReportedOutcome] = {}
-        self._taken_back: list[int] = []
         self._prompt: Spoken | None = None
         self._last: Spoken | None = None
         self._model: str | None = None
@@ -99,18 +94,18 @@ class SpokenBranch:
         """Return what they make, without messages where nothing was said."""
         head = self._head or Head(place.name)
         began = utc(head.timestamp)
-        times = list(filter(None, self._times))
+        times = list(filter(None, self.times))
         used = list(self._used())
         return Session(
             session_id=head.id,
             file=place.file,
             unit_key=place.key,
             format=place.source,
-            messages=tuple(self._messages),
-            message_times=tuple(self._times) if times else (),
-            reported=self._reported,
+            messages=tuple(self.messages),
+            message_times=tuple(self.times) if times else (),
+            reported=self.reported,
             ending=self._ending,
-            taken_back=tuple(self._taken_back),
+            taken_back=tuple(self.taken_back),
             model=self._model,
             project=head.cwd or None,
             parent=id_in(head.parent) if head.parent else place.parent,
@@ -148,7 +143,7 @@ class SpokenBranch:
         left = [self._links[place] for place in places]
         worked = any(isinstance(link, Entry) and _is_whole_answer(link.message) for link in left)
         if worked and not any(call in made for link in left for call in _calls_in(link)):
-            self._taken_back.append(len(self._messages))
+            self.taken_back.append(len(self.messages))
 
     def _add(self, entry: Entry) -> None:
         said = entry.message
@@ -165,14 +160,14 @@ class SpokenBranch:
     def _add_result(self, said: Spoken, entry: Entry) -> None:
         self._last = said
         text = _text(said)
-        self._reported[len(self._messages)] = outcome_of(said, text)
-        self._append(Message(TOOL, text, tool_call_id=said.tool_call_id, tool_name=said.tool_name), entry)
+        time = utc(entry.timestamp)
+        self.append_result(text, outcome_of(said, text), time, call_id=said.tool_call_id, tool=said.tool_name)
 
     def _add_prompt(self, said: Spoken, entry: Entry) -> None:
-        if said.synthetic is True or (self._messages and _is_of_machine(said)):
+        if said.synthetic is True or (self.messages and _is_of_machine(said)):
             return  # the first prompt of a sub-agent is another agent's, and what it is to do
         self._last = said
-        self._append(Message(role=USER, content=_text(said)), entry)
+        self.append(Message(role=USER, content=_text(said)), utc(entry.timestamp))
 
     def _add_answer(self, said: Spoken, entry: Entry) -> None:
         self._last = said
@@ -182,11 +177,7 @@ class SpokenBranch:
         text = _text(said)
         if text or calls or not broken_off:
             answer = Message(ASSISTANT, text or None, calls or None, said.stop_reason)
-            self._append(answer, entry)
-
-    def _append(self, message: Message, entry: Entry) -> None:
-        self._messages.append(message)
-        self._times.append(utc(entry.timestamp))
+            self.append(answer, utc(entry.timestamp))
 
     @property
     def _ending(self) -> Ending | None:

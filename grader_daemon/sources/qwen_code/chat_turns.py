@@ -9,18 +9,8 @@ from datetime import datetime
 from typing import Final
 
 from grader_daemon.domain.analysis import SessionState
-from grader_daemon.domain.session import (
-    ASSISTANT,
-    TOOL,
-    USER,
-    Ending,
-    FunctionCall,
-    Message,
-    ReportedOutcome,
-    ToolCall,
-    Usage,
-    usage_by_model,
-)
+from grader_daemon.domain.session import ASSISTANT, USER, Ending, FunctionCall, Message, ToolCall, Usage, usage_by_model
+from grader_daemon.sources.conversation import Conversation
 from grader_daemon.sources.decoding import token_count, utc
 from grader_daemon.sources.gemini_cli.tool_results import answer_in, text_of
 from grader_daemon.sources.qwen_code import chat_lines
@@ -39,7 +29,7 @@ _EMPTY: Final = "(empty content)"
 _WORD = re.compile(r"[A-Za-z_]{1,40}")
 
 
-class ChatTurns:
+class ChatTurns(Conversation):
     """The content of a chat, its lines added one after the other.
 
     In the file of a sub-agent each call has a line of its own, so lines that follow each other are one answer there.
@@ -47,10 +37,7 @@ class ChatTurns:
 
     def __init__(self, lines: Iterable[Line], *, is_sub_agent: bool) -> None:
         """Add lines in the order of their file."""
-        self.messages: list[Message] = []
-        self.times: list[datetime | None] = []
-        self.reported: dict[int, ReportedOutcome] = {}
-        self.taken_back: list[int] = []
+        super().__init__()
         self.model: str | None = None
         self.compacted = False
         self.parent: str | None = None
@@ -122,7 +109,7 @@ class ChatTurns:
                 self._take_back(record.parent_uuid)
             self._prompts.setdefault(None, len(self.messages))
             self._error = None
-            self._append(Message(role=USER, content=typed or text), time)
+            self.append(Message(role=USER, content=typed or text), time)
 
     def _add_answer(self, record: Record, time: datetime | None) -> None:
         self._error = None
@@ -144,7 +131,7 @@ class ChatTurns:
                 (*(last.tool_calls or ()), *calls) or None,
             )
             return
-        self._append(Message(ASSISTANT, said or None, calls or None), time)
+        self.append(Message(ASSISTANT, said or None, calls or None), time)
 
     def _add_results(self, record: Record, time: datetime | None) -> None:
         noted = record.tool_call_result
@@ -154,13 +141,10 @@ class ChatTurns:
                 continue
             is_noted = noted is not None and noted.call_id in (None, answer.id)
             text, outcome = read_end(answer, noted if is_noted else None)
-            place = len(self.messages)
-            if outcome is not None:
-                self.reported[place] = outcome
             if answer.id is not None:
                 self._results.pop(answer.id, None)  # so that the places stand in their order
-                self._results[answer.id] = place
-            self._append(Message(role=TOOL, content=text, tool_call_id=answer.id, tool_name=answer.name), time)
+                self._results[answer.id] = len(self.messages)
+            self.append_result(text, outcome, time, call_id=answer.id, tool=answer.name)
 
     def _add_mark(self, record: Record) -> None:
         match record.subtype:
@@ -192,10 +176,6 @@ class ChatTurns:
         self.taken_back[kept:] = [start] * (len(self.taken_back) - kept)
         if worked:
             self.taken_back.append(start)
-
-    def _append(self, message: Message, time: datetime | None) -> None:
-        self.messages.append(message)
-        self.times.append(time)
 
 
 def _usage(api: ApiUsage, model: str | None) -> Usage:
