@@ -23,6 +23,7 @@ from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.setup_changes import SetupChange
 from grader_daemon.errors import NotFoundError
 from grader_daemon.storage.records import Position
+from grader_daemon.storage.sqlite.columns import Column, Columns
 from grader_daemon.storage.sqlite.database import Database
 from grader_daemon.storage.sqlite.rows import (
     HAS_SCORES,
@@ -35,10 +36,30 @@ from grader_daemon.storage.sqlite.rows import (
     to_tools,
 )
 
-ALERT_COLUMNS = (
-    *("kind", "level", "rule", "drops", "sessions", "changes", "decomposition", "opened_at", "began_at"),
-    *("resolved_at", "acknowledged_at", "note", "told", "setup_change"),
+_encode = msgspec.json.Encoder().encode
+
+
+def _json(value: object) -> str | None:
+    return None if value is None else _encode(value).decode()
+
+
+_ALERT = Columns(
+    Column("kind", None, AlertKind),
+    Column("level", None, AlertLevel),
+    Column("rule"),
+    Column("drops", _json, msgspec.json.Decoder(tuple[StreamDrop, ...]).decode),
+    Column("sessions", _json, msgspec.json.Decoder(tuple[str, ...]).decode),
+    Column("changes", _json, msgspec.json.Decoder(tuple[ShareChange, ...]).decode),
+    Column("decomposition", _json, msgspec.json.Decoder(Decomposition).decode),
+    Column("opened_at", to_text, known_moment),
+    Column("began_at", to_text, known_moment),
+    Column("resolved_at", to_text, to_moment),
+    Column("acknowledged_at", to_text, to_moment),
+    Column("note"),
+    Column("told", None, bool),
+    Column("setup_change", _json, msgspec.json.Decoder(SetupChange).decode),
 )
+ALERT_COLUMNS = _ALERT.names
 _INSERT_ALERT = f"INSERT INTO alerts ({', '.join(ALERT_COLUMNS)}) VALUES ({', '.join('?' * len(ALERT_COLUMNS))})"
 _UPDATE_ALERT = f"UPDATE alerts SET {', '.join(f'{column} = ?' for column in ALERT_COLUMNS)} WHERE id = ?"
 _SELECT_ALERTS = f"SELECT id, {', '.join(ALERT_COLUMNS)} FROM alerts"
@@ -56,10 +77,6 @@ _KNOWN_STREAMS = " AND ".join(
     f"{column} IN ({', '.join(repr(member.value) for member in known)})"
     for column, known in (("metric", Metric), ("dimension", Dimension))
 )
-_encode = msgspec.json.Encoder().encode
-_decode_drops = msgspec.json.Decoder(tuple[StreamDrop, ...]).decode
-_decode_changes = msgspec.json.Decoder(tuple[ShareChange, ...]).decode
-_decode_sessions = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
 class Alerts:
@@ -73,12 +90,12 @@ class Alerts:
     def add(self, alert: Alert) -> Alert:
         """Keep a new alert; returns it with its number."""
         connection = self._database.connection
-        connection.execute(_INSERT_ALERT, _alert_row(alert))
+        connection.execute(_INSERT_ALERT, _ALERT.row(alert))
         return msgspec.structs.replace(alert, number=connection.last_insert_rowid())
 
     def replace(self, alert: Alert) -> None:
         """Keep what became of an alert."""
-        self._database.connection.execute(_UPDATE_ALERT, (*_alert_row(alert), alert.number))
+        self._database.connection.execute(_UPDATE_ALERT, (*_ALERT.row(alert), alert.number))
 
     def open(self) -> list[Alert]:
         """Alerts that are not resolved, the newest first."""
@@ -217,52 +234,11 @@ class Alerts:
         return {Stream(Metric(row[0]), Dimension(row[1]), row[2]): known_moment(row[3]) for row in rows}
 
     def _alerts(self, rest: str, *values: Any) -> list[Alert]:
-        return [_to_alert(row) for row in self._database.rows(f"{_SELECT_ALERTS} {rest}", values)]
+        rows = self._database.rows(f"{_SELECT_ALERTS} {rest}", values)
+        return [Alert(number=number, **_ALERT.fields(held)) for number, *held in rows]
 
     def _observations(self, rest: str, *values: Any) -> list[Observation]:
         return [_to_observation(row) for row in self._database.rows(f"{_OBSERVATION}{rest}", values)]
-
-
-def _alert_row(alert: Alert) -> tuple[Any, ...]:
-    """Values for `ALERT_COLUMNS`."""
-    split = alert.decomposition
-    return (
-        alert.kind,
-        alert.level,
-        alert.rule,
-        _encode(alert.drops).decode(),
-        _encode(alert.sessions).decode(),
-        _encode(alert.changes).decode(),
-        None if split is None else _encode(split).decode(),
-        to_text(alert.opened_at),
-        to_text(alert.began_at),
-        to_text(alert.resolved_at),
-        to_text(alert.acknowledged_at),
-        alert.note,
-        alert.told,
-        None if alert.setup_change is None else _encode(alert.setup_change).decode(),
-    )
-
-
-def _to_alert(row: Sequence[Any]) -> Alert:
-    """Read ``id, *ALERT_COLUMNS``."""
-    return Alert(
-        number=row[0],
-        kind=AlertKind(row[1]),
-        level=AlertLevel(row[2]),
-        rule=row[3],
-        drops=_decode_drops(row[4]),
-        sessions=_decode_sessions(row[5]),
-        changes=_decode_changes(row[6]),
-        decomposition=None if row[7] is None else msgspec.json.decode(row[7], type=Decomposition),
-        opened_at=known_moment(row[8]),
-        began_at=known_moment(row[9]),
-        resolved_at=to_moment(row[10]),
-        acknowledged_at=to_moment(row[11]),
-        note=row[12],
-        told=bool(row[13]),
-        setup_change=None if row[14] is None else msgspec.json.decode(row[14], type=SetupChange),
-    )
 
 
 def _to_observation(row: Sequence[Any]) -> Observation:

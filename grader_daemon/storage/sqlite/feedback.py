@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.feedback import Candidate, Feedback, FeedbackSource, JudgedSession, Sampling
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.storage.sqlite.database import LISTED, Database, listed
@@ -22,12 +21,13 @@ _COLUMNS = tuple(
 _INSERT = f"INSERT INTO feedback ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
 _SELECT = f"SELECT id, {', '.join(_COLUMNS)} FROM feedback"
 _JUDGED = (
-    f"SELECT d.session_id, d.digest, {PERSONS_TASK}, d.state, coalesce(d.ended_on, '1970-01-01'),"
-    " d.rules_completed, d.p_completed, d.request, d.features, coalesce(d.automatic_completed, g.task_completed),"
-    f" coalesce(d.automatic_quality, g.response_quality), {HAS_SCORES}"
+    f"SELECT d.session_id, d.digest, {PERSONS_TASK}, d.state IS NOT 'open', coalesce(d.ended_on, '1970-01-01'),"
+    " coalesce(d.automatic_completed, g.task_completed), coalesce(d.automatic_quality, g.response_quality),"
+    f" d.rules_completed, d.p_completed, d.request, d.features, {HAS_SCORES}"
     " FROM session_details AS d JOIN session_grades AS g ON g.session_id = d.session_id"
     " WHERE d.session_id IN (SELECT session_id FROM feedback)"
 )
+"""The fields of `JudgedSession`, in their order."""
 
 
 class Feedbacks:
@@ -127,31 +127,9 @@ def _to_feedback(row: Sequence[Any]) -> Feedback:
 
 def _to_judged(row: Sequence[Any]) -> JudgedSession:
     """Read a row of `_JUDGED`."""
-    (
-        session_id,
-        digest,
-        is_persons,
-        state,
-        ended_on,
-        by_rules,
-        likely,
-        request,
-        features,
-        completed,
-        quality,
-        has_scores,
-    ) = row
-    return JudgedSession(
-        session_id=session_id,
-        digest=digest,
-        is_persons=bool(is_persons),
-        is_finished=state != SessionState.OPEN,
-        ended_on=ended_on,
-        automatic_completed=bool(completed),
-        automatic_quality=quality,
-        rules_completed=to_flag(by_rules),
-        p_completed=likely,
-        request=request,
-        features=tuple(to_features(features)),
-        has_scores=bool(has_scores),
-    )
+    known = dict(zip(JudgedSession.__struct_fields__, row, strict=True))
+    for flag in ("is_persons", "is_finished", "automatic_completed", "has_scores"):
+        known[flag] = bool(known[flag])
+    known["rules_completed"] = to_flag(known["rules_completed"])
+    known["features"] = tuple(to_features(known["features"]))
+    return JudgedSession(**known)

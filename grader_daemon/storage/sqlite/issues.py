@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 from datetime import date, datetime
+from typing import Any
 
 import msgspec
 
@@ -49,18 +50,7 @@ class Issues:
             f" WHERE fingerprint IN {LISTED} ORDER BY fingerprint",
             (listed(sorted(fingerprints)),),
         )
-        return [
-            ErrorSign(
-                fingerprint=row[0],
-                tool=row[1],
-                command=row[2],
-                category=Category(row[3]),
-                signal=row[4],
-                example=row[5],
-                subcategory=None if row[6] is None else Subcategory(row[6]),
-            )
-            for row in rows
-        ]
+        return [_to_sign(row) for row in rows]
 
     def seen(self, span: Span, among: GradeFilter | None = None) -> list[str]:
         """Fingerprints of the issues that occurred in a span, those in most sessions first.
@@ -114,7 +104,7 @@ class Issues:
         more than a list may read.
         """
         marks = self._database.rows(
-            "SELECT fingerprint, tool, command, category, signal, example, resolved_at, ignored_at, subcategory"
+            "SELECT fingerprint, tool, command, category, signal, example, subcategory, resolved_at, ignored_at"
             " FROM error_issues WHERE fingerprint = ?",
             (fingerprint,),
         )
@@ -129,25 +119,17 @@ class Issues:
         latest = self._seen(fingerprint, span, until, order="DESC", limit=_LATEST)
         if not first or not latest:
             return None
-        head = marks[0]
+        *sign, resolved_at, ignored_at = marks[0]
         return IssueRow(
-            sign=ErrorSign(
-                fingerprint=head[0],
-                tool=head[1],
-                command=head[2],
-                category=Category(head[3]),
-                signal=head[4],
-                example=head[5],
-                subcategory=None if head[8] is None else Subcategory(head[8]),
-            ),
+            sign=_to_sign(sign),
             failures=sum(row[1] for row in counted),
             sessions=sum(row[2] for row in counted),
             recovered=sum(row[3] for row in counted),
             days=tuple(date.fromisoformat(row[0]) for row in days),
             first_seen=known_moment(first[0][0]),
             last_seen=known_moment(latest[0][0]),
-            resolved_at=to_moment(head[6]),
-            ignored_at=to_moment(head[7]),
+            resolved_at=to_moment(resolved_at),
+            ignored_at=to_moment(ignored_at),
             task_types=self._task_types(fingerprint, span),
             latest=tuple(session_id for _, session_id in latest),
             steps=self._steps(fingerprint, span),
@@ -255,3 +237,10 @@ class Issues:
             (fingerprint, span.first.isoformat(), span.last.isoformat()),
         )
         return tuple(StepRow(tool, command or None, *counts) for tool, command, *counts in rows)
+
+
+def _to_sign(row: Sequence[Any]) -> ErrorSign:
+    """Read the fields of a sign, in their order."""
+    known = dict(zip(ErrorSign.__struct_fields__, row, strict=True))
+    finer = None if known["subcategory"] is None else Subcategory(known["subcategory"])
+    return ErrorSign(**{**known, "category": Category(known["category"]), "subcategory": finer})
