@@ -62,7 +62,7 @@ def explanation(
         stored=stored,
         sentences=sentences_of(grade.reasons),
         excerpts={
-            index: f"{messages[index].role}: {excerpt(messages[index].text, redactor)}"
+            index: f"{messages[index].role}: {excerpt(messages[index].text, redactor) or '(no text)'}"
             for index in _proving(grade)
             if index < len(messages)
         },

@@ -193,10 +193,13 @@ class Grades:
         if len(asked.split()) == 1:
             grade = self.find(asked).grade
             if grade.request is None and grade.wording is None:
-                raise InputError(
-                    f"session {grade.session_id}: its request is unknown, or too short to find similar tasks;"
-                    " if an earlier version graded it, run grader-daemon regrade"
+                fewest = self._context.rules.people.shortest_request_characters
+                why = (
+                    "its request is unknown; if an earlier version graded it, run grader-daemon regrade"
+                    if grade.request_words is None
+                    else f"its request is too short to find similar tasks: it needs {fewest} characters"
                 )
+                raise InputError(f"session {grade.session_id}: {why}")
             return self._similar(grade.session_id, grade.request, grade.wording, limit)
         from grader_daemon.analysis.user_messages import digest_of, wording_of_request  # for a text alone
 

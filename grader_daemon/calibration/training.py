@@ -130,7 +130,8 @@ def train(
     evaluation = evaluate(context.prior, samples, known)
     before = context.policy(standing)
     in_force = before.model or context.prior.model
-    model, why = _of_all(evaluation, context.prior, in_force, known), _why(evaluation, context.prior)
+    model = _of_all(evaluation, context.prior, in_force, known)
+    why = _why(evaluation, context.prior, model)
     fresh = [place for place, label in enumerate(fit) if standing is not None and label.given_at > standing.made_at]
     if model.version != in_force.version and _does_better(in_force, evaluation, samples, fresh):
         model, why = in_force, _STAYS
@@ -303,13 +304,14 @@ def _counts(labels: Sequence[Label], *, left_out: int) -> LabelCounts:
     )
 
 
-def _why(evaluation: Evaluation, prior: Prior) -> str:
-    """Return in a sentence what was decided of the weights."""
-    gain, is_levelled = evaluation.gain, evaluation.model.version != prior.version
+def _why(evaluation: Evaluation, prior: Prior, model: CompletionModel) -> str:
+    """Return in a sentence what was decided of the weights; `model` is the one that results."""
+    gain, is_levelled = evaluation.gain, model.version != prior.version
+    if not gain.sample and is_levelled:
+        return "there are no labels; probabilities are adjusted to your own sessions"
     if not gain.sample:
-        return "there are no labels; " + (
-            "probabilities are adjusted to your own sessions" if is_levelled else "nothing is known"
-        )
+        fits = evaluation.model.version != prior.version
+        return f"there are no labels; {'probabilities already fit your own sessions' if fits else 'nothing is known'}"
     if gain.value is None or gain.low is None or gain.high is None:
         level = " at the level of your own sessions" if is_levelled else ""
         return f"nothing is shown to be better than the prior{level} by cross-validation"

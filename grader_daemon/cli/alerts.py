@@ -82,7 +82,9 @@ def test(*, grader: SelfGrader, as_json: bool) -> int:
         tried = [{"channel": channel, "arrived": said is None, "error": said} for channel, said in troubles.items()]
         output.document(receivers=tried)
     elif not troubles:
-        output.line("Alerts only go to the log. To send them elsewhere, set alert_webhook_url or alert_command.")
+        output.paragraph(
+            "", "Alerts only go to the log. To send them elsewhere, set alert_webhook_url or alert_command."
+        )
     else:
         for channel, said in troubles.items():
             output.line(f"{channel}: arrived" if said is None else said)

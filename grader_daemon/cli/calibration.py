@@ -80,7 +80,7 @@ def _print(state: CalibrationState) -> None:
 def _print_look(look: Calibration) -> None:
     evidence = look.evidence
     output.line()
-    output.line(f"{sentence(evidence.why)}.")
+    output.paragraph("", f"{sentence(evidence.why)}.")
     if evidence.model is not None and evidence.rules is not None:
         output.line()
         columns = ("on sessions not used for training", "model", "rules", "labels")
@@ -151,9 +151,13 @@ def level(*, grader: SelfGrader, share: str | None, forget: bool, as_json: bool)
     if as_json:
         output.document({"level": None if guess is None else msgspec.to_builtins(guess)})
     elif guess is None:
-        output.line("No guess is stored. About how many of ten tasks get done? grader-daemon calibration level 70%")
+        output.paragraph(
+            "", "No guess is stored. About how many of ten tasks get done? grader-daemon calibration level 70%"
+        )
     else:
-        output.line(f"Your guess: {guess.rate:.0%} of tasks get done. To replace it with labels: grader-daemon review")
+        output.paragraph(
+            "", f"Your guess: {guess.rate:.0%} of tasks get done. To replace it with labels: grader-daemon review"
+        )
 
 
 def _share(text: str) -> float:
@@ -219,7 +223,7 @@ def _print_trained(trained: Trained, out: Path | None) -> None:
         ]
     )
     if out is not None:
-        output.line(clean(f"{out} is written. To use it, set calibration_prior to it."))
+        output.paragraph("", clean(f"{out} is written. To use it, set calibration_prior to it."))
 
 
 def _number(value: float | None) -> str:
@@ -240,10 +244,12 @@ def calibrate_command(*, grader: SelfGrader, dry_run: bool, as_json: bool) -> No
         output.document({"dry_run": dry_run, **calibration_document(made)})
         return
     for line in calibration_lines(made):
-        output.line(line)
+        output.paragraph("", line)
     if dry_run:
         output.line("Nothing was written.")
     elif made.number is None:
         output.line("Another calibration was adopted at the same time, so this one was dropped.")
     elif made.completion_policy.version != made.evidence.before:
-        output.line("A running daemon updates all grades within a minute; without one, run grader-daemon regrade.")
+        output.paragraph(
+            "", "A running daemon updates all grades within a minute; without one, run grader-daemon regrade."
+        )

@@ -57,7 +57,7 @@ def command() -> int:
 
 
 def _show(root: Path, settings: Settings) -> int:
-    output.line(f"A daemon watches {root}. An agent works there:")
+    output.paragraph("", f"A daemon watches {root}. An agent works there:")
     output.line()
     began = monotonic()
     titles: dict[str, str] = {}
@@ -72,16 +72,17 @@ def _show(root: Path, settings: Settings) -> int:
 
 def _tell(reader: SelfGrader, agent: threading.Thread, titles: dict[str, str], began: float) -> int:
     for grade in _as_they_come(reader, agent, titles, until=began + _PATIENCE_SECONDS):
-        output.line(
-            f"  {monotonic() - began:4.1f} s  graded  {titles[grade.session_id]}: {brief_verdict(grade)},"
-            f" tools {of_five(grade.efficiency) or '-'}, quality {of_five(grade.quality) or '-'}, {grade.state}"
+        output.paragraph(
+            f"  {monotonic() - began:4.1f} s  graded  ",
+            f"{titles[grade.session_id]}: {brief_verdict(grade)},"
+            f" tools {of_five(grade.efficiency) or '-'}, quality {of_five(grade.quality) or '-'}, {grade.state}",
         )
     agent.join()
     grades = [stored.grade for stored in reader.grades.select()]
     output.line()
     grade_table(grades)
     output.line()
-    output.line("Your own sessions: grader-daemon run. The reasons of a grade: grader-daemon why SESSION.")
+    output.paragraph("", "Your own sessions: grader-daemon run. The reasons of a grade: grader-daemon why SESSION.")
     return 0 if len(grades) == len(_SAMPLES) else 1
 
 

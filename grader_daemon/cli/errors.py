@@ -123,11 +123,11 @@ def _table(issues: list[ErrorIssue]) -> None:
         ("state", lambda issue: issue.state),
         ("failures", lambda issue: issue.failures),
         ("sessions", lambda issue: issue.sessions),
-        ("recovered", lambda issue: issue.recovered),
+        ("went on", lambda issue: issue.recovered),
         ("last seen", lambda issue: here(issue.last_seen).date()),
         ("tool", lambda issue: output.called(issue.tool, issue.command)),
         ("says", lambda issue: "".join(issue_name(issue))),
-        may_drop=("recovered", "sessions", "state", "last seen"),
+        may_drop=("went on", "state", "last seen", "failures"),
     )
 
 

@@ -11,6 +11,8 @@ from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import Whole, json_option, reads
 from grader_daemon.domain.feedback import Feedback, FeedbackSource, Label
+from grader_daemon.domain.grade import Grade
+from grader_daemon.reports.verdicts import plain_verdict
 
 _INTERNAL = ("features", "request")
 _SHOWN_UNKNOWN = 10
@@ -58,14 +60,15 @@ def command(
     elif undo:
         _tell_undone(grader.labels.undo(session_id or "", source=FeedbackSource.LABEL), as_json=as_json)
     else:
+        before = grader.grades.find(session_id or "").grade
         given = grader.labels.add(
-            session_id or "",
+            before.session_id,
             completed=None if completed is None else completed == "yes",
             quality=quality,
             note=note,
             source=FeedbackSource.LABEL,
         )
-        _tell_given(given, as_json=as_json)
+        _tell_given(given, before, as_json=as_json)
     return 0
 
 
@@ -116,9 +119,10 @@ def _how(label: Label) -> str:
     return f"{label.source}{by_chance}{'; the session continued later' if label.went_on else ''}"
 
 
-def _tell_given(given: Feedback, *, as_json: bool) -> None:
-    before = f"{'done' if given.completed_before else 'not done'}, quality {given.quality_before} of 5"
-    words = f"{output.cell(given.session_id)}: {output.said(given)}. Before: {before}, by {given.verdict_before}."
+def _tell_given(given: Feedback, before: Grade, *, as_json: bool) -> None:
+    """Tell a label, and the verdict and quality before it."""
+    quality = "" if before.quality is None else f"; quality {before.quality} of 5"
+    words = f"{output.cell(given.session_id)}: {output.said(given)}. Before: {plain_verdict(before)}{quality}."
     output.result(words, as_json=as_json, feedback=given)
 
 

@@ -126,7 +126,7 @@ def document(content: Any = None, /, **fields: Any) -> None:
 
 def result(words: str, *, as_json: bool, **fields: Any) -> None:
     """Print what came of a command: a line of text that is ours or cleaned, or its fields as a JSON document."""
-    document(**fields) if as_json else line(words)
+    document(**fields) if as_json else paragraph("", words)
 
 
 def log_line(at: datetime, level: str, message: str) -> None:

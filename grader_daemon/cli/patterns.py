@@ -105,14 +105,14 @@ def _print(patterns: Patterns, *, most: int | None) -> None:
     span = f"{patterns.first_day} to {patterns.last_day}"
     left_out = f"not counted: {patterns.open_sessions} open, {patterns.unanswered} without an answer"
     scheduled = scheduled_words(patterns.scheduled)
-    output.line(f"{count(patterns.sessions, 'finished session')}{scheduled}, {span}; {left_out}.")
+    output.paragraph("", f"{count(patterns.sessions, 'finished session')}{scheduled}, {span}; {left_out}.")
     _print_work(patterns.work)
     hosts = len(patterns.groups[Dimension.HOST])
     if hosts:
-        output.line(f"Of {count(hosts, 'machine')}. {WITHIN_HOSTS}")
+        output.paragraph("", f"Of {count(hosts, 'machine')}. {WITHIN_HOSTS}")
     agents = agents_words(patterns.groups[Dimension.AGENT])
     if agents:
-        output.line(f"Agents: {clean(agents)}. Figures that are not by agent cover all agents together.")
+        output.paragraph("", f"Agents: {clean(agents)}. Figures that are not by agent cover all agents together.")
     if patterns.sessions:
         _print_whole(patterns, in_brief=most is not None)
     for dimension in (*_OF_A_FLEET, *((Dimension.AGENT,) if agents else ())):
@@ -273,7 +273,7 @@ def _print_spending(patterns: Patterns) -> None:
     output.line()
     for sentence in said:
         output.paragraph("", f"Spent: {sentence}." if sentence is said[0] else f"{sentence[0].upper()}{sentence[1:]}.")
-    output.line(f"By model, project, agent, kind, task type and day: grader-daemon usage -d {patterns.days}")
+    output.paragraph("", f"By model, project, agent, kind, task type and day: grader-daemon usage -d {patterns.days}")
 
 
 def _failure_table(dimension: Dimension, groups: tuple[Group, ...], most: int | None) -> None:
@@ -284,7 +284,7 @@ def _failure_table(dimension: Dimension, groups: tuple[Group, ...], most: int | 
         most,
         (_TITLES[dimension], lambda group: group.name),
         ("sessions", lambda group: group.sessions),
-        ("calls", lambda group: group.calls),
+        *((("calls", lambda group: group.calls),) if dimension is not Dimension.CATEGORY else ()),
         ("failures", lambda group: group.failures),
         *((("before", lambda group: group.failures_before),) if most is None else ()),
         *_measured_columns("failures per call", FAILURES, groups[:most], most),

@@ -15,6 +15,7 @@ from grader_daemon.cli.transcript import transcript_lines
 from grader_daemon.domain.feedback import FeedbackSource
 from grader_daemon.domain.grade import Reason
 from grader_daemon.domain.text import clean
+from grader_daemon.reports.sessions import ending_words
 from grader_daemon.reports.verdicts import effect_of_answer, plain_verdict
 
 _KEYS = "y done, n not done, 1-5 quality, then y or n; s skip, u undo the last, t text, o file, q quit"
@@ -32,13 +33,13 @@ def command(*, grader: SelfGrader, limit: int) -> None:
     Without a terminal, it reads the keys from standard input, one per line.
     """
     grader.migrate()
-    output.line(f"5 a week is enough; {grader.review.done_this_week()} done this week.")
+    output.line(f"5 a week is enough; {grader.review.done_this_week()} given this week.")
     with keys() as read_key:
         review = _Review(grader, limit, read_key)
         review.run()
-    output.line(f"{review.done} labelled; {grader.review.done_this_week()} done this week.")
+    output.line(f"{review.done} labelled; {grader.review.done_this_week()} given this week.")
     if review.last is not None:
-        output.line(f"To undo the last one: grader-daemon label {output.cell(review.last)} --undo")
+        output.paragraph("", f"To undo the last one: grader-daemon label {output.cell(review.last)} --undo")
 
 
 class _Review:
@@ -79,7 +80,7 @@ class _Review:
     def _answered(self, item: ReviewItem) -> ReviewItem | None:
         """Read keys until one of them decides; returns what to ask about next."""
         quality: int | None = None
-        output.line(_KEYS)
+        output.paragraph("", _KEYS)
         while True:
             key = self._read_key()
             if key in _ENDS or key == "q":
@@ -97,7 +98,7 @@ class _Review:
     def _told(self, item: ReviewItem, key: str, quality: int | None) -> int | None:
         """Act on a key that decides nothing; returns the quality that was named."""
         if key in _QUALITIES:
-            output.line(f"Quality {key} of 5. Was the task done, y or n?")
+            output.paragraph("", f"Quality {key} of 5. Was the task done, y or n?")
             return int(key)
         if key == "t":
             told = self._grader.grades.transcript(item.stored.grade.session_id, around=None)
@@ -107,7 +108,7 @@ class _Review:
         elif key == "u":
             output.line("Nothing was labelled in this review yet.")
         else:
-            output.line(_KEYS)
+            output.paragraph("", _KEYS)
         return quality
 
     def _keep(self, item: ReviewItem, *, completed: bool, quality: int | None) -> None:
@@ -119,7 +120,7 @@ class _Review:
             sampled=item.sampled,
         )
         self._judged.append(item)
-        output.line(f"Saved: {output.said(given)}.")
+        output.paragraph("", f"Saved: {output.said(given)}.")
         _show_verdict(item)
         output.paragraph(
             "Your answer: ", " ".join(effect_of_answer(self._grader.review.effect(item.stored.grade.session_id)))
@@ -128,7 +129,7 @@ class _Review:
     def _undo(self) -> ReviewItem:
         item = self._judged.pop()
         taken_back = self._grader.labels.undo(item.stored.grade.session_id, source=FeedbackSource.REVIEW)
-        output.line(f"Undone: {output.said(taken_back)}.")
+        output.paragraph("", f"Undone: {output.said(taken_back)}.")
         return item
 
 
@@ -137,7 +138,8 @@ def _show(item: ReviewItem, *, number: int, limit: int) -> None:
     about = [grade.task_type, grade.model, f"{grade.tool_calls} tool calls", output.duration(grade.duration_seconds)]
     output.line()
     output.line(f"{number} of {limit}  {output.cell(grade.session_id)}  {output.cell(grade.ended_at)}")
-    output.line(f"  {', '.join(clean(str(each)) for each in about if each)}; {clean(grade.state_reason)}")
+    ended = ending_words(grade) or grade.state
+    output.paragraph("  ", f"{', '.join(clean(str(each)) for each in about if each)}; {ended}")
     _part("Asked", item.request)
     _part("Asked last", item.last_request)
     nothing = "nothing" if grade.host is None else f"not sent: it is on {grade.host}"

@@ -72,7 +72,7 @@ def list_(*, grader: SelfGrader, as_json: bool) -> None:
         output.line(f"Found, not read by this version (what to do: {OTHERS_PAGE}):")
         output.facts((f"  {each.title}", output.from_home(each.path)) for each in others)
     output.line()
-    output.line(f"Next: {_next(found, has_grades=grader.context.has_database)}")
+    output.paragraph("", f"Next: {_next(found, has_grades=grader.context.has_database)}")
 
 
 @command.command("enable")
@@ -102,7 +102,7 @@ def _print(found: Sequence[FoundSource]) -> None:
     unknown = [(each.name, _never_said(each)) for each in found if each.sessions]
     if any(words for _, words in unknown):
         output.line()
-        output.line("Not recorded by its sessions:")
+        output.line("Not recorded in the sessions of:")
         output.facts((f"  {name}", words) for name, words in unknown if words)
 
 
@@ -144,17 +144,19 @@ def _tell(done: Switched, *, as_json: bool) -> None:
         return
     if done.state is SourceState.ENABLED:
         places = ", ".join(output.from_home(folder) for folder in done.folders)
-        output.line(clean(f"{done.title} is graded: {counted(done.sessions, is_more=done.is_more)} in {places}."))
+        output.paragraph(
+            "", clean(f"{done.title} is graded: {counted(done.sessions, is_more=done.is_more)} in {places}.")
+        )
     else:
-        output.line(clean(f"{done.title} is no longer graded or mentioned. Its grades stay."))
+        output.paragraph("", clean(f"{done.title} is no longer graded or mentioned. Its grades stay."))
     if not done.written:
         output.line("Nothing to do: nothing changed.")
     for each in done.written:
-        output.line(clean(f"Set {each.name} in {output.from_home(str(each.file))}."))
+        output.paragraph("", clean(f"Set {each.name} in {output.from_home(str(each.file))}."))
         if each.covered_by is not None:
             output.warning(f"{each.covered_by} overrides it")
     for words in _what_is_next(done):
-        output.line(words)
+        output.paragraph("", words)
 
 
 def _what_is_next(done: Switched) -> Iterator[str]:

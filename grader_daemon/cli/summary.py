@@ -14,7 +14,7 @@ from grader_daemon.api.status import Status
 from grader_daemon.cli import output
 from grader_daemon.cli.options import days_option, is_database_named, json_option, reads
 from grader_daemon.cli.status import HOW_TO_RUN, file_words, silence_words, ungraded_words, waiting_words
-from grader_daemon.domain.error_groups import ErrorIssue
+from grader_daemon.domain.error_groups import ErrorIssue, IssueState
 from grader_daemon.domain.fleet_hosts import FleetView, silent_hosts
 from grader_daemon.domain.insight import Patterns
 from grader_daemon.domain.rollup import Dimension
@@ -67,7 +67,7 @@ def _facts(seen: Overview) -> Iterator[tuple[str, str | None]]:
         yield "", f"and {len(seen.alerts) - _SHOWN_ALERTS} more"
     for at, look in enumerate(seen.looks):
         yield "" if at else "look first", _look(look)
-    yield "new error", "none" if seen.worst_error is None else _error(seen.worst_error)
+    yield from _news(seen.worst_error, seen.patterns.days)
     if seen.open_sessions is not None and seen.open_sessions.sessions:
         yield "open", _open(seen.open_sessions)
 
@@ -146,8 +146,14 @@ def _look(look: Look) -> str:
     return f"{clean(look.session_id)}: {look.why}; {shorten(asked, _TASK_CHARACTERS, placeholder='…')}"
 
 
-def _error(issue: ErrorIssue) -> str:
-    return f"{plain(issue_title(issue))}; {plain(helped(issue.steps)).lower()}"
+def _news(issue: ErrorIssue | None, days: int) -> Iterator[tuple[str, str]]:
+    """Return the new or returned error group of most sessions, with its counts of these days."""
+    if issue is None:
+        yield "new error", "none"
+        return
+    after = plain(helped(issue.steps))
+    told = f"{plain(issue_title(issue))} in {count(days, 'day')}; {after[0].lower()}{after[1:]}"
+    yield "returned error" if issue.state is IssueState.REGRESSED else "new error", told
 
 
 def _open(found: OpenSessions) -> str:

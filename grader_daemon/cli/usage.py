@@ -69,7 +69,7 @@ def command(*, grader: SelfGrader, days: int, split: str, everything: bool, as_j
 
 def _print_whole(used: UsageByDay) -> None:
     whole = used.spending
-    output.line(f"{count(whole.sessions, 'finished session')} of every kind, {span_words(used)}.")
+    output.paragraph("", f"{count(whole.sessions, 'finished session')} of every kind, {span_words(used)}.")
     if not whole.sessions:
         return
     lines = [(measure.value, _total_words(used, measure)) for measure in UsageMeasure]

@@ -65,7 +65,7 @@ def _print(explanation: Explanation, said: Standing, trust: Trust) -> None:
     _print_evidence(explanation)
     if explanation.note:
         output.line()
-        output.line(clean(explanation.note))
+        output.paragraph("", clean(explanation.note))
     _print_state(grade)
 
 
@@ -101,7 +101,7 @@ def _print_evidence(explanation: Explanation) -> None:
         for index, text in explanation.excerpts.items():
             output.paragraph(f"[{index}] ", text)
         told = output.cell(explanation.stored.grade.session_id)
-        output.line(f"More of message N: grader-daemon show {told} --around N")
+        output.paragraph("", f"More of message N: grader-daemon show {told} --around N")
 
 
 def _print_beside(beside: Sequence[tuple[str, str]]) -> None:
@@ -114,7 +114,7 @@ def _print_beside(beside: Sequence[tuple[str, str]]) -> None:
 def _print_state(grade: Grade) -> None:
     if grade.state != "complete":
         output.line()
-        output.line(f"The session is {grade.state}: {clean(grade.state_reason)}.")
+        output.paragraph("", f"The session is {grade.state}: {clean(grade.state_reason)}.")
 
 
 def _value(explanation: Explanation, said: Standing, trust: Trust, score: str) -> str:

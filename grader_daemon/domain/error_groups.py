@@ -130,7 +130,7 @@ class ErrorIssue(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         failures: number of failed tool calls.
         sessions: number of sessions with one.
-        recovered: number of these sessions that recovered.
+        recovered: number of these sessions in which a call worked after the last error, and an answer ended them.
         task_types: number of these sessions by task type.
         latest: ids of the latest of these sessions.
         steps: next steps, the most frequent first.

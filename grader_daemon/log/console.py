@@ -25,6 +25,9 @@ _PLAIN_ELLIPSIS = 2
 _GAP = 2
 """Columns between the parts of a line about a session."""
 _SHORTEST_TASK = 8
+_ROOM_FOR_A_TASK = 24
+"""With less room for the task, only the beginning of a session's id is shown: commands need no more of it."""
+_BEGINNING_OF_ID = 13
 _FEWEST_COLUMNS = 40
 _USUAL_COLUMNS = 80
 
@@ -71,9 +74,15 @@ class ConsoleLine:
         task = event.pop("task", None)
         if not task or not self._is_terminal:
             return None
-        room = self._columns() - len(_INDENT) - columns(sentence(event, self._zone)) - _GAP
-        room -= _PLAIN_ELLIPSIS if self._is_narrow else 0
+        room = self._room_beside(event)
+        if room < _ROOM_FOR_A_TASK:
+            event["session_id"] = event["session_id"][:_BEGINNING_OF_ID]
+            room = self._room_beside(event)
         return cut(printable(task), room) if room >= _SHORTEST_TASK else None
+
+    def _room_beside(self, event: MutableMapping[str, Any]) -> int:
+        left = self._columns() - len(_INDENT) - columns(sentence(event, self._zone)) - _GAP
+        return left - (_PLAIN_ELLIPSIS if self._is_narrow else 0)
 
     def _wrapped(self, said: str) -> list[str]:
         """Break a line between words, below its beginning; words stay whole, so that paths can be copied."""

@@ -15,7 +15,7 @@ def early_words(early: EarlyErrors) -> str:
     said = f"{count(early.errors, 'error')} in {_FIRST}"
     completed = estimate_words(early.completion, COMPLETION)
     if early.completion.value is None:
-        return f"{said}; judged sessions with {_span(early)} that were done: {completed}"
+        return f"{said}; too few labels to tell how tasks with {_span(early)} end"
     return f"{said}; {completed} of {early.completion.sample:,} judged sessions with {_span(early)} were done"
 
 

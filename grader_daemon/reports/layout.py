@@ -183,7 +183,7 @@ def _hosts(report: WeeklyReport) -> tuple[Block, ...]:
     """Return how each machine of a fleet does."""
     if not report.hosts:
         return ()
-    table = _groups("By machine", "Machine", ("sessions",), report.hosts, BAD_ENDINGS)
+    table = _groups("Bad endings by machine", "Machine", ("sessions",), report.hosts, BAD_ENDINGS)
     return (Prose((WITHIN_HOSTS,)), table)
 
 
@@ -194,7 +194,7 @@ def _agents(report: WeeklyReport) -> tuple[Block, ...]:
     if not words:
         return ()
     said = Prose((f"Agents: {remark(words)}. Figures that are not by agent cover all agents together.",))
-    return (said, _groups("By agent", "Agent", ("sessions",), tuple(several), BAD_ENDINGS))
+    return (said, _groups("Bad endings by agent", "Agent", ("sessions",), tuple(several), BAD_ENDINGS))
 
 
 def _spending(report: WeeklyReport) -> tuple[Block, ...]:
@@ -237,9 +237,13 @@ def _jobs(report: WeeklyReport) -> tuple[Section, ...]:
 
 def _problems(report: WeeklyReport) -> tuple[Block, ...]:
     return (
-        _groups("Lowest task types", "Task type", ("sessions",), report.lowest_task_types, SCORE),
-        _groups("Most error-prone tools", "Tool", ("failures", "calls"), report.error_prone_tools, FAILURES),
-        _groups("Most common errors", "Error", ("failures", "sessions"), report.common_errors, FAILURES),
+        _groups("Lowest session scores by task type", "Task type", ("sessions",), report.lowest_task_types, SCORE),
+        _groups(
+            "Error-prone tools, failures per call", "Tool", ("failures", "calls"), report.error_prone_tools, FAILURES
+        ),
+        _groups(
+            "Most common errors, failures per call", "Error", ("failures", "sessions"), report.common_errors, FAILURES
+        ),
     )
 
 

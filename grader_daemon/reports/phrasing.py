@@ -292,13 +292,13 @@ def _skipped(skipped: Mapping[str, int]) -> str:
 
 
 def _spread(issue: ErrorIssue, zone: tzinfo | None) -> tuple[Words, ...]:
-    """Return when, in what work, and how many sessions recovered."""
+    """Return when, in what work, and how many sessions went on to an answer."""
     types = sorted(issue.task_types.items(), key=lambda entry: (-entry[1], entry[0]))
     named: list[Words] = [(name(task_type), f" {sessions:,}") for task_type, sessions in types]
     span = f"{day(day_of(issue.first_seen, zone))} to {day(day_of(issue.last_seen, zone))}"
-    recovered = f"{issue.recovered:,} of {count(issue.sessions, 'session')} recovered"
+    went_on = f"{issue.recovered:,} of {count(issue.sessions, 'session')} went on to an answer"
     work: Words = ("; ", *joined(named[:MOST_CHANGES], ", ")) if named else ()
-    return ((f"Seen {span}; {recovered}", *work, "."),)
+    return ((f"Seen {span}; {went_on}", *work, "."),)
 
 
 def _causes(alert: Alert) -> tuple[Words, ...]:

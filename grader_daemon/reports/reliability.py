@@ -65,7 +65,7 @@ def label_words(counts: LabelCounts) -> str:
     """Return how many labels there are to learn from, and how they came."""
     others = "" if not counts.left_out else f"; {counts.left_out} {_are(counts.left_out)} too old or unfinished"
     if not counts.total:
-        return f"No labels to learn from{others}; calibration needs {FEWEST_LABELS}"
+        return f"No label is used yet{others}; calibration needs {FEWEST_LABELS}"
     kinds = (
         (counts.random, "drawn at random"),
         (counts.uncertain, "uncertain"),

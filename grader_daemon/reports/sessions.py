@@ -22,7 +22,7 @@ GOT_OVER: Final = {FailureKind.RECOVERED: "yes", FailureKind.HARMFUL: "no", Fail
 _USUAL: Final = (0.2, 0.8)
 """Shares of sessions between which a value is usual and worth no word."""
 _TOLD_SUPPORTS: Final = (
-    *(("verified", "ok"), ("contradicted", "contradicted")),
+    *(("verified", "verified"), ("contradicted", "contradicted")),
     *(("stale", "stale"), ("partial", "partial")),
 )
 _WHY: Final = {

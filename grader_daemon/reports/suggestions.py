@@ -90,7 +90,7 @@ def _for_task_types(groups: Sequence[Group], unused_skills: UnusedSkills) -> _Fo
     for group in groups:
         score = group.score.now
         if score.value is not None and score.value < _LOW_TASK_SCORE:
-            because = f"{group.name} scores {value_words(score.value, SCORE)} over {score.sample} sessions"
+            because = f"{group.name} scores {value_words(score.value, SCORE)} over {score.sample} sessions with a score"
             text = f"Consider skill enhancement for {group.name}{_that_lies_unused(unused_skills(group.name))}"
             yield Example(Concern.TASK_TYPE, group.name), text, because
 

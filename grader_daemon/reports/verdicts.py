@@ -42,10 +42,10 @@ def brief_verdict(grade: Grade) -> str:
 
 
 def likely_done(grade: Grade) -> str | None:
-    """Return the probability for a table, "46%"; None where a label, a reward, git or a proof says what came of it."""
+    """Return the probability for a table, "46 %"; None where a label, a reward, git or a proof says what came of it."""
     if grade.p_completed is None or not grade.verdict_by.is_automatic or _proof_of(grade) is not None:
         return None
-    return f"{grade.p_completed:.0%}"
+    return _percent(grade.p_completed)
 
 
 def shares_words(counts: VerdictCounts) -> str:
@@ -61,7 +61,7 @@ def rate_words(checked: Estimate) -> str:
     if checked.sample >= FEWEST_DRAWN:
         return f"{told}, by {count(checked.sample, 'random label')}"
     by = f" and {count(checked.sample, 'random label')}" if checked.sample else ""
-    return f"{told}, your guess{by}; next: grader-daemon review"
+    return f"{told}, from your guess{by}; next: grader-daemon review"
 
 
 def effect_of_answer(effect: AnswerEffect) -> tuple[str, str]:

@@ -76,7 +76,7 @@ def readable(context: DoctorContext) -> Finding:
                 source.read(source.look(unit))
             except GraderError as error:
                 return problem(f"{unit}: {error}", "run it as the file's owner, or open it with that agent")
-    return ok(f"{count(len(databases), 'database')} of agents" if databases else "no agent has a database here")
+    return ok(f"{count(len(databases), 'database')} of agents" if databases else "no graded agent has a database here")
 
 
 def _of_database(path: str) -> Finding | None:
@@ -113,7 +113,7 @@ def versions(context: DoctorContext) -> Finding:
             strange.append(f"{writer}: {kinds} of lines, skipped")
     if strange:
         return ok(f"{'; '.join(strange)}; known lines are graded")
-    return ok(some(known) if known else "no session names the version that wrote it")
+    return ok(some(known) if known else "no session of a graded agent names its version")
 
 
 def _writer_of(session: Session | Skipped | None, source: Source) -> str | None:

@@ -67,6 +67,11 @@ def cards_of(today: Today) -> list[Card]:
     ]
 
 
+def is_news(issue: ErrorIssue) -> bool:
+    """Return whether an error needs a person: it is new or back, in two sessions or more."""
+    return issue.state in _NEWS and issue.sessions >= _LEAST_SESSIONS
+
+
 def _machine(today: Today) -> Iterator[Card]:
     """Yield what keeps grades from being made, here or on the machines of a fleet."""
     seen = today.seen
@@ -143,12 +148,12 @@ def _worse(today: Today) -> Iterator[Card]:
 
 def _errors(today: Today) -> Iterator[Card]:
     """Yield errors that are new or back, in two sessions or more, with the next step that helped surely."""
-    news = [issue for issue in today.issues if issue.state in _NEWS and issue.sessions >= _LEAST_SESSIONS]
-    for issue in news[:_ERRORS]:
+    for issue in [issue for issue in today.issues if is_news(issue)][:_ERRORS]:
         step, told = sure_step(issue.steps), f" {_NEWS[issue.state]}, in {count(issue.sessions, 'session')}"
         helped: Words = () if step is None else ("; recovered after ", *step_words(step))
         called = name("".join(issue_name(issue)), _LONGEST)
-        yield Card("New error", (called, told, *helped), f"/errors/{quote(issue.fingerprint)}")
+        tag = "Returned error" if issue.state is IssueState.REGRESSED else "New error"
+        yield Card(tag, (called, told, *helped), f"/errors/{quote(issue.fingerprint)}")
 
 
 def _given_up(today: Today) -> Iterator[Card]:

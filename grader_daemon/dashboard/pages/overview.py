@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from grader_daemon.api.grades import GradeFilter
 from grader_daemon.api.overview import Overview, main_figures
-from grader_daemon.dashboard.pages.cards import CONTRADICTED_READ, MOST, Today, cards_of
+from grader_daemon.dashboard.pages.cards import CONTRADICTED_READ, MOST, Today, cards_of, is_news
 from grader_daemon.dashboard.scope import MOST_DAYS, Scope
 from grader_daemon.dashboard.scope_line import scope_line
 from grader_daemon.dashboard.visit import Page, Visit
@@ -60,6 +60,8 @@ from grader_daemon.reports.work_words import outcomes_words
 _MONTH: Final = 28
 _MOST_DRAWN: Final = 90
 _ERRORS_SHOWN: Final = 3
+_ERRORS_READ: Final = 30
+"""New and returned errors are looked for among so many, those in most sessions: each costs some queries."""
 _GRADED_SHOWN: Final = 4
 _RUNNING_SHOWN: Final = 10
 _JOBS_SHOWN: Final = 8
@@ -133,7 +135,7 @@ def overview(visit: Visit) -> Response:
     daily = grader.insight.daily(days=drawn, of=scope.group or (Dimension.OVERALL, ""))
     issues = grader.insight.error_issues(days=days, limit=_ERRORS_SHOWN)
     running = _listed(visit, state=SessionState.OPEN, limit=_RUNNING_SHOWN)
-    needed = cards_of(Today(seen, _contradicted(visit), running, issues, visit.site.title))
+    needed = cards_of(Today(seen, _contradicted(visit), running, _with_news(visit, issues), visit.site.title))
     changed, graders = _changed(visit, drawn), grader.calibration.changes(days=drawn)
     whole = scope.group is None
     shown = _shown(seen.patterns, scope)
@@ -176,6 +178,13 @@ def _shown(patterns: Patterns, scope: Scope) -> Group:
 def _scope_note(scope: Scope) -> str:
     of_all = "" if not any(scope.whose.values()) else "Errors and alerts cover all work."
     return " ".join(each for each in (scope.beyond_the_sums, of_all) if each)
+
+
+def _with_news(visit: Visit, issues: list[ErrorIssue]) -> list[ErrorIssue]:
+    """Return these most frequent errors, or more of them where none of these needs a card."""
+    if len(issues) < _ERRORS_SHOWN or any(map(is_news, issues)):
+        return issues
+    return visit.grader.insight.error_issues(days=visit.scope.days_shown, limit=_ERRORS_READ)
 
 
 def _tiles(seen: Overview, shown: Group, daily: Sequence[DayFigures], *, is_whole: bool) -> Iterator[Tile]:

@@ -107,6 +107,12 @@ def test_without_labels_the_prior_is_put_at_the_level_of_the_sessions() -> None:
     assert found.evidence.weights == ()
 
 
+def test_where_the_prior_fits_the_sessions_nothing_is_said_to_be_adjusted() -> None:
+    found = level(0.05)
+    assert (found.adopted, found.model) == (False, SURE.prior.model)
+    assert found.evidence.why == "there are no labels; probabilities already fit your own sessions"
+
+
 def test_few_sessions_say_nothing_of_the_level() -> None:
     assert not level(3.0, count=9).adopted
 

@@ -93,7 +93,7 @@ def test_a_label_is_kept_and_shown_wherever_the_verdict_is(run: Run, home: Path)
 
     assert ended.returncode == 0
     assert f"{FINE}: not done, quality 2 of 5, note: wrong file (by timmy on " in ended.stdout
-    assert "Before: done, quality " in ended.stdout
+    assert "Before: unsure (46 % likely done); quality 3 of 5." in ended.stdout
     listed = run(home, "list").stdout
     assert [line.split()[3:5] for line in listed.splitlines() if line.startswith(FINE)] == [["not", "done*"]]
     assert "* label by a person" in listed
@@ -290,9 +290,9 @@ def test_a_guess_of_the_level_stands_in_for_the_rate_until_there_are_labels(
     assert run(home, "calibration", "level", "70%").stdout.startswith("Your guess: 70% of tasks get done.")
     assert document(run(home, "calibration", "level", "--json"))["level"]["rate"] == 0.7
     told = run(home, "summary").stdout
-    assert " done, your guess; next: grader-daemon review\n" in told
+    assert " done, from your guess; next: grader-daemon review\n" in told
     grader.labels.add(FINE, completed=True, sampled=Sampling.RANDOM)
-    assert " done, your guess and 1 random label; next: " in run(home, "summary").stdout
+    assert " done, from your guess and 1 random label; next: " in run(home, "summary").stdout
     assert "No guess is stored." in run(home, "calibration", "level", "--forget").stdout
     assert "not known: 1 of 20 random labels given" in run(home, "summary").stdout
 
@@ -423,8 +423,8 @@ def test_one_key_judges_a_session(review: Review, home: Path) -> None:
         (FAILED, 0, None, "review", "random", None),
         (SECOND, 0, 4, "review", "random", None),
     ]
-    assert "5 a week is enough; 0 done this week." in ended.stdout
-    assert "3 labelled; 3 done this week.\n" in ended.stdout
+    assert "5 a week is enough; 0 given this week." in ended.stdout
+    assert "3 labelled; 3 given this week.\n" in ended.stdout
     assert ended.stdout.endswith(f"To undo the last one: grader-daemon label {SECOND} --undo\n")
 
 
@@ -513,7 +513,7 @@ def test_an_undone_session_is_asked_about_again(review: Review, home: Path) -> N
 
     assert "Undone: done (by timmy on " in ended.stdout
     assert [row[:3] for row in rows(home)] == [(FINE, 1, None), (FINE, None, None), (FINE, 0, None), (FAILED, 1, None)]
-    assert "2 labelled; 2 done this week.\n" in ended.stdout
+    assert "2 labelled; 2 given this week.\n" in ended.stdout
 
 
 def test_a_quality_may_be_corrected_before_the_verdict(review: Review, home: Path) -> None:

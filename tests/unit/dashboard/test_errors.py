@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -126,6 +127,15 @@ def test_one_error_leads_to_the_messages_that_prove_it(client: TestClient, fail:
     assert 'href="/session/1-aaa%2F0?from=200#m207"' in page
     assert "&lt;b&gt;example.org&lt;/b&gt;" in page
     assert "/sessions?issue=1-aaa" in page
+
+
+def test_first_page_has_a_card_for_a_new_error_behind_more_frequent_known_ones(client: TestClient, fail: Fail) -> None:
+    for known in ("1-aaa", "1-bbb", "1-ccc"):
+        fail(known, sessions=3)
+        client.post(f"/errors/{known}", data={"mark": "resolve", "form_token": ACCESS.form_token})
+    fail("1-ddd", sessions=2, said="Disk full")
+
+    assert "Disk full is new, in 2 sessions" in re.sub(r"<[^>]+>", "", client.get("/").text)
 
 
 def test_error_that_is_none_is_said_in_one_line(client: TestClient, fail: Fail) -> None:

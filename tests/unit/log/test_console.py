@@ -83,6 +83,13 @@ def test_a_task_without_room_is_left_out(monkeypatch: pytest.MonkeyPatch) -> Non
     assert shown(GRADED) == ["12:26:47 ✓ done .81 debugging  20261122_1545"]
 
 
+def test_a_long_id_gives_way_to_the_task() -> None:
+    """Of a UUID 13 characters are left: a whole one has 36, which leaves 11 columns for the task."""
+    [line] = shown({**GRADED, "session_id": "01a203da-5afa-7301-b4ad-eb855870652d"})
+
+    assert line == "12:26:47 ✓ done .81 debugging  Fix the date parser  01a203da-5afa"
+
+
 def test_only_who_sits_at_a_terminal_sees_what_was_asked_for() -> None:
     assert shown(GRADED, stream=io.StringIO()) == ["12:26:47 ✓ done .81 debugging  20261122_1545"]
 

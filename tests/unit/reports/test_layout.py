@@ -41,9 +41,9 @@ def test_empty_sections_say_so() -> None:
     assert prose_of(whole, Topic.COVERAGE) == ["No session files were seen."]
     assert prose_of(whole, Topic.SUMMARY) == ["No session finished this week, nor the week before."]
     assert prose_of(whole, Topic.PROBLEMS) == [
-        "Lowest task types: none this week.",
-        "Most error-prone tools: none this week.",
-        "Most common errors: none this week.",
+        "Lowest session scores by task type: none this week.",
+        "Error-prone tools, failures per call: none this week.",
+        "Most common errors, failures per call: none this week.",
     ]
     assert prose_of(whole, Topic.SUGGESTIONS) == ["No suggestions this week."]
     assert prose_of(whole, Topic.NEW) == ["No new errors this week."]
@@ -190,7 +190,7 @@ def test_a_week_of_several_agents_says_so_before_any_number_of_all() -> None:
     said = next(plain(block.words) for block in blocks if isinstance(block, Prose) and "Agents" in plain(block.words))
     assert said == "Agents: claude-code 40, hermes 12. Figures that are not by agent cover all agents together."
     tables = [block for block in blocks if isinstance(block, Table)]
-    assert [table.caption for table in tables] == ["By agent", "The week in numbers"]
+    assert [table.caption for table in tables] == ["Bad endings by agent", "The week in numbers"]
     assert [plain(row.cells[0]) for row in tables[0].rows] == ["claude-code", "hermes"]
 
 
@@ -199,7 +199,7 @@ def test_a_week_of_a_fleet_tells_each_machine_and_how_the_whole_is_compared() ->
     blocks = blocks_of(lay_out(example_report(hosts=hosts)), Topic.SUMMARY)
     said = [plain(block.words) for block in blocks if isinstance(block, Prose)]
     assert "Changes compare each machine with itself, weighted by its current number of sessions." in said
-    [table] = [block for block in blocks if isinstance(block, Table) and block.caption == "By machine"]
+    [table] = [block for block in blocks if isinstance(block, Table) and block.caption == "Bad endings by machine"]
     assert [plain(row.cells[0]) for row in table.rows] == ["laptop", "desk"]
 
 

@@ -170,7 +170,7 @@ def test_issue_is_told_at_length() -> None:
         "It says Navigation timeout of <n> ms exceeded",
         "For example Navigation timeout of 30000 ms exceeded",
         "Recovered after: terminal curl 12 of 14 tries, a retry 3 of 17 tries.",
-        "Seen 17 November 2026 to 21 November 2026; 9 of 12 sessions recovered; research 8, debugging 4.",
+        "Seen 17 November 2026 to 21 November 2026; 9 of 12 sessions went on to an answer; research 8, debugging 4.",
         "Last in 20261121_220000_abcdef, 20261120_101500_0f1e2d",
     ]
 

@@ -23,7 +23,7 @@ def estimate(value: float, low: float, high: float) -> Estimate:
 @pytest.mark.parametrize(
     ("counts", "words"),
     [
-        pytest.param(LabelCounts(), "No labels to learn from; calibration needs 50", id="none"),
+        pytest.param(LabelCounts(), "No label is used yet; calibration needs 50", id="none"),
         pytest.param(
             LabelCounts(given=1),
             "1 of your 1 labels is used (1 given); calibration needs 50",

@@ -199,7 +199,9 @@ def test_how_a_session_ended_is_told_with_why(
     ("supports", "words"),
     [
         pytest.param((), None, id="none"),
-        pytest.param((Support.VERIFIED, Support.CONTRADICTED, Support.VERIFIED), "2 ok, 1 contradicted", id="some"),
+        pytest.param(
+            (Support.VERIFIED, Support.CONTRADICTED, Support.VERIFIED), "2 verified, 1 contradicted", id="some"
+        ),
         pytest.param((Support.UNSUPPORTED,) * 2, "2 unsupported", id="all-unsupported"),
     ],
 )

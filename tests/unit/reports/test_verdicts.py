@@ -166,12 +166,12 @@ def test_the_three_shares_come_before_any_rate() -> None:
         ),
         pytest.param(
             Estimate(value=0.7, low=0.31, high=0.92),
-            "70 % (31–92 %) done, your guess; next: grader-daemon review",
+            "70 % (31–92 %) done, from your guess; next: grader-daemon review",
             id="a-guess",
         ),
         pytest.param(
             Estimate(value=0.6, low=0.4, high=0.77, sample=7),
-            "60 % (40–77 %) done, your guess and 7 random labels; next: grader-daemon review",
+            "60 % (40–77 %) done, from your guess and 7 random labels; next: grader-daemon review",
             id="a-guess-and-a-few-labels",
         ),
     ],
@@ -228,7 +228,7 @@ def test_an_answer_is_told_by_what_it_changed(
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({}, "46%"),
+        ({}, "46 %"),
         ({"p_completed": None}, None),
         ({"verdict_by": VerdictBy.PERSON}, None),
         ({"verdict_by": VerdictBy.REVERT}, None),
