@@ -194,10 +194,11 @@ class Grades:
             grade = self.find(asked).grade
             if grade.request is None and grade.wording is None:
                 fewest = self._context.rules.people.shortest_request_characters
+                is_short = grade.task_summary is not None and len(grade.task_summary) < fewest
                 why = (
-                    "its request is unknown; if an earlier version graded it, run grader-daemon regrade"
-                    if grade.request_words is None
-                    else f"its request is too short to find similar tasks: it needs {fewest} characters"
+                    f"its request is too short to find similar tasks: it needs {fewest} characters"
+                    if is_short
+                    else "its request is unknown; if an earlier version graded it, run grader-daemon regrade"
                 )
                 raise InputError(f"session {grade.session_id}: {why}")
             return self._similar(grade.session_id, grade.request, grade.wording, limit)

@@ -20,7 +20,7 @@ from grader_daemon.cli.options import Group, asks, json_option, read_settings, s
 from grader_daemon.domain.calibration import Calibration, LabelCounts
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.early_words import worth_words
-from grader_daemon.reports.numbers import MINUS
+from grader_daemon.reports.numbers import COMPLETION, MINUS, value_words
 from grader_daemon.reports.reliability import (
     UNSEEN,
     agreement_table,
@@ -155,9 +155,8 @@ def level(*, grader: SelfGrader, share: str | None, forget: bool, as_json: bool)
             "", "No guess is stored. About how many of ten tasks get done? grader-daemon calibration level 70%"
         )
     else:
-        output.paragraph(
-            "", f"Your guess: {guess.rate:.0%} of tasks get done. To replace it with labels: grader-daemon review"
-        )
+        told = f"Your guess: {value_words(guess.rate, COMPLETION)} of tasks get done."
+        output.paragraph("", f"{told} To replace it with labels: grader-daemon review")
 
 
 def _share(text: str) -> float:

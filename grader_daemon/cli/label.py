@@ -60,6 +60,7 @@ def command(
     elif undo:
         _tell_undone(grader.labels.undo(session_id or "", source=FeedbackSource.LABEL), as_json=as_json)
     else:
+        grader.migrate()
         before = grader.grades.find(session_id or "").grade
         given = grader.labels.add(
             before.session_id,

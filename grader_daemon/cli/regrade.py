@@ -104,7 +104,7 @@ def _print(found: RegradeDiff) -> None:
 def _mean(value: float | None, column: str) -> str | None:
     if value is None:
         return None
-    return f"{value:.1%}" if column == "task_completed" else f"{value:.2f}"
+    return f"{value * 100:.1f} %" if column == "task_completed" else f"{value:.2f}"
 
 
 def _print_change(change: GradeChange) -> None:

@@ -18,6 +18,7 @@ from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.feedback import Standing
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.text import clean
+from grader_daemon.reports.numbers import COMPLETION, value_words
 from grader_daemon.reports.sessions import effect_words, feature_words, moved_words
 
 _TASK = "task_completed"
@@ -75,7 +76,7 @@ def _print_likely(explanation: Explanation) -> None:
     if likely is None:
         return
     output.line()
-    output.line(f"probability = {likely:.0%}")
+    output.line(f"probability = {value_words(likely, COMPLETION)}")
     if explanation.effects:
         output.line("Strongest influences, in percentage points:")
     for effect in explanation.effects:

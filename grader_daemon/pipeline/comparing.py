@@ -29,8 +29,8 @@ def compare_all(
     clock: Callable[[], datetime],
     advance: Callable[[int], None],
 ) -> RegradeDiff:
-    """Compare the grades of `units` with those that `examiner` gives now; `advance` is told how many are done."""
-    comparison = Comparison()
+    """Compare the grades of `units` with those that `examiner` gives now; `advance` is told of how many more files."""
+    comparison, begun = Comparison(), set[str]()
     for start in range(0, len(units), UNITS_AT_ONCE):
         some = units[start : start + UNITS_AT_ONCE]
         stored = {grade.unit: grade for grade in grades_of_units(store, some)}
@@ -39,7 +39,9 @@ def compare_all(
             if unit in stored and unit in entries:
                 examined = examiner.examine(unit, now=clock())
                 _compare(comparison, stored[unit], entries[unit], examined, examiner)
-        advance(len(some))
+        files = {unit.locator for unit in some} - begun
+        begun |= files
+        advance(len(files))
     return comparison.diff()
 
 

@@ -287,7 +287,7 @@ def test_a_guess_of_the_level_stands_in_for_the_rate_until_there_are_labels(
     run: Run, home: Path, grader: SelfGrader
 ) -> None:
     assert "No guess is stored." in run(home, "calibration", "level").stdout
-    assert run(home, "calibration", "level", "70%").stdout.startswith("Your guess: 70% of tasks get done.")
+    assert run(home, "calibration", "level", "70%").stdout.startswith("Your guess: 70 % of tasks get done.")
     assert document(run(home, "calibration", "level", "--json"))["level"]["rate"] == 0.7
     told = run(home, "summary").stdout
     assert " done, from your guess; next: grader-daemon review\n" in told

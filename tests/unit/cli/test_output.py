@@ -62,7 +62,7 @@ PARTIAL = Claim(ClaimKind.ACTION_DONE, Support.PARTIAL, None, 7, (4, 5), ClaimRe
 @pytest.mark.parametrize(
     ("claims", "told"),
     [
-        pytest.param([VERIFIED, VERIFIED, CONTRADICTED], "2 ok, 1 contradicted", id="both-verdicts"),
+        pytest.param([VERIFIED, VERIFIED, CONTRADICTED], "2 verified, 1 contradicted", id="both-verdicts"),
         pytest.param([UNSUPPORTED, CONTRADICTED], "1 contradicted", id="unsupported-beside-another"),
         pytest.param([UNSUPPORTED, UNSUPPORTED], "2 unsupported", id="all-unsupported"),
         pytest.param([STALE, PARTIAL], "1 stale, 1 partial", id="in-part"),

@@ -75,6 +75,15 @@ def test_the_first_look_counts_unsure_verdicts_apart(home: Path, run: Run) -> No
     assert told(run(home).stdout)["verdicts"] == "4 done, 2 not done, 1 unsure"
 
 
+def test_an_error_that_is_back_is_called_returned_and_counted_in_these_days(home: Path, run: Run) -> None:
+    with closing(apsw.Connection(str(home / DATABASE))) as connection:
+        connection.execute("UPDATE error_issues SET resolved_at = '2020-01-01T00:00:00.000000Z'")
+
+    said = told(run(home).stdout)
+    assert "new error" not in said
+    assert said["returned error"].startswith("terminal: permission_denied, 6 failures in 3 sessions in 7 days; ")
+
+
 def test_without_systemd_the_daemon_is_run_by_hand(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("grader_daemon.api.overview.has_systemd", lambda: False)
 

@@ -37,8 +37,9 @@ def home(tmp_path: Path) -> Path:
         )
         for number in range(10)
     ]
+    brief = [grade(session_id="brief", session_file="/s/brief.json", task_summary="Delete it")]
     with store.transaction():
-        save_grades(store, [new_grade(each) for each in (*made, grade(session_id="other"))])
+        save_grades(store, [new_grade(each) for each in (*made, grade(session_id="other", task_summary=None), *brief)])
     store.close()
     return tmp_path
 
@@ -68,7 +69,8 @@ def test_the_document_holds_all_of_it(home: Path, run: Run) -> None:
     ("asked", "words"),
     [
         pytest.param("nobody", "no graded session has an id that begins with 'nobody'", id="unknown-session"),
-        pytest.param("other", "is unknown, or too short to find similar tasks", id="no-wording"),
+        pytest.param("other", "its request is unknown; if an earlier version graded it", id="no-wording"),
+        pytest.param("brief", "its request is too short to find similar tasks: it needs 16", id="short-request"),
         pytest.param("go on", "'go on' is too short to find similar tasks; give ", id="too-short"),
     ],
 )
