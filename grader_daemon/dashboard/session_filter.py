@@ -93,8 +93,8 @@ def written_place(place: tuple[float | str, ...]) -> str:
 def _place(written: str, sort: SortKey) -> tuple[float | str, ...]:
     try:
         place = msgspec.json.decode(written, type=tuple[float | str, ...])
+        if len(place) != (2 if sort is SortKey.ENDED else 3):
+            raise InputError("the address of this page belongs to another sort order: start with the first page")
+        return msgspec.convert(place, tuple[str, str] if sort is SortKey.ENDED else tuple[float, str, str])
     except msgspec.MsgspecError as error:
         raise InputError("the address of this page is incomplete: start with the first page") from error
-    if len(place) != (2 if sort is SortKey.ENDED else 3):
-        raise InputError("the address of this page belongs to another sort order: start with the first page")
-    return place

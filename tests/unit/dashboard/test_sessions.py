@@ -157,6 +157,8 @@ def test_order_is_the_one_that_is_asked_for(client: TestClient) -> None:
         pytest.param("text=%3F%3F", "no word to search for", id="no-word"),
         pytest.param("before=%5B1%5D", "belongs to another sort order", id="a-place-of-another-order"),
         pytest.param("before=x", "incomplete", id="no-place"),
+        pytest.param("before=%5B1%2C2%5D", "incomplete", id="numbers-for-a-time-and-an-id"),
+        pytest.param("sort=cost&before=%5B%22a%22%2C%22b%22%2C%22c%22%5D", "incomplete", id="a-word-for-a-cost"),
         pytest.param("issue=v9", "v9", id="issue"),
     ],
 )
