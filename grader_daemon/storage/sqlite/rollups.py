@@ -8,7 +8,7 @@ from typing import Any
 
 from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.claims import CLAIM_SUMS, ClaimKind, ClaimTally, Support
-from grader_daemon.domain.counting import Changes, by_month, kept_name
+from grader_daemon.domain.counting import Changes, GroupKey, by_month, kept_name
 from grader_daemon.domain.error_groups import ToolStep
 from grader_daemon.domain.rollup import SUM_NAMES, Dimension, Sums
 from grader_daemon.domain.scheduled_jobs import JOB_FACTS, MOST_JOBS, JobFacts, KnownJob
@@ -65,7 +65,11 @@ class Rollups:
 
     def apply(self, changes: Changes) -> None:
         """Add what grades changed; call it inside the transaction that saves them."""
-        groups = changes.groups()
+        groups, job_facts = changes.groups(), changes.job_facts
+        forgotten = self._forgotten(groups, changes)
+        if forgotten:
+            groups = {key: sums for key, sums in groups.items() if (key.dimension, key.name) not in forgotten}
+            job_facts = {key: facts for key, facts in job_facts.items() if (Dimension.JOB, key.job) not in forgotten}
         self._add(_DAYS, groups)
         self._add(_MONTHS, by_month(groups))
         self._add(_DAY_STEPS, changes.tool_steps)
@@ -73,8 +77,8 @@ class Rollups:
         self._add(_ISSUES, changes.issues)
         self._add(_STEPS, changes.steps)
         self._add(_TASKS, changes.tasks)
-        self._add(_DAY_JOBS, changes.job_facts)
-        self._add(_MONTH_JOBS, by_month(changes.job_facts))
+        self._add(_DAY_JOBS, job_facts)
+        self._add(_MONTH_JOBS, by_month(job_facts))
         self._add(_DAY_CLAIMS, changes.claims)
         self._add(_MONTH_CLAIMS, by_month(changes.claims))
         if changes.jobs:
@@ -190,6 +194,14 @@ class Rollups:
         """Return how often something changed on each day."""
         rows = self._database.rows("SELECT day, revision FROM rollup_days")
         return {date.fromisoformat(day): revision for day, revision in rows}
+
+    def _forgotten(self, groups: Iterable[GroupKey], changes: Changes) -> set[tuple[str, str]]:
+        """Return the groups of jobs that were forgotten with their runs, and of which no run is added."""
+        changed = {(key.dimension, key.name) for key in groups if key.dimension == Dimension.JOB}
+        if not changed:
+            return changed
+        known = {*changes.jobs, *(job.job for job in self.jobs())}
+        return {(dimension, name) for dimension, name in changed if name not in known}
 
     def _keep_jobs(self, jobs: Iterable[KnownJob]) -> None:
         """Note the names of jobs by their last runs, and forget those whose last run is longest ago of too many."""

@@ -6,15 +6,17 @@ import msgspec
 import pytest
 
 from grader_daemon.domain.calendar import Span
+from grader_daemon.domain.feedback import FeedbackSource, Said
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.scheduled_jobs import MOST_JOBS, JobFacts, KnownJob
-from grader_daemon.domain.session import SessionKind
+from grader_daemon.domain.session import SessionKind, SkipReason
 from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.pipeline.kept_jobs import jobs_of
-from grader_daemon.pipeline.saving import save_grades
+from grader_daemon.pipeline.labels import add_feedback
+from grader_daemon.pipeline.saving import retract, save_grades
 from grader_daemon.storage.sqlite.store import SqliteStore
-from tests.strategies import grade, new_grade
+from tests.strategies import NOW, grade, new_grade
 
 DAY = "2026-11-21"
 SPAN = Span(date(2026, 11, 1), date(2026, 11, 30))
@@ -96,6 +98,22 @@ def test_so_many_jobs_are_kept_and_those_that_ran_last(store: SqliteStore) -> No
     assert kept == {f"job {number}" for number in range(2, MOST_JOBS + 2)}
     assert store.rollups.job_facts(Span(date(2026, 1, 1), date(2026, 1, 2))) == {}
     assert store.rollups.groups(Span(date(2026, 1, 1), date(2026, 1, 2)), {Dimension.JOB}) == {}
+
+
+def test_a_run_that_goes_after_its_job_was_forgotten_counts_against_no_other(store: SqliteStore) -> None:
+    save(store, run(0), run(1), *(run(number, job=f"job {number}", ended_on="2026-11-22") for number in range(2, 302)))
+    with store.transaction():
+        retract(store, "run-0", SkipReason.COPY)
+        add_feedback(store, [Said(session_id="run-1", by="me", source=FeedbackSource.LABEL, completed=False)], now=NOW)
+    assert (store.rollups.job_facts(SPAN).get("nightly"), store.rollups.days(SPAN, Dimension.JOB, "nightly")) == (
+        None,
+        {},
+    )
+
+    save(store, run(302, ended_on="2026-11-23"))
+
+    assert store.rollups.job_facts(SPAN)["nightly"].runs == 1
+    assert store.rollups.group(Dimension.JOB, "nightly", SPAN).sessions == 1
 
 
 def test_lines_of_jobs_stand_beside_the_span_before(store: SqliteStore) -> None:
