@@ -8,7 +8,7 @@ from typing import Any
 
 from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.claims import CLAIM_SUMS, ClaimKind, ClaimTally, Support
-from grader_daemon.domain.counting import Changes, GroupKey, by_month, kept_name
+from grader_daemon.domain.counting import NAME_CHARACTERS, UNKNOWN, Changes, GroupKey, by_month, kept_name
 from grader_daemon.domain.error_groups import ToolStep
 from grader_daemon.domain.rollup import SUM_NAMES, Dimension, Sums
 from grader_daemon.domain.scheduled_jobs import JOB_FACTS, MOST_JOBS, JobFacts, KnownJob
@@ -133,13 +133,16 @@ class Rollups:
         return {(days[row[0]], row[1]): Sums(**dict(zip(_SPENT, row[2:], strict=True))) for row in rows}
 
     def names(self, dimension: Dimension) -> list[str]:
-        """Name the groups of a dimension that have finished sessions, those with most sessions first."""
+        """Name the groups of a dimension that have finished sessions, those with most sessions first.
+
+        Without those that no filter finds: what stands for an unknown name, and names that were cut.
+        """
         rows = self._database.rows(
             "SELECT name FROM monthly_rollups WHERE dimension = ? AND sessions > 0"
             " GROUP BY name ORDER BY sum(sessions) DESC, name",
             (dimension,),
         )
-        return [row[0] for row in rows]
+        return [row[0] for row in rows if row[0] != UNKNOWN and len(row[0]) < NAME_CHARACTERS]
 
     def jobs(self) -> list[KnownJob]:
         """Return the scheduled jobs that are kept, in any order."""
