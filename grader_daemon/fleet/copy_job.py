@@ -97,7 +97,7 @@ class FleetCopy:
         with self._lock():
             yield from self._read_newer(clock())
             while self.older():
-                yield from self._read_older(clock())
+                yield from self._read_older()
                 yield from self._read_newer(clock())
 
     def _read_newer(self, now: datetime) -> Iterator[int]:
@@ -108,7 +108,7 @@ class FleetCopy:
         waiting = _by_session(self.rows.waiting_labels())
         for gone in here.keys() - there.keys():
             yield from self._forget(gone)
-        since = self._since(now)
+        since = self._since()
         for name, host in there.items():
             own = here.get(name)
             if own is not None and (own.epoch != host.epoch or (is_updated and own.unread)):
@@ -122,9 +122,12 @@ class FleetCopy:
         if first:
             yield first
 
-    def _since(self, now: datetime) -> datetime | None:
-        """Return since when sessions that ended are here; None: all are."""
-        return None if self._kept is None else now - self._kept
+    def _since(self) -> datetime | None:
+        """Return since when sessions that ended are here, by the clock of the server; None: all are.
+
+        By a clock here that was ahead for a while, what is kept would go, and not come back.
+        """
+        return None if self._kept is None else self.rows.now() - self._kept
 
     def _finish(self, known: FleetCopyState, waiting: dict[str, list[FleetLabel]], now: datetime) -> None:
         """Read what people said and decided, behind the grades that it is of."""
@@ -247,9 +250,9 @@ class FleetCopy:
             self._tables.save_host(host)
         return host
 
-    def _read_older(self, now: datetime) -> Iterator[int]:
+    def _read_older(self) -> Iterator[int]:
         """Read a batch of each host of what it had when its first rows were read, the newest of that."""
-        waiting, since = _by_session(self.rows.waiting_labels()), self._since(now)
+        waiting, since = _by_session(self.rows.waiting_labels()), self._since()
         for host in self._tables.hosts():
             if host.older:
                 read, found = self._read_back(host, since, limit=_AT_ONCE)

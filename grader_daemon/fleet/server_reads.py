@@ -139,6 +139,13 @@ class FleetRows:
             [name] = connection.execute("SELECT name::text FROM grader.fleet").fetchone() or ("",)
         return str(name)
 
+    def now(self) -> datetime:
+        """Return the time by the clock of the server."""
+        with self._link.talking() as connection:
+            [now] = connection.execute("SELECT now()").fetchone() or (None,)
+        assert isinstance(now, datetime)
+        return now
+
     def person(self) -> str:
         """Return as whom this login says something."""
         with self._link.talking() as connection:

@@ -18,6 +18,7 @@ from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.fleet.copy_settings import make_fleet_copy, settings_of_copy
 from grader_daemon.settings import load_settings
 from grader_daemon.storage.lock import only_one
+from grader_daemon.storage.records import GradeFilter
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests import demo_home
 from tests.postgres import Server
@@ -354,6 +355,14 @@ def test_a_copy_may_have_the_last_days_alone(team: Team) -> None:
     assert 0 < len(recent) < 26
     shutil.rmtree(team.lead / COPIES)
     assert team.ids() == recent
+
+
+def test_a_clock_that_is_ahead_where_a_copy_is_read_takes_nothing_from_it(team: Team) -> None:
+    url = (team.lead / SETTINGS).read_text().split('"')[1]
+    settings = settings_of_copy(load_settings(fleet_read_url=url, fleet_copy_file=str(team.lead / "copy.db")))
+    with SelfGrader(settings=settings, clock=lambda: utc_now() + timedelta(days=200)) as grader:
+        assert grader.read_fleet() == 26
+        assert len(list(grader.grades.every(GradeFilter()))) == 26
 
 
 def test_a_removed_machine_is_gone_from_copies(team: Team) -> None:
