@@ -19,18 +19,22 @@ from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.column import Scalar, Shape
 from grader_daemon.storage.records import OutlinedGrade
-from grader_daemon.storage.sqlite.rows import to_moment, to_tools
+from grader_daemon.storage.sqlite.rows import OUTLINED, to_moment, to_tools
 
 _OF_THE_TABLE: Final = {name: shape for name, shape in columns().items() if name != "host"}
 """Columns of tables; the host is who sends."""
 SENT_COLUMNS: Final = (*_OF_THE_TABLE, "request", "wording")
-_NO_TEXTS: Final = dict.fromkeys(
-    (
+_AT: Final = {name: place for place, name in enumerate(SENT_COLUMNS)}
+_TEXTS: Final = [
+    _AT[name]
+    for name in (
         *("session_file", "project", "task_summary", "job_name"),
         *("request_words", "answer_beginning", "last_check", "edited_paths"),
     )
-)
-"""Words of a session, and paths, which name people."""
+]
+"""Places of the words of a session, and of paths, which name people."""
+_MADE_HERE: Final = frozenset({"id", "failures", "outcome", "verdict", "score"})
+_stored_of = itemgetter(*(0 if name in _MADE_HERE else OUTLINED.index(name) for name in SENT_COLUMNS))
 _NUL: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 """NUL in JSON, whose backslash is no escaped one."""
 _ESCAPED_NUL: Final = "\\u0000"
@@ -52,18 +56,18 @@ def sent_row(graded: OutlinedGrade, trust: Trust, *, texts: bool) -> list[Any]:
     Without `texts`, nothing that a session says, and no path. Of failures it has all, by which a copy counts them as
     this database does.
     """
-    sent = {
-        **graded.columns,
-        **judged_columns(graded.outline, trust=trust),
-        "id": graded.id,
-        "tools": to_tools(graded.columns["tools"]),
-        "failures": graded.outline.failures,
-    }
+    row = list(_stored_of(graded.columns))
+    for name, value in judged_columns(graded.outline, trust=trust).items():
+        row[_AT[name]] = value
+    row[_AT["id"]] = graded.id
+    row[_AT["tools"]] = to_tools(row[_AT["tools"]])
+    row[_AT["failures"]] = graded.outline.failures
     if not texts:
-        sent |= _NO_TEXTS
-        if sent["claims"] != _EMPTY:
-            sent["claims"] = [_without_words(claim) for claim in _decode_claims(sent["claims"])]
-    row = _values_of(sent)
+        for place in _TEXTS:
+            row[place] = None
+        claims = row[_AT["claims"]]
+        if claims != _EMPTY:
+            row[_AT["claims"]] = [_without_words(claim) for claim in _decode_claims(claims)]
     return [value if value is None or cell is None else cell(value) for value, cell in zip(row, _CELLS, strict=True)]
 
 
@@ -141,4 +145,3 @@ _CELLS: Final = (
     *(_OF_A_COLUMN.get(name, cell_of(shape)) for name, shape in _OF_THE_TABLE.items()),
     *(None, None),  # a hash is a number of any size
 )
-_values_of = itemgetter(*SENT_COLUMNS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
@@ -98,13 +98,13 @@ class StoredGrade(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OutlinedGrade(msgspec.Struct, frozen=True, kw_only=True):
-    """A grade as its columns hold it, by the names of its fields, for those who hand it on: lists are JSON, times text.
+    """A grade as its columns hold it, in the order of `rows.OUTLINED`, for those who hand it on: times are text.
 
     `outline` is a grade that knows its failures, and all that its verdict and its scores are made of; nothing else.
     """
 
     id: int
-    columns: Mapping[str, Any]
+    columns: Sequence[Any]
     outline: Grade
 
 

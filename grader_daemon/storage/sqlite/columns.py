@@ -26,8 +26,8 @@ class Columns:
 
     def __init__(self, *columns: Column) -> None:
         self.names = tuple(column.name for column in columns)
-        self._fields = tuple(column.field or column.name for column in columns)
-        self._take = attrgetter(*self._fields)
+        self.field_names = tuple(column.field or column.name for column in columns)
+        self._take = attrgetter(*self.field_names)
         self._writers = [(place, column.write) for place, column in enumerate(columns) if column.write is not None]
         self._readers = [(place, column.read) for place, column in enumerate(columns) if column.read is not None]
         self._known = [(place, column.known) for place, column in enumerate(columns) if column.known is not None]
@@ -36,7 +36,7 @@ class Columns:
     @property
     def readers(self) -> dict[str, Callable[[Any], Any]]:
         """Return what reads columns, by the names of the fields; those of others are as they are."""
-        return {self._fields[place]: read for place, read in self._readers}
+        return {self.field_names[place]: read for place, read in self._readers}
 
     def nothing(self) -> dict[str, Any]:
         """Return the fields of columns that hold nothing."""
@@ -51,17 +51,14 @@ class Columns:
 
     def fields(self, row: Sequence[Any]) -> dict[str, Any]:
         """Return the fields of a value by its columns."""
-        values = self._held(row)
+        values = self.held(row)
         for place, read in self._readers:
             if values[place] is not None:
                 values[place] = read(values[place])
-        return dict(zip(self._fields, values, strict=True))
+        return dict(zip(self.field_names, values, strict=True))
 
-    def held(self, row: Sequence[Any]) -> dict[str, Any]:
-        """Return what the columns hold by the names of the fields, which it is not read into."""
-        return dict(zip(self._fields, self._held(row), strict=True))
-
-    def _held(self, row: Sequence[Any]) -> list[Any]:
+    def held(self, row: Sequence[Any]) -> list[Any]:
+        """Return what the columns hold, which is not read, in their order."""
         values = list(row)
         for place, known in self._known:
             values[place] = values[place] or known

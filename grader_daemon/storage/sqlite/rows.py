@@ -226,13 +226,15 @@ _VERDICT: Final = _DETAILS.only(
 )
 
 _SCORES: Final = ("task_completed", "tool_calls_efficient", "response_quality", "errors_recovered")
-_READERS: Final = {**_DETAILS.readers, **_GRADE.readers}
-_OUTLINED: Final = [(name, _READERS.get(name)) for name in (*_VERDICT.names, *_SCORES, "state", "scored")]
-"""Fields of which verdict and scores are made, each with what reads it."""
 _NAMES: Final = ("error_types", "tools_with_errors")
 """Columns that another program may have written, which are not handed on as they are."""
 _DETAILS_SENT: Final = _DETAILS.only(*(name for name in _DETAILS.names if name not in {"session_id", "features"}))
 _SENT: Final = _GRADE + _DETAILS_SENT
+OUTLINED: Final = (*_SENT.field_names, "error_rate")
+"""Fields of a grade in the order of `OutlinedGrade.columns`."""
+_AT: Final = {name: place for place, name in enumerate(OUTLINED)}
+_READ: Final = [(name, _AT[name], _SENT.readers.get(name)) for name in (*_VERDICT.names, *_SCORES, "state", "scored")]
+"""Fields of which verdict and scores are made, each with its place and what reads it."""
 _NOTHING: Final = Grade(**{**_DETAILS.nothing(), **_GRADE.nothing(), "error_rate": 0.0, "failures": ()})
 
 GRADE_COLUMNS: Final = _GRADE.names
@@ -240,7 +242,6 @@ DETAIL_COLUMNS_SENT: Final = _DETAILS_SENT.names
 DETAIL_COLUMNS: Final = (*_DETAILS.names, *_IDENTITY.names, "digest", "host", "loop_told", "watched")
 VERDICT_COLUMNS: Final = _VERDICT.names[:-1]
 """The details that another policy changes, other rules of verdicts, or a person's word."""
-_STATE: Final = 1 + _SENT.names.index("state")
 _DETAILS_END: Final = 1 + len(GRADE_COLUMNS) + len(_DETAILS.names)
 _STORED_END: Final = 1 + len(GRADE_COLUMNS) + len(DETAIL_COLUMNS)
 FAILURE_COLUMNS = tuple(
@@ -296,20 +297,19 @@ def to_grade(row: Sequence[Any], failures: tuple[Failure, ...]) -> StoredGrade:
 def to_outline(row: Sequence[Any], failures: tuple[Failure, ...]) -> OutlinedGrade:
     """Read ``id, *GRADE_COLUMNS, *DETAIL_COLUMNS_SENT`` into what is handed on; see `to_grade`."""
     columns = _SENT.held(row[1:])
-    calls = columns["total_api_calls"]
-    if row[_STATE] is None:  # there are no details
-        columns |= {"scored": calls > 0, "unsure": True}
-    ended_at = columns["ended_at"] or columns["graded_at"]
-    columns |= {
-        **{name: _to_names(columns[name]) for name in _NAMES},
-        "error_rate": columns["total_errors"] / max(calls, 1),
-        "ended_at": ended_at,
-        "ended_on": columns["ended_on"] or ended_at[: len("2026-11-22")],
-        "scored": bool(columns["scored"]),
-    }
+    calls = columns[_AT["total_api_calls"]]
+    if row[1 + _AT["state"]] is None:  # there are no details
+        columns[_AT["scored"]], columns[_AT["unsure"]] = calls > 0, True
+    columns[_AT["scored"]] = bool(columns[_AT["scored"]])
+    for name in _NAMES:
+        columns[_AT[name]] = _to_names(columns[_AT[name]])
+    ended_at = columns[_AT["ended_at"]] or columns[_AT["graded_at"]]
+    columns[_AT["ended_at"]] = ended_at
+    columns[_AT["ended_on"]] = columns[_AT["ended_on"]] or ended_at[: len("2026-11-22")]
+    columns.append(columns[_AT["total_errors"]] / max(calls, 1))
     read = {
-        name: columns[name] if reader is None or columns[name] is None else reader(columns[name])
-        for name, reader in _OUTLINED
+        name: columns[place] if reader is None or columns[place] is None else reader(columns[place])
+        for name, place, reader in _READ
     }
     return OutlinedGrade(id=row[0], columns=columns, outline=replace(_NOTHING, **read, failures=failures))
 

@@ -14,6 +14,7 @@ from grader_daemon.fleet.push_job import FleetPush
 from grader_daemon.fleet.server_writes import HostRows
 from grader_daemon.pipeline.saving import remove_copies, save_grades
 from grader_daemon.storage.records import OutlinedGrade
+from grader_daemon.storage.sqlite.rows import OUTLINED
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import grade, new_grade
 
@@ -71,7 +72,7 @@ def push(store: SqliteStore, rows: Rows, made: list[Event], monkeypatch: pytest.
 
     def make_rows(graded: list[OutlinedGrade]) -> list[list[Any]]:
         next(left).set()
-        return [[each.outline.session_id, each.columns["model"]] for each in graded]
+        return [[each.outline.session_id, each.columns[OUTLINED.index("model")]] for each in graded]
 
     for number in range(SESSIONS):
         _grade(store, number, model="first")
