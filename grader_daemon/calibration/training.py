@@ -130,8 +130,7 @@ def train(
     evaluation = evaluate(context.prior, samples, known)
     before = context.policy(standing)
     in_force = before.model or context.prior.model
-    model = _of_all(evaluation, context.prior, in_force, known)
-    why = _why(evaluation, context.prior, model)
+    why = _why(evaluation, context.prior, model := _of_all(evaluation, context.prior, in_force, known))
     fresh = [place for place, label in enumerate(fit) if standing is not None and label.given_at > standing.made_at]
     if model.version != in_force.version and _does_better(in_force, evaluation, samples, fresh):
         model, why = in_force, _STAYS

@@ -121,7 +121,7 @@ def _how(label: Label) -> str:
 
 
 def _tell_given(given: Feedback, before: Grade, *, as_json: bool) -> None:
-    """Tell a label, and the verdict and quality before it."""
+    """Print a label, and the verdict and quality before it."""
     quality = "" if before.quality is None else f"; quality {before.quality} of 5"
     words = f"{output.cell(given.session_id)}: {output.said(given)}. Before: {plain_verdict(before)}{quality}."
     output.result(words, as_json=as_json, feedback=given)

@@ -118,7 +118,7 @@ def test_where_nothing_is_wrong_that_is_said(home_with: Fill, tmp_path: Path) ->
 
     with DaemonLock(tmp_path / "grades.db"):
         said = text_of(client)
-    assert "All right" in said
+    assert "Nothing needs you" in said
     assert "No open alert, no contradicted claim, the daemon is up to date, and no file failed." in said
 
 
