@@ -17,7 +17,6 @@ from grader_daemon.api.session_filter import NAMED
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calendar import beginning, last_days, start_of
 from grader_daemon.domain.calibration import Trust
-from grader_daemon.domain.counting import NAME_CHARACTERS, UNKNOWN
 from grader_daemon.domain.quality import QualityCheck
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.routing import MOST_SESSIONS, WINDOW_DAYS
@@ -237,14 +236,10 @@ class Grades:
         return similar(found, session_id=session_id, request=request, wording=wording, most=_MOST_ALIKE, listed=limit)
 
     def names(self, dimension: Dimension) -> list[str]:
-        """Return the models (or tools, task types, …) of finished sessions, the most frequent first; users by name.
-
-        Those that a filter finds: not what stands for an unknown one, nor a name too long to be kept whole.
-        """
+        """Return the models (or tools, task types, …) of finished sessions, the most frequent first; users by name."""
         if dimension is Dimension.USER:
             return sorted({host.user for host in self._context.store.fleet.hosts() if host.user is not None})
-        names = self._context.store.rollups.names(dimension)
-        return [name for name in names if name != UNKNOWN and len(name) < NAME_CHARACTERS]
+        return self._context.store.rollups.names(dimension)
 
     def begin_of(self, span: float | timedelta | datetime) -> datetime:
         """Return the start of a span (days including today, or time up to now) or a moment, in UTC.

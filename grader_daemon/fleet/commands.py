@@ -17,6 +17,7 @@ from grader_daemon.cli.reading import read_fleet
 from grader_daemon.cli.unit_commands import NOT_RUNNING, force_option, install_service, print_uninstalled, status_facts
 from grader_daemon.domain.fleet_hosts import is_silent, is_unwatched
 from grader_daemon.domain.text import clean, duration_words
+from grader_daemon.errors import ConfigurationError
 from grader_daemon.fleet.admin import checked_name, configuration_line, fleet_database, fleet_url
 from grader_daemon.fleet.copy_settings import settings_of_copy
 from grader_daemon.fleet.follow import watch_fleet
@@ -189,6 +190,10 @@ def status(*, url: str | None, as_json: bool) -> None:
     """Show each machine's version, last contact, backlog and clock."""
     settings = read_settings()
     by_person = None if settings.fleet_server is not None else settings.fleet_read_url
+    if url is None and settings.fleet_url is None and settings.fleet_server is not None:
+        raise ConfigurationError(
+            "fleet status needs the fleet's database, which a server does not hand on: name it with --url"
+        )
     with fleet_database(url or (by_person.get_secret_value() if by_person else fleet_url(settings))) as fleet:
         hosts, watch = fleet.hosts(), fleet.watch()
     if as_json:

@@ -144,6 +144,22 @@ def test_status_tells_each_host_and_its_document_is_as_its_schema_says(host: Pat
     assert (laptop["host"], laptop["behind"], laptop["other_machine_at"]) == ("laptop", 0, None)
 
 
+def test_status_says_that_a_member_of_a_server_names_the_database(tmp_path: Path, run: Run) -> None:
+    place = tmp_path / ".config" / "grader-daemon" / "config.toml"
+    place.parent.mkdir(parents=True)
+    (tmp_path / "token").write_text("secret")
+    (tmp_path / "token").chmod(0o600)
+    server = 'fleet_read_url = "https://fleet.example.org"'
+    place.write_text(f'{server}\nfleet_read_token_file = "{tmp_path / "token"}"\n')
+
+    refused = run(tmp_path, "fleet", "status")
+
+    assert refused.returncode == 2
+    assert (
+        "fleet status needs the fleet's database, which a server does not hand on: name it with --url" in refused.stderr
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
