@@ -23,8 +23,8 @@ from grader_daemon.domain.unit import Unit
 from grader_daemon.sources.cline.operation_results import read_operations
 from grader_daemon.sources.cline.stored_messages import Block, Manifest, Marks, MessagesFile, Metrics, StoredMessage
 from grader_daemon.sources.cline.tagged_calls import spans_in
-from grader_daemon.sources.conversation import Conversation
 from grader_daemon.sources.decoding import token_count, utc
+from grader_daemon.sources.messages_so_far import Conversation
 
 NAME: Final = "cline"
 """Name of the source, of the agent, and of the format of its sessions."""

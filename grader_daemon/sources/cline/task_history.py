@@ -32,8 +32,8 @@ from grader_daemon.sources.cline.session_messages import NAME
 from grader_daemon.sources.cline.stored_messages import ApiRequest, Block, StoredMessage, UiMessage, at
 from grader_daemon.sources.cline.tagged_calls import calls_in, spans_in, without
 from grader_daemon.sources.cline.task_results import outcome_of
-from grader_daemon.sources.conversation import Conversation
 from grader_daemon.sources.decoding import token_count
+from grader_daemon.sources.messages_so_far import Conversation
 
 _AGENTS: Final = {"rooveterinaryinc.roo-cline": "roo-code", "kilocode.kilo-code": "kilo-code"}
 """Agents that were made from Cline, by the names of their extensions in the paths of their tasks."""

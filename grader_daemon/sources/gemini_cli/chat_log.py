@@ -25,10 +25,10 @@ from grader_daemon.domain.session import (
 )
 from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.errors import ParseError
-from grader_daemon.sources.conversation import Conversation
 from grader_daemon.sources.decoding import utc
 from grader_daemon.sources.gemini_cli.chat_records import Call, Entry, Head, Parts, Record, Rewind, Set, Tokens
 from grader_daemon.sources.gemini_cli.tool_results import answer_in, parts_of, read_result, text_of
+from grader_daemon.sources.messages_so_far import Conversation
 
 NAME = "gemini-cli"
 """Name of the source and of the agent, and of the format of its sessions."""

@@ -29,8 +29,8 @@ from grader_daemon.domain.session import (
 )
 from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.domain.unit import Unit
-from grader_daemon.sources.conversation import Conversation
 from grader_daemon.sources.decoding import setup_digest
+from grader_daemon.sources.messages_so_far import Conversation
 from grader_daemon.sources.mini_swe_agent.command_results import outcome_of, plain_result
 from grader_daemon.sources.mini_swe_agent.stored_run import Given, StoredMessage, StoredRun
 

@@ -19,7 +19,7 @@ from grader_daemon.domain.session import (
     usage_by_model,
 )
 from grader_daemon.domain.session_result import EndingKind
-from grader_daemon.sources.conversation import Conversation
+from grader_daemon.sources.messages_so_far import Conversation
 from grader_daemon.sources.opencode.call_states import read_state, tool_of
 from grader_daemon.sources.opencode.session_parts import Head, Part, Stored, Tokens, moment
 

@@ -11,7 +11,7 @@ import msgspec
 from grader_daemon.domain.analysis import CallStatus, SessionState
 from grader_daemon.domain.session import ASSISTANT, USER, Ending, FunctionCall, Message, ReportedOutcome, ToolCall
 from grader_daemon.domain.session_result import EndingKind
-from grader_daemon.sources.conversation import Conversation
+from grader_daemon.sources.messages_so_far import Conversation
 from grader_daemon.sources.openhands.event_results import outcome_of, text_of
 from grader_daemon.sources.openhands.stored_events import BOOKKEEPING, TOOLS, StoredEvent, plain
 

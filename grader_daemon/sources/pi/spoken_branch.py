@@ -28,8 +28,8 @@ from grader_daemon.domain.session import (
     token_sum,
 )
 from grader_daemon.domain.session_result import EndingKind
-from grader_daemon.sources.conversation import Conversation
 from grader_daemon.sources.decoding import setup_digest, token_count, utc
+from grader_daemon.sources.messages_so_far import Conversation
 from grader_daemon.sources.pi.branches import ROOT, newest_branch
 from grader_daemon.sources.pi.flagged_results import outcome_of
 from grader_daemon.sources.pi.tree_entries import MODEL, SUB_AGENT, Block, Entry, Head, Line, Link, Note, Spoken, Tokens

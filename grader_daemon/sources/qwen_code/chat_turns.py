@@ -10,9 +10,9 @@ from typing import Final
 
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.session import ASSISTANT, USER, Ending, FunctionCall, Message, ToolCall, Usage, usage_by_model
-from grader_daemon.sources.conversation import Conversation
 from grader_daemon.sources.decoding import token_count, utc
 from grader_daemon.sources.gemini_cli.tool_results import answer_in, text_of
+from grader_daemon.sources.messages_so_far import Conversation
 from grader_daemon.sources.qwen_code import chat_lines
 from grader_daemon.sources.qwen_code.call_ends import read_end
 from grader_daemon.sources.qwen_code.chat_lines import ApiError, ApiUsage, Line, Record
