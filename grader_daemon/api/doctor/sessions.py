@@ -21,7 +21,10 @@ def folders(context: DoctorContext) -> Finding:
     expected = [root for root in missing if root in _named_folders(context.settings)]
     if expected:
         made = " ".join(shlex.quote(str(root)) for root in expected)
-        return problem(f"no such folder: {some(expected)}", f"mkdir -p {made}, or set other folders")
+        given = context.settings.model_fields_set
+        of_timmy = [root for root in expected if "watch_roots" not in given and root in context.settings.watch_roots]
+        other = "or without Timmy: grader-daemon sources disable hermes" if of_timmy else "or set other folders"
+        return problem(f"no such folder: {some(expected)}", f"mkdir -p {made}, {other}")
     closed = [root for root in context.roots if root not in context.folders and root not in missing]
     if closed:
         return problem(f"no permission to read: {some(closed)}", "run it as the folder's owner")
@@ -32,7 +35,8 @@ def folders(context: DoctorContext) -> Finding:
         )
     number = sum(survey.folders for survey in context.surveys.values())
     awaited = f"; missing so far: {some(missing)}" if missing else ""
-    return ok(f"{count(number, 'folder')} at and below {some(context.folders)}{awaited}")
+    watched = f"{count(number, 'folder')} at and below {some(context.folders)}" if context.folders else "no folder yet"
+    return ok(f"{watched}{awaited}")
 
 
 def file_systems(context: DoctorContext) -> Finding:

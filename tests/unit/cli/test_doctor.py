@@ -665,6 +665,21 @@ def test_a_folder_of_an_agent_that_is_not_there_yet_is_no_problem(run: Run, home
     assert (named["state"], named["found"]) == ("problem", "no such folder: /no/such")
 
 
+def test_who_has_no_timmy_is_told_how_to_do_without(run: Run, home: Path, tmp_path: Path) -> None:
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    without = checks(run, bare)["folders"]
+    run(home, "config", "set", "watch_roots", "/no/such")
+    named = checks(run, home)["folders"]
+
+    assert without["found"] == f"no such folder: {bare}/.timmy"
+    assert without["fix"].endswith(", or without Timmy: grader-daemon sources disable hermes")
+    assert named["fix"] == "mkdir -p /no/such, or set other folders"
+    run(bare, "sources", "enable", "codex")
+    run(bare, "sources", "disable", "hermes")
+    assert checks(run, bare)["folders"]["found"].startswith("no folder yet; missing so far: ")
+
+
 def test_a_database_of_an_agent_that_cannot_be_read_is_told(
     run: Run, home: Path, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
