@@ -232,6 +232,14 @@ def test_the_change_of_a_fleet_is_that_within_its_hosts() -> None:
     assert change.sample == 70  # the smaller side of each
 
 
+def test_hosts_with_few_sessions_are_compared_together() -> None:
+    before = {_host("a"): _rate(4, 1), _host("b"): _rate(4, 3), _host("c"): _rate(40, 20), OVERALL: _rate(48, 24)}
+    now = {_host("a"): _rate(4, 2), _host("b"): _rate(4, 2), _host("c"): _rate(40, 20), OVERALL: _rate(48, 24)}
+    change = groups.group(now, before, *OVERALL).ended_badly.change
+    assert change.value == pytest.approx(0)
+    assert change.sample == 48
+
+
 def test_a_host_that_has_no_sessions_on_one_side_says_nothing_of_a_change() -> None:
     before = {_host("old"): _rate(50, 45), OVERALL: _rate(50, 45)}
     now = {_host("new"): _rate(50, 5), OVERALL: _rate(50, 5)}
