@@ -130,7 +130,9 @@ def test_a_month_that_changed_before_one_that_was_written_is_not_forgotten(
     save("a", ended_at=OCTOBER, response_quality=1)
     with monkeypatch.context() as broken:
         broken.setattr(
-            month_files, "write_table", lambda file, *rest: write_table(file, *rest) if "10" in str(file) else 1 / 0
+            month_files,
+            "write_table",
+            lambda file, *rest: write_table(file, *rest) if "2026-10" in str(file) else 1 / 0,
         )
         with pytest.raises(ZeroDivisionError):
             export(context, folder)
