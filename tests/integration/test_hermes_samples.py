@@ -315,6 +315,7 @@ def ingest_all(paths: list[str], *, batch: int, rules: Rules, store: SqliteStore
         ingest.ingest(units(paths[start : start + batch]), within_seconds=60)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "batch", [pytest.param(1, id="one-by-one"), pytest.param(7, id="by-sevens"), pytest.param(999, id="all")]
 )

@@ -149,6 +149,7 @@ def test_nobody_looks_for_rubbish_in_a_process_that_ends() -> None:
 _PLUGIN = "import os, pathlib; pathlib.Path(os.environ['HOME'], 'handed').touch()"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("arguments", [("list",), ("status",), ("config", "show"), ("doctor",)], ids=" ".join)
 def test_no_plugin_of_another_package_is_handed_the_settings(
     known_home: Path,

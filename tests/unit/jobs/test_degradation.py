@@ -549,6 +549,7 @@ def test_the_histories_have_alerts(whole: dict[str, dict[str, list[Any]]]) -> No
     assert {history: len(found["alerts"]) >= 1 for history, found in whole.items()} == dict.fromkeys(HISTORIES, True)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("history", HISTORIES)
 @settings(max_examples=about(4))
 @given(

@@ -201,6 +201,7 @@ def test_what_is_only_in_the_log_is_saved_too(damaged: Path, tmp_path: Path) -> 
     assert "in_the_log" in {row[1] for row in everything(fresh)["session_grades"]}  # type: ignore[index]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("change", "table"),
     [
