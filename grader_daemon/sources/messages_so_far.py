@@ -16,10 +16,11 @@ class Conversation:
         self.reported: dict[int, ReportedOutcome] = {}
         self.taken_back: list[int] = []
 
-    def append(self, message: Message, time: datetime | None) -> None:
-        """Add the next message."""
+    def append(self, message: Message, time: datetime | None) -> int:
+        """Add the next message; returns its place."""
         self.messages.append(message)
         self.times.append(time)
+        return len(self.messages) - 1
 
     def append_result(
         self,
@@ -29,8 +30,9 @@ class Conversation:
         *,
         call_id: str | None,
         tool: str | None = None,
-    ) -> None:
-        """Add the result of a call, and how the call went if that is noted."""
+    ) -> int:
+        """Add the result of a call, and how the call went if that is noted; returns its place."""
+        place = self.append(Message(role=TOOL, content=content, tool_call_id=call_id, tool_name=tool), time)
         if outcome is not None:
-            self.reported[len(self.messages)] = outcome
-        self.append(Message(role=TOOL, content=content, tool_call_id=call_id, tool_name=tool), time)
+            self.reported[place] = outcome
+        return place

@@ -17,7 +17,6 @@ from grader_daemon.domain.analysis import CallStatus, SessionState
 from grader_daemon.domain.limits import LONGEST_NAME, Limits
 from grader_daemon.domain.session import (
     ASSISTANT,
-    TOOL,
     USER,
     Content,
     Ending,
@@ -38,6 +37,7 @@ from grader_daemon.sources.codex.rollout_lines import Counts, Line
 from grader_daemon.sources.codex.taken_apart import WAIT, Ran, take_apart
 from grader_daemon.sources.codex.token_counts import TokenSums
 from grader_daemon.sources.decoding import setup_digest, utc
+from grader_daemon.sources.messages_so_far import Conversation
 
 NAME = "codex"
 """Name of the source and of the agent, and of the format of its sessions."""
@@ -116,15 +116,12 @@ class _Answer:
         return Message(role=ASSISTANT, content="\n".join(self.texts) or None, tool_calls=tuple(self.calls) or None)
 
 
-class _Rollout:
+class _Rollout(Conversation):
     """The content of the lines so far."""
 
     def __init__(self) -> None:
-        self.messages: list[Message] = []
-        self._times: list[datetime | None] = []
-        self._reported: dict[int, ReportedOutcome] = {}
+        super().__init__()
         self._begins: list[int] = []
-        self._taken_back: list[int] = []
         self._ending: Ending | None = None
         self._meta: shapes.Meta | None = None
         self._turn = shapes.Turn()
@@ -178,10 +175,10 @@ class _Rollout:
             file=path,
             format=NAME,
             messages=tuple(self.messages),
-            message_times=tuple(self._times) if any(self._times) else (),
-            reported=self._reported,
+            message_times=tuple(self.times) if any(self.times) else (),
+            reported=self.reported,
             ending=self._ending,
-            taken_back=tuple(self._taken_back),
+            taken_back=tuple(self.taken_back),
             model=_name(self._turn.model),
             platform=_name(origin.platform),
             project=_name(meta.cwd),
@@ -220,7 +217,7 @@ class _Rollout:
             self._answer = None
             if self._ending is not None and self._ending.state is not SessionState.OPEN:
                 self._ending = None  # 0.45 notes no beginning of a turn
-            self._begins.append(self._append(Message(role=USER, content=text), written_at))
+            self._begins.append(self.append(Message(role=USER, content=text), written_at))
 
     def _add_call(self, call: shapes.Call, written_at: datetime | None) -> None:
         call_id = call.call_id or call.id
@@ -243,7 +240,7 @@ class _Rollout:
         began = self._process_of(call_id)
         if began is not None and outcome is not None and outcome.status is not CallStatus.INTERRUPTED:
             if outcome.status is not CallStatus.PENDING:
-                self._reported[began] = outcome  # of the command itself; that its process was asked worked
+                self.reported[began] = outcome  # of the command itself; that its process was asked worked
             outcome = ReportedOutcome(CallStatus.SUCCESS)
         called = self._calls.get(call_id)
         is_of_code = called is not None and called.name in (code_mode.TOOL, WAIT)
@@ -254,9 +251,7 @@ class _Rollout:
     def _add_result(
         self, call_id: str, content: Content, outcome: ReportedOutcome | None, written_at: datetime | None
     ) -> int:
-        index = self._append(Message(role=TOOL, content=content, tool_call_id=call_id or None), written_at)
-        if outcome is not None:
-            self._reported[index] = outcome
+        index = self.append_result(content, outcome, written_at, call_id=call_id or None)
         self._results.pop(call_id, None)  # so that the places stand in their order
         self._results[call_id] = index
         if self._answer is not None:
@@ -285,16 +280,16 @@ class _Rollout:
         end = self._begins[max(0, len(self._begins) - turns)]
         del self._begins[-turns:]
         for index in range(end, len(self.messages)):
-            self._reported.pop(index, None)
-        del self.messages[end:], self._times[end:]
+            self.reported.pop(index, None)
+        del self.messages[end:], self.times[end:]
         for places in (self._results, self._processes, self._ran_at):
             while places and next(reversed(places.values())) >= end:
                 places.popitem()
         while self._answers and self._answers[-1].place >= end:
             self._answers.pop()
-        while self._taken_back and self._taken_back[-1] >= end:
-            self._taken_back.pop()
-        self._taken_back.append(end)
+        while self.taken_back and self.taken_back[-1] >= end:
+            self.taken_back.pop()
+        self.taken_back.append(end)
         self._answer = self._ending = None
 
     def _drop_summary(self, summary: str) -> None:
@@ -305,7 +300,7 @@ class _Rollout:
             return
         self._compared = last  # once, for it can be long, and the summaries many
         if summary.endswith("\n".join(last.texts)):
-            del self._answers[-1], self.messages[-1], self._times[-1]
+            del self._answers[-1], self.messages[-1], self.times[-1]
             self._answer = None
 
     def _note_outcome(self, note: shapes.ItemCompleted | shapes.CallEnded) -> None:
@@ -324,28 +319,23 @@ class _Rollout:
             self.messages[answer.place] = answer.message()
         for call_id, outcome in self._noted.items():
             index = self._results.get(call_id)
-            said = None if index is None else self._reported.get(index)
+            said = None if index is None else self.reported.get(index)
             if index is not None and (said is None or said.status is CallStatus.PENDING):
-                self._reported[index] = outcome
+                self.reported[index] = outcome
 
     def _take_apart(self) -> None:
         """Replace code by the calls in it; the commands that it ran are noted by ids that no call has."""
         ran = [self._ran[call_id] for call_id in self._ran_at if call_id not in self._calls]
-        self.messages, self._reported, origins = take_apart(self.messages, self._reported, ran)
-        self._times = [self._times[origin] for origin in origins]
-        self._taken_back = [bisect_left(origins, place) for place in self._taken_back]
+        self.messages, self.reported, origins = take_apart(self.messages, self.reported, ran)
+        self.times = [self.times[origin] for origin in origins]
+        self.taken_back = [bisect_left(origins, place) for place in self.taken_back]
 
     def _answering(self, written_at: datetime | None) -> _Answer:
         answer = self._answer
         if answer is None or (answer.has_results and not self._has_counts):
-            answer = self._answer = _Answer(self._append(Message(role=ASSISTANT), written_at))
+            answer = self._answer = _Answer(self.append(Message(role=ASSISTANT), written_at))
             self._answers.append(answer)
         return answer
-
-    def _append(self, message: Message, written_at: datetime | None) -> int:
-        self.messages.append(message)
-        self._times.append(written_at)
-        return len(self.messages) - 1
 
 
 def _ending(turn: shapes.Started | shapes.Completed | shapes.Aborted, *, is_compacting: bool) -> Ending:

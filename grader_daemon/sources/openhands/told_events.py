@@ -178,10 +178,10 @@ class Told(Conversation):
             self.messages[-1] = msgspec.structs.replace(self.messages[-1], tool_calls=tuple(self._grouped))
             self._grouped = []
 
-    def append(self, message: Message, time: datetime | None) -> None:
+    def append(self, message: Message, time: datetime | None) -> int:
         """See `Conversation.append`; the last one is whole then."""
         self._make_last()
-        super().append(message, time)
+        return super().append(message, time)
 
     def _at(self, event: StoredEvent) -> datetime | None:
         if not isinstance(event.timestamp, str):
