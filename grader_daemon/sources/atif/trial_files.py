@@ -91,9 +91,10 @@ class AtifTrials(AccompaniedFiles):
         return _beside(path)
 
     def read(self, found: Found, *, unless: str | None = None) -> Read:
-        status = look_at(found.unit.locator)
-        if found.unit.locator.endswith(LINES) and not stat.S_ISLNK(status.st_mode):
-            return self._lines.read(found, status, unless=unless)
+        if found.unit.locator.endswith(LINES):
+            status = look_at(found.unit.locator)
+            if not stat.S_ISLNK(status.st_mode):
+                return self._lines.read(found, status, unless=unless)
         return super().read(found, unless=unless)
 
     def read_beside(self, unit: Unit, content: bytes) -> Beside:
