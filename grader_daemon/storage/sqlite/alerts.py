@@ -31,33 +31,27 @@ from grader_daemon.storage.sqlite.rows import (
     ended_badly_of,
     known_moment,
     to_flag,
+    to_json,
     to_moment,
     to_text,
     to_tools,
 )
 
-_encode = msgspec.json.Encoder().encode
-
-
-def _json(value: object) -> str | None:
-    return None if value is None else _encode(value).decode()
-
-
 _ALERT = Columns(
     Column("kind", None, AlertKind),
     Column("level", None, AlertLevel),
     Column("rule"),
-    Column("drops", _json, msgspec.json.Decoder(tuple[StreamDrop, ...]).decode),
-    Column("sessions", _json, msgspec.json.Decoder(tuple[str, ...]).decode),
-    Column("changes", _json, msgspec.json.Decoder(tuple[ShareChange, ...]).decode),
-    Column("decomposition", _json, msgspec.json.Decoder(Decomposition).decode),
+    Column("drops", to_json, msgspec.json.Decoder(tuple[StreamDrop, ...]).decode),
+    Column("sessions", to_json, msgspec.json.Decoder(tuple[str, ...]).decode),
+    Column("changes", to_json, msgspec.json.Decoder(tuple[ShareChange, ...]).decode),
+    Column("decomposition", to_json, msgspec.json.Decoder(Decomposition).decode),
     Column("opened_at", to_text, known_moment),
     Column("began_at", to_text, known_moment),
     Column("resolved_at", to_text, to_moment),
     Column("acknowledged_at", to_text, to_moment),
     Column("note"),
     Column("told", None, bool),
-    Column("setup_change", _json, msgspec.json.Decoder(SetupChange).decode),
+    Column("setup_change", to_json, msgspec.json.Decoder(SetupChange).decode),
 )
 ALERT_COLUMNS = _ALERT.names
 _INSERT_ALERT = f"INSERT INTO alerts ({', '.join(ALERT_COLUMNS)}) VALUES ({', '.join('?' * len(ALERT_COLUMNS))})"

@@ -252,7 +252,14 @@ class Grades:
 
         Of each kind, and of each band, at most `limit`: those that ended last, and those that were graded last.
         """
-        return asked_alike(self._database, request, wording, limit)
+        rows = self._database.rows
+        found: dict[int, None] = {}
+        if request is not None:
+            found |= dict.fromkeys(number for (number,) in rows(_SAME, (request, limit)))
+        if wording is not None:
+            for (band,) in rows(BANDS_OF, (wording,)):
+                found |= dict.fromkeys(number for (number,) in rows(_NEAR, (band, limit)))
+        return [_to_asked(row) for row in rows(_ROWS, (listed(list(found)),))]
 
     def batches(self) -> Iterator[list[Grade]]:
         """Go through all grades, some at a time."""
@@ -307,26 +314,15 @@ def _to_task(row: tuple[Any, ...]) -> FinishedSession | None:
     )
 
 
-def asked_alike(database: Database, request: int | None, wording: bytes | None, limit: int) -> list[AskedAlike]:
-    """Find sessions in which the same or nearly the same was asked for; see `Grades.asked_alike`."""
-    found: dict[int, None] = {}
-    if request is not None:
-        found |= dict.fromkeys(number for (number,) in database.rows(_SAME, (request, limit)))
-    if wording is not None:
-        for (band,) in database.rows(BANDS_OF, (wording,)):
-            found |= dict.fromkeys(number for (number,) in database.rows(_NEAR, (band, limit)))
-    return [
-        AskedAlike(
-            session_id,
-            known_moment(ended_at),
-            model,
-            outcome_of(completed, unsure),
-            to_flag(ended_badly),
-            asked,
-            words,
-            to_skills(skills),
-        )
-        for session_id, ended_at, model, completed, unsure, ended_badly, asked, words, skills in database.rows(
-            _ROWS, (listed(list(found)),)
-        )
-    ]
+def _to_asked(row: tuple[Any, ...]) -> AskedAlike:
+    session_id, ended_at, model, completed, unsure, ended_badly, asked, words, skills = row
+    return AskedAlike(
+        session_id,
+        known_moment(ended_at),
+        model,
+        outcome_of(completed, unsure),
+        to_flag(ended_badly),
+        asked,
+        words,
+        to_skills(skills),
+    )

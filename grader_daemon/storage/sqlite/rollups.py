@@ -200,11 +200,9 @@ class Rollups:
 
     def _forgotten(self, groups: Iterable[GroupKey], changes: Changes) -> set[tuple[str, str]]:
         """Return the groups of jobs that were forgotten with their runs, and of which no run is added."""
-        changed = {(key.dimension, key.name) for key in groups if key.dimension == Dimension.JOB}
-        if not changed:
-            return changed
-        known = {*changes.jobs, *(job.job for job in self.jobs())}
-        return {(dimension, name) for dimension, name in changed if name not in known}
+        removed = {key.name for key in groups if key.dimension == Dimension.JOB and key.name not in changes.jobs}
+        known = {job.job for job in self.jobs()} if removed else set()
+        return {(Dimension.JOB, name) for name in removed - known}
 
     def _keep_jobs(self, jobs: Iterable[KnownJob]) -> None:
         """Note the names of jobs by their last runs, and forget those whose last run is longest ago of too many."""

@@ -109,8 +109,9 @@ def _to_names(text: str | None) -> tuple[str, ...]:
         return ()
 
 
-def _json(value: object) -> str:
-    return _encode(value).decode()
+def to_json(value: object) -> str | None:
+    """Write a column that holds what is more than a number or a text; nothing stays nothing."""
+    return None if value is None else _encode(value).decode()
 
 
 def _member_of(kind: type[StrEnum]) -> Callable[[str], Any]:
@@ -118,8 +119,8 @@ def _member_of(kind: type[StrEnum]) -> Callable[[str], Any]:
     return {each.value: each for each in kind}.__getitem__
 
 
-def _from_tools(tools: Sequence[ToolUse]) -> str:
-    return _json([(use.tool, use.calls, use.failures) for use in tools])
+def _from_tools(tools: Sequence[ToolUse]) -> str | None:
+    return to_json([(use.tool, use.calls, use.failures) for use in tools])
 
 
 _to_category, _to_subcategory, _to_failure_kind = map(_member_of, (Category, Subcategory, FailureKind))
@@ -139,8 +140,8 @@ _GRADE: Final = Columns(
     Column("duration_seconds"),
     Column("task_summary"),
     Column("total_errors"),
-    Column("error_types", _json, _to_names, known="[]"),
-    Column("tools_with_errors", _json, _to_names, known="[]"),
+    Column("error_types", to_json, _to_names, known="[]"),
+    Column("tools_with_errors", to_json, _to_names, known="[]"),
     Column("had_repeated_errors", None, bool, known=0),
     Column("had_infinite_loop_risk", None, bool, known=0),
     Column("had_user_clarification", None, bool, known=0),
@@ -159,7 +160,7 @@ _DETAILS: Final = Columns(
     Column("had_user_interruption", None, bool, known=0),
     Column("rules_version", known="unknown"),
     Column("p_completed"),
-    Column("reasons", _json, msgspec.json.Decoder(tuple[Reason, ...]).decode, known="[]"),
+    Column("reasons", to_json, msgspec.json.Decoder(tuple[Reason, ...]).decode, known="[]"),
     Column("ended_on"),
     Column("tools", _from_tools, to_tools, known="[]"),
     Column("verdict_by", None, _member_of(VerdictBy), known=VerdictBy.RULES),
@@ -168,8 +169,8 @@ _DETAILS: Final = Columns(
     Column("automatic_by", None, _member_of(VerdictBy)),
     Column("automatic_quality"),
     Column("features", from_features, to_features, known=""),
-    Column("claims", _json, msgspec.json.Decoder(tuple[Claim, ...]).decode, known="[]"),
-    Column("people", _json, msgspec.json.Decoder(tuple[PersonSignal, ...]).decode, "signals_from_people", known="[]"),
+    Column("claims", to_json, msgspec.json.Decoder(tuple[Claim, ...]).decode, known="[]"),
+    Column("people", to_json, msgspec.json.Decoder(tuple[PersonSignal, ...]).decode, "signals_from_people", known="[]"),
     Column("request"),
     Column("asked_again"),
     Column("project"),
@@ -192,7 +193,7 @@ _DETAILS: Final = Columns(
     Column("tools_digest"),
     Column("wording"),
     Column("early_errors"),
-    Column("skills", lambda skills: None if skills is None else _json(skills), to_skills),
+    Column("skills", to_json, to_skills),
     Column("fleet_host", field="host"),
     Column("request_words"),
     Column("answer_beginning"),
