@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
@@ -83,6 +84,13 @@ def pytest_configure(config: pytest.Config) -> None:
     """Name failures as they happen and say how far it is, in the process that prints."""
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Progress(config), "progress")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Have a worker that asks pytest-rerunfailures about each test not wait 40 ms for something to send with it."""
+    asking = getattr(getattr(session.config, "failures_db", None), "sock", None)
+    if asking is not None:
+        asking.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

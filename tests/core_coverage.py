@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -20,21 +19,7 @@ _SLOW_TOO = {_UNIT / room for room in ("analysis", "calibration", "daemon", "dom
 """Rooms of which the quick tests do not reach every line; elsewhere those of `tests.slow` are not counted."""
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_collection(session: pytest.Session) -> Generator[None]:
-    """Import what is counted while it is, and what tests it while nothing is; who hands out tests collects none."""
-    if session.config.getoption("numprocesses", None) and not hasattr(session.config, "workerinput"):
-        return (yield)
-    for module in session.config.getoption("cov_source"):
-        _import_all(module)
-    with _uncounted(session.config):
-        return (yield)
-
-
-def _import_all(name: str) -> None:
-    module = importlib.import_module(name)
-    for _, inner, _ in pkgutil.walk_packages(getattr(module, "__path__", ()), f"{name}."):
-        importlib.import_module(inner)
+_COUNTED = pytest.StashKey[bool]()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -44,15 +29,33 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         _counting(session.config).cov.stop()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None]:
+    """Import what is counted while it is; from here on only tests of it are. Who hands out tests has none."""
+    config = session.config
+    if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
+        for module in config.getoption("cov_source"):
+            _import_all(module)
+    _counting(config).pause()
+    return (yield)
+
+
+def _import_all(name: str) -> None:
+    module = importlib.import_module(name)
+    for _, inner, _ in pkgutil.walk_packages(getattr(module, "__path__", ()), f"{name}."):
+        importlib.import_module(inner)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Take tests of anything else out of the count, and slow ones that it does not need."""
+    """Choose the tests of what is counted, without slow ones that it does not need."""
     places = {place for module in config.getoption("cov_source") for place in _places(module)}
     for item in items:
         above = {item.path, *item.path.parents}
-        is_slow = item.get_closest_marker("slow") is not None
-        if places.isdisjoint(above) or (is_slow and _SLOW_TOO.isdisjoint(above)):
-            item.add_marker("no_cover")
+        left_out = item.get_closest_marker("no_cover") or (
+            item.get_closest_marker("slow") and _SLOW_TOO.isdisjoint(above)
+        )
+        item.stash[_COUNTED] = not left_out and not places.isdisjoint(above)
 
 
 def _places(module: str) -> tuple[Path, Path]:
@@ -62,22 +65,32 @@ def _places(module: str) -> tuple[Path, Path]:
     return folder / name, folder / f"test_{name}.py"
 
 
-@pytest.hookimpl(wrapper=True)
+@pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
-    """Count no fixtures of such a test either; pytest-cov leaves out the test alone."""
-    if item.get_closest_marker("no_cover") is None:
-        return (yield)
-    with _uncounted(item.config):
-        return (yield)
+    """Count the fixtures of a test as the test itself."""
+    return (yield from _counted(item))
 
 
-@contextmanager
-def _uncounted(config: pytest.Config) -> Iterator[None]:
-    _counting(config).pause()
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """Stand around the hook of pytest-cov, which counts again behind each test that is marked `no_cover`."""
+    return (yield from _counted(item))
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
+    """Count what fixtures still do."""
+    return (yield from _counted(item))
+
+
+def _counted(item: pytest.Item) -> Generator[None]:
+    """Count what happens inside, but for the machinery between tests, which would take twice as long."""
+    if item.stash[_COUNTED]:
+        _counting(item.config).resume()
     try:
-        yield
+        return (yield)
     finally:
-        _counting(config).resume()
+        _counting(item.config).pause()
 
 
 def _counting(config: pytest.Config) -> Any:
