@@ -117,12 +117,10 @@ def trial(*, grader: SelfGrader, what: str, as_json: bool) -> None:
             table.begin_trial(context.now())
         else:
             table.end_trial(context.now())
-    words = (
-        "The trial is running; see its result: grader-daemon hook status"
-        if what == "start"
-        else "The trial has ended; see its result: grader-daemon hook status"
-    )
+    words = f"The trial {'is running' if what == 'start' else 'has ended'}; see its result: grader-daemon hook status"
     output.result(words, as_json=as_json, running=what == "start")
+    if what == "start" and all(hook.mode is Mode.LOG for hook in Hooks(context.settings).installed()):
+        output.warning("no agent has a hook that shows messages, so there is nothing to compare yet")
 
 
 def _mode(agent: Agent, given: str | None) -> Mode:

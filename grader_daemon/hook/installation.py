@@ -6,7 +6,6 @@ not beside the database: the daemon can write its folder, and `uninstall` writes
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import stat
@@ -88,7 +87,7 @@ class Hooks:
 
     def stands(self, hook: Hook) -> bool:
         """Return whether a hook stands in the file that it was put into."""
-        return json.dumps(hook.command)[1:-1] in (_text(Path(hook.file)) or "")
+        return AGENTS[hook.agent].edit.holds(_text(Path(hook.file)) or "", hook.command)
 
     def leads(self, hook: Hook) -> bool:
         """Return whether what a hook runs is there: a package that moved has left it behind."""

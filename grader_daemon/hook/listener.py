@@ -8,7 +8,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Final
@@ -65,32 +65,38 @@ class HookListener:
         try:
             with _listening(self._place) as listening:
                 if self._has_hooks:
-                    self._prepared()
+                    with self._unanswered():
+                        self._prepared()
                 while not self._stopping.is_set():
                     self._beat(_LOOKS_EVERY_SECONDS)
                     with suppress(TimeoutError):
                         self._serve(listening.accept()[0])
-        except (OSError, GraderError) as error:
+        except OSError as error:
             self._log.error("hook.silent", path=str(self._place), error=str(error))
         finally:
             if self._answering is not None:
                 self._answering.close()
 
     def _serve(self, agent: socket.socket) -> None:
-        with agent:
-            try:
-                agent.settimeout(_REQUEST_SECONDS)
-                if not is_of_this_user(agent):
-                    return
-                answering = self._prepared()
-                answer = answering.answer(_read(agent))
-                agent.sendall(answer.text)
-                agent.shutdown(socket.SHUT_WR)
-                answering.keep(answer, is_told=bool(answer.text) and _is_taken(agent))
-            except (OSError, GraderError) as error:
-                self._log.warning("hook.unanswered", error=str(error))
-            except Exception:  # noqa: BLE001  a bug of ours, told with its traceback: the next is answered
-                self._log.exception("hook.crashed")
+        with agent, self._unanswered():
+            agent.settimeout(_REQUEST_SECONDS)
+            if not is_of_this_user(agent):
+                return
+            answering = self._prepared()
+            answer = answering.answer(_read(agent))
+            agent.sendall(answer.text)
+            agent.shutdown(socket.SHUT_WR)
+            answering.keep(answer, is_told=bool(answer.text) and _is_taken(agent))
+
+    @contextmanager
+    def _unanswered(self) -> Iterator[None]:
+        """Log an error of one request: the next agent is answered."""
+        try:
+            yield
+        except (OSError, GraderError) as error:
+            self._log.warning("hook.unanswered", error=str(error))
+        except Exception:  # noqa: BLE001  a bug of ours, told with its traceback
+            self._log.exception("hook.crashed")
 
     def _prepared(self) -> Answering:
         if self._answering is None:

@@ -38,6 +38,9 @@ class Edit(Protocol):
             InputError: the file is not what it should be.
         """
 
+    def holds(self, text: str, command: str) -> bool:
+        """Return whether the hook is in the text; it is in none that is not what it should be."""
+
 
 class JsonHook:
     """A hook in the JSON of Claude Code, and of who took it over: ``{"hooks": {"Stop": [{"hooks": [{...}]}]}}``."""
@@ -65,6 +68,13 @@ class JsonHook:
             del settings["hooks"]
         return _written(settings, like=text)
 
+    def holds(self, text: str, command: str) -> bool:
+        """See `Edit.holds`; another program may have written the file anew since."""
+        try:
+            return self.removed(text, command) != text
+        except InputError:
+            return False
+
 
 class YamlHook:
     """A hook in the YAML of Hermes: a block `hooks` at the end of its file."""
@@ -79,6 +89,10 @@ class YamlHook:
     def removed(self, text: str, command: str) -> str:
         """See `Edit.removed`."""
         return text.replace(_yaml_block(command), "")
+
+    def holds(self, text: str, command: str) -> bool:
+        """See `Edit.holds`; the lines may stand elsewhere since."""
+        return json.dumps(command) in text
 
 
 def _yaml_block(command: str) -> str:

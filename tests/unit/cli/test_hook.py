@@ -76,11 +76,19 @@ def test_without_a_hook_it_says_how_to_get_one(run: Run, tmp_path: Path) -> None
     )
 
 
+@pytest.mark.usefixtures("settings")
+def test_a_trial_without_messages_says_that_nothing_can_be_compared(run: Run, tmp_path: Path) -> None:
+    shown(run, tmp_path, "install", "claude-code", "--mode", "log", "--yes")
+    SqliteStore(tmp_path / DATABASE).close()
+    assert "no agent has a hook that shows messages" in run(tmp_path, "hook", "trial", "start").stderr
+
+
 def test_what_was_found_and_what_a_trial_shows(run: Run, tmp_path: Path, settings: Path) -> None:
     shown(run, tmp_path, "install", "claude-code", "--yes")
     assert "No contradicted claim in the last 30 days." in shown(run, tmp_path, "status")
     SqliteStore(tmp_path / DATABASE).close()
-    assert shown(run, tmp_path, "trial", "start") == "The trial is running; see its result: grader-daemon hook status\n"
+    begun = run(tmp_path, "hook", "trial", "start")
+    assert begun == (0, "The trial is running; see its result: grader-daemon hook status\n", "")
     again = run(tmp_path, "hook", "trial", "start")
     assert (again.returncode, "a trial is already running" in again.stderr) == (2, True)
     assert "Trial: 0 sessions with the message, 0 without: too few to compare; the trial is running." in shown(

@@ -58,6 +58,20 @@ def test_nothing_that_the_daemon_can_write_is_put_where_an_agent_reads(home: Hom
     assert file.read_text() == BEFORE
 
 
+@pytest.mark.usefixtures("home")
+def test_a_hook_stands_whatever_is_in_its_path_and_however_the_file_is_written(file: Path, tmp_path: Path) -> None:
+    hooks = Hooks(load_settings(db_path=str(tmp_path / "Jürgen" / "grades.db")))
+    hooks.install(*hooks.planned(CLAUDE, Mode.TELL))
+    (hook,) = hooks.installed()
+    assert hooks.stands(hook)
+    with pytest.raises(InputError, match="already has the hook"):
+        hooks.planned(CLAUDE, Mode.TELL)
+    file.write_text(json.dumps(json.loads(file.read_text()), ensure_ascii=True))
+    assert hooks.stands(hook)
+    file.write_text("{")
+    assert not hooks.stands(hook)
+
+
 def test_an_agent_has_the_hook_of_one_database(home: Home, file: Path, tmp_path: Path) -> None:
     hooks, others = Hooks(home.settings), Hooks(load_settings(db_path=str(tmp_path / "other" / "grades.db")))
     hooks.install(*hooks.planned(CLAUDE, Mode.TELL))

@@ -132,6 +132,22 @@ def test_what_answers_is_made_at_the_start_where_an_agent_has_a_hook(
     made.stop(PATIENT / 1000)
 
 
+def test_a_database_that_cannot_be_opened_at_the_start_is_told_and_opened_when_it_can(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CODEX_HOME", str(home.transcript.parent))
+    hooks = Hooks(home.settings)
+    hooks.install(*hooks.planned(AGENTS["codex"], Mode.LOG))
+    home.settings.db_path.mkdir()
+    (made,) = listeners(home.settings)
+    with capture_logs() as logged:
+        made.start(lambda _: None)
+        wait_until(lambda: any(each["event"] == "hook.unanswered" for each in logged), "the word of it")
+    home.settings.db_path.rmdir()
+    assert asked(home, home.stop())[1] != b""
+    made.stop(PATIENT / 1000)
+
+
 def test_one_that_never_began_ends(home: Home) -> None:
     (made,) = listeners(home.settings)
     made.stop(0.1)
