@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from typing import TypeVar
 
 import msgspec
 import xxhash
@@ -13,6 +14,8 @@ import xxhash
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import NO_SESSION_KNOWN, Session, Skipped
 from grader_daemon.errors import ParseError, UnfinishedFileError
+
+T = TypeVar("T")
 
 _LIMITS = Limits()
 _MOST_TOKENS = 1 << 40
@@ -45,7 +48,7 @@ def decode(
         raise UnfinishedFileError("the file is empty")
     check_values([content], limits)
     try:
-        session = read(content)
+        session = mending(read, content)
     except RecursionError as error:
         raise ParseError("nested too deeply to be a session") from error
     except msgspec.ValidationError as error:
@@ -102,8 +105,6 @@ def _why_undecodable(content: bytes, error: Exception) -> ParseError:
         if undecodable.end < len(content):
             return ParseError(f"not UTF-8 at byte {undecodable.start}")
         return UnfinishedFileError("the file ends in the middle of a character")
-    if has_lone_surrogate(content):
-        return ParseError("holds half of a UTF-16 surrogate pair, which no UTF-8 text can contain")
     if "truncated" in str(error):
         return UnfinishedFileError("the JSON ends too early")
     if _LINES.match(content) is not None:
@@ -129,18 +130,34 @@ def token_count(value: object) -> int | None:
     return value if isinstance(value, int) and 0 <= value <= _MOST_TOKENS else None
 
 
-def has_lone_surrogate(content: bytes) -> bool:
-    """Return whether JSON holds half of a UTF-16 surrogate pair, which is all that is wrong with it.
+def mending(read: Callable[[bytes], T], content: bytes) -> T:
+    """Read JSON; half of a UTF-16 surrogate pair, left where JavaScript cuts a text, stands as a question mark.
+
+    Raises:
+        msgspec.DecodeError, UnicodeDecodeError, RecursionError: that was not what is wrong with it.
+    """
+    try:
+        return read(content)
+    except msgspec.ValidationError:
+        raise
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        mended = _without_halves(content)
+        if mended is None:
+            raise
+    return read(mended)
+
+
+def _without_halves(content: bytes) -> bytes | None:
+    """Return JSON without halves of surrogate pairs; None if that is not all that is wrong with it.
 
     The decoder has several words for that; that Python's decoder takes it tells it from others.
     """
     if _SURROGATE.search(content) is None:
-        return False
+        return None
     try:
-        json.loads(content)
+        return json.dumps(json.loads(content), ensure_ascii=False).encode("utf-8", "replace")
     except (ValueError, RecursionError):
-        return False
-    return True
+        return None
 
 
 def _one_line(error: Exception) -> str:

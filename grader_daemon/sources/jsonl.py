@@ -7,7 +7,6 @@ other, or one with a shape that its kind does not have, is noted and passed over
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Generic, NamedTuple, TypeVar
@@ -16,7 +15,7 @@ import msgspec
 
 from grader_daemon.domain.limits import LONGEST_NAME, Limits
 from grader_daemon.errors import ParseError, UnfinishedFileError
-from grader_daemon.sources.decoding import check_values, has_lone_surrogate
+from grader_daemon.sources.decoding import check_values, mending
 
 T = TypeVar("T")
 
@@ -83,7 +82,7 @@ def read_lines(
     read: list[T] = []
     for kind, reader, line in known:
         try:
-            read.append(_mending(reader, line))
+            read.append(mending(reader, line))
         except msgspec.ValidationError:
             unknown[kind] = None
         except _NOT_JSON:
@@ -101,7 +100,7 @@ def _sort_out(
     for line in whole_lines(content):
         lines += 1
         try:
-            kind = _mending(kind_of, line)
+            kind = mending(kind_of, line)
         except _NOT_JSON:
             broken += 1
             continue
@@ -141,23 +140,7 @@ def whole_lines(content: bytes) -> Iterator[bytes]:
 
 def _is_whole(line: bytes) -> bool:
     try:
-        _mending(_KIND, line)
+        mending(_KIND, line)
     except _NOT_JSON:
         return False
     return True
-
-
-def _mending(read: Callable[[bytes], T], line: bytes) -> T:
-    """Read a line; half of a UTF-16 surrogate pair, left where JavaScript cuts a text, stands as a question mark.
-
-    Raises:
-        msgspec.DecodeError, UnicodeDecodeError, RecursionError: that was not what is wrong with it.
-    """
-    try:
-        return read(line)
-    except msgspec.ValidationError:
-        raise
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        if not has_lone_surrogate(line):
-            raise
-    return read(json.dumps(json.loads(line), ensure_ascii=False).encode("utf-8", "replace"))

@@ -34,6 +34,7 @@ from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.sources.atif.observations import Result, read_observation
 from grader_daemon.sources.codex.rollout import INJECTED
 from grader_daemon.sources.codex.taken_apart import take_apart
+from grader_daemon.sources.decoding import mending, token_count
 
 NAME = "atif"
 """Name of the source, and of the format of its sessions. The agent is the one that the run names."""
@@ -58,8 +59,6 @@ _API_ERROR = Ending(SessionState.INTERRUPTED, "API error")
 _SYNTHETIC = "<synthetic>"
 """The model of steps that no model gave, as of an error of the API; so Claude Code calls it in its own files, too."""
 
-_MOST_TOKENS = 2**53
-_Tokens = Annotated[int, msgspec.Meta(ge=0, le=_MOST_TOKENS)]
 _Name = Annotated[str, msgspec.Meta(max_length=4 * LONGEST_NAME)]
 _Text = str | tuple[Part, ...] | None
 
@@ -87,15 +86,15 @@ class _Observation(msgspec.Struct, frozen=True):
 
 
 class _MetricNotes(msgspec.Struct, frozen=True):
-    cache_creation_input_tokens: _Tokens | None = None
-    cache_write_input_tokens: _Tokens | None = None
-    reasoning_output_tokens: _Tokens | None = None
+    cache_creation_input_tokens: object = None
+    cache_write_input_tokens: object = None
+    reasoning_output_tokens: object = None
 
 
 class _Metrics(msgspec.Struct, frozen=True):
-    prompt_tokens: _Tokens | None = None
-    completion_tokens: _Tokens | None = None
-    cached_tokens: _Tokens | None = None
+    prompt_tokens: object = None
+    completion_tokens: object = None
+    cached_tokens: object = None
     cost_usd: float | None = None
     extra: _MetricNotes | None = None
 
@@ -199,7 +198,7 @@ def read_run(documents: Sequence[bytes], *, path: str, named: str) -> dict[str, 
     Raises:
         msgspec.DecodeError, UnicodeDecodeError, RecursionError: one of them is no such document.
     """
-    first, *following = (_DECODE(content) for content in documents)
+    first, *following = (mending(_DECODE, content) for content in documents)
     session_id = first.session_id or first.trajectory_id or named
     branches = dict(_branches(first, ""))
     for document in following:
@@ -217,12 +216,12 @@ def head_of(document: bytes, *, named: str) -> Head | None:
     Raises:
         msgspec.DecodeError, UnicodeDecodeError, RecursionError: it is no such document.
     """
-    version = _VERSION(document)
+    version = mending(_VERSION, document)
     if not version.is_run:
         return None
     if version.unreadable is not None:
         return Head("", version=version.unreadable)
-    run = _DECODE(document)
+    run = mending(_DECODE, document)
     return Head(run.session_id or run.trajectory_id or named, tuple(key for key, _ in _branches(run, "") if key))
 
 
@@ -317,17 +316,16 @@ def _usage(steps: Sequence[_Step], model: str | None) -> tuple[Usage, ...]:
         if metrics is None:
             continue
         notes = metrics.extra or _MetricNotes()
-        written = notes.cache_creation_input_tokens
-        written = notes.cache_write_input_tokens if written is None else written
-        fresh = None
-        if metrics.prompt_tokens is not None and metrics.cached_tokens is not None:
-            fresh = max(0, metrics.prompt_tokens - metrics.cached_tokens - (written or 0))
+        read, cached = token_count(metrics.prompt_tokens), token_count(metrics.cached_tokens)
+        written = token_count(notes.cache_creation_input_tokens)
+        written = token_count(notes.cache_write_input_tokens) if written is None else written
+        fresh = None if read is None or cached is None else max(0, read - cached - (written or 0))
         used = Usage(
             input_tokens=fresh,
-            cache_read_tokens=metrics.cached_tokens,
+            cache_read_tokens=cached,
             cache_write_tokens=written,
-            output_tokens=metrics.completion_tokens,
-            reasoning_tokens=notes.reasoning_output_tokens,
+            output_tokens=token_count(metrics.completion_tokens),
+            reasoning_tokens=token_count(notes.reasoning_output_tokens),
         )
         by_model.setdefault(step.model_name or model, []).append(used)
     return tuple(msgspec.structs.replace(total_usage(used), model=name) for name, used in by_model.items())

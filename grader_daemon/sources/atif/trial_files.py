@@ -24,7 +24,7 @@ from grader_daemon.errors import ParseError, VanishedFileError
 from grader_daemon.sources.atif.rewards import REWARD_FILES, read_reward
 from grader_daemon.sources.atif.trajectory import CONTINUATION, NAME, UNKNOWN, Version, read_run
 from grader_daemon.sources.atif.trajectory_lines import LINES, TrajectoryLines
-from grader_daemon.sources.decoding import check_values, decode
+from grader_daemon.sources.decoding import check_values, decode, mending
 from grader_daemon.sources.discovery import Walk
 from grader_daemon.sources.protocol import Read, UnknownKinds
 from grader_daemon.sources.reading import found_file, look_at, read_file, stamp_of
@@ -203,7 +203,7 @@ def _stamps(paths: Iterator[str], *, stop: bool) -> Iterator[bytes]:
 
 def _next_of(content: bytes) -> str | None:
     try:
-        following = _HEAD(content).continued_trajectory_ref
+        following = mending(_HEAD, content).continued_trajectory_ref
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None  # whoever decodes it says what is wrong
     return following if isinstance(following, str) and CONTINUATION.fullmatch(following) else None

@@ -25,7 +25,7 @@ from grader_daemon.domain.session import (
 )
 from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.errors import ParseError
-from grader_daemon.sources.decoding import utc
+from grader_daemon.sources.decoding import token_count, utc
 from grader_daemon.sources.gemini_cli.chat_records import Call, Entry, Head, Parts, Record, Rewind, Set, Tokens
 from grader_daemon.sources.gemini_cli.tool_results import answer_in, parts_of, read_result, text_of
 from grader_daemon.sources.messages_so_far import Conversation
@@ -200,7 +200,7 @@ class _Conversation(Conversation):
         calls = record.calls or _calls_in(record.content)
         wire = tuple(ToolCall(call.id, FunctionCall(_name(call.name), call.args)) for call in calls)
         said = text_of(record.content) or None
-        if not wire and said is None and record.tokens is not None and record.tokens.output:
+        if not wire and said is None and record.tokens is not None and token_count(record.tokens.output):
             wire = (_UNTOLD,)
         self.append(Message(role=ASSISTANT, content=said, tool_calls=wire or None), record.written_at)
         for call in calls:
@@ -234,12 +234,13 @@ def _usage(answers: Iterable[Record]) -> tuple[Usage, ...]:
 
 
 def _tokens(tokens: Tokens, model: str | None) -> Usage:
-    read, cached, thoughts = tokens.input, tokens.cached, tokens.thoughts
+    read, cached, thoughts = token_count(tokens.input), token_count(tokens.cached), token_count(tokens.thoughts)
+    wrote = token_count(tokens.output)
     return Usage(
         model=model,
-        input_tokens=None if read is None else max(0, read - (cached or 0)) + (tokens.tool or 0),
+        input_tokens=None if read is None else max(0, read - (cached or 0)) + (token_count(tokens.tool) or 0),
         cache_read_tokens=cached,
-        output_tokens=None if tokens.output is None else tokens.output + (thoughts or 0),
+        output_tokens=None if wrote is None else wrote + (thoughts or 0),
         reasoning_tokens=thoughts,
     )
 

@@ -28,6 +28,7 @@ from grader_daemon.domain.session import (
 )
 from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.errors import ParseError
+from grader_daemon.sources.decoding import mending
 from grader_daemon.sources.hermes import snapshot
 from grader_daemon.sources.hermes.state_records import (
     EPOCH,
@@ -55,6 +56,8 @@ _KINDS = {"cron": SessionKind.CRON, "subagent": SessionKind.SUB_AGENT, "tool": S
 """Kind by `source`; "tool" is of programs that have sessions of their own."""
 
 _PARTS = "\0json:"
+_PARTS_OF: msgspec.json.Decoder[Content] = msgspec.json.Decoder(tuple[str | Part, ...] | str | Part | None)
+_CALLS: msgspec.json.Decoder[tuple[ToolCall, ...] | None] = msgspec.json.Decoder(tuple[ToolCall, ...] | None)
 _NO_MESSAGES = "no message was recorded"
 _DELEGATED = {"completed": CallStatus.SUCCESS, "failed": CallStatus.FAILURE, "error": CallStatus.FAILURE}
 
@@ -169,7 +172,7 @@ def _content(row: MessageRow) -> Content:
     if not isinstance(content, str) or not content.startswith(_PARTS):
         return content
     try:
-        return msgspec.json.decode(content[len(_PARTS) :], type=tuple[str | Part, ...] | str | Part | None)
+        return mending(_PARTS_OF.decode, content[len(_PARTS) :].encode())
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise ParseError(f"the content of message {row.id} is unknown JSON") from error
 
@@ -178,7 +181,7 @@ def _tool_calls(row: MessageRow) -> tuple[ToolCall, ...] | None:
     if not isinstance(row.tool_calls, str) or not row.tool_calls:
         return None
     try:
-        return msgspec.json.decode(row.tool_calls, type=tuple[ToolCall, ...] | None)
+        return mending(_CALLS.decode, row.tool_calls.encode())
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise ParseError(f"the tool calls of message {row.id} are unknown JSON") from error
 

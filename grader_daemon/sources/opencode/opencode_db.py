@@ -16,6 +16,7 @@ import xxhash
 from grader_daemon.domain.limits import LONGEST_NAME, Limits
 from grader_daemon.errors import ParseError
 from grader_daemon.sources.database_memory import DatabaseMemory, Entry, Mark
+from grader_daemon.sources.decoding import mending
 from grader_daemon.sources.opencode.session_parts import Head, Info, Part, Revert, Stored, Times
 from grader_daemon.sources.sqlite_files import Reader, Value
 
@@ -158,7 +159,7 @@ def _info(row: Sequence[Value]) -> Info:
             "id": named["id"],
             "directory": _text(named["directory"]),
             "version": _text(named["version"]),
-            "parentID": _text(named["parent_id"]),
+            "parentID": _name(named["parent_id"]),
             "revert": reverted,
             "time": Times(created=_number(named["time_created"]), updated=_number(named["time_updated"])),
             "cost": named["cost"] if isinstance(named["cost"], int | float) else None,
@@ -167,16 +168,23 @@ def _info(row: Sequence[Value]) -> Info:
     )
 
 
-def _decoded(decode: Callable[[str], T], row_id: Value, data: Value) -> T | None:
+def _decoded(decode: Callable[[bytes], T], row_id: Value, data: Value) -> T | None:
     """Return a row as what it holds; None where it is not of the shape that is known."""
+    if not isinstance(data, str):
+        return None
     try:
-        return msgspec.structs.replace(decode(data), id=str(row_id)) if isinstance(data, str) else None
+        return msgspec.structs.replace(mending(decode, data.encode()), id=str(row_id))
     except _BROKEN:
         return None
 
 
 def _number(value: Value) -> int:
     return value if isinstance(value, int) else 0
+
+
+def _name(value: Value) -> str | None:
+    """Return the id of a session; None where it is none that a session can have."""
+    return value if isinstance(value, str) and 0 < len(value) <= LONGEST_NAME else None
 
 
 def _text(value: Value) -> str | None:

@@ -13,8 +13,6 @@ import msgspec
 
 from grader_daemon.domain.limits import LONGEST_NAME, SessionId
 
-_MOST_TOKENS = 2**53
-_Tokens = Annotated[int, msgspec.Meta(ge=0, le=_MOST_TOKENS)]
 _Name = Annotated[str, msgspec.Meta(max_length=4 * LONGEST_NAME)] | None
 _Milliseconds = int | float | None
 
@@ -50,16 +48,19 @@ class Info(msgspec.Struct, frozen=True):
 class Cache(msgspec.Struct, frozen=True):
     """Tokens that came from a cache, or went there."""
 
-    read: _Tokens | None = None
-    write: _Tokens | None = None
+    read: object = None
+    write: object = None
 
 
 class Tokens(msgspec.Struct, frozen=True):
-    """Tokens of one call of a model; those of the cache and of the reasoning stand beside the others."""
+    """Tokens of one call of a model; those of the cache and of the reasoning stand beside the others.
 
-    input: _Tokens | None = None
-    output: _Tokens | None = None
-    reasoning: _Tokens | None = None
+    `input` is below 0 where a provider had not counted in it what OpenCode then takes off as read from a cache.
+    """
+
+    input: object = None
+    output: object = None
+    reasoning: object = None
     cache: Cache = Cache()
 
 

@@ -18,6 +18,7 @@ from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import NO_SESSION_KNOWN
 from grader_daemon.domain.unit import Found, Unit
 from grader_daemon.errors import ChangingFileError, ParseError, UnfinishedFileError, VanishedFileError
+from grader_daemon.sources.decoding import mending
 from grader_daemon.sources.opencode.session_parts import Head, Info, Part, Stored
 from grader_daemon.sources.reading import found_file, look_at, read_file, stamp_of
 
@@ -106,7 +107,7 @@ class _Reading:
             raise ParseError(f"it has more files than max_messages = {self._limits.messages:,}")
         self.digest.update(content)
         try:
-            return decode(content)
+            return mending(decode, content)
         except msgspec.ValidationError as error:
             raise ParseError(f"{NO_SESSION_KNOWN}: {' '.join(str(error).split())}") from error
         except _BROKEN as error:

@@ -19,6 +19,7 @@ from grader_daemon.domain.session import (
     usage_by_model,
 )
 from grader_daemon.domain.session_result import EndingKind
+from grader_daemon.sources.decoding import token_count
 from grader_daemon.sources.messages_so_far import Conversation
 from grader_daemon.sources.opencode.call_states import read_state, tool_of
 from grader_daemon.sources.opencode.session_parts import Head, Part, Stored, Tokens, moment
@@ -159,12 +160,12 @@ def _usage(heads: Iterable[Head]) -> tuple[Usage, ...]:
 
 def _tokens(tokens: Tokens, model: str | None) -> Usage:
     """OpenCode counts what came from a cache, and reasoning, apart from the other tokens."""
-    output, reasoning = tokens.output, tokens.reasoning
+    output, reasoning = token_count(tokens.output), token_count(tokens.reasoning)
     return Usage(
         model=model,
-        input_tokens=tokens.input,
-        cache_read_tokens=tokens.cache.read,
-        cache_write_tokens=tokens.cache.write,
+        input_tokens=token_count(tokens.input),
+        cache_read_tokens=token_count(tokens.cache.read),
+        cache_write_tokens=token_count(tokens.cache.write),
         output_tokens=None if output is None else output + (reasoning or 0),
         reasoning_tokens=reasoning,
     )

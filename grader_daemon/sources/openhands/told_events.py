@@ -11,6 +11,7 @@ import msgspec
 from grader_daemon.domain.analysis import CallStatus, SessionState
 from grader_daemon.domain.session import ASSISTANT, USER, Ending, FunctionCall, Message, ReportedOutcome, ToolCall
 from grader_daemon.domain.session_result import EndingKind
+from grader_daemon.sources.decoding import mending
 from grader_daemon.sources.messages_so_far import Conversation
 from grader_daemon.sources.openhands.event_results import outcome_of, text_of
 from grader_daemon.sources.openhands.stored_events import BOOKKEEPING, TOOLS, StoredEvent, plain
@@ -65,7 +66,7 @@ class Told(Conversation):
                 self.add_all(_DECODE_PAIR(raw))
                 continue
             try:
-                event = _DECODE(raw)
+                event = mending(_DECODE, bytes(raw))
             except _UNREADABLE:
                 self.broken += 1
                 continue

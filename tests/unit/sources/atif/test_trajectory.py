@@ -299,6 +299,12 @@ def test_tokens_are_summed_up_by_model_without_what_came_from_a_cache() -> None:
     )
 
 
+def test_a_number_of_tokens_that_cannot_be_is_not_known() -> None:
+    odd = {"prompt_tokens": 5, "cached_tokens": -3, "completion_tokens": 1.5, "extra": {"reasoning_output_tokens": "2"}}
+
+    assert read(agent_step("x", metrics=odd)).usage == (Usage(model="m"),)
+
+
 @pytest.mark.parametrize(
     ("costs", "total", "cost"),
     [

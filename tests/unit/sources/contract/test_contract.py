@@ -89,6 +89,18 @@ def test_ten_thousand_and_two_messages_are_read(keeps: type[Keeper], tmp_path: P
     assert len(session_of(source, found_by(source, keeper).unit).messages) == 2 * _MANY_TURNS
 
 
+@_of([*_IN_A_FILE, AtifLines])
+def test_an_answer_that_was_cut_within_a_character_is_read(keeper: Keeper) -> None:
+    """JavaScript cuts texts between the halves of a character, and writes what is left as an escape."""
+    keeper.write(2)
+    keeper.put(keeper.file.read_bytes().replace(b"Fixed 1.", rb"Fixed 1\ud83d"))
+    source = keeper.source()
+
+    session = session_of(source, found_by(source, keeper).unit)
+
+    assert [message.text for message in session.messages][1::2] == ["Fixed 0.", "Fixed 1?"]
+
+
 @_of(_DATABASES)
 def test_a_database_that_was_seen_before_its_tables_is_read_as_soon_as_they_are_there(keeper: Keeper) -> None:
     """The daemon sees an agent make its database: first the file, then, in a later transaction, the tables."""

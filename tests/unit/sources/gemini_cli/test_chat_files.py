@@ -105,6 +105,13 @@ def test_what_a_person_rewound_is_gone_but_for_its_place_and_its_tokens() -> Non
     assert (said(from_start), from_start.taken_back) == ([(USER, "Do that")], (0,))
 
 
+def test_a_number_of_tokens_that_cannot_be_is_not_known() -> None:
+    read = session(user("Go"), answer("Done.", tokens={"input": -1, "output": 1.5, "cached": 2}))
+
+    assert [message.text for message in read.messages] == ["Go", "Done."]
+    assert read.usage == (Usage(model="gemini-2.5-pro", cache_read_tokens=2),)
+
+
 def test_rewinding_many_records_one_by_one_takes_linear_time() -> None:
     names = [f"u{number}" for number in range(20_000)]
     began = time.process_time()

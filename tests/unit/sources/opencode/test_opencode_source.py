@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from grader_daemon.domain.limits import Limits
-from grader_daemon.domain.session import Session, Skipped, SkipReason
+from grader_daemon.domain.session import Session, Skipped, SkipReason, Usage, total_usage
 from grader_daemon.domain.unit import Unit
 from grader_daemon.errors import ChangingFileError, ParseError, ReadError, UnfinishedFileError, VanishedFileError
 from grader_daemon.sources.opencode.opencode_source import OpenCode
@@ -161,6 +161,34 @@ def test_the_writer_is_not_disturbed(source: OpenCode, writer: DatabaseWriter, t
     assert len(read(source, tmp_path, "ses_a").messages) == 78
     assert sorted(path.name for path in tmp_path.iterdir()) == beside
     assert writer.longest_wait_seconds < 0.05
+
+
+def test_an_answer_with_less_than_no_tokens_and_half_a_character_is_read(
+    source: OpenCode, writer: DatabaseWriter, tmp_path: Path
+) -> None:
+    """OpenCode takes off what came from a cache (its issue 15293), and JavaScript cuts texts within a character."""
+    begin(writer, "ses_a")
+    tokens = {"input": -423, "output": 7, "reasoning": 0, "cache": {"read": 84_160, "write": 0}}
+    head = {"role": "assistant", "time": {"created": 2, "completed": 3}, "finish": "stop", "tokens": tokens}
+    said = {"type": "text", "text": "Cut \ud83d"}
+    writer.commit(
+        (MESSAGE, ("msg_ses_a_2", "ses_a", 2, json.dumps(head))),
+        (PART, ("prt_ses_a_2", "msg_ses_a_2", "ses_a", json.dumps(said))),
+    )
+
+    session = read(source, tmp_path, "ses_a")
+
+    assert session.messages[-1].text == "Cut ?"
+    assert total_usage(session.usage) == Usage(
+        cache_read_tokens=84_160, cache_write_tokens=0, output_tokens=7, reasoning_tokens=0
+    )
+
+
+def test_a_parent_that_no_session_can_be_is_none(source: OpenCode, writer: DatabaseWriter, tmp_path: Path) -> None:
+    begin(writer, "ses_a")
+    writer.run("UPDATE session SET parent_id = ?", "s" * 300)
+
+    assert read(source, tmp_path, "ses_a").parent is None
 
 
 def test_rows_of_a_shape_that_is_not_known_are_passed_over(
