@@ -71,6 +71,9 @@ class _Summary:
         self.troubles += len(part.unreadable) + len(part.bugs)
         for name, reason in part.unreadable:
             output.error(f"grader-daemon: {self._url}/{name}: {reason}")
+        for each in part.recorded:
+            if each.outcome is IngestOutcome.QUARANTINED:
+                output.error(f"grader-daemon: {each.path}: {each.reason}")
         for bug in part.bugs:
             output.error(f"grader-daemon: internal error: {bug.splitlines()[-1]}")
         self._name = part.name or self._name

@@ -37,7 +37,7 @@ class ShardDone(msgspec.Struct, frozen=True, kw_only=True):
     name: the object that it is about, the first of several; "" where workers are busy.
     recorded: its sessions.
     bytes: how much of the archive is done with it, told with its last part; 0 with the others.
-    unreadable: objects that could not be read.
+    unreadable: objects that could not be read, and, all at the end, folders that could not be listed.
     others: files in which no source found a session.
     bugs: tracebacks where we failed.
     """
@@ -61,12 +61,19 @@ def grade_archive(
         InputError: the archive cannot be listed.
         StoreError: what was found cannot be saved.
     """
+    unlisted: list[Unreadable] = []
+
+    def note(folder: str, reason: str) -> None:
+        unlisted.append(Unreadable(shown_path(folder), reason))
+
     workers = Workers(client, examiner, archive.url, now)
-    driver = _Driver(Handing(shards_of(archive.objects()), done), save, batch)
+    driver = _Driver(Handing(shards_of(archive.objects(unlisted=note)), done), save, batch)
     try:
         yield from driver.run(workers)
     finally:
         workers.drop_all()
+    if unlisted:
+        yield ShardDone(unreadable=unlisted)
 
 
 class _Driver:

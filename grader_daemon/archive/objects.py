@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from importlib import import_module
 from typing import Any, Final
@@ -22,6 +22,10 @@ _UNPACKED: Final = 6
 """Sessions are about so much larger than they are packed."""
 TARS: Final = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst")
 _SUFFIXES: Final = (*TARS[1:], ".tar", ".gz", ".zst")
+
+
+OnUnlisted = Callable[[str, str], None]
+"""Is told a folder of an archive, by its path from the root, and why it cannot be listed."""
 
 
 class StoredObject(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -80,25 +84,32 @@ class Archive:
         self.url = str(self._files.unstrip_protocol(root)) if "://" in url else os.path.abspath(root)
         """Of its root; the path of a folder on this machine."""
 
-    def objects(self) -> Iterator[StoredObject]:
+    def objects(self, *, unlisted: OnUnlisted = lambda _, __: None) -> Iterator[StoredObject]:
         """Yield what is in it, folder by folder, in order of their names; links are not followed.
 
+        A folder in it that cannot be listed is passed over, and `unlisted` told.
+
         Raises:
-            InputError: it cannot be listed.
+            InputError: it cannot be listed itself.
         """
+        folders = [] if self._is_file else [self._path]
         try:
             if self._is_file:
                 yield self._object(self._files.info(self._path))
-                return
-            folders = [self._path]
-            while folders:
-                folder = folders.pop()
-                listed = sorted(self._files.ls(folder, detail=True), key=lambda each: str(each["name"]))
-                inside = [each for each in listed if each["name"].rstrip("/") != folder and not each.get("islink")]
-                yield from (self._object(each) for each in inside if each["type"] == "file")
-                folders += [each["name"].rstrip("/") for each in reversed(inside) if each["type"] == "directory"]
         except OSError as error:
             raise InputError(f"{self.url}: cannot be listed: {error}") from error
+        while folders:
+            folder = folders.pop()
+            try:
+                listed = sorted(self._files.ls(folder, detail=True), key=lambda each: str(each["name"]))
+            except OSError as error:
+                if folder == self._path:
+                    raise InputError(f"{self.url}: cannot be listed: {error}") from error
+                unlisted(folder.removeprefix(self._root), f"cannot be listed: {error.strerror or error}")
+                continue
+            inside = [each for each in listed if each["name"].rstrip("/") != folder and not each.get("islink")]
+            yield from (self._object(each) for each in inside if each["type"] == "file")
+            folders += [each["name"].rstrip("/") for each in reversed(inside) if each["type"] == "directory"]
 
     def open(self, stored: StoredObject) -> Any:
         """Open an object to be read as bytes.
@@ -133,10 +144,14 @@ class _LocalFiles:
     def ls(self, folder: str, *, detail: bool) -> list[dict[str, Any]]:
         del detail  # fsspec knows a list of names alone, too
         with os.scandir(folder) as entries:
-            return [self._listed(each) for each in entries]
+            return [listed for each in entries if (listed := self._listed(each)) is not None]
 
-    def _listed(self, entry: os.DirEntry[str]) -> dict[str, Any]:
-        found = entry.stat(follow_symlinks=False)
+    def _listed(self, entry: os.DirEntry[str]) -> dict[str, Any] | None:
+        """Return an entry; None if it is gone by now."""
+        try:
+            found = entry.stat(follow_symlinks=False)
+        except FileNotFoundError:
+            return None
         kind = "directory" if stat.S_ISDIR(found.st_mode) else "file" if stat.S_ISREG(found.st_mode) else "other"
         return {
             "name": entry.path,

@@ -220,6 +220,8 @@ def test_two_at_once_are_in_nobodys_way() -> None:
 def test_the_command_tells_what_came_of_an_archive(archive: Path, tmp_path: Path) -> None:
     (archive / "NOTE").write_text("Sessions of last year.")
     (archive / "x.json.gz").write_bytes(b"no gzip")
+    strange = archive / "session_strange.json"
+    strange.write_bytes(b'{"session_id": "strange", "messages": [1]}')
 
     first, second = (
         subprocess.run(
@@ -235,11 +237,14 @@ def test_the_command_tells_what_came_of_an_archive(archive: Path, tmp_path: Path
     )
 
     refused = f"grader-daemon: {archive}/x.json.gz: Not a gzipped file (b'no')\n"
-    assert (first.stdout, without_progress(first.stderr), first.returncode) == (
-        f"{SESSIONS} graded\nNo session of a known agent was found in 1 file.\n",
-        refused,
+    given_up = f"grader-daemon: {strange}: not a session of a known agent: "
+    told = without_progress(first.stderr).splitlines(keepends=True)
+    assert (first.stdout, first.returncode) == (
+        f"{SESSIONS} graded, 1 given up\nNo session of a known agent was found in 1 file.\n",
         1,
     )
+    assert refused in told
+    assert [line.startswith(given_up) for line in told if line != refused] == [True]
     assert (second.stdout, without_progress(second.stderr), second.returncode) == ("Nothing to do.\n", refused, 1)
 
 

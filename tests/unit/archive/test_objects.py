@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -34,6 +35,30 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     (tmp_path / "in/file-link").symlink_to(tmp_path / "in/file")
 
     assert [each.name for each in Archive(str(tmp_path / "in")).objects()] == ["file"]
+
+
+def test_a_folder_that_cannot_be_listed_is_told_and_the_others_are(tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").touch()
+    told: list[tuple[str, str]] = []
+    objects = Archive(str(tmp_path)).objects(unlisted=lambda *each: told.append(each))
+    first = next(objects)
+
+    shutil.rmtree(tmp_path / "b")
+
+    assert [each.name for each in (first, *objects)] == ["a/file", "c/file"]
+    assert told == [("b", "cannot be listed: No such file or directory")]
+
+
+def test_an_archive_that_cannot_be_listed_itself_is_told(tmp_path: Path) -> None:
+    folder = tmp_path / "old"
+    folder.mkdir()
+    archive = Archive(str(folder))
+    folder.rmdir()
+
+    with pytest.raises(InputError, match="cannot be listed"):
+        list(archive.objects())
 
 
 def test_a_single_file_is_an_archive(tmp_path: Path) -> None:
