@@ -6,11 +6,13 @@ from collections.abc import Iterable, Iterator
 
 from grader_daemon.storage.records import Change, ChangeKind, MonthMark
 from grader_daemon.storage.sqlite.database import Database
+from grader_daemon.storage.sqlite.session_list import LISTED_AS
 
 _LAST_CHANGES = (
-    "SELECT substr(coalesce(d.ended_at, g.graded_at), 1, 7) AS month, max(c.seq) FROM grade_changes AS c"
+    "SELECT substr(l.ended_at, 1, 7) AS month, max(c.seq) FROM grade_changes AS c"
     " JOIN session_grades AS g ON g.session_id = c.subject"
     " LEFT JOIN session_details AS d ON d.session_id = c.subject"
+    f" JOIN {LISTED_AS}"
     f" WHERE c.seq > ? AND c.kind IN ('{ChangeKind.GRADE}', '{ChangeKind.LABEL}') GROUP BY month"
 )
 _BEHIND = "~"

@@ -70,6 +70,21 @@ def test_a_month_in_which_a_grade_changed_is_written_anew(context: GraderContext
     assert {row["session_id"]: row["response_quality"] for row in rows}["c"] == 1
 
 
+def test_a_session_of_the_future_stands_in_the_month_in_which_it_was_graded(
+    context: GraderContext, folder: Path, save: Save
+) -> None:
+    future = datetime(2200, 1, 1, tzinfo=UTC)
+    save("f", ended_at=future, graded_at=NOVEMBER)
+    export(context, folder)
+    save("f", ended_at=future, graded_at=NOVEMBER, response_quality=1)
+
+    done = export(context, folder)
+
+    [month] = done.written
+    rows = [json.loads(line) for line in (folder / f"month={month}/grades.ndjson").read_text().splitlines()]
+    assert {row["session_id"]: row["response_quality"] for row in rows}["f"] == 1
+
+
 def test_a_session_that_goes_on_moves_and_leaves_nothing_behind(
     context: GraderContext, folder: Path, save: Save
 ) -> None:
