@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -20,7 +22,7 @@ def replace_file(path: Path, content: str, *, mode: int = OWNER_ONLY) -> None:
     """Replace a file in one step; a link that is there is replaced, what it leads to stays.
 
     Raises:
-        OSError: it cannot be written there.
+        OSError: it cannot be written there, or a device or a pipe is there, such as ``/dev/null``.
     """
     with replaced(path, mode=mode) as beside:
         beside.write_text(content, encoding="utf-8", errors="backslashreplace")
@@ -29,6 +31,7 @@ def replace_file(path: Path, content: str, *, mode: int = OWNER_ONLY) -> None:
 @contextmanager
 def replaced(path: Path, *, mode: int = OWNER_ONLY) -> Iterator[Path]:
     """Hand out an empty file to be written in place of `path`, which it becomes at the end; see `replace_file`."""
+    _refuse_device(path)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_SUFFIX)
     os.close(descriptor)
     beside = Path(name)
@@ -40,6 +43,16 @@ def replaced(path: Path, *, mode: int = OWNER_ONLY) -> Iterator[Path]:
     except BaseException:
         beside.unlink()
         raise
+
+
+def _refuse_device(path: Path) -> None:
+    """Refuse to put a file in the place of a device or a pipe, or of a link to one, which root could do."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return  # nothing is there
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise OSError(errno.EEXIST, "a device or a pipe is there, not a file", str(path))
 
 
 def _remove_leftovers(path: Path, *, before: float) -> None:

@@ -163,7 +163,7 @@ def _check_target(path: Path, target: Path) -> None:
         return
     except OSError as error:
         raise InputError(f"{target}: {error.strerror}") from error
-    if stat.S_ISLNK(status.st_mode):
+    if stat.S_ISLNK(status.st_mode) and (not target.exists() or target.is_file() or target.is_dir()):
         return
     if stat.S_ISDIR(status.st_mode):
         raise InputError(f"{target}: is a folder; name a file")

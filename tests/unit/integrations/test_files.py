@@ -25,6 +25,20 @@ def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
     assert (other.read_text(), path.read_text(), path.is_symlink()) == ("theirs", "ours", False)
 
 
+@pytest.mark.parametrize("name", [pytest.param("pipe", id="itself"), pytest.param("link", id="by-a-link")])
+def test_a_pipe_is_not_replaced(tmp_path: Path, name: str) -> None:
+    """As root one could replace /dev/null, and /dev/stdout, which is a link."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(tmp_path / "pipe")
+    before = sorted(tmp_path.iterdir())
+
+    with pytest.raises(OSError, match="a device or a pipe"):
+        replace_file(tmp_path / name, "x")
+
+    assert (tmp_path / "pipe").is_fifo()
+    assert (sorted(tmp_path.iterdir()), (tmp_path / "link").is_symlink()) == (before, True)
+
+
 def test_nothing_is_left_when_it_fails(tmp_path: Path) -> None:
     path = tmp_path / "folder"
     path.mkdir()

@@ -91,6 +91,17 @@ def test_a_damaged_database_is_not_backed_up_and_leaves_nothing(database: Path, 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bak", "grades"]
 
 
+def test_a_link_to_a_pipe_is_not_replaced(database: Path, tmp_path: Path) -> None:
+    """As /dev/stdout is one, which root could replace."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(tmp_path / "pipe")
+
+    with pytest.raises(InputError, match="not a backup"):
+        back_up(database, tmp_path / "link")
+
+    assert (tmp_path / "link").is_symlink()
+
+
 def test_a_database_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="check that it exists"):
         back_up(tmp_path / "none.db", tmp_path / "bak")
