@@ -32,7 +32,7 @@ _SENTENCE_START = late_pattern(
 _SENTENCE_END = late_pattern(r"[.!?;\n|](?:(?<=[.!?;])(?=[\s*_\"')]|$)|(?<=\n)|(?<=\s\|)(?=\s))")
 _ADVERB_WORDS = """
     successfully just now also already then both all fully properly correctly finally further newly subsequently thus
-    therefore manually and permanently additionally
+    therefore manually and permanently additionally securely safely cleanly completely correctly automatically
 """
 _ADVERBS: Final = frozenset(_ADVERB_WORDS.split())
 _MARKS = " \t*_`~"
@@ -63,6 +63,20 @@ _HEADLINE = late_pattern(
     r"|report|request)s?\s*+(?:#?[a-z-]*+\d[a-z0-9-]*+\s*+)?"
 )
 """A thing that tools make or change, and nothing but its name: "Calendar invite sent", "Order 17 cancelled"."""
+
+_LABEL = late_pattern(
+    r"[\W\d]*+(?:(?:the|a|new|main|final|output|test|python|shell)\s+){0,2}"
+    r"(?:file|script|folder|directory|document|report|project|module|output|result|archive|config|page)s?[\s*_`]*+"
+)
+_LABELS = late_pattern(r"(?:\w+)?[*_`]{0,3}(?: successfully)?[*_`]{0,3}:[\s*_`\"']{1,6}[\w./~-]")
+"""A verb behind such a label, and a name behind both: "Script created: `a.sh`"."""
+
+_JOINED: Final = (" and", ",")
+_JOINED_PASSIVE = late_pattern(
+    r" (?:has been|have been|was|were) (?:\w{2,14}ly )?\w{2,14}(?:ed|en|un|ut)"
+    r"(?:, (?:\w{2,14}ly )?\w{2,14}(?:ed|en|un|ut)){0,3}(?:,| and|, and)$"
+)
+"""A passive that goes on: "has been archived, encrypted, and"."""
 
 _GOES_ON = late_pattern(r"\b(?:is|was|are|were|has|have|had|will|can|could|should|by|says?|shows?|contains?)\b")
 """Words behind such a verb with which it only says which thing is meant."""
@@ -119,14 +133,23 @@ def is_told_as_done(before: str, after: str, word: str) -> bool | None:
         return None if _OF_OTHERS.match(after) or (not is_action and _FIELD.match(after)) else not is_action
     if subject.endswith(_WAS) or (subject.endswith(_IS) and word in STATE_VERBS):
         return None if _is_relative(subject) or _AS_A_RULE.search(after) else False
+    if subject.endswith(_JOINED) and _JOINED_PASSIVE.search(subject):
+        return None if _is_relative(subject) or _AS_A_RULE.search(after) else False
     if _HEADLINE.fullmatch(subject):
         return None if _GOES_ON.search(after) else False
+    if _LABEL.fullmatch(subject) and labels(after):
+        return False
     return False if first_file(subject) and _NAMED_FIRST.fullmatch(subject) else None
 
 
 def is_of_nothing(after: str) -> bool:
     """Return whether the words behind a verb take it back: "I charged no extra sum"."""
     return _NOTHING.match(after) is not None
+
+
+def labels(after: str) -> bool:
+    """Return whether a verb and what stands behind it label a file or a folder: "created: `a.sh`"."""
+    return _LABELS.match(after) is not None
 
 
 def names_agent(before: str) -> bool:

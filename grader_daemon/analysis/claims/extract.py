@@ -13,7 +13,18 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import Final
 
-from grader_daemon.analysis.claims.clauses import REACH, is_denied, is_quoted, is_told_as_done, names_agent, sentence
+import msgspec
+
+from grader_daemon.analysis.claims.clauses import (
+    REACH,
+    is_denied,
+    is_quoted,
+    is_told_as_done,
+    labels,
+    names_agent,
+    sentence,
+)
+from grader_daemon.analysis.claims.files_in_languages import OF_LANGUAGES, STEMS, WRITTEN, files_in_languages
 from grader_daemon.analysis.claims.stated_changes import ADDING, CHANGED, OTHERS, TESTS, nothing_else, tests_added
 from grader_daemon.analysis.claims.stated_checks import (
     CHECKS,
@@ -24,8 +35,18 @@ from grader_daemon.analysis.claims.stated_checks import (
     SIGNS,
     checks_in,
 )
-from grader_daemon.analysis.claims.stated_claim import KINDS, RUNNING_VERBS, StatedClaim
-from grader_daemon.analysis.claims.subjects import address_in, files_after, first_file, id_in, place_after
+from grader_daemon.analysis.claims.stated_claim import CHANGING_VERBS, KINDS, MAKING_VERBS, RUNNING_VERBS, StatedClaim
+from grader_daemon.analysis.claims.subjects import (
+    address_in,
+    changed_file,
+    files_after,
+    first_file,
+    id_in,
+    is_file,
+    made_file,
+    object_file,
+    place_after,
+)
 from grader_daemon.domain.claims import ClaimKind
 from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.phrases import holds_any
@@ -36,6 +57,10 @@ EXAMINED_CHARACTERS = 8_000
 MOST_CLAIMS = 20
 _MOST_WORDS = 200
 """Words of the table that are looked at in one answer."""
+
+_LONGEST_OBJECT: Final = 20_000
+_SAYING: Final = ("message", "response", "reply", "answer", "final_answer", "text", "content", "summary")
+"""Keys under which an answer in JSON speaks to the person."""
 
 _LISTED_LINES = 12
 _FENCE = "```"
@@ -60,7 +85,15 @@ _LIST_OF_FILES = late_pattern(
     r" (?:created|modified|changed|updated|added|written|edited)(?: (?:in|for|to) [^:.`]{1,40})?"
     r"|(?:created|modified|changed|updated|added|generated|edited)(?: \w+)? files?)\W*"
 )
+_LIST_IN_LANGUAGES = late_pattern(
+    r"\W*(?:dateien (?:erstellt|ge[aä]ndert|angelegt|aktualisiert)|(?:erstellte|ge[aä]nderte|neue) dateien"
+    r"|fichiers (?:créés|modifiés|ajoutés)|archivos (?:creados|modificados|actualizados)"
+    r"|файлы (?:\w{1,12} )?(?:созданы|изменены|обновлены)|(?:созданы|изменены|созданные|изменённые|измененные)"
+    r" (?:\w{1,12} )?файлы|(?:已)?(?:创建|修改|生成|更新)(?:了|的)?(?:以下)?文件)\W*"
+)
+_LISTING: Final = ("file", "datei", "fichier", "archivo", "файл", "文件")
 _BULLET = late_pattern(r"\s*(?:[-*•+|]|\d{1,2}[.)])")
+_NEXT_NAME = late_pattern(r"\s*\n\s{0,8}(?:[-*•] )?[`*]{0,3}([\w./~][\w./~+-]{1,120})[`*]{0,3}[ \t]*(?:\n|$)")
 _RUNS_WELL = late_pattern(
     r"`([^`\n]{2,120})`[^.;!?\n`]{0,40}?\b(?:runs|executes|works|completes|compiles|builds|starts)"
     r" (?:\w+ ){0,2}(?:successfully|correctly|cleanly|fine|perfectly|without (?:any )?"
@@ -70,10 +103,13 @@ _RUNS_WELL = late_pattern(
 
 def find_claims(answer: str) -> tuple[StatedClaim, ...]:
     """Return what the end of an answer claims, in its order, each once; at most 20."""
+    answer = spoken(answer)
     tail = answer[-EXAMINED_CHARACTERS:]
     cues = _CUES.intersection(tail.encode("ascii", "replace").translate(_TO_WORDS).split())
     if not tail.isascii() and holds_any(tail, SIGNS):
         cues |= OF_SIGNS
+    if not tail.isascii() and holds_any(tail, STEMS):
+        cues |= OF_LANGUAGES
     if not cues:
         return ()
     verbs = [verb.decode() for verb in cues & _VERBS]
@@ -85,6 +121,17 @@ def find_claims(answer: str) -> tuple[StatedClaim, ...]:
     low = low if len(low) == len(text) else text
     claims = [*_done(text, low, verbs), *(each for find in finders for each in find(text, low))]
     return tuple(dict.fromkeys(each for _, each in sorted(claims, key=itemgetter(0))))[:MOST_CLAIMS]
+
+
+def spoken(answer: str) -> str:
+    """Return what an answer says to the person: all of it, or the texts of an object of JSON that is there for them."""
+    if not answer.startswith("{"):
+        return answer
+    try:
+        fields = msgspec.json.decode(answer[:_LONGEST_OBJECT])
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return answer
+    return "\n".join(said for key in _SAYING if isinstance(said := fields.get(key), str)) or answer
 
 
 def _done(text: str, low: str, verbs: list[str]) -> Iterator[tuple[int, StatedClaim]]:
@@ -126,13 +173,22 @@ def _claims_at(text: str, low: str, position: int, *, word: str) -> Iterator[Sta
     ):
         return
     is_named = names_agent(before)
-    for claim in _of_kind(KINDS[word], text[start:end], position - start, by_agent=by_agent):
+    clause = text[start:end] + _next_name(text, end)
+    for claim in _of_kind(word, clause, position - start, by_agent=by_agent):
         yield replace(claim, by_agent=claim.by_agent and is_named, said=text[start:end])
 
 
-def _of_kind(kind: ClaimKind, clause: str, position: int, *, by_agent: bool) -> Iterator[StatedClaim]:
+def _next_name(text: str, end: int) -> str:
+    """Return the file that stands alone in the line behind a colon: "saved it to:"."""
+    found = _NEXT_NAME.match(text, end) if text[end - 1 : end] == ":" else None
+    return f" {found[1]}" if found and is_file(found[1]) else ""
+
+
+def _of_kind(word: str, clause: str, position: int, *, by_agent: bool) -> Iterator[StatedClaim]:
     before, after = clause[:position], clause[position:]
-    match kind:
+    match kind := KINDS[word]:
+        case ClaimKind.FILE_WRITTEN if word in MAKING_VERBS or word in CHANGING_VERBS:
+            yield _changed(before, after, word, by_agent=by_agent)
         case ClaimKind.FILE_WRITTEN:
             yield from _written(before, after, by_agent=by_agent)
         case ClaimKind.BUG_FIXED:
@@ -145,10 +201,9 @@ def _of_kind(kind: ClaimKind, clause: str, position: int, *, by_agent: bool) -> 
         case ClaimKind.COMMITTED:
             command = "git push" if after.lower().startswith("pushed") else "git commit"
             yield StatedClaim(kind, command=command, by_agent=by_agent)
-        case ClaimKind.SENT:
-            yield StatedClaim(kind, address_in(after) or id_in(clause), by_agent=by_agent)
         case _:
-            yield StatedClaim(kind, id_in(clause), by_agent=by_agent)
+            receiver = address_in(after) if kind is ClaimKind.SENT else None
+            yield StatedClaim(kind, receiver or id_in(clause), by_agent=by_agent)
 
 
 def _ran(before: str, after: str, *, by_agent: bool) -> Iterator[StatedClaim]:
@@ -167,7 +222,7 @@ def _written(before: str, after: str, *, by_agent: bool) -> Iterator[StatedClaim
         files = files_after(after)
     else:
         file = place_after(after) or first_file(before)
-        files = (file,) if file else ()
+        files = (file,) if file else files_after(after) if labels(after) else ()
     for file in files:
         yield StatedClaim(ClaimKind.FILE_WRITTEN, file, by_agent=by_agent)
     if files:
@@ -176,6 +231,16 @@ def _written(before: str, after: str, *, by_agent: bool) -> Iterator[StatedClaim
         yield StatedClaim(ClaimKind.BUG_FIXED, None, by_agent=by_agent)
     else:
         yield _acted(before, after, by_agent=by_agent)
+
+
+def _changed(before: str, after: str, word: str, *, by_agent: bool) -> StatedClaim:
+    """Return the file that was made of another, or in which something was changed; else the action and its object."""
+    thing = object_file(after) if by_agent else first_file(before)
+    file = made_file(after) if word in MAKING_VERBS else None if thing else changed_file(after)
+    if file is not None:
+        return StatedClaim(ClaimKind.FILE_WRITTEN, file, by_agent=by_agent)
+    acted = _acted(before, after, by_agent=by_agent)
+    return replace(acted, subject=acted.subject or thing)
 
 
 def _acted(before: str, after: str, *, by_agent: bool) -> StatedClaim:
@@ -201,9 +266,14 @@ def _listed(text: str, _: str) -> Iterator[tuple[int, StatedClaim]]:
             left = left - 1 if file else 0
             if file:
                 yield position, StatedClaim(ClaimKind.FILE_WRITTEN, file, said=line[:REACH])
-        elif "file" in (heading := line[:REACH].lower()) and _LIST_OF_FILES.fullmatch(heading):
+        elif holds_any(heading := line[:REACH].lower(), _LISTING) and _heads_files(heading):
             left = _LISTED_LINES
         position += len(line) + 1
+
+
+def _heads_files(heading: str) -> bool:
+    """Return whether a line heads a list of files that were written."""
+    return bool(_LIST_OF_FILES.fullmatch(heading) or _LIST_IN_LANGUAGES.fullmatch(heading))
 
 
 def _running_well(text: str, low: str) -> Iterator[tuple[int, StatedClaim]]:
@@ -217,15 +287,16 @@ def _running_well(text: str, low: str) -> Iterator[tuple[int, StatedClaim]]:
 
 
 _WORKING: Final = frozenset({b"runs", b"executes", b"works", b"completes", b"compiles", b"builds", b"starts"})
-_FILES: Final = frozenset({b"file", b"files"})
+_FILES: Final = frozenset({b"file", b"files", b"dateien", b"fichiers", b"archivos"}) | OF_LANGUAGES
 _Finder = Callable[[str, str], Iterator[tuple[int, StatedClaim]]]
 _FINDERS: Final[tuple[tuple[tuple[frozenset[bytes], ...], _Finder], ...]] = (
     ((PASSING, CHECKS), checks_in),
     ((_WORKING,), _running_well),
-    ((_FILES, _VERBS), _listed),
+    ((_FILES, _VERBS | WRITTEN), _listed),
     ((TESTS, ADDING), tests_added),
     ((OTHERS, CHANGED), nothing_else),
+    ((WRITTEN,), files_in_languages),
 )
 """Finders of other claims, each with the words without which it cannot be said."""
 
-_CUES: Final = _VERBS | PASSING | CHECKS | TESTS | OTHERS | CHANGED | _WORKING | _FILES
+_CUES: Final = _VERBS | WRITTEN | PASSING | CHECKS | TESTS | OTHERS | CHANGED | _WORKING | _FILES

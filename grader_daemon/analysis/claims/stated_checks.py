@@ -36,7 +36,7 @@ _PASS_WORD = late_pattern(
 """Words and signs by which a check is said to be fine. The pattern begins with one set, which makes its search fast."""
 
 _SIGNS: Final = frozenset("✅✔✓")
-SIGNS: Final = (*sorted(_SIGNS), "通过", "grün", "passés", "réussi")
+SIGNS: Final = (*sorted(_SIGNS), "通过", "тест", "Тест", "grün", "passés", "réussi")
 """Signs, and words with other letters, of which one stands in an answer that claims by them."""
 
 OF_SIGNS: Final = frozenset({b"sign"})
@@ -132,17 +132,19 @@ _FOREIGN: Final = (
     ),
     late_pattern(r"\btests? (?:\w{1,15} ){0,3}(?:passent|réussissent|verts|passés|réussi)\b"),
     late_pattern(r"\b(?:pruebas|tests?) (?:\w{1,15} ){0,3}(?:pasan|pasaron|pasado|verde|exitosas|exitosamente)\b"),
+    late_pattern(r"\bтест\w{0,3} (?:[\w-]{1,20} ){0,5}(?:проход[яи]т|прошли|прош[её]л|пройден[аоы]?)\b"),
     late_pattern(r"测试(?:用例)?[^。，；！？\n]{0,8}?通过"),
 )
-_FOREIGN_ALL = late_pattern(r"\b(?:alle|komplette|gesamte|ganze|tous|toutes|todas|todos)\b|所有|全部")
+_FOREIGN_ALL = late_pattern(r"\b(?:alle|komplette|gesamte|ganze|tous|toutes|todas|todos|все|всех)\b|所有|全部")
 _FOREIGN_NOT = late_pattern(
     r"\b(?:nicht|kein|keine|wenn|falls|sollten?|müssen|sobald|würden?|bevor|bis|nur|pas|aucun|si|devraient|doivent|quand"
     r"|seuls?|ninguna?|d'après|selon"
-    r"|laut|según|deberían?|cuando|hasta|para que|solo)\b|[?？]|未|没|不|如果|应|请|需要|才能|若|仅"
+    r"|laut|según|deberían?|cuando|hasta|para que|solo|не|если"
+    r"|должн\w{1,2}|чтобы|когда|будут|только|кроме|нужно)\b|[?？]|未|没|不|如果|应|请|需要|才能|若|仅"
 )
 _FOREIGN_CUES: Final = (
     *("bestehen", "bestanden", "grün", " durch", "erfolgreich", "passent", "verts", "passés", "réussi"),
-    *("pasan", "pasaron", "pasado", "verde", "exitosa", "通过"),
+    *("pasan", "pasaron", "pasado", "verde", "exitosa", "通过", "тест"),
 )
 _FOREIGN_COUNT = late_pattern(r"(?<![\d.,])(\d{1,6}) ?(?:\w{1,15} ){0,2}?(?:tests?|pruebas|个)")
 _LONGEST_HEAD: Final = 60

@@ -11,6 +11,13 @@ WRITING_VERBS: Final = frozenset(
     {"wrote", "written", "saved", "created", "generated", "updated", "modified", "edited", "added", "exported"}
     | {"appended", "stored", "rewrote", "rewritten", "changed", "extended", "implemented", "refactored", "produced"}
 )
+MAKING_VERBS: Final = frozenset(
+    {"converted", "transformed", "extracted", "unpacked", "copied", "moved", "renamed", "merged", "combined", "joined"}
+    | {"concatenated", "sorted", "compiled", "downloaded", "packaged", "compressed", "zipped", "archived", "encrypted"}
+)
+"""Verbs that make one thing of another: of a file only where one is named as what was made."""
+CHANGING_VERBS: Final = frozenset({"replaced", "inserted", "removed", "deleted", "applied", "dropped", "substituted"})
+"""Verbs that change a part of something: of a file only where one is named as the place."""
 FIXING_VERBS: Final = frozenset({"fixed", "resolved", "repaired", "corrected", "addressed"})
 RUNNING_VERBS: Final = ("ran", "executed")
 ACTING_VERBS: Final = frozenset(
@@ -20,21 +27,32 @@ ACTING_VERBS: Final = frozenset(
     | {"placed", "initiated", "approved", "removed", "deleted", "issued", "charged", "credited", "closed"}
     | {"registered", "subscribed", "unsubscribed", "refueled", "paid"}
 )
+TOOL_VERBS: Final = frozenset(
+    {"labeled", "labelled", "tagged", "flagged", "marked", "assigned", "shared", "uploaded", "imported", "invited"}
+    | {"posted", "logged", "recorded", "blocked", "unblocked", "reverted", "confirmed", "completed"}
+)
+"""Verbs of what a tool did where its name says so; an agent may also do this by its own words."""
 KINDS: Final[dict[str, ClaimKind]] = {
-    **dict.fromkeys(WRITING_VERBS, ClaimKind.FILE_WRITTEN),
+    **dict.fromkeys(WRITING_VERBS | MAKING_VERBS | CHANGING_VERBS, ClaimKind.FILE_WRITTEN),
     **dict.fromkeys(FIXING_VERBS, ClaimKind.BUG_FIXED),
     **dict.fromkeys(RUNNING_VERBS, ClaimKind.COMMAND_RAN),
-    **dict.fromkeys(ACTING_VERBS, ClaimKind.COMMAND_RAN),
+    **dict.fromkeys((ACTING_VERBS | TOOL_VERBS) - CHANGING_VERBS, ClaimKind.COMMAND_RAN),
     **dict.fromkeys(("committed", "pushed"), ClaimKind.COMMITTED),
     **dict.fromkeys(("installed",), ClaimKind.INSTALLED),
     **dict.fromkeys(("deployed", "redeployed", "published"), ClaimKind.DEPLOYED),
     **dict.fromkeys(("sent", "emailed", "mailed", "messaged", "notified", "replied", "forwarded"), ClaimKind.SENT),
 }
-STATE_VERBS: Final = FIXING_VERBS | {"saved", "written", "stored", "installed", "pushed", "deployed", "published"}
+STATE_VERBS: Final = FIXING_VERBS | {
+    *("saved", "written", "stored", "installed", "pushed", "deployed", "published", "reverted", "archived"),
+    *("removed", "deleted"),
+}
 """Verbs of which "is done" tells what was done; of the others it tells what is done as a rule."""
-_PLAIN_VERBS: Final = frozenset({"processed", "submitted", "placed", "initiated", "issued", "approved"})
+_PLAIN_VERBS: Final = frozenset(
+    {"processed", "submitted", "placed", "initiated", "issued", "approved", "confirmed", "completed"}
+)
 _ACTIONS: Final = frozenset(
     {"return", "refund", "exchange", "cancellation", "payment", "booking", "reservation", "transfer", "upgrade"}
+    | {"modification"}
 )
 _SYNONYMS: Final[dict[str, frozenset[str]]] = {
     "refund": frozenset({"cancel", "return", "refund"}),
@@ -50,6 +68,8 @@ _SYNONYMS: Final[dict[str, frozenset[str]]] = {
     "enabled": frozenset({"toggle", "set", "activate"}),
     "disabled": frozenset({"toggle", "set", "deactivate"}),
     "restarted": frozenset({"reboot"}),
+    "modification": frozenset({"modify", "update", "change"}),
+    "reverted": frozenset({"modify", "update", "change", "set", "undo"}),
     "reinstated": frozenset({"resume"}),
     "restored": frozenset({"resume", "reset"}),
 }

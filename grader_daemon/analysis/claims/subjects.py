@@ -7,7 +7,7 @@ or an ending that files have.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -27,7 +27,7 @@ _PATH = late_pattern(
     r"(?<![\w/.:@~!+-])(?:[\w@+~-]{0,80}+(?:(?<=\b[A-Za-z]):)?[./\\][\w./\\@+~-]{1,200}+"
     r"|[Mm]akefile\b|Dockerfile\b|Procfile\b|Gemfile\b|Jenkinsfile\b|Vagrantfile\b|LICENSE\b)(?![(])"
 )
-_BETWEEN = late_pattern(r"[`*_\"',\s]{0,12}(?:and|&)?[`*_\"'\s]{0,12}")
+_BETWEEN = late_pattern(r"[`*_\"',\s]{0,12}(?:and|und|et|y|и|和|、|&)?[`*_\"'\s]{0,12}")
 _ID = late_pattern(r"(?:#|\b(?=[A-Z0-9]{0,19}[A-Z]))(?=[A-Z0-9]{0,19}\d)[A-Z0-9][A-Z0-9-]{4,19}\b")
 _ADDRESS = late_pattern(r"(?<![\w.+-])[\w.+-]{1,64}+@[\w-]{1,63}+(?:\.[\w-]{1,63}+)++")
 _NOT_WRITTEN = late_pattern(r"\b(?:from|using|based on|with|like|see|by|via|than|of)\W{0,4}$", re.IGNORECASE)
@@ -38,6 +38,14 @@ _OTHER_CLAUSE = late_pattern(
 _PLACED = late_pattern(
     r"\b(?:to|in|into|at|as|under)\b(?: (?:the|a|your|new|file|folder|directory|named|called)){0,4}\W{1,4}$"
 )
+_KIND_OF_FILE = r"(?: (?:the|a|an|your|one|single|new|file|output|archive|folder|directory|named|called|csv|json)){0,4}"
+_MADE_AS = late_pattern(rf"\b(?:to|into|as)\b{_KIND_OF_FILE}\W{{1,4}}$")
+_CHANGED_IN = late_pattern(rf"\b(?:in|into|to|from|across|within)\b{_KIND_OF_FILE}\W{{1,4}}$")
+_PLACE_REACH: Final = 50
+_OBJECT = late_pattern(
+    r"\w+(?: (?:the|all|both|old|temporary|temp|original|unused|obsolete|stale|broken|empty|test|log|source|backup"
+    r"|files?|folders?|director(?:y|ies)|scripts?)){0,4}[\s`*\"']{1,4}"
+)
 _MOST_FILES = 4
 _IN_NAMES: Final = frozenset("_.-")
 
@@ -45,13 +53,21 @@ _IN_NAMES: Final = frozenset("_.-")
 def files_after(clause: str) -> tuple[str, ...]:
     """Return the files that a clause, from its verb on, says were written: at most 4, of one enumeration."""
     other = _OTHER_CLAUSE.search(clause)
-    found = [
-        match for match in _PATH.finditer(clause, 0, other.start() if other else len(clause)) if is_file(match.group())
-    ]
+    found = list(places_of_files(clause[: other.start()] if other else clause))
     found = [match for match in found if not _NOT_WRITTEN.search(clause[max(0, match.start() - 16) : match.start()])]
     into = next((match for match in found if _INTO.search(clause[max(0, match.start() - 12) : match.start()])), None)
     if into is not None:
         found = found[found.index(into) :]
+    return enumerated(clause, found)
+
+
+def places_of_files(clause: str) -> Iterator[re.Match[str]]:
+    """Yield where a clause names files."""
+    return (match for match in _PATH.finditer(clause) if is_file(match.group()))
+
+
+def enumerated(clause: str, found: Sequence[re.Match[str]]) -> tuple[str, ...]:
+    """Return the files of the enumeration with which a series of places begins: at most 4."""
     files = [without_stop(match.group()) for match in found[:1]]
     for before, match in pairwise(found[:_MOST_FILES]):
         if not _BETWEEN.fullmatch(clause, before.end(), match.start()):
@@ -71,6 +87,34 @@ def place_after(clause: str) -> str | None:
                 else None
             )
     return None
+
+
+def made_file(clause: str) -> str | None:
+    """Return the file that a clause names as what was made of another: "converted a.tsv to b.csv"."""
+    return _file_behind(_MADE_AS, clause)
+
+
+def changed_file(clause: str) -> str | None:
+    """Return the file that a clause names as the place of a change: "removed the import from a.py"."""
+    return _file_behind(_CHANGED_IN, clause.partition("(")[0])
+
+
+def object_file(clause: str) -> str | None:
+    """Return the file that stands right behind the verb with which a clause begins: "deleted the folder `/tmp/a`"."""
+    start = _OBJECT.match(clause)
+    found = _PATH.match(clause, start.end()) if start else None
+    return without_stop(found.group()) if found and is_file(found.group()) else None
+
+
+def _file_behind(words: re.Pattern[str], clause: str) -> str | None:
+    return next(
+        (
+            without_stop(match.group())
+            for match in places_of_files(clause)
+            if words.search(clause[max(0, match.start() - _PLACE_REACH) : match.start()])
+        ),
+        None,
+    )
 
 
 def first_file(clause: str) -> str | None:

@@ -21,7 +21,7 @@ from grader_daemon.analysis.claims.extract import find_claims
 from grader_daemon.analysis.claims.file_claims import FileClaims
 from grader_daemon.analysis.claims.plan_claims import ticked_claims
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
-from grader_daemon.analysis.claims.subjects import address_in
+from grader_daemon.analysis.claims.subjects import address_in, basename
 from grader_daemon.analysis.claims.tested_work import TestedWork
 from grader_daemon.analysis.claims.tests_claims import TestsClaims
 from grader_daemon.analysis.claims.undone_changes import UndoneChanges
@@ -163,7 +163,7 @@ class ClaimVerifier:
             is_made_up = claim.by_agent and claim.is_action and self._evidence.runs and not self._evidence.could_act
             return NEVER_CALLED if is_made_up else None
         if claim.subject:
-            acted = [each for each in acted if claim.subject in each.arguments]
+            acted = [each for each in acted if basename(claim.subject) in each.arguments]
         return self._attempts.verify(acted)
 
 
