@@ -11,6 +11,7 @@ from typing import Final
 from grader_daemon.analysis.claims.stated_claim import ACTING_VERBS, STATE_VERBS
 from grader_daemon.analysis.claims.subjects import first_file
 from grader_daemon.domain.late_pattern import late_pattern
+from grader_daemon.domain.phrases import holds_any
 
 REACH = 200
 """Characters that a clause reaches to each side of its verb."""
@@ -71,10 +72,10 @@ _LABEL = late_pattern(
 _LABELS = late_pattern(r"(?:\w+)?[*_`]{0,3}(?: successfully)?[*_`]{0,3}:[\s*_`\"']{1,6}[\w./~-]")
 """A verb behind such a label, and a name behind both: "Script created: `a.sh`"."""
 
-_JOINED: Final = (" and", ",")
+_BEEN: Final = (" been ", " was ", " were ")
 _JOINED_PASSIVE = late_pattern(
     r" (?:has been|have been|was|were) (?:\w{2,14}ly )?\w{2,14}(?:ed|en|un|ut)"
-    r"(?:, (?:\w{2,14}ly )?\w{2,14}(?:ed|en|un|ut)){0,3}(?:,| and|, and)$"
+    r"(?:, (?:\w{2,14}ly )?\w{2,14}(?:ed|en|un|ut)){0,3}(?:,| and|, and)(?: \w{2,14}ly)?[\s*_`]*$"
 )
 """A passive that goes on: "has been archived, encrypted, and"."""
 
@@ -133,7 +134,7 @@ def is_told_as_done(before: str, after: str, word: str) -> bool | None:
         return None if _OF_OTHERS.match(after) or (not is_action and _FIELD.match(after)) else not is_action
     if subject.endswith(_WAS) or (subject.endswith(_IS) and word in STATE_VERBS):
         return None if _is_relative(subject) or _AS_A_RULE.search(after) else False
-    if subject.endswith(_JOINED) and _JOINED_PASSIVE.search(subject):
+    if holds_any(before, _BEEN) and _JOINED_PASSIVE.search(before):
         return None if _is_relative(subject) or _AS_A_RULE.search(after) else False
     if _HEADLINE.fullmatch(subject):
         return None if _GOES_ON.search(after) else False

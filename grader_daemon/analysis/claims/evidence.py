@@ -24,6 +24,7 @@ _EXAMINED_COMMAND = 2_000
 _OF_SERVER: Final = "mcp"
 _REFUSED: Final = (
     *("error", "fail", "no replacement", "not found", "did not match", "no match", "invalid", "does not exist"),
+    *("cannot ", "could not"),
 )
 _REFUSAL_REACH = 80
 _WORKED: Final = {

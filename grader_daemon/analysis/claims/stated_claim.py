@@ -30,6 +30,7 @@ ACTING_VERBS: Final = frozenset(
 TOOL_VERBS: Final = frozenset(
     {"labeled", "labelled", "tagged", "flagged", "marked", "assigned", "shared", "uploaded", "imported", "invited"}
     | {"posted", "logged", "recorded", "blocked", "unblocked", "reverted", "confirmed", "completed"}
+    | {"opened", "built"}
 )
 """Verbs of what a tool did where its name says so; an agent may also do this by its own words."""
 KINDS: Final[dict[str, ClaimKind]] = {

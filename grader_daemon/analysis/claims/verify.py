@@ -20,6 +20,7 @@ from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun
 from grader_daemon.analysis.claims.extract import find_claims
 from grader_daemon.analysis.claims.file_claims import FileClaims
 from grader_daemon.analysis.claims.plan_claims import ticked_claims
+from grader_daemon.analysis.claims.shell_deeds import ShellDeeds
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
 from grader_daemon.analysis.claims.subjects import address_in, basename
 from grader_daemon.analysis.claims.tested_work import TestedWork
@@ -117,6 +118,7 @@ class ClaimVerifier:
         undone = UndoneChanges(evidence)
         self._files = FileClaims(evidence, self._attempts, undone)
         self._commands = CommandClaims(evidence, self._attempts)
+        self._shell = ShellDeeds(evidence, self._attempts)
         self._of_work = _of_work(evidence, undone)
 
     def verify(self, claim: StatedClaim) -> Verification | None:
@@ -155,9 +157,9 @@ class ClaimVerifier:
         return contradicted(ClaimReason.OTHER_TARGET, *places(sending)) if is_to_others else UNSUPPORTED
 
     def _acted(self, claim: StatedClaim) -> Verification | None:
-        """Verify an action of a tool that is made for it; a shell can do anything under any name."""
+        """Verify an action of a tool that is made for it, or of a program where the session has a shell."""
         if self._evidence.has_shell:
-            return None
+            return self._shell.done(claim)
         acted = [each for each in self._evidence.runs if not each.changes_nothing and claim.is_done_by(each.words)]
         if not acted:
             is_made_up = claim.by_agent and claim.is_action and self._evidence.runs and not self._evidence.could_act

@@ -187,6 +187,7 @@ def test_a_claim_about_tests_names_their_file() -> None:
         pytest.param(
             "The data has been archived, and securely deleted", [("command_ran", None)] * 2, id="joined-passive"
         ),
+        pytest.param("The list was sorted and safely merged", [("command_ran", None)] * 2, id="joined-by-and"),
         pytest.param("The list was sorted and will be merged", [], id="passive-that-goes-on-to-a-plan"),
         pytest.param("The row that was sorted and merged is here", [], id="joined-in-a-relative-clause"),
         pytest.param("", [], id="nothing-said"),

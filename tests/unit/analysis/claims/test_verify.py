@@ -151,6 +151,12 @@ def test_a_file_that_was_claimed(steps: list[Step], expected: tuple[str, tuple[i
     assert verdict(SAVED, *steps) == expected
 
 
+def test_a_write_that_says_it_cannot_is_no_proof() -> None:
+    refused = write("a.txt", "Cannot write to a.txt because it already exists")
+
+    assert verdict("I wrote a.txt", refused) == ("unsupported", ())
+
+
 @pytest.mark.parametrize(
     ("said", "steps", "expected"),
     [
