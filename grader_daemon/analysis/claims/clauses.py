@@ -65,6 +65,7 @@ _HEADLINE = late_pattern(
 )
 """A thing that tools make or change, and nothing but its name: "Calendar invite sent", "Order 17 cancelled"."""
 
+_LONGEST_HEAD: Final = 120
 _LABEL = late_pattern(
     r"[\W\d]*+(?:(?:the|a|new|main|final|output|test|python|shell)\s+){0,2}"
     r"(?:file|script|folder|directory|document|report|project|module|output|result|archive|config|page)s?[\s*_`]*+"
@@ -92,9 +93,9 @@ _WORD = late_pattern(r"[a-z']+")
 
 def sentence(low: str, position: int) -> tuple[int, int]:
     """Return where the clause around a place begins and ends, at most 200 characters to each side."""
-    earliest = max(0, position - REACH)
-    start = earliest
-    for boundary in _SENTENCE_START.finditer(low, earliest, position):
+    start = max(0, position - REACH)
+    start = low.rfind("\n", start, position) + 1 or start
+    for boundary in _SENTENCE_START.finditer(low, start, position):
         start = boundary.end()
     ending = _SENTENCE_END.search(low, position, position + REACH)
     return start, ending.start() if ending else min(len(low), position + REACH)
@@ -132,15 +133,21 @@ def is_told_as_done(before: str, after: str, word: str) -> bool | None:
     if not any(map(str.isalpha, subject)):
         is_action = word in ACTING_VERBS
         return None if _OF_OTHERS.match(after) or (not is_action and _FIELD.match(after)) else not is_action
+    if _is_passive(subject, before, word):
+        return None if _is_relative(subject) or _AS_A_RULE.search(after) else False
+    if len(subject) < _LONGEST_HEAD:
+        if _HEADLINE.fullmatch(subject):
+            return None if _GOES_ON.search(after) else False
+        if labels(after) and _LABEL.fullmatch(subject):
+            return False
+    return False if _NAMED_FIRST.fullmatch(subject) and first_file(subject) else None
+
+
+def _is_passive(subject: str, before: str, word: str) -> bool:
+    """Return whether a verb is told in the passive, be it joined to another: "was sorted and merged"."""
     if subject.endswith(_WAS) or (subject.endswith(_IS) and word in STATE_VERBS):
-        return None if _is_relative(subject) or _AS_A_RULE.search(after) else False
-    if holds_any(before, _BEEN) and _JOINED_PASSIVE.search(before):
-        return None if _is_relative(subject) or _AS_A_RULE.search(after) else False
-    if _HEADLINE.fullmatch(subject):
-        return None if _GOES_ON.search(after) else False
-    if _LABEL.fullmatch(subject) and labels(after):
-        return False
-    return False if first_file(subject) and _NAMED_FIRST.fullmatch(subject) else None
+        return True
+    return holds_any(before, _BEEN) and _JOINED_PASSIVE.search(before) is not None
 
 
 def is_of_nothing(after: str) -> bool:

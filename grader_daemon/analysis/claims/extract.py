@@ -172,10 +172,9 @@ def _claims_at(text: str, low: str, position: int, *, word: str) -> Iterator[Sta
         or is_denied(before)
     ):
         return
-    is_named = names_agent(before)
     clause = text[start:end] + _next_name(text, end)
     for claim in _of_kind(word, clause, position - start, by_agent=by_agent):
-        yield replace(claim, by_agent=claim.by_agent and is_named, said=text[start:end])
+        yield claim.as_said(text[start:end], by_agent=claim.by_agent and names_agent(before))
 
 
 def _next_name(text: str, end: int) -> str:

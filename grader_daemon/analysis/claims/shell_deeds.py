@@ -84,24 +84,53 @@ _UPGRADING = _run(
 )
 _UPLOADING = _run(r"scp|rsync|sftp|aws s3 (?:cp|sync)|gsutil|twine upload|gh release upload|rclone")
 _TAKING_BACK = _run(r"git (?:-C \S+ )?(?:revert|checkout|restore|reset|stash)|kubectl rollout undo")
-_PROGRAMS: Final[dict[str, re.Pattern[str]]] = {
-    **dict.fromkeys(("removed", "deleted"), _REMOVING),
-    **dict.fromkeys(("moved", "renamed"), _MOVING),
-    "copied": _COPYING,
-    "downloaded": _DOWNLOADING,
-    "compiled": _COMPILING,
-    "merged": _MERGING,
-    "built": _BUILDING,
-    "tagged": _TAGGING,
-    **dict.fromkeys(("created", "opened"), _REQUESTING),
-    **dict.fromkeys(("archived", "compressed", "zipped", "packaged"), _PACKING),
-    **dict.fromkeys(("extracted", "unpacked"), _UNPACKING),
-    "encrypted": _ENCRYPTING,
-    **dict.fromkeys(("restarted", "rebooted"), _RESTARTING),
-    **dict.fromkeys(("upgraded", "downgraded"), _UPGRADING),
-    "uploaded": _UPLOADING,
-    **dict.fromkeys(("reverted", "restored"), _TAKING_BACK),
+_PROGRAMS: Final[dict[str, tuple[re.Pattern[str], tuple[str, ...]]]] = {
+    **dict.fromkeys(
+        ("removed", "deleted"),
+        (
+            _REMOVING,
+            (
+                "rm",
+                "delete",
+                "DELETE",
+                "unlink",
+                "trash",
+                "shred",
+                "remove",
+                "destroy",
+                "prune",
+                "drop ",
+                "DROP ",
+                "git ",
+            ),
+        ),
+    ),
+    **dict.fromkeys(("moved", "renamed"), (_MOVING, ("mv", "rename", "move", "replace", "branch"))),
+    "copied": (_COPYING, ("cp", "rsync", "install", "sync", "gsutil", "copy")),
+    "downloaded": (
+        _DOWNLOADING,
+        ("wget", "curl", "aria2c", "clone", "dl", "aws", "gsutil", "kaggle", "hf", "from", "urlr"),
+    ),
+    "compiled": (
+        _COMPILING,
+        ("make", "ninja", "c", "g++", "fort", "ocaml", "nasm", "ld", "tex", "go build", "mvn", "gradle"),
+    ),
+    "merged": (_MERGING, ("merge", "cherry-pick", "rebase", "pull")),
+    "built": (_BUILDING, ("build", "mvn", "gradle", "hugo")),
+    "tagged": (_TAGGING, ("tag", "release")),
+    **dict.fromkeys(("created", "opened"), (_REQUESTING, ("pr create", "mr create", "pull-request"))),
+    **dict.fromkeys(
+        ("archived", "compressed", "zipped", "packaged"), (_PACKING, ("tar", "zip", "Zip", "xz", "7z", "zstd"))
+    ),
+    **dict.fromkeys(("extracted", "unpacked"), (_UNPACKING, ("tar", "zip", "xz", "7z", "extractall", "unpack"))),
+    "encrypted": (_ENCRYPTING, ("gpg", "openssl", "age", "vault", "sops")),
+    **dict.fromkeys(("restarted", "rebooted"), (_RESTARTING, ("restart", "reload", "reboot", "kill"))),
+    **dict.fromkeys(("upgraded", "downgraded"), (_UPGRADING, ("install", "upgrade", "update", "add", "up", " i "))),
+    "uploaded": (_UPLOADING, ("scp", "rsync", "sftp", "aws", "gsutil", "upload", "rclone")),
+    **dict.fromkeys(("reverted", "restored"), (_TAKING_BACK, ("git", "rollout"))),
 }
+"""Programs by what they do, and pieces of commands of which one stands in each that runs one of them."""
+
 _OF_NAMES: Final = frozenset({"removed", "deleted", "moved", "renamed", "copied", "reverted", "restored"})
 """Verbs that tell of a part of a file too, or of anything: only a name says what is meant."""
 
@@ -150,6 +179,8 @@ class ShellDeeds:
 
         "Downloaded and unpacked" is two deeds: both must be seen.
         """
+        if claim.words[0] not in _PROGRAMS:
+            return None
         said = claim.said.lower()
         deeds = [
             each
@@ -172,7 +203,10 @@ class ShellDeeds:
         names = () if deed in _NAMELESS else _names(claim)
         if (not names and deed in _OF_NAMES) or not holds_any(claim.said.lower(), _MEANT.get(deed, ("",))):
             return None
-        doing = [(_program(each, _PROGRAMS[deed], names), each) for each in self._evidence.runs]
+        pattern, pieces = _PROGRAMS[deed]
+        doing = [
+            (_program(each, pattern, names), each) for each in self._evidence.runs if holds_any(each.command, pieces)
+        ]
         last = {program: each for program, each in doing if program is not None}
         if not last:
             return None
@@ -196,7 +230,7 @@ def _names(claim: StatedClaim) -> tuple[str, ...]:
 def _program(run: ToolRun, pattern: re.Pattern[str], names: tuple[str, ...]) -> str | None:
     """Return the program for a deed that a command runs, on something of these names where there are any."""
     command = run.command
-    if not command or (names and not holds_any(command, names)) or not pattern.search(command):
+    if (names and not holds_any(command, names)) or not pattern.search(command):
         return None
     found = pattern.search(_INTO_FILE.sub("", _SPOKEN.sub("", command)))
     return None if found is None or holds_any(command, _DRY) else found[1] or ""
