@@ -75,7 +75,7 @@ _LABELS = late_pattern(r"(?:\w+)?[*_`]{0,3}(?: successfully)?[*_`]{0,3}:[\s*_`\"
 
 _BEEN: Final = (" been ", " was ", " were ")
 _JOINED_PASSIVE = late_pattern(
-    r" (?:has been|have been|was|were) (?:\w{2,14}ly )?\w{2,14}(?:ed|en|un|ut)"
+    r" (?:has been|have been|was|were) (?:\w{2,14}ly )?\w{2,14}(?:ed|en|un|ut)(?: [\w./\u2192`'-]{1,30}){0,8}?"
     r"(?:, (?:\w{2,14}ly )?\w{2,14}(?:ed|en|un|ut)){0,3}(?:,| and|, and)(?: \w{2,14}ly)?[\s*_`]*$"
 )
 """A passive that goes on: "has been archived, encrypted, and"."""
@@ -88,6 +88,7 @@ _HEDGED = late_pattern(
     r"|apparently|possibly|perhaps|maybe|hopefully|seems?|seemed|appears?|appeared)\b"
 )
 _ADDRESS = late_pattern(r"\S{0,80}(?:@|://)\S{0,200}")
+_IN_QUOTES = late_pattern(r"\"[^\"\n]{1,60}\"|`[^`\n]{1,60}`")
 _WORD = late_pattern(r"[a-z']+")
 
 
@@ -111,9 +112,10 @@ def is_quoted(text: str, position: int) -> bool:
 def is_denied(before: str) -> bool:
     """Return whether the words before a verb deny, wish, plan, ask, condition or hedge what it tells.
 
-    Those of an address are none: "sent to a@mail.example".
+    Those of an address or of a name in quotes are none: "sent to a@mail.example", 'the "No service" issue'.
     """
     before = _ADDRESS.sub("", before) if "@" in before or "://" in before else before
+    before = _IN_QUOTES.sub("", before) if '"' in before or "`" in before else before
     words = _WORD.findall(before)
     return not _NOT_DONE.isdisjoint(words) or "n't" in before or "'ll" in before or is_hedged(before)
 

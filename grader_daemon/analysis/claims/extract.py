@@ -8,6 +8,7 @@ looked at more closely, so an answer that claims nothing costs next to nothing, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from operator import itemgetter
@@ -59,8 +60,21 @@ _MOST_WORDS = 200
 """Words of the table that are looked at in one answer."""
 
 _LONGEST_OBJECT: Final = 20_000
-_SAYING: Final = ("message", "response", "reply", "answer", "final_answer", "text", "content", "summary")
+_SAYING: Final = (
+    "message",
+    "response",
+    "reply",
+    "answer",
+    "final_answer",
+    "text",
+    "content",
+    "summary",
+    "confirmation",
+)
 """Keys under which an answer in JSON speaks to the person."""
+
+_ENDS_OF_LIST: Final = ("]", "])")
+_LIST = late_pattern(r"\w{0,20}\(?(\[.*\])\)?", re.DOTALL)
 
 _LISTED_LINES = 12
 _FENCE = "```"
@@ -124,14 +138,19 @@ def find_claims(answer: str) -> tuple[StatedClaim, ...]:
 
 
 def spoken(answer: str) -> str:
-    """Return what an answer says to the person: all of it, or the texts of an object of JSON that is there for them."""
-    if not answer.startswith("{"):
+    """Return what an answer says to the person: all of it, or the texts in JSON that are there for them.
+
+    These are fields of an object, or a list as a whole: `FINISH(["Order placed"])`.
+    """
+    if not answer.startswith("{") and not answer.endswith(_ENDS_OF_LIST):
         return answer
+    inner = _LIST.fullmatch(answer, 0, _LONGEST_OBJECT)
     try:
-        fields = msgspec.json.decode(answer[:_LONGEST_OBJECT])
+        told = msgspec.json.decode(inner[1] if inner else answer[:_LONGEST_OBJECT])
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return answer
-    return "\n".join(said for key in _SAYING if isinstance(said := fields.get(key), str)) or answer
+    texts = [told.get(key) for key in _SAYING] if isinstance(told, dict) else told if isinstance(told, list) else []
+    return "\n".join(each for each in texts if isinstance(each, str)) or answer
 
 
 def _done(text: str, low: str, verbs: list[str]) -> Iterator[tuple[int, StatedClaim]]:

@@ -55,6 +55,7 @@ _DOWNLOADING = _run(
     r"wget|curl|aria2c|git clone|yt-dlp|youtube-dl|aws s3 (?:cp|sync)|gsutil|kaggle|huggingface-cli|hf",
     r"|from_pretrained\(|_download\(|urlretrieve\(",
 )
+_CLONING = _run(r"git clone|gh repo clone|hg clone|svn checkout")
 _COMPILING = _run(
     r"make(?! (?:\w*config|clean|distclean|mrproper|help)\s*(?:$|[|;&\n]))|cmake --build"
     r"|ninja|gcc|g\+\+|cc|clang|clang\+\+|gfortran|ifort|rustc|javac|coqc|tsc|ocamlopt|nasm|ld"
@@ -111,6 +112,7 @@ _PROGRAMS: Final[dict[str, tuple[re.Pattern[str], tuple[str, ...]]]] = {
         _DOWNLOADING,
         ("wget", "curl", "aria2c", "clone", "dl", "aws", "gsutil", "kaggle", "hf", "from", "urlr"),
     ),
+    "cloned": (_CLONING, ("clone",)),
     "compiled": (
         _COMPILING,
         ("make", "ninja", "c", "g++", "fort", "ocaml", "nasm", "ld", "tex", "go build", "mvn", "gradle"),

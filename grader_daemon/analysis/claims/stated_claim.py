@@ -30,7 +30,7 @@ ACTING_VERBS: Final = frozenset(
 TOOL_VERBS: Final = frozenset(
     {"labeled", "labelled", "tagged", "flagged", "marked", "assigned", "shared", "uploaded", "imported", "invited"}
     | {"posted", "logged", "recorded", "blocked", "unblocked", "reverted", "confirmed", "completed"}
-    | {"opened", "built"}
+    | {"opened", "built", "ordered", "cloned"}
 )
 """Verbs of what a tool did where its name says so; an agent may also do this by its own words."""
 KINDS: Final[dict[str, ClaimKind]] = {
@@ -74,6 +74,14 @@ _SYNONYMS: Final[dict[str, frozenset[str]]] = {
     "reinstated": frozenset({"resume"}),
     "restored": frozenset({"resume", "reset"}),
 }
+_OF_HTTP: Final = frozenset({"post", "put", "patch", "http", "rest", "api", "fhir", "request"})
+_SENDING_BY_HTTP: Final = frozenset({"post", "put", "patch"})
+_PUT_DOWN: Final = frozenset(
+    {"recorded", "ordered", "placed", "created", "added", "updated", "submitted", "scheduled", "booked", "saved"}
+    | {"logged", "registered", "stored", "changed", "modified"}
+)
+"""Verbs of what a bare request to a server puts down there."""
+
 _NO_VERBS: Final = frozenset(
     {"tool", "api", "mcp", "order", "orders", "item", "items", "user", "data", "run", "request"}
 )
@@ -115,6 +123,8 @@ class StatedClaim:
     def is_done_by(self, tool: frozenset[str]) -> bool:
         """Return whether a tool's name says what the claim says: its verb, or any action beside a plain verb."""
         verb = self.words[0]
+        if tool <= _OF_HTTP and not tool.isdisjoint(_SENDING_BY_HTTP):
+            return verb in _PUT_DOWN
         said = [word for word in self.words if word in _ACTIONS] if verb in _PLAIN_VERBS else [verb]
         meant = {synonym for word in said for synonym in _SYNONYMS.get(word, ())}
         for word in tool - _NO_VERBS:

@@ -43,6 +43,7 @@ def supports(said: str, *commands: tuple[str, str]) -> list[str]:
             "Downloaded and extracted the source", "wget -q https://a.example/a.tgz && tar xf a.tgz", id="both"
         ),
         pytest.param("I compiled the project", "make clean && make", id="compiled"),
+        pytest.param("I cloned the repository", "git clone https://a.example/b", id="cloned"),
         pytest.param("I opened a pull request.", "gh pr create --fill", id="request-opened"),
         pytest.param("I created the PR #12 with the fix", "gh pr create --fill", id="request-created"),
         pytest.param("I built the image `a:1`", "docker build -t a:1 .", id="image-built"),

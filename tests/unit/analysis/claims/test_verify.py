@@ -425,6 +425,18 @@ def test_a_bug_that_was_claimed_to_be_fixed(steps: list[Step], expected: tuple[s
         ),
         pytest.param("I cancelled the order.", [step("cancel_order", OK)], ("verified", (2,)), id="cancelled"),
         pytest.param(
+            "The reading was recorded for patient S123456.",
+            [step("POST", OK, url="http://a.example/fhir", payload="S123456")],
+            ("verified", (2,)),
+            id="recorded-by-a-bare-request",
+        ),
+        pytest.param(
+            "The reading was recorded for patient S123456.",
+            [step("POST", OK, url="http://a.example/fhir", payload="S999999")],
+            ("unsupported", ()),
+            id="recorded-for-another",
+        ),
+        pytest.param(
             "I cancelled the order.", [step("shop__cancel_order", FAILED)], ("contradicted", (2,)), id="not-cancelled"
         ),
         pytest.param("I cancelled the order.", [step("get_order", OK)], ("contradicted", ()), id="only-looked-at"),
