@@ -71,14 +71,17 @@ def _print(route: Route) -> None:
     rows = [row for task_type, each in route.task_types.items() for row in _rows(task_type, each)]
     if not rows:
         return
+    default = route.others.default
+    if default is not None and all(score.model != default for score in route.others.models):
+        output.paragraph("", f"The default {clean(default)} has no sessions, so no model can be compared with it.")
     output.line()
     output.table(_HEADINGS, rows, may_drop=("raw", "95 %", "cost per task"))
     output.paragraph("", _NOTE)
 
 
 def _rows(task_type: str, route: TaskRoute) -> Iterator[tuple[object, ...]]:
-    """Yield a row for the default and for each model with sessions of the type, and one for all others."""
-    shown = [score for score in route.models if score.n or score.model == route.default]
+    """Yield a row for what is recommended, the default and each model with sessions of the type, and one for others."""
+    shown = [score for score in route.models if score.n or score.model in {route.recommended, route.default}]
     for score in shown:
         yield (
             clean(task_type),

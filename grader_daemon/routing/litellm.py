@@ -11,6 +11,7 @@ import math
 import os
 import random
 import time
+from collections.abc import Iterable
 from typing import Any, Final
 
 _DEFAULT_FILE: Final = "~/.timmy/uniwizard/route.json"
@@ -18,6 +19,7 @@ _VARIABLE: Final = "GRADER_ROUTE_FILE"
 """The environment variable of the setting, too."""
 _SCHEMA: Final = 1
 _TOO_DEAR: Final = "too_dear"
+_ONE_MODEL: Final = "one_model"
 _PASSED_OVER: Final = frozenset({"stale", _TOO_DEAR})
 _STAYS: Final = frozenset({None, "not_better", "uncalibrated"})
 """Reasons of a type by which the default stays: much is known, and nothing better; None if not of what is offered."""
@@ -79,7 +81,7 @@ class GraderRouting:
         known = route["task_types"].get(task_type, route["others"])
         names = {candidate: _known_as(candidate, route, known["models"]) for candidate in context.candidate_models}
         asked = [score for score in known["models"] if score["model"] in names.values()]
-        best, untried = _best_of(asked, known)
+        best, untried = (None, None) if _is_alone(route, known, names) else _best_of(asked, known)
         if best is None:
             dear = {score["model"] for score in asked if score["reason"] == _TOO_DEAR}
             left = [each for each in context.candidate_models if names[each] not in dear]
@@ -103,8 +105,9 @@ class GraderRouting:
             found = os.stat(self._path)
             stamp = (found.st_mtime_ns, found.st_ino, found.st_size)
             if stamp != self._stamp:
-                self._route, self._stamp = {}, stamp
+                self._route = {}
                 with open(self._path, encoding="utf-8") as file:
+                    self._stamp = stamp  # not before: what cannot be opened now may be the next time
                     route = json.load(file)
                 self._route = route if route["schema_version"] == _SCHEMA else {}
         except (OSError, ValueError, TypeError, KeyError, RecursionError):
@@ -116,16 +119,25 @@ class GraderRouting:
 def _best_of(asked: list[dict[str, Any]], route: dict[str, Any]) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
     """Return the model that tasks go to, of those that are asked for, and a better one that was hardly tried.
 
-    Where none is better it is the default that somebody named, if that is asked for; None where too little is known.
+    Where none is better it is the default that somebody named, if that is asked for, however long it was not used; None
+    where too little is known.
     """
-    usable = [score for score in asked if score["reason"] not in _PASSED_OVER]
-    stays = next((score for score in usable if score["model"] == route["default"]), None)
+    stays = next((each for each in asked if each["model"] == route["default"] and each["reason"] != _TOO_DEAR), None)
+    usable = [score for score in asked if score is stays or score["reason"] not in _PASSED_OVER]
     best = next((score for score in usable if score["known_by"] or score is stays), None)
     if best is None or stays is None:
         return best, next((score for score in usable[:1] if score is not best), None)
     if best["known"]:
         return best, None
     return stays if route["reason"] in _STAYS else None, None
+
+
+def _is_alone(route: dict[str, Any], known: dict[str, Any], candidates: Iterable[str]) -> bool:
+    """Return whether no model is known to be better than another: there is one, or one may be the unused default."""
+    default = {"model": known["default"]}
+    if known["default"] is None or any(score["model"] == known["default"] for score in known["models"]):
+        return bool(known["reason"] == _ONE_MODEL)
+    return any(_known_as(candidate, route, [default]) for candidate in candidates)
 
 
 def _explorable(

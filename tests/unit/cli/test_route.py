@@ -89,6 +89,21 @@ def test_models_without_sessions_of_a_type_are_counted_in_one_row(home: Path, ru
     assert len(told["task_types"]["debugging"]["models"]) == 20
 
 
+def test_a_model_that_is_recommended_without_sessions_of_the_type_is_shown(home: Path, run: Run) -> None:
+    now = datetime.now(UTC)  # noqa: TID251  the commands' clock is the real one
+    research = grade(session_id="r", session_file="/r", model="cheap", task_type="research", ended_at=now)
+    with closing(SqliteStore(home / DATABASE)) as store, store.transaction():
+        save_grades(store, [new_grade(research)])
+
+    shown = run(home, "route", "--task-type", "research").stdout
+
+    assert re.search(r"^research +strong .* 0 .* prefer it, by its results at other tasks$", shown, re.MULTILINE)
+
+
+def test_a_default_without_sessions_is_said_to_have_none(home: Path, run: Run) -> None:
+    assert "\nThe default new has no sessions, so" in run(home, "route", "--default", "new").stdout
+
+
 def test_a_limit_of_cost_leaves_dear_models_unpreferred(home: Path, run: Run) -> None:
     assert "prefer it" not in run(home, "route", "--max-cost", "0.10").stdout
     assert run(home, "route", "--max-cost", "0").returncode == 2

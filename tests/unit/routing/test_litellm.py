@@ -18,9 +18,13 @@ from hypothesis import strategies as st
 import grader_daemon
 from grader_daemon.analysis.user_messages.task_types import TaskTypes
 from grader_daemon.routing import litellm
+from grader_daemon.routing.choice import Router
+from grader_daemon.routing.job import write_route
 from grader_daemon.routing.litellm import GraderRouting, type_of
 from grader_daemon.rules import load_rules
-from tests.routed_file import write_route_file
+from tests.routed import several
+from tests.routed_file import whole_route, write_route_file
+from tests.strategies import NOW
 
 TYPES = TaskTypes(load_rules().task_types)
 WORDS = json.loads(json.dumps({name: getattr(TYPES.words, name) for name in TYPES.words.__struct_fields__}))
@@ -96,6 +100,31 @@ def test_where_the_default_is_not_offered_a_request_goes_to_the_best_that_is(tmp
     context = Context(["openai/strong", "openai/other"], task_type="research")
 
     assert routed(file, context) == ["openai/strong"]
+
+
+def test_a_default_that_was_not_used_for_a_month_still_stays_where_none_is_better(file: Path) -> None:
+    changed(file, "research", "cheap", reason="stale", known_by=None)
+
+    assert routed(file, Context(ASKED, task_type="research")) == ["openai/cheap"]
+
+
+@pytest.mark.parametrize("offered", ["openai/new", "openai/new-2026-10-01"])
+def test_a_default_without_sessions_is_not_passed_over_for_what_is_known_of_others(
+    tmp_path: Path, offered: str
+) -> None:
+    file = tmp_path / "route.json"
+    router = Router([*several(40, 20, model="cheap"), *several(40, 36, model="strong")], [], now=NOW)
+    write_route(file, whole_route(router, now=NOW, default="new"))
+
+    assert routed(file, Context([*ASKED, offered])) == [*ASKED, offered]
+    assert routed(file, Context([*ASKED, "openai/other"])) == ["openai/strong"]
+
+
+def test_the_only_model_with_sessions_is_no_better_than_one_that_is_offered_beside_it(tmp_path: Path) -> None:
+    file = tmp_path / "route.json"
+    write_route(file, whole_route(Router(several(40, 4, model="strong"), [], now=NOW), now=NOW))
+
+    assert routed(file, Context(ASKED)) == ASKED
 
 
 def test_where_the_better_model_is_not_offered_a_request_goes_to_the_default(tmp_path: Path) -> None:
@@ -314,6 +343,15 @@ def test_a_broken_file_changes_nothing(tmp_path: Path, content: str) -> None:
 def test_a_file_that_is_not_there_changes_nothing(tmp_path: Path) -> None:
     assert routed(tmp_path / "none.json", Context(ASKED)) == ASKED
     assert routed(tmp_path, Context(ASKED)) == ASKED
+
+
+def test_a_file_that_cannot_be_opened_once_is_read_the_next_time(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    router = GraderRouting(file)
+    with monkeypatch.context() as patched:
+        patched.setattr("builtins.open", lambda *_, **__: os.open(file / "below", os.O_RDONLY))
+        assert asyncio.run(router.run(Context(ASKED))).candidate_models == ASKED
+
+    assert asyncio.run(router.run(Context(ASKED))).candidate_models == ["openai/strong"]
 
 
 def test_a_file_that_nobody_writes_any_more_changes_nothing(file: Path) -> None:
