@@ -107,7 +107,7 @@ def take_away(file: SwitchedFile) -> None:
 
 
 def put_back(file: SwitchedFile) -> bool:
-    """Return a file to its place, whatever is known of it; False if another one is there, which is kept.
+    """Return a file to its place, whatever is known of it; False if its folder is gone, or another is there and kept.
 
     Raises:
         OutputError: it cannot be renamed.
@@ -118,10 +118,10 @@ def put_back(file: SwitchedFile) -> bool:
             return _link_again(file.path, file.held, file.link)
         if os.path.lexists(file.held):
             _rename_to_nothing(file.held, file.path)
-    except FileExistsError:
+    except (FileExistsError, FileNotFoundError, NotADirectoryError):
         return False
     except OSError as error:
-        raise OutputError(f"{file.held}: cannot be renamed: {error.strerror}") from error
+        raise OutputError(f"{file.path}: cannot be put back: {error.strerror}") from error
     return os.path.lexists(file.path)
 
 

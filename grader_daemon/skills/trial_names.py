@@ -54,7 +54,7 @@ def _at_path(installed: Installed, name: str) -> Subject:
 def _named(installed: Installed, name: str) -> list[Subject]:
     """Return the skills of this name, folders and links, and the prompt files."""
     found = [
-        _skill(place.agent, place.path)
+        _skill(place.agent, place.path)._replace(name=name)
         for place in installed.places()
         if place.kind is InstalledKind.SKILL and place.agent is not None and name_of(place) == name
     ]

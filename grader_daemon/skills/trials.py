@@ -15,7 +15,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from grader_daemon.errors import InputError, NotFoundError
+from grader_daemon.errors import InputError, NotFoundError, OutputError
 from grader_daemon.skills.switched_file import Position, position_of, put_back, switched_file, take_away
 from grader_daemon.skills.trial_file import Draw, Trial, TrialEnd, TrialFile, is_free, share
 from grader_daemon.skills.trial_names import Subject
@@ -82,13 +82,22 @@ class Trials:
 
         Raises:
             NotFoundError: none runs.
-            OutputError: a file cannot be put back, or that not be written down.
+            OutputError: a file cannot be put back, or that not be written down; the other trials are over.
         """
+        failed: OutputError | None = None
+        stopped: list[tuple[Trial, bool]] = []
         with self._file.changing():
             found = self._file.running(name)
             if not found:
                 raise NotFoundError("no trial runs" if name is None else f"no trial of {name} runs")
-            return [(self._ended(trial, TrialEnd.STOPPED), _is_in_place(trial)) for trial in found]
+            for trial in found:
+                try:
+                    stopped.append((self._ended(trial, TrialEnd.STOPPED), _is_in_place(trial)))
+                except OutputError as error:
+                    failed = failed or error
+        if failed is not None:
+            raise failed
+        return stopped
 
     def _joined(self, trial: Trial, held: ExitStack) -> Trial:
         """Have a session join those of a trial, and draw if it is the only one."""

@@ -191,6 +191,19 @@ def test_a_file_that_is_gone_is_not_made(plain_file: SwitchedFile, tmp_path: Pat
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_link_whose_folder_is_gone_is_not_made(tmp_path: Path, is_replaced: bool) -> None:
+    folder = tmp_path / "skills"
+    folder.mkdir()
+    link_to_skill(tmp_path).rename(folder / "deploy")
+    file = switched_file(str(folder / "deploy"))
+    take_away(file)
+    folder.rmdir()
+    if is_replaced:
+        folder.write_text("x")
+    assert not put_back(file)
+
+
 def test_what_cannot_be_switched_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="not a readable file"):
         switched_file(str(tmp_path))

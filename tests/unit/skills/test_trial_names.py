@@ -28,6 +28,11 @@ def test_a_skill_is_found_by_its_name_or_path(home: Path) -> None:
     assert held_words(expected) == f"renames {folder}/SKILL.md to SKILL.md.grader-trial and back"
 
 
+def test_a_skill_in_a_folder_of_another_name_has_the_name_that_agents_know_it_by(home: Path) -> None:
+    folder = write_skill(home / "skills" / "deploy-v2", "deploy")
+    assert named(home, "deploy") == Subject("deploy", "hermes", str(folder / "SKILL.md"))
+
+
 def test_a_skill_that_is_a_link_is_the_link(home: Path) -> None:
     (home / "skills").mkdir()
     link = home / "skills" / "deploy"

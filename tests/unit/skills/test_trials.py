@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -11,7 +13,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from grader_daemon.errors import InputError, NotFoundError
+from grader_daemon.errors import InputError, NotFoundError, OutputError
 from grader_daemon.skills.switched_file import HELD, Position, position_of, take_away
 from grader_daemon.skills.trial_file import Draw, Trial, TrialEnd, TrialFile, paths_of
 from grader_daemon.skills.trial_names import Subject
@@ -94,6 +96,23 @@ def test_all_trials_are_stopped_at_once(home: Home, tmp_path: Path) -> None:
     assert [trial.number for trial, _ in home.trials.stop(None)] == [1, 2]
     with pytest.raises(NotFoundError, match="no trial runs"):
         home.trials.stop(None)
+
+
+def test_a_file_that_cannot_be_put_back_keeps_no_other_trial_from_its_end(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "AGENTS.md").write_text("x")
+    home.trials.start(Subject("AGENTS.md", "codex", str(tmp_path / "AGENTS.md")))
+    home.draw(on=False)
+
+    def refused(held: str, *_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", held)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "link", refused)
+        with pytest.raises(OutputError, match=r"CLAUDE\.md: cannot be put back: Permission denied"):
+            home.trials.stop(None)
+    assert [trial.name for trial in home.file.running()] == ["CLAUDE.md"]
 
 
 def test_a_second_trial_of_a_file_or_a_name_is_refused(home: Home) -> None:
