@@ -6,6 +6,7 @@ back after a few sessions is no change either: an agent that has two models by t
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,7 +23,11 @@ _FEWEST_SHOWN: Final = 5
 _FEWEST_KNOWN: Final = 20
 
 _FIRST_LOOK: Final = timedelta(hours=1)
-"""Time from the first of all within which a first sight was there before."""
+"""Time from the first of all within which a first sight was there before.
+
+The same holds from the first of an agent, or of a folder that is no agent's, for what was written before: somebody only
+had it looked at.
+"""
 
 _Stream = tuple[str | None, ...]
 
@@ -60,10 +65,14 @@ def file_changes(versions: Sequence[ObservedVersion]) -> list[SetupChange]:
     cut = {path for path, kept in Counter(each.path for each in versions).items() if kept >= MOST_VERSIONS}
     found: list[SetupChange] = []
     last: dict[str, ObservedVersion] = {}
+    first_looks: dict[str, datetime] = {}
     for version in versions:
         before = last.get(version.path)
         last[version.path] = version
-        is_new = version.path not in cut and version.first_seen - versions[0].first_seen >= _FIRST_LOOK
+        looked_at = first_looks.setdefault(version.agent or os.path.dirname(version.path), version.first_seen)
+        lay_there = version.written_at < looked_at - _FIRST_LOOK
+        began = looked_at if lay_there else versions[0].first_seen
+        is_new = version.path not in cut and version.first_seen - began >= _FIRST_LOOK
         if before is not None or is_new:
             found.append(_placed(version, before))
         if version.gone_at is not None:

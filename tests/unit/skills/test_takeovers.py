@@ -144,6 +144,28 @@ def test_what_lay_there_at_the_first_look_is_no_change() -> None:
     assert file_changes([version("a", 0), version("b", 0.5, path="/s/other")]) == []
 
 
+def test_what_lay_there_at_the_first_look_at_an_agent_or_folder_is_no_change() -> None:
+    lying = [version("b", 48 + each, path=f"/t/{each}", agent=None, written_at=NOW - HOUR) for each in (0.0, 0.5)]
+    codex = version("c", 50, path="/c/config.toml", agent="codex", written_at=NOW - HOUR)
+
+    assert file_changes([version("a", 0), *lying, codex]) == []
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        pytest.param(version("b", 52, path="/t/new", agent=None, written_at=NOW - HOUR), id="copied-with-its-time"),
+        pytest.param(version("b", 48.1, path="/c/AGENTS.md", agent="codex"), id="first-file-of-an-agent"),
+    ],
+)
+def test_what_is_added_to_what_is_looked_at_is_a_change(added: ObservedVersion) -> None:
+    lying = version("b", 48, path="/t/old", agent=None, written_at=NOW - HOUR)
+
+    [change] = file_changes([version("a", 0), lying, added])
+
+    assert (change.at, change.before) == (added.first_seen, None)
+
+
 def test_an_edit_and_what_is_new_are_changes() -> None:
     seen = [version("a", 0), version("b", 5), version("c", 9, path="/h/config.yaml", kind=InstalledKind.CONFIGURATION)]
 
