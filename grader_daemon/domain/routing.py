@@ -34,6 +34,8 @@ class Count(NamedTuple):
 class FinishedSession(NamedTuple):
     """A task of a person that is finished; `judged` says that its verdict is a person's, or a reward.
 
+    `unsure` is of its automatic verdict, also where a person's stands above that.
+
     `ended_badly` is a fact of its record, see `session_result.ended_badly`; None where it is not known. The fields
     before it, from `agent` on, are how the agent was set up, and `job` is that of a scheduled run: see those of a grade
     of these names.

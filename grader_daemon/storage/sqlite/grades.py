@@ -70,15 +70,20 @@ _INSERT_FAILURES = (
 _AGENT = "iif(EXISTS (SELECT 1 FROM fleet_copy), coalesce(agent, 'agent') || ' on ' || host, agent)"
 """Machines of a fleet are set up each in its own way: an agent there is another one than that on the next."""
 _BAD_ENDINGS = ", ".join(f"'{ending}'" for ending in sorted(BAD_ENDINGS))
+_OF_PEOPLE = ", ".join(f"'{by}'" for by in VerdictBy if not by.is_automatic)
+_UNSURE = (
+    f"iif(verdict_by IN ({_OF_PEOPLE}), coalesce((SELECT d.unsure FROM session_details AS d"
+    " WHERE d.session_id = session_list.session_id), 0), unsure)"
+)
+"""In the list a label is never unsure; here the automatic verdict below it may be."""
 _TASKS = (
-    "SELECT session_id, ended_at, task_type, model, completed, p_completed, verdict_by, unsure, request, cost_usd,"
+    f"SELECT session_id, ended_at, task_type, model, completed, p_completed, verdict_by, {_UNSURE}, request, cost_usd,"
     f" {_AGENT}, platform, project, agent_version, system_prompt_digest, tools_digest, job, skills,"
     f" {ended_badly_of('session_list')}"
     f" FROM session_list WHERE ended_at >= ? AND ended_at < ? AND state <> '{SessionState.OPEN}'"
     f" AND kind = ? AND (completed IS NOT NULL OR ending IN ({_BAD_ENDINGS}))"
     " AND model IS NOT NULL ORDER BY ended_at DESC, session_id DESC LIMIT ?"
 )
-_OF_PEOPLE = ", ".join(f"'{by}'" for by in VerdictBy if not by.is_automatic)
 _EARLY = (
     "SELECT early_errors, completed FROM session_list WHERE ended_at >= ?"
     f" AND state <> '{SessionState.OPEN}' AND kind = '{SessionKind.MAIN}'"

@@ -284,6 +284,21 @@ def test_the_newest_finished_tasks_come_first_with_what_routing_asks_of_them(sto
     ]
 
 
+def test_a_label_does_not_make_the_verdict_below_it_sure(store: SqliteStore) -> None:
+    for name, unsure in (("guess", True), ("proof", False)):
+        save(store, grade(session_id=name, ended_at=NOW, model="m", task_completed=False, unsure=unsure))
+    said = [Said(session_id=name, by="me", source=FeedbackSource.LABEL, completed=True) for name in ("guess", "proof")]
+    with store.transaction():
+        add_feedback(store, said, now=NOW)
+
+    found = store.grades.finished_tasks(since=NOW - HOUR, limit=9)
+
+    assert {task.session_id: (task.completed, task.unsure) for task in found} == {
+        "guess": (True, True),
+        "proof": (True, False),
+    }
+
+
 def test_finished_tasks_up_to_a_moment_are_those_that_ended_before_it(store: SqliteStore) -> None:
     for hours in range(4):
         save(store, grade(session_id=f"s{hours}", ended_at=NOW - hours * HOUR, model="m"))
