@@ -29,7 +29,7 @@ _FEWEST_SHARED = 2
 _TEMPLATE = 0.8
 """Words that such a share of the requests of a project have are its template."""
 _PROJECT = 10
-"""Of fewer sessions that share a word of the question, a project has no template."""
+"""Of fewer requests that share a word of the question, a project has no template."""
 _LEAST_SHARE = 0.25
 """Of the weight of all words that are looked for; below it, sessions share words that many have."""
 _COMMON: Final = frozenset(
@@ -60,7 +60,8 @@ _REQUESTS = (
 )
 """What a timer asks for has no digest: there the task is compared as it is kept."""
 _PROJECTS = (
-    "SELECT g.id, d.project FROM session_grades AS g JOIN session_details AS d ON d.session_id = g.session_id"
+    "SELECT g.id, d.project, coalesce(d.request, g.task_summary, g.id)"
+    " FROM session_grades AS g JOIN session_details AS d ON d.session_id = g.session_id"
     f" WHERE g.id IN {LISTED} AND d.project IS NOT NULL"
 )
 _FINISHED = f"d.state <> '{SessionState.OPEN}'"
@@ -82,8 +83,9 @@ class Recall:
         """Return the sessions that were asked for something alike, the most alike first; of one request the newest."""
         said = dict.fromkeys(index_words(self._database.connection, task))
         asked = [word for word in said if word not in _COMMON]
-        weights = self._weights(asked)
-        shared = self._without_templates(self._shared(weights), fewest=min(_FEWEST_SHARED, len(asked)))
+        counts = self._counts(asked)
+        weights = self._weights(counts)
+        shared = self._without_templates(self._shared(counts), counts, fewest=min(_FEWEST_SHARED, len(asked)))
         others = self._newest_of_each(_alike(shared, weights), limit)
         rows = {row[-1]: row for row in self._rows(f"g.id IN {LISTED}", listed(list(others)))}
         several = [rows[number] for number in others if number in rows]
@@ -118,42 +120,63 @@ class Recall:
         """Return the different words of a text."""
         return frozenset(index_words(self._database.connection, text))
 
-    def _weights(self, words: Sequence[str]) -> dict[str, float]:
-        """Weigh the words that any session has, the rarest first: what few have tells most."""
+    def _counts(self, words: Sequence[str]) -> dict[str, int]:
+        """Count the sessions that have each word, if any has: the rarest words, these first."""
         self._database.rows(
             "CREATE VIRTUAL TABLE IF NOT EXISTS temp.word_counts USING fts5vocab (main, session_words, row)"
         )
         counts = dict(
             self._database.rows(f"SELECT term, doc FROM temp.word_counts WHERE term IN {LISTED}", (listed(words),))
         )
-        [(sessions,)] = self._database.rows("SELECT coalesce(max(id), 0) FROM session_grades")
-        rarest = sorted(counts, key=lambda word: (counts[word], word))[:_MOST_WORDS]
-        return {word: math.log1p(sessions / counts[word]) for word in rarest}
+        return {word: counts[word] for word in sorted(counts, key=lambda word: (counts[word], word))[:_MOST_WORDS]}
 
-    def _shared(self, weights: Mapping[str, float]) -> dict[int, list[str]]:
+    def _weights(self, counts: Mapping[str, int]) -> dict[str, float]:
+        """Weigh words: what few sessions have tells most."""
+        [(sessions,)] = self._database.rows("SELECT coalesce(max(id), 0) FROM session_grades")
+        return {word: math.log1p(sessions / having) for word, having in counts.items()}
+
+    def _shared(self, words: Iterable[str]) -> dict[int, list[str]]:
         """Return the words that sessions share with a question, by the ids of their grades."""
         shared: dict[int, list[str]] = {}
-        for word in weights:
+        for word in words:
             for (number,) in self._database.rows(_WITH_WORD, (f'"{word}"', _MOST_ROWS)):
                 shared.setdefault(number, []).append(word)
         return shared
 
-    def _without_templates(self, shared: Mapping[int, list[str]], *, fewest: int) -> dict[int, list[str]]:
-        """Leave out words that nearly all requests of a project share, and sessions with too few others."""
+    def _without_templates(
+        self, shared: Mapping[int, list[str]], counts: Mapping[str, int], *, fewest: int
+    ) -> dict[int, list[str]]:
+        """Leave out words that nearly all requests of a project share, and sessions with too few others.
+
+        Sessions of one request count as one: what is asked for every night is no template of what else is asked for.
+        """
         rows = self._database.rows(_PROJECTS, (listed(list(shared)),))
-        having = Counter((project, word) for number, project in rows for word in shared[number])
-        projects = [project for project, some in Counter(project for _, project in rows).items() if some >= _PROJECT]
-        sessions = {each: self._sessions_of(each) for each in projects}
-        project_of = dict(rows)
+        projects: dict[str, list[tuple[list[str], object]]] = {}
+        for number, project, request in rows:
+            projects.setdefault(project, []).append((shared[number], request))
+        templates = {project: self._template(project, each, counts) for project, each in projects.items()}
+        of_project = {number: templates[project] for number, project, _ in rows}
         kept = {
-            number: [
-                word
-                for word in words
-                if having[project_of.get(number), word] < _TEMPLATE * sessions.get(project_of.get(number), math.inf)
-            ]
+            number: [word for word in words if word not in of_project.get(number, ())]
             for number, words in shared.items()
         }
         return {number: words for number, words in kept.items() if len(words) >= fewest}
+
+    def _template(
+        self, project: str, sessions: Sequence[tuple[Sequence[str], object]], counts: Mapping[str, int]
+    ) -> frozenset[str]:
+        """Return the words that nearly all requests of a project have, of its sessions that have any word looked for.
+
+        Of a word that very many have, the newest alone are known: it is taken to be as frequent in the others.
+        """
+        requests = {request for _, request in sessions}
+        if len(requests) < _PROJECT:
+            return frozenset()
+        most = self._sessions_of(project) - len(sessions) + len(requests)
+        having = Counter(word for word, _ in {(word, request) for words, request in sessions for word in words})
+        return frozenset(
+            word for word, some in having.items() if some * max(1.0, counts[word] / _MOST_ROWS) >= _TEMPLATE * most
+        )
 
     def _sessions_of(self, project: str) -> int:
         from grader_daemon.domain.calendar import ALWAYS  # which only a question that finds many needs to wait for

@@ -75,6 +75,25 @@ def test_words_that_nearly_all_requests_of_a_project_share_count_nothing(store: 
     assert ids(store, f"{template}mend module7 and importer7") == ["t7"]
 
 
+def test_a_request_that_most_sessions_of_a_project_have_is_no_template(store: SqliteStore) -> None:
+    for number in range(40):
+        remember(store, f"timer{number}", "Back the database up", request=6, project="/w/shop", minutes=number)
+    remember(store, "restored", "Restore the database", request=7, project="/w/shop")
+
+    assert ids(store, "Back the database up") == ["timer39"]
+    assert ids(store, "Restore the database") == ["restored"]
+
+
+def test_a_template_is_known_where_more_sessions_have_it_than_are_looked_at(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recall_module, "_MOST_ROWS", 12)
+    for number in range(30):
+        remember(store, f"t{number}", f"Work through the ticket {number}", request=number, project="/w/tickets")
+
+    assert ids(store, "The ticket to work through") == []
+
+
 def test_a_project_with_few_sessions_has_no_template(store: SqliteStore) -> None:
     for number in range(3):
         remember(store, f"t{number}", f"Work through the ticket, number {number}", request=number, project="/w/tickets")
