@@ -90,7 +90,7 @@ class FittingSkill(msgspec.Struct, frozen=True, kw_only=True):
         words: words of its name and description that belong to the type, or commands that fail there; those that fewest
         skills have come first.
         used_in: number of tasks of the type that used it.
-        known_in: number of tasks of the type that record skills.
+        known_in: number of tasks of the type that record skills, of agents that may use it.
         others_ended_badly: number of tasks without it that ended badly; see `session_result.ended_badly`.
     """
 
@@ -109,7 +109,7 @@ class AskedSkill(msgspec.Struct, frozen=True, kw_only=True):
         task_types: its task types, by the words of its name and, if it is installed, its description; the type of the
         advice comes first.
         used_in: number of tasks of that type that used it.
-        known_in: number of tasks of that type that record skills.
+        known_in: number of tasks of that type that record skills, of agents that may use it.
     """
 
     name: str

@@ -110,7 +110,12 @@ class SkillBook:
         if not compared:
             return None
         types = sorted(compared, key=lambda each: (-(compared[each].change.low or -1.0), -compared[each].now.sample))
-        telling = [task for task in self._tasks if task.task_type == types[0] and task.skills is not None]
+        agents = {skill.agent for skill in lying} or {None}
+        telling = [
+            task
+            for task in self._tasks
+            if task.task_type == types[0] and task.skills is not None and agents & {None, task.agent}
+        ]
         asked = AskedSkill(
             name=name,
             is_installed=bool(lying),

@@ -197,6 +197,20 @@ def test_a_skill_that_is_asked_for_is_advised_where_it_would_help(home: Path, ru
     assert fitting.startswith("Try the skill trace-reader, which mentions ")
 
 
+def test_tasks_of_an_agent_that_cannot_use_a_skill_are_not_counted_against_it(home: Path, run: Run) -> None:
+    other = task(99, at=datetime.now(UTC))  # noqa: TID251  the commands' clock is the real one
+    made = msgspec.structs.replace(
+        other, session_id="other", session_file="/other", agent="codex", task_type="debugging"
+    )
+    with closing(SqliteStore(home / DATABASE)) as store, store.transaction():
+        save_grades(store, [new_grade(made)])
+
+    said, _, fitting, _ = run(home, "skills", "suggest", "trace-reader").stdout.splitlines()
+
+    assert "used in 0 of 40 tasks of debugging that record skills" in said
+    assert "used in 0 of 40 tasks that record skills" in fitting
+
+
 def test_a_skill_that_does_not_lie_here_is_known_by_its_name(home: Path, run: Run) -> None:
     said, need, *_ = run(home, "skills", "suggest", "systematic-debugging").stdout.splitlines()
     asked = json.loads(run(home, "skills", "suggest", "systematic-debugging", "--json").stdout)["asked"]
