@@ -19,10 +19,14 @@ _NEARLY_ALL: Final = 0.9
 
 
 class Vote(NamedTuple):
-    """A week's result of a model at a request: from 0, not completed, to 1, and how much that counts today."""
+    """A week's result of a model at a request: from 0, not completed, to 1, and how much that counts today.
+
+    `corrected` is the part of its sessions that nobody judged, whose value is put right by labels of others.
+    """
 
     value: float
     weight: float
+    corrected: float = 0.0
 
 
 class Correction:
@@ -46,6 +50,11 @@ class Correction:
             model: self._shrunk([error - self._common for error in errors]) for model, errors in self._errors.items()
         }
 
+    def variance(self, model: str) -> float:
+        """Return the variance by which what puts a model right misses, alike for all of its sessions."""
+        errors = self._errors.get(model, [])
+        return _spread(errors) / (len(errors) + FEWEST_REVIEWS) if len(errors) >= FEWEST_REVIEWS else 0.0
+
     def value(self, session: FinishedSession) -> float:
         """Return the vote of a session, 0 to 1."""
         if session.judged:
@@ -56,6 +65,12 @@ class Correction:
     @staticmethod
     def _shrunk(errors: Sequence[float]) -> float:
         return sum(errors) / (len(errors) + FEWEST_REVIEWS) if len(errors) >= FEWEST_REVIEWS else 0.0
+
+
+def _spread(errors: Sequence[float]) -> float:
+    """Return the variance of errors, as if two even flips of a coin were among them."""
+    middle = fmean(errors)
+    return (sum((error - middle) ** 2 for error in errors) + 0.5) / (len(errors) + 2)
 
 
 def _not_failed(session: FinishedSession, *, completed: bool) -> float:
@@ -115,14 +130,16 @@ def votes_of(sessions: Iterable[FinishedSession], correction: Correction, *, now
         last = max([session.ended_at for session in each])
         age_days = max(0.0, (now - last).total_seconds() / _DAY_SECONDS)
         value = fmean([correction.value(session) for session in each])
-        votes.setdefault(cell, []).append(Vote(value, 0.5 ** (age_days / HALF_LIFE_DAYS)))
+        corrected = fmean([not session.judged for session in each])
+        votes.setdefault(cell, []).append(Vote(value, 0.5 ** (age_days / HALF_LIFE_DAYS), corrected))
     return votes
 
 
-def counts_of(votes: Mapping[Cell, Sequence[Vote]]) -> dict[Cell, Count]:
+def counts_of(votes: Mapping[Cell, Sequence[Vote]], correction: Correction) -> dict[Cell, Count]:
     """Return votes as counts of yes and no that are as sure as they are.
 
-    Probabilities spread less than the outcomes of coin flips; one of them is worth more than one of these.
+    Votes that spread less than the outcomes of coin flips are worth more than these. What puts a model right is one
+    guess for all of its sessions, so that more of these make it no surer.
     """
     found, possible = _DISPERSION_WORTH, _DISPERSION_WORTH
     for each in filter(None, votes.values()):
@@ -130,7 +147,23 @@ def counts_of(votes: Mapping[Cell, Sequence[Vote]]) -> dict[Cell, Count]:
         found += sum((vote.value - middle) ** 2 for vote in each)
         possible += (len(each) - 1) * middle * (1 - middle)
     worth = max(1.0, possible / found)
+    of_model: dict[str, list[Vote]] = {}
+    for (_, model), each in votes.items():
+        of_model.setdefault(model, []).extend(each)
+    worths = {model: _worth(each, worth, correction.variance(model)) for model, each in of_model.items()}
     return {
-        cell: Count(worth * sum(vote.weight for vote in each), worth * sum(vote.weight * vote.value for vote in each))
+        cell: Count(
+            worths[cell[1]] * sum(vote.weight for vote in each),
+            worths[cell[1]] * sum(vote.weight * vote.value for vote in each),
+        )
         for cell, each in votes.items()
     }
+
+
+def _worth(votes: Sequence[Vote], worth: float, variance: float) -> float:
+    """Return how many coin flips a vote on a model is worth, `worth` if nothing had to be put right; of one or more."""
+    weight = sum(vote.weight for vote in votes)
+    mean = sum(vote.weight * vote.value for vote in votes) / weight
+    corrected = sum(vote.weight * vote.corrected for vote in votes) / weight
+    even = min(max(mean, 0.05), 0.95)
+    return worth / (1 + worth * weight * corrected**2 * variance / (even * (1 - even)))

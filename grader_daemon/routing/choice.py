@@ -85,10 +85,11 @@ class Router:
         """`sessions` are those of the window, `labels` any that stand."""
         self._now = now
         sessions = _of_the_most_used(sessions)
-        votes = since_change_points(votes_of(sessions, Correction(sessions, labels), now=now))
+        correction = Correction(sessions, labels)
+        votes = since_change_points(votes_of(sessions, correction, now=now))
         self._weights = {cell: sum(vote.weight for vote in each) for cell, each in votes.items()}
         self._is_enough = sum(map(len, votes.values())) >= FEWEST_VOTES
-        self._scores = ModelScores(counts_of(votes)) if sessions else None
+        self._scores = ModelScores(counts_of(votes, correction)) if sessions else None
         self._overall = {} if self._scores is None else {m: self._scores.overall(m).value for m in self._scores.models}
         self._facts = _facts_by(sessions, lambda session: (session.task_type, session.model))
         self._of_all_types = _facts_by(sessions, lambda session: session.model)

@@ -8,6 +8,8 @@ from grader_daemon.patterns.votes import Correction, Vote, comparable_value, cou
 from tests.routed import finished
 from tests.strategies import NOW, label
 
+NO_LABELS = Correction([], [])
+
 
 def votes(*sessions: FinishedSession, labels: list[Label] | None = None) -> list[Vote]:
     found = votes_of(sessions, Correction(sessions, labels or []), now=NOW)
@@ -96,12 +98,25 @@ def test_rewards_put_right_without_a_draw_and_fewer_than_ten_labels_do_not() -> 
     assert Correction(sessions, rewards[:9]).value(sessions[-1]) == 1.0
 
 
+def test_what_labels_put_right_is_no_surer_for_more_sessions() -> None:
+    def votes_worth(number: int, labels: int) -> float:
+        sessions = [finished(unsure=True) for _ in range(number)]
+        given = [drawn(each, completed=place % 2 == 0) for place, each in enumerate(sessions[:labels])]
+        correction = Correction(sessions, given)
+        return counts_of(votes_of(sessions, correction, now=NOW), correction)["debugging", "cheap"].votes
+
+    # The errors of 20 labels spread like coin flips, and ten more are in doubt.
+    assert votes_worth(1000, 20) == pytest.approx(30, rel=0.1)
+    assert votes_worth(10000, 20) == pytest.approx(votes_worth(1000, 20), rel=0.1)
+    assert votes_worth(1000, 9) > 900
+
+
 def test_votes_that_spread_less_than_coin_flips_count_more() -> None:
     flips = {("general", "a"): [Vote(float(number % 2), 1.0) for number in range(100)]}
     sure = {("general", "a"): [Vote(0.4 + 0.2 * (number % 2), 1.0) for number in range(100)]}
 
-    assert counts_of(flips)["general", "a"].votes == pytest.approx(100, rel=0.02)
-    assert counts_of(sure)["general", "a"].votes > 300
+    assert counts_of(flips, NO_LABELS)["general", "a"].votes == pytest.approx(100, rel=0.02)
+    assert counts_of(sure, NO_LABELS)["general", "a"].votes > 300
 
 
 def test_words_on_some_are_no_evidence_where_sessions_are_compared() -> None:

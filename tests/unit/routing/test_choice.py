@@ -7,7 +7,7 @@ from grader_daemon.domain.feedback import Label
 from grader_daemon.domain.routing import FinishedSession, KnownBy, ModelScore, RouteReason, TaskRoute
 from grader_daemon.routing.choice import FEWEST_SESSIONS, LEAST_GAIN, MOST_NAMES, Router
 from tests.routed import finished, several
-from tests.strategies import NOW
+from tests.strategies import NOW, label
 
 CHEAP, STRONG = {"model": "cheap"}, {"model": "strong"}
 
@@ -100,6 +100,20 @@ def test_labels_of_unsure_sessions_make_them_known() -> None:
 
     assert route(sessions).recommended == "strong"
     assert of(route(sessions), "cheap").labels == 60
+
+
+def test_a_difference_between_few_labels_is_not_sure_however_many_sessions_there_are() -> None:
+    sessions = [finished(model=model, unsure=True) for model in ("cheap", "strong") for _ in range(300)]
+    labels = [
+        label(session_id=each.session_id, completed=place % 300 < done, drawn_at_random=True, automatic_completed=True)
+        for done, part in ((11, sessions[:20]), (14, sessions[300:320]))
+        for place, each in enumerate(part)
+    ]
+
+    compared = of(route(sessions, labels, default="cheap"), "strong").versus_default
+
+    assert compared is not None
+    assert compared.low < 0 < compared.difference
 
 
 def test_old_sessions_count_less() -> None:
