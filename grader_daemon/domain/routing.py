@@ -104,7 +104,8 @@ class ModelScore(msgspec.Struct, frozen=True, kw_only=True):
     """Figures of one model at one task type; shares are 0 to 1.
 
     A session failed by a label, a reward, a bad ending or a contradicted claim. Other sessions count as not failed; 10
-    or more random labels correct this rate. Probabilities are not used.
+    or more random labels correct this rate. Probabilities are not used. Other labels than random ones count only if
+    nearly all sessions have one.
 
     Attributes:
         score: the share, shrunk towards the model's results at other tasks and other models' results at this one.
@@ -115,7 +116,7 @@ class ModelScore(msgspec.Struct, frozen=True, kw_only=True):
         n: number of its sessions of this task type.
         n_effective: the same, with older sessions counting less.
         raw: the plain share.
-        labels: number of these sessions with a label or a reward.
+        labels: number of these sessions with a label that counts, or a reward.
         age_days: days since its last session of any type.
         versus_default: comparison with the default; None if unknown.
         known: whether it is known to be better than the default, or, without a default, than others.

@@ -7,7 +7,7 @@ from datetime import datetime
 from statistics import fmean
 from typing import Final, NamedTuple, TypeVar
 
-from grader_daemon.domain.feedback import FEWEST_REVIEWS, FeedbackSource, Label
+from grader_daemon.domain.feedback import FEWEST_REVIEWS, NOBODYS_WORD, FeedbackSource, Label
 from grader_daemon.domain.routing import HALF_LIFE_DAYS, Cell, Count, FinishedSession
 
 _Group = TypeVar("_Group")
@@ -16,6 +16,11 @@ _WEEK_SECONDS: Final = 7 * _DAY_SECONDS
 _DISPERSION_WORTH: Final = 2.0
 """Variance of coin flips that is taken to be seen before any vote: eight even ones."""
 _NEARLY_ALL: Final = 0.9
+_COMMON_DOUBTS: Final = 2
+"""Labels without an error that are added to those of all models; to those of one as many as are needed at all.
+
+The mean error of all is of each model, also of one without labels: only what differs from that is a model's own.
+"""
 
 
 class Vote(NamedTuple):
@@ -27,6 +32,31 @@ class Vote(NamedTuple):
     value: float
     weight: float
     corrected: float = 0.0
+
+
+def without_chosen_labels(sessions: Sequence[FinishedSession], labels: Iterable[Label]) -> list[FinishedSession]:
+    """Return sessions as if nobody had judged those that people chose to judge, unless nearly all have a label.
+
+    Who labels what failed, of the model used most, would make that look worse than models that nobody labels.
+    """
+    if sum(session.judged for session in sessions) >= _NEARLY_ALL * len(sessions):
+        return list(sessions)
+    chosen = {label.session_id: label for label in labels if _was_chosen_by_a_person(label)}
+    bare = (_without(session, chosen.get(session.session_id)) for session in sessions)
+    return [session for session in bare if session is not None]
+
+
+def _was_chosen_by_a_person(label: Label) -> bool:
+    return label.completed is not None and not label.drawn_at_random and label.source not in NOBODYS_WORD
+
+
+def _without(session: FinishedSession, label: Label | None) -> FinishedSession | None:
+    """Return a session without its label; None where nothing else is known of it."""
+    if label is None:
+        return session
+    if session.unsure and not label.has_scores and not session.ended_badly:
+        return None
+    return session._replace(completed=label.automatic_completed, judged=False)
 
 
 class Correction:
@@ -45,9 +75,12 @@ class Correction:
             if label.completed is not None and session is not None and _was_not_chosen(label):
                 error = label.completed - _not_failed(session, completed=label.automatic_completed)
                 self._errors.setdefault(session.model, []).append(error)
-        self._common = self._shrunk([error for errors in self._errors.values() for error in errors])
+        every = [error for errors in self._errors.values() for error in errors]
+        self._common = self._shrunk(every, doubts=_COMMON_DOUBTS)
+        mean = fmean(every) if every else 0.0
         self._own = {
-            model: self._shrunk([error - self._common for error in errors]) for model, errors in self._errors.items()
+            model: self._shrunk([error - mean for error in errors], doubts=FEWEST_REVIEWS)
+            for model, errors in self._errors.items()
         }
 
     def variance(self, model: str) -> float:
@@ -63,8 +96,8 @@ class Correction:
         return min(1.0, max(0.0, known + self._common + self._own.get(session.model, 0.0)))
 
     @staticmethod
-    def _shrunk(errors: Sequence[float]) -> float:
-        return sum(errors) / (len(errors) + FEWEST_REVIEWS) if len(errors) >= FEWEST_REVIEWS else 0.0
+    def _shrunk(errors: Sequence[float], *, doubts: int) -> float:
+        return sum(errors) / (len(errors) + doubts) if len(errors) >= FEWEST_REVIEWS else 0.0
 
 
 def _spread(errors: Sequence[float]) -> float:

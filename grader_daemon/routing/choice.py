@@ -28,7 +28,7 @@ from grader_daemon.domain.routing import (
     TaskRoute,
     UnseenModel,
 )
-from grader_daemon.patterns.votes import Correction, counts_of, votes_of
+from grader_daemon.patterns.votes import Correction, counts_of, votes_of, without_chosen_labels
 from grader_daemon.routing.change_points import since_change_points
 from grader_daemon.routing.model import ModelScores
 
@@ -84,7 +84,8 @@ class Router:
     def __init__(self, sessions: Sequence[FinishedSession], labels: Iterable[Label], *, now: datetime) -> None:
         """`sessions` are those of the window, `labels` any that stand."""
         self._now = now
-        sessions = _of_the_most_used(sessions)
+        labels = list(labels)
+        sessions = _of_the_most_used(without_chosen_labels(sessions, labels))
         correction = Correction(sessions, labels)
         votes = since_change_points(votes_of(sessions, correction, now=now))
         self._weights = {cell: sum(vote.weight for vote in each) for cell, each in votes.items()}

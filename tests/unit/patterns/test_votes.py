@@ -1,10 +1,20 @@
 from datetime import timedelta
+from typing import Any
 
+import msgspec
 import pytest
 
 from grader_daemon.domain.feedback import FeedbackSource, Label
 from grader_daemon.domain.routing import FinishedSession
-from grader_daemon.patterns.votes import Correction, Vote, comparable_value, counts_of, fairly_judged, votes_of
+from grader_daemon.patterns.votes import (
+    Correction,
+    Vote,
+    comparable_value,
+    counts_of,
+    fairly_judged,
+    votes_of,
+    without_chosen_labels,
+)
 from tests.routed import finished
 from tests.strategies import NOW, label
 
@@ -68,9 +78,42 @@ def test_labels_put_right_the_model_that_they_are_of() -> None:
     labels += [drawn(each, completed=True) for each in modest[:20]]
     correction = Correction([*talkative, *modest], labels)
 
-    # Half of 40 labels say completed: together 0.5 below 1, or 0.4 with ten labels' worth of doubt.
-    assert correction.value(talkative[-1]) == pytest.approx(1 - 0.4 - (0.6 * 20) / 30, abs=1e-9)
+    # Half of 40 labels say completed: together 0.5 below 1, less by two labels' worth of doubt, by ten for its own.
+    assert correction.value(talkative[-1]) == pytest.approx(1 - 20 / 42 - (0.5 * 20) / 30, abs=1e-9)
     assert correction.value(modest[-1]) > correction.value(talkative[-1]) + 0.4
+
+
+def test_a_model_without_labels_is_put_right_like_one_with_average_ones() -> None:
+    labelled = [finished(model="often", unsure=True) for _ in range(30)]
+    other = finished(model="seldom", unsure=True)
+    labels = [drawn(each, completed=place % 2 == 0) for place, each in enumerate(labelled[:20])]
+
+    correction = Correction([*labelled, other], labels)
+
+    assert correction.value(other) == correction.value(labelled[-1]) < 0.6
+
+
+def test_a_label_that_a_person_chose_to_give_tells_nothing_of_models() -> None:
+    sessions = [finished(unsure=True) for _ in range(20)]
+    sessions[0] = sessions[0]._replace(completed=False, judged=True)
+    chosen = label(session_id=sessions[0].session_id, completed=False, automatic_completed=True)
+    nothing_else = msgspec.structs.replace(chosen, has_scores=False)
+    kept: list[dict[str, Any]] = [
+        {"drawn_at_random": True},
+        {"source": FeedbackSource.REVERT},
+        {"completed": None, "quality": 3},
+    ]
+
+    assert without_chosen_labels(sessions, [chosen])[0] == sessions[0]._replace(completed=True, judged=False)
+    assert without_chosen_labels(sessions, [nothing_else]) == sessions[1:]
+    assert all(without_chosen_labels(sessions, [msgspec.structs.replace(chosen, **each)]) == sessions for each in kept)
+
+
+def test_labels_of_nearly_all_sessions_count_whoever_chose_them() -> None:
+    sessions = [finished(judged=place < 18, completed=False) for place in range(20)]
+    labels = [label(session_id=each.session_id, completed=False) for each in sessions[:18]]
+
+    assert without_chosen_labels(sessions, labels) == sessions
 
 
 @pytest.mark.parametrize(
@@ -94,7 +137,7 @@ def test_rewards_put_right_without_a_draw_and_fewer_than_ten_labels_do_not() -> 
     sessions = [finished(unsure=True) for _ in range(30)]
     rewards = [drawn(one, completed=False, source=FeedbackSource.REWARD) for one in sessions]
 
-    assert Correction(sessions, rewards[:10]).value(sessions[-1]) == pytest.approx(1 - 0.5 - 0.25)
+    assert Correction(sessions, rewards[:10]).value(sessions[-1]) == pytest.approx(1 - 10 / 12)
     assert Correction(sessions, rewards[:9]).value(sessions[-1]) == 1.0
 
 
