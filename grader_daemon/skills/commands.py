@@ -80,7 +80,7 @@ def suggest(*, grader: SelfGrader, name: str, draft: bool, as_json: bool) -> Non
             output.paragraph("", plain(asked_words(advice.asked)))
         output.paragraph("", plain(need_words(advice)))
         for words in advice_lines(advice):
-            output.paragraph("", plain(words))
+            output.paragraph("", output.from_home(plain(words)))
 
 
 def _print(skills: Skills) -> None:
@@ -117,12 +117,14 @@ def _used(skill: SkillRecord) -> str | None:
 
 def _problems(skills: Skills) -> list[str]:
     installed = [each for skill in skills.skills for each in skill.installed]
-    return [f"{clean(each.path)}: {each.problem}" for each in installed if each.problem]
+    return [output.from_home(f"{clean(each.path)}: {each.problem}") for each in installed if each.problem]
 
 
 def _print_detail(detail: SkillDetail) -> None:
     skill = detail.skill
-    places = [f"{each.path}{' (came with the agent)' if each.bundled else ''}" for each in skill.installed]
+    places = [
+        f"{output.from_home(each.path)}{' (came with the agent)' if each.bundled else ''}" for each in skill.installed
+    ]
     ways = ", ".join(f"{how} {tasks:,}" for how, tasks in skill.uses.items())
     output.facts(
         [

@@ -91,7 +91,7 @@ def start(*, grader: SelfGrader, name: str, yes: bool, as_json: bool) -> None:
     subject = subject_of(Installed.of(settings), name)
     if not yes:
         output.paragraph(
-            "", clean(f"Before sessions of {subject.agent}, `trial run` {held_words(subject)}, by chance.")
+            "", _shown(f"Before sessions of {subject.agent}, `trial run` {held_words(subject)}, by chance.")
         )
         output.paragraph("", "Nothing else is changed. `trial stop` puts it back.")
         if not click.confirm("Start it?"):
@@ -155,7 +155,11 @@ def stop(*, name: str | None, as_json: bool) -> None:
         output.document(stopped=found)
         return
     for trial, is_back in stopped:
-        output.paragraph("", clean(_stop_words(trial, is_back=is_back)))
+        output.paragraph("", _shown(_stop_words(trial, is_back=is_back)))
+
+
+def _shown(text: str) -> str:
+    return output.from_home(clean(text))
 
 
 def _become(program: tuple[str, ...]) -> None:
@@ -183,9 +187,11 @@ def _print(state: TrialState) -> None:
     over = "" if state.end is None else f"; over: {_ENDS[state.end]}"
     output.paragraph("", clean(f"{state.name} of {state.agent}, {since}{over}."))
     drawn = "" if state.last_draw is None else f", the last one {moment(state.last_draw, zone)}"
-    output.paragraph("  ", clean(f"{state.path} is {_POSITIONS[state.position]}; {count(state.draws, 'draw')}{drawn}."))
+    output.paragraph(
+        "  ", _shown(f"{state.path} is {_POSITIONS[state.position]}; {count(state.draws, 'draw')}{drawn}.")
+    )
     if os.path.lexists(state.path + HELD) and state.end is not None:
-        output.paragraph("  ", clean(f"The file of the trial is {state.path}{HELD}."))
+        output.paragraph("  ", _shown(f"The file of the trial is {state.path}{HELD}."))
     for words in _effect_words(state.effect, by_labels=state.by_labels):
         output.paragraph("  ", words)
     if state.end is None and state.effect.is_sure:

@@ -23,6 +23,7 @@ from tests.unit.cli.conftest import Ended, Run
 DATABASE = ".timmy/uniwizard/session_grades.db"
 TRIALS = ".config/grader-daemon/trials/trials.json"
 SKILL = ".timmy/skills/deploy/SKILL.md"
+SHOWN = f"~/{SKILL}"
 
 
 @pytest.fixture(autouse=True)
@@ -86,18 +87,17 @@ def session(run: Run, home: Path) -> Ended:
     return run(home, "trial", "run", "deploy", "--", "hermes", "-p", "")
 
 
-def test_what_is_done_is_shown_before_it_begins(
-    run: Run, tmp_path: Path, skill: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("skill")
+def test_what_is_done_is_shown_before_it_begins(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     answers = iter(["n", "y"])
     monkeypatch.setattr("click.termui.visible_prompt_func", lambda _: next(answers))
     refused = shown(run, tmp_path, "start", "deploy")
-    assert f"renames {skill} to SKILL.md.grader-trial and back, by chance" in refused
+    assert f"renames {SHOWN} to SKILL.md.grader-trial and back, by chance" in refused
     assert "No trial: grader-daemon trial start NAME" in shown(run, tmp_path, "status")
     assert "grader-daemon trial run deploy -- COMMAND" in shown(run, tmp_path, "start", "deploy")
     assert "0 sessions with it, 0 without: too few to tell." in run(tmp_path, "trial", "status").stdout
     assert "a trial of deploy runs" in run(tmp_path, "trial", "start", "deploy", "--yes").stderr
-    assert f"The trial of deploy is over. {skill} is in its place." in shown(run, tmp_path, "stop")
+    assert f"The trial of deploy is over. {SHOWN} is in its place." in shown(run, tmp_path, "stop")
 
 
 def test_programs_say_yes_beforehand(run: Run, tmp_path: Path, skill: Path) -> None:
@@ -179,8 +179,8 @@ def test_a_file_of_another_in_its_place_is_kept_and_named(
     session(run, tmp_path)
     skill.write_text("new")
     told = shown(run, tmp_path, "stop")
-    assert f"{skill} is not the file of the trial; the one of the trial is {skill}.grader-trial" in told
-    assert f"The file of the trial is {skill}.grader-trial" in shown(run, tmp_path, "status")
+    assert f"{SHOWN} is not the file of the trial; the one of the trial is {SHOWN}.grader-trial" in told
+    assert f"The file of the trial is {SHOWN}.grader-trial" in shown(run, tmp_path, "status")
     assert skill.read_text() == "new"
     assert agent.sessions == [False]
 
