@@ -104,8 +104,8 @@ class ModelScore(msgspec.Struct, frozen=True, kw_only=True):
     """Figures of one model at one task type; shares are 0 to 1.
 
     A session failed by a label, a reward, a bad ending or a contradicted claim. Other sessions count as not failed; 10
-    or more random labels correct this rate. Probabilities are not used. Other labels than random ones count only if
-    nearly all sessions have one.
+    or more random labels correct this rate. Probabilities are not used. Labels that are not random count only if the
+    model has 10 random ones or more, or nearly all sessions have a label.
 
     Attributes:
         score: the share, shrunk towards the model's results at other tasks and other models' results at this one.

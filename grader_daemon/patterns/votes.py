@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from statistics import fmean
@@ -34,15 +35,23 @@ class Vote(NamedTuple):
     corrected: float = 0.0
 
 
-def without_chosen_labels(sessions: Sequence[FinishedSession], labels: Iterable[Label]) -> list[FinishedSession]:
-    """Return sessions as if nobody had judged those that people chose to judge, unless nearly all have a label.
+def without_chosen_labels(sessions: Sequence[FinishedSession], labels: Sequence[Label]) -> list[FinishedSession]:
+    """Return sessions as if nobody had judged those that people chose to judge, unless the others are judged as well.
 
-    Who labels what failed, of the model used most, would make that look worse than models that nobody labels.
+    Who labels what failed, of the model used most, would make that look worse than models that nobody labels. So such
+    labels count where nearly all sessions have one, or enough that nobody chose put right the others of a model.
     """
     if sum(session.judged for session in sessions) >= _NEARLY_ALL * len(sessions):
         return list(sessions)
+    models = {session.session_id: session.model for session in sessions}
+    fair = Counter(
+        models.get(label.session_id) for label in labels if label.completed is not None and _was_not_chosen(label)
+    )
     chosen = {label.session_id: label for label in labels if _was_chosen_by_a_person(label)}
-    bare = (_without(session, chosen.get(session.session_id)) for session in sessions)
+    bare = (
+        session if fair[session.model] >= FEWEST_REVIEWS else _without(session, chosen.get(session.session_id))
+        for session in sessions
+    )
     return [session for session in bare if session is not None]
 
 

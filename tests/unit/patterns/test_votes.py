@@ -109,6 +109,15 @@ def test_a_label_that_a_person_chose_to_give_tells_nothing_of_models() -> None:
     assert all(without_chosen_labels(sessions, [msgspec.structs.replace(chosen, **each)]) == sessions for each in kept)
 
 
+@pytest.mark.parametrize(("drawn_labels", "counts"), [(9, False), (10, True)])
+def test_a_chosen_label_counts_beside_ten_of_the_model_that_nobody_chose(drawn_labels: int, *, counts: bool) -> None:
+    sessions = [finished(unsure=True, judged=place <= drawn_labels) for place in range(30)]
+    chosen = label(session_id=sessions[0].session_id, completed=False, automatic_completed=True)
+    labels = [chosen, *(drawn(each, completed=True) for each in sessions[1 : drawn_labels + 1])]
+
+    assert without_chosen_labels(sessions, labels)[0].judged is counts
+
+
 def test_labels_of_nearly_all_sessions_count_whoever_chose_them() -> None:
     sessions = [finished(judged=place < 18, completed=False) for place in range(20)]
     labels = [label(session_id=each.session_id, completed=False) for each in sessions[:18]]
