@@ -100,21 +100,27 @@ def file(path: Path, content: str) -> None:
 
 def error(text: str) -> None:
     """Print one line on standard error; in the journal it has the priority of an error."""
-    from grader_daemon.system.open_files import is_journal  # `--help` must not wait for it
-
-    print(("<3>" if is_journal(sys.stderr) else "") + clean(text), file=sys.stderr)
+    _aside(text, priority="<3>")
 
 
 def warning(text: str) -> None:
     """Print one line on standard error about what is probably not meant; what was asked for goes on."""
-    from grader_daemon.system.open_files import is_journal  # `--help` must not wait for it
-
-    print(("<4>" if is_journal(sys.stderr) else "") + clean(f"grader-daemon: warning: {text}"), file=sys.stderr)
+    _aside(f"grader-daemon: warning: {text}", priority="<4>")
 
 
 def notice(text: str) -> None:
     """Print one line on standard error about what was done beside what was asked for."""
-    print(clean(f"grader-daemon: {text}"), file=sys.stderr)
+    _aside(f"grader-daemon: {text}")
+
+
+def _aside(text: str, *, priority: str = "") -> None:
+    """Print one line on standard error: with its priority in the journal, wrapped between words on a terminal."""
+    from grader_daemon.cli.layout import paragraph_lines  # `--help` must not wait for it
+    from grader_daemon.system.open_files import is_journal
+
+    head = priority if is_journal(sys.stderr) else ""
+    for piece in paragraph_lines(head, clean(text), room=terminal.room_for_errors()):
+        print(piece, file=sys.stderr)
 
 
 def document(content: Any = None, /, **fields: Any) -> None:

@@ -32,5 +32,14 @@ def room() -> int | None:
     return width() if _is_there() else None
 
 
+def room_for_errors() -> int | None:
+    """The columns of the terminal at which standard error is read; None where there is none, or it does not tell."""
+    try:
+        columns = os.get_terminal_size(sys.stderr.fileno()).columns
+    except (OSError, ValueError):
+        return None
+    return max(_FEWEST_COLUMNS, columns) if columns else None
+
+
 def _is_there() -> bool:
     return sys.stdout.isatty() or TERMINAL_VARIABLE in os.environ

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+import termios
 from datetime import UTC, datetime
 from io import StringIO
 
@@ -41,6 +43,23 @@ def test_a_line_of_the_log_is_for_people(capsys: pytest.CaptureFixture[str], mes
     output.log_line(AT, "info", message)
     printed = capsys.readouterr().out
     assert printed == f"{AT.astimezone():%Y-%m-%d %H:%M:%S %Z}  info     {shown}\n"
+
+
+def test_an_error_breaks_between_words_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, terminal = os.openpty()
+    termios.tcsetwinsize(terminal, (24, 30))
+    with monkeypatch.context() as patched, open(terminal, "w", encoding="utf-8") as stderr:
+        patched.setattr(sys, "stderr", stderr)
+        output.error("grader-daemon: model:opus is not one of the known models")
+        stderr.flush()
+        shown = os.read(reader, 1000).decode().splitlines()
+    os.close(reader)
+    assert shown == ["grader-daemon: model:opus is", "not one of the known models"]
+
+
+def test_an_error_in_a_pipe_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    output.error("word " * 99 + "end")
+    assert capsys.readouterr().err == "word " * 99 + "end\n"
 
 
 def test_failures_say_whether_the_session_got_over_them(capsys: pytest.CaptureFixture[str]) -> None:
