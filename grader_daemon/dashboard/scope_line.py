@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from grader_daemon.dashboard.addresses import Choice
 from grader_daemon.dashboard.scope import EVER, KIND_WORDS, NAMES, Scope, at
 from grader_daemon.dashboard.visit import Visit
-from grader_daemon.domain.counting import UNKNOWN
+from grader_daemon.domain.group_names import UNKNOWN
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.reports.numbers import count

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple, TypeVar
 from grader_daemon.domain.analysis import Failure, FailureKind, SessionState
 from grader_daemon.domain.claims import claim_sums
 from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.group_names import NAME_CHARACTERS, UNKNOWN
 from grader_daemon.domain.rollup import MILLIONTHS, SUM_NAMES, Dimension, task_model
 from grader_daemon.domain.scheduled_jobs import JobDay, JobFacts, KnownJob
 from grader_daemon.domain.session import PERSONS, SessionKind
@@ -18,10 +19,6 @@ from grader_daemon.domain.verdict import Outcome, prediction
 
 _Key = TypeVar("_Key")
 _Periodic = TypeVar("_Periodic", "GroupKey", "ToolStepKey", "ClaimKey", JobDay)
-NAME_CHARACTERS: Final = 120
-"""Most characters of a name that comes from a session; the roll-ups know no more."""
-UNKNOWN: Final = "unknown"
-"""Model, platform, project … of sessions that do not say theirs, so that the groups of a dimension add up to all."""
 _MONTH: Final = len("2026-11")
 _SHARED: Final = SUM_NAMES[: SUM_NAMES.index("calls")]
 _NO_OTHERS: Final = (0,) * (SUM_NAMES.index("completed") - 1)

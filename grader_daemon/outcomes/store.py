@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from grader_daemon.domain.counting import UNKNOWN
 from grader_daemon.domain.estimate import proportion
+from grader_daemon.domain.group_names import UNKNOWN
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.domain.work_fate import FateWorth, WorkCounts, WorkFate, WorkOutcomes
 from grader_daemon.outcomes.model import SeenFate, Work, became

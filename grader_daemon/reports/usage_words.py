@@ -7,7 +7,7 @@ from math import floor, log10
 from types import MappingProxyType
 from typing import Final, assert_never
 
-from grader_daemon.domain.counting import UNKNOWN as UNNAMED
+from grader_daemon.domain.group_names import UNKNOWN as UNNAMED
 from grader_daemon.domain.insight import Spending
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.usage_by_day import (

@@ -18,7 +18,7 @@ from grader_daemon.dashboard.addresses import Choice
 from grader_daemon.dashboard.scope import MOST_DAYS, USUAL_DAYS, Scope, at
 from grader_daemon.dashboard.scope_line import scope_line
 from grader_daemon.dashboard.visit import Page, Visit
-from grader_daemon.domain.counting import NAME_CHARACTERS, UNKNOWN
+from grader_daemon.domain.group_names import NAME_CHARACTERS, UNKNOWN
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.usage_by_day import (
     UsageByDay,

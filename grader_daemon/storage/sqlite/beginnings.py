@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import apsw
 
+from grader_daemon.domain.group_names import UNKNOWN
 from grader_daemon.errors import StoreError
 
 _AT_MOST = 50
@@ -61,9 +62,11 @@ class Beginnings:
         return self._ask("SELECT week_start FROM weekly_reports ORDER BY week_start DESC LIMIT ?", (_AT_MOST,))
 
     def names(self, dimension: str) -> list[str]:
-        """Names of a dimension: models, tools, task types."""
+        """Names of a dimension that finished sessions have: models, tools, task types; not what stands for no name."""
         return self._ask(
-            "SELECT DISTINCT name FROM monthly_rollups WHERE dimension = ? ORDER BY name LIMIT ?", (dimension, _AT_MOST)
+            "SELECT DISTINCT name FROM monthly_rollups WHERE dimension = ? AND sessions > 0 AND name != ?"
+            " ORDER BY name LIMIT ?",
+            (dimension, UNKNOWN, _AT_MOST),
         )
 
     def _ask(self, statement: str, values: tuple[Any, ...]) -> list[Any]:

@@ -6,7 +6,7 @@ from typing import Final
 
 import apsw
 
-from grader_daemon.domain.counting import NAME_CHARACTERS
+from grader_daemon.domain.group_names import NAME_CHARACTERS
 from grader_daemon.domain.wording import BAND_BYTES, BANDS
 from grader_daemon.storage.sqlite.database import listed
 

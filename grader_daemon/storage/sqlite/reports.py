@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from grader_daemon.domain.calendar import Span
-from grader_daemon.domain.counting import NAME_CHARACTERS
+from grader_daemon.domain.group_names import NAME_CHARACTERS
 from grader_daemon.domain.insight import Coverage, FromPeople
 from grader_daemon.domain.people import OBJECTING
 from grader_daemon.domain.suggestion import Concern, Example

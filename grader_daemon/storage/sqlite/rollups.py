@@ -8,8 +8,9 @@ from typing import Any
 
 from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.claims import CLAIM_SUMS, ClaimKind, ClaimTally, Support
-from grader_daemon.domain.counting import NAME_CHARACTERS, UNKNOWN, Changes, GroupKey, by_month, kept_name
+from grader_daemon.domain.counting import Changes, GroupKey, by_month, kept_name
 from grader_daemon.domain.error_groups import ToolStep
+from grader_daemon.domain.group_names import NAME_CHARACTERS, UNKNOWN
 from grader_daemon.domain.rollup import SUM_NAMES, Dimension, Sums
 from grader_daemon.domain.scheduled_jobs import JOB_FACTS, MOST_JOBS, JobFacts, KnownJob
 from grader_daemon.domain.verdict import VerdictCounts

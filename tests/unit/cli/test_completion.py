@@ -31,6 +31,7 @@ def known_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     _seed(tmp_path, _alert())
     store = SqliteStore(tmp_path / DATABASE, host="here")
     made = [grade(session_id=each, session_file=f"/s/{each}.json") for each in (*IDS, HOSTILE)]
+    made.append(grade(session_id="0", session_file="/s/0.json", model=None, platform=None))
     save_grades(store, [new_grade(each) for each in made])
     store.close()
     return tmp_path
@@ -61,6 +62,7 @@ def after(*words: str) -> list[str]:
         pytest.param(("list", "verdict", ":"), [*_VERDICTS], id="value-behind-a-colon-of-bash"),
         pytest.param(("list", "verdict", ":", "u"), ["unsure"], id="value-begun-in-bash"),
         pytest.param(("export", "model:m"), ["model:m"], id="value-from-the-database"),
+        pytest.param(("list", "model:"), ["model:m", "model:terminal"], id="not-what-stands-for-no-name"),
         pytest.param(("list", "sin"), ["since:"], id="name-that-takes-anything"),
         pytest.param(("list", "nothing:"), [], id="no-such-name"),
         pytest.param(("help", "alert"), ["alerts"], id="commands-of-help"),
