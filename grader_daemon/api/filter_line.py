@@ -122,7 +122,7 @@ def _named(name: str, value: str, names: Names) -> tuple[str, str]:
         word = value.lower().replace("-", "_")
         spoken, meant = _WORDS.get(word, ("", ""))
         return asked.name, meant if spoken == asked.name else word
-    if isinstance(asked.takes, Dimension):
+    if isinstance(asked.takes, Dimension) and asked.takes is not Dimension.MODEL:  # a part of several is for them all
         return asked.name, _whole(asked.name, value, names(asked.takes))
     return asked.name, value
 

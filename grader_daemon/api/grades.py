@@ -357,7 +357,7 @@ class Grades:
         for dimension in NAMED:
             given = getattr(which, dimension)
             known = [] if given is None else self.names(dimension)
-            if known and given not in known:
+            if known and isinstance(given, str) and given not in known:
                 more = f" and {len(known) - _TOLD_NAMES} more" if len(known) > _TOLD_NAMES else ""
                 words = dimension.replace("_", " ")
                 raise InputError(f"no session has the {words} {given!r}; known: {', '.join(known[:_TOLD_NAMES])}{more}")

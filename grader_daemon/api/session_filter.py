@@ -5,7 +5,7 @@ A new filter is one line of `FILTERS`, for all three of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import Enum, StrEnum, auto
 from typing import Any, Final, NamedTuple
@@ -77,7 +77,7 @@ FILTERS: Final = (
     Filter("state", SessionState, "Only sessions in this state.", "state"),
     Filter("task_type", Dimension.TASK_TYPE, "Only sessions of this task type.", "task type"),
     Filter("agent", Dimension.AGENT, "Only sessions of this agent, such as claude-code.", "agent"),
-    Filter("model", Dimension.MODEL, "Only sessions of this model.", "model"),
+    Filter("model", Dimension.MODEL, "Only sessions of this model; a part of its name is enough.", "model"),
     Filter("platform", Dimension.PLATFORM, "Only sessions on this platform.", "platform"),
     Filter("project", Dimension.PROJECT, "Only sessions that worked in this folder.", "project"),
     Filter("kind", SessionKind, "Only sessions of this kind; a person starts sessions of the kind main.", "begun as"),
@@ -150,10 +150,14 @@ NAMED: Final = tuple(each.takes for each in FILTERS if isinstance(each.takes, Di
 
 
 class Home(NamedTuple):
-    """Answers of a home on what a filter says: when a span begins, and which issue has an id that begins so."""
+    """Answers of a home on what a filter says: when a span begins, which issue has an id that begins so, and all names.
+
+    Names are those of the groups of a dimension.
+    """
 
     begin_of: Callable[[float | timedelta | datetime], datetime]
     find_issue: Callable[[str], str]
+    names: Callable[[Dimension], Sequence[str]]
 
 
 def filter_of(filters: Iterable[Filter], given: Mapping[str, str], home: Home) -> GradeFilter:
@@ -181,7 +185,15 @@ def _fields(asked: Filter, given: str, home: Home) -> Mapping[str, Any]:
             return {asked.name: home.begin_of(_moment(asked.name, given))}
         case Text.ISSUE:
             return {asked.name: home.find_issue(given)}
+        case Dimension.MODEL:
+            return {asked.name: _named_so(given, home.names(Dimension.MODEL))}
     return {asked.name: given}
+
+
+def _named_so(given: str, known: Sequence[str]) -> str | tuple[str, ...]:
+    """Return the names that a part stands for, alone if it is one; a whole name, or one that nobody has, is itself."""
+    named = () if given in known else tuple(each for each in known if given.lower() in each.lower())
+    return named if len(named) > 1 else (*named, given)[0]
 
 
 def _one_of(kind: type[StrEnum], name: str, given: str) -> StrEnum:

@@ -85,7 +85,7 @@ def _which(grader: SelfGrader, given: Mapping[str, str]) -> GradeFilter:
     def find_issue(prefix: str) -> str:
         return grader.insight.find_issue(prefix)  # which takes long to load
 
-    return filter_of(EVERY, given, Home(grader.grades.begin_of, find_issue))
+    return filter_of(EVERY, given, Home(grader.grades.begin_of, find_issue, grader.grades.names))
 
 
 def _check(grader: SelfGrader, given: Mapping[str, str]) -> None:

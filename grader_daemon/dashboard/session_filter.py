@@ -44,7 +44,7 @@ def read_filter(query: Mapping[str, str], grader: SelfGrader, *, limit: int) -> 
         InputError: something in it cannot be asked for; the text says what can.
     """
     given = {name: text for name, text in query.items() if not (name == "since" and "days" in query)}
-    home = Home(grader.grades.begin_of, grader.insight.find_issue)
+    home = Home(grader.grades.begin_of, grader.insight.find_issue, grader.grades.names)
     which = filter_of(ADDRESSED, given, home)
     before = _place(query["before"], which.sort) if "before" in query else None
     return msgspec.structs.replace(which, before=before, limit=limit)

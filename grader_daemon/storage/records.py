@@ -43,13 +43,13 @@ class SortKey(StrEnum):
 class GradeFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Filter and order of a list of grades.
 
-    `since` and `until` (exclusive) are about the end of sessions. `tool` was used, `error` occurred, `claim` says that
-    there is a claim of this support, `ending` and `standing` how it ended and how its result stands, `outcome` what
-    became of its work in git, `job` the key of its scheduled job. `host` and `user` are of a fleet. `issue` is a whole
-    fingerprint. `unsure` are the sessions of this outcome, `verdict` those of any (see `Outcome`). `text` are words, or
-    beginnings of words, of what was asked for; all of them must be there. What is not known, a filter never finds, and
-    sorting puts it last; but of the `kind` main are those too whose file does not say. `lowest_first` turns the order
-    about. `before` goes on behind a page of the same filter.
+    `since` and `until` (exclusive) are about the end of sessions. Of several models any is meant. `tool` was used,
+    `error` occurred, `claim` says that there is a claim of this support, `ending` and `standing` how it ended and how
+    its result stands, `outcome` what became of its work in git, `job` the key of its scheduled job. `host` and `user`
+    are of a fleet. `issue` is a whole fingerprint. `unsure` are the sessions of this outcome, `verdict` those of any
+    (see `Outcome`). `text` are words, or beginnings of words, of what was asked for; all of them must be there. What is
+    not known, a filter never finds, and sorting puts it last; but of the `kind` main are those too whose file does not
+    say. `lowest_first` turns the order about. `before` goes on behind a page of the same filter.
     """
 
     since: datetime | None = None
@@ -57,7 +57,7 @@ class GradeFilter(msgspec.Struct, frozen=True, kw_only=True):
     state: str | None = None
     task_type: str | None = None
     agent: str | None = None
-    model: str | None = None
+    model: str | tuple[str, ...] | None = None
     platform: str | None = None
     project: str | None = None
     kind: SessionKind | None = None

@@ -13,7 +13,7 @@ import apsw
 
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.claims import Support
-from grader_daemon.domain.counting import NAME_CHARACTERS
+from grader_daemon.domain.group_names import NAME_CHARACTERS
 from grader_daemon.domain.verdict import Outcome, VerdictBy
 from grader_daemon.errors import InputError
 from grader_daemon.storage.records import GradeFilter, PageKey, SortKey
@@ -346,13 +346,15 @@ def _conditions(which: GradeFilter) -> list[tuple[str, Sequence[Any]]]:
         *(
             (f"l.{column} = ?", getattr(which, column))
             for column in _EQUAL
-            if (column, getattr(which, column)) not in _INDEXED
+            if (column, getattr(which, column)) not in _INDEXED and not isinstance(getattr(which, column), tuple)
         ),
         (_ISSUE, which.issue),
         (_USER, which.user),
         (_OUTCOME, which.outcome),
     )
     conditions: list[tuple[str, Sequence[Any]]] = [(sql, (value,)) for sql, value in single if value is not None]
+    if isinstance(which.model, tuple):
+        conditions.append((f"l.model IN ({', '.join('?' * len(which.model))})", which.model))
     conditions += [(sql, ()) for (column, value), sql in _INDEXED.items() if getattr(which, column) == value]
     if which.verdict is not None:
         conditions.append((OF_VERDICT[which.verdict], ()))

@@ -15,6 +15,7 @@ from grader_daemon.domain.rollup import Dimension
 from grader_daemon.errors import InputError
 
 _KNOWN = {
+    Dimension.AGENT: ["claude-code"],
     Dimension.MODEL: ["claude-opus-4", "claude-opus-4-5", "haiku"],
     Dimension.PROJECT: ["/home/you/shop", "/home/you/shop-old", "/home/you/my notes"],
 }
@@ -40,7 +41,8 @@ def _read(line: str) -> dict[str, str]:
         pytest.param('"alembic upgrade" head', None, id="a-word-beside-quotes"),
         pytest.param('"alembic upgrade" "head', {"text": "alembic upgrade head"}, id="words-in-quotes"),
         pytest.param(r'"say \"yes\""', {"text": 'say "yes"'}, id="quotes-in-quotes"),
-        pytest.param("model:hai", {"model": "haiku"}, id="a-part-of-one-name"),
+        pytest.param("agent:clau", {"agent": "claude-code"}, id="a-part-of-one-name"),
+        pytest.param("model:opus", {"model": "opus"}, id="a-part-of-several-models"),
         pytest.param("model:claude-opus-4", {"model": "claude-opus-4"}, id="a-name-that-begins-another"),
         pytest.param("project:shop", {"project": "/home/you/shop"}, id="the-last-folder"),
         pytest.param('project:"my notes"', {"project": "/home/you/my notes"}, id="a-value-in-quotes"),
@@ -66,7 +68,7 @@ def test_line_asks_for_what_it_says(line: str, asked: dict[str, str] | None) -> 
         pytest.param("colour:red", "colour: not a filter; known: task_type, agent, model,", id="no-name"),
         pytest.param("model: opus", "model: needs a value, without a space between", id="a-space"),
         pytest.param(
-            "model:opus", "model:opus is ambiguous: claude-opus-4, claude-opus-4-5; write more", id="two-names"
+            "project:sho", "project:sho is ambiguous: /home/you/shop, /home/you/shop-old; write more", id="two-names"
         ),
         pytest.param("done failed", "verdict appears twice", id="twice"),
         pytest.param('"' * 2_001, "longer than 2,000 characters", id="too-long"),

@@ -21,7 +21,8 @@ def _begin_of(span: float | timedelta | datetime) -> datetime:
     return span if isinstance(span, datetime) else _BEGIN
 
 
-_HOME = Home(_begin_of, find_issue=lambda prefix: f"{prefix}-whole")
+_MODELS = ["claude-opus-4", "claude-opus-4-5", "haiku"]
+_HOME = Home(_begin_of, find_issue=lambda prefix: f"{prefix}-whole", names=lambda _: _MODELS)
 
 
 def _sayings(asked: Filter) -> list[str]:
@@ -71,6 +72,22 @@ def test_what_is_given_becomes_one_filter() -> None:
         verdict_by=VerdictBy.PERSON,
         sort=SortKey.COST,
     )
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        pytest.param("Opus", ("claude-opus-4", "claude-opus-4-5"), id="a-part-of-several"),
+        pytest.param("hai", "haiku", id="a-part-of-one"),
+        pytest.param("claude-opus-4", "claude-opus-4", id="a-whole-name-that-begins-another"),
+        pytest.param("gpt", "gpt", id="a-part-of-none"),
+    ],
+)
+@pytest.mark.parametrize("filters", [PROMPTED, ADDRESSED])
+def test_a_part_of_a_models_name_means_all_that_have_it(
+    filters: tuple[Filter, ...], said: str, meant: str | tuple[str, ...]
+) -> None:
+    assert filter_of(filters, {"model": said}, _HOME).model == meant
 
 
 def test_what_is_none_of_the_values_is_told_with_them() -> None:

@@ -97,7 +97,7 @@ def test_a_folder_is_found_however_it_is_written(tmp_path: Path, run: Run) -> No
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        pytest.param(["--model", "gpt"], "no session has the model 'gpt'; known: ", id="model"),
+        pytest.param(["--model", "gpt-9"], "no session has the model 'gpt-9'; known: ", id="model"),
         pytest.param(
             ["--task-type", "cooking"],
             "no session has the task type 'cooking'; known: general, debugging",

@@ -127,6 +127,8 @@ def test_heads_sort_the_highest_first_and_then_the_lowest(client: TestClient) ->
     [
         pytest.param("verdict=not_done", lambda number: number % 3 == 0, id="verdict"),
         pytest.param("model=opus&verdict=done", lambda n: n % 2 == 1 and n % 3 > 0, id="several"),
+        pytest.param("model=Opu", lambda number: number % 2 == 1, id="a-part-of-one-model"),
+        pytest.param("model=u", lambda _: True, id="a-part-of-several-models"),
         pytest.param("since=24h", lambda number: number <= 24, id="since"),
         pytest.param("until=24h", lambda number: number > 24, id="until"),
         pytest.param("text=task+7", lambda number: number == 7 or 70 <= number < 80, id="words-that-begin-so"),
@@ -137,6 +139,12 @@ def test_filter_shows_what_it_says(client: TestClient, query: str, expected: obj
     shown = _numbers(_ids(client.get(f"/sessions?{query}").text))
     assert shown == [number for number in range(_COUNT) if expected(number)][:50]
     assert shown
+
+
+def test_a_part_of_a_name_stays_in_the_form(client: TestClient) -> None:
+    text = client.get("/sessions?model=u").text
+    assert "<option selected>u</option>" in text
+    assert "<option selected>" not in client.get("/sessions?model=opus").text
 
 
 def test_order_is_the_one_that_is_asked_for(client: TestClient) -> None:
@@ -190,11 +198,11 @@ def test_filter_is_taken_away_by_its_own_link(client: TestClient) -> None:
 
 def test_a_line_of_filters_becomes_the_address_and_stands_above_the_list(client: TestClient) -> None:
     answer = client.get('/sessions?line=failed model:op "task 9" days:30')
-    address = "/sessions?verdict=not_done&model=opus&text=task+9&days=30"
+    address = "/sessions?verdict=not_done&model=op&text=task+9&days=30"
     assert (answer.status_code, answer.headers["location"]) == (303, address)
 
     text = client.get(address).text
-    assert 'value="not-done model:opus days:30 &#34;task 9&#34;"' in text
+    assert 'value="not-done model:op days:30 &#34;task 9&#34;"' in text
     assert _numbers(_ids(text)) == [9, 93, 99]
 
 

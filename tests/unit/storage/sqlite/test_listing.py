@@ -178,6 +178,8 @@ def four(store: SqliteStore) -> SqliteStore:
         pytest.param(GradeFilter(state="open"), "d", id="state"),
         pytest.param(GradeFilter(task_type="testing"), "b", id="task-type"),
         pytest.param(GradeFilter(model="n"), "c", id="model"),
+        pytest.param(GradeFilter(model=("n", "m", "?")), "dcba", id="any-of-several-models"),
+        pytest.param(GradeFilter(model=("n", "?")), "c", id="one-of-several-models"),
         pytest.param(GradeFilter(platform="cron"), "a", id="platform"),
         pytest.param(GradeFilter(project="/work"), "a", id="project"),
         pytest.param(GradeFilter(host="here"), "dcba", id="host"),
