@@ -254,11 +254,11 @@ def duration(seconds: float | None) -> str | None:
 
 
 def failures(grade: Grade) -> None:
-    """Print the failures of a session, and whether it got over each; those that are probes count nowhere."""
+    """Print the failures of a session, and whether what failed worked later; probes count nowhere."""
     from grader_daemon.reports.sessions import GOT_OVER  # `--help` must not wait for it
 
     rows = [(failure.index, failure.tool, failure.finest, GOT_OVER[failure.kind]) for failure in grade.failures]
-    table(("message", "tool", "error", "recovered"), rows)
+    table(("message", "tool", "error", "worked later"), rows)
 
 
 def ledger(claims: Sequence[Claim]) -> None:

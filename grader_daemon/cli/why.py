@@ -126,6 +126,9 @@ def _value(explanation: Explanation, said: Standing, trust: Trust, score: str) -
             return output.verdict(grade, trust, said, digest=digest)
         case "response_quality":
             return output.word(grade.response_quality, said.quality, otherwise=grade.automatic_quality, digest=digest)
+        case "errors_recovered" if grade.total_errors:
+            went_on = "yes, the session went on" if grade.recovered else "no, the session did not go on"
+            return f"{went_on} to an answer after its last error"
         case "ending" | "standing":
             return output.cell(getattr(grade, score)).replace("_", " ")
         case _:

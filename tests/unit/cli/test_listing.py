@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from datetime import timedelta
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.e2e.session_files import failing, now, turns, write, write_ended
 from tests.reports_examples import TRUST
-from tests.strategies import grade
+from tests.strategies import grade, json_answer, json_round, json_user
 from tests.unit.cli.conftest import Ended, Run
 
 DATABASE = Path(".timmy/uniwizard/session_grades.db")
@@ -265,3 +266,21 @@ def test_two_forms_at_once_are_refused(home: Path, run: Run, form: str) -> None:
     ended = run(home, "list", "-o", form, "--json")
     assert (ended.returncode, ended.stdout) == (2, "")
     assert f"give --json or -o {form}, not both" in ended.stderr
+
+
+def test_why_says_of_each_error_and_of_the_session_what_became_of_it(tmp_path: Path, run: Run) -> None:
+    raised = 'Traceback (most recent call last):\n  File "a.py", line 1, in <module>\nKeyError: 7'
+    failed = json_round(json.dumps({"output": raised, "exit_code": 1, "error": None}), tool="terminal")
+    worked = json_round(json.dumps({"content": "x = 7"}), tool="read_file")
+    write(tmp_path / ".timmy" / "sessions", NEW, [json_user("Fix the parser"), *failed, *worked, json_answer("Done.")])
+    with SelfGrader(db_path=tmp_path / DATABASE, watch_roots=[tmp_path / ".timmy"]) as grader:
+        grader.grade_latest_sessions()
+
+    shown = run(tmp_path, "why", NEW).stdout
+
+    assert "errors_recovered = yes, the session went on to an answer after its last error\n" in shown
+    assert [line.split() for line in shown.splitlines() if line.startswith("message ")] == [
+        ["message", "tool", "error", "worked", "later"]
+    ]
+    assert re.search(r"^ +2  terminal +\w+ +no$", shown, re.MULTILINE)
+    assert "[2] tool: KeyError: 7\n" in shown
