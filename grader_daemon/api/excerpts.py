@@ -18,6 +18,13 @@ def excerpt(text: str, redactor: Redactor) -> str:
     return line if len(line) <= _EXCERPT_CHARACTERS else line[: _EXCERPT_CHARACTERS - 1] + "…"
 
 
+def failed_excerpt(text: str, redactor: Redactor) -> str:
+    """Return the line of a failed call's output that names the cause; the beginning if none does."""
+    from grader_daemon.analysis.fingerprints import cause_of  # who only keeps a note need not wait for it
+
+    return excerpt(cause_of(text, redactor) or text, redactor)
+
+
 def one_line(text: str, redactor: Redactor) -> str:
     """Return a whole text as one line."""
     return _one_line(redactor.redact(text))

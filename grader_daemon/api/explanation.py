@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from grader_daemon.api.calibration import display_name, meaning_of
-from grader_daemon.api.excerpts import excerpt
+from grader_daemon.api.excerpts import excerpt, failed_excerpt
 from grader_daemon.calibration.samples import FEWEST_SESSIONS
 from grader_daemon.domain.completion_model import CompletionModel
 from grader_daemon.domain.grade import Grade, Reason
@@ -36,7 +36,8 @@ class FeatureEffect(msgspec.Struct, frozen=True, kw_only=True):
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     """A grade with the sentences of its rules and the messages that prove them.
 
-    `excerpts` maps a message index to "role: text", redacted and cut. `note` says why they are missing, if they are.
+    `excerpts` maps a message index to "role: text", redacted and cut; of a failed call's output it is the line that
+    says what failed. `note` says why they are missing, if they are.
     `effects` are what moved `p_completed` most; none where the model that gave it is not known any more.
     """
 
@@ -58,11 +59,12 @@ def explanation(
     """Explain a grade; `session` is None where it cannot be read, `note` says why."""
     grade = stored.grade
     messages = () if session is None else session.messages
+    failed = {failure.index for failure in grade.failures}
     return Explanation(
         stored=stored,
         sentences=sentences_of(grade.reasons),
         excerpts={
-            index: f"{messages[index].role}: {excerpt(messages[index].text, redactor) or '(no text)'}"
+            index: f"{messages[index].role}: {_quoted(messages[index].text, redactor, has_failed=index in failed)}"
             for index in _proving(grade)
             if index < len(messages)
         },
@@ -94,6 +96,11 @@ def effects_of(grade: Grade, model: CompletionModel, history: Sequence[tuple[flo
         for name, log_odds in moved[:_TOLD_EFFECTS]
         if log_odds
     )
+
+
+def _quoted(text: str, redactor: Redactor, *, has_failed: bool) -> str:
+    """Return the beginning of a message, and of a failed call's output the line that says what failed."""
+    return (failed_excerpt if has_failed else excerpt)(text, redactor) or "(no text)"
 
 
 def sentences_of(reasons: Sequence[Reason]) -> dict[str, str]:

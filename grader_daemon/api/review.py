@@ -12,7 +12,7 @@ import msgspec
 from grader_daemon import bootstrap
 from grader_daemon.analysis.user_messages import as_typed, written_by_person
 from grader_daemon.api.context import GraderContext
-from grader_daemon.api.excerpts import excerpt, passage
+from grader_daemon.api.excerpts import excerpt, failed_excerpt, passage
 from grader_daemon.api.explanation import sentences_of
 from grader_daemon.api.grades import read_graded
 from grader_daemon.api.parts import Scorers
@@ -224,7 +224,7 @@ def _last_answer(messages: tuple[Message, ...]) -> str:
 def _failures(grade: Grade, messages: tuple[Message, ...], redactor: Redactor) -> Iterable[str]:
     for failure in grade.failures[-_SHOWN:]:
         called = excerpt(failure.tool or "a tool", redactor)
-        said = _said_at(failure.index, messages, redactor)
+        said = _said_at(failure.index, messages, redactor, quote=failed_excerpt)
         kind = "" if failure.kind is FailureKind.HARMFUL else f", {failure.kind}"
         yield f"{called}: {failure.finest.replace('_', ' ')}{kind}{said}"
 
@@ -239,6 +239,12 @@ def _claims(grade: Grade, redactor: Redactor) -> Iterable[str]:
         yield f"{claim.support}: {claim.kind.replace('_', ' ')}{subject}{reason} [{claim.index}{evidence}]"
 
 
-def _said_at(index: int, messages: tuple[Message, ...], redactor: Redactor) -> str:
-    """Return the beginning of a message with its index, as the end of a line."""
-    return f" [{index}] {excerpt(messages[index].text, redactor)}" if index < len(messages) else f" [{index}]"
+def _said_at(
+    index: int,
+    messages: tuple[Message, ...],
+    redactor: Redactor,
+    *,
+    quote: Callable[[str, Redactor], str] = excerpt,
+) -> str:
+    """Return a quote of a message with its index, as the end of a line."""
+    return f" [{index}] {quote(messages[index].text, redactor)}" if index < len(messages) else f" [{index}]"

@@ -48,6 +48,11 @@ def sign(
     return _sign(tool, command, category, bounded(text), shared=shared_tool or tool, redactor=redactor)
 
 
+def cause_of(text: str, redactor: Redactor) -> str:
+    """Return the line of a failed call's output that names the cause, redacted; "" if none does."""
+    return redactor.redact_name(_cause_in(bounded(text), redactor))
+
+
 @lru_cache(maxsize=256)
 def _sign(
     tool: str | None, command: str | None, category: Category, text: str, *, shared: str | None, redactor: Redactor
@@ -91,4 +96,4 @@ def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
-__all__ = ["FINGERPRINT_VERSION", "NO_MESSAGE", "named", "sign"]
+__all__ = ["FINGERPRINT_VERSION", "NO_MESSAGE", "cause_of", "named", "sign"]
