@@ -126,7 +126,8 @@ _WEEK_DAYS: Final = 7
 _MOST_JOBS: Final = 20
 _NAMED: Final = {"this week": Column("This week"), "before": Column("Before"), "change": Column("Change")}
 _VERDICTS: Final = ("Done", "Not done", "Unsure")
-_FIGURE_COLUMNS: Final = (*_NAMED.values(), Column("Verdict", is_number=False))
+_CLEAR: Final = {Direction.BETTER: "better", Direction.WORSE: "worse", Direction.UNCLEAR: "no"}
+_FIGURE_COLUMNS: Final = (*_NAMED.values(), Column("Clear?", is_number=False))
 
 
 def lay_out(report: WeeklyReport) -> Layout:
@@ -269,7 +270,7 @@ def _row(head: tuple[Words, ...], figure: Figure, measure: Measure) -> Row:
         estimate_words(figure.now, measure),
         brief_words(figure.before, measure),
         change_words(figure, measure),
-        direction,
+        _CLEAR.get(direction, UNKNOWN),
     )
     return Row(cells=(*head, *((cell,) for cell in cells)), figure=figure, measure=measure, direction=direction)
 

@@ -129,7 +129,7 @@ def test_group_stands_with_its_number_its_interval_and_the_week_before() -> None
 
     assert isinstance(table, Table)
     assert [column.title for column in table.columns] == [
-        "Task type", "Sessions", "This week", "Before", "Change", "Verdict",
+        "Task type", "Sessions", "This week", "Before", "Change", "Clear?",
     ]  # fmt: skip
     assert [plain(cell) for cell in table.rows[0].cells] == [
         "debugging", "14", "2.4 (2.0–2.8)", "3.5", "−1.1 (−1.7 to −0.5)", "worse",

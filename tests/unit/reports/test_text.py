@@ -61,9 +61,9 @@ def test_headings_come_in_reading_order() -> None:
 def test_columns_stand_under_their_titles() -> None:
     lines = render_text(example_report()).split("\n")
     start = next(number for number, line in enumerate(lines) if line.startswith("Task type"))
-    verdict = lines[start].index("Verdict")
+    verdict = lines[start].index("Clear?")
 
-    assert [line[verdict:] for line in lines[start + 1 : start + 4]] == ["worse", "unclear", "-"]
+    assert [line[verdict:] for line in lines[start + 1 : start + 4]] == ["worse", "no", "-"]
 
 
 def test_long_names_give_way_to_numbers() -> None:
@@ -72,7 +72,7 @@ def test_long_names_give_way_to_numbers() -> None:
     row = next(line for line in render_text(report).split("\n") if line.startswith("ttt"))
 
     assert "…  " in row
-    assert row.endswith("unclear")
+    assert row.endswith("  no")
 
 
 def test_table_that_does_not_fit_becomes_a_list_with_the_same_figures() -> None:
