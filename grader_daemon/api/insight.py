@@ -89,8 +89,11 @@ class Insight:
 
     def _completion(self, sums: Sums, span: Span) -> Estimate:
         """Estimate the rate of completion of a span by labels, or by the person's guess where these are too few."""
+        return completion_of(self._context.store, sums, span, guess=self._guess())
+
+    def _guess(self) -> float | None:
         guess = self._context.store.level_guesses.last()
-        return completion_of(self._context.store, sums, span, guess=None if guess is None else guess.rate)
+        return None if guess is None else guess.rate
 
     def verdicts(self, *, days: float | None = 7) -> VerdictCounts:
         """Count the finished sessions of the last `days` days (None: ever) by their verdict."""
@@ -108,7 +111,7 @@ class Insight:
         sums, before = (self._sums(each, PATTERN_DIMENSIONS) for each in (span, span.before()))
         steps, daily = self._context.store.rollups.tool_steps(span), self._context.store.rollups.days(span)
         store, zone = self._context.store, self._context.settings.zone
-        known = completions(store, sums, span)
+        known = completions(store, sums, span, guess=self._guess())
         found = find_patterns(sums, before, steps, span=span, daily=daily, completions=known)
         work: WorkOutcomes = part("outcomes")(store, start_of(span.first, zone), end_of(span.last, zone))
         said, said_before = (store.reports.from_people(each) for each in (span, span.before()))

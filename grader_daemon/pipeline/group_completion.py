@@ -16,6 +16,7 @@ from grader_daemon.pipeline.labels import labels
 from grader_daemon.storage.sqlite.store import SqliteStore
 
 _Name = tuple[Dimension, str]
+_OVERALL: Final = (Dimension.OVERALL, "")
 _LONGEST_EVEN_DAYS: Final = WINDOW_DAYS
 """In a longer span it tells when the first session ended."""
 
@@ -31,13 +32,17 @@ def completion_of(
     return estimate_completion(sums, counted, span, guess=guess, began=_began(store, span))
 
 
-def completions(store: SqliteStore, sums: GroupSums, span: Span) -> Completions:
-    """Estimate the completion of each group of a span that has labels; none where all have too few for one group."""
+def completions(store: SqliteStore, sums: GroupSums, span: Span, *, guess: float | None = None) -> Completions:
+    """Estimate the completion of each group of a span that has labels, as `completion_of` does of all sessions.
+
+    Of all sessions alone where they have too few labels for one group; of these a person's guess is.
+    """
     found, began = _labels_of(store, span), _began(store, span)
     if sum(label.drawn_at_random for label in found) < FEWEST_DRAWN:
-        return {(Dimension.OVERALL, ""): estimate_completion(sums.get((Dimension.OVERALL, ""), Sums()), found, span)}
+        whole = sums.get(_OVERALL, Sums())
+        return {_OVERALL: estimate_completion(whole, found, span, guess=guess, began=began)}
     return {
-        name: estimate_completion(sums[name], of_group, span, began=began)
+        name: estimate_completion(sums[name], of_group, span, guess=guess if name == _OVERALL else None, began=began)
         for name, of_group in _by_group(store, found).items()
         if name in sums
     }

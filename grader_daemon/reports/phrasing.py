@@ -32,8 +32,7 @@ from grader_daemon.reports.safe_text import LONGEST_ID, LONGEST_LINE, Words, joi
 from grader_daemon.reports.verdicts import grader_words, rate_words, shares_words, trust_words
 
 INTERVALS_NOTE: Final = (
-    "In parentheses: 95 % ranges. A change is clear if its range excludes 0. "
-    "Scores go from 1 (worst) to 5 (best)."
+    "In parentheses: 95 % ranges. A change is clear if its range excludes 0. Scores go from 1 (worst) to 5 (best)."
 )
 MORE_OF_A_SESSION: Final[Words] = ("Details of a session: ", name("grader-daemon why ID"), ".")
 MOST_STEPS: Final = 4

@@ -79,4 +79,11 @@ def test_a_guess_stands_until_labels_tell(store: SqliteStore) -> None:
     fill(store, "m", sessions=40, judged=0, done=0)
     sums = store.rollups.group(*OVERALL, ALWAYS)
     assert completion_of(store, sums, ALWAYS).value is None
-    assert completion_of(store, sums, ALWAYS, guess=0.7).value == pytest.approx(0.7, abs=0.05)
+    by_guess = completion_of(store, sums, ALWAYS, guess=0.7)
+    assert by_guess.value == pytest.approx(0.7, abs=0.05)
+    assert completions(store, {OVERALL: sums}, ALWAYS, guess=0.7)[OVERALL] == by_guess
+    fill(store, "n", sessions=40, judged=19, done=10)
+    sums = store.rollups.group(*OVERALL, ALWAYS)
+    assert completions(store, {OVERALL: sums}, ALWAYS, guess=0.7)[OVERALL] == completion_of(
+        store, sums, ALWAYS, guess=0.7
+    )
