@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime
 
 import click
@@ -12,12 +14,14 @@ from grader_daemon.cli import output
 from grader_daemon.cli.options import json_option, reads
 from grader_daemon.domain.text import clean
 from grader_daemon.errors import InputError
-from grader_daemon.outcomes.model import SeenFate
+from grader_daemon.outcomes.model import HIDDEN, SeenFate
 from grader_daemon.outcomes.store import Followed, OutcomesTable
 from grader_daemon.outcomes.words import told_words
+from grader_daemon.reports.numbers import count
 from grader_daemon.reports.work_words import worth_words
 
 _MOST: int = 100
+_MOST_FOLDERS: int = 3
 
 
 class SessionOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,13 +59,40 @@ def command(*, session_id: str | None, grader: SelfGrader, as_json: bool) -> Non
         output.document(sessions=[_outcome(each) for each in found], worth=worth)
     elif not found:
         output.line("Nothing is known yet: the daemon checks each session an hour after its end.")
-    for each in () if as_json else found:
+    elif session_id is None:
+        _print_all(found)
+    else:
+        _print_each(found)
+    if worth and not as_json:
+        output.paragraph("By labels and rewards: ", f"{worth_words(worth)}.")
+
+
+def _print_all(found: Sequence[Followed]) -> None:
+    """Show sessions of whose work something is known, then how many others there are, and which folders are hidden."""
+    hidden = Counter(each.fate.trouble for each in found if _is_hidden(each))
+    nothing = sum(not told_words(each) for each in found)
+    _print_each([each for each in found if told_words(each) and not _is_hidden(each)])
+    if nothing:
+        output.line(f"{count(nothing, 'session')} with nothing to follow")
+    if hidden:
+        folders = [str(trouble).removesuffix(HIDDEN) for trouble, _ in hidden.most_common(_MOST_FOLDERS)]
+        more = f" and {len(hidden) - _MOST_FOLDERS:,} more" if len(hidden) > _MOST_FOLDERS else ""
+        said = f"{count(hidden.total(), 'session')} not seen, because {count(len(hidden), 'folder is', 'folders are')}"
+        shown = ", ".join(clean(output.from_home(each)) for each in folders)
+        output.paragraph("", f"{said} not there, or hidden from the service: {shown}{more}")
+
+
+def _is_hidden(each: Followed) -> bool:
+    """Return whether nothing is known of a session because its folder cannot be seen."""
+    return (each.fate.trouble or "").endswith(HIDDEN) and len(told_words(each)) == 1
+
+
+def _print_each(found: Sequence[Followed]) -> None:
+    for each in found:
         lines = told_words(each)
         output.line(f"{output.cell(each.session_id)}{'' if lines else ': nothing to follow'}")
         for about, told in lines:
             output.paragraph(f"  {about}: ", clean(told))
-    if worth and not as_json:
-        output.paragraph("By labels and rewards: ", f"{worth_words(worth)}.")
 
 
 def _of(grader: SelfGrader, table: OutcomesTable, session_id: str) -> Followed:
