@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from typing import Final
 
 from grader_daemon.api.grades import Child, StoredGrade
 from grader_daemon.api.tables import TableForm, table_lines
-from grader_daemon.cli import output
+from grader_daemon.cli import output, terminal
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import SessionKind
+from grader_daemon.domain.text import age_words
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.reports.money import tokens_words, usd_words
 from grader_daemon.reports.numbers import count
@@ -21,11 +23,10 @@ from grader_daemon.reports.verdicts import brief_verdict, likely_done
 from grader_daemon.reports.worries import worry_words
 
 MAY_DROP: Final = (
-    *("tokens", "project", "claims", "cost", "model", "quality", "efficiency", "failures", "task type", "result"),
-    "likely done",
+    *("tokens", "project", "claims", "cost", "model", "quality", "efficiency", "failures", "task type", "state"),
+    *("agent", "likely done", "result"),
 )
-"""Columns that a narrow terminal does without, the first one first; before all, those that are alike in all rows, also
-`agent`: where there are several, it is always told whose a session is."""
+"""Columns that a narrow terminal does without, the first one first; before all, those that are alike in all rows."""
 
 _KINDS = {
     SessionKind.SUB_AGENT: ("sub-agent", None),
@@ -34,19 +35,29 @@ _KINDS = {
     SessionKind.MAIN: ("session that continues it", "sessions that continue it"),
 }
 _SHOWN_SIGNALS = 8
+_WIDE: Final = 100
+"""Columns of a terminal from which on times are shown whole."""
 
 
-def grade_table(grades: Iterable[Grade], *, short_id: Callable[[str], str] = str, with_worry: bool = False) -> None:
+def grade_table(
+    grades: Iterable[Grade],
+    *,
+    short_id: Callable[[str], str] = str,
+    with_worry: bool = False,
+    now: datetime | None = None,
+) -> None:
     """Print grades, one a line; verdicts that a person gave are marked; `with_worry`, why each is worth a look.
 
-    A terminal is shown what `short_id` makes of ids; what is piped has them whole.
+    A terminal is shown what `short_id` makes of ids, and if it is narrow how long before `now` sessions ended; what is
+    piped has ids and times whole.
     """
     shown_id = str if output.has_room() else short_id
     grades = list(grades)
+    ended = ("ended", lambda grade: grade.ended_at) if now is None or terminal.width() >= _WIDE else _ago(now)
     output.items(
         grades,
         ("session", lambda grade: shown_id(grade.session_id)),
-        ("ended", lambda grade: grade.ended_at),
+        ended,
         ("verdict", brief_verdict),
         ("result", standing_words),
         *([("why", worry_words)] if with_worry else []),
@@ -71,11 +82,15 @@ def grade_table(grades: Iterable[Grade], *, short_id: Callable[[str], str] = str
         output.line("The machines send no task texts or projects; to change that, set fleet_texts there.")
 
 
+def _ago(now: datetime) -> tuple[str, Callable[[Grade], str | None]]:
+    """Return the column that says how long before `now` a session ended."""
+    return "ended ago", lambda grade: None if grade.ended_at is None else age_words(grade.ended_at, now)
+
+
 def _telling_nothing(grades: Sequence[Grade]) -> list[str]:
     """Return the columns of which all cells are alike for these grades."""
     told = {
         "state": lambda grade: grade.state,
-        "result": standing_words,
         "tokens": tokens_of,
         "cost": lambda grade: grade.cost_usd,
         "agent": agent_words,

@@ -17,8 +17,8 @@ from grader_daemon.cli.options import Whole, json_option, reads
 
 @click.command(
     "list",
-    epilog="On a narrow terminal it leaves out columns in this order: agent if there is only one,"
-    f" {', '.join(MAY_DROP)}. Output to a pipe has all columns.",
+    epilog="On a terminal of less than 100 columns it shows how long ago sessions ended, and leaves out columns that do"
+    f" not fit, in this order: those with one value in all rows, {', '.join(MAY_DROP)}. A pipe gets all columns.",
 )
 @reads
 @click.option("-n", "--limit", type=Whole(min=1), default=20, show_default=True, help="Maximum number to show.")
@@ -49,7 +49,12 @@ def command(*, grader: SelfGrader, limit: int, which: GradeFilter, form: str, as
         write_grades(grades, TableForm(form), trust)
     elif grades:
         is_by_worst = which.sort is SortKey.WORST
-        grade_table((stored.grade for stored in grades), short_id=grader.grades.short_id, with_worry=is_by_worst)
+        grade_table(
+            (stored.grade for stored in grades),
+            short_id=grader.grades.short_id,
+            with_worry=is_by_worst,
+            now=grader.context.now(),
+        )
         if page.next is not None:
             output.line(f"{len(grades):,} shown; show more with -n.")
     elif which == GradeFilter():

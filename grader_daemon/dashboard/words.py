@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable
 from datetime import date, datetime, tzinfo
@@ -12,16 +11,13 @@ from xml.etree.ElementTree import Element, tostring
 from markupsafe import Markup, escape
 
 from grader_daemon.domain.calendar import local
-from grader_daemon.domain.text import clean, duration_words
+from grader_daemon.domain.text import age_words, clean, duration_words
 from grader_daemon.reports.blocks import blocks_of
 from grader_daemon.reports.money import tokens_words, usd_words
 from grader_daemon.reports.numbers import UNKNOWN, brief_words
 from grader_daemon.reports.safe_text import Name, Words
 from grader_daemon.reports.sessions import agent_words, borne_out
 from grader_daemon.reports.verdicts import likely_done, outcome_words, trust_words
-
-_AGES: Final = ((90, 1, "s"), (90 * 60, 60, "min"), (36 * 3600, 3600, "h"), (math.inf, 86_400, "d"))
-
 
 _MARKS: Final = r"[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
 _PILES: Final = re.compile(f"({_MARKS}{{4}}){_MARKS}+")
@@ -99,12 +95,7 @@ def _day(day: date | None) -> str | None:
 
 
 def _age(when: datetime | None, now: datetime) -> str | None:
-    """Return how long ago something was, in one whole number: 4 s, 12 min, 3 h, 2 d."""
-    if when is None:
-        return None
-    seconds = max(0.0, (now - when).total_seconds())
-    size, unit = next((size, unit) for limit, size, unit in _AGES if seconds < limit)
-    return f"{seconds / size:.0f} {unit}"
+    return None if when is None else age_words(when, now)
 
 
 def tool_words(name: str | None) -> str:

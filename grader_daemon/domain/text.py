@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
+from datetime import datetime
+from typing import Final
+
+_AGES: Final = ((90, 1, "s"), (90 * 60, 60, "min"), (36 * 3600, 3600, "h"), (math.inf, 86_400, "d"))
+"""Ages below the first number are told in the second number of seconds."""
 
 _UNSEEN = re.compile(r"[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
 """Characters that JSON lets pass as they are, and that a terminal obeys, or does not show."""
@@ -39,3 +45,10 @@ def duration_words(seconds: float) -> str:
         if seconds < limit:
             return f"{seconds / size:.3g} {unit}"
     return f"{seconds / 3600:.3g} h"
+
+
+def age_words(when: datetime, now: datetime) -> str:
+    """Return how long ago something was, in one whole number: 4 s, 12 min, 3 h, 2 d."""
+    seconds = max(0.0, (now - when).total_seconds())
+    size, unit = next((size, unit) for limit, size, unit in _AGES if seconds < limit)
+    return f"{seconds / size:.0f} {unit}"

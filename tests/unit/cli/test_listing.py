@@ -17,11 +17,12 @@ from grader_daemon.api.documents import GRADE_NAMES, grade_document
 from grader_daemon.cli import terminal
 from grader_daemon.cli.grades import grade_table
 from grader_daemon.domain.analysis import SessionState
+from grader_daemon.domain.session_result import ResultStanding
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.e2e.session_files import failing, now, turns, write, write_ended
 from tests.reports_examples import TRUST
-from tests.strategies import grade, json_answer, json_round, json_user
+from tests.strategies import NOW, grade, json_answer, json_round, json_user
 from tests.unit.cli.conftest import Ended, Run
 
 DATABASE = Path(".timmy/uniwizard/session_grades.db")
@@ -191,7 +192,7 @@ def test_verdicts_are_told_in_words(capsys: pytest.CaptureFixture[str]) -> None:
         pytest.param(160, [], id="all"),
         pytest.param(
             100,
-            ["state", "result", "tokens", "cost", "agent", "project", "claims", "model", "quality", "efficiency"],
+            ["state", "tokens", "cost", "agent", "project", "claims", "model", "quality", "efficiency", "failures"],
             id="some",
         ),
     ],
@@ -212,13 +213,34 @@ def test_a_terminal_of_80_columns_has_a_session_in_one_line(
     home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     long = [f"{number}1b5c7e2-0f3a-4c55-9d1e-77aa10c2f0b{number}" for number in range(3)]
-    made = [grade(session_id=each, model="model-1", task_summary="Fix the parser " * 9) for each in long]
+    made = [
+        grade(
+            session_id=each,
+            agent=agent,
+            model="model-1",
+            task_summary="Fix the parser " * 9,
+            standing=standing,
+            state=state,
+            p_completed=0.4,
+            ended_at=NOW - timedelta(hours=3),
+        )
+        for each, agent, standing, state in zip(
+            long,
+            ("claude-code", "gemini-cli", "codex"),
+            (ResultStanding.CONTRADICTED, ResultStanding.CHECK_FAILED, None),
+            SessionState,
+            strict=True,
+        )
+    ]
     monkeypatch.setattr(terminal, "room", lambda: 80)
+    monkeypatch.setattr(terminal, "width", lambda: 80)
 
-    grade_table(made, short_id=lambda session_id: session_id[:8])
+    grade_table(made, short_id=lambda session_id: session_id[:8], now=NOW)
 
-    _, _, *rows = capsys.readouterr().out.splitlines()
-    assert [row.split()[0] for row in rows[:3]] == ["01b5c7e2", "11b5c7e2", "21b5c7e2"]
+    heads, _, *rows = capsys.readouterr().out.splitlines()
+    assert heads.split()[:3] == ["session", "ended", "ago"]
+    assert [word in heads for word in ("verdict", "result", "likely done", "task")] == [True] * 4
+    assert [row.split()[:3] for row in rows[:3]] == [[f"{number}1b5c7e2", "3", "h"] for number in range(3)]
     assert all(len(row) <= 80 for row in rows)
 
     monkeypatch.undo()

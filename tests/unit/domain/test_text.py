@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from hypothesis import given
 
-from grader_daemon.domain.text import clean, duration_words, nearest, storable
-from tests.strategies import texts
+from grader_daemon.domain.text import age_words, clean, duration_words, nearest, storable
+from tests.strategies import NOW, texts
 
 
 def test_escapes_and_line_breaks_become_marks() -> None:
@@ -39,3 +41,19 @@ def test_what_is_no_text_is_stored_with_question_marks() -> None:
 def test_the_nearest_word_is_found_if_one_is_like_it() -> None:
     assert nearest("quite_seconds", {"quiet_seconds": 2.0, "queue_size": 7}) == "quiet_seconds"
     assert nearest("xyz", ["quiet_seconds"]) is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (-5, "0 s"),
+        (89, "89 s"),
+        (90, "2 min"),
+        (89 * 60, "89 min"),
+        (90 * 60, "2 h"),
+        (35 * 3600, "35 h"),
+        (36 * 3600, "2 d"),
+    ],
+)
+def test_an_age_is_one_whole_number(seconds: int, words: str) -> None:
+    assert age_words(NOW - timedelta(seconds=seconds), NOW) == words
