@@ -7,9 +7,9 @@ from datetime import UTC, tzinfo
 from typing import Final
 
 from grader_daemon.domain.feedback import FEWEST_DRAWN
-from grader_daemon.domain.setup_changes import FEWEST_SESSIONS, SetupChange, SetupEffect, Unsteady
+from grader_daemon.domain.setup_changes import FEWEST_SESSIONS, WINDOW, SetupChange, SetupChanges, SetupEffect, Unsteady
 from grader_daemon.reports.change_words import SUBJECTS, change_words
-from grader_daemon.reports.numbers import BAD_ENDINGS, COMPLETION, count, estimate_words, points_words
+from grader_daemon.reports.numbers import BAD_ENDINGS, COMPLETION, count, estimate_words, points_words, scheduled_words
 from grader_daemon.reports.phrasing import moment
 from grader_daemon.reports.safe_text import Words, joined, name
 
@@ -44,6 +44,12 @@ def effect_lines(effect: SetupEffect, zone: tzinfo | None = UTC) -> Iterator[Wor
         yield ("At the same time: ", *_named(effect.changes[1:]), ".")
     if effect.meanwhile:
         yield ("Also in the compared time: ", *_named(effect.meanwhile), ".")
+
+
+def examined_words(changes: SetupChanges) -> str:
+    """Return how many tasks were examined, and of which time."""
+    tasks = f"{count(changes.sessions, 'finished task')}{scheduled_words(changes.scheduled)}"
+    return f"{tasks} examined, from the period shown and the {WINDOW.days // 7} weeks before it."
 
 
 def basis_words(effects: Iterable[SetupEffect]) -> str | None:

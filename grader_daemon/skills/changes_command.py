@@ -11,8 +11,7 @@ from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, json_option, since_options
 from grader_daemon.cli.times import shown_zone
 from grader_daemon.domain.setup_changes import SetupChanges
-from grader_daemon.reports.effect_words import basis_words, effect_lines, effect_title, unsteady_words
-from grader_daemon.reports.numbers import count, scheduled_words
+from grader_daemon.reports.effect_words import basis_words, effect_lines, effect_title, examined_words, unsteady_words
 from grader_daemon.reports.safe_text import plain
 
 
@@ -34,7 +33,7 @@ def command(*, grader: SelfGrader, since: datetime | None, as_json: bool) -> Non
 
 
 def _print(changes: SetupChanges) -> None:
-    output.line(f"{count(changes.sessions, 'finished task')} examined{scheduled_words(changes.scheduled)}.")
+    output.line(examined_words(changes))
     for effect in changes.effects:
         output.line()
         output.paragraph("", plain(effect_title(effect)))

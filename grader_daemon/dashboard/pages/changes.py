@@ -19,9 +19,9 @@ from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.setup_changes import SetupEffect, SetupKind
 from grader_daemon.errors import InputError
 from grader_daemon.patterns.twins import twins
-from grader_daemon.reports.effect_words import basis_words, effect_lines, effect_title, unsteady_words
+from grader_daemon.reports.effect_words import basis_words, effect_lines, effect_title, examined_words, unsteady_words
 from grader_daemon.reports.finding_charts import change_strip
-from grader_daemon.reports.numbers import BAD_ENDINGS, COMPLETION, count, direction_of, scheduled_words
+from grader_daemon.reports.numbers import BAD_ENDINGS, COMPLETION, direction_of
 from grader_daemon.reports.safe_text import Words
 
 _LISTED: Final = 50
@@ -59,7 +59,7 @@ def changes(visit: Visit) -> Response:
     return visit.show(
         "changes.html",
         scope=scope_line(visit, note=note),
-        looked_at=f"{count(found.sessions, 'finished task')} compared{scheduled_words(found.scheduled)}",
+        examined=examined_words(found),
         basis=basis_words(effects),
         effects=list(_shown(effects[:_LISTED], visit.now, visit.site.settings.zone)),
         left_out=len(effects[_LISTED:]),

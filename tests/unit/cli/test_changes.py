@@ -84,7 +84,7 @@ def test_changes_are_told_newest_first_with_what_came_since(home: Path, run: Run
     ended = run(home, "changes")
 
     lines = ended.stdout.splitlines()
-    assert lines[0] == "200 finished tasks examined."
+    assert lines[0] == "200 finished tasks examined, from the period shown and the 4 weeks before it."
     few, _, missing, meanwhile, _, fall, rates = lines[2:9]
     assert meanwhile.startswith("  Also in the compared time: the model of hermes changed")
     assert few == "Too few sessions to compare since config.yaml of hermes was edited"
