@@ -17,7 +17,7 @@ from grader_daemon.bootstrap import periodic
 from grader_daemon.domain.alert import Alert, Stream
 from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.calendar import ALWAYS, Span, day_of, end_of, last_days, read_week, start_of, week_of
-from grader_daemon.domain.error_groups import ErrorIssue, IssueState, StepCount
+from grader_daemon.domain.error_groups import NEWS, ErrorIssue, IssueState, StepCount
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.insight import DayFigures, Group, Patterns, WeeklyReport
 from grader_daemon.domain.rollup import Dimension, Metric, Sums
@@ -38,7 +38,7 @@ from grader_daemon.patterns.groups import (
     spending,
     with_users,
 )
-from grader_daemon.patterns.issues import surest_first, to_issue
+from grader_daemon.patterns.issues import quiet_before_news, surest_first, to_issue
 from grader_daemon.pipeline.group_completion import completion_of, completions
 from grader_daemon.pipeline.kept_jobs import jobs_of
 from grader_daemon.pipeline.kept_usage import usage_of
@@ -192,7 +192,9 @@ class Insight:
         """
         wanted = states if states is not None else frozenset(IssueState) - {IssueState.IGNORED}
         span, now = self._span(days), self._context.now()
-        found = (self._issue(fingerprint, span, now) for fingerprint in self._context.store.issues.seen(span, among))
+        quiet = quiet_before_news(day_of(now, self._context.settings.zone)) if wanted <= NEWS else None
+        seen = self._context.store.issues.seen(span, among, quiet=quiet)
+        found = (self._issue(fingerprint, span, now) for fingerprint in seen)
         return list(islice((issue for issue in found if issue is not None and issue.state in wanted), limit))
 
     def error_issue(self, prefix: str) -> ErrorIssue:

@@ -15,7 +15,7 @@ from grader_daemon.api.status import Status, read_status
 from grader_daemon.domain.alert import Alert
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calibration import GraderChange, Trust
-from grader_daemon.domain.error_groups import ErrorIssue, IssueState
+from grader_daemon.domain.error_groups import NEWS, ErrorIssue
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.fleet_hosts import FleetView
 from grader_daemon.domain.insight import Patterns
@@ -25,7 +25,6 @@ from grader_daemon.integrations.machine import has_launchd, has_systemd
 from grader_daemon.pipeline.grader_changes import grader_changes
 from grader_daemon.reports.worries import worry_words
 
-_NEWS: Final = frozenset((IssueState.NEW, IssueState.REGRESSED))
 _OPEN_SHOWN: Final = 200
 _MOST_LOOKS: Final = 3
 _MARKED_DAYS: Final = 28
@@ -100,7 +99,7 @@ def overview(context: GraderContext, *, days: int = 7) -> Overview:
     insight, grades = Insight(context), Grades(context)
     return msgspec.structs.replace(
         seen,
-        worst_error=next(iter(insight.error_issues(days=days, states=_NEWS, limit=1)), None),
+        worst_error=next(iter(insight.error_issues(days=days, states=NEWS, limit=1)), None),
         open_sessions=_open_sessions(grades, days),
         looks=tuple(_looks(grades, days)),
     )
@@ -115,8 +114,6 @@ def summary_document(context: GraderContext, *, days: int) -> dict[str, Any]:
 
 def main_figures(context: GraderContext, *, days: int = 7) -> Overview:
     """Return the first look without what is told of single errors and open sessions.
-
-    Where no error is new, all of the span would be looked through for one.
 
     Raises:
         StoreError: there is a database, and it cannot be read.

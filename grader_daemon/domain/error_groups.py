@@ -124,6 +124,10 @@ class IssueState(StrEnum):
     IGNORED = "ignored"
 
 
+NEWS: Final = frozenset((IssueState.NEW, IssueState.REGRESSED))
+"""States of errors that a person does not know yet, or knows as gone."""
+
+
 class ErrorIssue(msgspec.Struct, frozen=True, kw_only=True):
     """Errors of one cause, over all time or a span.
 

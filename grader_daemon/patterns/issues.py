@@ -7,6 +7,7 @@ from datetime import date, datetime, timedelta
 from itertools import pairwise
 
 from grader_daemon.domain.analysis import ErrorSign
+from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.error_groups import (
     Alternative,
     ErrorIssue,
@@ -47,6 +48,11 @@ def to_issue(row: IssueRow, now: datetime, *, today: date) -> ErrorIssue:
         steps=steps_of(row),
         named=row.named,
     )
+
+
+def quiet_before_news(today: date) -> Span:
+    """Return days on which nothing occurred that is new or back on the day `today`, but for what a person resolved."""
+    return Span(today - _QUIET + timedelta(days=1), today - _NEW)
 
 
 def steps_of(row: IssueRow) -> tuple[StepCount, ...]:

@@ -24,7 +24,8 @@ CONTRADICTED_READ: Final = 21
 
 _QUOTED: Final = 2
 _ALERTS: Final = 2
-_ERRORS: Final = 2
+NEWS_SHOWN: Final = 2
+"""So many errors that are new or back are shown, those in most sessions."""
 _LEAST_SESSIONS: Final = 2
 _LONGEST: Final = 90
 _NEWS: Final = {IssueState.NEW: "is new", IssueState.REGRESSED: "is back"}
@@ -49,12 +50,12 @@ class Card(NamedTuple):
 
 
 class Today(NamedTuple):
-    """Material of the cards: the figures, the newest sessions with a contradicted claim, open ones, errors."""
+    """Material of the cards: the figures, the newest sessions with a contradicted claim, open ones, news of errors."""
 
     seen: Overview
     contradicted: Sequence[Grade]
     running: Sequence[Grade]
-    issues: Sequence[ErrorIssue]
+    news: Sequence[ErrorIssue]
     title_of: Callable[[Grade], str]
 
 
@@ -65,11 +66,6 @@ def cards_of(today: Today) -> list[Card]:
         for kind in (_machine, _stuck, _contradicted, _worse, _errors, _given_up, _ungraded)
         for card in kind(today)
     ]
-
-
-def is_news(issue: ErrorIssue) -> bool:
-    """Return whether an error needs a person: it is new or back, in two sessions or more."""
-    return issue.state in _NEWS and issue.sessions >= _LEAST_SESSIONS
 
 
 def _machine(today: Today) -> Iterator[Card]:
@@ -148,7 +144,7 @@ def _worse(today: Today) -> Iterator[Card]:
 
 def _errors(today: Today) -> Iterator[Card]:
     """Yield errors that are new or back, in two sessions or more, with the next step that helped surely."""
-    for issue in [issue for issue in today.issues if is_news(issue)][:_ERRORS]:
+    for issue in [issue for issue in today.news if issue.sessions >= _LEAST_SESSIONS]:
         step, told = sure_step(issue.steps), f" {_NEWS[issue.state]}, in {count(issue.sessions, 'session')}"
         helped: Words = () if step is None else ("; recovered after ", *step_words(step))
         called = name("".join(issue_name(issue)), _LONGEST)

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from grader_daemon.api.grades import GradeFilter
 from grader_daemon.api.overview import Overview, main_figures
-from grader_daemon.dashboard.pages.cards import CONTRADICTED_READ, MOST, Today, cards_of, is_news
+from grader_daemon.dashboard.pages.cards import CONTRADICTED_READ, MOST, NEWS_SHOWN, Today, cards_of
 from grader_daemon.dashboard.scope import MOST_DAYS, Scope
 from grader_daemon.dashboard.scope_line import scope_line
 from grader_daemon.dashboard.visit import Page, Visit
@@ -21,7 +21,7 @@ from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calendar import day_of
 from grader_daemon.domain.calibration import GraderChange
 from grader_daemon.domain.claims import Support
-from grader_daemon.domain.error_groups import ErrorIssue, StepCount
+from grader_daemon.domain.error_groups import NEWS, ErrorIssue, StepCount
 from grader_daemon.domain.estimate import Figure
 from grader_daemon.domain.fleet_hosts import FleetHostState
 from grader_daemon.domain.grade import Grade
@@ -60,8 +60,6 @@ from grader_daemon.reports.work_words import outcomes_words
 _MONTH: Final = 28
 _MOST_DRAWN: Final = 90
 _ERRORS_SHOWN: Final = 3
-_ERRORS_READ: Final = 30
-"""New and returned errors are looked for among so many, those in most sessions: each costs some queries."""
 _GRADED_SHOWN: Final = 4
 _RUNNING_SHOWN: Final = 10
 _JOBS_SHOWN: Final = 8
@@ -135,7 +133,7 @@ def overview(visit: Visit) -> Response:
     daily = grader.insight.daily(days=drawn, of=scope.group or (Dimension.OVERALL, ""))
     issues = grader.insight.error_issues(days=days, limit=_ERRORS_SHOWN)
     running = _listed(visit, state=SessionState.OPEN, limit=_RUNNING_SHOWN)
-    needed = cards_of(Today(seen, _contradicted(visit), running, _with_news(visit, issues), visit.site.title))
+    needed = cards_of(Today(seen, _contradicted(visit), running, _news(visit, issues), visit.site.title))
     changed, graders = _changed(visit, drawn), grader.calibration.changes(days=drawn)
     whole = scope.group is None
     shown = _shown(seen.patterns, scope)
@@ -180,11 +178,12 @@ def _scope_note(scope: Scope) -> str:
     return " ".join(each for each in (scope.beyond_the_sums, of_all) if each)
 
 
-def _with_news(visit: Visit, issues: list[ErrorIssue]) -> list[ErrorIssue]:
-    """Return these most frequent errors, or more of them where none of these needs a card."""
-    if len(issues) < _ERRORS_SHOWN or any(map(is_news, issues)):
-        return issues
-    return visit.grader.insight.error_issues(days=visit.scope.days_shown, limit=_ERRORS_READ)
+def _news(visit: Visit, issues: list[ErrorIssue]) -> list[ErrorIssue]:
+    """Return those of the most frequent errors that are new or back, or else others that are."""
+    found = [issue for issue in issues if issue.state in NEWS]
+    if found or len(issues) < _ERRORS_SHOWN:
+        return found[:NEWS_SHOWN]
+    return visit.grader.insight.error_issues(days=visit.scope.days_shown, states=NEWS, limit=NEWS_SHOWN)
 
 
 def _tiles(seen: Overview, shown: Group, daily: Sequence[DayFigures], *, is_whole: bool) -> Iterator[Tile]:

@@ -52,15 +52,21 @@ class Issues:
         )
         return [_to_sign(row) for row in rows]
 
-    def seen(self, span: Span, among: GradeFilter | None = None) -> list[str]:
+    def seen(self, span: Span, among: GradeFilter | None = None, *, quiet: Span | None = None) -> list[str]:
         """Fingerprints of the issues that occurred in a span, those in most sessions first.
 
         `among` keeps those of sessions that ended since then, of a project, an agent, a machine, or several of these.
+        `quiet` keeps those that did not occur on these days, or that a person resolved.
         """
         rows = self._database.rows(
-            "SELECT fingerprint FROM issue_days WHERE day BETWEEN ? AND ?"
+            "SELECT fingerprint FROM issue_days AS seen WHERE day BETWEEN ?1 AND ?2 AND (?3 IS NULL"
+            " OR NOT EXISTS (SELECT 1 FROM issue_days WHERE fingerprint = seen.fingerprint AND day BETWEEN ?3 AND ?4)"
+            " OR EXISTS (SELECT 1 FROM error_issues WHERE fingerprint = seen.fingerprint AND resolved_at IS NOT NULL))"
             " GROUP BY fingerprint ORDER BY sum(sessions) DESC, sum(failures) DESC, fingerprint",
-            (span.first.isoformat(), span.last.isoformat()),
+            (
+                *(span.first.isoformat(), span.last.isoformat()),
+                *((None, None) if quiet is None else (quiet.first.isoformat(), quiet.last.isoformat())),
+            ),
         )
         kept = None if among is None or not (among.project or among.agent or among.host) else self._among(among)
         return [row[0] for row in rows if kept is None or row[0] in kept]

@@ -36,12 +36,12 @@ def cards(
     status: Status = WELL,
     contradicted: Sequence[Grade] = (),
     running: Sequence[Grade] = (),
-    issues: Sequence[ErrorIssue] = (),
+    news: Sequence[ErrorIssue] = (),
     title_of: Callable[[Grade], str] = lambda one: str(one.task_summary),
     **changes: Any,
 ) -> list[Card]:
     seen = Overview(status=status, has_systemd=False, at=NOW, **changes)
-    return cards_of(Today(seen, contradicted, running, issues, title_of))
+    return cards_of(Today(seen, contradicted, running, news, title_of))
 
 
 def issue(**changes: Any) -> ErrorIssue:
@@ -103,16 +103,13 @@ def test_contradicted_answers_are_counted(found: int, words: str) -> None:
 
 
 def test_an_error_that_is_new_names_what_differs_and_in_how_many_sessions() -> None:
-    (card,) = cards(issues=[issue()])
+    (card,) = cards(news=[issue()])
 
     assert plain(card.words) == "No module named yaml is new, in 6 sessions"
 
 
-@pytest.mark.parametrize(
-    "usual", [issue(sessions=1), issue(state=IssueState.ONGOING)], ids=["one-session", "known-for-long"]
-)
-def test_an_error_of_one_session_or_known_for_long_needs_nobody(usual: ErrorIssue) -> None:
-    assert cards(issues=[usual]) == []
+def test_a_new_error_of_one_session_needs_nobody() -> None:
+    assert cards(news=[issue(sessions=1)]) == []
 
 
 def test_what_costs_most_while_it_waits_comes_first() -> None:
@@ -121,7 +118,7 @@ def test_what_costs_most_while_it_waits_comes_first() -> None:
         running=[grade(state=SessionState.OPEN, had_infinite_loop_risk=True)],
         contradicted=[grade(claims=(LIED,))],
         alerts=tuple(alert() for _ in range(4)),
-        issues=[issue()],
+        news=[issue()],
     )
 
     assert [card.tag for card in told] == [

@@ -206,8 +206,9 @@ def test_daemon_that_does_not_run_is_told_first(home_with: Fill) -> None:
     assert said.index("The daemon does not run") < said.index("Completion rate")
 
 
+@pytest.mark.parametrize("sessions", [pytest.param(3, id="new-ones"), pytest.param(30, id="known-for-weeks")])
 def test_errors_that_are_not_shown_are_not_read(
-    home_with: Fill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    home_with: Fill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sessions: int
 ) -> None:
     """A week may have hundreds of them."""
     read: list[str] = []
@@ -219,7 +220,7 @@ def test_errors_that_are_not_shown_are_not_read(
 
     monkeypatch.setattr(Issues, "issue", noted)
     failures = tuple(Failure(number, "terminal", Category.TIMEOUT, None, f"1-{number:012x}") for number in range(30))
-    client = home_with(3, failures=failures)
+    client = home_with(sessions, failures=failures)
     store = SqliteStore(tmp_path / "grades.db")
     with store.transaction():
         store.issues.save_signs(

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader_daemon.domain.analysis import Category, ErrorSign
-from grader_daemon.domain.error_groups import IssueRow, IssueState, StepRow, ToolStep
+from grader_daemon.domain.error_groups import NEWS, IssueRow, IssueState, StepRow, ToolStep
 from grader_daemon.domain.estimate import Estimate, proportion
-from grader_daemon.patterns.issues import alternatives, surest_first, to_issue
+from grader_daemon.patterns.issues import alternatives, quiet_before_news, surest_first, to_issue
 from tests.strategies import NOW
 
 TODAY = NOW.date()
@@ -125,6 +125,13 @@ def test_every_issue_stands_somewhere(days_ago: list[int], resolved: int | None,
     assert (found is IssueState.IGNORED) == (ignored is not None and ignored >= 0)
     if min(days_ago) >= 14 and found is not IssueState.IGNORED:
         assert found is IssueState.RESOLVED
+
+
+@given(days_ago=st.lists(st.integers(0, 30), min_size=1, max_size=6, unique=True))
+def test_what_is_new_or_back_did_not_occur_before_that(days_ago: list[int]) -> None:
+    quiet, given_row = quiet_before_news(TODAY), row(*days_ago)
+    if state(given_row) in NEWS:
+        assert not any(quiet.first <= day <= quiet.last for day in given_row.days)
 
 
 # -- the issue -----------------------------------------------------------------------------------------------------

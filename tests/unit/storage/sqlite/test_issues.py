@@ -158,6 +158,15 @@ def test_issues_of_a_span_come_with_most_failures_first(store: SqliteStore) -> N
     assert store.issues.seen(ALWAYS) == ["1-aaa", "1-bbb", "1-ddd", "1-ccc"]
 
 
+def test_issues_that_were_quiet_for_days_or_resolved_can_be_had_alone(store: SqliteStore) -> None:
+    for number, days_ago in enumerate((8, 0, 9, 0, 20, 0)):
+        failed(store, f"{number}", f"1-{number // 2}", at=NOW - days_ago * DAY)
+    quiet = Span((NOW - 13 * DAY).date(), (NOW - 7 * DAY).date())
+    assert store.issues.seen(last_days(7, NOW.date()), quiet=quiet) == ["1-2"]
+    store.issues.mark("1-1", resolved_at=NOW - DAY, ignored_at=None)
+    assert store.issues.seen(last_days(7, NOW.date()), quiet=quiet) == ["1-1", "1-2"]
+
+
 # -- counting ------------------------------------------------------------------------------------------------------
 
 
