@@ -45,7 +45,7 @@ def _lines(grade: Grade, told: Sequence[SaidAndHappened]) -> Iterator[str]:
         yield from ("", "## Failed calls", "")
     for failure in grade.failures[:_FAILURES]:
         called = " ".join(filter(None, (failure.tool or "a tool", failure.command)))
-        yield f"- message {failure.index}: {_code(called)}, {failure.finest.replace('_', ' ')}"
+        yield f"- message {failure.index}: {_code(called)}, {failure.words}"
     more = len(grade.failures) - _FAILURES
     if more > 0:
         yield f"- and {more:,} more"

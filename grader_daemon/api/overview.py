@@ -58,7 +58,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         status: status of the daemon.
-        patterns: figures of these days and the days before; the totals are in `overall`.
+        patterns: figures of the last days and the days before; the totals are in `overall`.
         trust: reliability of the verdicts.
         checked: completion rate corrected by labels.
         verdicts: number of sessions by verdict.

@@ -226,7 +226,7 @@ def _failures(grade: Grade, messages: tuple[Message, ...], redactor: Redactor) -
         called = excerpt(failure.tool or "a tool", redactor)
         said = _said_at(failure.index, messages, redactor, quote=failed_excerpt)
         kind = "" if failure.kind is FailureKind.HARMFUL else f", {failure.kind}"
-        yield f"{called}: {failure.finest.replace('_', ' ')}{kind}{said}"
+        yield f"{called}: {failure.words}{kind}{said}"
 
 
 def _claims(grade: Grade, redactor: Redactor) -> Iterable[str]:

@@ -41,7 +41,7 @@ class Happened(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SaidAndHappened(msgspec.Struct, frozen=True, kw_only=True):
-    """A claim, and the message that decides it; `happened` is None where none does, or the session cannot be read."""
+    """A claim and `happened`, the message that decides it; None if no message does or the session cannot be read."""
 
     claim: Claim
     happened: Happened | None

@@ -19,7 +19,7 @@ from grader_daemon.domain.session_result import EVIDENCE_SENTENCES, ResultStandi
 from grader_daemon.domain.text import clean, storable
 from grader_daemon.errors import NotFoundError
 from grader_daemon.redaction import Redactor
-from grader_daemon.reports.sessions import why_words
+from grader_daemon.reports.sessions import KIND_WORDS, why_words
 from grader_daemon.storage.records import StoredGrade
 
 _STANDING = "standing"
@@ -224,7 +224,7 @@ def _findings(grade: Grade, redactor: Redactor) -> dict[int, list[Finding]]:
     """Return what the grade found, by the message that shows it."""
     found: dict[int, list[Finding]] = defaultdict(list)
     for failure in grade.failures:
-        said = f"{failure.finest.replace('_', ' ')}, {failure.kind}"
+        said = f"{failure.words}, {KIND_WORDS[failure.kind]}"
         found[failure.index].append(Finding(FindingKind.FAILURE, said))
     for claim in grade.claims:
         said = _claimed(claim, redactor)

@@ -119,8 +119,7 @@ def _aside(text: str, *, priority: str = "") -> None:
     from grader_daemon.system.open_files import is_journal
 
     head = priority if is_journal(sys.stderr) else ""
-    for piece in paragraph_lines(head, clean(text), room=terminal.room_for_errors()):
-        print(piece, file=sys.stderr)
+    print(*paragraph_lines(head, clean(text), room=terminal.room_for_errors()), sep="\n", file=sys.stderr)
 
 
 def document(content: Any = None, /, **fields: Any) -> None:

@@ -101,11 +101,11 @@ def _print_groups(used: UsageByDay, most: int | None) -> None:
         ("share", lambda group: share_words(share(group.spending.cost_usd, whole))),
         ("change", lambda group: change_words(group, UsageMeasure.COST)),
         ("per task", lambda group: usd_words(group.spending.per_task_usd)),
-        ("cost known of", lambda group: group.spending.priced),
+        ("cost known for", lambda group: group.spending.priced),
         ("tokens", lambda group: tokens_words(all_tokens(group.spending))),
-        ("tokens known of", lambda group: group.spending.metered),
+        ("tokens known for", lambda group: group.spending.metered),
         ("sessions", lambda group: group.spending.sessions),
-        may_drop=("tokens known of", "cost known of", "per task"),
+        may_drop=("tokens known for", "cost known for", "per task"),
     )
 
 

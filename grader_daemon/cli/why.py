@@ -55,7 +55,7 @@ def _print(explanation: Explanation, said: Standing, trust: Trust) -> None:
         output.paragraph(f"{score} = ", _value(explanation, said, trust, score))
         for reason in reasons:
             meaning = f"{reason.rule}: {explanation.sentences[reason.rule]}{_where(reason)}"
-            output.paragraph(f"  {effect_words(reason):>5}  ", meaning)
+            output.paragraph(f"  {effect_words(reason):>7}  ", meaning)
     _print_likely(explanation)
     if people := people_words(grade):
         output.line()

@@ -16,7 +16,7 @@ from grader_daemon.reports.blocks import blocks_of
 from grader_daemon.reports.money import tokens_words, usd_words
 from grader_daemon.reports.numbers import UNKNOWN, brief_words
 from grader_daemon.reports.safe_text import Name, Words
-from grader_daemon.reports.sessions import agent_words, borne_out
+from grader_daemon.reports.sessions import KIND_WORDS, agent_words, borne_out
 from grader_daemon.reports.verdicts import likely_done, outcome_words, trust_words
 
 _MARKS: Final = r"[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
@@ -82,6 +82,7 @@ def filters(zone: tzinfo | None) -> dict[str, Callable[..., Any]]:
         "tool": tool_words,
         "trust_words": trust_words,
         "likely_done": likely_done,
+        "failure_kind": KIND_WORDS.__getitem__,
         "words": _words,
         "multiline": _multiline,
         "scrolls": _scrolls,

@@ -114,6 +114,11 @@ class Failure(msgspec.Struct, frozen=True, gc=False):
         return self.subcategory or self.category
 
     @property
+    def words(self) -> str:
+        """The same as people read it."""
+        return "unknown error" if self.finest == Category.UNKNOWN else self.finest.replace("_", " ")
+
+    @property
     def is_error(self) -> bool:
         """True if it counts as an error; a probe does not."""
         return self.kind is not FailureKind.PROBE

@@ -110,7 +110,7 @@ class ClaimTally(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         sessions: number of sessions with such a claim.
-        supports: number of these sessions by the result of the check; a session may have several results.
+        supports: number of sessions with such a claim, by the result of the check; a session may have several results.
         against: number of sessions with a contradicted, stale or partial claim, by model, most first.
     """
 

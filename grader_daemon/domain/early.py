@@ -32,7 +32,7 @@ class EarlyErrors(msgspec.Struct, frozen=True, kw_only=True):
     """The errors in a session's first ten tool calls, and the results of tasks with as many.
 
     Attributes:
-        errors: number of these errors.
+        errors: number of errors in the first ten tool calls.
         least: fewest such errors in the compared tasks.
         most: most such errors in the compared tasks.
         completion: share of the compared tasks that are done, from finished tasks of the last 90 days with a label or

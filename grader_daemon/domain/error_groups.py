@@ -133,10 +133,11 @@ class ErrorIssue(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         failures: number of failed tool calls.
-        sessions: number of sessions with one.
-        recovered: number of these sessions in which a call worked after the last error, and an answer ended them.
-        task_types: number of these sessions by task type.
-        latest: ids of the latest of these sessions.
+        sessions: number of sessions with such an error.
+        recovered: number of sessions with such an error in which a call worked after the last error, and an answer
+            ended the session.
+        task_types: number of sessions with such an error, by task type.
+        latest: ids of the latest sessions with such an error.
         steps: next steps, the most frequent first.
         named: words in which the newest error messages differ ("numpy"), with their number of sessions, the most
             frequent first.

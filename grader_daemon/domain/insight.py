@@ -33,9 +33,8 @@ class Spending(msgspec.Struct, frozen=True, kw_only=True):
         priced: number of sessions with a known cost, to which the sums of dollars refer.
         side_usd: the part of the cost caused by side sessions.
         tasks: number of people's tasks with a known cost.
-        per_task_usd: cost for each of these, done or not. Groups by task type, model or platform leave out side
-            sessions,
-        because these are in other groups than the tasks they belong to.
+        per_task_usd: cost per task with a known cost, done or not. Groups by task type, model or platform leave out
+            side sessions, because side sessions are in other groups than the tasks they belong to.
     """
 
     sessions: int
@@ -140,7 +139,7 @@ class Patterns(msgspec.Struct, frozen=True, kw_only=True):
         unanswered: sessions without an answer or a tool call; no other key counts them.
         scheduled: finished scheduled runs; only `spending` and their group of `Dimension.KIND` count them.
         task_scores: mean session score (1-5) of each task type.
-        task_sessions: number of sessions behind each of these, however few.
+        task_sessions: number of sessions behind the score of each task type, however few.
         tool_errors: number of errors of each tool.
         error_types: number of errors of each category.
         groups: figures by dimension, with ranges and the previous span; no value if there are too few sessions.

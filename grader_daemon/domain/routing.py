@@ -116,7 +116,7 @@ class ModelScore(msgspec.Struct, frozen=True, kw_only=True):
         n: number of its sessions of this task type.
         n_effective: the same, with older sessions counting less.
         raw: the plain share.
-        labels: number of these sessions with a label that counts, or a reward.
+        labels: number of its sessions of this task type with a label that counts, or a reward.
         age_days: days since its last session of any type.
         versus_default: comparison with the default; None if unknown.
         known: whether it is known to be better than the default, or, without a default, than others.

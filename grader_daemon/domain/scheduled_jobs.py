@@ -35,9 +35,8 @@ class JobFacts(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     Attributes:
         recorded: number of runs whose ending is known.
-        ended_badly: number of these that ended badly (see `session_result.ended_badly`), for one or more of the
-            following
-        reasons.
+        ended_badly: number of runs that ended badly (see `session_result.ended_badly`), for one or more of the
+            following reasons.
         seconds: total duration of the `timed` runs.
         timed: number of runs whose duration is known.
     """

@@ -118,7 +118,7 @@ class SetupChanges(msgspec.Struct, frozen=True, kw_only=True):
         since: earlier changes are not listed.
         sessions: number of people's finished tasks examined, including `WINDOW` before `since`.
         scheduled: number of scheduled runs examined, likewise.
-        known: number of these with a known value, for each kind of change except files.
+        known: number of examined tasks with a known value, for each kind of change except files.
         unsteady: properties that change too often to show single changes.
     """
 

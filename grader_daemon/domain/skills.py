@@ -41,10 +41,10 @@ class SkillRecord(msgspec.Struct, frozen=True, kw_only=True):
         edited_at: when its last version was noticed; None if no daemon was running.
         versions: the number of versions noticed.
         known_in: number of tasks that record skills, of agents that may use it.
-        used_in: number of these that used it.
-        uses: number of these by the way they used it.
-        last_used: when the last of these ended.
-        ended_badly: the share of these that ended badly; no value for fewer than 5.
+        used_in: number of tasks that used it.
+        uses: number of tasks by the way they used it.
+        last_used: when the last task that used it ended.
+        ended_badly: the share of tasks that used it and ended badly; no value for fewer than 5.
         task_types: the same by task type, the most used first.
     """
 

@@ -16,8 +16,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         scheduled: scheduled runs; besides this, only `spending` counts them.
         done: number of sessions with this verdict; `not_done`, `unsure` and `no_answer` likewise.
         recorded: number of sessions whose ending is known.
-        ended_badly: number of these that ended badly: by one of the following facts, or without an answer; see
-        `insight.Group`.
+        ended_badly: number of sessions that ended badly: by one of the following facts, or without an answer; see
+            `insight.Group`.
         checked: completion rate corrected by labels; see `patterns.completion_estimate`.
         agents: number of sessions by agent.
     """

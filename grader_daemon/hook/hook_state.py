@@ -30,7 +30,7 @@ class HookState(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         hooks: the installed hooks.
         found: number of claims that the record contradicted.
-        told: number of these that the hook showed to the agent.
+        told: number of contradicted claims that the hook showed to the agent.
         sessions: number of sessions with such a claim.
         trial_runs: whether a trial is running.
         effect: result of the last trial, or the interim result of a running one; None without a trial.

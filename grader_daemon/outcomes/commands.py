@@ -32,7 +32,7 @@ class SessionOutcome(msgspec.Struct, frozen=True, kw_only=True):
         ended_at: when it ended.
         repository: the folder of its work tree; None if not in git.
         wrote: number of lines it wrote with editing tools, as far as they can be recognised.
-        followed: number of these that are followed: only new lines, at most 400.
+        followed: number of its lines that are followed: only new ones, at most 400.
         is_reverted: whether most of the lines in its commits were reverted, and not restored.
         fate: the observed fate of the work.
     """

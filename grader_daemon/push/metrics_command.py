@@ -20,7 +20,7 @@ from grader_daemon.push.metrics import read_metrics, write_metrics
 def command(*, grader: SelfGrader, out: Path | None) -> None:
     """Print metrics in Prometheus's text format.
 
-    With --out, every user can read the file, so Prometheus's textfile collector can. The file is never half written.
+    With --out, every user can read the file, also Prometheus's textfile collector. The file is never half written.
     The setting metrics_file lets the daemon update a file.
     """
     text = prometheus_text(read_metrics(grader.context))

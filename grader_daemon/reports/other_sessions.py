@@ -16,5 +16,5 @@ def asked_words(found: Similar) -> str:
 
 
 def likeness_words(session: SimilarSession) -> str:
-    """Return how alike a request is: "the same", "91 % of words"."""
-    return "the same" if session.likeness == 1 else f"{100 * session.likeness:.0f} % of words"
+    """Return how alike a request is: "the same", "91 % the same"."""
+    return "the same" if session.likeness == 1 else f"{100 * session.likeness:.0f} % the same"

@@ -180,7 +180,7 @@ def helped(steps: Iterable[StepCount]) -> Words:
     """Return after which next steps an error was recovered, and how often: the surest first, and what often did not."""
     tried = tuple(steps)
     if not tried:
-        return ("The next steps are unknown",)
+        return ("The next steps of the agents are unknown",)
     if not any(step.recovered for step in tried):
         return (f"Never recovered in {count(sum(step.tries for step in tried), 'try', 'tries')}",)
     telling = [step for step in tried if step.recovered or step.recovery.value is not None]

@@ -19,6 +19,13 @@ from grader_daemon.reports.numbers import MINUS
 GOT_OVER: Final = {FailureKind.RECOVERED: "yes", FailureKind.HARMFUL: "no", FailureKind.PROBE: "a probe"}
 """Words for a failure that a session recovered from or not; a probe is none."""
 
+KIND_WORDS: Final = {
+    FailureKind.RECOVERED: "recovered",
+    FailureKind.HARMFUL: "unrecovered",
+    FailureKind.PROBE: "probe",
+}
+"""The same where nothing around them asks."""
+
 _USUAL: Final = (0.2, 0.8)
 """Shares of sessions between which a value is usual and worth no word."""
 _TOLD_SUPPORTS: Final = (
@@ -150,9 +157,9 @@ def borne_out(claims: Sequence[Claim]) -> str | None:
 
 
 def effect_words(reason: Reason) -> str:
-    """Return what a rule did to its score: "=" where it decides alone, "3" for a level, "+1" for a change."""
+    """Return what a rule did to its score: "decides" where it does alone, "3" for a level, "+1" for a change."""
     if reason.effect is None:
-        return "="
+        return "decides"
     return f"{reason.effect:g}" if reason.rule in _LEVELS else f"{reason.effect:+g}"
 
 
@@ -164,9 +171,8 @@ def moved_words(likely: float, effect: float) -> str:
 
 def feature_words(name: str, value: float, meaning: str | None, above: float | None) -> str:
     """Return what a feature is, whether a session has any of it, and how it stands among the user's, by `above`."""
-    if meaning is None:
-        meaning, name = name, ""
-    told = (meaning if value else f"Not in this session: {meaning}", _unusual_words(above), name and f"({name})")
+    shown = meaning or name
+    told = (shown if value else f"Not in this session: {shown}", _unusual_words(above))
     return " ".join(part for part in told if part)
 
 
@@ -174,8 +180,5 @@ def _unusual_words(above: float | None) -> str:
     """Return how a value stands among the user's sessions, if it stands out."""
     if above is None or _USUAL[0] < above < _USUAL[1]:
         return ""
-    return (
-        f"More than in {above:.0%} of your sessions."
-        if above > 1 / 2
-        else (f"Less than in {1 - above:.0%} of your sessions.")
-    )
+    share, more = (above, "More") if above > 1 / 2 else (1 - above, "Less")
+    return f"{more} than in {100 * share:.0f} % of your sessions."

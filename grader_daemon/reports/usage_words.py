@@ -102,11 +102,11 @@ def span_words(used: UsageByDay) -> str:
 
 
 def known_words(spent: Spending, measure: UsageMeasure) -> str:
-    """Return of how many sessions an amount is known: "known of 31 of 40 sessions (78 %)"."""
+    """Return of how many sessions an amount is known: "known for 31 of 40 sessions (78 %)"."""
     known = known_of(spent, measure)
     if known == spent.sessions:
-        return f"known of all {count(known, 'session')}"
-    return f"known of {known:,} of {count(spent.sessions, 'session')} ({share_words(share(known, spent.sessions))})"
+        return f"known for all {count(known, 'session')}"
+    return f"known for {known:,} of {count(spent.sessions, 'session')} ({share_words(share(known, spent.sessions))})"
 
 
 def before_words(used: UsageByDay, measure: UsageMeasure) -> str:
@@ -147,7 +147,7 @@ def failed_words(used: UsageByDay) -> str:
         )
     part = share(failed.cost_usd, whole)
     of = "" if part is None else f", {share_words(min(1.0, part))} of the cost"
-    known = "" if failed.priced == failed.sessions else f" (known of {failed.priced:,})"
+    known = "" if failed.priced == failed.sessions else f" (known for {failed.priced:,})"
     return (
         f"{usd_words(failed.cost_usd)} went to {count(failed.sessions, 'session')}{known}"
         f" that {'was' if failed.sessions == 1 else 'were'} not done or ended badly{of}."
@@ -155,13 +155,13 @@ def failed_words(used: UsageByDay) -> str:
 
 
 def unknown_words(used: UsageByDay, measure: UsageMeasure) -> str:
-    """Return why an amount is not known of the sessions of some agents; nothing where it is known of all of them."""
+    """Return why an amount is not known for the sessions of some agents; nothing where it is known for all of them."""
     if measure is UsageMeasure.SESSIONS:
         return "" if used.spending.sessions else "No session finished in these days."
     if not used.spending.sessions:
         return f"No {measure} known: no session finished in these days."
     why = [_why(name, spent) for name, spent in used.agents.items() if not known_of(spent, measure)]
-    of = "" if known_of(used.spending, measure) == 0 else " of some sessions"
+    of = "" if known_of(used.spending, measure) == 0 else " for some sessions"
     return f"No {measure} known{of}: {'; '.join(why)}." if why else ""
 
 

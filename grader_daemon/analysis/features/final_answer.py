@@ -15,18 +15,18 @@ from grader_daemon.domain.phrases import holds_any
 FEATURES: Final = (
     Feature("final_marked", "The final answer has a marker (Answer:, a tag, finish(…)).", 0.5),
     Feature("final_words", "Number of words of a short final answer.", -0.5, 12),
-    Feature("final_fits", "The final answer has the requested form (a number, yes or no, …); 0.5 if unknown.", 1),
+    Feature("final_fits", "The final answer has the requested form (a number, yes or no, …) (0.5 if unknown).", 1),
     Feature("final_of_two", "The question has two possible answers, and the final answer is one of them.", 0.5),
     Feature("final_gives_up", "The final answer says that there is none (unknown, none, not found, …).", -1),
     Feature("final_asked", "Share of the final answer's words that are in the request.", -0.5),
-    Feature("final_seen", "The final answer is, word for word, in one of the last results; 0.5 if unknown.", 1),
+    Feature("final_seen", "The final answer is, word for word, in one of the last results (0.5 if unknown).", 1),
     Feature(
-        "final_words_seen", "Share of the final answer's new words that are in the last results; 0.5 without any.", 1
+        "final_words_seen", "Share of the final answer's new words that are in the last results (0.5 without any).", 1
     ),
     Feature("final_backing", "Share of the request's words in the result that has the final answer.", 1),
     Feature("final_results", "Number of the last results that contain the final answer.", 0.5, 12),
     Feature("final_is_result", "The final answer is the whole last result.", 1),
-    Feature("final_computed", "The final answer's number is in the last output of code; 0.5 without numbers.", 1),
+    Feature("final_computed", "The final answer's number is in the last output of code (0.5 without numbers).", 1),
     Feature("final_reasoned", "The final answer is also in the text before it.", 0.5),
 )
 

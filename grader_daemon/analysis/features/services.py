@@ -13,7 +13,7 @@ FEATURES: Final = (
     Feature("changes_made", "Number of calls that changed something in a service and worked.", 0, 12),
     Feature("change_last", "The last call changed something in a service and worked.", 0.5),
     Feature(
-        "asked_made", "Share of the changes that people asked for and calls made in a service; 0.5 without any.", 0.5
+        "asked_made", "Share of the changes that people asked for and calls made in a service (0.5 without any).", 0.5
     ),
     Feature("consented", "A person agrees to a proposal (yes, confirm, proceed, …).", 0.5),
 )

@@ -13,12 +13,12 @@ from grader_daemon.analysis.features.kind_of_work import KindOfWork, kind_of
 from grader_daemon.analysis.features.session_window import SessionWindow, ends
 
 FEATURES: Final = (
-    Feature("specifics_called", "Share of the request's quotes and paths that are in calls; 0.5 without any.", 1),
+    Feature("specifics_called", "Share of the request's quotes and paths that are in calls (0.5 without any).", 1),
     Feature(
-        "specifics_shown", "Share of the request's quotes and paths that are in the last results; 0.5 without any.", 1
+        "specifics_shown", "Share of the request's quotes and paths that are in the last results (0.5 without any).", 1
     ),
     Feature(
-        "specifics_answered", "Share of the request's quotes and paths that are in the answer; 0.5 without any.", 0.5
+        "specifics_answered", "Share of the request's quotes and paths that are in the answer (0.5 without any).", 0.5
     ),
 )
 

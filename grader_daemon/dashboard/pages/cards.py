@@ -28,7 +28,6 @@ NEWS_SHOWN: Final = 2
 """So many errors that are new or back are shown, those in most sessions."""
 _LEAST_SESSIONS: Final = 2
 _LONGEST: Final = 90
-_NEWS: Final = {IssueState.NEW: "is new", IssueState.REGRESSED: "is back"}
 
 
 class Quote(NamedTuple):
@@ -145,7 +144,7 @@ def _worse(today: Today) -> Iterator[Card]:
 def _errors(today: Today) -> Iterator[Card]:
     """Yield errors that are new or back, in two sessions or more, with the next step that helped surely."""
     for issue in [issue for issue in today.news if issue.sessions >= _LEAST_SESSIONS]:
-        step, told = sure_step(issue.steps), f" {_NEWS[issue.state]}, in {count(issue.sessions, 'session')}"
+        step, told = sure_step(issue.steps), f" in {count(issue.sessions, 'session')}"
         helped: Words = () if step is None else ("; recovered after ", *step_words(step))
         called = name("".join(issue_name(issue)), _LONGEST)
         tag = "Returned error" if issue.state is IssueState.REGRESSED else "New error"

@@ -59,7 +59,7 @@ def test_money_is_told_by_model_beside_the_days_before(home: Path, run: Run) -> 
 
     assert "3 finished sessions of every kind" in text
     assert "beside the 7 days before" in text
-    assert "$1.00; known of 2 of 3 sessions (67 %); $0.50 the 7 days before (known of 1 of 2 sessions (50 %))" in text
+    assert "$1.00; known for 2 of 3 sessions (67 %); $0.50 the 7 days before (known for 1 of 2 sessions (50 %))" in text
     assert "2.0 k read, 6.0 k from caches, 1.0 k written; 75 % of the input came from caches" in text
     assert "3; 2 yours, 1 scheduled; 2 the 7 days before (+50 %)" in text
     assert "$0.75 went to 1 session that was not done or ended badly, 75 % of the cost" in text

@@ -105,7 +105,7 @@ def test_contradicted_answers_are_counted(found: int, words: str) -> None:
 def test_an_error_that_is_new_names_what_differs_and_in_how_many_sessions() -> None:
     (card,) = cards(news=[issue()])
 
-    assert plain(card.words) == "No module named yaml is new, in 6 sessions"
+    assert plain(card.words) == "No module named yaml in 6 sessions"
 
 
 def test_a_new_error_of_one_session_needs_nobody() -> None:

@@ -135,7 +135,7 @@ def test_first_page_has_a_card_for_a_new_error_behind_more_frequent_known_ones(c
         client.post(f"/errors/{known}", data={"mark": "resolve", "form_token": ACCESS.form_token})
     fail("1-ddd", sessions=2, said="Disk full")
 
-    assert "Disk full is new, in 2 sessions" in re.sub(r"<[^>]+>", "", client.get("/").text)
+    assert "Disk full in 2 sessions" in re.sub(r"<[^>]+>", "", client.get("/").text)
 
 
 def test_error_that_is_none_is_said_in_one_line(client: TestClient, fail: Fail) -> None:

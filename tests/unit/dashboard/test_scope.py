@@ -212,7 +212,7 @@ def test_errors_are_those_of_sessions_in_the_scope(client: TestClient) -> None:
 def test_usage_is_that_of_one_group(client: TestClient) -> None:
     shop, jobs, people = (text_of(client, f"/usage?{query}") for query in ("project=/shop", "kind=cron", "kind=main"))
 
-    assert "Spent $4.00 known of all 4 sessions" in shop
+    assert "Spent $4.00 known for all 4 sessions" in shop
     assert "$3.00 went to 3 sessions that were not done or ended badly" in shop
     assert "Split by" not in client.get("/usage?project=/shop").text
     assert "Spent $1.00" in jobs

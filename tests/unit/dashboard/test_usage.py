@@ -66,10 +66,10 @@ def days_of(html: str) -> dict[str, str | None]:
 def test_totals_stand_beside_the_sessions_that_they_are_known_of(home_with: Fill) -> None:
     said = text_of(home_with(SPENT, SPENT, {"agent": "hermes"}))
 
-    assert "Spent $0.50 known of 2 of 3 sessions (67 %)" in said
-    assert "Tokens 9.0 k 2.0 k input, 6.0 k from caches, 1.0 k output known of 2 of 3" in said
+    assert "Spent $0.50 known for 2 of 3 sessions (67 %)" in said
+    assert "Tokens 9.0 k 2.0 k input, 6.0 k from caches, 1.0 k output known for 2 of 3" in said
     assert "75 % of the input came from caches" in said
-    assert "No cost known of some sessions: hermes does not record tokens." in said
+    assert "No cost known for some sessions: hermes does not record tokens." in said
 
 
 def test_money_of_sessions_that_failed_is_a_line_of_its_own(home_with: Fill) -> None:

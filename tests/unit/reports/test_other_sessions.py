@@ -42,7 +42,7 @@ def test_where_else_it_was_asked(said: dict[str, Any], words: str) -> None:
     assert asked_words(similar(**said)) == words
 
 
-@pytest.mark.parametrize(("likeness", "words"), [(1.0, "the same"), (0.876, "88 % of words")])
+@pytest.mark.parametrize(("likeness", "words"), [(1.0, "the same"), (0.876, "88 % the same")])
 def test_how_alike_two_requests_are(likeness: float, words: str) -> None:
     session = SimilarSession(
         session_id="s", ended_at=NOW, model=None, outcome=Outcome.NO_ANSWER, ended_badly=None, likeness=likeness

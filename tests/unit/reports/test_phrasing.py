@@ -106,7 +106,7 @@ def test_coverage_says_what_became_of_the_files(coverage: Coverage, words: str) 
 @pytest.mark.parametrize(
     ("steps", "words"),
     [
-        pytest.param((), "The next steps are unknown", id="nothing-known"),
+        pytest.param((), "The next steps of the agents are unknown", id="nothing-known"),
         pytest.param(
             (example_step("terminal", 3, 0), example_step("web_search", 1, 0)),
             "Never recovered in 4 tries",

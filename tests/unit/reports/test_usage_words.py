@@ -100,8 +100,8 @@ def test_group_that_had_no_session_before_is_new() -> None:
 
 
 def test_amount_says_of_how_many_sessions_it_is_known() -> None:
-    assert known_words(spending(SUMS), COST) == "known of 31 of 40 sessions (78 %)"
-    assert known_words(spending(SUMS), SESSIONS) == "known of all 40 sessions"
+    assert known_words(spending(SUMS), COST) == "known for 31 of 40 sessions (78 %)"
+    assert known_words(spending(SUMS), SESSIONS) == "known for all 40 sessions"
 
 
 def test_span_says_what_it_is_compared_with() -> None:
@@ -122,7 +122,7 @@ def test_span_says_what_it_is_compared_with() -> None:
         ),
         pytest.param(
             msgspec.structs.replace(SUMS, priced=10),
-            "$4.20 the 7 days before (known of 10 of 40 sessions (25 %))",
+            "$4.20 the 7 days before (known for 10 of 40 sessions (25 %))",
             id="known-of-other-shares",
         ),
     ],
@@ -146,7 +146,7 @@ def test_cache_share_is_told_where_a_cache_is_known_of() -> None:
     [
         pytest.param(
             FailedSpending(sessions=8, priced=6, cost_usd=2.1),
-            "$2.10 went to 8 sessions (known of 6) that were not done or ended badly, 50 % of the cost.",
+            "$2.10 went to 8 sessions (known for 6) that were not done or ended badly, 50 % of the cost.",
             id="several",
         ),
         pytest.param(
@@ -191,7 +191,7 @@ def test_free_sessions_have_no_share_of_the_cost() -> None:
         pytest.param(
             used(agents={"codex": SUMS, "hermes": MUTE}),
             COST,
-            "No cost known of some sessions: hermes does not record tokens.",
+            "No cost known for some sessions: hermes does not record tokens.",
             id="one-agent-of-two",
         ),
         pytest.param(used(), COST, "", id="known"),
