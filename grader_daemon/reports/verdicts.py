@@ -95,9 +95,9 @@ def plain_verdict(grade: Grade, *, said: str | None = None) -> str:
 
 def grader_words(change: GraderChange) -> str:
     """Return when the grader changed and by what, and how the week before read then and reads now."""
-    by = count(change.labels, "label") if change.labels else change.why
-    now = "" if change.now is None else f", and now have {shares_words(change.now)}"
-    return f"{change.at:%Y-%m-%d}, by {by}: the 7 days before it had {shares_words(change.before)}{now}"
+    why = f"by {count(change.labels, 'label')}" if change.labels else change.why
+    now = "" if change.now is None else f"; now: {shares_words(change.now)}"
+    return f"{change.at:%Y-%m-%d} ({why}). Verdicts on the 7 days before, then: {shares_words(change.before)}{now}"
 
 
 def trust_words(trust: Trust) -> str:

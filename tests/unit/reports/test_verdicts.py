@@ -124,11 +124,11 @@ def test_a_verdict_says_all_in_one_sentence(changes: dict[str, object], trust: T
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        pytest.param({"labels": 60}, "2026-11-21, by 60 labels: the 7 days before it had 1 done", id="by-labels"),
-        pytest.param({}, "2026-11-21, by other rules are in force: the 7 days before it had 1 done", id="by-rules"),
         pytest.param(
-            {"now": VerdictCounts(done=3)}, "2 unsure, and now have 3 done, 0 not done, 0 unsure", id="seen-today"
+            {"labels": 60}, "2026-11-21 (by 60 labels). Verdicts on the 7 days before, then: 1", id="by-labels"
         ),
+        pytest.param({}, "2026-11-21 (other rules are in force). Verdicts on the 7 days", id="by-rules"),
+        pytest.param({"now": VerdictCounts(done=3)}, "2 unsure; now: 3 done, 0 not done, 0 unsure", id="seen-today"),
     ],
 )
 def test_a_change_of_the_grader_is_told_with_what_it_changed(changed: dict[str, Any], words: str) -> None:
