@@ -163,7 +163,7 @@ def _steps_table(steps: Sequence[StepCount], called: Callable[[StepCount], str])
         ("tried next", called),
         ("tries", lambda step: step.tries),
         ("worked", lambda step: step.worked),
-        ("rate", lambda step: "too few" if step.rate.value is None else estimate_words(step.rate, COMPLETION)),
+        ("share worked", lambda step: "too few" if step.rate.value is None else estimate_words(step.rate, COMPLETION)),
         ("recovered", lambda step: step.recovered),
     )
 

@@ -44,7 +44,7 @@ class SetupChange(msgspec.Struct, frozen=True, kw_only=True):
         name: name of the skill or file; None for other kinds.
         before: previous value, a model's name, a version or a digest; None for something new.
         after: new value; None for something removed.
-        scheduled: whether the change appears in scheduled runs, which are then compared; if not, in people's tasks.
+        scheduled: true if scheduled runs show the change and are compared; false if people's tasks are.
     """
 
     at: datetime

@@ -296,7 +296,7 @@ def _spread(issue: ErrorIssue, zone: tzinfo | None) -> tuple[Words, ...]:
     named: list[Words] = [(name(task_type), f" {sessions:,}") for task_type, sessions in types]
     span = f"{day(day_of(issue.first_seen, zone))} to {day(day_of(issue.last_seen, zone))}"
     went_on = f"{issue.recovered:,} of {count(issue.sessions, 'session')} went on to an answer"
-    work: Words = ("; ", *joined(named[:MOST_CHANGES], ", ")) if named else ()
+    work: Words = ("; by task type: ", *joined(named[:MOST_CHANGES], ", ")) if named else ()
     return ((f"Seen {span}; {went_on}", *work, "."),)
 
 

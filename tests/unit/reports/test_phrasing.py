@@ -165,12 +165,15 @@ def test_issue_of_a_nameless_tool_says_so() -> None:
     assert plain(issue_title(example_issue(tool=None))).startswith("an unnamed tool: timeout")
 
 
+_SEEN = "17 November 2026 to 21 November 2026"
+
+
 def test_issue_is_told_at_length() -> None:
     assert read(issue_lines(example_issue())) == [
         "It says Navigation timeout of <n> ms exceeded",
         "For example Navigation timeout of 30000 ms exceeded",
         "Recovered after: terminal curl 12 of 14 tries, a retry 3 of 17 tries.",
-        "Seen 17 November 2026 to 21 November 2026; 9 of 12 sessions went on to an answer; research 8, debugging 4.",
+        f"Seen {_SEEN}; 9 of 12 sessions went on to an answer; by task type: research 8, debugging 4.",
         "Last in 20261121_220000_abcdef, 20261120_101500_0f1e2d",
     ]
 
