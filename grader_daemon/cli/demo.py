@@ -80,7 +80,7 @@ def _tell(reader: SelfGrader, agent: threading.Thread, titles: dict[str, str], b
     agent.join()
     grades = [stored.grade for stored in reader.grades.select()]
     output.line()
-    grade_table(grades)
+    grade_table(grades, short_id=reader.grades.short_id, now=reader.context.now())
     output.line()
     output.paragraph("", "Your own sessions: grader-daemon run. The reasons of a grade: grader-daemon why SESSION.")
     return 0 if len(grades) == len(_SAMPLES) else 1

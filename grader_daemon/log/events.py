@@ -103,7 +103,7 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
         "fleet.unwatched": Event(
             "warning",
             "member last_at",
-            "no machine has watched the fleet for an hour; once an hour",
+            "no machine has watched the fleet for an hour; repeated every hour",
             "no machine raises this fleet's alerts: see grader-daemon fleet status".format_map,
         ),
         "fleet.watching": Event("info", "", "this `fleet watch` is now active", "watching the fleet".format_map),
