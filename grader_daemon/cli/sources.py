@@ -26,7 +26,7 @@ from grader_daemon.domain.text import clean
 _STATES = {SourceState.ENABLED: "graded", SourceState.NOT_ENABLED: "not graded", SourceState.DECLINED: "declined"}
 UNKNOWN_WORDS = {
     "agent_version": "agent version",
-    "cost_usd": "its price",
+    "cost_usd": "cost",
     "ending": "end of the session",
     "finish_reason": "reason for the end of an answer",
     "kind": "how it was started",
@@ -38,7 +38,7 @@ UNKNOWN_WORDS = {
     "reported": "status of tool calls",
     "started_at": "start time",
     "system_prompt_digest": "system prompt",
-    "taken_back": "undone work",
+    "taken_back": "undone messages",
     "tool_call_id": "call of each result",
     "tool_name": "",
     "tools_digest": "list of tools",
@@ -134,7 +134,7 @@ def _next(found: Sequence[FoundSource], *, has_grades: bool) -> str:
     open_questions = [each for each in found if each.state is SourceState.NOT_ENABLED and each.sessions]
     if open_questions:
         most = max(open_questions, key=lambda each: each.sessions)
-        return f"grader-daemon sources enable {most.name}; to hide it: disable"
+        return f"grader-daemon sources enable {most.name} (or disable, to hide the agent)"
     return "grader-daemon list" if has_grades else "grader-daemon run"
 
 

@@ -30,7 +30,7 @@ def test_what_lies_here_is_listed_with_what_can_be_done(home: Path, run: Run) ->
     assert by_name["claude-code"].startswith("not graded: 1 session in ")
     assert "written by Claude Code 2.1.330" in by_name["claude-code"]
     assert by_name["codex"].startswith("not graded: no sessions in ")
-    assert lines[-1] == "Next: grader-daemon sources enable claude-code; to hide it: disable"
+    assert lines[-1] == "Next: grader-daemon sources enable claude-code (or disable, to hide the agent)"
 
 
 def test_agents_that_are_not_read_are_named_with_what_to_do(home: Path, run: Run) -> None:
