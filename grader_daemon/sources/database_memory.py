@@ -15,6 +15,8 @@ from operator import itemgetter
 from time import monotonic
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
+import xxhash
+
 from grader_daemon.errors import ChangingFileError, VanishedFileError
 from grader_daemon.sources.sqlite_files import Reader, Value, database_stamp, look_into
 
@@ -61,7 +63,10 @@ class Queries(Protocol[S]):
     """Queries of a database; `S` is what is known of its tables."""
 
     def schema(self, reader: Reader) -> S | None:
-        """Return what is known of its tables; None where it has no sessions of this kind."""
+        """Return what is known of its tables; None where it has no sessions of this kind, or none that can be read."""
+
+    def is_strange(self, reader: Reader) -> bool:
+        """Return whether a database without a `schema` has the tables of sessions, in a form that is not known."""
 
     def mark(self, reader: Reader) -> Mark:
         """Return how far it has come."""
@@ -91,8 +96,9 @@ class DatabaseMemory(Generic[S]):
         self._entries: dict[str, Entry] | None = None
         self._stamp = b""
         self._identity = (0, 0)
-        self._schema: tuple[object, S | None] = (None, None)
-        """The schema, with the version it was read at; whoever reads may put another one here."""
+        self._schema: tuple[object, S | None, bool] = (None, None, False)
+        """The schema, with the version it was read at, and whether it is strange; whoever reads may put another here.
+        """
         self._mark = Mark()
         self._lately: dict[str, None] = {}
         self._untold: dict[str, None] = {}
@@ -133,6 +139,12 @@ class DatabaseMemory(Generic[S]):
             raise VanishedFileError("the session is gone from the database")
         return entry
 
+    @property
+    def strange(self) -> bytes | None:
+        """A stamp of a database with sessions of an unknown form; None if it has a known one, or no sessions."""
+        version, _, is_strange = self._schema
+        return xxhash.xxh3_128_digest(repr(version).encode()) if is_strange else None
+
     def look(self, read: Callable[[Reader], T]) -> T:
         """Look into it; see `look_into`."""
         return look_into(self.path, read, roots=self._roots)
@@ -140,10 +152,10 @@ class DatabaseMemory(Generic[S]):
     def schema_now(self, reader: Reader) -> S | None:
         """Return what is known of the tables, asked once for each version of the schema."""
         version = (reader.identity, reader.rows("PRAGMA schema_version"))
-        known, schema = self._schema
+        known, schema, _ = self._schema
         if version != known:
             schema = self._queries.schema(reader)
-            self._schema = (version, schema)
+            self._schema = (version, schema, schema is None and self._queries.is_strange(reader))
         return schema
 
     def as_it_was(self, reader: Reader, session_id: str, stamp: bytes) -> S:

@@ -27,7 +27,7 @@ from grader_daemon.sources.protocol import Read, as_shown
 from grader_daemon.sources.reading import stamp_of
 from grader_daemon.sources.session_databases import SessionDatabases, found_entry
 from grader_daemon.sources.session_files import Parsed, SessionFiles
-from grader_daemon.sources.sqlite_files import database_beside, database_stamp
+from grader_daemon.sources.sqlite_files import database_beside
 
 _DATABASE = "state.db"
 _RETIRED = "/state.db."
@@ -104,7 +104,7 @@ class Hermes(HermesSnapshots):
         if unit.key:
             return self._databases.look(unit)
         if _is_database(unit.locator):
-            return Found(unit, database_stamp(unit.locator), 0)
+            return self._databases.look_itself(unit)
         if self._row_of(unit.locator) is not None:
             raise VanishedFileError("its session is read from the database")
         return super().look(unit)
@@ -119,8 +119,7 @@ class Hermes(HermesSnapshots):
         if unit.key:
             return self._read_row(found, unless)
         if _is_database(unit.locator):
-            self._databases.at(unit.locator).entries()
-            return Read(None, Skipped(SkipReason.NOT_A_SESSION))
+            return self._databases.read_itself(unit)
         return super().read(found, unless=unless)
 
     def _is_listed(self, path: str) -> bool:

@@ -88,6 +88,9 @@ class HermesQueries:
         schema = Schema(*(reader.columns(table) for table in Schema._fields))
         return schema if schema.is_hermes else None
 
+    def is_strange(self, reader: Reader) -> bool:
+        return all(reader.columns(table) for table in ("sessions", "messages"))
+
     def mark(self, reader: Reader) -> Mark:
         ((version,),) = reader.rows("PRAGMA schema_version")
         columns = "(SELECT max(id) FROM messages), (SELECT max(rowid) FROM sessions), (SELECT count(*) FROM sessions)"

@@ -77,6 +77,9 @@ class OpenClawQueries:
                 return Schema(name, columns, "event_zstd" in lines, "generation" in reader.columns(_REWRITTEN))
         return None
 
+    def is_strange(self, reader: Reader) -> bool:
+        return bool(reader.columns(_LINES))
+
     def mark(self, reader: Reader) -> Mark:
         ((version,),) = reader.rows("PRAGMA schema_version")
         windows = _windows(reader)

@@ -20,7 +20,7 @@ from grader_daemon.sources.pi.spoken_branch import Place
 from grader_daemon.sources.protocol import Read, as_shown
 from grader_daemon.sources.session_databases import SessionDatabases
 from grader_daemon.sources.session_files import Parsed, SessionFiles
-from grader_daemon.sources.sqlite_files import database_beside, database_stamp
+from grader_daemon.sources.sqlite_files import database_beside
 
 _DATABASE: Final = "openclaw-agent.sqlite"
 _FILE: Final = re.compile(r"/agents/[^/]{1,200}/sessions/([\w-]{1,200})\.jsonl\Z")
@@ -76,7 +76,7 @@ class OpenClaw(SessionFiles):
     def look(self, unit: Unit) -> Found:
         if unit.key:
             return self._databases.look(unit)
-        return Found(unit, database_stamp(unit.locator), 0) if _is_database(unit.locator) else super().look(unit)
+        return self._databases.look_itself(unit) if _is_database(unit.locator) else super().look(unit)
 
     def size_of(self, unit: Unit) -> int:
         is_row = _is_database(unit.locator)
@@ -87,8 +87,7 @@ class OpenClaw(SessionFiles):
         if not _is_database(unit.locator):
             return super().read(found, unless=unless)
         if not unit.key:
-            self._databases.at(unit.locator).entries()
-            return Read(None, Skipped(SkipReason.NOT_A_SESSION))
+            return self._databases.read_itself(unit)
         stored = read_stored(self._databases.at(unit.locator), unit.key, found.stamp, limits=self.limits)
         digest = digest_of(stored)
         if digest == unless:

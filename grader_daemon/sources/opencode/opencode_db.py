@@ -45,6 +45,9 @@ class OpenCodeQueries:
         known = all(needed <= columns[table] for table, needed in _NEEDED.items())
         return columns["session"] if known and "message_id" in columns["part"] else None
 
+    def is_strange(self, reader: Reader) -> bool:
+        return all(reader.columns(table) for table in (*_NEEDED, "part"))
+
     def mark(self, reader: Reader) -> Mark:
         ((version,),) = reader.rows("PRAGMA schema_version")
         numbers = "(SELECT max(rowid) FROM message), (SELECT max(rowid) FROM part), (SELECT max(rowid) FROM session)"

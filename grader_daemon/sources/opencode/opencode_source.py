@@ -30,7 +30,7 @@ from grader_daemon.sources.opencode.thread import NAME, UNKNOWN, to_session
 from grader_daemon.sources.protocol import Read, Watch, as_shown
 from grader_daemon.sources.reading import read_beginning
 from grader_daemon.sources.session_databases import SessionDatabases
-from grader_daemon.sources.sqlite_files import MAGIC, database_beside, database_stamp
+from grader_daemon.sources.sqlite_files import MAGIC, database_beside
 
 _OWN = "opencode.db"
 _SUFFIX = ".db"
@@ -98,7 +98,7 @@ class OpenCode:
         if unit.key:
             return self._databases.look(unit)
         if _is_database(unit.locator):
-            return Found(unit, database_stamp(unit.locator), 0)
+            return self._databases.look_itself(unit)
         return look_at_session(unit)
 
     def size_of(self, unit: Unit) -> int:
@@ -112,8 +112,7 @@ class OpenCode:
     def read(self, found: Found, *, unless: str | None = None) -> Read:
         unit = found.unit
         if not unit.key and _is_database(unit.locator):
-            self._databases.at(unit.locator).entries()
-            return Read(None, Skipped(SkipReason.NOT_A_SESSION))
+            return self._databases.read_itself(unit)
         stored, digest = self._stored(found) if unit.key else read_session(found, roots=self.roots, limits=self._limits)
         if digest == unless:
             return Read(digest, None)

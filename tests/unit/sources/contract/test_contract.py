@@ -11,6 +11,8 @@ import apsw
 import pytest
 
 from grader_daemon.bootstrap import SOURCES
+from grader_daemon.domain.session import Skipped, SkipReason
+from grader_daemon.errors import VanishedFileError
 from grader_daemon.testing.source_contract import (
     FilesContract,
     Keeper,
@@ -32,6 +34,13 @@ _LINES = [kind for kind in KEEPERS if kind.is_lines]
 _DOCUMENTS = [kind for kind in KEEPERS if not kind.is_database and not kind.is_lines]
 _IN_A_FILE = [kind for kind in (*_LINES, *_DOCUMENTS) if kind not in (AtifLines, OpenHandsFolder)]
 """Those that take no file, and no line with all of it, for each turn."""
+
+_NEEDED = {
+    "hermes-database": ("messages", "session_id"),
+    "opencode-database": ("message", "time_updated"),
+    "openclaw-database": ("transcript_events", "event_json"),
+}
+"""A table and a column of it without which no session can be read."""
 
 _USUAL = (ClineFile, PiFile)
 _MANY_TURNS = 5_001
@@ -99,6 +108,34 @@ def test_an_answer_that_was_cut_within_a_character_is_read(keeper: Keeper) -> No
     session = session_of(source, found_by(source, keeper).unit)
 
     assert [message.text for message in session.messages][1::2] == ["Fixed 0.", "Fixed 1?"]
+
+
+@_of(_DATABASES)
+def test_a_database_whose_form_is_not_known_is_a_unit_that_says_so(keeper: Keeper) -> None:
+    """As one of an agent that is newer: a column that is needed has another name."""
+    keeper.write(1)
+    source = keeper.source()
+    session = found_by(source, keeper).unit
+    table, column = _NEEDED[keeper.name]
+    _run(keeper, f"ALTER TABLE {table} RENAME COLUMN {column} TO renamed")
+
+    (found,) = source.walk(str(keeper.root))
+    read = source.read(found)
+
+    assert found == source.look(found.unit)
+    assert (found.unit.locator, found.unit.key) == (session.locator, "")
+    assert read.session == Skipped(SkipReason.UNREADABLE_VERSION)
+    assert read.unknown is not None
+    _run(keeper, f"ALTER TABLE {table} RENAME COLUMN renamed TO {column}")
+    assert [each.unit for each in source.walk(str(keeper.root))] == [session]
+    with pytest.raises(VanishedFileError):
+        source.look(found.unit)
+
+
+def _run(keeper: Keeper, statement: str) -> None:
+    with closing(apsw.Connection(str(keeper.file))) as connection:
+        connection.execute("PRAGMA legacy_alter_table = ON").fetchall()
+        connection.execute(statement).fetchall()
 
 
 @_of(_DATABASES)

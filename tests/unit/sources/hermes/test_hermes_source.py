@@ -224,7 +224,8 @@ def test_a_database_that_cannot_be_read_is_a_unit_that_says_why(source: Hermes, 
         source.read(source.look(found.unit))
     home.path.unlink()
     StateHome(home.folder)
-    assert source.read(source.look(found.unit)).session == Skipped(SkipReason.NOT_A_SESSION)
+    with pytest.raises(VanishedFileError, match="one by one"):
+        source.look(found.unit)
     assert list(source.walk(str(home.folder))) == []
 
 

@@ -413,7 +413,8 @@ def test_another_database_of_that_name_holds_no_sessions(source: OpenClaw, tmp_p
     unit = Unit("openclaw", str(database))
 
     assert (list(source.walk(str(tmp_path))), touched(source, database)) == ([], [])
-    assert source.read(source.look(unit)).session == Skipped(SkipReason.NOT_A_SESSION)
+    with pytest.raises(VanishedFileError):
+        source.look(unit)
     assert source.size_of(unit) == 0
 
 
