@@ -16,8 +16,17 @@ import xxhash
 from grader_daemon.domain.limits import LONGEST_NAME, Limits
 from grader_daemon.errors import ParseError
 from grader_daemon.sources.database_memory import DatabaseMemory, Entry, Mark
-from grader_daemon.sources.decoding import mending
-from grader_daemon.sources.opencode.session_parts import Head, Info, Part, Revert, Stored, Times
+from grader_daemon.sources.opencode.session_parts import (
+    MESSAGE,
+    PART,
+    Head,
+    Info,
+    Part,
+    PassedOver,
+    Revert,
+    Stored,
+    Times,
+)
 from grader_daemon.sources.sqlite_files import Reader, Value
 
 T = TypeVar("T", Head, Part)
@@ -94,8 +103,10 @@ class OpenCodeQueries:
         return entries
 
 
-def read_stored(memory: DatabaseMemory[Schema], session_id: str, stamp: bytes, *, limits: Limits) -> Stored:
-    """Return a session that stands as `stamp` says, with its messages.
+def read_stored(
+    memory: DatabaseMemory[Schema], session_id: str, stamp: bytes, *, limits: Limits, passed: PassedOver
+) -> Stored:
+    """Return a session that stands as `stamp` says, with its messages; those that are not read are told `passed`.
 
     Raises:
         VanishedFileError: it is gone, or the database is.
@@ -113,13 +124,16 @@ def read_stored(memory: DatabaseMemory[Schema], session_id: str, stamp: bytes, *
     info, rows = memory.look(begin)
     if len(rows) > limits.messages:
         raise ParseError(f"more than max_messages = {limits.messages:,} messages")
-    heads = [head for row in rows if (head := _decoded(_head, row[0], row[1])) is not None]
-    parts = _parts_of(memory, [head.id for head in heads], limits)
+    found = (_decoded(_head, row[0], row[1], kind=MESSAGE, passed=passed) for row in rows)
+    heads = [head for head in found if head is not None]
+    parts = _parts_of(memory, [head.id for head in heads], limits, passed)
     memory.look(lambda reader: memory.as_it_was(reader, session_id, stamp))
     return Stored(info, tuple((head, tuple(parts.get(head.id, ()))) for head in heads))
 
 
-def _parts_of(memory: DatabaseMemory[Schema], ids: Sequence[str], limits: Limits) -> dict[str, list[Part]]:
+def _parts_of(
+    memory: DatabaseMemory[Schema], ids: Sequence[str], limits: Limits, passed: PassedOver
+) -> dict[str, list[Part]]:
     parts: dict[str, list[Part]] = {}
     size = done = 0
 
@@ -139,7 +153,7 @@ def _parts_of(memory: DatabaseMemory[Schema], ids: Sequence[str], limits: Limits
             size += len(data) if isinstance(data, str) else 0
             if size > limits.bytes:
                 raise ParseError(f"its messages are more than max_file_bytes = {limits.bytes:,}")
-            part = _decoded(_part, part_id, data)
+            part = _decoded(_part, part_id, data, kind=PART, passed=passed)
             if part is not None:
                 parts.setdefault(str(message_id), []).append(part)
     return parts
@@ -171,14 +185,14 @@ def _info(row: Sequence[Value]) -> Info:
     )
 
 
-def _decoded(decode: Callable[[bytes], T], row_id: Value, data: Value) -> T | None:
+def _decoded(decode: Callable[[bytes], T], row_id: Value, data: Value, *, kind: str, passed: PassedOver) -> T | None:
     """Return a row as what it holds; None where it is not of the shape that is known."""
-    if not isinstance(data, str):
-        return None
     try:
-        return msgspec.structs.replace(mending(decode, data.encode()), id=str(row_id))
+        decoded = passed.unless_strange(decode, data.encode() if isinstance(data, str) else b"", kind=kind)
     except _BROKEN:
+        passed.add_broken()
         return None
+    return None if decoded is None else msgspec.structs.replace(decoded, id=str(row_id))
 
 
 def _number(value: Value) -> int:

@@ -18,7 +18,7 @@ from grader_daemon.domain.unit import Found, Unit
 from grader_daemon.sources.database_memory import DatabaseMemory
 from grader_daemon.sources.discovery import Walk
 from grader_daemon.sources.opencode.opencode_db import OpenCodeQueries, read_stored
-from grader_daemon.sources.opencode.session_parts import Stored
+from grader_daemon.sources.opencode.session_parts import PassedOver, Stored
 from grader_daemon.sources.opencode.storage_files import (
     is_session,
     look_at_session,
@@ -113,17 +113,21 @@ class OpenCode:
         unit = found.unit
         if not unit.key and _is_database(unit.locator):
             return self._databases.read_itself(unit)
-        stored, digest = self._stored(found) if unit.key else read_session(found, roots=self.roots, limits=self._limits)
+        passed = PassedOver()
+        stored, digest = self._stored(found, passed)
         if digest == unless:
             return Read(digest, None)
         session = to_session(stored, path=unit.locator, key=unit.key)
+        unknown = passed.told(session.agent_version)
         if not session.messages:
-            return Read(digest, Skipped(SkipReason.NOT_A_SESSION, session.session_id))
-        return Read(digest, as_shown(session))
+            return Read(digest, Skipped(SkipReason.NOT_A_SESSION, session.session_id), unknown=unknown)
+        return Read(digest, as_shown(session), unknown=unknown)
 
-    def _stored(self, found: Found) -> tuple[Stored, str]:
-        unit = found.unit
-        stored = read_stored(self._databases.at(unit.locator), unit.key, found.stamp, limits=self._limits)
+    def _stored(self, found: Found, passed: PassedOver) -> tuple[Stored, str]:
+        unit, limits = found.unit, self._limits
+        if not unit.key:
+            return read_session(found, roots=self.roots, limits=limits, passed=passed)
+        stored = read_stored(self._databases.at(unit.locator), unit.key, found.stamp, limits=limits, passed=passed)
         return stored, xxhash.xxh3_128_hexdigest(msgspec.json.encode(stored))
 
     def _units_of(self, path: str, status: os.stat_result) -> Iterable[Found]:

@@ -6,12 +6,20 @@ machinery. In the database the ids stand in columns, in files in the JSON itself
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Final, TypeVar
 
 import msgspec
 
 from grader_daemon.domain.limits import LONGEST_NAME, SessionId
+from grader_daemon.sources.decoding import mending
+from grader_daemon.sources.protocol import UnknownKinds
+
+T = TypeVar("T")
+MESSAGE: Final = "message"
+PART: Final = "part"
+"""What is told of a message, or a piece of one, that is passed over."""
 
 _Name = Annotated[str, msgspec.Meta(max_length=4 * LONGEST_NAME)] | None
 _Milliseconds = int | float | None
@@ -112,6 +120,34 @@ class Part(msgspec.Struct, frozen=True):
     tool: _Name = None
     call_id: str | None = msgspec.field(name="callID", default=None)
     state: State | None = None
+
+
+class PassedOver:
+    """Messages and parts of one session that have no shape that is known, so that they are not read."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[str, None] = {}
+        self._broken = 0
+
+    def unless_strange(self, decode: Callable[[bytes], T], content: bytes, *, kind: str) -> T | None:
+        """Decode one; None where its shape is not known.
+
+        Raises:
+            msgspec.DecodeError, UnicodeError, RecursionError: it is no JSON.
+        """
+        try:
+            return mending(decode, content)
+        except msgspec.ValidationError:
+            self._kinds[kind] = None
+            return None
+
+    def add_broken(self) -> None:
+        """Note one that is no JSON."""
+        self._broken += 1
+
+    def told(self, version: str | None) -> UnknownKinds | None:
+        """Return what is to be told of them, in a session of this version; None if there are none."""
+        return UnknownKinds(version, tuple(self._kinds), self._broken) if self._kinds or self._broken else None
 
 
 class Stored(msgspec.Struct, frozen=True):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from glob import escape, iglob
 from typing import TypeVar
 
@@ -19,7 +20,7 @@ from grader_daemon.domain.session import NO_SESSION_KNOWN
 from grader_daemon.domain.unit import Found, Unit
 from grader_daemon.errors import ChangingFileError, ParseError, UnfinishedFileError, VanishedFileError
 from grader_daemon.sources.decoding import mending
-from grader_daemon.sources.opencode.session_parts import Head, Info, Part, Stored
+from grader_daemon.sources.opencode.session_parts import MESSAGE, PART, Head, Info, Part, PassedOver, Stored
 from grader_daemon.sources.reading import found_file, look_at, read_file, stamp_of
 
 T = TypeVar("T")
@@ -62,23 +63,28 @@ def look_at_session(unit: Unit) -> Found:
     return Found(unit, xxhash.xxh3_128_digest(b"".join(stamps)), written_ns)
 
 
-def read_session(found: Found, *, roots: Sequence[str], limits: Limits) -> tuple[Stored, str]:
+def read_session(found: Found, *, roots: Sequence[str], limits: Limits, passed: PassedOver) -> tuple[Stored, str]:
     """Return the session, with its messages, and a digest of all that it was made from.
+
+    Messages and parts of a shape that is not known are passed over, and told `passed`.
 
     Raises:
         VanishedFileError, ChangingFileError, ReadError, UnfinishedFileError, ParseError: see `Source.read`.
     """
     reading = _Reading(found.unit.source, roots, limits)
     path = found.unit.locator
-    info = reading.decode(path, _info)
+    info = reading.decode(path, partial(mending, _info))
+    head_of = partial(passed.unless_strange, _head, kind=MESSAGE)
+    part_of = partial(passed.unless_strange, _part, kind=PART)
     messages = []
     for message in _files_in(_folder_of(path, _MESSAGES, _id_of(path)), "msg_"):
-        head = msgspec.structs.replace(reading.decode(message, _head), id=_id_of(message))
-        folder = _folder_of(path, _PARTS, head.id)
-        parts = [
-            msgspec.structs.replace(reading.decode(part, _part), id=_id_of(part)) for part in _files_in(folder, "prt_")
-        ]
-        messages.append((head, tuple(parts)))
+        head = reading.decode(message, head_of)
+        if head is None:
+            continue
+        files = _files_in(_folder_of(path, _PARTS, _id_of(message)), "prt_")
+        read = ((file, reading.decode(file, part_of)) for file in files)
+        parts = [msgspec.structs.replace(part, id=_id_of(file)) for file, part in read if part is not None]
+        messages.append((msgspec.structs.replace(head, id=_id_of(message)), tuple(parts)))
     if look_at_session(found.unit).stamp != found.stamp:
         raise ChangingFileError("the session was written to while it was read")
     return Stored(info, tuple(messages)), reading.digest.hexdigest()
@@ -107,7 +113,7 @@ class _Reading:
             raise ParseError(f"it has more files than max_messages = {self._limits.messages:,}")
         self.digest.update(content)
         try:
-            return mending(decode, content)
+            return decode(content)
         except msgspec.ValidationError as error:
             raise ParseError(f"{NO_SESSION_KNOWN}: {' '.join(str(error).split())}") from error
         except _BROKEN as error:

@@ -15,7 +15,7 @@ from grader_daemon.domain.session import Session, Skipped, SkipReason, Usage, to
 from grader_daemon.domain.unit import Unit
 from grader_daemon.errors import ChangingFileError, ParseError, ReadError, UnfinishedFileError, VanishedFileError
 from grader_daemon.sources.opencode.opencode_source import OpenCode
-from grader_daemon.sources.protocol import Read, Watch
+from grader_daemon.sources.protocol import Read, UnknownKinds, Watch
 from tests.database_writer import DatabaseWriter
 
 TABLES = (
@@ -197,7 +197,11 @@ def test_rows_of_a_shape_that_is_not_known_are_passed_over(
     begin(writer, "ses_a")
     writer.commit((MESSAGE, ("msg_z", "ses_a", 2, "{")), (PART, ("prt_z", "msg_ses_a_1b", "ses_a", '{"state": 3}')))
 
-    assert len(read(source, tmp_path, "ses_a").messages) == 2
+    told = source.read(source.look(Unit("opencode", str(tmp_path / "opencode.db"), "ses_a")))
+
+    assert isinstance(told.session, Session)
+    assert len(told.session.messages) == 2
+    assert told.unknown == UnknownKinds("1.18", ("part",), broken=1)
 
 
 def test_a_session_that_is_too_large_is_refused(writer: DatabaseWriter, tmp_path: Path) -> None:
@@ -356,6 +360,18 @@ def test_a_file_that_is_being_written_is_read_later(source: OpenCode, old: OldFi
 
     with pytest.raises(UnfinishedFileError, match="msg_2"):
         source.read(source.look(unit))
+
+
+def test_files_of_a_shape_that_is_not_known_are_passed_over_and_told(source: OpenCode, old: OldFiles) -> None:
+    unit = old.begin()
+    old.write("message/ses_a/msg_3.json", role=[])
+    old.write("part/msg_2/prt_9.json", type="text", text={})
+
+    told = source.read(source.look(unit))
+
+    assert isinstance(told.session, Session)
+    assert [message.text for message in told.session.messages] == ["Do it", "Done."]
+    assert told.unknown == UnknownKinds("1.0.98", ("part", "message"))
 
 
 def test_links_among_the_files_are_not_followed(source: OpenCode, old: OldFiles, tmp_path: Path) -> None:
