@@ -149,7 +149,7 @@ def read_file(path: Path) -> dict[str, Any]:
         ConfigurationError: it cannot be read, or is no TOML.
     """
     try:
-        text = path.read_text("utf-8")
+        text = path.read_text("utf-8-sig")
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
@@ -162,6 +162,8 @@ def read_file(path: Path) -> dict[str, Any]:
         return tomllib.loads(text)
     except ValueError as error:
         raise ConfigurationError(f"{path}: {error}") from error
+    except RecursionError as error:
+        raise ConfigurationError(f"{path}: nested too deeply") from error
 
 
 def absolute(path: Path) -> Path:

@@ -148,7 +148,7 @@ def _literal(value: Any) -> str:
 
 
 def _write(file: Path, name: str, literal: str | None, after: Mapping[str, Any]) -> None:
-    text = edited(file.read_text("utf-8") if file.is_file() else "", name, literal)
+    text = edited(file.read_text("utf-8-sig") if file.is_file() else "", name, literal)
     try:
         is_right = tomllib.loads(text) == after
     except ValueError:

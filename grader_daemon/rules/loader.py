@@ -58,6 +58,8 @@ def load_rules(overlay: Path | None = None) -> Rules:
         own = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(f"rules file {overlay}: not valid TOML: {error}") from error
+    except RecursionError as error:
+        raise ConfigurationError(f"rules file {overlay}: nested too deeply") from error
     if "version" in own:
         raise ConfigurationError(f"rules file {overlay}: 'version' is computed and cannot be set")
     _merge(table, own)
@@ -80,7 +82,7 @@ def shipped_text() -> str:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text("utf-8")
+        return path.read_text("utf-8-sig")
     except OSError as error:
         raise ConfigurationError(f"rules file {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:

@@ -126,6 +126,7 @@ def test_a_wrong_variable_is_told_in_one_line(
         pytest.param('quiet_seconds = "soon"', ("quiet_seconds", "'soon'", "number"), id="wrong-type"),
         pytest.param("quiet_secs = 3", ("no setting 'quiet_secs'",), id="unknown-setting"),
         pytest.param("quiet_seconds = \n", ("line 1",), id="no-toml"),
+        pytest.param(f"quiet_seconds = {'[' * 9999}", ("nested too deeply",), id="nested-without-end"),
         pytest.param("watch_roots = []", ("watch_roots", "at least 1"), id="no-roots"),
         pytest.param('retry_seconds = [1, "x"]', ("retry_seconds", "'x'"), id="wrong-type-in-a-list"),
         pytest.param("queue_size = 0", ("queue_size", "0", "greater than or equal to 1"), id="too-small"),
@@ -137,6 +138,12 @@ def test_a_wrong_file_is_told_in_one_line(text: str, words: tuple[str, ...], hom
         load_settings()
     assert [word for word in (*words, str(path)) if word not in str(caught.value)] == []
     assert "\n" not in str(caught.value)
+
+
+def test_a_byte_order_mark_as_editors_on_windows_write_it_is_passed_over(home: Path) -> None:
+    configure(home, "\ufeffquiet_seconds = 3")
+
+    assert load_settings().quiet_seconds == 3
 
 
 def test_a_file_that_is_no_text_is_an_error(home: Path) -> None:

@@ -136,6 +136,7 @@ def test_an_error_names_file_line_and_key(text: str, key: str, line: int, tmp_pa
         pytest.param(b"[quality", "not valid TOML", id="no-toml"),
         pytest.param(b"[quality]\nx = \n", "line 2", id="no-toml-in-a-line"),
         pytest.param(b"# \xff\n", "not UTF-8", id="no-text"),
+        pytest.param(b"x = " + b"[" * 9999, "nested too deeply", id="nested-without-end"),
         pytest.param(b'version = "x"\n', "'version' is computed", id="version"),
     ],
 )
@@ -147,6 +148,13 @@ def test_an_unreadable_overlay_is_told_in_one_line(content: bytes, words: str, t
     assert words in str(caught.value)
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_byte_order_mark_as_editors_on_windows_write_it_is_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "rules.toml"
+    path.write_bytes(b"\xef\xbb\xbf[quality]\nbase = 2\n")
+
+    assert load_rules(path).quality.base == 2
 
 
 def test_a_missing_overlay_is_an_error(tmp_path: Path) -> None:
