@@ -27,6 +27,8 @@ _MESSAGE = (*MessageRow._fields[:-1], "_compressed_summary")
 _LONGEST_CHAIN = 1_000
 _SLICE = 200
 _MOST_DELEGATIONS = 1_000
+_NEEDED = frozenset({"id", "started_at", "ended_at", "end_reason", "parent_session_id", "source"})
+_DELEGATION = frozenset({"delegation_id", "state", "result_json", "parent_session_id", "origin_session"})
 _AMONG = "IN (SELECT value FROM json_each(?))"
 
 
@@ -42,8 +44,18 @@ class Schema(NamedTuple):
 
     @property
     def is_hermes(self) -> bool:
-        """True if there are sessions in it."""
-        return {"id", "started_at"} <= self.sessions and {"id", "session_id"} <= self.messages
+        """True if there are sessions in it, with the columns that queries ask by."""
+        return self.sessions >= _NEEDED and {"id", "session_id", "timestamp"} <= self.messages
+
+    @property
+    def has_delegations(self) -> bool:
+        """True if sub-agents that were sent off are in it, in the form that is known."""
+        return self.async_delegations >= _DELEGATION
+
+    @property
+    def has_prompts(self) -> bool:
+        """True if system prompts have a table of their own, in the form that is known."""
+        return "system_prompt_hash" in self.sessions and {"hash", "prompt"} <= self.system_prompts
 
 
 class _Tally(NamedTuple):
@@ -249,7 +261,7 @@ def _usage(reader: Reader, schema: Schema, among: str) -> dict[str, list[UsageRo
 def _delegations(reader: Reader, schema: Schema) -> dict[Value, list[tuple[Value, Value]]]:
     """Return the states of the sub-agents that were sent off last, by session."""
     delegations: dict[Value, list[tuple[Value, Value]]] = {}
-    if schema.async_delegations:
+    if schema.has_delegations:
         found = reader.rows(
             "SELECT coalesce(parent_session_id, origin_session), delegation_id, state FROM async_delegations"
             " ORDER BY rowid DESC LIMIT ?",
@@ -280,7 +292,7 @@ def _prompt(reader: Reader, schema: Schema, session_id: str) -> str | None:
     if "system_prompt" not in schema.sessions:
         return None
     value = "system_prompt"
-    if "system_prompt_hash" in schema.sessions and schema.system_prompts:
+    if schema.has_prompts:
         value = "coalesce(system_prompt, (SELECT prompt FROM system_prompts WHERE hash = system_prompt_hash))"
     found = reader.rows(f"SELECT {value} FROM sessions WHERE id = ?", (session_id,))
     return found[0][0] if found and isinstance(found[0][0], str) else None

@@ -36,7 +36,7 @@ _IN_A_FILE = [kind for kind in (*_LINES, *_DOCUMENTS) if kind not in (AtifLines,
 """Those that take no file, and no line with all of it, for each turn."""
 
 _NEEDED = {
-    "hermes-database": ("messages", "session_id"),
+    "hermes-database": ("sessions", "end_reason"),
     "opencode-database": ("message", "time_updated"),
     "openclaw-database": ("transcript_events", "event_json"),
 }

@@ -68,6 +68,26 @@ def test_a_session_is_read_from_every_schema(tmp_path: Path, version: int) -> No
     assert [(usage.input_tokens, usage.output_tokens) for usage in session.usage] == [(10, 2)]
 
 
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [
+        pytest.param("async_delegations", "origin_session", id="sub-agents"),
+        pytest.param("system_prompts", "prompt", id="prompts"),
+    ],
+)
+def test_a_table_beside_the_sessions_that_has_another_form_costs_none_of_them(
+    tmp_path: Path, table: str, column: str
+) -> None:
+    home = StateHome(tmp_path / "newest", version=SCHEMAS[-1])
+    source = Hermes([str(home.folder)], zone=UTC, limits=Limits())
+    home.session("a")
+    home.turn("a")
+    home.run(("PRAGMA legacy_alter_table = ON", ()))
+    home.run((f"ALTER TABLE {table} RENAME COLUMN {column} TO renamed", ()))
+
+    assert len(read(source, home, "a").messages) == 2
+
+
 def test_only_sessions_that_changed_are_told(source: Hermes, home: StateHome) -> None:
     for name in "abc":
         home.session(name)
