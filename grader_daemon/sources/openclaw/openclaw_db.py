@@ -160,7 +160,8 @@ def _some_lines(
     schema = memory.schema_now(reader)
     packed = "event_zstd" if schema is not None and schema.has_packed else "NULL"
     statement = (
-        f"SELECT seq, event_json, {packed} FROM {_LINES} WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT {_ROWS}"
+        f"SELECT seq, event_json, {packed} FROM {_LINES} WHERE session_id = ? AND seq > ? AND typeof(seq) = 'integer'"
+        f" ORDER BY seq LIMIT {_ROWS}"
     )
     found: list[tuple[Value, ...]] = []
     while schema is not None:

@@ -20,7 +20,7 @@ from grader_daemon.sources.openclaw.openclaw_source import OpenClaw
 from grader_daemon.sources.protocol import Read, UnknownKinds, Watch
 from grader_daemon.sources.sqlite_files import Reader, Value
 from tests.database_writer import DatabaseWriter
-from tests.openclaw_home import OLD_TABLES, PACKED, TABLES, Statement, database_in, made, rows, run, window
+from tests.openclaw_home import LINE, OLD_TABLES, PACKED, TABLES, Statement, database_in, made, rows, run, window
 from tests.pi_lines import PiLines, call
 
 
@@ -393,6 +393,17 @@ def test_rows_of_a_shape_that_is_not_known_are_passed_over(source: OpenClaw, dat
 
     assert isinstance(found.session, Session)
     assert found.unknown is not None
+
+
+@pytest.mark.parametrize("number", [pytest.param("x", id="text"), pytest.param("0.5", id="fraction")])
+def test_lines_whose_numbers_do_not_grow_are_not_read_again_and_again(tmp_path: Path, number: str) -> None:
+    """Without end, where nothing is in them."""
+    database = made(database_in(tmp_path), OLD_TABLES)
+    run(database, ("INSERT INTO sessions VALUES ('a', 'k', 9)", ()), *rows("a", spoken("a").lines))
+    said = json.dumps({"type": "x" * 1_000})
+    run(database, *((LINE, ("a", f"{number}{each:03}", said, 5)) for each in range(1, 100)))
+
+    assert len(read(OpenClaw([str(tmp_path)], limits=Limits(bytes=1_000_000)), database).messages) == 2
 
 
 def test_a_session_is_called_by_its_row(source: OpenClaw, database: Path) -> None:
