@@ -36,7 +36,15 @@ from grader_daemon.analysis.claims.stated_checks import (
     SIGNS,
     checks_in,
 )
-from grader_daemon.analysis.claims.stated_claim import CHANGING_VERBS, KINDS, MAKING_VERBS, RUNNING_VERBS, StatedClaim
+from grader_daemon.analysis.claims.stated_claim import (
+    ACTIONS,
+    CHANGING_VERBS,
+    KINDS,
+    MAKING_VERBS,
+    PLAIN_VERBS,
+    RUNNING_VERBS,
+    StatedClaim,
+)
 from grader_daemon.analysis.claims.subjects import (
     address_in,
     changed_file,
@@ -82,6 +90,9 @@ _IN_WORD = late_pattern(r"[\w-]").match
 _TO_WORDS: Final = bytes(code if bytes([code]).isalnum() else ord(" ") for code in bytes(range(256)).lower())
 """Translation table by ASCII code: the letter in lower case or the digit, else a space."""
 _VERBS: Final = frozenset(verb.encode() for verb in KINDS)
+_OF_ACTIONS: Final = frozenset(verb.encode() for verb in PLAIN_VERBS)
+_ACTIONS_TOLD: Final = frozenset(each.encode() for action in (*ACTIONS, "order") for each in (action, f"{action}s"))
+"""Actions of which one stands in an answer where a verb such as "processed" tells a deed."""
 
 _BUG = late_pattern(
     r"\b(?:bugs?|issues?|problems?|errors?|crash(?:es)?|failures?|exceptions?|regressions?|defects?|typos?)\b"
@@ -120,13 +131,11 @@ def find_claims(answer: str) -> tuple[StatedClaim, ...]:
     answer = spoken(answer)
     tail = answer[-EXAMINED_CHARACTERS:]
     cues = _CUES.intersection(tail.encode("ascii", "replace").translate(_TO_WORDS).split())
-    if not tail.isascii() and holds_any(tail, SIGNS):
-        cues |= OF_SIGNS
-    if not tail.isascii() and holds_any(tail, STEMS):
-        cues |= OF_LANGUAGES
+    if not tail.isascii():
+        cues |= _cues_of_letters(tail.encode(errors="replace"))
     if not cues:
         return ()
-    verbs = [verb.decode() for verb in cues & _VERBS]
+    verbs = [verb.decode() for verb in cues & (_VERBS if cues & _ACTIONS_TOLD else _VERBS - _OF_ACTIONS)]
     finders = [find for needed, find in _FINDERS if all(map(cues.intersection, needed))]
     if not verbs and not finders:
         return ()
@@ -135,6 +144,12 @@ def find_claims(answer: str) -> tuple[StatedClaim, ...]:
     low = low if len(low) == len(text) else text
     claims = [*_done(text, low, verbs), *(each for find in finders for each in find(text, low))]
     return tuple(dict.fromkeys(each for _, each in sorted(claims, key=itemgetter(0))))[:MOST_CLAIMS]
+
+
+def _cues_of_letters(tail: bytes) -> frozenset[bytes]:
+    """Return the cues of a text with other letters and signs. Bytes are searched five times as fast."""
+    of_signs = OF_SIGNS if holds_any(tail, SIGNS) else frozenset()
+    return of_signs | OF_LANGUAGES if holds_any(tail, STEMS) else of_signs
 
 
 def spoken(answer: str) -> str:
@@ -317,4 +332,4 @@ _FINDERS: Final[tuple[tuple[tuple[frozenset[bytes], ...], _Finder], ...]] = (
 )
 """Finders of other claims, each with the words without which it cannot be said."""
 
-_CUES: Final = _VERBS | WRITTEN | PASSING | CHECKS | TESTS | OTHERS | CHANGED | _WORKING | _FILES
+_CUES: Final = _VERBS | _ACTIONS_TOLD | WRITTEN | PASSING | CHECKS | TESTS | OTHERS | CHANGED | _WORKING | _FILES

@@ -36,12 +36,15 @@ _ASCII_WORDS: Final = frozenset(
 )
 """Words without other letters, of which one stands in an answer that claims in German or Spanish."""
 
-STEMS: Final = (
-    *("eändert", "rgänzt", "inzugefügt", "berschrieben"),
-    *("réé", "odifié", "énéré", "jouté", "écrit", "nregistré", "auvegardé", "à jour", "orrigé", "emplacé"),
-    *("ñadid", "reé", "uardé", "ctualicé", "eneré", "odifiqué", "scribí"),
-    *("озда", "апис", "охран", "бнов", "змен", "справ", "обав", "енер", "формиров", "амен", "редактиров", "чищ"),
-    *("创建", "写入", "保存", "更新", "修改", "生成", "添加", "修复"),
+STEMS: Final = tuple(
+    each.encode()
+    for each in (
+        *("eändert", "rgänzt", "inzugefügt", "berschrieben"),
+        *("réé", "odifié", "énéré", "jouté", "écrit", "nregistré", "auvegardé", "à jour", "orrigé", "emplacé"),
+        *("ñadid", "reé", "uardé", "ctualicé", "eneré", "odifiqué", "scribí"),
+        *("озда", "апис", "охран", "бнов", "змен", "справ", "обав", "енер", "формиров", "амен", "редактиров", "чищ"),
+        *("创建", "写入", "保存", "更新", "修改", "生成", "添加", "修复"),
+    )
 )
 """Pieces of words with other letters, without their first one, of which one stands in an answer that claims by them."""
 

@@ -29,10 +29,10 @@ _ADMITS = late_pattern(r"(?i)\b(?:fail|broke|red\b|error|not (?:yet )?pass|n't (
 
 def ticked_claims(notes: Sequence[Note], messages: Sequence[Message], answer: str) -> Iterator[StatedClaim]:
     """Yield what the ticked items of the last plan claim, if the answer does not tell of any failure."""
-    found = next(((index, call) for index, call, _ in reversed(notes) if _is_plan(call.tool)), None)
-    if found is None or _ADMITS.search(answer):
+    plans = {tool for tool in {call.tool for _, call, _ in notes} if _is_plan(tool)}
+    if not plans or _ADMITS.search(answer):
         return
-    index, call = found
+    index, call = next((index, call) for index, call, _ in reversed(notes) if call.tool in plans)
     if any(message.role == USER for message in messages[index:]):
         return
     at = next((place for place in range(index - 1, -1, -1) if messages[place].tool_calls), index)

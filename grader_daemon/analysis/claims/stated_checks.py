@@ -36,7 +36,7 @@ _PASS_WORD = late_pattern(
 """Words and signs by which a check is said to be fine. The pattern begins with one set, which makes its search fast."""
 
 _SIGNS: Final = frozenset("✅✔✓")
-SIGNS: Final = (*sorted(_SIGNS), "通过", "тест", "Тест", "grün", "passés", "réussi")
+SIGNS: Final = tuple(each.encode() for each in (*sorted(_SIGNS), "通过", "тест", "Тест", "grün", "passés", "réussi"))
 """Signs, and words with other letters, of which one stands in an answer that claims by them."""
 
 OF_SIGNS: Final = frozenset({b"sign"})

@@ -48,10 +48,10 @@ STATE_VERBS: Final = FIXING_VERBS | {
     *("removed", "deleted"),
 }
 """Verbs of which "is done" tells what was done; of the others it tells what is done as a rule."""
-_PLAIN_VERBS: Final = frozenset(
+PLAIN_VERBS: Final = frozenset(
     {"processed", "submitted", "placed", "initiated", "issued", "approved", "confirmed", "completed"}
 )
-_ACTIONS: Final = frozenset(
+ACTIONS: Final = frozenset(
     {"return", "refund", "exchange", "cancellation", "payment", "booking", "reservation", "transfer", "upgrade"}
     | {"modification"}
 )
@@ -125,7 +125,7 @@ class StatedClaim:
         verb = self.words[0]
         if tool <= _OF_HTTP and not tool.isdisjoint(_SENDING_BY_HTTP):
             return verb in _PUT_DOWN
-        said = [word for word in self.words if word in _ACTIONS] if verb in _PLAIN_VERBS else [verb]
+        said = [word for word in self.words if word in ACTIONS] if verb in PLAIN_VERBS else [verb]
         meant = {synonym for word in said for synonym in _SYNONYMS.get(word, ())}
         for word in tool - _NO_VERBS:
             if word in meant or any(each.startswith(word.removesuffix("e")) for each in said):
