@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 
 from grader_daemon.analysis.claims.call_answers import LONGEST, answered, given
 from grader_daemon.analysis.claims.clauses import is_denied, is_of_nothing
-from grader_daemon.analysis.claims.deed_tools import FINISHING, Role, changes, kind_of, parted, tells_what_it_does
-from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun
+from grader_daemon.analysis.claims.deed_tools import FINISHING, Kind, Role, changes, kind_of, parted, tells_what_it_does
+from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun, looks
 from grader_daemon.analysis.claims.item_results import item_told_done
 from grader_daemon.analysis.claims.missing_deeds import NEEDING_A_TOOL, missing_deed, missing_item, settled_deed
 from grader_daemon.analysis.claims.other_entries import other_entry
@@ -116,7 +116,9 @@ def weigh_deeds(evidence: CallRecord, answer: str) -> Deed | None:
         return None
     kinds = [kind_of(call.tool or "") for _, call, _ in evidence.notes]
     if any(kind.role is Role.RUNS for kind in kinds):
-        return Deeds(evidence, (), (), answer).done_in_part()
+        if not all(kind.role is not Role.ACTS and looks(run) for kind, run in zip(kinds, evidence.runs, strict=True)):
+            return Deeds(evidence, (), (), answer).done_in_part()
+        kinds = [Kind(Role.LOOKS, kind.checks) for kind in kinds]
     acting, others = parted(evidence.runs, kinds)
     checks = [run for run, kind in zip(evidence.runs, kinds, strict=True) if kind.checks]
     is_made_up = not acting and not _IN_WORDS_ALONE.isdisjoint(answer.lower().split())

@@ -43,6 +43,30 @@ _LOOKING_PROGRAMS = """
 """
 _LOOKING: Final = frozenset(_LOOKING_PROGRAMS.split())
 _GIT_LOOKING: Final = frozenset({"blame", "branch", "diff", "grep", "log", "ls-files", "rev-parse", "show", "status"})
+_OF_CLUSTERS: Final = frozenset({"get", "describe", "logs", "top", "history", "explain", "version"})
+_OF_CONTAINERS: Final = frozenset({"ps", "images", "logs", "inspect", "stats", "version", "info", "port", "ls"})
+_ASKING: Final = {
+    **dict.fromkeys(("kubectl", "oc"), _OF_CLUSTERS),
+    "helm": frozenset({"list", "ls", "status", "history", "get", "version"}),
+    **dict.fromkeys(("docker", "podman"), _OF_CONTAINERS),
+    **dict.fromkeys(("terraform", "tofu"), frozenset({"plan", "validate", "show", "output", "version"})),
+    "systemctl": frozenset({"status", "is-active", "is-enabled", "list-units", "list-timers", "cat", "show"}),
+    "crontab": frozenset({"-l"}),
+    "journalctl": frozenset({"-u", "-n", "-b", "-k", "--since", "--no-pager"}),
+    "gh": frozenset({"list", "view", "status", "checks", "diff"}),
+    **dict.fromkeys(("pip", "pip3"), frozenset({"list", "show", "freeze", "--version"})),
+}
+"""Programs that only look with one of these words."""
+
+_DOING_WORDS = """
+    apply create delete patch scale set edit replace annotate label run exec cp rm rmi expose drain cordon uncordon
+    taint restart undo pause resume attach start stop kill pull push build tag commit load import save prune up down
+    destroy state taint workspace force-unlock enable disable reload mask daemon-reload merge close reopen install
+    upgrade rollback uninstall
+"""
+_DOING: Final = frozenset(_DOING_WORDS.split())
+"""Words with which they may do more."""
+
 _RUNS_ANOTHER: Final = frozenset({"xargs", "timeout"})
 _CHANGING = late_pattern(r"(?<![<=-])>|\$\(|`|<<|\bsed\b[^|;&]{0,80} -\w{0,4}i|-exec|-delete|-ok\b|\btee\b|\bsystem\(")
 _SEPARATOR = late_pattern(r"&&|\|\||[|;&\n]")
@@ -172,7 +196,7 @@ class CallRecord:
     @cached_property
     def could_act(self) -> bool:
         """True if any call was made that may have changed anything."""
-        return not self.is_whole or not all(each.changes_nothing for each in self.runs)
+        return not self.is_whole or not all(map(looks, self.runs))
 
     @cached_property
     def could_write(self) -> bool:
@@ -228,6 +252,14 @@ def may_have_written(run: ToolRun) -> bool:
     return run.purpose is not Purpose.RUN or not (is_whole and only_looks(run.command))
 
 
+def looks(run: ToolRun) -> bool:
+    """Return whether a call only looks, by its tool or by its command."""
+    if run.changes_nothing:
+        return True
+    is_whole = not run.is_code and 0 < len(run.command) < _EXAMINED_COMMAND
+    return is_whole and only_looks(run.command)
+
+
 def same_file(path: str, claimed: str) -> bool:
     """Return whether both may name one file. The last part must be the same; an answer may leave out folders."""
     return basename(path) == basename(claimed)
@@ -246,6 +278,9 @@ def _part_looks(part: str) -> bool:
     name = words[0].rpartition("/")[2] or words[0]
     if name == "git":
         return next((word in _GIT_LOOKING for word in words[1:] if word[0] != "-"), False)
+    if name in _ASKING:
+        given = set(words[1:])
+        return not given.isdisjoint(_ASKING[name]) and given.isdisjoint(_DOING)
     if name in _RUNS_ANOTHER:
         return any(word in _LOOKING for word in words[1:])
     return name in _LOOKING

@@ -158,7 +158,7 @@ class ClaimVerifier:
 
     def _acted(self, claim: StatedClaim) -> Verification | None:
         """Verify an action of a tool that is made for it, or of a program where the session has a shell."""
-        if self._evidence.has_shell:
+        if self._evidence.has_shell and self._evidence.could_act:
             return self._shell.done(claim)
         acted = [each for each in self._evidence.runs if not each.changes_nothing and claim.is_done_by(each.words)]
         if not acted:

@@ -17,6 +17,12 @@ from grader_daemon.analysis.claims.evidence import only_looks
         "sed -n '1,5p' a.py",
         "find . -name '*.py' | xargs grep a",
         'echo "a -> b"',
+        "kubectl -n web get pods",
+        "cd /x && docker ps -a",
+        "terraform plan -no-color | tail -1",
+        "crontab -l",
+        "systemctl status nginx",
+        "gh pr list --state open",
         "",
     ],
 )
@@ -42,6 +48,13 @@ def test_commands_that_only_look(command: str) -> None:
         "echo $(make)",
         "ls | xargs rm",
         "ls && rm a.py",
+        "kubectl -n web delete pod get",
+        "docker exec web ls",
+        "kubectl",
+        "terraform apply",
+        "crontab new.txt",
+        "systemctl restart nginx",
+        "gh pr create --fill",
     ],
 )
 def test_commands_that_may_change_something(command: str) -> None:

@@ -60,7 +60,7 @@ def test_a_command_that_worked_verifies_its_deed(said: str, command: str) -> Non
     [
         pytest.param("I deleted `/tmp/a.log`.", "rm -f /tmp/b.log", id="other-file"),
         pytest.param("I deleted the comma.", "rm -f /tmp/b.log", id="no-name"),
-        pytest.param("I deleted `/tmp/a.log`.", "echo 'rm /tmp/a.log'", id="only-printed"),
+        pytest.param("I deleted `/tmp/a.log`.", "echo 'rm /tmp/a.log'; ./a", id="only-printed"),
         pytest.param("I deleted `a.log`", "cat > x.sh <<'E'\nrm a.log\nE", id="only-written-to-a-script"),
         pytest.param("I deleted `a.log`", "rsync --delete --dry-run a.log b:; rm --dry-run a.log", id="dry-run"),
         pytest.param("I extracted the archive", "tar -czf a.tgz .", id="packed-and-not-unpacked"),
