@@ -22,15 +22,28 @@ _REACH: Final = 70
 _ASKING: Final = frozenset("?？")
 _NEXT_WORDS: Final = 24
 _SOURCE_REACH: Final = 40
+_QUOTED = late_pattern(r"`[^`]{1,80}`")
 _APART = late_pattern(r"[,:(，：（]")
 """What parts the verb from a file that is not its own."""
 
 _ASCII_WORDS: Final = frozenset(
     {b"erstellt", b"angelegt", b"geschrieben", b"gespeichert", b"aktualisiert", b"erzeugt", b"generiert", b"korrigiert"}
-    | {b"angepasst", b"ersetzt", b"eingetragen", b"mis"}
+    | {b"angepasst", b"ersetzt", b"eingetragen", b"mis", b"converti"}
     | {
         stem + ending
-        for stem in (b"cread", b"guardad", b"actualizad", b"modificad", b"generad", b"escrit", b"agregad", b"corregid")
+        for stem in (
+            b"cread",
+            b"guardad",
+            b"actualizad",
+            b"modificad",
+            b"generad",
+            b"escrit",
+            b"agregad",
+            b"corregid",
+            b"convertid",
+            b"copiad",
+            b"movid",
+        )
         for ending in (b"o", b"a", b"os", b"as")
     }
 )
@@ -43,6 +56,19 @@ STEMS: Final = tuple(
         *("réé", "odifié", "énéré", "jouté", "écrit", "nregistré", "auvegardé", "à jour", "orrigé", "emplacé"),
         *("ñadid", "reé", "uardé", "ctualicé", "eneré", "odifiqué", "scribí"),
         *("озда", "апис", "охран", "бнов", "змен", "справ", "обав", "енер", "формиров", "амен", "редактиров", "чищ"),
+        *(
+            "реобраз",
+            "ереимен",
+            "копиров",
+            "онвертир",
+            "звлеч",
+            "еремещ",
+            "бъедин",
+            "opié",
+            "éplacé",
+            "enommé",
+            "usionné",
+        ),
         *("创建", "写入", "保存", "更新", "修改", "生成", "添加", "修复"),
     )
 )
@@ -96,6 +122,12 @@ _DONE: Final = (
 )
 """Words by which a file is told as written, by language, with pieces of which one stands in each."""
 
+_MADE = late_pattern(
+    r"\b(?:(?:преобразова|переименова|скопирова|конвертирова)н|(?:извлеч|перемещ|объедин)[её]н)[аоы]?\b"
+    r"|\b(?:convertie?s?|copié|déplacé|renommé|fusionné)e?s?\b|\b(?:convertid|copiad|movid|renombrad|combinad)[oa]s?\b"
+)
+"""Words by which one thing is told as made of another: of a file only where one is named as what was made."""
+
 _NOT_DONE = late_pattern(
     r"\b(?:nicht|kein\w{0,2}|wird|werden|würden?|soll\w{0,3}|kann|können|könnten?|muss|müssen|falls|wenn|bevor|sobald"
     r"|bitte|pas|aucune?|sera|seront|si|quand|lorsque|doi\w{1,4}|devrai\w{1,3}|pourrai\w{1,3}|veuillez|avant|impossible"
@@ -104,8 +136,8 @@ _NOT_DONE = late_pattern(
     r"|без изменений|未|没|不|如果|若|请|应|需|将会|可以|之前|以前"
 )
 _PLACING = late_pattern(
-    r" (?:в|во|как|in|als|unter|dans|sous|en|como)(?: (?:der|die|das|den|le|la|el|un|uno|new|datei|fichier|archivo"
-    r"|файл\w{0,2}))*\W{1,4}"
+    r" (?:в|во|как|in|als|unter|dans|sous|vers|en|como|a)(?: (?:der|die|das|den|le|la|el|un|uno|new|datei|fichier"
+    r"|archivo|файл\w{0,2}))*\W{1,4}"
 )
 """Words between the verb and the file that it put something into."""
 
@@ -122,24 +154,28 @@ _SOURCE = late_pattern(
 
 def files_in_languages(text: str, low: str) -> Iterator[tuple[int, StatedClaim]]:
     """Yield the files that are told as written."""
-    for pieces, pattern in _DONE:
-        for found in islice(pattern.finditer(low), _MOST) if holds_any(low, pieces) else ():
-            start, end = sentence(low, found.end() - 1)
-            start = min(start, found.start())
-            if low[end : end + 1] not in _ASKING and not is_quoted(low, found.start()):
-                for file in _written(text[start:end], low[start:end], found.end() - start):
-                    yield found.start(), StatedClaim(ClaimKind.FILE_WRITTEN, file, said=text[start:end])
+    found = [
+        each for pieces, pattern in _DONE if holds_any(low, pieces) for each in islice(pattern.finditer(low), _MOST)
+    ]
+    made = list(islice(_MADE.finditer(low), _MOST))
+    for each in (*found, *made):
+        start, end = sentence(low, each.end() - 1)
+        start = min(start, each.start())
+        if low[end : end + 1] not in _ASKING and not is_quoted(low, each.start()):
+            verb = each.end() - start
+            for file in _written(text[start:end], low[start:end], verb, is_placed=each in made):
+                yield each.start(), StatedClaim(ClaimKind.FILE_WRITTEN, file, said=text[start:end])
 
 
-def _written(clause: str, low: str, verb: int) -> tuple[str, ...]:
-    """Return the files that a clause, whose verb ends at a place, tells as written."""
+def _written(clause: str, low: str, verb: int, *, is_placed: bool) -> tuple[str, ...]:
+    """Return the files that a clause, whose verb ends at a place, tells as written; `is_placed`: only into what."""
     before = low[:verb]
     if _NOT_DONE.search(before) or before.count("`") % 2 or _NOT_DONE.search(low[verb : verb + _NEXT_WORDS]):
         return ()
-    return _files(clause, low, verb)
+    return _files(clause, low, verb, is_placed=is_placed)
 
 
-def _files(clause: str, low: str, verb: int) -> tuple[str, ...]:
+def _files(clause: str, low: str, verb: int, *, is_placed: bool) -> tuple[str, ...]:
     """Return the files of a clause whose verb ends at a place: those before it, else those behind it, close to it."""
     found = [
         each
@@ -147,10 +183,11 @@ def _files(clause: str, low: str, verb: int) -> tuple[str, ...]:
         if not _SOURCE.search(low[max(0, each.start() - _SOURCE_REACH) : each.start()])
     ]
     placed = [each for each in found if verb <= each.start() and _PLACING.fullmatch(low, verb, each.start())]
-    before = [] if placed else [each for each in found if each.start() < verb]
-    behind = [] if before else placed or found
+    before = [] if placed or is_placed else [each for each in found if each.start() < verb]
+    behind = [] if before else placed if is_placed else placed or found
     between = clause[before[-1].end() : verb] if before else clause[verb : behind[0].start()] if behind else ""
     rest = clause[behind[-1].end() if behind else verb :]
+    between = _QUOTED.sub("", between.lstrip("`"))
     if len(between) > _REACH or _APART.search(between) or _DATED.search(rest):
         return ()
     return enumerated(clause, before or behind)

@@ -21,7 +21,19 @@ _FILE_ENDINGS = """
     service gradle mk cmake qdp img iso key pem crt dockerfile
     """
 _ENDINGS: Final = frozenset(_FILE_ENDINGS.split())
-_NAMES: Final = frozenset({"dockerfile", "makefile", "procfile", "gemfile", "jenkinsfile", "vagrantfile", "license"})
+_NAMES: Final = frozenset(
+    {"dockerfile", "makefile", "procfile", "gemfile", "jenkinsfile", "vagrantfile", "license"}
+    | {
+        ".gitignore",
+        ".dockerignore",
+        ".npmrc",
+        ".bashrc",
+        ".editorconfig",
+        ".gitattributes",
+        ".prettierrc",
+        ".eslintrc",
+    }
+)
 _NO_FILES: Final = frozenset({"node.js", "next.js", "vue.js", "react.js", "express.js", "three.js", "d3.js", "asp.net"})
 _PATH = late_pattern(
     r"(?<![\w/.:@~!+-])(?:[\w@+~-]{0,80}+(?:(?<=\b[A-Za-z]):)?[./\\][\w./\\@+~-]{1,200}+"

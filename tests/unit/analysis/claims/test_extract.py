@@ -38,6 +38,7 @@ def claimed(answer: str) -> list[tuple[str, str | None]]:
         pytest.param("I added the import of a.py to b.py", ["b.py"], id="the-place-and-not-what-is-put-there"),
         pytest.param("I generated chart.png from data.csv", ["chart.png"], id="not-the-source"),
         pytest.param("I updated the Makefile", ["Makefile"], id="file-without-an-ending"),
+        pytest.param("I created `.gitignore`", [".gitignore"], id="file-that-begins-with-a-dot"),
         pytest.param("I created ./build/out", ["./build/out"], id="path-without-an-ending"),
         pytest.param("Files changed:\n- `a.py`: a check\n- b/c.py\n\nBye", ["a.py", "b/c.py"], id="list-of-files"),
         pytest.param("Files created in the folder:\n/app/a.json\n", ["/app/a.json"], id="list-without-bullets"),
