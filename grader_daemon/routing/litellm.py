@@ -134,7 +134,7 @@ def _best_of(asked: list[dict[str, Any]], route: dict[str, Any]) -> tuple[dict[s
 
 def _is_alone(route: dict[str, Any], known: dict[str, Any], candidates: Iterable[str]) -> bool:
     """Return whether no model is known to be better than another: there is one, or one may be the unused default."""
-    default = {"model": known["default"]}
+    default = {"model": known["default"], "last_session": ""}
     if known["default"] is None or any(score["model"] == known["default"] for score in known["models"]):
         return bool(known["reason"] == _ONE_MODEL)
     return any(_known_as(candidate, route, [default]) for candidate in candidates)
@@ -173,15 +173,18 @@ def _logit(chance: float) -> float:
 
 
 def _known_as(candidate: str, route: dict[str, Any], scores: list[dict[str, Any]]) -> str | None:
-    """Return the name that a model of the router has in sessions; None if none of the scores is its own."""
+    """Return the name that a model of the router has in sessions; None if none of the scores is its own.
+
+    Of several versions of a date it is the one that was used last.
+    """
     known = {score["model"] for score in scores}
     aliases = route["aliases"]
     plain = candidate.rpartition("/")[2]
     for name in (candidate, aliases.get(candidate), plain, aliases.get(plain)):
         if name in known:
             return str(name)
-    alike = [name for name in sorted(known) if _undated(name) == _undated(plain)]
-    return alike[0] if len(alike) == 1 else None
+    alike = [score for score in scores if _undated(score["model"]) == _undated(plain)]
+    return str(max(alike, key=lambda score: (score["last_session"], score["model"]))["model"]) if alike else None
 
 
 def _undated(name: str) -> str:

@@ -6,7 +6,6 @@ back after a few sessions is no change either: an agent that has two models by t
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -69,7 +68,7 @@ def file_changes(versions: Sequence[ObservedVersion]) -> list[SetupChange]:
     for version in versions:
         before = last.get(version.path)
         last[version.path] = version
-        looked_at = first_looks.setdefault(version.agent or os.path.dirname(version.path), version.first_seen)
+        looked_at = first_looks.setdefault(version.agent or version.path.rpartition("/")[0], version.first_seen)
         lay_there = version.written_at < looked_at - _FIRST_LOOK
         began = looked_at if lay_there else versions[0].first_seen
         is_new = version.path not in cut and version.first_seen - began >= _FIRST_LOOK

@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 from collections import Counter
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ class Context:
             {"role": "user", "content": "Look up the release, and deploy it."},
         ]
         self.metadata = dict(metadata)
-        self.signals: dict[str, object] = {}
+        self.signals: dict[str, Any] = {}
 
 
 def routed(path: Path, context: Context) -> list[str]:
@@ -202,7 +203,7 @@ def explored(file: Path, models: list[str], share: float) -> Counter[tuple[str, 
         context = Context(models)
         asyncio.run(plugin.run(context))
         [left] = context.candidate_models
-        found[left, context.signals["grader"].get("explored")] += 1  # type: ignore[attr-defined]
+        found[left, context.signals["grader"].get("explored")] += 1
     return found
 
 
@@ -262,7 +263,7 @@ def test_a_request_without_words_is_general(file: Path, content: object) -> None
     context = Context(ASKED, content)
     routed(file, context)
 
-    assert "error" not in context.signals.get("grader", {})  # type: ignore[operator]
+    assert "error" not in context.signals.get("grader", {})
 
 
 @pytest.mark.parametrize(
@@ -282,10 +283,16 @@ def test_models_are_known_by_their_names_in_sessions(tmp_path: Path, in_sessions
     assert routed(file, Context(["openai/cheap", in_router])) == [in_router]
 
 
-def test_names_that_may_mean_two_models_mean_none(tmp_path: Path) -> None:
-    file = write_route_file(tmp_path / "route.json", cheap="gpt-5-2025-01-01", strong="gpt-5-2025-08-07")
+def test_a_name_without_a_date_is_the_version_that_was_used_last(tmp_path: Path) -> None:
+    file = tmp_path / "route.json"
+    old = several(40, 36, model="gpt-5-2025-08-07", ended_at=NOW - timedelta(days=9))
+    new = several(40, 20, model="gpt-5-2025-01-01")
+    router = Router([*old, *new, *several(40, 10, model="cheap")], [], now=NOW)
+    write_route(file, whole_route(router, now=NOW))
+    context = Context(["openai/gpt-5", "openai/cheap"])
 
-    assert routed(file, Context(["openai/gpt-5", "openai/other"])) == ["openai/gpt-5", "openai/other"]
+    assert routed(file, context) == ["openai/gpt-5"]
+    assert context.signals["grader"]["model"] == "gpt-5-2025-01-01"
 
 
 def test_a_model_that_failed_a_request_is_not_preferred_for_it_again(file: Path) -> None:
