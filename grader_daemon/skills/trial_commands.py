@@ -113,7 +113,10 @@ def run(*, name: str, program: tuple[str, ...]) -> None:
     """
     with ExitStack() as held:
         try:
-            trial = held.enter_context(Trials(TrialFile.of_user(), clock=utc_now).session(name))
+            file = TrialFile.of_user()
+            trial = held.enter_context(Trials(file, clock=utc_now).session(name))
+            if trial is None and all(each.name != name for each in file.trials()):
+                output.warning(f"there never was a trial of {name}; see grader-daemon trial status")
             if trial is not None and trial.end is not None:
                 output.warning(f"the trial of {name} is over: {_ENDS[trial.end]}; see grader-daemon trial status")
         except (GraderError, OSError) as error:  # whatever it is, the agent starts

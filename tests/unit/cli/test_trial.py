@@ -161,6 +161,14 @@ def test_the_agent_starts_whatever_is_wrong(run: Run, tmp_path: Path, agent: Scr
     assert ("nothing was drawn" in ended.stderr) is (wrong is not None)
 
 
+@pytest.mark.usefixtures("skill", "agent")
+def test_a_name_that_never_had_a_trial_is_told_and_one_that_had_is_not(run: Run, tmp_path: Path) -> None:
+    assert "there never was a trial of deploy" in session(run, tmp_path).stderr
+    shown(run, tmp_path, "start", "deploy", "--yes")
+    shown(run, tmp_path, "stop")
+    assert session(run, tmp_path).stderr == ""
+
+
 def test_an_edit_ends_the_trial_and_both_commands_say_so(
     run: Run, tmp_path: Path, skill: Path, agent: ScriptedAgent
 ) -> None:
@@ -187,4 +195,5 @@ def test_a_file_of_another_in_its_place_is_kept_and_named(
 
 def test_a_program_that_is_not_there_is_told_as_a_shell_does(run: Run, tmp_path: Path) -> None:
     ended = run(tmp_path, "trial", "run", "deploy", "--", "no-such-agent")
-    assert (ended.returncode, ended.stderr) == (127, "grader-daemon: no-such-agent: No such file or directory\n")
+    assert ended.returncode == 127
+    assert ended.stderr.endswith("\ngrader-daemon: no-such-agent: No such file or directory\n")
