@@ -17,6 +17,8 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
 from grader_daemon.domain.estimate import Estimate, effective_proportion
 
 _DRIFT: Final = 0.01
@@ -106,6 +108,24 @@ def corrected_rate(labels: Labels, sessions: Sessions, *, guess: Level | None = 
     return Estimate(value=value, low=low, high=high, sample=sample)
 
 
+def underlying_rate(labels: Labels, sessions: Sessions) -> Estimate:
+    """Estimate the rate at which such work gets completed, as `corrected_rate` does, to compare it with another span's.
+
+    All sessions are a sample of that work here, also those that were judged: which of these were hard is chance.
+    """
+    found, drawn = corrected_rate(labels, sessions), labels.all
+    if found.value is None or not drawn:
+        return found
+    weighing = _weigh(drawn)
+    total = sessions.rest + sessions.judged
+    doubt = 1 / (len(drawn) * weighing.gain * _fitted(drawn)) + (1 - 1 / weighing.gain) / total
+    if weighing.weight and sessions.rest:
+        mean = sessions.predicted / sessions.rest
+        doubt += (sessions.rest / total) ** 2 * (mean - weighing.centre) ** 2 / weighing.spread
+    low, high = effective_proportion(found.value, 1 / doubt)
+    return replace(found, low=low, high=high)
+
+
 def unevenness_of(days: Sequence[int], length: int) -> float:
     """Return how far labels are off from being spread evenly over a span of `length` days; `days` are theirs, from 0.
 
@@ -125,13 +145,17 @@ def _of_rest(labels: Labels, sessions: Sessions, guess: Level | None) -> tuple[f
     if level is None:
         return None
     value = min(1.0, max(0.0, level.mean + weighing.weight * mean))
-    fitted = (len(drawn) - _FITTED) / len(drawn) if len(drawn) > _FITTED else 1.0
     # The rest is a sample too, and lies elsewhere than the labels: a weight that is not known exactly tells there, too.
-    doubt = 1 / (level.worth * weighing.gain * fitted) + 1 / sessions.rest
+    doubt = 1 / (level.worth * weighing.gain * _fitted(drawn)) + 1 / sessions.rest
     if weighing.weight:
         doubt += (mean - weighing.centre) ** 2 / weighing.spread
     low, high = effective_proportion(value, 1 / doubt)
     return low, value, high
+
+
+def _fitted(drawn: Sequence[Drawn]) -> float:
+    """Return the part of labels that is left when what is taken from them is paid for."""
+    return (len(drawn) - _FITTED) / len(drawn) if len(drawn) > _FITTED else 1.0
 
 
 def _weigh(drawn: Sequence[Drawn]) -> _Weighing:

@@ -22,7 +22,7 @@ from grader_daemon.domain.feedback import FEWEST_DRAWN
 from grader_daemon.domain.routing import FinishedSession
 from grader_daemon.domain.setup_changes import APART_SESSIONS, FEWEST_SESSIONS, WINDOW, SetupChange, SetupEffect
 from grader_daemon.domain.verdict import prediction
-from grader_daemon.patterns.corrected_rate import Drawn, Labels, Sessions, corrected_rate
+from grader_daemon.patterns.corrected_rate import Drawn, Labels, Sessions, underlying_rate
 from grader_daemon.patterns.votes import by_request
 
 _FALSE_SHARE: Final = 0.05
@@ -93,7 +93,7 @@ def _estimated(sessions: Sequence[FinishedSession], judged_fairly: Collection[st
         return Estimate(sample=len(fair))
     judged = [session for session in sessions if session.judged]
     rest = [session for session in sessions if not session.judged]
-    return corrected_rate(
+    return underlying_rate(
         Labels([Drawn(session.completed, _predicted(session)) for session in fair]),
         Sessions(
             rest=len(rest),

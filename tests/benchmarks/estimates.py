@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 
 from grader_daemon.domain.estimate import Estimate, Figure, figure
 from grader_daemon.patterns.completion_estimate import GUESS_WORTH
-from grader_daemon.patterns.corrected_rate import Drawn, Labels, Level, Sessions, corrected_rate
+from grader_daemon.patterns.corrected_rate import Drawn, Labels, Level, Sessions, corrected_rate, underlying_rate
 from tests.benchmarks import machine
 from tests.benchmarks.targets import ESTIMATES
 from tests.benchmarks.truth.predicted import Predicted, read_pools
@@ -159,7 +159,7 @@ def change(
         week(home, rate, chance, labels=labels, sessions=sessions, style=of)
         for rate, of in ((before, 0.0), (now, style))
     ]
-    earlier, later = [corrected_rate(Labels(side.judged), side.sessions) for side in sides]
+    earlier, later = [underlying_rate(Labels(side.judged), side.sessions) for side in sides]
     return figure(later, earlier)
 
 

@@ -109,6 +109,17 @@ def test_labels_drawn_by_chance_on_both_sides_tell_a_difference() -> None:
     assert effect.completion.change.value == pytest.approx(-0.6, abs=0.1)
 
 
+def test_a_difference_that_chance_makes_of_few_sessions_is_not_sure_though_most_are_judged() -> None:
+    sessions, rest = labelled(stream(0.6, 0.8, each=36), step=6)
+    fair = {session.session_id for session in sessions} - rest
+    judged = [session._replace(judged=session.session_id in fair) for session in sessions]
+
+    [effect] = by_labels(told([change(36)], judged), judged, fair)
+
+    assert effect.completion.change.value == pytest.approx(0.2, abs=0.05)
+    assert not effect.is_sure
+
+
 def test_a_style_that_is_new_is_no_difference() -> None:
     sessions, fair = labelled(stream(0.5, 0.5), step=2)
     surer = [session._replace(p_completed=0.3 if session.ended_at < NOW + 60 * HOUR else 0.9) for session in sessions]
