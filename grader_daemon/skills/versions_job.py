@@ -36,7 +36,7 @@ class VersionsJob:
     def __init__(
         self, store: SqliteStore, installed: Installed, *, under_trial: Callable[[], Collection[str]] = frozenset
     ) -> None:
-        """`under_trial` returns paths that a trial takes away by chance: that they are missing is no change."""
+        """`under_trial` returns paths that a trial takes away by chance: it is no change that they are missing."""
         self._under_trial = under_trial
         self._store = store
         self._observed = ObservedVersions(store)
@@ -77,6 +77,8 @@ class VersionsJob:
                 parts, digest = self._look(place.path)
             except OSError:
                 continue  # gone, or not to be read: perhaps the next time
+            if known is not None and known.gone_at is None and digest != known.digest and self._is_switched(shown):
+                continue  # what else was edited is noted when the trial is over
             if known is None or known.gone_at is not None or digest != known.digest:
                 yield _version(place, parts, digest=digest, now=now if known is None else _after(known, now))
             elif now - known.last_seen >= _CONFIRMED_EVERY:
@@ -99,6 +101,10 @@ class VersionsJob:
         yield from (
             replace(each, gone_at=max(each.first_seen, missed[each.path])) for each in lost if each.path in missed
         )
+
+    def _is_switched(self, shown: str) -> bool:
+        """Return whether a trial switches a file at a path or below it."""
+        return any(each == shown or each.startswith(f"{shown}/") for each in self._under_trial())
 
     def _look(self, path: str) -> tuple[tuple[Part, ...], str]:
         """Return what is at a path and its digest, of which nothing is read that is as it was."""

@@ -159,7 +159,7 @@ def test_what_labels_put_right_is_no_surer_for_more_sessions() -> None:
 
     # The errors of 20 labels spread like coin flips, and ten more are in doubt.
     assert votes_worth(1000, 20) == pytest.approx(30, rel=0.1)
-    assert votes_worth(10000, 20) == pytest.approx(votes_worth(1000, 20), rel=0.1)
+    assert votes_worth(3000, 20) == pytest.approx(votes_worth(1000, 20), rel=0.1)
     assert votes_worth(1000, 9) > 900
 
 

@@ -233,3 +233,24 @@ def test_a_skill_that_a_trial_takes_away_is_not_gone(store: SqliteStore, home: P
     Path(f"{skill_file(home)}.grader-trial").rename(skill_file(home))
     job.run(NOW + 4 * MINUTE)
     assert file_changes(ObservedVersions(store).versions()) == []
+
+
+def test_a_file_of_a_skill_that_a_trial_takes_away_is_no_edit_and_an_edit_is_noted_after_it(
+    store: SqliteStore, home: Path
+) -> None:
+    switched = home / "skills" / "deploy" / "steps" / "release.md"
+    switched.parent.mkdir()
+    switched.write_text("first")
+    away = {str(switched)}
+    job = VersionsJob(store, Installed({"hermes": [str(home)]}, skill_roots=()), under_trial=lambda: away)
+    job.run(NOW)
+    switched.rename(f"{switched}.grader-trial")
+    assert not job.run(NOW + MINUTE)
+    Path(f"{switched}.grader-trial").rename(switched)
+    assert not job.run(NOW + 2 * MINUTE)
+
+    switched.write_text("second")
+    away.clear()
+
+    assert job.run(NOW + 3 * MINUTE)
+    assert len(file_changes(ObservedVersions(store).versions())) == 1
