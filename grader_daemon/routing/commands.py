@@ -19,7 +19,7 @@ _WHY_NOT = {
     RouteReason.TOO_FEW: "too few sessions to compare",
     RouteReason.NOT_BETTER: "not better",
     RouteReason.STALE: "not used for a month",
-    RouteReason.UNCALIBRATED: "not measurable yet: label some",
+    RouteReason.UNCALIBRATED: "not measurable yet: review some",
     RouteReason.ONE_MODEL: "only one model",
     RouteReason.TOO_DEAR: "costs too much",
 }
