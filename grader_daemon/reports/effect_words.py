@@ -14,7 +14,7 @@ from grader_daemon.reports.phrasing import moment
 from grader_daemon.reports.safe_text import Words, joined, name
 
 ENOUGH_LABELS: Final = 50
-"""Labels on each side with which 20 points are told in three of four cases (tests.benchmarks.estimates)."""
+"""Labels on each side with which 20 points are told in seven of ten cases (tests.benchmarks.estimates)."""
 
 _MOST_NAMED: Final = 5
 """Most changes that a sentence names."""
