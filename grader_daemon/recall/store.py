@@ -172,7 +172,7 @@ class Recall:
         requests = {request for _, request in sessions}
         if len(requests) < _PROJECT:
             return frozenset()
-        most = self._sessions_of(project) - len(sessions) + len(requests)
+        most = max(0, self._sessions_of(project) - len(sessions)) + len(requests)
         having = Counter(word for word, _ in {(word, request) for words, request in sessions for word in words})
         return frozenset(
             word for word, some in having.items() if some * max(1.0, counts[word] / _MOST_ROWS) >= _TEMPLATE * most

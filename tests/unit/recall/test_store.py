@@ -84,6 +84,16 @@ def test_a_request_that_most_sessions_of_a_project_have_is_no_template(store: Sq
     assert ids(store, "Restore the database") == ["restored"]
 
 
+def test_open_sessions_of_a_request_make_no_template_of_rare_words(store: SqliteStore) -> None:
+    for number in range(30):
+        remember(store, f"open{number}", "Mend the importer", request=6, project="/w/shop", state=SessionState.OPEN)
+    for number in range(10):
+        remember(store, f"t{number}", f"Mend module {number}", request=100 + number, project="/w/shop")
+    remember(store, "found", "Rewrite the importer of orders", request=7, project="/w/shop")
+
+    assert ids(store, "Mend the importer of orders") == ["found"]
+
+
 def test_a_template_is_known_where_more_sessions_have_it_than_are_looked_at(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
