@@ -127,8 +127,7 @@ def _value(explanation: Explanation, said: Standing, trust: Trust, score: str) -
         case "response_quality":
             return output.word(grade.response_quality, said.quality, otherwise=grade.automatic_quality, digest=digest)
         case "errors_recovered" if grade.total_errors:
-            went_on = "yes, the session went on" if grade.recovered else "no, the session did not go on"
-            return f"{went_on} to an answer after its last error"
+            return f"{output.cell(grade.recovered)}, by what followed the session's last error"
         case "ending" | "standing":
             return output.cell(getattr(grade, score)).replace("_", " ")
         case _:

@@ -291,11 +291,11 @@ def _skipped(skipped: Mapping[str, int]) -> str:
 
 
 def _spread(issue: ErrorIssue, zone: tzinfo | None) -> tuple[Words, ...]:
-    """Return when, in what work, and how many sessions went on to an answer."""
+    """Return when, in what work, and how many sessions went on working after it."""
     types = sorted(issue.task_types.items(), key=lambda entry: (-entry[1], entry[0]))
     named: list[Words] = [(name(task_type), f" {sessions:,}") for task_type, sessions in types]
     span = f"{day(day_of(issue.first_seen, zone))} to {day(day_of(issue.last_seen, zone))}"
-    went_on = f"{issue.recovered:,} of {count(issue.sessions, 'session')} went on to an answer"
+    went_on = f"{issue.recovered:,} of {count(issue.sessions, 'session')} went on working"
     work: Words = ("; by task type: ", *joined(named[:MOST_CHANGES], ", ")) if named else ()
     return ((f"Seen {span}; {went_on}", *work, "."),)
 

@@ -173,7 +173,7 @@ def test_issue_is_told_at_length() -> None:
         "It says Navigation timeout of <n> ms exceeded",
         "For example Navigation timeout of 30000 ms exceeded",
         "Recovered after: terminal curl 12 of 14 tries, a retry 3 of 17 tries.",
-        f"Seen {_SEEN}; 9 of 12 sessions went on to an answer; by task type: research 8, debugging 4.",
+        f"Seen {_SEEN}; 9 of 12 sessions went on working; by task type: research 8, debugging 4.",
         "Last in 20261121_220000_abcdef, 20261120_101500_0f1e2d",
     ]
 
