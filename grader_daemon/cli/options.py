@@ -205,12 +205,30 @@ class Whole(click.IntRange):
 
     name = "whole number"
 
-    def __init__(self, min: int | None = None, max: int = _LARGEST) -> None:  # noqa: A002  click's names
+    def __init__(self, min: int = 0, max: int = _LARGEST) -> None:  # noqa: A002  click's names
         super().__init__(min, max)
 
     def get_metavar(self, *_: object, **__: object) -> str:
         """Return its name in a line of help."""
         return "N"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Read a number, and refuse one beyond its range with what can be given."""
+        try:
+            number = int(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a valid {self.name}", param, ctx)
+        assert self.min is not None
+        assert self.max is not None
+        if number < self.min:
+            self.fail(f"{number} is too small; give {self._describe_range()}", param, ctx)
+        if number > self.max:
+            self.fail(f"{number} is too large; give at most {self.max:,}", param, ctx)
+        return number
+
+    def _describe_range(self) -> str:
+        """Return its range as help says it."""
+        return f"{self.min} or more" if self.max == _LARGEST else f"{self.min} to {self.max}"
 
 
 DAYS = Whole(min=1)

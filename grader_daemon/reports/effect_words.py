@@ -48,8 +48,8 @@ def effect_lines(effect: SetupEffect, zone: tzinfo | None = UTC) -> Iterator[Wor
 
 def examined_words(changes: SetupChanges) -> str:
     """Return how many tasks were examined, and of which time."""
-    tasks = f"{count(changes.sessions, 'finished task')}{scheduled_words(changes.scheduled)}"
-    return f"{tasks} examined, from the period shown and the {WINDOW.days // 7} weeks before it."
+    tasks = f"{count(changes.sessions, 'finished task')} examined{scheduled_words(changes.scheduled)}"
+    return f"{tasks}, from the period shown and the {WINDOW.days // 7} weeks before it."
 
 
 def basis_words(effects: Iterable[SetupEffect]) -> str | None:

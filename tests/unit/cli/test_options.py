@@ -138,7 +138,7 @@ def test_numbers_that_nothing_can_hold_are_refused_in_a_line(
 ) -> None:
     ended = run(graded, *arguments, "9" * 20)
     assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (2, "", 1)
-    assert "1000000000" in ended.stderr
+    assert "give at most 1,000,000,000" in ended.stderr
 
 
 @pytest.mark.parametrize("command", ["list", "errors"])
@@ -150,3 +150,23 @@ def test_a_folder_in_the_place_of_the_database_is_called_one(home: Path, run: Ru
     ended = run(home, "list", "--db-path", str(home))
     assert (ended.returncode, ended.stdout) == (2, "")
     assert "it is a folder" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        pytest.param(["list", "-n", "0"], "'--limit': 0 is too small; give 1 or more; see", id="too-small"),
+        pytest.param(
+            ["label", "s", "--quality", "0"], "'--quality': 0 is too small; give 1 to 5; see", id="of-a-scale"
+        ),
+        pytest.param(
+            ["label", "s", "--quality", "6"], "'--quality': 6 is too large; give at most 5; see", id="too-large"
+        ),
+        pytest.param(["list", "-n", "ten"], "'ten' is not a valid whole number", id="no-number"),
+    ],
+)
+def test_a_number_beyond_its_range_is_refused_with_what_can_be_given(
+    home: Path, run: Run, options: list[str], says: str
+) -> None:
+    ended = run(home, *options)
+    assert (ended.returncode, says in ended.stderr) == (2, True)
