@@ -14,8 +14,11 @@ from grader_daemon.reports.safe_text import cut, wrap
 
 _GAP = "  "
 _INDENT = 4
-_NEVER_CUT = 16
-"""A column of at most so many characters is shown whole; wider ones make room, but for the first."""
+_NEVER_CUT = 20
+"""A column of at most so many characters is shown whole, as a figure with its range; wider ones make room, but for the
+first."""
+_LAST_LEAST = 16
+"""The last column, often a sentence, is cut to no less."""
 _NARROWEST = 20
 """A paragraph is not wrapped into less."""
 
@@ -81,15 +84,21 @@ def _widths(headings: Row, rows: Sequence[Row]) -> list[int]:
 
 def _least(widths: Sequence[int]) -> int:
     """Return how wide a table is when all that may be cut is cut."""
+    return sum(_leasts(widths)) + len(_GAP) * (len(widths) - 1)
+
+
+def _leasts(widths: Sequence[int]) -> list[int]:
+    """Return how narrow each column of a table may be."""
     first, *others = widths
-    return first + sum(len(_GAP) + min(width, _NEVER_CUT) for width in others)
+    inner = [min(width, _NEVER_CUT) for width in others[:-1]]
+    return [first, *inner, *(min(width, _LAST_LEAST) for width in others[-1:])]
 
 
 def _fitted(widths: Sequence[int], room: int) -> list[int]:
     """Narrow the widest column that may be cut until the table fits."""
-    fitted = list(widths)
+    fitted, leasts = list(widths), _leasts(widths)
     for _ in range(sum(widths) + len(_GAP) * (len(widths) - 1) - room):
-        widest = max(range(1, len(fitted)), key=fitted.__getitem__)
+        widest = max((place for place, least in enumerate(leasts) if fitted[place] > least), key=fitted.__getitem__)
         fitted[widest] -= 1
     return fitted
 
@@ -98,7 +107,7 @@ def _places(widths: Sequence[int], room: int) -> Iterator[tuple[bool, int]]:
     """Yield of each column whether it begins a line, and how wide it is; the last one may be cut to what is left."""
     used = 0
     for number, most in enumerate(widths):
-        least = min(most, _NEVER_CUT) if number == len(widths) - 1 else most
+        least = min(most, _LAST_LEAST) if number == len(widths) - 1 else most
         begins_line = used > 0 and used + least > room
         used = _INDENT if begins_line else used
         shown = min(most, room - used)

@@ -199,16 +199,18 @@ def _work_table(dimension: Dimension, groups: tuple[Group, ...], most: int | Non
         return
     shown = groups[:most]
     is_checked = any(group.completion.value is not None for group in shown)
+    verdicts = _verdict_columns(shown, most)
     output.first_items(
         groups,
         most,
         (_TITLES[dimension], lambda group: group.name if dimension not in _OF_RECORD else group.name.replace("_", " ")),
         ("sessions", lambda group: group.sessions),
         *((("before", lambda group: group.sessions_before),) if most is None else ()),
-        *_verdict_columns(shown, most),
+        *verdicts,
         *((("completion rate", lambda group: estimate_words(group.completion, COMPLETION)),) if is_checked else ()),
         *_measured_columns("bad endings", BAD_ENDINGS, shown, most),
         ("failures per call", lambda group: _estimate(group.failure_rate.now, FAILURES, most)),
+        may_drop=("failures per call", *(title for title, _ in verdicts)) if most is not None else (),
     )
 
 
@@ -279,6 +281,7 @@ def _print_spending(patterns: Patterns) -> None:
 def _failure_table(dimension: Dimension, groups: tuple[Group, ...], most: int | None) -> None:
     if not groups:
         return
+    verdicts = _verdict_columns(groups[:most], most)
     output.first_items(
         groups,
         most,
@@ -288,5 +291,6 @@ def _failure_table(dimension: Dimension, groups: tuple[Group, ...], most: int | 
         ("failures", lambda group: group.failures),
         *((("before", lambda group: group.failures_before),) if most is None else ()),
         *_measured_columns("failures per call", FAILURES, groups[:most], most),
-        *_verdict_columns(groups[:most], most),
+        *verdicts,
+        may_drop=tuple(title for title, _ in verdicts) if most is not None else (),
     )

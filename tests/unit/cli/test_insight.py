@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -10,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from grader_daemon.cli import terminal
 from grader_daemon.domain.alert import Alert, AlertKind, AlertLevel, ShareChange, Stream, StreamDrop
 from grader_daemon.domain.analysis import Category, ErrorSign, Failure, Step, ToolUse
 from grader_daemon.domain.calendar import day_of, week_name
@@ -627,6 +629,31 @@ def test_patterns_have_the_first_rows_until_all_are_asked_for(tmp_path: Path, ru
 
     assert ("5 others: --all\n" in short, "others" in whole) == (True, False)
     assert (short.count("model-"), whole.count("model-")) == (3, 8)
+
+
+def test_patterns_have_a_line_for_each_row_on_a_narrow_terminal(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / DATABASE).parent.mkdir(parents=True)
+    store = SqliteStore(tmp_path / DATABASE)
+    with store.transaction():
+        for number in range(60):
+            done = grade(
+                session_id=f"{number}",
+                session_file=f"/{number}",
+                model="a-model-with-a-long-name-of-forty-letters",
+                ended_at=now(),
+                ended_on=now().date().isoformat(),
+                tools=(ToolUse("terminal", 3, 1),),
+            )
+            save_grades(store, [new_grade(done)])
+    store.close()
+    monkeypatch.setattr(terminal, "room", lambda: 80)
+
+    shown = run(tmp_path, "patterns").stdout
+
+    assert re.findall(r"^ {4}\S.*", shown, re.MULTILINE) == []
+    assert "(too narrow for: failures per call" in shown
 
 
 def test_patterns_say_nothing_of_what_too_few_tell_until_all_is_asked_for(tmp_path: Path, run: Run) -> None:

@@ -69,6 +69,12 @@ def test_a_table_is_never_wider_than_the_terminal(rows: list[tuple[str, ...]], r
     assert max(map(columns, shown)) <= room
 
 
+def test_a_figure_with_its_range_is_whole_as_long_as_the_last_column_can_be_cut() -> None:
+    figure = "9.2 % (5.1\u201316.1 %)"
+    rows = [("general", figure, "a text of a good many words, to be cut")]
+    assert laid(46, ("type", "bad endings", "says"), rows)[1] == f"general  {figure}  a text of a good\u2026"
+
+
 def test_wide_characters_take_two_columns() -> None:
     assert laid(None, ("a", "b"), [("日本", "x"), ("a", "y")]) == ["a     b", "日本  x", "a     y"]
 
