@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
+from operator import itemgetter
 
 import click
 
@@ -99,8 +100,8 @@ def _print_evidence(explanation: Explanation) -> None:
         output.failures(explanation.stored.grade)
     if explanation.excerpts:
         output.line()
-        for index, text in explanation.excerpts.items():
-            output.paragraph(f"[{index}] ", text)
+        for text, same in groupby(explanation.excerpts.items(), key=itemgetter(1)):
+            output.paragraph(f"{_listed([index for index, _ in same])} ", text)
         told = output.cell(explanation.stored.grade.session_id)
         output.paragraph("", f"More of message N: grader-daemon show {told} --around N")
 
@@ -135,8 +136,11 @@ def _value(explanation: Explanation, said: Standing, trust: Trust, score: str) -
 
 
 def _where(reason: Reason) -> str:
-    if not reason.messages:
-        return ""
-    shown = ", ".join(str(index) for index in reason.messages[:_SHOWN_INDEXES])
-    more = len(reason.messages) - _SHOWN_INDEXES
-    return f" [{shown}{f', and {more} more' if more > 0 else ''}]"
+    return f" {_listed(reason.messages)}" if reason.messages else ""
+
+
+def _listed(messages: Sequence[int]) -> str:
+    """Return the indexes of messages, the first few."""
+    shown = ", ".join(map(str, messages[:_SHOWN_INDEXES]))
+    more = len(messages) - _SHOWN_INDEXES
+    return f"[{shown}{f', and {more} more' if more > 0 else ''}]"

@@ -294,7 +294,8 @@ def test_why_says_of_each_error_and_of_the_session_what_became_of_it(tmp_path: P
     raised = 'Traceback (most recent call last):\n  File "a.py", line 1, in <module>\nKeyError: 7'
     failed = json_round(json.dumps({"output": raised, "exit_code": 1, "error": None}), tool="terminal")
     worked = json_round(json.dumps({"content": "x = 7"}), tool="read_file")
-    write(tmp_path / ".timmy" / "sessions", NEW, [json_user("Fix the parser"), *failed, *worked, json_answer("Done.")])
+    said = [json_user("Fix the parser"), *failed, *failed, *worked, json_answer("Done.")]
+    write(tmp_path / ".timmy" / "sessions", NEW, said)
     with SelfGrader(db_path=tmp_path / DATABASE, watch_roots=[tmp_path / ".timmy"]) as grader:
         grader.grade_latest_sessions()
 
@@ -305,4 +306,4 @@ def test_why_says_of_each_error_and_of_the_session_what_became_of_it(tmp_path: P
         ["message", "tool", "error", "worked", "later"]
     ]
     assert re.search(r"^ +2  terminal +\w+ +no$", shown, re.MULTILINE)
-    assert "[2] tool: KeyError: 7\n" in shown
+    assert "[2, 4] tool: KeyError: 7\n" in shown
