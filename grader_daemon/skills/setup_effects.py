@@ -149,8 +149,12 @@ def _effect(
     scope = _of(group[0].agent, sessions)
     before = [session for session in scope if begin <= session.ended_at < first]
     after = [session for session in scope if last <= session.ended_at < end]
-    shared = {_stratum(session) for session in before} & {_stratum(session) for session in after}
+    strata = [{_stratum(session) for session in side} for side in (before, after)]
+    shared = strata[0] & strata[1] if before and after else strata[0] | strata[1]
     completion = compared(before, after, value)
+    requests = [
+        sum(len(each) for stratum, each in _votes(side, value).items() if stratum in shared) for side in (before, after)
+    ]
     recorded = _recorded(before)
     half = len(recorded) // 2
     return SetupEffect(
@@ -160,8 +164,8 @@ def _effect(
         meanwhile=tuple(change for change in others if begin < change.at < end),
         sessions_before=sum(_stratum(session) in shared for session in before),
         sessions_after=sum(_stratum(session) in shared for session in after),
-        missing_before=max(0, FEWEST_SESSIONS - completion.before.sample),
-        missing_after=max(0, FEWEST_SESSIONS - completion.now.sample),
+        missing_before=max(0, FEWEST_SESSIONS - requests[0]),
+        missing_after=max(0, FEWEST_SESSIONS - requests[1]),
         completion=completion,
         ended_badly=compared(recorded, _recorded(after), _badly),
         slope_before=compared(recorded[:half], recorded[half:], _badly),

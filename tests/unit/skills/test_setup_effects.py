@@ -178,6 +178,13 @@ def test_work_of_one_side_alone_is_not_compared() -> None:
     assert (figure.before.sample, figure.now.sample) == (40, 35)
 
 
+def test_before_the_first_session_since_a_change_none_is_missing_before_it() -> None:
+    [effect] = told([change(60)], stream(0.5))
+
+    assert (effect.sessions_before, effect.sessions_after) == (60, 0)
+    assert (effect.missing_before, effect.missing_after) == (0, 30)
+
+
 def test_too_few_say_how_many_are_missing() -> None:
     [effect] = told([change(25)], stream(0.5)[:37])
 
