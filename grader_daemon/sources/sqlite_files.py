@@ -57,6 +57,10 @@ _SHORT_SECONDS = 0.08
 _LONGEST_SECONDS = 5.0
 _LONGEST_VALUE = 268_435_456
 _STEPS = 10_000
+_COLUMNS = (
+    "SELECT c.name FROM pragma_table_list(?1) AS t JOIN pragma_table_info(?1) AS c WHERE t.type = 'table'"
+    " AND t.schema = 'main'"
+)
 
 _guards: weakref.WeakValueDictionary[tuple[int, int], threading.Lock] = weakref.WeakValueDictionary()
 """Locks by device and inode, held by who looks at a file, alone. Closing any descriptor of a file drops the locks that
@@ -85,8 +89,12 @@ class Reader:
         return self._connection.execute(statement, values).fetchall()
 
     def columns(self, table: str) -> frozenset[str]:
-        """Return the names of a table's columns; none where there is no such table."""
-        return frozenset(str(row[0]) for row in self.rows("SELECT name FROM pragma_table_info(?)", (table,)))
+        """Return the names of a table's columns; none where there is no such table.
+
+        Values that are computed, in a view or a generated column, are none: a small file could hold any number of any
+        size.
+        """
+        return frozenset(str(row[0]) for row in self.rows(_COLUMNS, (table,)))
 
 
 def look_into(path: str, read: Callable[[Reader], T], *, roots: Sequence[str] = ()) -> T:

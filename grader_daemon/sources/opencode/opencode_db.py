@@ -31,7 +31,11 @@ from grader_daemon.sources.sqlite_files import Reader, Value
 
 T = TypeVar("T", Head, Part)
 _SESSION = ("id", "parent_id", "directory", "version", "cost", "revert", "time_created", "time_updated")
-_NEEDED = {"session": {"id", "time_created", "time_updated"}, "message": {"id", "session_id", "data", "time_updated"}}
+_NEEDED = {
+    "session": {"id", "time_created", "time_updated"},
+    "message": {"id", "session_id", "data", "time_updated"},
+    "part": {"id", "message_id", "data"},
+}
 _AMONG = "IN (SELECT value FROM json_each(?))"
 _SLICE = 100
 _NANOSECONDS = 1_000_000
@@ -50,12 +54,11 @@ class OpenCodeQueries:
     """See `Queries`."""
 
     def schema(self, reader: Reader) -> Schema | None:
-        columns = {table: reader.columns(table) for table in (*_NEEDED, "part")}
-        known = all(needed <= columns[table] for table, needed in _NEEDED.items())
-        return columns["session"] if known and "message_id" in columns["part"] else None
+        columns = {table: reader.columns(table) for table in _NEEDED}
+        return columns["session"] if all(needed <= columns[table] for table, needed in _NEEDED.items()) else None
 
     def is_strange(self, reader: Reader) -> bool:
-        return all(reader.columns(table) for table in (*_NEEDED, "part"))
+        return all(reader.columns(table) for table in _NEEDED)
 
     def mark(self, reader: Reader) -> Mark:
         ((version,),) = reader.rows("PRAGMA schema_version")

@@ -234,6 +234,16 @@ def test_columns_of_a_table_and_of_none(path: Path) -> None:
     assert look_into(str(path), lambda reader: reader.columns("letters")) == frozenset()
 
 
+def test_values_that_are_computed_are_no_columns(path: Path, writer: DatabaseWriter) -> None:
+    """Of a small file a reader would be given any number of any size."""
+    huge = "printf('%.200000000c', 'x')"
+    writer.run(f"CREATE TABLE made (id, text GENERATED ALWAYS AS ({huge}) VIRTUAL)")
+    writer.run(f"CREATE VIEW seen AS SELECT id, {huge} AS text FROM notes")
+    columns = look_into(str(path), lambda reader: [reader.columns(name) for name in ("made", "seen")])
+
+    assert columns == [{"id"}, frozenset()]
+
+
 def test_the_stamp_differs_after_each_commit(path: Path, writer: DatabaseWriter) -> None:
     stamps = {database_stamp(str(path))}
     for number in range(3):
