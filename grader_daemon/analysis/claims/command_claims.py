@@ -8,6 +8,7 @@ from typing import Final
 
 from grader_daemon.analysis.claims.attempts import Attempts
 from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun, only_looks
+from grader_daemon.analysis.claims.sight import ends_well, is_in_background, may_check, of_project
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
 from grader_daemon.analysis.claims.subjects import basename
 from grader_daemon.analysis.claims.verification import (
@@ -18,6 +19,8 @@ from grader_daemon.analysis.claims.verification import (
     places,
     verified,
 )
+from grader_daemon.analysis.shell import read_line
+from grader_daemon.analysis.tool_calls import Purpose
 from grader_daemon.domain.claims import ClaimKind, ClaimReason, Support
 from grader_daemon.domain.late_pattern import late_pattern
 
@@ -40,6 +43,12 @@ _PROGRAMS: Final = {
 }
 _GIT = late_pattern(r"\bgit(?: -\S{1,40}(?: [^\s-]\S{0,80})?){0,4} ([a-z-]{1,20})\b")
 _MOST_MENTIONS = 20
+_ANY_PROGRAM: Final = frozenset({"script", "program", "command", "code"})
+_STEM: Final = 5
+_RUNS_SCRIPT = late_pattern(
+    r"(?:^|[;&|\n])\s*(?:(?:\./|~/|/)[\w./-]{1,100}"
+    r"|(?:bash|sh|zsh|python3?|node|ruby|perl|Rscript|php|java|go run|cargo run|npm run|make)\s+[^\s&|;])"
+)
 
 
 class CommandClaims:
@@ -67,6 +76,16 @@ class CommandClaims:
         """True if a tool of a place that keeps repositories was called. It commits with no command."""
         return any(not each.changes_nothing and not _HOSTS.isdisjoint(each.words) for each in self._evidence.runs)
 
+    def ran_last(self, noun: str) -> Verification | None:
+        """Verify that a program without a name ran well, by the last one that ran; None if that may be another."""
+        last = next((each for each in reversed(self._evidence.runs) if _runs_something(each)), None)
+        if last is None or is_in_background(last) or not (noun in _ANY_PROGRAM or noun[:_STEM] in last.command.lower()):
+            return None
+        if not (last.is_code or _RUNS_SCRIPT.search(last.command)):
+            return None
+        line = None if last.is_code else read_line(last.command)
+        return verified(last.index) if ends_well(last, of_project(line.programs) if line else ()) else None
+
     def ran(self, command: str, *, well: bool) -> Verification:
         """Verify that a command was run, or also that it worked when it was run last."""
         program = command.split(maxsplit=1)[0]
@@ -79,6 +98,11 @@ class CommandClaims:
         if not well or ran[-1].worked:
             return verified(*places(ran))
         return contradicted(ClaimReason.FAILED, *places(ran[-1:]))
+
+
+def _runs_something(run: ToolRun) -> bool:
+    """Return whether a command runs a program that is not there to look at files or to handle them."""
+    return bool(run.command) and run.purpose is Purpose.RUN and (run.is_code or may_check(run))
 
 
 def _is_git(command: str, verb: str) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import islice
 from operator import itemgetter
 from typing import Final
 
@@ -97,6 +98,7 @@ _ACTIONS_TOLD: Final = frozenset(each.encode() for action in (*ACTIONS, "order")
 _BUG = late_pattern(
     r"\b(?:bugs?|issues?|problems?|errors?|crash(?:es)?|failures?|exceptions?|regressions?|defects?|typos?)\b"
 )
+_IT = late_pattern(r"\w+ (?:this|it|that|them|these)\b")
 _FIX_APPLIED = late_pattern(r"\bfix(?:es)?\b")
 _SHORTEST_NAME = 3
 _QUOTED = late_pattern(r"`([^`\n]{2,120})`")
@@ -123,6 +125,15 @@ _RUNS_WELL = late_pattern(
     r"`([^`\n]{2,120})`[^.;!?\n`]{0,40}?\b(?:runs|executes|works|completes|compiles|builds|starts)"
     r" (?:\w+ ){0,2}(?:successfully|correctly|cleanly|fine|perfectly|without (?:any )?"
     r"(?:errors?|issues|problems|warnings))"
+)
+
+
+_PROGRAM_RAN = late_pattern(
+    r"\b(script|program|command|code|pipeline|training|evaluation|migration|simulation)s?"
+    r"(?: (?:has|have|had|was|were|been|now|also|then|both|all)){0,3}"
+    r" (?:(?:successfully|correctly) (?:ran|run|runs|executed|completed|finished|worked|works)"
+    r"|(?:ran|run|runs|executed|executes|completed|finished|finishes|worked|works)"
+    r" (?:\w{1,12} ){0,2}?(?:successfully|cleanly|correctly|perfectly|without (?:any )?(?:errors?|issues?|problems)))\b"
 )
 
 
@@ -225,7 +236,7 @@ def _of_kind(word: str, clause: str, position: int, *, by_agent: bool) -> Iterat
         case ClaimKind.FILE_WRITTEN:
             yield from _written(before, after, by_agent=by_agent)
         case ClaimKind.BUG_FIXED:
-            if after.lower().startswith("fixed") or _BUG.search(clause.lower()):
+            if after.lower().startswith("fixed") or _BUG.search(clause.lower()) or (by_agent and _IT.match(after)):
                 yield StatedClaim(kind, by_agent=by_agent)
         case ClaimKind.COMMAND_RAN:
             yield from _ran(before, after, by_agent=by_agent)
@@ -319,12 +330,26 @@ def _running_well(text: str, low: str) -> Iterator[tuple[int, StatedClaim]]:
             yield found.start(), StatedClaim(ClaimKind.COMMAND_RAN, found[1], found[1], runs_well=True, said=said)
 
 
+def _program_ran(text: str, low: str) -> Iterator[tuple[int, StatedClaim]]:
+    """Yield that a program without a name ran well: "The script executed successfully"."""
+    for found in islice(_PROGRAM_RAN.finditer(low), MOST_CLAIMS):
+        start, end = sentence(low, found.start())
+        clause = NO_FAILURE.sub("", low[start:end])
+        is_told = low[end : end + 1] != "?" and not is_quoted(low, found.start())
+        if is_told and not (NOT_PASSED.search(clause) or is_denied(clause)):
+            said = text[start:end]
+            yield found.start(), StatedClaim(ClaimKind.COMMAND_RAN, words=(found[1],), runs_well=True, said=said)
+
+
 _WORKING: Final = frozenset({b"runs", b"executes", b"works", b"completes", b"compiles", b"builds", b"starts"})
+_RUNNING: Final = _WORKING | {b"ran", b"run", b"executed", b"completed", b"finished", b"finishes", b"worked"}
+_WELL: Final = frozenset({b"successfully", b"cleanly", b"correctly", b"perfectly", b"without"})
 _FILES: Final = frozenset({b"file", b"files", b"dateien", b"fichiers", b"archivos"}) | OF_LANGUAGES
 _Finder = Callable[[str, str], Iterator[tuple[int, StatedClaim]]]
 _FINDERS: Final[tuple[tuple[tuple[frozenset[bytes], ...], _Finder], ...]] = (
     ((PASSING, CHECKS), checks_in),
     ((_WORKING,), _running_well),
+    ((_RUNNING, _WELL), _program_ran),
     ((_FILES, _VERBS | WRITTEN), _listed),
     ((TESTS, ADDING), tests_added),
     ((OTHERS, CHANGED), nothing_else),
@@ -332,4 +357,6 @@ _FINDERS: Final[tuple[tuple[tuple[frozenset[bytes], ...], _Finder], ...]] = (
 )
 """Finders of other claims, each with the words without which it cannot be said."""
 
-_CUES: Final = _VERBS | _ACTIONS_TOLD | WRITTEN | PASSING | CHECKS | TESTS | OTHERS | CHANGED | _WORKING | _FILES
+_CUES: Final = (
+    _VERBS | _ACTIONS_TOLD | WRITTEN | PASSING | CHECKS | TESTS | OTHERS | CHANGED | _RUNNING | _WELL | _FILES
+)

@@ -96,4 +96,9 @@ def may_check(run: ToolRun) -> bool:
 def only_handles(run: ToolRun) -> bool:
     """Return whether a command does nothing but handle files."""
     line = None if run.is_code else read_line(run.command)
-    return line is not None and all(each.name in _HANDLING for each in line.programs)
+    return line is not None and not of_project(line.programs)
+
+
+def of_project(programs: Sequence[Program]) -> list[Program]:
+    """Return the programs of a line that do more than to handle files."""
+    return [each for each in programs if each.name not in _HANDLING]

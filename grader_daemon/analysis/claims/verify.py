@@ -133,6 +133,8 @@ class ClaimVerifier:
                 return self._commands.by_program(claim)
             case ClaimKind.SENT:
                 return self._sent(claim)
+            case _ if claim.runs_well and not claim.command:
+                return self._commands.ran_last(claim.words[0])
             case _:
                 return self._commands.ran(claim.command, well=claim.runs_well) if claim.command else self._acted(claim)
 

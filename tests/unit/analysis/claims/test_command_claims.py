@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from grader_daemon.analysis.analyzer import Analyzer
+from grader_daemon.domain.session import FunctionCall, Message, ToolCall
+from grader_daemon.rules import load_rules
+from tests.strategies import answer, session, user
+
+OK = '{"output": "", "exit_code": 0, "error": null}'
+FAILED = '{"output": "boom", "exit_code": 1, "error": null}'
+
+
+def supports(said: str, *calls: tuple[str, dict[str, object], str]) -> list[str]:
+    """Standing of each claim, in a session with these calls."""
+    messages = []
+    for tool, given, result in calls:
+        function = FunctionCall(name=tool, arguments=json.dumps(given))
+        messages.append(Message(role="assistant", tool_calls=(ToolCall(id="c", function=function),)))
+        messages.append(Message(role="tool", content=result, tool_call_id="c", name=tool))
+    found = Analyzer(load_rules()).analyze(session(user("Do it"), *messages, answer(said)))
+    return [claim.support.value for claim in found.claims]
+
+
+def shell(command: str, result: str = OK, **more: object) -> tuple[str, dict[str, object], str]:
+    return "terminal", {"command": command, **more}, result
+
+
+@pytest.mark.parametrize(
+    ("said", "call"),
+    [
+        pytest.param("The script ran successfully.", shell("./a.sh"), id="script"),
+        pytest.param("The program executed without errors.", shell("cd /app && python3 a.py"), id="interpreter"),
+        pytest.param("The pipeline completed successfully.", shell("bash run_pipeline.sh"), id="pipeline"),
+        pytest.param("The code ran successfully.", ("python", {"code": "print(1)"}, "1"), id="code"),
+    ],
+)
+def test_a_program_without_a_name_is_the_last_one_that_ran(said: str, call: tuple[str, dict[str, object], str]) -> None:
+    assert supports(said, call, shell("ls")) == ["verified"]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        pytest.param(shell("bash a.sh", FAILED), id="failed"),
+        pytest.param(shell("bash a.sh | tail -1; true"), id="hidden"),
+        pytest.param(shell("bash a.sh", run_in_background=True), id="in-the-background"),
+        pytest.param(shell("tmux send-keys a"), id="no-script"),
+        pytest.param(shell("ls"), id="only-looked"),
+    ],
+)
+def test_what_is_not_seen_to_run_well_has_no_standing(call: tuple[str, dict[str, object], str]) -> None:
+    assert supports("The script ran successfully.", call) == []
+
+
+def test_a_pipeline_is_a_program_of_that_name() -> None:
+    assert supports("The pipeline ran successfully.", shell("bash a.sh")) == []
