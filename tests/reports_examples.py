@@ -394,7 +394,7 @@ def _returned() -> ErrorIssue:
         category=Category.PERMISSION_DENIED,
         signal="remote: Permission to <path> denied to <name>.",
         example="remote: Permission to timmy/notes.git denied to timmy.",
-        state=IssueState.REGRESSED,
+        state=IssueState.RETURNED,
         first_seen=datetime(2026, 9, 30, 12, 0, tzinfo=UTC),
         failures=7,
         sessions=4,

@@ -243,7 +243,7 @@ class Insight:
         return {each: {day: counted.get(each, {}).get(day, 0) for day in every} for each in fingerprints}
 
     def resolve_error(self, prefix: str) -> ErrorIssue:
-        """Mark an error group as resolved; it becomes `regressed` if it occurs again.
+        """Mark an error group as resolved; it becomes `returned` if it occurs again.
 
         Raises:
             InputError: see `error_issue`.

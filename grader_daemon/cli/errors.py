@@ -89,7 +89,7 @@ def alternatives(*, grader: SelfGrader, tool: str, category: str, of_command: st
 @click.argument("issue_id")
 @json_option
 def resolve(*, grader: SelfGrader, issue_id: str, as_json: bool) -> None:
-    """Mark the cause as fixed. If the error comes back, the group's state becomes regressed."""
+    """Mark the cause as fixed. If the error returns, the group's state becomes returned."""
     _tell(grader.insight.resolve_error(issue_id), as_json=as_json)
 
 

@@ -153,7 +153,7 @@ def _news(issue: ErrorIssue | None, days: int) -> Iterator[tuple[str, str]]:
         return
     after = plain(helped(issue.steps))
     told = f"{plain(issue_title(issue))} in {count(days, 'day')}; {after[0].lower()}{after[1:]}"
-    yield "returned error" if issue.state is IssueState.REGRESSED else "new error", told
+    yield "returned error" if issue.state is IssueState.RETURNED else "new error", told
 
 
 def _open(found: OpenSessions) -> str:

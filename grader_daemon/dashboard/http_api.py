@@ -315,7 +315,7 @@ def _unlabel(visit: Visit, _: _Question) -> dict[str, Any]:
 
 
 def _resolve(visit: Visit, _: _Question) -> dict[str, Any]:
-    """Resolve an error group; if it occurs again, it counts as regressed."""
+    """Resolve an error group; if it occurs again, it counts as returned."""
     return {"issue": visit.grader.insight.resolve_error(visit.path["issue_id"])}
 
 

@@ -119,12 +119,12 @@ class IssueState(StrEnum):
 
     NEW = "new"
     ONGOING = "ongoing"
-    REGRESSED = "regressed"
+    RETURNED = "returned"
     RESOLVED = "resolved"
     IGNORED = "ignored"
 
 
-NEWS: Final = frozenset((IssueState.NEW, IssueState.REGRESSED))
+NEWS: Final = frozenset((IssueState.NEW, IssueState.RETURNED))
 """States of errors that a person does not know yet, or knows as gone."""
 
 

@@ -117,7 +117,7 @@ def _state(row: IssueRow, now: datetime, today: date) -> IssueState:
         return IssueState.RESOLVED
     returned = _last_return(row.days)
     if resolved or (returned is not None and today - returned < _NEW):
-        return IssueState.REGRESSED
+        return IssueState.RETURNED
     return IssueState.NEW if today - row.days[0] < _NEW else IssueState.ONGOING
 
 

@@ -143,7 +143,7 @@ def lay_out(report: WeeklyReport) -> Layout:
             Section(Topic.PROBLEMS, "Problem areas", _problems(report)),
             Section(Topic.SUGGESTIONS, "Suggestions", _suggestions(report)),
             Section(Topic.NEW, "New errors", _issues(report.new_issues, "No new errors this week.")),
-            Section(Topic.RETURNED, "Errors that came back", _issues(report.returned_issues, "No error came back.")),
+            Section(Topic.RETURNED, "Errors that returned", _issues(report.returned_issues, "No error returned.")),
             Section(Topic.ALERTS, "Alerts", _alerts(report)),
             *_changes(report),
             Section(Topic.TREND, "Trend", _trend(report.trend)),

@@ -93,7 +93,7 @@ def weekly_report(facts: WeekFacts, *, examples: Examples, unused_skills: Unused
             unused_skills=unused_skills,
         ),
         new_issues=_in_state(IssueState.NEW, facts.issues),
-        returned_issues=_in_state(IssueState.REGRESSED, facts.issues),
+        returned_issues=_in_state(IssueState.RETURNED, facts.issues),
         alerts=tuple(_as_of(alert, facts.until) for alert in facts.alerts),
         trend=tuple(facts.trend),
         checked_completion=facts.checked_completion,

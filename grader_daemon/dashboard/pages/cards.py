@@ -147,7 +147,7 @@ def _errors(today: Today) -> Iterator[Card]:
         step, told = sure_step(issue.steps), f" in {count(issue.sessions, 'session')}"
         helped: Words = () if step is None else ("; recovered after ", *step_words(step))
         called = name("".join(issue_name(issue)), _LONGEST)
-        tag = "Returned error" if issue.state is IssueState.REGRESSED else "New error"
+        tag = "Returned error" if issue.state is IssueState.RETURNED else "New error"
         yield Card(tag, (called, told, *helped), f"/errors/{quote(issue.fingerprint)}")
 
 

@@ -94,7 +94,7 @@ def test_errors_are_those_that_the_address_asks_for(
     ("query", "said"),
     [
         ("days=0", "days must be a number above 0, or all, not &#39;0&#39;"),
-        ("state=gone", "state must be one of new, ongoing, regressed, resolved, ignored, not &#39;gone&#39;"),
+        ("state=gone", "state must be one of new, ongoing, returned, resolved, ignored, not &#39;gone&#39;"),
         ("count=-1", "&#39;-1&#39; is not a valid number of errors"),
         ("count=many", "&#39;many&#39; is not a valid number of errors"),
         ("count=99999999", "&#39;99999999&#39; is not a valid number of errors"),

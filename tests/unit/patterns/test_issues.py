@@ -62,12 +62,12 @@ def state(given_row: IssueRow, *, now: datetime = NOW, today: date = TODAY) -> I
         pytest.param((13,), IssueState.ONGOING, id="quiet-for-thirteen-days"),
         pytest.param((14,), IssueState.RESOLVED, id="quiet-for-fourteen-days"),
         pytest.param((60, 14), IssueState.RESOLVED, id="old-and-quiet"),
-        pytest.param((20, 7), IssueState.ONGOING, id="came-back-after-thirteen-days"),
-        pytest.param((20, 6), IssueState.REGRESSED, id="came-back-after-fourteen-days"),
-        pytest.param((14, 0), IssueState.REGRESSED, id="came-back-today"),
-        pytest.param((21, 7), IssueState.ONGOING, id="came-back-a-week-ago"),
-        pytest.param((40, 20, 3), IssueState.REGRESSED, id="came-back-twice"),
-        pytest.param((40, 20, 7, 0), IssueState.ONGOING, id="came-back-long-ago-and-stayed"),
+        pytest.param((20, 7), IssueState.ONGOING, id="returned-after-thirteen-days"),
+        pytest.param((20, 6), IssueState.RETURNED, id="returned-after-fourteen-days"),
+        pytest.param((14, 0), IssueState.RETURNED, id="returned-today"),
+        pytest.param((21, 7), IssueState.ONGOING, id="returned-a-week-ago"),
+        pytest.param((40, 20, 3), IssueState.RETURNED, id="returned-twice"),
+        pytest.param((40, 20, 7, 0), IssueState.ONGOING, id="returned-long-ago-and-stayed"),
     ],
 )
 def test_state_follows_from_the_days(days_ago: tuple[int, ...], expected: IssueState) -> None:
@@ -80,7 +80,7 @@ def test_state_follows_from_the_days(days_ago: tuple[int, ...], expected: IssueS
         pytest.param(-1, IssueState.NEW, id="not-yet"),
         pytest.param(0, IssueState.RESOLVED, id="now"),
         pytest.param(2, IssueState.RESOLVED, id="since-it-was-seen-last"),
-        pytest.param(2.5, IssueState.REGRESSED, id="but-seen-again"),
+        pytest.param(2.5, IssueState.RETURNED, id="but-seen-again"),
     ],
 )
 def test_what_is_resolved_stays_so_until_it_comes_back(resolved_days_ago: float, expected: IssueState) -> None:

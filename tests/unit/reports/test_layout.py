@@ -47,7 +47,7 @@ def test_empty_sections_say_so() -> None:
     ]
     assert prose_of(whole, Topic.SUGGESTIONS) == ["No suggestions this week."]
     assert prose_of(whole, Topic.NEW) == ["No new errors this week."]
-    assert prose_of(whole, Topic.RETURNED) == ["No error came back."]
+    assert prose_of(whole, Topic.RETURNED) == ["No error returned."]
     assert prose_of(whole, Topic.ALERTS) == ["No alerts this week."]
     assert prose_of(whole, Topic.TREND) == ["No weeks to compare yet."]
 

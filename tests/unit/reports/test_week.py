@@ -101,11 +101,11 @@ def test_error_prone_tools_are_those_with_failures(failures: list[int], listed: 
 
 
 def test_of_many_issues_the_first_ten_of_each_state_are_told() -> None:
-    states = [IssueState.NEW, IssueState.REGRESSED, IssueState.ONGOING]
+    states = [IssueState.NEW, IssueState.RETURNED, IssueState.ONGOING]
     issues = [example_issue(fingerprint=f"{state}-{number}", state=state) for number in range(12) for state in states]
     made = report(issues=issues)
     assert [issue.fingerprint for issue in made.new_issues] == [f"new-{number}" for number in range(10)]
-    assert [issue.fingerprint for issue in made.returned_issues] == [f"regressed-{number}" for number in range(10)]
+    assert [issue.fingerprint for issue in made.returned_issues] == [f"returned-{number}" for number in range(10)]
 
 
 @pytest.mark.parametrize(
