@@ -78,11 +78,11 @@ def _for_all(overall: Group) -> _Found:
     efficiency = overall.efficiency.now
     if efficiency.value is not None and efficiency.value < _LOW_EFFICIENCY:
         shown = value_words(efficiency.value, EFFICIENCY)
-        because = f"tool efficiency is {shown} on average over {efficiency.sample} sessions"
+        because = f"tool efficiency is only {shown} on average over {efficiency.sample} sessions"
         yield Example(Concern.EFFICIENCY), "Review error recovery patterns", because
     recovery = overall.recovery.now
     if recovery.value is not None and recovery.value < _LOW_RECOVERY:
-        because = f"{value_words(recovery.value, RECOVERY)} of {recovery.sample} sessions with failures recovered"
+        because = f"only {value_words(recovery.value, RECOVERY)} of {recovery.sample} sessions with failures recovered"
         yield Example(Concern.RECOVERY), "Implement better fallback strategies", because
 
 
