@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from operator import itemgetter
 from time import monotonic
@@ -85,7 +85,7 @@ class Queries(Protocol[S]):
 
 
 class DatabaseMemory(Generic[S]):
-    """One database; any thread may ask. All that it remembers is guarded by `_lock`, but `_schema`."""
+    """One database; any thread may ask. All that it remembers is guarded by `_lock`, but `_schema` and `_doubted`."""
 
     def __init__(self, path: str, queries: Queries[S], *, roots: Iterable[str]) -> None:
         """See `look_into` for `roots`."""
@@ -102,6 +102,8 @@ class DatabaseMemory(Generic[S]):
         self._mark = Mark()
         self._lately: dict[str, None] = {}
         self._untold: dict[str, None] = {}
+        self._doubted: dict[str, None] = {}
+        """Sessions that did not stand as they are remembered; whoever reads adds one, and `_refresh` takes it out."""
         self._compared_at = 0.0
 
     def entries(self) -> Mapping[str, Entry]:
@@ -170,6 +172,7 @@ class DatabaseMemory(Generic[S]):
         if schema is None or entry is None:
             raise VanishedFileError("the session is gone from the database")
         if entry.stamp != stamp:
+            self._doubted[session_id] = None
             raise ChangingFileError("the session was written to while it was read")
         return schema
 
@@ -179,7 +182,7 @@ class DatabaseMemory(Generic[S]):
     def _refreshed(self) -> dict[str, Entry]:
         try:
             stamp = database_stamp(self.path)
-            if self._entries is None or stamp != self._stamp:
+            if self._entries is None or stamp != self._stamp or self._doubted:
                 self._refresh()
                 self._stamp = stamp  # as it was before, so that what came meanwhile is seen the next time
         except VanishedFileError:
@@ -190,11 +193,14 @@ class DatabaseMemory(Generic[S]):
 
     def _refresh(self) -> None:
         caught_up = self._entries is not None and monotonic() < self._compared_at + _COMPARED_FOR_SECONDS
-        if not (caught_up and self.look(self._catch_up)):
+        doubted = list(self._doubted)
+        if not (caught_up and self.look(partial(self._catch_up, doubted=doubted))):
             self._compare()
+        for session_id in doubted:
+            self._doubted.pop(session_id, None)
 
-    def _catch_up(self, reader: Reader) -> bool:
-        """Learn what is new; False if that is not all that there is to learn."""
+    def _catch_up(self, reader: Reader, *, doubted: Sequence[str]) -> bool:
+        """Learn what is new, and what became of `doubted`; False if that is not all that there is to learn."""
         if reader.identity != self._identity:
             return False
         schema, mark = self.schema_now(reader), self._mark
@@ -204,7 +210,7 @@ class DatabaseMemory(Generic[S]):
         grown, new = self._queries.grown_since(reader, mark)
         if not mark.goes_on_in(now, new=new):
             return False
-        self._learn(self._queries.entries(reader, schema, dict.fromkeys([*grown, *self._lately])))
+        self._learn(self._queries.entries(reader, schema, dict.fromkeys([*grown, *self._lately, *doubted])))
         self._mark = now
         return True
 

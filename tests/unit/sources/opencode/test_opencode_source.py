@@ -139,6 +139,24 @@ def test_a_session_that_goes_on_while_it_is_read_is_not_read(
         source.read(found)
 
 
+def test_a_session_of_long_ago_of_which_only_the_row_changed_is_read_at_the_second_try(
+    source: OpenCode, writer: DatabaseWriter, tmp_path: Path
+) -> None:
+    """As one that got another name: no new row tells of that, and for an hour it is not looked for."""
+    names = [f"ses_{number:02}" for number in range(20)]
+    begin(writer, *names)
+    touched(source, tmp_path)
+    for name in names[1:]:
+        writer.commit(*turn(name, 2))
+    touched(source, tmp_path)
+    writer.run("UPDATE session SET time_updated = 99 WHERE id = 'ses_00'")
+
+    with pytest.raises(ChangingFileError):
+        read(source, tmp_path, "ses_00")
+
+    assert len(read(source, tmp_path, "ses_00").messages) == 2
+
+
 def test_content_that_is_known_is_not_told_again(source: OpenCode, writer: DatabaseWriter, tmp_path: Path) -> None:
     begin(writer, "ses_a")
     found = source.look(Unit("opencode", str(tmp_path / "opencode.db"), "ses_a"))
