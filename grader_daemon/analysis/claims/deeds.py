@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from grader_daemon.analysis.claims.call_answers import LONGEST, answered, given
 from grader_daemon.analysis.claims.clauses import is_denied, is_of_nothing
-from grader_daemon.analysis.claims.deed_tools import FINISHING, Kind, Role, changes, kind_of, parted, tells_what_it_does
+from grader_daemon.analysis.claims.deed_tools import FINISHING, Role, changes, kind_of, parted, tells_what_it_does
 from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun, looks
 from grader_daemon.analysis.claims.item_results import item_told_done
 from grader_daemon.analysis.claims.missing_deeds import NEEDING_A_TOOL, missing_deed, missing_item, settled_deed
@@ -116,17 +116,22 @@ def weigh_deeds(evidence: CallRecord, answer: str) -> Deed | None:
         return None
     kinds = [kind_of(call.tool or "") for _, call, _ in evidence.notes]
     if any(kind.role is Role.RUNS for kind in kinds):
-        if not all(kind.role is not Role.ACTS and looks(run) for kind, run in zip(kinds, evidence.runs, strict=True)):
-            return Deeds(evidence, (), (), answer).done_in_part()
-        kinds = [Kind(Role.LOOKS, kind.checks) for kind in kinds]
+        deeds = Deeds(evidence, (), evidence.runs, answer)
+        may_be_made_up = _tells_deed(answer) and not any(kind.role is Role.ACTS for kind in kinds)
+        return deeds.made_up() if may_be_made_up and all(map(looks, evidence.runs)) else deeds.done_in_part()
     acting, others = parted(evidence.runs, kinds)
     checks = [run for run, kind in zip(evidence.runs, kinds, strict=True) if kind.checks]
-    is_made_up = not acting and not _IN_WORDS_ALONE.isdisjoint(answer.lower().split())
+    is_made_up = not acting and _tells_deed(answer)
     if not (acting or is_made_up or len(checks) > 1) or any(len(run.arguments) > _LONGEST_ARGUMENTS for run in acting):
         return None
     deeds = Deeds(evidence, acting, others, answer)
     found = deeds.undone() if acting else deeds.made_up() if is_made_up else None
     return found or deeds.wrongly_checked(checks)
+
+
+def _tells_deed(answer: str) -> bool:
+    """Return whether an answer may tell a deed that none does by its own words."""
+    return not _IN_WORDS_ALONE.isdisjoint(answer.lower().split())
 
 
 class Deeds:

@@ -129,12 +129,13 @@ _RUNS_WELL = late_pattern(
 
 
 _PROGRAM_RAN = late_pattern(
-    r"\b(script|program|command|code|pipeline|training|evaluation|migration|simulation)s?"
+    r"([spcetm](?<=\b.)(?:cript|rogram|ommand|ode|ipeline|raining|valuation|igration|imulation))s?"
     r"(?: (?:has|have|had|was|were|been|now|also|then|both|all)){0,3}"
     r" (?:(?:successfully|correctly) (?:ran|run|runs|executed|completed|finished|worked|works)"
     r"|(?:ran|run|runs|executed|executes|completed|finished|finishes|worked|works)"
     r" (?:\w{1,12} ){0,2}?(?:successfully|cleanly|correctly|perfectly|without (?:any )?(?:errors?|issues?|problems)))\b"
 )
+"""A program and that it ran well. The pattern begins with one set of letters, which makes its search fast."""
 
 
 def find_claims(answer: str) -> tuple[StatedClaim, ...]:
@@ -147,7 +148,7 @@ def find_claims(answer: str) -> tuple[StatedClaim, ...]:
     if not cues:
         return ()
     verbs = [verb.decode() for verb in cues & (_VERBS if cues & _ACTIONS_TOLD else _VERBS - _OF_ACTIONS)]
-    finders = [find for needed, find in _FINDERS if all(map(cues.intersection, needed))]
+    finders = [find for needed, find in _FINDERS if not any(map(cues.isdisjoint, needed))]
     if not verbs and not finders:
         return ()
     text = _prose(tail, is_inside=answer.count(_FENCE, 0, len(answer) - len(tail)) % 2 == 1)
@@ -300,17 +301,17 @@ def _package(clause: str, after: str, *, by_agent: bool) -> str | None:
     return word if len(word) >= _SHORTEST_NAME and word.lower() not in _NO_NAMES and word[0] not in "/~." else None
 
 
-def _listed(text: str, _: str) -> Iterator[tuple[int, StatedClaim]]:
+def _listed(text: str, low: str) -> Iterator[tuple[int, StatedClaim]]:
     """Yield the files below a heading such as "Files changed:"."""
-    position = 0
-    left = 0
+    position = left = 0
+    told = tuple(each for each in _LISTING if each in low)
     for line in text.split("\n"):
         if left and line.strip():
             file = first_file(line) if _BULLET.match(line) or not line.strip("`* ").count(" ") else None
             left = left - 1 if file else 0
             if file:
                 yield position, StatedClaim(ClaimKind.FILE_WRITTEN, file, said=line[:REACH])
-        elif holds_any(heading := line[:REACH].lower(), _LISTING) and _heads_files(heading):
+        elif holds_any(heading := line[:REACH].lower(), told) and _heads_files(heading):
             left = _LISTED_LINES
         position += len(line) + 1
 
@@ -343,13 +344,17 @@ def _program_ran(text: str, low: str) -> Iterator[tuple[int, StatedClaim]]:
 
 _WORKING: Final = frozenset({b"runs", b"executes", b"works", b"completes", b"compiles", b"builds", b"starts"})
 _RUNNING: Final = _WORKING | {b"ran", b"run", b"executed", b"completed", b"finished", b"finishes", b"worked"}
+_PROGRAMS: Final = frozenset(
+    {b"script", b"scripts", b"program", b"programs", b"command", b"commands", b"code", b"pipeline", b"training"}
+    | {b"evaluation", b"migration", b"simulation"}
+)
 _WELL: Final = frozenset({b"successfully", b"cleanly", b"correctly", b"perfectly", b"without"})
 _FILES: Final = frozenset({b"file", b"files", b"dateien", b"fichiers", b"archivos"}) | OF_LANGUAGES
 _Finder = Callable[[str, str], Iterator[tuple[int, StatedClaim]]]
 _FINDERS: Final[tuple[tuple[tuple[frozenset[bytes], ...], _Finder], ...]] = (
     ((PASSING, CHECKS), checks_in),
     ((_WORKING,), _running_well),
-    ((_RUNNING, _WELL), _program_ran),
+    ((_PROGRAMS, _RUNNING, _WELL), _program_ran),
     ((_FILES, _VERBS | WRITTEN), _listed),
     ((TESTS, ADDING), tests_added),
     ((OTHERS, CHANGED), nothing_else),
@@ -358,5 +363,16 @@ _FINDERS: Final[tuple[tuple[tuple[frozenset[bytes], ...], _Finder], ...]] = (
 """Finders of other claims, each with the words without which it cannot be said."""
 
 _CUES: Final = (
-    _VERBS | _ACTIONS_TOLD | WRITTEN | PASSING | CHECKS | TESTS | OTHERS | CHANGED | _RUNNING | _WELL | _FILES
+    _VERBS
+    | _ACTIONS_TOLD
+    | WRITTEN
+    | PASSING
+    | CHECKS
+    | TESTS
+    | OTHERS
+    | CHANGED
+    | _PROGRAMS
+    | _RUNNING
+    | _WELL
+    | _FILES
 )

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import Final
@@ -76,12 +77,9 @@ STEMS: Final = tuple(
 
 OF_LANGUAGES: Final = frozenset({b"of language"})
 WRITTEN: Final = _ASCII_WORDS | OF_LANGUAGES
-_RUSSIAN: Final = (
-    r"созда|(?:за|пере|до)писа|сохран[её]|обновл[её]|измен[её]|исправл?[её]|добавл[её]|сгенерирова|сформирова"
-    r"|замен[её]|отредактирова|дополн[её]|очищ[её]"
-)
+_Patterns = tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]
 _WORDS: Final = r"(?:[^.;!?\n]|\.(?=\w))"
-_DONE: Final = (
+_DONE: Final[_Patterns] = (
     (
         ("wurde", "worden", "ist ", "sind ", "habe"),
         late_pattern(
@@ -108,8 +106,9 @@ _DONE: Final = (
     (
         ("н", "л"),
         late_pattern(
-            rf"\b(?:{_RUSSIAN})н[аоы]?\b|\b(?:созда|записа|сохрани|обнови|измени|исправи|добави|сгенерирова"
-            r"|сформирова|замени|перезаписа)ла?\b"
+            r"[сздпои](?<=\b.)(?:(?:озда|аписа|ереписа|описа|охран[её]|бновл[её]|змен[её]|справл?[её]|обавл[её]"
+            r"|генерирова|формирова|амен[её]|тредактирова|ополн[её]|чищ[её])н[аоы]?"
+            r"|(?:озда|аписа|охрани|бнови|змени|справи|обави|генерирова|формирова|амени|ереписа)ла?)\b"
         ),
     ),
     (
@@ -122,9 +121,20 @@ _DONE: Final = (
 )
 """Words by which a file is told as written, by language, with pieces of which one stands in each."""
 
-_MADE = late_pattern(
-    r"\b(?:(?:преобразова|переименова|скопирова|конвертирова)н|(?:извлеч|перемещ|объедин)[её]н)[аоы]?\b"
-    r"|\b(?:convertie?s?|copié|déplacé|renommé|fusionné)e?s?\b|\b(?:convertid|copiad|movid|renombrad|combinad)[oa]s?\b"
+_MADE: Final[_Patterns] = (
+    (
+        ("н",),
+        late_pattern(
+            r"[пскио](?<=\b.)(?:(?:реобразова|ереименова|копирова|онвертирова)н|(?:звлеч|еремещ|бъедин)[её]н)[аоы]?\b"
+        ),
+    ),
+    (
+        ("converti", "é", "copiad", "movid", "renombrad", "combinad"),
+        late_pattern(
+            r"\b(?:convertie?s?|copié|déplacé|renommé|fusionné)e?s?\b"
+            r"|\b(?:convertid|copiad|movid|renombrad|combinad)[oa]s?\b"
+        ),
+    ),
 )
 """Words by which one thing is told as made of another: of a file only where one is named as what was made."""
 
@@ -154,10 +164,7 @@ _SOURCE = late_pattern(
 
 def files_in_languages(text: str, low: str) -> Iterator[tuple[int, StatedClaim]]:
     """Yield the files that are told as written."""
-    found = [
-        each for pieces, pattern in _DONE if holds_any(low, pieces) for each in islice(pattern.finditer(low), _MOST)
-    ]
-    made = list(islice(_MADE.finditer(low), _MOST))
+    found, made = _all(_DONE, low), _all(_MADE, low)
     for each in (*found, *made):
         start, end = sentence(low, each.end() - 1)
         start = min(start, each.start())
@@ -165,6 +172,13 @@ def files_in_languages(text: str, low: str) -> Iterator[tuple[int, StatedClaim]]
             verb = each.end() - start
             for file in _written(text[start:end], low[start:end], verb, is_placed=each in made):
                 yield each.start(), StatedClaim(ClaimKind.FILE_WRITTEN, file, said=text[start:end])
+
+
+def _all(patterns: _Patterns, low: str) -> list[re.Match[str]]:
+    """Return where patterns are found whose pieces stand in a text."""
+    return [
+        each for pieces, pattern in patterns if holds_any(low, pieces) for each in islice(pattern.finditer(low), _MOST)
+    ]
 
 
 def _written(clause: str, low: str, verb: int, *, is_placed: bool) -> tuple[str, ...]:
