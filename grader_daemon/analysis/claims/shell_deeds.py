@@ -30,10 +30,10 @@ _SHORTEST: Final = 3
 
 
 _START: Final = (
-    r"(?:^|[;&|(\n`]|\b(?:sudo|xargs|time|then|do|else|exec|nohup|env|timeout \S+|-exec)(?: -\S+)*)\s{0,8}"
-    r"(?:[\w./-]{0,40}/)?"
+    r"(?:^|[;&|(\n`]|\b(?:sudo|xargs|time|then|do|else|exec|nohup|env|timeout \S{1,20}|-exec)(?: -\S{1,40}){0,4})"
+    r"\s{0,8}(?:[\w./-]{0,40}/)?"
 )
-_NO_QUESTION: Final = r"(?=\s|$)(?!\s+(?:--version|--help|-[Vv]\b\s*(?:$|[|;&])))"
+_NO_QUESTION: Final = r"(?=\s|$)(?!\s{1,8}(?:--version|--help|-[Vv]\b\s{0,8}(?:$|[|;&])))"
 
 
 def _run(programs: str, code: str = "") -> re.Pattern[str]:
@@ -43,7 +43,8 @@ def _run(programs: str, code: str = "") -> re.Pattern[str]:
 
 _CLOUD: Final = r"(?:kubectl|oc|helm|docker|podman|gh|aws|gcloud|az|heroku|doctl|fly)"
 _REMOVING = _run(
-    r"rm|rmdir|unlink|trash|shred (?:\S+ ){0,6}?(?:-\w*u\w*|--remove)|git (?:rm|branch -[dD]|tag -d|worktree remove)"
+    r"rm|rmdir|unlink|trash|shred (?:\S{1,80} ){0,6}?(?:-\w*u\w*|--remove)"
+    r"|git (?:rm|branch -[dD]|tag -d|worktree remove)"
     r"|find [^|;&\n]{1,200} -delete"
     rf"|{_CLOUD} (?:[^|;&\n]{{0,60}} )?(?:rm|rmi|delete[\w-]{{0,30}}|remove|uninstall|destroy|prune)"
     r"|curl [^|;&\n]{0,80}-X ?DELETE",
@@ -57,7 +58,7 @@ _DOWNLOADING = _run(
 )
 _CLONING = _run(r"git clone|gh repo clone|hg clone|svn checkout")
 _COMPILING = _run(
-    r"make(?! (?:\w*config|clean|distclean|mrproper|help)\s*(?:$|[|;&\n]))|cmake --build"
+    r"make(?! (?:\w*config|clean|distclean|mrproper|help)\s{0,8}(?:$|[|;&\n]))|cmake --build"
     r"|ninja|gcc|g\+\+|cc|clang|clang\+\+|gfortran|ifort|rustc|javac|coqc|tsc|ocamlopt|nasm|ld"
     r"|pdflatex|xelatex|latexmk|cargo build|go build|mvn|gradle|gradlew"
 )
@@ -66,8 +67,8 @@ _BUILDING = _run(
     r"|(?:npm|pnpm|yarn|bun) (?:run )?build|mkdocs build|hugo|(?:bundle exec )?jekyll build|python3? -m build|uv build"
 )
 _REQUESTING = _run(r"gh pr create|glab mr create|hub pull-request")
-_TAGGING = _run(r"git (?:-C \S+ )?tag|docker tag|gh release create")
-_MERGING = _run(r"git (?:-C \S+ )?(?:merge|cherry-pick|rebase|pull)|gh pr merge")
+_TAGGING = _run(r"git (?:-C \S{1,120} )?tag|docker tag|gh release create")
+_MERGING = _run(r"git (?:-C \S{1,120} )?(?:merge|cherry-pick|rebase|pull)|gh pr merge")
 _PACKING = _run(
     r"tar (?:-?\w{0,6}c\w{0,6}|--create)|zip|gzip|bzip2|xz|7z a|zstd", r"|make_archive\(|tarfile\.open\(|ZipFile\("
 )
@@ -84,7 +85,7 @@ _UPGRADING = _run(
     r" (?:[^|;&\n]{0,40} )?(?:install|upgrade|update|add|up|i)"
 )
 _UPLOADING = _run(r"scp|rsync|sftp|aws s3 (?:cp|sync)|gsutil|twine upload|gh release upload|rclone")
-_TAKING_BACK = _run(r"git (?:-C \S+ )?(?:revert|checkout|restore|reset|stash)|kubectl rollout undo")
+_TAKING_BACK = _run(r"git (?:-C \S{1,120} )?(?:revert|checkout|restore|reset|stash)|kubectl rollout undo")
 _PROGRAMS: Final[dict[str, tuple[re.Pattern[str], tuple[str, ...]]]] = {
     **dict.fromkeys(
         ("removed", "deleted"),
@@ -154,8 +155,8 @@ _MEANT: Final = {
 
 _QUOTED = late_pattern(r"`([^`\n]{2,120})`")
 _SPOKEN = late_pattern(r"\b(?:echo|printf) (?:-\w{1,3} )?(?:'[^'\n]{0,400}'|\"[^\"\n]{0,400}\")")
-_INTO_FILE = late_pattern(r"\b(?:cat|tee)\b[^\n]{0,200}<<-?\s*['\"]?(\w{1,20})['\"]?[^\n]*\n(?s:.*?)(?:\n\1\b|$)")
-"""Text that is written to a file, and not run by that."""
+_INTO_FILE = late_pattern(r"\b(?:cat|tee)\b[^\n<]{0,200}<<-?\s{0,4}['\"]?(\w{1,20})['\"]?[^\n]{0,200}\n")
+"""The line before text that is written to a file, and not run by that; the group ends the text."""
 
 _MASKED: Final = ("|", ";", "\n")
 _PARTS: Final = (*_MASKED, "&&")
@@ -234,8 +235,18 @@ def _program(run: ToolRun, pattern: re.Pattern[str], names: tuple[str, ...]) -> 
     command = run.command
     if (names and not holds_any(command, names)) or not pattern.search(command):
         return None
-    found = pattern.search(_INTO_FILE.sub("", _SPOKEN.sub("", command)))
+    found = pattern.search(_without_written(_SPOKEN.sub("", command)))
     return None if found is None or holds_any(command, _DRY) else found[1] or ""
+
+
+def _without_written(command: str) -> str:
+    """Return a command without the text that it writes to files; one without an end goes to the end."""
+    kept, at = [], 0
+    while found := _INTO_FILE.search(command, at):
+        kept.append(command[at : found.start()])
+        end = command.find(f"\n{found[1]}", found.end() - 1)
+        at = len(command) if end < 0 else end + 1 + len(found[1])
+    return "".join((*kept, command[at:]))
 
 
 def _is_seen_to_work(run: ToolRun) -> bool:
