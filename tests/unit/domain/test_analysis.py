@@ -3,7 +3,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from grader_daemon.domain.analysis import FailureKind
+from grader_daemon.domain.analysis import Category, FailureKind
 from tests.strategies import analysis, failures, grade
 
 
@@ -27,3 +27,11 @@ def test_probes_are_failures_and_no_errors() -> None:
     found = analysis(failures=(harm, probe), total_api_calls=4)
     assert (found.errors, found.total_errors, found.error_rate) == ((harm,), 1, 0.25)
     assert grade(failures=(harm, probe)).errors == (harm,)
+
+
+def test_a_failure_is_told_by_its_finest_kind_in_words() -> None:
+    (failed,) = failures(1)
+    told = [
+        msgspec.structs.replace(failed, category=each).words for each in (Category.FILE_NOT_FOUND, Category.UNKNOWN)
+    ]
+    assert told == ["file not found", "unknown error"]

@@ -6,13 +6,14 @@ import msgspec
 import pytest
 
 from grader_daemon.domain.estimate import NO_FIGURE, Estimate, Figure, figure, proportion
-from grader_daemon.domain.setup_changes import SetupChange, SetupKind, Unsteady
+from grader_daemon.domain.setup_changes import SetupChange, SetupChanges, SetupKind, Unsteady
 from grader_daemon.reports.change_words import change_words, mark_words
-from grader_daemon.reports.effect_words import effect_lines, effect_title, unsteady_words
+from grader_daemon.reports.effect_words import effect_lines, effect_title, examined_words, unsteady_words
 from grader_daemon.reports.html import render_html
 from grader_daemon.reports.safe_text import plain
 from grader_daemon.reports.text import render_text
 from tests.reports_examples import example_change, example_effect, example_report, example_trend
+from tests.strategies import NOW
 
 DIGESTS = {"before": "5f", "after": "4e"}
 
@@ -170,3 +171,8 @@ def test_a_slope_before_a_change_is_told(earlier: int, later: int, words: list[s
     slope = figure(proportion(later, 40), proportion(earlier, 40))
     said = map(plain, effect_lines(example_effect(ended_badly=bad, slope_before=slope)))
     assert [line[: len(words[0])] for line in said if line.startswith("Bad endings already")] == words
+
+
+def test_what_was_examined_is_told_with_its_time() -> None:
+    changes = SetupChanges(since=NOW, sessions=3, scheduled=0, known={}, effects=(), unsteady=())
+    assert examined_words(changes) == ("3 finished tasks examined, from the period shown and the 4 weeks before it.")

@@ -25,11 +25,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from grader_daemon.analysis.fingerprints import FINGERPRINT_VERSION, NO_MESSAGE, sign
+from grader_daemon.analysis.fingerprints import FINGERPRINT_VERSION, NO_MESSAGE, cause_of, sign
 from grader_daemon.analysis.fingerprints.normalize import normalize
 from grader_daemon.analysis.tool_calls.results import ResultReader
 from grader_daemon.domain.analysis import CallStatus, Category, ErrorSign
 from grader_daemon.domain.rules import Rules
+from grader_daemon.redaction import SECRETS_AND_ADDRESSES
 from tests.calls import family_in
 from tests.strategies import texts
 from tests.tables import for_each
@@ -590,3 +591,8 @@ def test_what_stands_around_a_traceback_does_not_matter(noise: str, line: int) -
     text = f'{noise}\nTraceback (most recent call last):\n  File "a.py", line {line}, in f\nValueError: bad\n{noise}'
 
     assert signal_of(text) == "ValueError: bad"
+
+
+def test_the_line_that_names_the_cause_is_quoted() -> None:
+    said = "collecting\nTraceback (most recent call last):\n  File a.py, line 1\nKeyError: 'port'\n"
+    assert cause_of(said, SECRETS_AND_ADDRESSES) == "KeyError: 'port'"
