@@ -116,7 +116,10 @@ def compared(before: Iterable[FinishedSession], after: Iterable[FinishedSession]
 
     Sessions of one request are one a week, with their mean; the `sample` of an estimate counts these.
     """
-    earlier, later = _votes(before, value), _votes(after, value)
+    return _compared(_votes(before, value), _votes(after, value))
+
+
+def _compared(earlier: _Strata, later: _Strata) -> Figure:
     shared = earlier.keys() & later.keys()
     return _figure({key: earlier[key] for key in shared}, {key: later[key] for key in shared})
 
@@ -149,12 +152,10 @@ def _effect(
     scope = _of(group[0].agent, sessions)
     before = [session for session in scope if begin <= session.ended_at < first]
     after = [session for session in scope if last <= session.ended_at < end]
-    strata = [{_stratum(session) for session in side} for side in (before, after)]
-    shared = strata[0] & strata[1] if before and after else strata[0] | strata[1]
-    completion = compared(before, after, value)
-    requests = [
-        sum(len(each) for stratum, each in _votes(side, value).items() if stratum in shared) for side in (before, after)
-    ]
+    votes = _votes(before, value), _votes(after, value)
+    earlier, later = (each.keys() for each in votes)
+    shared = earlier & later if before and after else earlier | later
+    requests = [sum(len(each) for stratum, each in side.items() if stratum in shared) for side in votes]
     recorded = _recorded(before)
     half = len(recorded) // 2
     return SetupEffect(
@@ -166,7 +167,7 @@ def _effect(
         sessions_after=sum(_stratum(session) in shared for session in after),
         missing_before=max(0, FEWEST_SESSIONS - requests[0]),
         missing_after=max(0, FEWEST_SESSIONS - requests[1]),
-        completion=completion,
+        completion=_compared(*votes),
         ended_badly=compared(recorded, _recorded(after), _badly),
         slope_before=compared(recorded[:half], recorded[half:], _badly),
     )
