@@ -9,6 +9,7 @@ from datetime import datetime
 import click
 import msgspec
 
+from grader_daemon.api.doctor.words import some
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import json_option, reads
@@ -21,7 +22,6 @@ from grader_daemon.reports.numbers import count
 from grader_daemon.reports.work_words import worth_words
 
 _MOST: int = 100
-_MOST_FOLDERS: int = 3
 
 
 class SessionOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,11 +75,9 @@ def _print_all(found: Sequence[Followed]) -> None:
     if nothing:
         output.line(f"{count(nothing, 'session')} with nothing to follow")
     if hidden:
-        folders = [str(trouble).removesuffix(HIDDEN) for trouble, _ in hidden.most_common(_MOST_FOLDERS)]
-        more = f" and {len(hidden) - _MOST_FOLDERS:,} more" if len(hidden) > _MOST_FOLDERS else ""
+        folders = [output.from_home(str(trouble).removesuffix(HIDDEN)) for trouble, _ in hidden.most_common()]
         said = f"{count(hidden.total(), 'session')} not seen, because {count(len(hidden), 'folder is', 'folders are')}"
-        shown = ", ".join(clean(output.from_home(each)) for each in folders)
-        output.paragraph("", f"{said} not there, or hidden from the service: {shown}{more}")
+        output.paragraph("", f"{said} not there, or hidden from the service: {clean(some(folders))}")
 
 
 def _is_hidden(each: Followed) -> bool:
