@@ -36,7 +36,7 @@ _KINDS = {
 }
 _SHOWN_SIGNALS = 8
 _WIDE: Final = 100
-"""Columns of a terminal from which on times are shown whole."""
+"""Least width of a terminal, in columns, at which it shows times whole."""
 
 
 def grade_table(

@@ -70,7 +70,7 @@ class SetupEffect(msgspec.Struct, frozen=True, kw_only=True):
         until: end of the compared time, exclusive; it may be in the future.
         meanwhile: other changes in the compared time.
         sessions_before: sessions compared before the change, of task types that occur on both sides; of all types if
-        one side has no sessions.
+            one side has no sessions.
         sessions_after: sessions compared after it, likewise.
         missing_before: further sessions needed before the change for a comparison.
         missing_after: further sessions needed after it.

@@ -39,7 +39,7 @@ class Edit(Protocol):
         """
 
     def holds(self, text: str, command: str) -> bool:
-        """Return whether the hook is in the text; it is in none that is not what it should be."""
+        """Return whether the hook is in the text; false if the file is not what it should be."""
 
 
 class JsonHook:

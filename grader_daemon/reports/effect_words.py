@@ -14,7 +14,7 @@ from grader_daemon.reports.phrasing import moment
 from grader_daemon.reports.safe_text import Words, joined, name
 
 ENOUGH_LABELS: Final = 50
-"""Labels on each side with which 20 points are told in seven of ten cases (tests.benchmarks.estimates)."""
+"""Labels on each side that detect a change of 20 points in seven of ten cases (tests.benchmarks.estimates)."""
 
 _MOST_NAMED: Final = 5
 """Most changes that a sentence names."""
@@ -47,7 +47,7 @@ def effect_lines(effect: SetupEffect, zone: tzinfo | None = UTC) -> Iterator[Wor
 
 
 def examined_words(changes: SetupChanges) -> str:
-    """Return how many tasks were examined, and of which time."""
+    """Return the number of examined tasks, and their period."""
     tasks = f"{count(changes.sessions, 'finished task')} examined{scheduled_words(changes.scheduled)}"
     return f"{tasks}, from the period shown and the {WINDOW.days // 7} weeks before it."
 
