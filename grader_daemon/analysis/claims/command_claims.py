@@ -46,7 +46,7 @@ _MOST_MENTIONS = 20
 _ANY_PROGRAM: Final = frozenset({"script", "program", "command", "code"})
 _STEM: Final = 5
 _RUNS_SCRIPT = late_pattern(
-    r"(?:^|[;&|\n])\s*(?:(?:\./|~/|/)[\w./-]{1,100}"
+    r"(?:^|[;&|\n])[^\S\n]*(?:(?:\./|~/|/)[\w./-]{1,100}"
     r"|(?:bash|sh|zsh|python3?|node|ruby|perl|Rscript|php|java|go run|cargo run|npm run|make)\s+[^\s&|;])"
 )
 
