@@ -33,7 +33,7 @@ _SENTENCE_START = late_pattern(
 _SENTENCE_END = late_pattern(r"[.!?;\n|](?:(?<=[.!?;])(?=[\s*_\"')]|$)|(?<=\n)|(?<=\s\|)(?=\s))")
 _ADVERB_WORDS = """
     successfully just now also already then both all fully properly correctly finally further newly subsequently thus
-    therefore manually and permanently additionally securely safely cleanly completely correctly automatically
+    therefore manually and permanently additionally securely safely cleanly completely automatically
 """
 _ADVERBS: Final = frozenset(_ADVERB_WORDS.split())
 _MARKS = " \t*_`~"

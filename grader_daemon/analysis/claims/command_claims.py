@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Final
 
 from grader_daemon.analysis.claims.attempts import Attempts
-from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun, only_looks
+from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun, only_looks, without_spoken
 from grader_daemon.analysis.claims.sight import ends_well, is_in_background, may_check, of_project
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
 from grader_daemon.analysis.claims.subjects import basename
@@ -26,7 +26,6 @@ from grader_daemon.domain.late_pattern import late_pattern
 
 _HOSTS: Final = frozenset({"github", "gitlab", "gitea", "bitbucket", "repo", "repository"})
 _DRY_RUN = "--dry-run"
-_SPOKEN = late_pattern(r"\b(?:echo|printf) (?:-\w{1,3} )?(?:'[^'\n]{0,400}'|\"[^\"\n]{0,400}\")")
 _INSTALL = late_pattern(
     r"\b(?:pip3?|uv|apt|apt-get|npm|pnpm|yarn|bun|brew|dnf|yum|apk|conda|mamba|gem|cargo|go|poetry|snap|composer)"
     r"(?: [-\w=./]{1,60}){0,4} (?:install|add|i|get)\b|\bpacman -S|\bmake install\b|setup\.py (?:install|develop)"
@@ -106,7 +105,7 @@ def _runs_something(run: ToolRun) -> bool:
 
 
 def _is_git(command: str, verb: str) -> bool:
-    spoken_of = _SPOKEN.sub("", command)
+    spoken_of = without_spoken(command)
     return any(found[1] == verb for found in islice(_GIT.finditer(spoken_of), _MOST_MENTIONS))
 
 
@@ -131,4 +130,4 @@ def _is_the_one(each: ToolRun, claim: StatedClaim) -> bool:
 
 def _is_handed_on(command: str, pattern: re.Pattern[str]) -> bool:
     """Return whether every match is in text only written to somewhere, as to a console, where it may run or not."""
-    return pattern.search(command) is not None and pattern.search(_SPOKEN.sub("", command)) is None
+    return pattern.search(command) is not None and pattern.search(without_spoken(command)) is None

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from grader_daemon.analysis.claims.call_answers import LONGEST, answered, given
 from grader_daemon.analysis.claims.clauses import is_denied, is_of_nothing
 from grader_daemon.analysis.claims.deed_tools import FINISHING, Role, changes, kind_of, parted, tells_what_it_does
-from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun, looks
+from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun
 from grader_daemon.analysis.claims.item_results import item_told_done
 from grader_daemon.analysis.claims.missing_deeds import NEEDING_A_TOOL, missing_deed, missing_item, settled_deed
 from grader_daemon.analysis.claims.other_entries import other_entry
@@ -111,14 +111,14 @@ class Undone(NamedTuple):
 
 
 def weigh_deeds(evidence: CallRecord, answer: str) -> Deed | None:
-    """Return a deed that the record speaks against; None where the session is long, or has a shell."""
+    """Return a deed that the record speaks against; None where none is, or the session is long."""
     if not 0 < len(evidence.notes) <= _MOST_CALLS or not evidence.is_whole or len(answer) > _LONGEST_ANSWER:
         return None
     kinds = [kind_of(call.tool or "") for _, call, _ in evidence.notes]
     if any(kind.role is Role.RUNS for kind in kinds):
         deeds = Deeds(evidence, (), evidence.runs, answer)
         may_be_made_up = _tells_deed(answer) and not any(kind.role is Role.ACTS for kind in kinds)
-        return deeds.made_up() if may_be_made_up and all(map(looks, evidence.runs)) else deeds.done_in_part()
+        return deeds.made_up() if may_be_made_up and not evidence.could_act else deeds.done_in_part()
     acting, others = parted(evidence.runs, kinds)
     checks = [run for run, kind in zip(evidence.runs, kinds, strict=True) if kind.checks]
     is_made_up = not acting and _tells_deed(answer)

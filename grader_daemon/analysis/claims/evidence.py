@@ -72,6 +72,7 @@ _CHANGING = late_pattern(r"(?<![<=-])>|\$\(|`|<<|\bsed\b[^|;&]{0,80} -\w{0,4}i|-
 _SEPARATOR = late_pattern(r"&&|\|\||[|;&\n]")
 _REDIRECTED = late_pattern(r"\d?>&\d|[&\d]?>\s*/dev/null")
 _QUOTED = late_pattern(r"'[^'\n]{0,400}'|\"[^\"\n]{0,400}\"")
+_SPOKEN = late_pattern(r"\b(?:echo|printf) (?:-\w{1,3} )?(?:'[^'\n]{0,400}'|\"[^\"\n]{0,400}\")")
 
 _MAY_RUN: Final = (Purpose.RUN, Purpose.CHANGE, Purpose.UNKNOWN)
 
@@ -196,7 +197,7 @@ class CallRecord:
     @cached_property
     def could_act(self) -> bool:
         """True if any call was made that may have changed anything."""
-        return not self.is_whole or not all(map(looks, self.runs))
+        return not self.is_whole or not all(map(_looks, self.runs))
 
     @cached_property
     def could_write(self) -> bool:
@@ -248,21 +249,27 @@ def may_have_written(run: ToolRun) -> bool:
     """Return whether a call may have written. The end of a command that was cut is not known."""
     if run.changes_nothing or (run.purpose in CHANGING and run.worked is False):
         return False
-    is_whole = not run.is_code and len(run.command) < _EXAMINED_COMMAND
-    return run.purpose is not Purpose.RUN or not (is_whole and only_looks(run.command))
+    return run.purpose is not Purpose.RUN or not _command_looks(run)
 
 
-def looks(run: ToolRun) -> bool:
+def _looks(run: ToolRun) -> bool:
     """Return whether a call only looks, by its tool or by its command."""
-    if run.changes_nothing:
-        return True
-    is_whole = not run.is_code and 0 < len(run.command) < _EXAMINED_COMMAND
-    return is_whole and only_looks(run.command)
+    return run.changes_nothing or (bool(run.command) and _command_looks(run))
+
+
+def _command_looks(run: ToolRun) -> bool:
+    """Return whether the command of a call is one of a shell that is known to its end, and only looks."""
+    return not run.is_code and len(run.command) < _EXAMINED_COMMAND and only_looks(run.command)
 
 
 def same_file(path: str, claimed: str) -> bool:
     """Return whether both may name one file. The last part must be the same; an answer may leave out folders."""
     return basename(path) == basename(claimed)
+
+
+def without_spoken(command: str) -> str:
+    """Return a command without the texts that it only prints."""
+    return _SPOKEN.sub("", command)
 
 
 def only_looks(command: str) -> bool:

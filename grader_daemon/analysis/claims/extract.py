@@ -47,6 +47,7 @@ from grader_daemon.analysis.claims.stated_claim import (
     StatedClaim,
 )
 from grader_daemon.analysis.claims.subjects import (
+    QUOTED,
     address_in,
     changed_file,
     files_after,
@@ -101,7 +102,6 @@ _BUG = late_pattern(
 _IT = late_pattern(r"\w+ (?:this|it|that|them|these)\b")
 _FIX_APPLIED = late_pattern(r"\bfix(?:es)?\b")
 _SHORTEST_NAME = 3
-_QUOTED = late_pattern(r"`([^`\n]{2,120})`")
 _WORD = late_pattern(r"[a-z]{3,30}")
 _NO_NAMES: Final = frozenset(
     {"the", "all", "and", "its", "any", "required", "necessary", "needed", "missing", "packages", "dependencies"}
@@ -256,7 +256,7 @@ def _ran(before: str, after: str, *, by_agent: bool) -> Iterator[StatedClaim]:
     if not after.lower().startswith(RUNNING_VERBS):
         yield _acted(before, after, by_agent=by_agent)
         return
-    quoted = _QUOTED.search(after)
+    quoted = QUOTED.search(after)
     if quoted and by_agent:
         yield StatedClaim(ClaimKind.COMMAND_RAN, quoted[1], command=quoted[1], by_agent=True)
 
@@ -295,7 +295,7 @@ def _acted(before: str, after: str, *, by_agent: bool) -> StatedClaim:
 
 def _package(clause: str, after: str, *, by_agent: bool) -> str | None:
     """Return the name of what was installed: the one in a clause that is quoted, else the word after "installed"."""
-    quoted = _QUOTED.search(clause)
+    quoted = QUOTED.search(clause)
     name = [quoted[1]] if quoted else after.split()[1:2] if by_agent else []
     word = name[0].strip("*`.,:") if name else ""
     return word if len(word) >= _SHORTEST_NAME and word.lower() not in _NO_NAMES and word[0] not in "/~." else None

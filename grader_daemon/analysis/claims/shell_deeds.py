@@ -11,9 +11,9 @@ import re
 from typing import Final
 
 from grader_daemon.analysis.claims.attempts import Attempts
-from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun
+from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun, without_spoken
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
-from grader_daemon.analysis.claims.subjects import basename, places_of_files, without_stop
+from grader_daemon.analysis.claims.subjects import QUOTED, basename, places_of_files, without_stop
 from grader_daemon.analysis.claims.verification import (
     MOST_EVIDENCE,
     UNSUPPORTED,
@@ -27,7 +27,6 @@ from grader_daemon.domain.phrases import holds_any
 
 _READ: Final = 1_500
 _SHORTEST: Final = 3
-
 
 _START: Final = (
     r"(?:^|[;&|(\n`]|\b(?:sudo|xargs|time|then|do|else|exec|nohup|env|timeout \S{1,20}|-exec)(?: -\S{1,40}){0,4})"
@@ -148,13 +147,10 @@ _MEANT: Final = {
     **dict.fromkeys(("created", "opened"), ("pull request", "merge request", " pr ", " pr#")),
     "built": ("image", "container", "package", "binary", "wheel", "site"),
     "tagged": ("release", "commit", "version", " v1", " v2", " v0", "`v", "image"),
-    "extracted": ("archive", "tarball", ".tar", ".zip", ".tgz", "source", "package"),
-    "unpacked": ("archive", "tarball", ".tar", ".zip", ".tgz", "source", "package"),
+    **dict.fromkeys(("extracted", "unpacked"), ("archive", "tarball", ".tar", ".zip", ".tgz", "source", "package")),
 }
 """Words of which one tells that the verb is meant as the program's deed."""
 
-_QUOTED = late_pattern(r"`([^`\n]{2,120})`")
-_SPOKEN = late_pattern(r"\b(?:echo|printf) (?:-\w{1,3} )?(?:'[^'\n]{0,400}'|\"[^\"\n]{0,400}\")")
 _INTO_FILE = late_pattern(r"\b(?:cat|tee)\b[^\n<]{0,200}<<-?\s{0,4}['\"]?(\w{1,20})['\"]?[^\n]{0,200}\n")
 """The line before text that is written to a file, and not run by that; the group ends the text."""
 
@@ -188,7 +184,7 @@ class ShellDeeds:
         deeds = [
             each
             for each in dict.fromkeys(claim.words)
-            if each in _PROGRAMS and (each not in _OTHER_DEEDS or holds_any(said, _MEANT[each]))
+            if each in _PROGRAMS and (each not in _OTHER_DEEDS or _is_meant(each, said))
         ]
         found = [self._verify(deed, claim) for deed in deeds]
         seen = [each for each in found if each is not None]
@@ -204,7 +200,7 @@ class ShellDeeds:
         Of a line with several parts is not known which one failed.
         """
         names = () if deed in _NAMELESS else _names(claim)
-        if (not names and deed in _OF_NAMES) or not holds_any(claim.said.lower(), _MEANT.get(deed, ("",))):
+        if (not names and deed in _OF_NAMES) or not _is_meant(deed, claim.said.lower()):
             return None
         pattern, pieces = _PROGRAMS[deed]
         doing = [
@@ -221,11 +217,16 @@ class ShellDeeds:
         return self._attempts.verify(tried)
 
 
+def _is_meant(deed: str, said: str) -> bool:
+    """Return whether a verb is meant as a program's deed, by the words around it."""
+    return deed not in _MEANT or holds_any(said, _MEANT[deed])
+
+
 def _names(claim: StatedClaim) -> tuple[str, ...]:
     """Return what a claim names: its object, else what it quotes, and the files in it."""
     if claim.subject:
         return (basename(claim.subject),)
-    quoted = [found.strip() for found in _QUOTED.findall(claim.said)]
+    quoted = [found.strip() for found in QUOTED.findall(claim.said)]
     files = [without_stop(each.group()) for each in places_of_files(claim.said)]
     return tuple(dict.fromkeys(basename(each) or each for each in (*quoted, *files) if len(each) >= _SHORTEST))
 
@@ -235,7 +236,7 @@ def _program(run: ToolRun, pattern: re.Pattern[str], names: tuple[str, ...]) -> 
     command = run.command
     if (names and not holds_any(command, names)) or not pattern.search(command):
         return None
-    found = pattern.search(_without_written(_SPOKEN.sub("", command)))
+    found = pattern.search(_without_written(without_spoken(command)))
     return None if found is None or holds_any(command, _DRY) else found[1] or ""
 
 

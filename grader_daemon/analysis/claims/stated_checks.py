@@ -14,7 +14,7 @@ from typing import Final
 from grader_daemon.analysis.claims.builds import BuildKind, kinds_of_builds
 from grader_daemon.analysis.claims.clauses import is_hedged, is_quoted, sentence
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
-from grader_daemon.analysis.claims.subjects import first_file
+from grader_daemon.analysis.claims.subjects import QUOTED, first_file
 from grader_daemon.analysis.claims.test_commands import runs_tests
 from grader_daemon.domain.claims import ClaimKind
 from grader_daemon.domain.late_pattern import late_pattern
@@ -98,7 +98,6 @@ _CONDITION = late_pattern(
     r"|n't\b|\""
 )
 _NAMES_CHECK = late_pattern(r"\b(?:tests?|suite|specs|builds?|lint\w{0,3}|type[ -]?check\w{0,3}|\d{1,6})\b")
-_COMMAND = late_pattern(r"`([^`\n]{2,120})`")
 _KINDS: Final = (
     (BuildKind.LINT, late_pattern(r"\b(?:lint(?:s|er|ers|ing)?|eslint|ruff|flake8|clippy|pylint|rubocop)\b")),
     (BuildKind.TYPES, late_pattern(r"\b(?:type[ -]?check(?:s|ing|er|ed)?|typings?|tsc|mypy|pyright|types)\b")),
@@ -198,7 +197,7 @@ def _is_told(low: str, clause: str, word: re.Match[str]) -> bool:
 
 def _claims_of(clause: str, said: str, word: str, *, tells_of_red: bool) -> Iterator[StatedClaim]:
     """Yield what a clause tells of tests, and of builds and the like."""
-    commands = _COMMAND.findall(said)
+    commands = QUOTED.findall(said)
     if _is_of_tests(clause, word, commands):
         yield from _of_tests(clause, said, commands, tells_of_red=tells_of_red)
     beside = _SAID_OF.search(said.lower())

@@ -13,6 +13,9 @@ from typing import Final
 
 from grader_daemon.domain.late_pattern import late_pattern
 
+QUOTED: Final = late_pattern(r"`([^`\n]{2,120})`")
+"""What an answer sets in code: a command or a name."""
+
 _FILE_ENDINGS = """
     py pyi ipynb js jsx mjs cjs ts tsx vue svelte go rs rb php java kt kts scala c h cc cpp cxx hpp hh cs swift m lua pl
     pm r jl ex exs erl hs ml clj sh bash zsh ps1 bat sql html htm css scss less xml xsl json jsonl ndjson yaml yml toml
