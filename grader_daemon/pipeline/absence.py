@@ -1,7 +1,7 @@
 """Units that are not there any more, and what follows for others: rows that say nothing, copies that may count now.
 
-A folder that is renamed back looks as if nothing had happened to it: every file is as the ledger knows it. Only that
-its sessions are graded from files that are gone tells that there is something to do.
+A copy whose original went looks as if nothing had happened to it: it is as the ledger knows it. Only that its session
+is graded from a file that is gone tells that there is something to do.
 """
 
 from __future__ import annotations

@@ -205,7 +205,7 @@ class _Batch:
         for session_id, reason in decision.fallen:
             self._retract(session_id, reason)
         if elsewhere is not None:
-            self._pass_over(elsewhere, SkipReason.COPY)
+            self._leave(elsewhere, is_there=own is not None)
         if before is None or (elsewhere is not None and own is None):
             self._compare_others(identity)
         recorded = self._gather_grade(examined, decision.fallen, elsewhere)
@@ -275,6 +275,16 @@ class _Batch:
             self._pass_over(gathered.identity.unit, reason)
         if gathered is None or session_id in self._regraded:
             retract(self._store, session_id, reason, asked_again_within=self._asked_again_within)
+
+    def _leave(self, unit: Unit, *, is_there: bool) -> None:
+        """Note that a session is graded from another unit than before. One that is gone is new if it comes back."""
+        if is_there:
+            self._pass_over(unit, SkipReason.COPY)
+            return
+        self._entries.pop(unit, None)
+        self._graded.pop(unit, None)
+        self._store.pass_over(unit, SkipReason.COPY)
+        self._store.forget_units([unit])
 
     def _pass_over(self, unit: Unit, reason: SkipReason) -> None:
         """Note that a unit has no grade any more."""

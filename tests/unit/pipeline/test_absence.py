@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -44,21 +45,22 @@ def test_what_follows_for_the_file_a(there: str, file: UngradedUnit, expected: t
     assert (gone, again) == (units(expected[0]), units(expected[1]))
 
 
-def test_a_file_moved_there_and_back_is_read_again_though_it_is_as_it_was(
+def test_a_copy_of_a_file_that_went_is_read_again_though_it_is_as_it_was(
     ingest: Ingest, store: SqliteStore, write_session: SessionWriter
 ) -> None:
-    path = Path(write_session(TURN, folder="sessions"))
-    moved = path.parent.with_name("moved") / path.name
-    ingest.ingest([unit(path)], within_seconds=60)
-    path.parent.rename(moved.parent)
-    ingest.ingest([unit(moved)], within_seconds=60)
-    moved.parent.rename(path.parent)
+    own = Path(write_session(TURN, folder="sessions"))
+    copy = own.parent.with_name("z") / own.name
+    copy.parent.mkdir()
+    shutil.copy2(own, copy)
+    ingest.ingest([unit(own)], within_seconds=60)
+    ingest.ingest([unit(copy)], within_seconds=60)
+    own.unlink()
 
-    again = [file for absence in absences(store, hermes([path.parent.parent])) for file in absence.again]
+    again = [file for absence in absences(store, hermes([own.parent.parent])) for file in absence.again]
     (recorded,), _ = ingest.ingest(again, within_seconds=60)
 
     assert recorded.outcome is IngestOutcome.GRADED
-    assert [stored.grade.session_file for stored in store.grades.page(GradeFilter()).grades] == [str(path)]
+    assert [stored.grade.session_file for stored in store.grades.page(GradeFilter()).grades] == [str(copy)]
 
 
 def test_all_pages_are_looked_at(ingest: Ingest, store: SqliteStore, write_session: SessionWriter) -> None:

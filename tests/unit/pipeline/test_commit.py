@@ -253,7 +253,23 @@ def test_a_moved_file_takes_over(ingest: Ingest, store: SqliteStore, write_sessi
     os.unlink(old)
     assert take(ingest, new).outcome is IngestOutcome.GRADED
     assert graded_files(store) == {SESSION_ID: f"moved/session_{SESSION_ID}.json"}
-    assert state_of(store, old)[0] == FileState.SKIPPED
+    assert store.ledger_entry(unit(old)) is None
+
+
+def test_a_file_that_was_away_takes_over_again_from_an_older_copy(
+    ingest: Ingest, store: SqliteStore, write_session: SessionWriter, tmp_path: Path
+) -> None:
+    own = write_session(TURN, last_updated="2026-11-21T22:05:00.5")
+    copy = write_session(OPEN_TURN, folder="backup")
+    away = tmp_path / "away.json"
+    take(ingest, own)
+    os.rename(own, away)
+    take(ingest, copy)
+    ingest.ingest(store.due_units(NOW, longest_pause=LONGEST, limit=9), within_seconds=60)
+    assert list(graded_files(store).values()) == [f"backup/session_{SESSION_ID}.json"]
+    os.rename(away, own)
+    take(ingest, own)
+    assert list(graded_files(store).values()) == [f"sessions/session_{SESSION_ID}.json"]
 
 
 @pytest.mark.parametrize("newer_first", [True, False])
