@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from grader_daemon.daemon import backlog as backlog_module
 from grader_daemon.daemon.backlog import Backlog
 from grader_daemon.daemon.scanner import ScanReport
 from grader_daemon.domain.ledger import FileState, LedgerEntry
@@ -59,7 +60,8 @@ class World:
 
 
 @pytest.fixture
-def world(store: SqliteStore, tmp_path: Path, clock: Clock) -> World:
+def world(store: SqliteStore, tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> World:
+    monkeypatch.setattr(backlog_module, "_SCAN_STEP_SECONDS", 60.0)  # a step ends when it found something
     root = tmp_path / "root"
     root.mkdir()
     return World(store, root, clock)
