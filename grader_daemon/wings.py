@@ -6,15 +6,34 @@ The core imports no wing, and no wing another. What a wing is asked for stands h
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from enum import StrEnum
 from functools import partial
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
 
+class Section(StrEnum):
+    """Sections of `grader-daemon --help`, in their order."""
+
+    EVERY_DAY = "Every day"
+    SET_UP = "Set up"
+    LEARN = "Learn"
+    FOR_PROGRAMS = "For programs"
+    OPERATE = "Operate"
+
+
+class CommandRow(NamedTuple):
+    """A command: the place of its function, its line of help, and its section; None below another command."""
+
+    where: str
+    help_line: str
+    section: Section | None = None
+
+
 class Wing(NamedTuple):
     """A folder of the package and what it gives, each as ``module:name`` below the folder.
 
-    `commands` are given with their lines of help. Each of `jobs` is called with the settings, the store and
+    Each of `jobs` is called with the settings, the store and
     `is_settled` (true while nothing waits to be graded), and returns the periodic jobs of the daemon, none where the
     settings ask for none; each of `own_jobs`, for jobs that may wait for others, is called with the settings, and
     yields a name, a store of their own and these jobs; each of `listeners` is called with the settings, and yields
@@ -26,7 +45,7 @@ class Wing(NamedTuple):
     """
 
     name: str
-    commands: Mapping[str, tuple[str, str]] = {}
+    commands: Mapping[str, CommandRow] = {}
     jobs: tuple[str, ...] = ()
     own_jobs: tuple[str, ...] = ()
     listeners: tuple[str, ...] = ()
@@ -40,28 +59,46 @@ WINGS: Final = (
     Wing(
         "archive",
         commands={
-            "archive": ("commands:command", "Grade an archive of old sessions, local or remote, also on a cluster.")
+            "archive": CommandRow(
+                "commands:command",
+                "Grade an archive of old sessions, local or remote, also on a cluster.",
+                Section.SET_UP,
+            )
         },
     ),
     Wing(
         "dashboard",
         commands={
-            "dashboard": ("commands:command", "Open the dashboard: all of this in a browser on this machine, live."),
-            "fleet serve": ("fleet_commands:serve", "Serve a fleet's page and API to its members."),
-            "fleet add-token": ("fleet_commands:add_token", "Give a member a token."),
-            "fleet remove-token": ("fleet_commands:remove_token", "Revoke a member's token."),
-            "fleet tokens": ("fleet_commands:tokens", "List the members with a token."),
+            "dashboard": CommandRow(
+                "commands:command",
+                "Open the dashboard: all of this in a browser on this machine, live.",
+                Section.EVERY_DAY,
+            ),
+            "fleet serve": CommandRow("fleet_commands:serve", "Serve a fleet's page and API to its members."),
+            "fleet add-token": CommandRow("fleet_commands:add_token", "Give a member a token."),
+            "fleet remove-token": CommandRow("fleet_commands:remove_token", "Revoke a member's token."),
+            "fleet tokens": CommandRow("fleet_commands:tokens", "List the members with a token."),
         },
         units={"page": "systemd_unit:PAGE"},
     ),
     Wing(
         "recall",
-        commands={"mcp": ("commands:command", "Serve agents over MCP: what earlier sessions did and what helped.")},
+        commands={
+            "mcp": CommandRow(
+                "commands:command",
+                "Serve agents over MCP: what earlier sessions did and what helped.",
+                Section.FOR_PROGRAMS,
+            )
+        },
     ),
     Wing(
         "messages",
         commands={
-            "search": ("commands:command", "Find words in the messages of sessions, and how those sessions ended.")
+            "search": CommandRow(
+                "commands:command",
+                "Find words in the messages of sessions, and how those sessions ended.",
+                Section.EVERY_DAY,
+            )
         },
         jobs=("job:message_jobs",),
         parts={"messages": "found:Messages"},
@@ -69,9 +106,17 @@ WINGS: Final = (
     Wing(
         "skills",
         commands={
-            "changes": ("changes_command:command", "Show changes in the set-up of agents, and whether they mattered."),
-            "skills": ("commands:command", "Show skills, their use, and which one could help."),
-            "trial": ("trial_commands:command", "Measure the effect of a skill or a prompt file, by chance."),
+            "changes": CommandRow(
+                "changes_command:command",
+                "Show changes in the set-up of agents, and whether they mattered.",
+                Section.LEARN,
+            ),
+            "skills": CommandRow(
+                "commands:command", "Show skills, their use, and which one could help.", Section.LEARN
+            ),
+            "trial": CommandRow(
+                "trial_commands:command", "Measure the effect of a skill or a prompt file, by chance.", Section.LEARN
+            ),
         },
         jobs=("versions_job:versions_jobs",),
         checks={"skills": "doctor:skills", "trials": "doctor:trials"},
@@ -85,13 +130,19 @@ WINGS: Final = (
     ),
     Wing(
         "routing",
-        commands={"route": ("commands:command", "Show which model to prefer for each task type.")},
+        commands={
+            "route": CommandRow("commands:command", "Show which model to prefer for each task type.", Section.LEARN)
+        },
         jobs=("job:route_jobs",),
         parts={"routing": "advice:Advice"},
     ),
     Wing(
         "outcomes",
-        commands={"outcomes": ("commands:command", "Show what became of sessions' work, in git and on disk.")},
+        commands={
+            "outcomes": CommandRow(
+                "commands:command", "Show what became of sessions' work, in git and on disk.", Section.LEARN
+            )
+        },
         jobs=("job:outcome_jobs",),
         checks={"outcomes": "doctor:outcomes"},
         lines=("words:lines_of",),
@@ -99,7 +150,11 @@ WINGS: Final = (
     ),
     Wing(
         "hook",
-        commands={"hook": ("commands:command", "Check an agent's claims against the record before the agent stops.")},
+        commands={
+            "hook": CommandRow(
+                "commands:command", "Check an agent's claims against the record before the agent stops.", Section.SET_UP
+            )
+        },
         listeners=("listener:listeners",),
         checks={"hooks": "doctor:hooks"},
     ),
@@ -112,8 +167,10 @@ WINGS: Final = (
     Wing(
         "fleet",
         commands={
-            "fleet": ("commands:command", "Share one PostgreSQL between many machines."),
-            "push fleet": ("push_command:command", "Send grades to your team's PostgreSQL."),
+            "fleet": CommandRow(
+                "commands:command", "Share one PostgreSQL between many machines.", Section.FOR_PROGRAMS
+            ),
+            "push fleet": CommandRow("push_command:command", "Send grades to your team's PostgreSQL."),
         },
         units={"pusher": "systemd_unit:PUSHER", "server": "systemd_unit:SERVER"},
         checks={"fleet": "doctor:pusher", "fleet watch": "doctor:watched"},
@@ -122,9 +179,17 @@ WINGS: Final = (
     Wing(
         "push",
         commands={
-            "push": ("commands:command", "Send scores to OpenTelemetry, Langfuse or Phoenix, grades to a fleet."),
-            "export": ("export_command:command", "Write grades as CSV, JSON lines or Parquet, for other programs."),
-            "metrics": ("metrics_command:command", "Print metrics for Prometheus."),
+            "push": CommandRow(
+                "commands:command",
+                "Send scores to OpenTelemetry, Langfuse or Phoenix, grades to a fleet.",
+                Section.FOR_PROGRAMS,
+            ),
+            "export": CommandRow(
+                "export_command:command",
+                "Write grades as CSV, JSON lines or Parquet, for other programs.",
+                Section.FOR_PROGRAMS,
+            ),
+            "metrics": CommandRow("metrics_command:command", "Print metrics for Prometheus.", Section.FOR_PROGRAMS),
         },
         jobs=("metrics_job:metrics_jobs",),
         parts={"metrics": "metrics:preferred_text"},
@@ -171,7 +236,7 @@ def _made(wing: str, check: str, context: Any) -> Any:
 def commands_below(group: str) -> Iterator[tuple[str, Any]]:
     """Yield the commands of wings that belong to a group of another, by their names there."""
     for wing in WINGS:
-        for name, (where, _) in wing.commands.items():
+        for name, row in wing.commands.items():
             above, _, below = name.rpartition(" ")
             if above == group:
-                yield below, given(wing.name, where)
+                yield below, given(wing.name, row.where)

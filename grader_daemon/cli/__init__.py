@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import groupby
 from typing import Final
 
 import click
@@ -22,71 +23,65 @@ from grader_daemon.cli.loading import loading
 from grader_daemon.cli.options import Group, fleet_option, settings_options
 from grader_daemon.errors import ConfigurationError, GraderError, NoDatabaseError, OutputError
 from grader_daemon.setting_sources import TRACEBACK_VARIABLE, meant
-from grader_daemon.wings import WINGS, imported
+from grader_daemon.wings import WINGS, CommandRow, Section, imported
 
 _COMPLETION = "_GRADER_DAEMON_COMPLETE"
 """By this variable a shell asks what a Tab may mean."""
 
 _OF_THE_CORE: Final = {
-    "summary": ("summary", "Show the current state on one screen, as without a command."),
-    "list": ("listing", "List grades, the newest session first."),
-    "show": ("show", "Show one grade."),
-    "why": ("why", "Show the reasons of a grade, and the messages that prove them."),
-    "errors": ("errors", "Show errors by their cause, and what helped."),
-    "patterns": ("patterns", "Show task types, tools, models and errors of the last days."),
-    "usage": ("usage", "Show tokens and money, by day and model, project, agent or kind."),
-    "report": ("report", "Show the weekly report."),
-    "alerts": ("alerts", "Show what got worse, since when, and why."),
-    "status": ("status", "Show whether the daemon runs and how many files wait."),
-    "run": ("run", "Watch the folders and grade sessions as they finish."),
-    "service": ("service", "Install the daemon as a service that starts automatically."),
-    "sources": ("sources", "List the agents found here, and choose which are graded."),
-    "grade": ("grade", "Grade files or folders now; no daemon is needed."),
-    "backfill": ("backfill", "Grade all existing sessions that are not graded yet."),
-    "config": ("config", "Show settings and where they come from, and change them."),
-    "completion": ("completion", "Set up Tab completion in bash, zsh or fish."),
-    "demo": ("demo", "Grade a few sample sessions, in ten seconds."),
-    "review": ("review", "Label sessions one by one: half random, half those that teach the model most."),
-    "label": ("label", "Say whether a session did its task, or undo that."),
-    "calibrate": ("calibration:calibrate_command", "Learn from your labels how reliable grades are."),
-    "calibration": ("calibration", "Show which grader gives verdicts, and how far to trust it."),
-    "similar": ("similar", "Find sessions with the same task, and how they ended."),
-    "doctor": ("doctor", "Check the machine and the set-up; repair what is safe."),
-    "backup": ("backup", "Copy the database while the daemon runs."),
-    "restore": ("backup:restore_command", "Replace the database with a backup."),
-    "regrade": ("regrade", "Update grades made by other rules, or see what would change."),
-    "forget": ("forget", "Forget files that could not be graded or were skipped."),
-    "help": ("help", "Show how a command is used."),
-    "version": ("help:version_command", "Show the version."),
-}
-"""Where each command is, `command` of that module unless it is named, and its line of help."""
-
-_SECTIONS: Final = {
-    "Every day": (
-        *("summary", "list", "show", "why", "search", "errors", "patterns", "usage", "report", "alerts", "status"),
-        "dashboard",
+    "summary": CommandRow("summary", "Show the current state on one screen, as without a command.", Section.EVERY_DAY),
+    "list": CommandRow("listing", "List grades, the newest session first.", Section.EVERY_DAY),
+    "show": CommandRow("show", "Show one grade.", Section.EVERY_DAY),
+    "why": CommandRow("why", "Show the reasons of a grade, and the messages that prove them.", Section.EVERY_DAY),
+    "errors": CommandRow("errors", "Show errors by their cause, and what helped.", Section.EVERY_DAY),
+    "patterns": CommandRow(
+        "patterns", "Show task types, tools, models and errors of the last days.", Section.EVERY_DAY
     ),
-    "Set up": ("run", "service", "sources", "grade", "backfill", "config", "completion", "hook", "demo"),
-    "Learn": (
-        *("review", "label", "calibrate", "calibration", "similar", "outcomes", "changes", "skills", "trial", "route"),
+    "usage": CommandRow("usage", "Show tokens and money, by day and model, project, agent or kind.", Section.EVERY_DAY),
+    "report": CommandRow("report", "Show the weekly report.", Section.EVERY_DAY),
+    "alerts": CommandRow("alerts", "Show what got worse, since when, and why.", Section.EVERY_DAY),
+    "status": CommandRow("status", "Show whether the daemon runs and how many files wait.", Section.EVERY_DAY),
+    "run": CommandRow("run", "Watch the folders and grade sessions as they finish.", Section.SET_UP),
+    "service": CommandRow("service", "Install the daemon as a service that starts automatically.", Section.SET_UP),
+    "sources": CommandRow("sources", "List the agents found here, and choose which are graded.", Section.SET_UP),
+    "grade": CommandRow("grade", "Grade files or folders now; no daemon is needed.", Section.SET_UP),
+    "backfill": CommandRow("backfill", "Grade all existing sessions that are not graded yet.", Section.SET_UP),
+    "config": CommandRow("config", "Show settings and where they come from, and change them.", Section.SET_UP),
+    "completion": CommandRow("completion", "Set up Tab completion in bash, zsh or fish.", Section.SET_UP),
+    "demo": CommandRow("demo", "Grade a few sample sessions, in ten seconds.", Section.SET_UP),
+    "review": CommandRow(
+        "review", "Label sessions one by one: half random, half those that teach the model most.", Section.LEARN
     ),
-    "For programs": ("export", "push", "fleet", "metrics", "mcp"),
-    "Operate": ("doctor", "backup", "restore", "regrade", "forget", "archive", "help", "version"),
+    "label": CommandRow("label", "Say whether a session did its task, or undo that.", Section.LEARN),
+    "calibrate": CommandRow(
+        "calibration:calibrate_command", "Learn from your labels how reliable grades are.", Section.LEARN
+    ),
+    "calibration": CommandRow(
+        "calibration", "Show which grader gives verdicts, and how far to trust it.", Section.LEARN
+    ),
+    "similar": CommandRow("similar", "Find sessions with the same task, and how they ended.", Section.LEARN),
+    "doctor": CommandRow("doctor", "Check the machine and the set-up; repair what is safe.", Section.OPERATE),
+    "backup": CommandRow("backup", "Copy the database while the daemon runs.", Section.OPERATE),
+    "restore": CommandRow("backup:restore_command", "Replace the database with a backup.", Section.OPERATE),
+    "regrade": CommandRow("regrade", "Update grades made by other rules, or see what would change.", Section.OPERATE),
+    "forget": CommandRow("forget", "Forget files that could not be graded or were skipped.", Section.OPERATE),
+    "help": CommandRow("help", "Show how a command is used.", Section.OPERATE),
+    "version": CommandRow("help:version_command", "Show the version.", Section.OPERATE),
 }
-"""Commands in the order of the help, below what they are for."""
+"""Where each command is: `command` of that module unless it is named."""
 
 
-def _commands() -> Iterator[tuple[str, tuple[str, str]]]:
-    """Yield all commands in the order of the help: their names, where they are, and their lines of help."""
+def _commands() -> Iterator[tuple[str, CommandRow]]:
+    """Yield all commands in the order of the help: by section, and there those of the core before those of wings."""
     found = {
-        name: (f"grader_daemon.cli.{where if ':' in where else f'{where}:command'}", help_line)
-        for name, (where, help_line) in _OF_THE_CORE.items()
+        name: row._replace(where=f"grader_daemon.cli.{row.where if ':' in row.where else f'{row.where}:command'}")
+        for name, row in _OF_THE_CORE.items()
     }
     for wing in WINGS:
-        of_wing = ((name, *given) for name, given in wing.commands.items() if " " not in name)
-        found |= {name: (f"grader_daemon.{wing.name}.{where}", help_line) for name, where, help_line in of_wing}
-    for names in _SECTIONS.values():
-        yield from ((name, found[name]) for name in names)
+        of_wing = {name: row for name, row in wing.commands.items() if row.section is not None}
+        found |= {name: row._replace(where=f"grader_daemon.{wing.name}.{row.where}") for name, row in of_wing.items()}
+    for section in Section:
+        yield from ((name, row) for name, row in found.items() if row.section is section)
 
 
 _COMMANDS: Final = dict(_commands())
@@ -102,15 +97,15 @@ class _Commands(Group):
         if cmd_name not in _COMMANDS:
             return None
         with loading():
-            command = imported(_COMMANDS[cmd_name][0])
+            command = imported(_COMMANDS[cmd_name].where)
         assert isinstance(command, click.Command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         width = max(map(len, _COMMANDS))
-        for section, names in _SECTIONS.items():
-            with formatter.section(section):
-                formatter.write_dl([(name.ljust(width), _COMMANDS[name][1]) for name in names])
+        for section, rows in groupby(_COMMANDS.items(), key=lambda named: named[1].section):
+            with formatter.section(str(section)):
+                formatter.write_dl([(name.ljust(width), row.help_line) for name, row in rows])
 
 
 @click.command(cls=_Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})

@@ -59,7 +59,7 @@ def _given(wing: Wing) -> Iterator[str]:
 
 @pytest.mark.parametrize("wing", WINGS, ids=lambda wing: wing.name)
 def test_everything_that_a_wing_gives_is_there(wing: Wing) -> None:
-    assert all(isinstance(given(wing.name, where), click.Command) for where, _ in wing.commands.values())
+    assert all(isinstance(given(wing.name, row.where), click.Command) for row in wing.commands.values())
     assert all(callable(given(wing.name, what)) for what in _given(wing))
 
 
