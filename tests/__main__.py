@@ -81,7 +81,7 @@ _USUAL = _Run(
 )
 _BY_WORD = {
     "fast": _Run(
-        ("-n", str(_CORES), "-m", "not slow and not releases and not thorough"),
+        ("-n", str(_CORES), "-p", "no:rerunfailures", "-m", "not slow and not releases and not thorough"),
         examples="few",
         covered=False,
         places=PLACES,
