@@ -112,7 +112,7 @@ def standardised(strata: Sequence[tuple[float, float, int]]) -> Estimate:
     number, above 0. What they stand for happens or not, so a session varies as a coin does, however little its
     probability says of it. The interval is Wilson's at the effective number of sessions, adjusted by Student's t with
     Satterthwaite's degrees of freedom. Each stratum varies as if it had one more session that is like all: a few equal
-    ones are no certainty.
+    ones are no certainty. Where all sessions are equal, their effective number is Kish's for the weights.
     """
     sample = sum(number for _, _, number in strata)
     of_all = math.fsum(total for _, total, _ in strata) / sample
@@ -122,7 +122,7 @@ def standardised(strata: Sequence[tuple[float, float, int]]) -> Estimate:
         for weight, total, number in strata
     ]
     variance = math.fsum(part for part, _ in parts)
-    effective = float(sample)
+    effective = 1 / math.fsum(weight**2 / number for weight, _, number in strata)
     if variance > 0 and 0 < rate < 1:
         freedom = variance**2 / math.fsum(part**2 / number for part, number in parts)
         few = _Z / _t_quantile(max(1, round(freedom)))

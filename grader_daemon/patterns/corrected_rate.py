@@ -17,8 +17,6 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Final, NamedTuple
 
-from msgspec.structs import replace
-
 from grader_daemon.domain.estimate import Estimate, effective_proportion
 
 _DRIFT: Final = 0.01
@@ -106,24 +104,6 @@ def corrected_rate(labels: Labels, sessions: Sessions, *, guess: Level | None = 
         return Estimate(sample=sample)
     low, value, high = [(sessions.completed + sessions.rest * rate) / total for rate in found]
     return Estimate(value=value, low=low, high=high, sample=sample)
-
-
-def underlying_rate(labels: Labels, sessions: Sessions) -> Estimate:
-    """Estimate the rate at which such work gets completed, as `corrected_rate` does, to compare it with another span's.
-
-    All sessions are a sample of that work here, also those that were judged: which of these were hard is chance.
-    """
-    found, drawn = corrected_rate(labels, sessions), labels.all
-    if found.value is None or not drawn:
-        return found
-    weighing = _weigh(drawn)
-    total = sessions.rest + sessions.judged
-    doubt = 1 / (len(drawn) * weighing.gain * _fitted(drawn)) + (1 - 1 / weighing.gain) / total
-    if weighing.weight and sessions.rest:
-        mean = sessions.predicted / sessions.rest
-        doubt += (sessions.rest / total) ** 2 * (mean - weighing.centre) ** 2 / weighing.spread
-    low, high = effective_proportion(found.value, 1 / doubt)
-    return replace(found, low=low, high=high)
 
 
 def unevenness_of(days: Sequence[int], length: int) -> float:

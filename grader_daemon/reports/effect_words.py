@@ -14,7 +14,7 @@ from grader_daemon.reports.phrasing import moment
 from grader_daemon.reports.safe_text import Words, joined, name
 
 ENOUGH_LABELS: Final = 50
-"""Labels on each side that detect a change of 20 points in seven of ten cases (tests.benchmarks.estimates)."""
+"""Labels on each side that detect a change of 20 points in about six of ten cases (tests.benchmarks.changes)."""
 
 _MOST_NAMED: Final = 5
 """Most changes that a sentence names."""
@@ -106,7 +106,7 @@ def _by(effect: SetupEffect) -> str:
     """Return what rates rest on; of labels drawn by chance they count these."""
     figure = effect.completion
     if effect.by_words and effect.sessions_before > figure.before.sample:
-        return f", by {figure.before.sample} and {figure.now.sample} random labels"
+        return f", by {figure.before.sample} and {figure.now.sample} random labels, mix corrected"
     return ", mix corrected"
 
 

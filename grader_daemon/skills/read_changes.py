@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
 from msgspec.structs import replace
@@ -27,13 +27,8 @@ def setup_changes(store: SqliteStore, since: datetime, until: datetime) -> Setup
     sessions, runs = (_sessions(store, since, until, kind) for kind in (SessionKind.MAIN, SessionKind.CRON))
     fair = fairly_judged(labels(store))
 
-    def told(changes: Iterable[SetupChange], of: list[FinishedSession]) -> list[SetupEffect]:
-        found = effects(_ended(changes, until), of, comparable_value(of, fair), since=since)
-        if nearly_all_judged(of, fair):
-            return [replace(effect, by_words=True) for effect in found]
-        return by_labels(found, of, fair)
-
-    found = [*told(_of_tasks(store, sessions), sessions), *told(_of_runs(runs), runs)]
+    seen = [(_of_tasks(store, sessions), sessions), (_of_runs(runs), runs)]
+    found = [effect for changes, of in seen for effect in told(_ended(changes, until), of, fair, since=since)]
     return SetupChanges(
         since=since,
         sessions=len(sessions),
@@ -42,6 +37,20 @@ def setup_changes(store: SqliteStore, since: datetime, until: datetime) -> Setup
         effects=tuple(sorted(found, key=lambda effect: effect.changes[0].at)[::-1]),
         unsteady=tuple(unsteady(sessions)),
     )
+
+
+def told(
+    changes: Sequence[SetupChange],
+    sessions: Sequence[FinishedSession],
+    judged_fairly: Collection[str],
+    *,
+    since: datetime,
+) -> list[SetupEffect]:
+    """Return the effects of changes, in order: by labels, and by the facts of sessions."""
+    found = effects(changes, sessions, comparable_value(sessions, judged_fairly), since=since)
+    if nearly_all_judged(sessions, judged_fairly):
+        return [replace(effect, by_words=True) for effect in found]
+    return by_labels(found, sessions, judged_fairly)
 
 
 def changes_between(store: SqliteStore, since: datetime, until: datetime) -> list[SetupChange]:

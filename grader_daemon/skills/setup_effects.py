@@ -1,8 +1,8 @@
 """Work before and since a change: compared within types of task (or scheduled jobs) and platforms, at the mix since.
 
-Other work that comes in moves a plain rate although nothing got better or worse. So each rate is a mean over strata
-with the same weights, the shares of the sessions since the change. Which of many differences are told is settled by
-Benjamini and Hochberg (JRSS B 57, 1995).
+Other work that comes in moves a plain rate although nothing got better or worse. So each rate, by facts or by labels,
+is a mean over strata with the same weights, the shares of the sessions since the change. Which of many differences are
+told is settled by Benjamini and Hochberg (JRSS B 57, 1995).
 """
 
 from __future__ import annotations
@@ -17,18 +17,15 @@ from typing import Final
 from msgspec.structs import replace
 
 from grader_daemon.domain.calendar import beginning
-from grader_daemon.domain.estimate import Estimate, Figure, figure, standardised
+from grader_daemon.domain.estimate import NO_FIGURE, Estimate, Figure, figure, standardised
 from grader_daemon.domain.feedback import FEWEST_DRAWN
 from grader_daemon.domain.routing import FinishedSession
 from grader_daemon.domain.setup_changes import APART_SESSIONS, FEWEST_SESSIONS, WINDOW, SetupChange, SetupEffect
-from grader_daemon.domain.verdict import prediction
-from grader_daemon.patterns.corrected_rate import Drawn, Labels, Sessions, underlying_rate
 from grader_daemon.patterns.votes import by_request
 
 _FALSE_SHARE: Final = 0.05
 """Largest share of chance expected among the differences that are told."""
 
-_NO_IDEA: Final = 0.5
 _Z: Final = 1.959963984540054
 """The 97.5 % quantile of the normal distribution."""
 
@@ -68,47 +65,35 @@ def _by_labels(effect: SetupEffect, sessions: Sequence[FinishedSession], judged_
     if effect.completion.change.value is None:
         return replace(effect, by_words=False)
     scope = _of(effect.changes[0].agent, sessions)
-    sides = [
+    before, after = (
         [session for session in scope if begin <= session.ended_at < end]
         for begin, end in ((effect.since, effect.changes[0].at), (effect.changes[-1].at, effect.until))
-    ]
-    shared = {_stratum(session) for session in sides[0]} & {_stratum(session) for session in sides[1]}
-    before, now = [
-        _estimated([session for session in side if _stratum(session) in shared], judged_fairly) for side in sides
-    ]
-    completion = figure(now, before)
+    )
+    shared = {_stratum(session) for session in before} & {_stratum(session) for session in after}
+    earlier, later = (
+        [each for each in side if each.judged and each.session_id in judged_fairly and _stratum(each) in shared]
+        for side in (before, after)
+    )
+    completion = Figure(
+        now=Estimate(sample=len(later)),
+        before=Estimate(sample=len(earlier)),
+        change=Estimate(sample=min(len(earlier), len(later))),
+    )
+    if completion.change.sample >= FEWEST_DRAWN:
+        counts = {stratum: len(votes) for stratum, votes in _votes(after, _judged).items()}
+        completion = _at_mix(counts, _votes(earlier, _judged), _votes(later, _judged))
+    is_known = completion.change.value is not None
     return replace(
         effect,
         completion=completion,
-        by_words=completion.change.value is not None,
-        labels_missing_before=max(0, FEWEST_DRAWN - before.sample),
-        labels_missing_after=max(0, FEWEST_DRAWN - now.sample),
+        by_words=is_known,
+        labels_missing_before=0 if is_known else max(0, FEWEST_DRAWN - completion.before.sample),
+        labels_missing_after=0 if is_known else max(0, FEWEST_DRAWN - completion.now.sample),
     )
 
 
-def _estimated(sessions: Sequence[FinishedSession], judged_fairly: Collection[str]) -> Estimate:
-    """Estimate completion by labels and the probabilities of the others; `sample` counts labels."""
-    fair = [session for session in sessions if session.judged and session.session_id in judged_fairly]
-    if len(fair) < FEWEST_DRAWN:
-        return Estimate(sample=len(fair))
-    judged = [session for session in sessions if session.judged]
-    rest = [session for session in sessions if not session.judged]
-    return underlying_rate(
-        Labels([Drawn(session.completed, _predicted(session)) for session in fair]),
-        Sessions(
-            rest=len(rest),
-            predicted=math.fsum(map(_predicted, rest)),
-            judged=len(judged),
-            completed=sum(session.completed for session in judged),
-        ),
-    )
-
-
-def _predicted(session: FinishedSession) -> float:
-    """Return what is predicted of a session; a word is no prediction."""
-    if session.p_completed is None and session.judged:
-        return _NO_IDEA
-    return prediction(session.p_completed, completed=session.completed)
+def _judged(session: FinishedSession) -> float:
+    return float(session.completed)
 
 
 def compared(before: Iterable[FinishedSession], after: Iterable[FinishedSession], value: _Value) -> Figure:
@@ -121,7 +106,28 @@ def compared(before: Iterable[FinishedSession], after: Iterable[FinishedSession]
 
 def _compared(earlier: _Strata, later: _Strata) -> Figure:
     shared = earlier.keys() & later.keys()
-    return _figure({key: earlier[key] for key in shared}, {key: later[key] for key in shared})
+    now, before = (sum(len(side[stratum]) for stratum in shared) for side in (later, earlier))
+    if min(now, before) < FEWEST_SESSIONS:
+        return Figure(
+            now=Estimate(sample=now), before=Estimate(sample=before), change=Estimate(sample=min(now, before))
+        )
+    return _at_mix({stratum: len(votes) for stratum, votes in later.items()}, earlier, later)
+
+
+def _at_mix(counts: Mapping[_Stratum, int], earlier: _Strata, later: _Strata) -> Figure:
+    """Compare strata with votes on both sides, weighted by their numbers of requests; no values where there are none.
+
+    A mean over all strata would follow which of them the votes are of.
+    """
+    shared = earlier.keys() & later.keys()
+    total = sum(counts[stratum] for stratum in shared)
+    if not total:
+        return NO_FIGURE
+    now, before = (
+        standardised([(counts[each] / total, math.fsum(side[each]), len(side[each])) for each in shared])
+        for side in (later, earlier)
+    )
+    return figure(now, before)
 
 
 def _groups(changes: Sequence[SetupChange], sessions: Sequence[FinishedSession]) -> list[list[SetupChange]]:
@@ -199,21 +205,6 @@ def _votes(sessions: Iterable[FinishedSession], value: _Value) -> dict[_Stratum,
     for stratum, same in by_request(sessions, _stratum):
         votes.setdefault(stratum, []).append(fmean(map(value, same)))
     return votes
-
-
-def _figure(before: _Strata, after: _Strata) -> Figure:
-    counts = {stratum: len(values) for stratum, values in after.items()}
-    total = sum(counts.values())
-    earlier = sum(map(len, before.values()))
-    if min(total, earlier) < FEWEST_SESSIONS:
-        return Figure(
-            now=Estimate(sample=total), before=Estimate(sample=earlier), change=Estimate(sample=min(total, earlier))
-        )
-    now, past = (
-        standardised([(counts[key] / total, math.fsum(values), len(values)) for key, values in strata.items()])
-        for strata in (after, before)
-    )
-    return figure(now, past)
 
 
 def _with_sure(found: Sequence[SetupEffect]) -> list[SetupEffect]:

@@ -4,8 +4,6 @@ Run it as ``python -m tests.benchmarks.estimates [FOLDER …]`` in the repositor
 `tests.benchmarks.validity`. Each place is a home with weeks of sessions drawn from it, with probabilities by weights
 that had not seen its family; simulated homes have other rates, and probabilities that tell nothing, little or much. The
 rate of a home drifts, stays, or falls as a trial wants it: failed sessions are drawn more often, then.
-
-A `style` is 1 more in the log-odds of every probability, and nothing else.
 """
 
 from __future__ import annotations
@@ -19,9 +17,9 @@ from random import Random
 from statistics import fmean
 from typing import Final, NamedTuple
 
-from grader_daemon.domain.estimate import Estimate, Figure, figure
+from grader_daemon.domain.estimate import Estimate, figure
 from grader_daemon.patterns.completion_estimate import GUESS_WORTH
-from grader_daemon.patterns.corrected_rate import Drawn, Labels, Level, Sessions, corrected_rate, underlying_rate
+from grader_daemon.patterns.corrected_rate import Drawn, Labels, Level, Sessions, corrected_rate
 from tests.benchmarks import machine
 from tests.benchmarks.targets import ESTIMATES
 from tests.benchmarks.truth.predicted import Predicted, read_pools
@@ -36,7 +34,6 @@ _SURER = 1.25
 """What an interval is stretched by, to hold in 99 of 100 cases on its side, as one looks every week."""
 
 _FEWEST = 40
-_STYLE = 1.0
 _TRIALS, _QUICK_TRIALS = 60, 4
 _RATES: Final = (0.2, 0.5, 0.8, 0.95)
 _TELLS: Final = (0.0, 0.5, 1.5)
@@ -50,10 +47,10 @@ class Home(NamedTuple):
     failed: Sequence[float]
     rate: float
 
-    def session(self, rate: float, chance: Random, style: float = 0.0) -> Drawn:
+    def session(self, rate: float, chance: Random) -> Drawn:
         """Draw one session of a week in which so many are completed."""
         completed = chance.random() < rate
-        return Drawn(completed, _moved(chance.choice(self.done if completed else self.failed), style))
+        return Drawn(completed, chance.choice(self.done if completed else self.failed))
 
 
 class Week(NamedTuple):
@@ -101,9 +98,9 @@ def _simulated() -> Iterator[Home]:
             yield Home(f"simulated, {rate:.0%}, {tells:g} apart", done, failed, rate)
 
 
-def week(home: Home, rate: float, chance: Random, *, labels: int, sessions: int = _WEEK, style: float = 0.0) -> Week:
+def week(home: Home, rate: float, chance: Random, *, labels: int, sessions: int = _WEEK) -> Week:
     """Make a week of a home."""
-    drawn = [home.session(rate, chance, style) for _ in range(sessions)]
+    drawn = [home.session(rate, chance) for _ in range(sessions)]
     return Week(drawn[:labels], drawn[labels:])
 
 
@@ -151,18 +148,6 @@ def summed(trials: Sequence[tuple[Estimate, float]]) -> Found:
     )
 
 
-def change(
-    home: Home, before: float, now: float, chance: Random, *, labels: int, sessions: int, style: float = 0.0
-) -> Figure:
-    """Compare two sides by their own labels."""
-    sides = [
-        week(home, rate, chance, labels=labels, sessions=sessions, style=of)
-        for rate, of in ((before, 0.0), (now, style))
-    ]
-    earlier, later = [underlying_rate(Labels(side.judged), side.sessions) for side in sides]
-    return figure(later, earlier)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the tables; gives 1 where a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -184,7 +169,6 @@ def measure(homes: Sequence[Home], *, trials: int) -> list[machine.Figure]:
     return [
         *_of_a_week(homes, trials),
         *_of_falls(homes, trials),
-        *_of_changes(homes, trials),
         *_of_guesses(homes, trials),
     ]
 
@@ -253,37 +237,6 @@ def _together(weeks: Sequence[Week]) -> Estimate:
     return corrected_rate(Labels(own), Sessions(*[sum(column) for column in zip(*sums, strict=True)]))
 
 
-def _of_changes(homes: Sequence[Home], trials: int) -> Iterator[machine.Figure]:
-    """Compare two sides of 300 sessions by their own labels."""
-    told = [
-        _is_told(change(home, home.rate, home.rate, chance, labels=20, sessions=_WEEK, style=_STYLE))
-        for home in homes
-        for chance in [_chance(home, "style")]
-        for _ in range(trials)
-    ]
-    yield _at_most("a change of style alone, 2 x 20 labels: told as a change", fmean(told), "style_told")
-    rows = []
-    for labels in (20, 50, 100):
-        found = [
-            change(home, usual, usual - 0.2, chance, labels=labels, sessions=_WEEK)
-            for home in homes
-            for usual, chance in [(max(home.rate, 0.22), _chance(home, "twenty", labels))]
-            for _ in range(trials)
-        ]
-        told = [_is_told(each) for each in found]
-        errors = [abs((each.change.value or 0.0) + 0.2) for each in found]
-        rows.append((f"{labels}", f"{fmean(told):.0%}", f"{fmean(errors):.3f}"))
-        if labels == 20:
-            yield _at_least("twenty points less, 2 x 20 labels: told", fmean(told), "twenty_told")
-    print("## Twenty points less, 300 sessions a side\n")
-    machine.print_table(("labels a side", "told as a change", "mean error"), rows)
-
-
-def _is_told(found: Figure) -> bool:
-    low, high = found.change.low, found.change.high
-    return low is not None and high is not None and not low <= 0 <= high
-
-
 def _of_guesses(homes: Sequence[Home], trials: int) -> Iterator[machine.Figure]:
     """Estimate a week by a guess that is off, alone and with the first labels."""
     rows = []
@@ -325,10 +278,6 @@ def _chance(home: Home, *key: object) -> Random:
 
 def _odds(score: float) -> float:
     return 1 / (1 + math.exp(-score))
-
-
-def _moved(likely: float, by: float) -> float:
-    return _odds(math.log(likely / (1 - likely)) + by) if by else likely
 
 
 if __name__ == "__main__":

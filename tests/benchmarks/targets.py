@@ -107,13 +107,11 @@ ESTIMATES = {
     "half_50": 0.10,
     "fall_seen": 0.80,
     "fall_false": 0.03,
-    "style_told": 0.05,
-    "twenty_told": 0.60,
 }
 """Rates of completion by labels drawn by chance: how often their interval holds, and half of it with 20 and 50 labels.
 
 A fall of ten points is to be seen within two weeks of 600 sessions with 40 labels each, and none a month where there
-is none; a change of style is to be told as one of completion that seldom, 20 points less by 20 labels each that often.
+is none.
 """
 
 SHARED_START = 1.2

@@ -1,50 +1,48 @@
-"""What `python -m tests.benchmarks.changes` says of a made world is what stands in it."""
+"""What `python -m tests.benchmarks.changes` makes of its worlds is what stands in them."""
 
 from __future__ import annotations
 
 import random
-import statistics
+from statistics import fmean
 
 import pytest
 
-from tests.benchmarks.changes import Run, Swap, World, pools_of, tell
-from tests.benchmarks.routing import Done
-from tests.routed import finished
+from tests.benchmarks.changes import WORLDS, main, sessions_of, told_of
 
 pytestmark = pytest.mark.no_cover  # tracing would cost more than the tests
 
-RATES = {"strong": (0.9, 0.6, 0.4), "weak": (0.6, 0.3, 0.1)}
-"""Of three kinds of work; the weak model completes 30 points less of each."""
+
+@pytest.mark.parametrize(
+    ("world", "apart"),
+    [
+        ("nothing", 0.0),
+        pytest.param("mix, 20 to 80 %", -0.21, id="six-tenths-of-35-points"),
+        ("surer", 0.0),
+        ("worse", -0.2),
+        pytest.param("decline", -0.125, id="half-of-what-is-lost-in-all"),
+    ],
+)
+def test_sessions_of_a_world_are_done_as_often_as_it_says(world: str, apart: float) -> None:
+    made = [sessions_of(WORLDS[world], random.Random(seed)) for seed in range(10)]
+
+    halves = [[each.completed for home in made for each in home[place : place + 300]] for place in (0, 300)]
+
+    assert fmean(halves[1]) - fmean(halves[0]) == pytest.approx(apart, abs=0.035), "two standard errors"
 
 
-@pytest.fixture(scope="module")
-def world() -> World:
-    chance = random.Random(3)
-    return pools_of(
-        [
-            Done(task="", completed=completed, seen=finished(session_id=f"{kind}-{number}", model=model))
-            for model, rates in RATES.items()
-            for kind, rate in zip("abc", rates, strict=True)
-            for number in range(2000)
-            for completed in (chance.random() < rate,)
-        ]
-    )
+def test_labels_are_of_both_sides_and_no_other_session_tells_what_came_of_it() -> None:
+    chance = random.Random(1)
+
+    effect = told_of(sessions_of(WORLDS["worse"], chance), 50, chance)
+
+    assert (effect.completion.before.sample, effect.completion.now.sample) == (50, 50)
+    assert effect.by_words
 
 
 @pytest.mark.thorough
-def test_a_fall_by_thirty_points_is_found_within_sixty_sessions(world: World) -> None:
-    told = [tell(world, Run(Swap("", "strong", "weak"), seed, is_judged=True)) for seed in range(100)]
+def test_a_table_and_targets_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--homes", "2"])
 
-    assert all(each.truth == pytest.approx(-0.3, abs=0.03) for each in told)
-    assert sum(each.is_sure_soon for each in told) >= 95
-    assert sum(each.low <= each.truth <= each.high for each in told) >= 89, "95, less three standard errors"
-    assert statistics.fmean(each.naive for each in told) == pytest.approx(-0.4, abs=0.02), ".26 less (.76 + .56) / 2"
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("shift", [200, 400])
-def test_a_change_that_does_nothing_is_not_told_when_other_work_comes_in(world: World, shift: int) -> None:
-    told = [tell(world, Run(Swap("", "strong", "strong", shift), seed, is_judged=True)) for seed in range(100)]
-
-    assert sum(each.is_sure for each in told) <= 11, "5, and three standard errors"
-    assert statistics.fmean(each.value for each in told) == pytest.approx(0.0, abs=0.02)
+    printed = capsys.readouterr().out
+    assert all(f"\n{world} " in printed for world in WORLDS)
+    assert printed.count("told") == 6

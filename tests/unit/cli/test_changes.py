@@ -112,7 +112,7 @@ def test_random_labels_on_both_sides_tell_a_difference(home: Path, run: Run) -> 
     judge(home, FeedbackSource.REVIEW, range(40, 160))
     told = run(home, "changes").stdout
     assert "−40 points (" in told
-    assert ", by 60 and 60 random labels." in told
+    assert ", by 60 and 60 random labels, mix corrected." in told
 
 
 def test_without_a_difference_nothing_is_said_of_its_worth(home: Path, run: Run) -> None:

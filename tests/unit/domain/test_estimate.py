@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from grader_daemon.domain.estimate import Estimate, _t_quantile, figure, mean, proportion, rate_per_call
+from grader_daemon.domain.estimate import Estimate, _t_quantile, figure, mean, proportion, rate_per_call, standardised
 
 T_TABLE = {
     1: 12.7062,
@@ -334,3 +334,10 @@ def test_there_is_no_change_without_both_numbers(now: Estimate, before: Estimate
     found = figure(now, before)
     assert (found.now, found.before) == (now, before)
     assert found.change == Estimate(sample=min(now.sample, before.sample))
+
+
+def test_strata_that_all_went_well_are_no_surer_than_the_weighty_one_with_few_sessions() -> None:
+    found = standardised([(0.9, 2.0, 2), (0.1, 18.0, 18)])
+
+    # Kish's number 1 / (.9² / 2 + .1² / 18) = 2.466 in Wilson's interval: n / (n + 1.96²).
+    assert ends(found) == pytest.approx((0.391, 1.0), abs=0.001)

@@ -16,7 +16,6 @@ from grader_daemon.patterns.corrected_rate import (
     Level,
     Sessions,
     corrected_rate,
-    underlying_rate,
     unevenness_of,
 )
 
@@ -238,25 +237,6 @@ def test_a_week_that_was_judged_whole_is_certain() -> None:
     found = corrected_rate(Labels([DONE] * 6 + [FAILED] * 6), Sessions(0, 0.0, 12, 6))
 
     assert found == Estimate(value=0.5, low=0.5, high=0.5, sample=12)
-
-
-@pytest.mark.parametrize(("sessions", "drawn"), [(35, 20), (35, 30), (100, 80), (100, 100), (300, 20)])
-def test_the_interval_of_an_underlying_rate_covers_that_however_many_were_judged(sessions: int, drawn: int) -> None:
-    chance, truth, covered = Random(7), 0.6, 0
-    for _ in range(TRIALS):
-        week = [SEES_LITTLE.session(truth, chance) for _ in range(sessions)]
-        judged, rest = week[:drawn], week[drawn:]
-        predicted, completed = sum(each.predicted for each in rest), sum(each.completed for each in judged)
-        found = underlying_rate(Labels(judged), Sessions(len(rest), predicted, judged=drawn, completed=completed))
-        assert found.low is not None
-        assert found.high is not None
-        covered += found.low <= truth <= found.high
-
-    assert 0.91 <= covered / TRIALS <= 0.99, "95 %, and three standard deviations"
-
-
-def test_an_underlying_rate_without_labels_is_not_known() -> None:
-    assert underlying_rate(Labels(()), Sessions(5, 2.5)).value is None
 
 
 def test_labels_of_earlier_weeks_alone_say_what_they_are_worth_now() -> None:

@@ -113,7 +113,7 @@ def test_rates_by_labels_say_how_many_they_are() -> None:
     rates = [Estimate(value=value, low=value - 0.1, high=value + 0.1, sample=30) for value in (0.4, 0.7)]
     effect = example_effect(completion=figure(*rates), by_words=True)
 
-    assert plain(next(effect_lines(effect))).endswith(", by 30 and 30 random labels.")
+    assert plain(next(effect_lines(effect))).endswith(", by 30 and 30 random labels, mix corrected.")
 
 
 def test_what_differs_all_the_time_is_named_as_a_sentence() -> None:

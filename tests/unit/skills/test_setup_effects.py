@@ -130,6 +130,52 @@ def test_a_style_that_is_new_is_no_difference() -> None:
     assert effect.completion.change.value == pytest.approx(0.0, abs=0.1)
 
 
+def two_kinds(*shares: float) -> list[FinishedSession]:
+    """Two hundred sessions at each share of hard tasks, of which 2 of 10 are done, and 9 of 10 easy ones."""
+    sessions = []
+    for part, share in enumerate(shares):
+        hard, easy = round(200 * share), round(200 * (1 - share))
+        kinds = [*several(hard, hard // 5, task_type="hard"), *several(easy, easy * 9 // 10, task_type="easy")]
+        random.Random(part).shuffle(kinds)
+        sessions += [
+            each._replace(agent="hermes", ended_at=NOW + (200 * part + place) * HOUR)
+            for place, each in enumerate(kinds)
+        ]
+    return sessions
+
+
+def test_labels_of_other_work_are_no_difference() -> None:
+    sessions, fair = labelled(two_kinds(0.2, 0.8), step=2)
+
+    [effect] = by_labels(told([change(200)], sessions), sessions, fair)
+
+    figure = effect.completion
+    assert figure.now.value == pytest.approx(0.34, abs=0.05)
+    assert figure.before.value == pytest.approx(0.34, abs=0.08), "not 0.76"
+    assert (effect.is_sure, effect.by_words) == (False, True)
+    assert (figure.before.sample, figure.now.sample) == (100, 100)
+
+
+def test_labels_on_no_common_kind_of_work_are_missing() -> None:
+    sessions, _ = labelled(two_kinds(0.5, 0.5), step=1)
+    fair = {each.session_id for place, each in enumerate(sessions) if (each.task_type == "hard") == (place < 200)}
+
+    [effect] = by_labels(told([change(200)], sessions), sessions, fair)
+
+    assert effect.completion.change.value is None
+    assert (effect.labels_missing_before, effect.labels_missing_after) == (20, 20)
+
+
+def test_labels_on_a_repeated_request_are_one_a_week() -> None:
+    sessions, fair = labelled(stream(0.9, 0.3), step=2)
+    repeated = [each._replace(request=7) if place >= 100 else each for place, each in enumerate(sessions)]
+
+    [effect] = by_labels(told([change(60)], repeated), repeated, fair)
+
+    assert (effect.completion.before.sample, effect.completion.now.sample) == (30, 21)
+    assert effect.labels_missing_after == 0
+
+
 def test_a_few_labels_say_how_many_are_missing() -> None:
     sessions, fair = labelled(stream(0.9, 0.3), step=10)
 
