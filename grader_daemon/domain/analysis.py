@@ -124,6 +124,10 @@ class Failure(msgspec.Struct, frozen=True, gc=False):
         return self.kind is not FailureKind.PROBE
 
 
+NO_MESSAGE: Final = "(no message)"
+"""The signal of a cause whose output names no error."""
+
+
 class ErrorSign(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """The common cause of failures, with one of them as an example.
 

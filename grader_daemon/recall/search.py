@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grader_daemon.domain.analysis import NO_MESSAGE
 from grader_daemon.domain.recollection import CauseWords, Likeness, PastSession
 from grader_daemon.errors import NoDatabaseError
 from grader_daemon.recall.store import Recall
@@ -145,7 +146,8 @@ def _with_error(causes: Iterable[CauseWords], error: str, recall: Recall) -> lis
     if of_category:
         return of_category
     said = recall.words(error)
-    shares = [(_share(recall.words(_PLACEHOLDER.sub(" ", cause.signal)), said), cause) for cause in known]
+    telling = [cause for cause in known if cause.signal != NO_MESSAGE]
+    shares = [(_share(recall.words(_PLACEHOLDER.sub(" ", cause.signal)), said), cause) for cause in telling]
     return [cause for share, cause in sorted(shares, key=lambda each: -each[0]) if share >= _LEAST_SHARE]
 
 

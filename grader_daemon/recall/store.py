@@ -20,7 +20,8 @@ from grader_daemon.storage.sqlite.listing_index import index_words
 from grader_daemon.storage.sqlite.session_list import LISTED_AS, outcome_of
 
 _MOST_WORDS = 12
-"""The rarest words of a question that are looked for: the others tell little."""
+"""The rarest words of a question that are looked for: the others tell little. Words that no session has come last, so
+that a long question is not all of these."""
 _MOST_ROWS = 2000
 """Of the sessions that have a word, so many of the newest are looked at: 1 ms."""
 _LOOKED_THROUGH = 5
@@ -30,8 +31,11 @@ _TEMPLATE = 0.8
 """Words that such a share of the requests of a project have are its template."""
 _PROJECT = 10
 """Of fewer requests that share a word of the question, a project has no template."""
-_LEAST_SHARE = 0.25
-"""Of the weight of all words that are looked for; below it, sessions share words that many have."""
+_LEAST_SHARE = 0.35
+"""Of the weight of all words of the question, of those too that no session has. This and the next one were chosen by
+`tests.benchmarks.recall`."""
+_OF_THE_BEST = 0.85
+"""Of the weight of what the most alike session shares: what shares less is mostly another task."""
 _COMMON: Final = frozenset(
     re.findall(
         r"\w+",
@@ -52,19 +56,19 @@ _SESSION = (
 )
 """The id of the grade stands last. Sessions that another program graded have no details, so that they are left out:
 nothing is known of how their texts were kept."""
+_FINISHED = f"d.state <> '{SessionState.OPEN}'"
 _REQUESTS = (
     "SELECT coalesce(d.ended_at, g.graded_at), g.session_id, g.id, coalesce(d.request, g.task_summary)"
     " FROM session_grades AS g"
     " JOIN session_details AS d ON d.session_id = g.session_id"
-    f" WHERE g.id IN {LISTED} AND d.state <> '{SessionState.OPEN}'"
+    f" WHERE g.id IN {LISTED}"
 )
 """What a timer asks for has no digest: there the task is compared as it is kept."""
 _PROJECTS = (
     "SELECT g.id, d.project, coalesce(d.request, g.task_summary, g.id)"
     " FROM session_grades AS g JOIN session_details AS d ON d.session_id = g.session_id"
-    f" WHERE g.id IN {LISTED} AND d.project IS NOT NULL"
+    f" WHERE g.id IN {LISTED} AND {_FINISHED}"
 )
-_FINISHED = f"d.state <> '{SessionState.OPEN}'"
 _FAILURES = (
     "SELECT session_id, tool, command, coalesce(subcategory, category), next_tool, next_command, next_worked"
     f" FROM session_failures WHERE kind <> 'probe' AND session_id IN {LISTED} ORDER BY session_id, message_index"
@@ -83,6 +87,8 @@ class Recall:
         """Return the sessions that were asked for something alike, the most alike first; of one request the newest."""
         said = dict.fromkeys(index_words(self._database.connection, task))
         asked = [word for word in said if word not in _COMMON]
+        if all(map(_is_letter, asked)):
+            return []
         counts = self._counts(asked)
         weights = self._weights(counts)
         shared = self._without_templates(self._shared(counts), counts, fewest=min(_FEWEST_SHARED, len(asked)))
@@ -121,19 +127,21 @@ class Recall:
         return frozenset(index_words(self._database.connection, text))
 
     def _counts(self, words: Sequence[str]) -> dict[str, int]:
-        """Count the sessions that have each word, if any has: the rarest words, these first."""
+        """Count the sessions that have each word: the rarest words that any has first, then those that none has."""
         self._database.rows(
             "CREATE VIRTUAL TABLE IF NOT EXISTS temp.word_counts USING fts5vocab (main, session_words, row)"
         )
         counts = dict(
             self._database.rows(f"SELECT term, doc FROM temp.word_counts WHERE term IN {LISTED}", (listed(words),))
         )
-        return {word: counts[word] for word in sorted(counts, key=lambda word: (counts[word], word))[:_MOST_WORDS]}
+        rarest = sorted(counts, key=lambda word: (counts[word], word))
+        unknown = [word for word in words if word not in counts]
+        return {word: counts.get(word, 0) for word in [*rarest, *unknown][:_MOST_WORDS]}
 
     def _weights(self, counts: Mapping[str, int]) -> dict[str, float]:
-        """Weigh words: what few sessions have tells most."""
+        """Weigh words: what few sessions have tells most, and what none has as much as what one has."""
         [(sessions,)] = self._database.rows("SELECT coalesce(max(id), 0) FROM session_grades")
-        return {word: math.log1p(sessions / having) for word, having in counts.items()}
+        return {word: math.log1p(sessions / max(1, having)) for word, having in counts.items()}
 
     def _shared(self, words: Iterable[str]) -> dict[int, list[str]]:
         """Return the words that sessions share with a question, by the ids of their grades."""
@@ -146,19 +154,19 @@ class Recall:
     def _without_templates(
         self, shared: Mapping[int, list[str]], counts: Mapping[str, int], *, fewest: int
     ) -> dict[int, list[str]]:
-        """Leave out words that nearly all requests of a project share, and sessions with too few others.
+        """Leave out words that nearly all requests of a project share, sessions with too few others, and open ones.
 
         Sessions of one request count as one: what is asked for every night is no template of what else is asked for.
         """
         rows = self._database.rows(_PROJECTS, (listed(list(shared)),))
         projects: dict[str, list[tuple[list[str], object]]] = {}
         for number, project, request in rows:
-            projects.setdefault(project, []).append((shared[number], request))
+            if project is not None:
+                projects.setdefault(project, []).append((shared[number], request))
         templates = {project: self._template(project, each, counts) for project, each in projects.items()}
-        of_project = {number: templates[project] for number, project, _ in rows}
         kept = {
-            number: [word for word in words if word not in of_project.get(number, ())]
-            for number, words in shared.items()
+            number: [word for word in shared[number] if word not in templates.get(project, ())]
+            for number, project, _ in rows
         }
         return {number: words for number, words in kept.items() if len(words) >= fewest}
 
@@ -186,7 +194,7 @@ class Recall:
         return Rollups(self._database).group(Dimension.PROJECT, project, ALWAYS).finished
 
     def _newest_of_each(self, alike: Iterable[list[int]], limit: int) -> dict[int, int]:
-        """Return the newest finished session of each request, by the id of its grade, with how many others it has.
+        """Return the newest session of each request, by the id of its grade, with how many others it has.
 
         Sessions of one request share the same words, so that all of them are equally alike.
         """
@@ -211,10 +219,15 @@ class Recall:
         return [_to_session(row, failures.get(row[0], {})) for row in rows]
 
 
+def _is_letter(word: str) -> bool:
+    """Return whether a word is a single letter or digit; in other scripts one character may be a whole word."""
+    return len(word) == 1 and word.isascii()
+
+
 def _alike(shared: Mapping[int, Sequence[str]], weights: Mapping[str, float]) -> Iterator[list[int]]:
     """Yield the sessions that are equally alike, the most alike first."""
     weighed = {number: math.fsum(weights[word] for word in words) for number, words in shared.items()}
-    least = _LEAST_SHARE * math.fsum(weights.values())
+    least = max(_LEAST_SHARE * math.fsum(weights.values()), _OF_THE_BEST * max(weighed.values(), default=0.0))
     best = sorted((number for number, weight in weighed.items() if weight >= least), key=lambda each: -weighed[each])
     for _, equally in groupby(best, key=weighed.__getitem__):
         yield list(equally)

@@ -52,9 +52,13 @@ HELP_CPU_MILLISECONDS: float | None = 60.0
 STATUS_CPU_MILLISECONDS: float | None = 160.0
 """CPU time of ``grader-daemon status``."""
 
-MCP_CPU_MILLISECONDS = 120.0
+MCP_CPU_MILLISECONDS = 60.0
 MCP_MEGABYTES = 30.0
 """CPU time and peak memory of ``grader-daemon mcp`` until it has answered an agent: one starts with each session."""
+
+RECALL_RIGHT = 0.6
+RECALL_IRRELEVANT = 0.2
+"""Requests that find a session of their task among the first three, and sessions told of that are of another task."""
 
 PATTERNS_MILLISECONDS = 20.0
 """To say what patterns a span of days shows, however many sessions there are."""

@@ -14,14 +14,12 @@ import xxhash
 from grader_daemon.analysis.fingerprints.cause_line import bounded, cause_in
 from grader_daemon.analysis.fingerprints.named import named
 from grader_daemon.analysis.fingerprints.normalize import normalize, shape_of
-from grader_daemon.domain.analysis import Category, ErrorSign
+from grader_daemon.domain.analysis import NO_MESSAGE, Category, ErrorSign
 from grader_daemon.domain.text import clean
 from grader_daemon.redaction import MARGIN, SECRETS, Redactor
 
 FINGERPRINT_VERSION: Final = 2
 """Raised by one whenever the same failures would be grouped differently."""
-
-NO_MESSAGE: Final = "(no message)"
 
 _AROUND = 600
 """Characters before a line that are searched for a secret that it is part of; only keys have more lines."""
@@ -96,4 +94,4 @@ def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
-__all__ = ["FINGERPRINT_VERSION", "NO_MESSAGE", "cause_of", "named", "sign"]
+__all__ = ["FINGERPRINT_VERSION", "cause_of", "named", "sign"]

@@ -3,9 +3,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from grader_daemon.domain.analysis import Category, ErrorSign, Failure, FailureKind, Subcategory
+from grader_daemon.domain.analysis import NO_MESSAGE, Category, ErrorSign, Failure, FailureKind, Subcategory
 from grader_daemon.errors import NoDatabaseError, StoreDamagedError, StoreError
 from grader_daemon.recall.search import Recollections
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -22,6 +23,9 @@ NO_MODULE = ErrorSign(
     signal="ModuleNotFoundError: No module named <text>",
     example="ModuleNotFoundError: No module named 'yaml'",
 )
+
+
+SILENT = msgspec.structs.replace(NO_MODULE, fingerprint="2-silent", command="chmod", signal=NO_MESSAGE)
 
 
 @pytest.fixture
@@ -101,6 +105,14 @@ def test_causes_are_found_by_tool_command_and_error(
     pushes(store, helped=2, tries=2)
     modules(store)
     assert asked(path, tool, command=command, error=error) == found
+
+
+def test_a_cause_without_a_message_is_not_found_by_what_was_said(path: Path, store: SqliteStore) -> None:
+    silent = Failure(2, "terminal", Category.COMMAND_FAILED, "chmod", SILENT.fingerprint, None)
+    remember(store, "silent", "Run it", failures=[silent], signs=[SILENT])
+    modules(store)
+    assert asked(path, "terminal", error="No module named 'numpy'") == ["2-module"]
+    assert asked(path, "terminal", command="chmod") == ["2-silent"]
 
 
 def test_failing_tools_are_named_most_failures_first(path: Path, store: SqliteStore) -> None:

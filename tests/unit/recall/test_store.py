@@ -29,21 +29,53 @@ def ids(store: SqliteStore, task: str, limit: int = 5) -> list[str]:
 
 
 def test_sessions_that_share_more_and_rarer_words_come_first(store: SqliteStore) -> None:
-    remember(store, "a", "Deploy the api to staging")
-    remember(store, "b", "Deploy the api to staging with kubectl")
-    remember(store, "c", "Summarize my mail")
+    remember(store, "a", "Deploy the api to the staging cluster in Paris with helm")
+    remember(store, "b", "Deploy the api to the staging cluster in Paris with kubectl and helm")
+    for number in range(5):
+        remember(store, f"c{number}", "Summarize my mail about helm, kubectl and Paris")
 
-    found = Recall(store).like("deploy API on staging by Kubectl", 5)
+    found = Recall(store).like("deploy API on staging cluster in Paris by Kubectl", 5)
 
     assert [(each.session.session_id, sorted(each.shared)) for each in found] == [
-        ("b", ["api", "deploy", "kubectl", "staging"]),
-        ("a", ["api", "deploy", "staging"]),
+        ("b", ["api", "cluster", "deploy", "kubectl", "paris", "staging"]),
+        ("a", ["api", "cluster", "deploy", "paris", "staging"]),
     ]
+
+
+def test_what_is_much_less_alike_than_the_most_alike_session_is_left_out(store: SqliteStore) -> None:
+    remember(store, "a", "Deploy the api to staging")
+    remember(store, "b", "Deploy the api to staging with kubectl")
+
+    assert ids(store, "Deploy the api to staging with kubectl") == ["b"]
+    assert ids(store, "Deploy the api to staging") == ["b", "a"]
+
+
+def test_the_session_that_asks_hides_none_that_is_less_alike(store: SqliteStore) -> None:
+    remember(store, "a", "Deploy the api to staging")
+    remember(store, "asks", "Deploy the api to staging with kubectl", state=SessionState.OPEN)
+
+    assert ids(store, "Deploy the api to staging with kubectl") == ["a"]
+
+
+def test_words_that_no_session_has_make_a_task_another_one(store: SqliteStore) -> None:
+    remember(store, "a", "Sort the column of the table")
+    for number in range(20):
+        remember(store, f"s{number}", f"Summarize the table of mail {number} in a column", request=number)
+
+    assert len(ids(store, "The column of the table")) == 5
+    assert ids(store, "Rename the invoice column in the billing table") == []
+
+
+def test_a_long_question_is_known_by_what_sessions_have_of_it(store: SqliteStore) -> None:
+    known = "mend the importer of orders that drops the last line of exports with quotes"
+    remember(store, "a", known)
+    assert ids(store, f"{known} " + " ".join(f"other{number}" for number in range(100))) == ["a"]
 
 
 @pytest.mark.parametrize(
     "task",
     [
+        pytest.param("x", id="a-letter"),
         pytest.param("What is in it for us, and how do we do that?", id="words-that-say-nothing"),
         pytest.param("Deploy a spaceship", id="one-of-several-words"),
         pytest.param("Translate this poem", id="one-of-two-words"),
@@ -52,7 +84,7 @@ def test_sessions_that_share_more_and_rarer_words_come_first(store: SqliteStore)
     ],
 )
 def test_other_tasks_are_not_alike(store: SqliteStore, task: str) -> None:
-    remember(store, "a", "Deploy what is in the release for us")
+    remember(store, "a", "Deploy what is in the release for us as x")
     remember(store, "b", "Translate a letter")
     assert ids(store, task) == []
 

@@ -75,18 +75,13 @@ def test_numbers_may_be_written_as_texts_and_what_is_optional_as_nothing(talk: T
 
 def test_recall_tells_facts_of_sessions_like_this(talk: Talk) -> None:
     assert talk.agree().said("recall", task="Deploy the release to production") == (
-        f"2 earlier sessions like this. {DATA}\n"
+        f"1 earlier session like this. {DATA}\n"
         "\n"
         'grader://session/20261121_b, 2026-11-21 22:05 UTC; shares "production", "deploy", "release"\n'
         '  asked: "Deploy the release to production"\n'
         "  ended by itself, 12 tool calls, 2 failed, nothing worked after the last failure\n"
         '  in "/home/x/site" with "m"\n'
-        '  failed: "terminal" "git push": permission_denied, 2 times; "terminal" "gh auth" worked next\n'
-        "\n"
-        'grader://session/20261121_a, 2026-11-21 22:00 UTC; shares "deploy", "release"\n'
-        '  asked: "Deploy the release to staging"\n'
-        "  ended by itself, 1 tool call, none failed\n"
-        '  with "m"'
+        '  failed: "terminal" "git push": permission_denied, 2 times; "terminal" "gh auth" worked next'
     )
 
 

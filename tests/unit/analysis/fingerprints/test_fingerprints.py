@@ -25,10 +25,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from grader_daemon.analysis.fingerprints import FINGERPRINT_VERSION, NO_MESSAGE, cause_of, sign
+from grader_daemon.analysis.fingerprints import FINGERPRINT_VERSION, cause_of, sign
 from grader_daemon.analysis.fingerprints.normalize import normalize
 from grader_daemon.analysis.tool_calls.results import ResultReader
-from grader_daemon.domain.analysis import CallStatus, Category, ErrorSign
+from grader_daemon.domain.analysis import NO_MESSAGE, CallStatus, Category, ErrorSign
 from grader_daemon.domain.rules import Rules
 from grader_daemon.redaction import SECRETS_AND_ADDRESSES
 from tests.calls import family_in
