@@ -37,6 +37,31 @@ ROOTS: Final[Mapping[str, str]] = {
 }
 """By the name of a source: the setting of the folders that are watched and walked for it."""
 
+_FAULTS: Final[Mapping[str, str]] = {
+    "float_parsing": "is not a number; give a number, such as 2.5",
+    "float_type": "is not a number; give a number, such as 2.5",
+    "finite_number": "is not a finite number; give a number, such as 2.5",
+    "int_parsing": "is not a whole number; give one, such as 10",
+    "int_parsing_size": "is too large; give a smaller number",
+    "int_type": "is not a whole number; give one, such as 10",
+    "int_from_float": "is not a whole number; give one, such as 10",
+    "greater_than_equal": "is too small; give {ge:.12g} or more",
+    "greater_than": "is too small; give more than {gt:.12g}",
+    "less_than_equal": "is too large; give {le:.12g} or less",
+    "bool_parsing": "is neither true nor false; give one of them",
+    "bool_type": "is neither true nor false; give one of them",
+    "literal_error": "is not known; give {expected}",
+    "path_type": 'is not a path; give one in quotes, such as "/folder/name"',
+    "string_type": 'is not a text; give one in quotes, such as "text"',
+    "string_too_short": "is too short; the least length is {min_length}",
+    "string_too_long": "is too long; the greatest length is {max_length}",
+    "too_short": "is too short; the least length is {min_length}",
+    "tuple_type": 'is not a list; give one, such as ["a", "b"]',
+}
+"""By pydantic's type of a fault: what does not fit in a value, and what would."""
+_SHOWN: Final = 80
+"""Characters of a value that are shown; a line has to say more than the value."""
+
 _FLAGS = {"fleet_read_url": "db"}
 TRACEBACK_VARIABLE = "GRADER_TRACEBACK"
 _DEBUG_VARIABLE = "PYDANTIC_SETTINGS_DEBUG"
@@ -197,11 +222,23 @@ def explained(
     name = str(fault["loc"][0])
     if fault["type"] == "extra_forbidden":
         return f"{given.said_by(name)}: there is no setting {name!r}{meant(name, names)}"
-    allowed = fault["msg"].removeprefix("Value error, ")
     is_misplaced = "://" in str(fault["input"]) and not name.endswith("_url")  # and may have a password in it
     is_hidden = is_secret(name) or is_misplaced
-    given_value = "what is given" if is_hidden else repr(fault["input"])
-    return f"setting {name} ({given.said_by(name)}): {given_value} is wrong: {allowed}"
+    value = "the value" if is_hidden else _shown(fault["input"])
+    return f"setting {name} ({given.said_by(name)}): {value} {_fault_words(fault)}"
+
+
+def _fault_words(fault: Mapping[str, Any]) -> str:
+    """Return what does not fit in a value, and what would."""
+    context = fault.get("ctx", {})
+    if fault["type"] == "value_error":
+        return f"is wrong: {context['error']}"
+    return _FAULTS.get(fault["type"], "does not fit; see docs/settings.md").format_map(context)
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 
 def unknown_variables(names: Collection[str]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from grader_daemon.adapters import installed
-from grader_daemon.setting_sources import ROOTS
+from grader_daemon.setting_sources import ROOTS, meant
 
 
 class SourceName(click.Choice[str]):
@@ -20,6 +20,10 @@ class SourceName(click.Choice[str]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """See `click.ParamType`."""
-        if value not in ROOTS and value in installed():
-            return str(value)
-        return str(super().convert(value, param, ctx))
+        if value in ROOTS:
+            return str(super().convert(value, param, ctx))
+        known = (*ROOTS, *installed())
+        if value not in known:
+            hint = meant(value, known) or f"; known: {', '.join(known)}"
+            raise click.UsageError(f"there is no agent {value!r}{hint}", ctx)
+        return str(value)

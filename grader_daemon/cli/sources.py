@@ -77,7 +77,7 @@ def list_(*, grader: SelfGrader, as_json: bool) -> None:
 
 @command.command("enable")
 @settings_options
-@click.argument("name", type=SourceName())
+@click.argument("name", type=SourceName(), metavar="AGENT")
 @click.option(
     "--path", "paths", multiple=True, type=click.Path(), help="An additional folder with the agent's sessions."
 )
@@ -89,7 +89,7 @@ def enable(*, name: str, paths: tuple[str, ...], as_json: bool) -> None:
 
 @command.command("disable")
 @settings_options
-@click.argument("name", type=SourceName())
+@click.argument("name", type=SourceName(), metavar="AGENT")
 @json_option
 def disable(*, name: str, as_json: bool) -> None:
     """Stop grading an agent's sessions, and stop hints that they are not graded. Existing grades stay."""

@@ -76,7 +76,7 @@ def test_the_nearest_source_wins(
         ),
         pytest.param(
             {"GRADER_QUIET_SECONDS": "-1"},
-            ("quiet_seconds", "environment GRADER_QUIET_SECONDS", "-1", "greater than or equal to 0"),
+            ("quiet_seconds", "environment GRADER_QUIET_SECONDS", "-1", "give 0 or more"),
             id="too-small",
         ),
         pytest.param(
@@ -127,9 +127,9 @@ def test_a_wrong_variable_is_told_in_one_line(
         pytest.param("quiet_secs = 3", ("no setting 'quiet_secs'",), id="unknown-setting"),
         pytest.param("quiet_seconds = \n", ("line 1",), id="no-toml"),
         pytest.param(f"quiet_seconds = {'[' * 9999}", ("nested too deeply",), id="nested-without-end"),
-        pytest.param("watch_roots = []", ("watch_roots", "at least 1"), id="no-roots"),
+        pytest.param("watch_roots = []", ("watch_roots", "[] is too short; the least length is 1"), id="no-roots"),
         pytest.param('retry_seconds = [1, "x"]', ("retry_seconds", "'x'"), id="wrong-type-in-a-list"),
-        pytest.param("queue_size = 0", ("queue_size", "0", "greater than or equal to 1"), id="too-small"),
+        pytest.param("queue_size = 0", ("queue_size", "0", "give 1 or more"), id="too-small"),
     ],
 )
 def test_a_wrong_file_is_told_in_one_line(text: str, words: tuple[str, ...], home: Path) -> None:
@@ -338,11 +338,15 @@ def test_a_command_in_the_file_is_a_list(home: Path) -> None:
         pytest.param({"GRADER_WATCH_ROOTS": "/a:/b"}, ("watch_roots", '["/a", "/b"]'), id="colons"),
         pytest.param({"GRADER_DB_PATH": '"/x.db"'}, ("db_path", "not JSON"), id="quoted-path"),
         pytest.param({"GRADER_DB_PATH": '["/x.db"]'}, ("db_path", "not JSON"), id="list-of-one"),
-        pytest.param({"GRADER_JOB_SECONDS": "0"}, ("job_seconds", "greater than or equal to 1"), id="no-pause"),
+        pytest.param({"GRADER_JOB_SECONDS": "0"}, ("job_seconds", "give 1 or more"), id="no-pause"),
         pytest.param({"GRADER_JOB_SECONDS": "inf"}, ("job_seconds", "finite"), id="never"),
-        pytest.param({"GRADER_ALERT_TIMEOUT_SECONDS": "0"}, ("alert_timeout_seconds", "greater than 0"), id="no-time"),
+        pytest.param(
+            {"GRADER_ALERT_TIMEOUT_SECONDS": "0"}, ("alert_timeout_seconds", "give more than 0"), id="no-time"
+        ),
         pytest.param({"GRADER_ALERT_TIMEOUT_SECONDS": "301"}, ("alert_timeout_seconds", "300"), id="too-much-time"),
-        pytest.param({"GRADER_ALERT_WEBHOOK_SECRET": "x" * 15}, ("alert_webhook_secret", "at least 16"), id="short"),
+        pytest.param(
+            {"GRADER_ALERT_WEBHOOK_SECRET": "x" * 15}, ("alert_webhook_secret", "the least length is 16"), id="short"
+        ),
     ],
 )
 def test_a_wrong_variable_of_alerts_is_told_in_one_line(
@@ -615,6 +619,37 @@ def test_scores_may_go_there(given: dict[str, str]) -> None:
 def test_scores_may_not_go_there(given: dict[str, str], said: str) -> None:
     with pytest.raises(ConfigurationError, match=said):
         load_settings(**given)
+
+
+def test_no_fault_is_explained_in_the_words_of_the_settings_library() -> None:
+    one_of_each_type = {repr((field.annotation, field.metadata)): name for name, field in Settings.model_fields.items()}
+    told = []
+    for name in one_of_each_type.values():
+        for value in ("x y", "nan", -1, 1.5, [["a"]]):
+            try:
+                settings_of(**{name: value})
+            except ConfigurationError as error:
+                told.append(str(error))
+    assert len(told) > len(one_of_each_type)
+    for_no_known_fault = "see docs/settings.md"
+    assert [words for words in told if "nput should" in words or for_no_known_fault in words] == []
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        pytest.param({"quiet_seconds": "abc"}, "'abc' is not a number; give a number, such as 2.5", id="no-number"),
+        pytest.param({"retry_seconds": [-1]}, "-1 is too small; give 0 or more", id="too-small"),
+        pytest.param({"idle_minutes": 0}, "0 is too small; give more than 0", id="not-more"),
+        pytest.param({"queue_size": "9" * 99}, f"'{'9' * 78}… is too large; give 10000000 or less", id="cut"),
+        pytest.param({"log_format": "yaml"}, "'yaml' is not known; give 'auto', 'console' or 'json'", id="no-choice"),
+        pytest.param({"alert_webhook_secret": HUSH[:9]}, "the value is too short; the least length is 16", id="secret"),
+    ],
+)
+def test_a_fault_says_what_was_found_and_what_fits(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        settings_of(**given)
+    assert str(caught.value).endswith(f"): {words}")
 
 
 # -- what the settings library would do otherwise ----------------------------------------------------------------------
