@@ -319,13 +319,13 @@ def said(given: Feedback) -> str:
 
 
 def word(value: Any, given: Feedback | None, *, otherwise: Any, digest: str | None) -> str:
-    """Return a value, and if it is a person's: whose, since when, and what would stand otherwise.
+    """Return a value, and if it is a label: whose, since when, and what the grader said.
 
     `digest` is of the session's file as it is now.
     """
     if given is None:
         return cell(value)
-    return f"{cell(value)}, {said_by(given, digest)}; automatically: {cell(otherwise)}"
+    return f"{cell(value)} ({said_by(given, digest)}). The grader said: {cell(otherwise)}"
 
 
 def verdict(grade: Grade, trust: Trust, said: Standing, *, digest: str | None) -> str:

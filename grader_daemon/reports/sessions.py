@@ -123,9 +123,9 @@ def gone_words(grade: Grade) -> str:
 
 
 def said_words(given: Feedback, digest: str | None, *, when: str) -> str:
-    """Return whose word something is and since when; `digest` is of the session's file as it is now."""
+    """Return whose label something is and since when; `digest` is of the session's file as it is now."""
     went_on = "" if given.digest == digest else ", before the session continued"
-    return f"said by {clean(given.given_by)} on {when}{went_on}"
+    return f"labelled by {clean(given.given_by)} on {when}{went_on}"
 
 
 def checked_words(check: QualityCheck, *, when: str) -> str:

@@ -85,12 +85,12 @@ def verdict_words(grade: Grade, trust: Trust, *, said: str | None = None) -> str
 
 
 def plain_verdict(grade: Grade, *, said: str | None = None) -> str:
-    """Return the verdict as a sentence; `said` tells of a person's word, a reward or a revert: by whom and when."""
+    """Return the verdict as a sentence; `said` tells of a label, a reward or a revert: by whom and when."""
     if grade.verdict_by.is_automatic:
         return _automatically(grade)
     if said is None:
-        said = _SAID_BY.get(grade.verdict_by, "said by a person")
-    return f"{outcome_words(grade.outcome)}, {said}; automatically: {_automatically(automatic(grade))}"
+        said = _SAID_BY.get(grade.verdict_by, "labelled by a person")
+    return f"{outcome_words(grade.outcome)} ({said}). The grader said: {_automatically(automatic(grade))}"
 
 
 def grader_words(change: GraderChange) -> str:

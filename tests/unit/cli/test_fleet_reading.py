@@ -104,7 +104,7 @@ def test_what_is_read_again_is_only_what_changed(team: Team) -> None:
     team("anna", "push", "fleet")
     with closing(SqliteStore(next((team.lead / COPIES).glob("*.db")))) as copy:
         before = copy.changes.newest()
-    assert team.verdict("anna-laptop/demo_05").startswith("done, said by ")
+    assert team.verdict("anna-laptop/demo_05").startswith("done (labelled by ")
     with closing(SqliteStore(next((team.lead / COPIES).glob("*.db")))) as copy:
         assert [change.subject for change in copy.changes.after(before, 100)] == ["anna-laptop/demo_05"]
 
@@ -183,10 +183,10 @@ def test_messages_stay_where_they_are(team: Team) -> None:
 def test_a_label_stands_at_once_and_comes_back_to_its_machine(team: Team) -> None:
     assert team.verdict("anna-laptop/demo_05").startswith("unsure")
     assert "(by lead on " in team("lead", "label", "anna-laptop/demo_05", "--completed", "yes", "--note", "it works")
-    assert team.verdict("anna-laptop/demo_05").startswith("done, said by lead")
+    assert team.verdict("anna-laptop/demo_05").startswith("done (labelled by lead")
     assert team.verdict("demo_05", home="anna").startswith("unsure")
     team("anna", "push", "fleet")
-    assert team.verdict("demo_05", home="anna").startswith("done, said by lead")
+    assert team.verdict("demo_05", home="anna").startswith("done (labelled by lead")
     labels = json.loads(team("anna", "label", "--list", "--json"))["labels"]
     [label] = [each for each in labels if each["session_id"] == "demo_05"]
     assert (label["session_id"], label["given_by"], label["source"], label["note"]) == (
@@ -196,22 +196,22 @@ def test_a_label_stands_at_once_and_comes_back_to_its_machine(team: Team) -> Non
         "it works",
     )
     team("anna", "push", "fleet")
-    assert team.verdict("anna-laptop/demo_05").startswith("done, said by lead")
+    assert team.verdict("anna-laptop/demo_05").startswith("done (labelled by lead")
 
 
 def test_of_two_words_the_newer_stands_on_both_sides_and_both_are_kept(team: Team) -> None:
     team("lead", "label", "anna-laptop/demo_05", "--completed", "yes")
     team("anna", "label", "demo_05", "--completed", "no")
     team("anna", "push", "fleet")
-    assert team.verdict("demo_05", home="anna").startswith("not done, said by ")
-    assert team.verdict("anna-laptop/demo_05").startswith("not done, said by ")
+    assert team.verdict("demo_05", home="anna").startswith("not done (labelled by ")
+    assert team.verdict("anna-laptop/demo_05").startswith("not done (labelled by ")
     shutil.rmtree(team.lead / COPIES)  # also to somebody who looks for the first time
-    assert team.verdict("anna-laptop/demo_05").startswith("not done, said by ")
+    assert team.verdict("anna-laptop/demo_05").startswith("not done (labelled by ")
     assert "lead" not in team.verdict("anna-laptop/demo_05")
     team("anna", "label", "demo_05", "--undo")
-    assert team.verdict("demo_05", home="anna").startswith("done, said by lead")
+    assert team.verdict("demo_05", home="anna").startswith("done (labelled by lead")
     team("anna", "push", "fleet")
-    assert team.verdict("anna-laptop/demo_05").startswith("done, said by lead")
+    assert team.verdict("anna-laptop/demo_05").startswith("done (labelled by lead")
 
 
 def test_a_label_that_waits_for_its_machine_stays_above_what_the_machine_sends(team: Team) -> None:
@@ -222,7 +222,7 @@ def test_a_label_that_waits_for_its_machine_stays_above_what_the_machine_sends(t
             " AND session_id = 'demo_05'"
         )
         connection.execute("UPDATE grader.hosts SET last_seq = last_seq + 1000 WHERE host = 'anna-laptop'")
-    assert team.verdict("anna-laptop/demo_05").startswith("done, said by lead")
+    assert team.verdict("anna-laptop/demo_05").startswith("done (labelled by lead")
 
 
 def test_a_word_is_taken_back_by_who_said_it(team: Team) -> None:
@@ -243,7 +243,7 @@ def test_a_person_takes_back_their_own_word_below_a_newer_one(team: Team) -> Non
     team("anna", "label", "demo_05", "--completed", "no")
     team("anna", "push", "fleet")
     assert "withdrawn: done" in team("lead", "label", "--undo", "anna-laptop/demo_05")
-    assert team.verdict("anna-laptop/demo_05").startswith("not done, said by")
+    assert team.verdict("anna-laptop/demo_05").startswith("not done (labelled by")
     team("anna", "push", "fleet")
     team("anna", "label", "--undo", "demo_05")
     assert "said by" not in team.verdict("demo_05", home="anna")
@@ -277,7 +277,7 @@ def test_labels_of_a_file_come_back_too(team: Team, tmp_path: Path) -> None:
     assert told["added"] == 2
     for user in team.machines:
         team(user, "push", "fleet")
-    assert team.verdict("demo_09", home="ben").startswith("done, said by lead")
+    assert team.verdict("demo_09", home="ben").startswith("done (labelled by lead")
 
 
 def test_what_is_forgotten_on_a_machine_is_gone_for_all(team: Team) -> None:
@@ -312,7 +312,7 @@ def test_a_machine_whose_database_is_an_older_one_again_is_read_anew(team: Team)
     team("anna", "restore", str(backup))
     team("anna", "label", "demo_06", "--completed", "no")
     team("anna", "push", "fleet")
-    assert team.verdict("anna-laptop/demo_06").startswith("not done, said by")
+    assert team.verdict("anna-laptop/demo_06").startswith("not done (labelled by")
 
 
 def test_who_reads_beside_another_program_sees_what_is_there(
@@ -327,7 +327,7 @@ def test_who_reads_beside_another_program_sees_what_is_there(
         ended = run(team.lead, "show", "anna-laptop/demo_05")
     assert (ended.returncode, "another program is updating this copy of the fleet" in ended.stderr) == (0, True)
     assert "said by" not in ended.stdout
-    assert team.verdict("anna-laptop/demo_05").startswith("done, said by")
+    assert team.verdict("anna-laptop/demo_05").startswith("done (labelled by")
 
 
 def test_a_row_that_this_version_cannot_read_is_left_out_and_told_until_an_update(
@@ -416,7 +416,7 @@ def test_a_person_who_left_is_let_in_no_more(team: Team) -> None:
     shutil.rmtree(team.lead / COPIES)
     assert "password authentication failed" in team.fails("lead", "list")
     team("anna", "push", "fleet")
-    assert team.verdict("demo_05", home="anna").startswith("done, said by lead")
+    assert team.verdict("demo_05", home="anna").startswith("done (labelled by lead")
     assert "no member lead" in team.fails("lead", "fleet", "remove-member", "lead", "--url", team.server.url())
 
 

@@ -98,11 +98,11 @@ def test_a_label_is_kept_and_shown_wherever_the_verdict_is(run: Run, home: Path)
     assert [line.split()[3:5] for line in listed.splitlines() if line.startswith(FINE)] == [["not", "done*"]]
     assert "* label by a person" in listed
     shown = run(home, "show", FINE).stdout
-    assert "not done, said by timmy on " in shown
-    assert "; automatically: unsure (" in shown
-    assert "2 of 5, said by timmy on " in shown
+    assert "not done (labelled by timmy on " in shown
+    assert "). The grader said: unsure (" in shown
+    assert "2 of 5 (labelled by timmy on " in shown
     assert "wrong file" in shown
-    assert "task_completed = not done, said by timmy on " in run(home, "why", FINE).stdout
+    assert "task_completed = not done (labelled by timmy on " in run(home, "why", FINE).stdout
     shown_grade = document(run(home, "show", FINE, "--json"))["grade"]
     assert (shown_grade["verdict_by"], shown_grade["automatic_completed"]) == ("person", True)
     assert FINE in run(home, "list", "--not-completed").stdout
@@ -130,7 +130,7 @@ def test_a_verdict_on_which_no_rule_spoke_is_shown_by_why(run: Run, home: Path, 
 
     said = run(home, "why", FINE).stdout
 
-    assert "response_quality = 1, said by timmy on " in said
+    assert "response_quality = 1 (labelled by timmy on " in said
     assert "task_completed" not in said
 
 
@@ -140,7 +140,7 @@ def test_a_label_of_a_session_that_went_on_says_so(run: Run, home: Path, grader:
 
     grader.grade_session_file(file)
 
-    assert "before the session continued; automatically: unsure (" in run(home, "show", FINE).stdout
+    assert "before the session continued). The grader said: unsure (" in run(home, "show", FINE).stdout
     assert "label; the session continued later" in run(home, "label", "--list").stdout
 
 

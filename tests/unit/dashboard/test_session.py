@@ -201,9 +201,9 @@ def test_what_a_person_said_of_it_is_told_with_what_would_stand_otherwise(
 
     text = client.get("/session/told").text
 
-    assert "Not done, said by " in text
-    assert "; automatically: " in text
-    assert "2 of 5, said by " in text
+    assert "Not done (labelled by " in text
+    assert ". The grader said: " in text
+    assert "2 of 5, labelled by " in text
     assert "wrong file" in text
 
 

@@ -212,8 +212,8 @@ def test_what_became_of_claims_is_told_in_a_few_words(supports: tuple[Support, .
 
 def test_a_word_from_before_the_session_went_on_is_told_as_that() -> None:
     given = feedback(1)
-    assert said_words(given, "d", when="Monday") == "said by timmy on Monday"
-    assert said_words(given, "e", when="Monday") == "said by timmy on Monday, before the session continued"
+    assert said_words(given, "d", when="Monday") == "labelled by timmy on Monday"
+    assert said_words(given, "e", when="Monday") == "labelled by timmy on Monday, before the session continued"
 
 
 @pytest.mark.parametrize(("effect", "words"), [(1.0, "+23"), (-1.0, "−23"), (0.0, "+0")], ids=["up", "down", "none"])

@@ -112,7 +112,7 @@ BY_RULES = Trust(version="m1.rules", by=VerdictBy.RULES, agreement=-0.02)
                 "automatic_by": VerdictBy.MODEL,
             },
             TRUST,
-            "not done, said by a person; automatically: done (81 % likely done)",
+            "not done (labelled by a person). The grader said: done (81 % likely done)",
             id="a-person",
         ),
     ],
@@ -138,8 +138,8 @@ def test_a_change_of_the_grader_is_told_with_what_it_changed(changed: dict[str, 
 
 
 def test_what_a_person_said_is_told_with_by_whom() -> None:
-    told = verdict_words(grade(verdict_by=VerdictBy.PERSON, automatic_completed=False), TRUST, said="said by timmy")
-    assert told == "done, said by timmy; automatically: not done, by the rules"
+    told = verdict_words(grade(verdict_by=VerdictBy.PERSON, automatic_completed=False), TRUST, said="labelled by timmy")
+    assert told == "done (labelled by timmy). The grader said: not done, by the rules"
 
 
 def test_where_nothing_was_measured_that_is_said() -> None:
