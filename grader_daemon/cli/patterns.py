@@ -16,12 +16,11 @@ from grader_daemon.domain.estimate import Estimate, Figure
 from grader_daemon.domain.insight import Group, Patterns
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.scheduled_jobs import ScheduledJob
-from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.text import clean
 from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.domain.work_fate import WorkOutcomes
 from grader_daemon.reports.claim_words import SUPPORTS, against_words, kind_words
-from grader_daemon.reports.job_words import JOB_COLUMNS, more_jobs_words
+from grader_daemon.reports.job_words import JOB_COLUMNS
 from grader_daemon.reports.money import agents_words, spending_words
 from grader_daemon.reports.numbers import (
     BAD_ENDINGS,
@@ -51,9 +50,9 @@ _WORK = (
 )
 _OF_RECORD = frozenset({Dimension.ENDING, Dimension.STANDING})
 _OF_A_FLEET = (Dimension.USER, Dimension.HOST)
-_ONLY_IF_SEVERAL = {Dimension.PLATFORM, Dimension.PROJECT, Dimension.KIND}
 _SHOWN: Final = 3
 _ALWAYS: Final = (BAD_ENDINGS, FAILURES, RECOVERY)
+_MORE: Final = "which also shows agents, results, task types, projects and tools"
 _FAILING = (Dimension.TOOL, Dimension.CATEGORY)
 _TITLES = {
     Dimension.AGENT: "agent",
@@ -85,23 +84,50 @@ _VERDICTS: Final[tuple[tuple[str, Callable[[Group], int]], ...]] = (
     "--all",
     "everything",
     is_flag=True,
-    help=f"Show all rows and columns of each table, not only the first {_SHOWN} rows.",
+    help="Show all tables, with all rows and columns.",
 )
 @json_option
 def command(*, grader: SelfGrader, days: int, everything: bool, as_json: bool) -> None:
     """Show what the sessions of the last days have in common, compared with the days before.
 
-    Each table shows the rows with most sessions, errors or cost, and its most useful columns. `--all` and JSON show
+    One screen shows the main figures, and the models and kinds of errors of most sessions. `--all` and JSON have
     everything.
     """
     patterns = grader.insight.patterns(days)
     if as_json:
         output.document(patterns)
     else:
-        _print(patterns, most=None if everything else _SHOWN)
+        _print(patterns) if everything else _print_in_brief(patterns)
 
 
-def _print(patterns: Patterns, *, most: int | None) -> None:
+def _print_in_brief(patterns: Patterns) -> None:
+    """Print one screen: what is known of all sessions together, the models and kinds of errors of most sessions."""
+    _print_head(patterns)
+    if patterns.sessions:
+        _print_whole(patterns, in_brief=True)
+    _work_table(Dimension.MODEL, patterns.groups[Dimension.MODEL], _SHOWN)
+    _failure_table(Dimension.CATEGORY, patterns.groups[Dimension.CATEGORY], _SHOWN)
+    output.line()
+    output.paragraph("", f"Next: grader-daemon patterns -d {patterns.days} --all, {_MORE}")
+
+
+def _print(patterns: Patterns) -> None:
+    _print_head(patterns)
+    agents = agents_words(patterns.groups[Dimension.AGENT])
+    if patterns.sessions:
+        _print_whole(patterns, in_brief=False)
+    for dimension in (*_OF_A_FLEET, *((Dimension.AGENT,) if agents else ()), *_WORK):
+        _work_table(dimension, patterns.groups[dimension], None)
+    _claims_table(patterns.claims)
+    _jobs_table(patterns.jobs)
+    _print_spending(patterns)
+    for dimension in _FAILING:
+        _failure_table(dimension, patterns.groups[dimension], None)
+    _alternatives_table(patterns)
+
+
+def _print_head(patterns: Patterns) -> None:
+    """Print what the figures rest on, and what became of the work."""
     span = f"{patterns.first_day} to {patterns.last_day}"
     left_out = f"not counted: {patterns.open_sessions} open, {patterns.unanswered} without an answer"
     scheduled = scheduled_words(patterns.scheduled)
@@ -113,19 +139,6 @@ def _print(patterns: Patterns, *, most: int | None) -> None:
     agents = agents_words(patterns.groups[Dimension.AGENT])
     if agents:
         output.paragraph("", f"Agents: {clean(agents)}. Figures that are not by agent cover all agents together.")
-    if patterns.sessions:
-        _print_whole(patterns, in_brief=most is not None)
-    for dimension in (*_OF_A_FLEET, *((Dimension.AGENT,) if agents else ())):
-        _work_table(dimension, patterns.groups[dimension], most)
-    for dimension in _WORK:
-        if dimension not in _ONLY_IF_SEVERAL or _is_mixed(patterns.groups[dimension]) or most is None:
-            _work_table(dimension, patterns.groups[dimension], most)
-    _claims_table(patterns.claims, most)
-    _jobs_table(patterns.jobs, most)
-    _print_spending(patterns)
-    for dimension in _FAILING:
-        _failure_table(dimension, patterns.groups[dimension], most)
-    _alternatives_table(patterns, most)
 
 
 def _print_whole(patterns: Patterns, *, in_brief: bool) -> None:
@@ -173,18 +186,13 @@ def _print_work(work: WorkOutcomes | None) -> None:
         output.paragraph("By model: ", f"{clean(models)}.")
 
 
-def _is_mixed(groups: tuple[Group, ...]) -> bool:
-    """Return whether a table says more than the other ones: several groups, or runs that count in none."""
-    return len(groups) > 1 or any(group.name == SessionKind.CRON for group in groups)
-
-
-def _alternatives_table(patterns: Patterns, most: int | None) -> None:
+def _alternatives_table(patterns: Patterns) -> None:
     """Show what was tried when a tool had failed, and how these sessions ended."""
     if not patterns.alternatives:
         return
     output.first_items(
         [(alternative.tool, step) for alternative in patterns.alternatives for step in alternative.steps],
-        most,
+        None,
         ("after an error of", lambda tried: tried[0]),
         ("then", lambda tried: output.next_call(tried[1])),
         ("tries", lambda tried: tried[1].tries),
@@ -233,20 +241,15 @@ def _estimate(estimate: Estimate, measure: Measure, most: int | None) -> str:
     return UNKNOWN if most is not None and estimate.value is None else estimate_words(estimate, measure)
 
 
-def _claims_table(tallies: tuple[ClaimTally, ...], most: int | None) -> None:
+def _claims_table(tallies: tuple[ClaimTally, ...]) -> None:
     """Show what answers say was done, held against the records."""
-    if not tallies:
-        return
-    shown = tallies[:most]
-    supports = [each for each in SUPPORTS if most is None or any(_supported(each, tally) for tally in shown)]
-    is_against = most is None or Support.CONTRADICTED in supports
     output.first_items(
         tallies,
-        most,
+        None,
         ("claim", kind_words),
         ("sessions", lambda tally: tally.sessions),
-        *((support.value, partial(_supported, support)) for support in supports),
-        *((("contradicted", lambda tally: plain(against_words(tally))),) if is_against else ()),
+        *((support.value, partial(_supported, support)) for support in SUPPORTS),
+        ("contradicted", lambda tally: plain(against_words(tally))),
     )
 
 
@@ -254,16 +257,10 @@ def _supported(support: Support, tally: ClaimTally) -> int:
     return tally.supports.get(support, 0)
 
 
-def _jobs_table(jobs: tuple[ScheduledJob, ...], most: int | None) -> None:
+def _jobs_table(jobs: tuple[ScheduledJob, ...]) -> None:
     """Show the scheduled jobs, each with its line."""
-    if not jobs:
-        return
-    output.line()
     columns = [(title, words) for title, words, _ in JOB_COLUMNS]
-    output.items(jobs[:most], *columns, may_drop=("tokens", "cost", "mean time", "before", "verdicts"))
-    more = None if most is None else more_jobs_words(jobs, most)
-    if more is not None:
-        output.line(more)
+    output.first_items(jobs, None, *columns, may_drop=("tokens", "cost", "mean time", "before", "verdicts"))
 
 
 def _print_spending(patterns: Patterns) -> None:

@@ -21,7 +21,7 @@ from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.money import agents_words, spending_words
 from grader_daemon.reports.numbers import TRENDED, WITHIN_HOSTS, count, figure_words, scheduled_words
-from grader_daemon.reports.phrasing import alert_title, helped, issue_title
+from grader_daemon.reports.phrasing import alert_title, issue_in_brief
 from grader_daemon.reports.safe_text import plain
 from grader_daemon.reports.verdicts import grader_words, rate_words, shares_words, trust_words
 
@@ -151,8 +151,7 @@ def _news(issue: ErrorIssue | None, days: int) -> Iterator[tuple[str, str]]:
     if issue is None:
         yield "new error", "none"
         return
-    after = plain(helped(issue.steps))
-    told = f"{plain(issue_title(issue))} in {count(days, 'day')}; {after[0].lower()}{after[1:]}"
+    told = issue_in_brief(issue, within=f" in {count(days, 'day')}")
     yield "returned error" if issue.state is IssueState.RETURNED else "new error", told
 
 

@@ -34,13 +34,11 @@ from grader_daemon.reports.numbers import (
     brief_words,
     change_words,
     clear_changes,
-    count_words,
     direction_of,
     estimate_words,
     value_words,
 )
 from grader_daemon.reports.safe_text import LONGEST_NAME, Words, name, remark
-from grader_daemon.reports.verdicts import shares_words
 from grader_daemon.reports.work_words import models_words, outcomes_words
 
 
@@ -155,7 +153,11 @@ def _summary(report: WeeklyReport) -> tuple[Block, ...]:
     figures = tuple((measure, getattr(report, measure.report)) for measure in REPORTED)
     total: tuple[Block, ...] = tuple(
         Prose((words,))
-        for words in (_total(report), *phrasing.scheduled_words(report), *phrasing.unanswered_words(report))
+        for words in (
+            f"{phrasing.total_words(report)}.",
+            *phrasing.scheduled_words(report),
+            *phrasing.unanswered_words(report),
+        )
     )
     checked = tuple(Prose((words,)) for words in phrasing.checked_words(report.checked_completion))
     total += _work(report)
@@ -206,16 +208,6 @@ def _spending(report: WeeklyReport) -> tuple[Block, ...]:
     before = report.spending_before
     earlier = () if before is None or before.cost_usd is None else (f"{WEEK_BEFORE}: {cost_words(before)}",)
     return (Prose((f"Spent: {'; '.join((*said, *earlier))}.",)),)
-
-
-def _total(report: WeeklyReport) -> str:
-    if report.total_sessions:
-        total = count_words(report.total_sessions, "finished session", earlier=report.sessions_before)
-        shares = "" if report.verdicts is None else f": {shares_words(report.verdicts)}"
-        return f"{total}{shares}."
-    if report.sessions_before:
-        return f"No session finished this week; {report.sessions_before:,} {WEEK_BEFORE}."
-    return f"No session finished this week, nor {WEEK_BEFORE}."
 
 
 def _jobs(report: WeeklyReport) -> tuple[Section, ...]:

@@ -27,7 +27,16 @@ from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.suggestion import Suggestion
 from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.reports.change_words import change_words
-from grader_daemon.reports.numbers import BAD_ENDINGS, MEASURES, count, estimate_words, figure_words, part_words
+from grader_daemon.reports.numbers import (
+    BAD_ENDINGS,
+    MEASURES,
+    WEEK_BEFORE,
+    count,
+    count_words,
+    estimate_words,
+    figure_words,
+    part_words,
+)
 from grader_daemon.reports.safe_text import LONGEST_ID, LONGEST_LINE, Words, joined, name, plain, remark
 from grader_daemon.reports.verdicts import grader_words, rate_words, shares_words, trust_words
 
@@ -112,6 +121,17 @@ def coverage_words(coverage: Coverage) -> Words:
     return (f"{count(coverage.seen, 'session file')} seen: {said}.",)
 
 
+def total_words(report: WeeklyReport) -> str:
+    """Return how many sessions the week had, beside the week before, and their verdicts."""
+    if report.total_sessions:
+        total = count_words(report.total_sessions, "finished session", earlier=report.sessions_before)
+        shares = "" if report.verdicts is None else f": {shares_words(report.verdicts)}"
+        return f"{total}{shares}"
+    if report.sessions_before:
+        return f"No session finished this week; {report.sessions_before:,} {WEEK_BEFORE}"
+    return f"No session finished this week, nor {WEEK_BEFORE}"
+
+
 def scheduled_words(report: WeeklyReport) -> tuple[str, ...]:
     """Return how many runs of schedules stand beside the sessions that are counted, and how they did; none without."""
     runs = report.scheduled
@@ -176,16 +196,24 @@ def issue_lines(issue: ErrorIssue, zone: tzinfo | None = UTC) -> tuple[Words, ..
     return (*shown, (*helped(issue.steps), "."), *_spread(issue, zone), *examples("Last in", issue.latest))
 
 
+def issue_in_brief(issue: ErrorIssue, *, within: str = "") -> str:
+    """Return how much an issue weighs, `within` a time such as " in 7 days", and what helped."""
+    after = plain(helped(issue.steps))
+    return f"{plain(issue_title(issue))}{within}; {after[0].lower()}{after[1:]}"
+
+
 def helped(steps: Iterable[StepCount]) -> Words:
-    """Return after which next steps an error was recovered, and how often: the surest first, and what often did not."""
+    """Return after which next steps an error was recovered, and how often: the surest remedies first."""
     tried = tuple(steps)
     if not tried:
         return ("The next steps of the agents are unknown",)
-    if not any(step.recovered for step in tried):
-        return (f"Never recovered in {count(sum(step.tries for step in tried), 'try', 'tries')}",)
-    telling = [step for step in tried if step.recovered or step.recovery.value is not None]
-    surest = sorted(telling, key=lambda step: step.remedy_odds, reverse=True)[:MOST_STEPS]
-    return ("Recovered after: ", *joined([step_words(step) for step in surest], ", "))
+    surest = remedies(tried)[:MOST_STEPS]
+    if surest:
+        return ("Recovered after: ", *joined([step_words(step) for step in surest], ", "))
+    recovered, tries = sum(step.recovered for step in tried), sum(step.tries for step in tried)
+    if not recovered:
+        return (f"Never recovered in {count(tries, 'try', 'tries')}",)
+    return (f"Recovered in {recovered:,} of {count(tries, 'try', 'tries')}; no step stands out",)
 
 
 def sure_step(steps: Iterable[StepCount]) -> StepCount | None:

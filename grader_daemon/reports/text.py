@@ -8,7 +8,6 @@ from typing import Final, assert_never
 from grader_daemon.domain.insight import WeeklyReport
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.layout import Block, Column, Entries, Entry, Prose, Row, Section, Table, lay_out
-from grader_daemon.reports.numbers import count
 from grader_daemon.reports.safe_text import columns, cut, plain, wrap
 
 WIDEST: Final = 100
@@ -23,11 +22,10 @@ _SHORTEST_NAME = 12
 """Columns that the name of a row keeps in any table."""
 
 
-def render_text(report: WeeklyReport, *, width: int = WIDEST, most: int | None = None) -> str:
+def render_text(report: WeeklyReport, *, width: int = WIDEST) -> str:
     """Return a report as plain text in lines of at most `width` columns, without escapes.
 
     Tables that do not fit become lists. `width` counts as no less than `NARROWEST` and no more than `WIDEST`.
-    Of what is told in paragraphs, `most` of each kind are shown, and how many others there are; None: all.
     """
     width = min(WIDEST, max(NARROWEST, width))
     whole = lay_out(report)
@@ -35,25 +33,23 @@ def render_text(report: WeeklyReport, *, width: int = WIDEST, most: int | None =
     lines.append("=" * max(map(columns, lines)))
     lines += [line for words in whole.notes for line in wrap(plain(words), min(width, _PROSE))]
     for section in whole.sections:
-        lines += ["", *_section(section, width, most)]
+        lines += ["", *_section(section, width)]
     return "".join(f"{clean(line).rstrip()}\n" for line in lines)
 
 
-def _section(section: Section, width: int, most: int | None) -> list[str]:
-    blocks = [_block(block, width, most) for block in section.blocks]
+def _section(section: Section, width: int) -> list[str]:
+    blocks = [_block(block, width) for block in section.blocks]
     return [section.title, "-" * len(section.title), *_spaced(blocks)]
 
 
-def _block(block: Block, width: int, most: int | None) -> list[str]:
+def _block(block: Block, width: int) -> list[str]:
     match block:
         case Prose(words):
             return wrap(plain(words), min(width, _PROSE))
         case Table():
             return [block.caption, "", *_table(block, width)]
         case Entries(items):
-            shown = [_entry(entry, min(width, _PROSE)) for entry in items[:most]]
-            others = len(items) - len(shown)
-            return _spaced([*shown, [f"{count(others, 'other')}: --all"]] if others else shown)
+            return _spaced([_entry(entry, min(width, _PROSE)) for entry in items])
         case _:
             assert_never(block)
 

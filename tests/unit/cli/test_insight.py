@@ -654,6 +654,7 @@ def test_patterns_have_a_line_for_each_row_on_a_narrow_terminal(
 
     assert re.findall(r"^ {4}\S.*", shown, re.MULTILINE) == []
     assert "(too narrow for: failures per call" in shown
+    assert len(shown.splitlines()) <= 40
 
 
 def test_patterns_say_nothing_of_what_too_few_tell_until_all_is_asked_for(tmp_path: Path, run: Run) -> None:

@@ -93,14 +93,3 @@ def test_numbers_of_any_size_are_never_cut() -> None:
 
 def test_same_report_gives_the_same_text() -> None:
     assert render_text(example_report()) == render_text(example_report())
-
-
-def test_the_first_of_each_kind_are_told_and_how_many_others_there_are() -> None:
-    report = example_report()
-    assert len(report.new_issues) > 1
-
-    brief, whole = render_text(report, most=1), render_text(report)
-
-    assert f"\n{len(report.new_issues) - 1} other" in brief
-    assert len(brief.splitlines()) < len(whole.splitlines())
-    assert ": --all\n" not in whole
