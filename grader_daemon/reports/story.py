@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -22,7 +22,8 @@ _DETOUR: Final = 2
 class StepKind(StrEnum):
     """Kind of a step, those first that tell most of how a session ended.
 
-    The turning point is the first error of the cause that failed last and was never fixed, where the task is not done.
+    The turning point is where the task is not done: the first error of one of the causes that were never fixed. A cause
+    that contradicts a claim comes before others, then a failed check, then what failed last.
     """
 
     TURNING_POINT = "turning point"
@@ -77,7 +78,8 @@ def _failed(grade: Grade) -> Iterator[StoryStep]:
             cause = (failure.fingerprint or failure.finest, failure.tool, failure.command)
             causes.setdefault(cause, []).append(failure)
     open_ones = [each for each in causes.values() if _is_open(each[-1], grade)]
-    worst = max(open_ones, key=lambda each: each[-1].index, default=None)
+    against = _against(grade)
+    worst = max(open_ones, key=lambda each: _weight(each, against), default=None)
     for failures in causes.values():
         if failures in open_ones:
             is_turn = failures is worst and grade.outcome is Outcome.NOT_DONE
@@ -95,8 +97,22 @@ def _is_open(last: Failure, grade: Grade) -> bool:
     """Return whether it is known that nothing came after the last failure of a cause that took it away."""
     if not _is_red(last):
         return last.kind is FailureKind.HARMFUL
-    against = {claim.evidence[-1] for claim in grade.claims if claim.support in AGAINST and claim.evidence}
-    return grade.standing is ResultStanding.CHECK_FAILED or last.index in against
+    return grade.standing is ResultStanding.CHECK_FAILED or last.index in _against(grade)
+
+
+def _against(grade: Grade) -> frozenset[int]:
+    """Return the messages that decide against a claim."""
+    return frozenset(claim.evidence[-1] for claim in grade.claims if claim.support in AGAINST and claim.evidence)
+
+
+def _weight(failures: Sequence[Failure], against: Collection[int]) -> tuple[bool, bool, int]:
+    """Return how much one cause tells of how a session ended: most where a claim is contradicted by it."""
+    last = failures[-1]
+    return (
+        any(each.index in against for each in failures),
+        last.subcategory is Subcategory.CHECK_FAILED,
+        last.index,
+    )
 
 
 def _is_fixed(last: Failure, grade: Grade) -> bool:

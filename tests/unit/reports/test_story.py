@@ -37,6 +37,21 @@ def test_the_turning_point_is_where_what_failed_last_began() -> None:
     assert story_of(grade(failures=tuple(failures), task_completed=False)).turning_point == 5
 
 
+@pytest.mark.parametrize(
+    ("contradicting", "turn"),
+    [
+        pytest.param((), 5, id="a-failed-check-before-an-error"),
+        pytest.param((3,), 3, id="what-contradicts-a-claim-before-a-failed-check"),
+    ],
+)
+def test_the_turning_point_is_what_tells_most_of_the_end(contradicting: tuple[int, ...], turn: int) -> None:
+    check = msgspec.structs.replace(_failure(5, "b"), subcategory=Subcategory.CHECK_FAILED)
+    failures = (_failure(3, "a"), check, _failure(9, "c"))
+    claim = msgspec.structs.replace(_claim(12, Support.CONTRADICTED), evidence=contradicting)
+
+    assert story_of(grade(failures=failures, claims=(claim,), task_completed=False)).turning_point == turn
+
+
 def test_a_session_that_is_done_has_none() -> None:
     assert _told([_failure(3, "a")], done=True) == [("never fixed", 3, 3, 1)]
 
