@@ -10,7 +10,7 @@ import msgspec
 from grader_daemon.analysis.tool_calls import CallView
 from grader_daemon.analysis.tool_calls.plain_text import stated_code, without_code
 from grader_daemon.api.excerpts import excerpt
-from grader_daemon.api.transcript import fields_of, readable
+from grader_daemon.api.transcript import command_given, fields_of, readable
 from grader_daemon.domain.claims import Claim, Support
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import TOOL, Message, Session, ToolCall
@@ -76,7 +76,7 @@ def _happened(session: Session, index: int, calls: dict[str, ToolCall], redactor
     message = session.messages[index]
     called = calls.get(message.tool_call_id or "")
     view = None if called is None else CallView(called.tool, called.arguments)
-    command = (view.shell or view.command) if view is not None else ""
+    command = "" if view is None else command_given(view)
     text, code = _said_by(message)
     noted = session.reported.get(index)
     return Happened(

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from grader_daemon.analysis.tool_calls import CallView, Purpose
 from grader_daemon.api.edits import edits_apart
 from grader_daemon.domain.claims import Claim, Support
 from grader_daemon.domain.grade import Grade
@@ -55,14 +56,15 @@ class TranscriptCall(msgspec.Struct, frozen=True):
 
     Attributes:
         arguments: one line for each, "name: value"; unchanged if they are no JSON object, "" if there are none. If the
-            call
-        replaces one text by another, the diff of both follows.
+            call replaces one text by another, the diff of both follows.
         left_out: number of characters cut off.
+        runs_command: true if it gives a command to a shell, or code to an interpreter.
     """
 
     tool: str | None
     arguments: str
     left_out: int = 0
+    runs_command: bool = False
 
 
 class TranscriptMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -182,7 +184,14 @@ def _told(
 
 def _call(call: ToolCall, telling: _Telling) -> TranscriptCall:
     arguments, left_out = telling.of(_written(call.arguments or "", telling.redactor))
-    return TranscriptCall(call.tool and readable(call.tool, telling.redactor), arguments, left_out)
+    tool = call.tool and readable(call.tool, telling.redactor)
+    return TranscriptCall(tool, arguments, left_out, bool(command_given(CallView(call.tool, call.arguments))))
+
+
+def command_given(view: CallView) -> str:
+    """Return what a call gives a shell or an interpreter; "" where `command` tells an editor what to do with a file."""
+    is_told = view.purpose is not Purpose.RUN and view.path is not None
+    return "" if is_told else view.shell or view.command
 
 
 def _written(given: str | dict[str, object], redactor: Redactor) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from grader_daemon.api.outline import Outline
@@ -19,6 +20,11 @@ MOST_CALLS: Final = 40
 _MOST_FINDINGS: Final = 12
 _INSTRUCTIONS: Final = frozenset(("system", "developer"))
 _COMMANDS: Final = ("command: ", "cmd: ")
+_PLAIN: Final = (*_COMMANDS, "file_path: ", "path: ", "filePath: ", "absolute_path: ", "filename: ", "notebook_path: ")
+"""Arguments that are understood without their names."""
+
+_NOT_ASKED: Final = ": false"
+"""End of an argument that changes nothing."""
 _OUTPUT: Final = "output:"
 _EXIT_CODE: Final = re.compile(r"^exit_code: (-?\d{1,9})$", re.MULTILINE)
 _KINDS: Final = {USER: "user", ASSISTANT: "agent", TOOL: "tool"}
@@ -78,10 +84,22 @@ def _seconds(outline: Outline | None, index: int) -> float | None:
 def _shown_call(call: TranscriptCall) -> ShownCall:
     blocks = output_blocks(call.arguments)
     first = blocks[0].lines if blocks and isinstance(blocks[0], Code) else ()  # what an edit changes stands behind it
-    command = next((first[0][len(name) :] for name in _COMMANDS if first and first[0].startswith(name)), "").strip()
-    brief = _cut(f"$ {command}" if command else " · ".join(line for line in first if line.strip()))
-    is_all = brief in (call.arguments, f"$ {call.arguments.partition(': ')[2]}") and not call.left_out
+    brief = _cut(_command(first) if call.runs_command else " · ".join(_told(first)))
+    is_all = brief.removeprefix("$ ") in (call.arguments, call.arguments.partition(": ")[2]) and not call.left_out
     return ShownCall(_named(call.tool), brief, () if is_all else blocks, call.left_out)
+
+
+def _command(lines: Sequence[str]) -> str:
+    """Return the beginning of a command as a shell shows it; where it is among other arguments, all of them."""
+    command = next((lines[0][len(name) :] for name in _COMMANDS if lines and lines[0].startswith(name)), "").strip()
+    return f"$ {command}" if command else " · ".join(_told(lines))
+
+
+def _told(lines: Sequence[str]) -> Iterator[str]:
+    """Yield arguments that say something, without names where the values alone are understood."""
+    for line in lines:
+        if line.strip() and not line.endswith(_NOT_ASKED):
+            yield next((line[len(name) :] for name in _PLAIN if line.startswith(name)), line)
 
 
 def _named(tool: str | None) -> str | None:

@@ -41,6 +41,35 @@ def test_a_session_is_shown_with_its_failures_its_claims_and_why(client_of: Make
     assert "What led to the probability" in text
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments", "told"),
+    [
+        pytest.param("Bash", {"command": "ls -l", "run_in_background": False}, "$ ls -l", id="a-command"),
+        pytest.param(
+            "str_replace_editor",
+            {"command": "view", "path": "/a.py", "view_range": [1, 9]},
+            "view · /a.py · view_range: [1,9]",
+            id="what-an-editor-is-to-do",
+        ),
+        pytest.param("memory", {"command": "view", "path": "/m"}, "view · /m", id="what-another-tool-is-to-do"),
+        pytest.param(
+            "Edit",
+            {"replace_all": False, "file_path": "/a.py", "old_string": "x", "new_string": "y"},
+            "/a.py",
+            id="the-file-of-an-edit",
+        ),
+        pytest.param("Grep", {"pattern": "x: y"}, "pattern: x: y", id="any-other"),
+    ],
+)
+def test_a_call_is_told_on_a_line(
+    client_of: MakeClient, tmp_path: Path, tool: str, arguments: dict[str, object], told: str
+) -> None:
+    called = json_round("ok", tool=tool, arguments=json.dumps(arguments))
+    text = graded(client_of, tmp_path, [json_user("Look"), *called, json_answer(ANSWER)]).get("/session/told").text
+
+    assert f'<span class="brief">{told}</span>' in text
+
+
 def test_a_claim_stands_on_top_beside_the_run_that_speaks_against_it(client_of: MakeClient, tmp_path: Path) -> None:
     output = json.dumps({"output": "FAILED a.py\n1 failed, 11 passed", "exit_code": 1})
     messages = [json_user("Fix it"), *json_round(output, arguments='{"command": "pytest -q"}')]
