@@ -11,6 +11,7 @@ from starlette.responses import Response
 from grader_daemon.reports.style import DARK, LIGHT, variables
 
 _FIRST: Final = "base"
+_COMMENT: Final = "//"
 _FOR_GOOD: Final = {"Cache-Control": "max-age=31536000, immutable"}
 
 
@@ -45,10 +46,11 @@ class Assets:
 
 
 def _joined(kind: str) -> str:
-    """Return the parts of a kind, `base` first."""
+    """Return the parts of a kind, `base` first, without indentation and lines that are comments."""
     folder = files("grader_daemon.dashboard").joinpath("static", kind)
     parts = sorted(folder.iterdir(), key=lambda part: (part.name != f"{_FIRST}.{kind}", part.name))
-    return "\n".join(part.read_text("utf-8").strip() for part in parts)
+    lines = (line.strip() for part in parts for line in part.read_text("utf-8").splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith(_COMMENT))
 
 
 def _palette() -> str:
