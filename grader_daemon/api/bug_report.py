@@ -69,11 +69,7 @@ def _claim(told: SaidAndHappened) -> Iterator[str]:
 
 
 def _quoted(happened: Happened) -> Iterator[str]:
-    lines = [*happened.lines]
-    if happened.call is not None:
-        lines.insert(0, f"{'$ ' if happened.is_command else ''}{happened.call}")
-    if happened.exit_code is not None:
-        lines.append(f"exit {happened.exit_code}")
+    lines = happened.as_in_a_terminal
     longest = max((len(ticks) for line in lines for ticks in _TICKS.findall(line)), default=0)
     fence = "`" * max(3, longest + 1)
     yield from (fence, *map(clean, lines), fence)

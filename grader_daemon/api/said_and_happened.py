@@ -39,6 +39,13 @@ class Happened(msgspec.Struct, frozen=True, kw_only=True):
     lines: tuple[str, ...]
     exit_code: int | None
 
+    @property
+    def as_in_a_terminal(self) -> tuple[str, ...]:
+        """The call, what came of it and how it ended, in lines."""
+        called = () if self.call is None else (f"{'$' if self.is_command else '→'} {self.call}",)
+        ended = () if self.exit_code is None else (f"exit {self.exit_code}",)
+        return (*called, *self.lines, *ended)
+
 
 class SaidAndHappened(msgspec.Struct, frozen=True, kw_only=True):
     """A claim and `happened`, the message that decides it; None if no message does or the session cannot be read."""

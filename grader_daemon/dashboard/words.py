@@ -128,9 +128,9 @@ def _multiline(text: str | Iterable[str]) -> Markup:
     return Markup("\n").join([escape(_readable(line)) for line in lines])
 
 
-def _scrolls(lines: Iterable[str]) -> bool:
-    """Return whether code may be too high for its box, be it on a telephone, where long lines are broken."""
-    return sum(1 + len(line) // _NARROW_COLUMNS for line in lines) > _LOW_LINES
+def _scrolls(lines: Iterable[str], held: int = _LOW_LINES) -> bool:
+    """Return whether code may be too high for its box of `held` lines, also on a telephone, where long ones break."""
+    return sum(1 + len(line) // _NARROW_COLUMNS for line in lines) > held
 
 
 def _drawn(picture: Element) -> Markup:

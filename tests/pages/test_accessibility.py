@@ -35,8 +35,14 @@ _ALSO = {name: {"enabled": True} for name in ("target-size", "label-content-name
 _OF_COLOURS = ("color-contrast", "link-in-text-block")
 """The rules that other colours may break."""
 
+_LENGTHEN = """() => document.querySelectorAll("main a[title]").forEach((each) => {
+  each.textContent = "A request in so many words that no column holds them all, ".repeat(5);
+})"""
+"""Titles are what sessions were asked for: no one is too long."""
+
 _LONG = "\n".join(f"line {number} of a long text" for number in range(90))
 _DIFF = "\n".join(["--- a/x.py", "+++ b/x.py", "@@ -1,60 +1,60 @@", *(f"-old {n}\n+new {n}" for n in range(60))])
+_TABLE = "| a | b |\n|---|---|\n| 1 | 2 |\n"
 _RICH = (
     "/session/rich",
     "/session/rich/message/1",
@@ -70,9 +76,11 @@ def priced_tab(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> It
 
 def _rich_session() -> list[dict[str, Any]]:
     failed = json.dumps({"output": f"{_LONG}\ncat: notes.md: No such file or directory", "exit_code": 1, "error": None})
+    red = json.dumps({"output": f"{'a long line ' * 40}\n1 failed, 2 passed", "exit_code": 1, "error": None})
     asked = json.dumps({"command": "cat notes.md\n" * 60})
     rounds = [each for number in range(39) for each in json_round(failed, call_id=f"c{number}", arguments=asked)]
-    said = f"Done.\n\n```python\n{_LONG}\n```\n\n```diff\n{_DIFF}\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"
+    rounds += json_round(red, call_id="red", arguments=json.dumps({"command": "pytest -q " + "a_test.py " * 20}))
+    said = f"Done. All tests pass.\n\n```python\n{_LONG}\n```\n\n```diff\n{_DIFF}\n```\n\n{_TABLE}"
     return [json_user(f"Write the notes\n\n```\n{_LONG}\n```"), *rounds, json_answer(said)]
 
 
@@ -87,6 +95,7 @@ def test_rules_of_accessibility_hold_and_nothing_sticks_out_at_any_width(tab: Pa
     tab.emulate_media(color_scheme="light")
     tab.set_viewport_size({"width": 1440, "height": 900})
     tab.goto(address(tab, pattern))
+    tab.evaluate(_LENGTHEN)
     assert _broken_rules(tab) == []
     tab.emulate_media(color_scheme="dark")
     tab.set_viewport_size(_WIDTHS[0])

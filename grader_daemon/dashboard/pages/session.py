@@ -66,6 +66,8 @@ _MOST_STEPS: Final = 40
 """So many steps of the story are folded at most."""
 _FIRST_CLAIMS: Final = 3
 """So many claims stand on top of a page, beside what the record holds; those that it bears out are folded."""
+_EVIDENCE_LINES: Final = 6
+"""Lines of evidence that its box holds: 9 rem of height."""
 _MOST_CHILDREN: Final = 20
 _FEW_SIMILAR: Final = 5
 _SIGNS: Final = {Support.VERIFIED: "=", Support.UNSUPPORTED: "?"} | dict.fromkeys(AGAINST, "≠")
@@ -177,6 +179,7 @@ def _claims(told: Sequence[SaidAndHappened]) -> dict[str, Any]:
         "folded_words": ", ".join(f"{number} {support}" for support, number in counts.items()),
         "more_claims": max(0, len(folded) - _MOST_CLAIMS),
         "sign_of": _SIGNS.__getitem__,
+        "evidence_lines": _EVIDENCE_LINES,
     }
 
 

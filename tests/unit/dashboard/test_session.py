@@ -81,6 +81,19 @@ def test_a_claim_stands_on_top_beside_the_run_that_speaks_against_it(client_of: 
     assert "exit 1 · FAILED a.py" in text, "the result, folded"
 
 
+@pytest.mark.parametrize(
+    ("columns", "is_reached"), [pytest.param(40, False, id="low"), pytest.param(400, True, id="high")]
+)
+def test_the_keyboard_reaches_evidence_that_is_higher_than_its_box(
+    client_of: MakeClient, tmp_path: Path, columns: int, is_reached: bool
+) -> None:
+    output = json.dumps({"output": f"{'x' * columns}\n1 failed, 11 passed", "exit_code": 1})
+    messages = [json_user("Fix it"), *json_round(output, arguments='{"command": "pytest -q"}')]
+    text = graded(client_of, tmp_path, [*messages, json_answer("Fixed. All 12 tests pass.")]).get("/session/told").text
+
+    assert ('<pre tabindex="0" role="group" aria-label="Evidence">$ pytest -q' in text) is is_reached
+
+
 def test_it_tells_how_it_came_to_that(client_of: MakeClient, tmp_path: Path) -> None:
     output = json.dumps({"output": "FAILED a.py\n1 failed, 11 passed", "exit_code": 1})
     rounds = [json_round(output, arguments='{"command": "pytest -q"}', call_id=f"call_{n}") for n in range(2)]
