@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from enum import StrEnum
-from typing import Final, NamedTuple
+from itertools import takewhile
+from typing import Final, NamedTuple, TypeAlias
 
-from grader_daemon.domain.analysis import Failure, FailureKind, Subcategory
+from grader_daemon.domain.analysis import Failure, FailureKind, SessionState, Subcategory
 from grader_daemon.domain.claims import AGAINST, Claim
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.people import PersonSignal
 from grader_daemon.domain.session_result import ResultStanding
 from grader_daemon.domain.verdict import Outcome
+from grader_daemon.reports.phrasing import call
+from grader_daemon.reports.safe_text import Words
 
 MOST_STEPS: Final = 6
 """So many are read at a glance."""
 _DETOUR: Final = 2
 """So many errors of one cause, before it worked, are a detour; one is none."""
+_LEAST_REPEATED: Final = 3
+"""So many failures of one cause, the last ones of an open session, are no accident."""
+
+_Cause: TypeAlias = tuple[str | None, ...]
 
 
 class StepKind(StrEnum):
@@ -67,16 +74,30 @@ def story_of(grade: Grade) -> Story:
     return Story(_in_order(by_weight[:MOST_STEPS]), _in_order(by_weight[MOST_STEPS:]))
 
 
+def repeated_now(grade: Grade) -> tuple[Failure, ...]:
+    """Return the last failures of an open session if they are of one cause, and at least three; else none."""
+    if grade.state is not SessionState.OPEN or not grade.failures:
+        return ()
+    cause, failed = _cause(grade.failures[-1]), reversed(grade.failures)
+    same = tuple(takewhile(lambda failure: _cause(failure) == cause and failure.kind is FailureKind.HARMFUL, failed))
+    return same[::-1] if len(same) >= _LEAST_REPEATED else ()
+
+
+def repeated_words(failures: Sequence[Failure]) -> Words:
+    """Return what fails over and over: "terminal git push failed 7 times with the same error, permission denied"."""
+    last = failures[-1]
+    return (*call(last.tool, last.command), f" failed {len(failures):,} times with the same error, {last.words}")
+
+
 def _in_order(steps: Sequence[StoryStep]) -> tuple[StoryStep, ...]:
     return tuple(sorted(steps, key=lambda each: (each.first, each.last)))
 
 
 def _failed(grade: Grade) -> Iterator[StoryStep]:
-    causes: dict[tuple[str | None, ...], list[Failure]] = {}
+    causes: dict[_Cause, list[Failure]] = {}
     for failure in grade.failures:
         if failure.is_error or _is_red(failure):
-            cause = (failure.fingerprint or failure.finest, failure.tool, failure.command)
-            causes.setdefault(cause, []).append(failure)
+            causes.setdefault(_cause(failure), []).append(failure)
     open_ones = [each for each in causes.values() if _is_open(each[-1], grade)]
     against = _against(grade)
     worst = max(open_ones, key=lambda each: _weight(each, against), default=None)
@@ -86,6 +107,10 @@ def _failed(grade: Grade) -> Iterator[StoryStep]:
             yield _step(StepKind.TURNING_POINT if is_turn else StepKind.NEVER_FIXED, failures)
         elif len(failures) >= _DETOUR and _is_fixed(failures[-1], grade):
             yield _step(StepKind.DETOUR, failures)
+
+
+def _cause(failure: Failure) -> _Cause:
+    return failure.fingerprint or failure.finest, failure.tool, failure.command
 
 
 def _is_red(failure: Failure) -> bool:

@@ -140,6 +140,12 @@ def test_a_session_that_goes_on_grows_while_it_is_read(own_page: Page, own_dashb
     expect(own_page.locator(".said")).to_have_count(7)
     expect(own_page.locator(".said details[open]")).to_have_count(1)
 
+    write(sessions, "goes_on", turns(3))
+    _grade(own_dashboard.home)
+
+    expect(own_page.locator(".claims")).to_be_visible()
+    expect(own_page.locator(".said")).to_have_count(8)
+
 
 def _grade(home: Path) -> None:
     """Grade what is new, as the daemon does."""

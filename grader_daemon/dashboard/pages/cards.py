@@ -12,11 +12,13 @@ from grader_daemon.domain.claims import Claim, Support
 from grader_daemon.domain.error_groups import ErrorIssue, IssueState
 from grader_daemon.domain.fleet_hosts import is_behind, left_of, silent_hosts
 from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.text import age_words
 from grader_daemon.reports.issue_names import issue_name
 from grader_daemon.reports.numbers import count
 from grader_daemon.reports.phrasing import alert_title, step_words, sure_step
 from grader_daemon.reports.safe_text import Words, joined, name
 from grader_daemon.reports.sessions import claim_words, why_words
+from grader_daemon.reports.story import repeated_now, repeated_words
 
 MOST: Final = 5
 CONTRADICTED_READ: Final = 21
@@ -103,8 +105,17 @@ def _stuck(today: Today) -> Iterator[Card]:
     """Yield open sessions that may go in circles."""
     for grade in today.running:
         if grade.had_infinite_loop_risk:
-            failed = f": {grade.total_errors:,} of {count(grade.tool_calls, 'call')} failed, and it is still running"
-            yield Card("Stuck now", (name(today.title_of(grade), _LONGEST), failed), _session(grade))
+            yield Card("Stuck now", (name(today.title_of(grade), _LONGEST), *_circles(grade, today)), _session(grade))
+
+
+def _circles(grade: Grade, today: Today) -> Words:
+    """Return what an open session does over and over, and how long it runs."""
+    began = grade.session_start
+    running = "" if began is None else f", running for {age_words(began, today.seen.at)}"
+    repeated = repeated_now(grade)
+    if not repeated:
+        return (f"{running}: {grade.total_errors:,} of {count(grade.tool_calls, 'call')} failed",)
+    return (f"{running}: ", *repeated_words(repeated))
 
 
 def _contradicted(today: Today) -> Iterator[Card]:

@@ -48,7 +48,7 @@ from grader_daemon.reports.sessions import (
     standing_words,
     why_words,
 )
-from grader_daemon.reports.story import story_of
+from grader_daemon.reports.story import repeated_now, repeated_words, story_of
 from grader_daemon.reports.verdicts import outcome_words, shares_words, verdict_words
 
 _LONGEST: Final = 2_000
@@ -103,6 +103,7 @@ def session(visit: Visit) -> Response:
         answer=shown_message(outline.answer, outline) if has_answer and outline.answer else None,
         **_claims(grades.said_and_happened(grade.session_id) if grade.claims else ()),
         story=story_of(grade),
+        repeated=_repeated(grade, outline),
         map=minimap(mapped, shown=shown, page=PAGE_MESSAGES, address=at) if mapped else None,
         marks=marks_of(mapped),
         has_times=has_times(mapped),
@@ -166,6 +167,20 @@ def mapped_messages(outline: Outline, grade: Grade) -> list[MapMessage]:
         )
         for index, message in enumerate(outline.messages)
     ]
+
+
+def _repeated(grade: Grade, outline: Outline) -> dict[str, Any] | None:
+    """Return what an open session does over and over, since which message, and for how many seconds if known."""
+    failures = repeated_now(grade)
+    if not failures:
+        return None
+    passed = [each.seconds for each in outline.messages[failures[0].index + 1 :]]
+    known = [seconds for seconds in passed if seconds is not None]
+    return {
+        "words": repeated_words(failures),
+        "since": failures[0].index,
+        "seconds": sum(known) if known and len(known) == len(passed) else None,
+    }
 
 
 def _claims(told: Sequence[SaidAndHappened]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import Any
 
 import msgspec
@@ -11,7 +12,7 @@ import pytest
 from grader_daemon.api.overview import Overview
 from grader_daemon.api.status import Status
 from grader_daemon.dashboard.pages.cards import CONTRADICTED_READ, Card, Today, cards_of
-from grader_daemon.domain.analysis import Category, SessionState
+from grader_daemon.domain.analysis import Category, Failure, SessionState
 from grader_daemon.domain.claims import Claim, ClaimKind, ClaimReason, Support
 from grader_daemon.domain.error_groups import ErrorIssue, IssueState
 from grader_daemon.domain.grade import Grade
@@ -78,12 +79,31 @@ def test_a_daemon_that_does_not_run_comes_with_the_command_that_starts_it() -> N
 
 def test_an_open_session_in_circles_is_told_with_its_failures() -> None:
     turning = grade(
-        task_summary="Fix it", state=SessionState.OPEN, had_infinite_loop_risk=True, total_errors=380, tool_calls=400
+        task_summary="Fix it",
+        state=SessionState.OPEN,
+        session_start=NOW - timedelta(minutes=75),
+        had_infinite_loop_risk=True,
+        total_errors=380,
+        tool_calls=400,
     )
     (card,) = cards(running=[turning, grade(state=SessionState.OPEN)])
 
-    assert plain(card.words) == "Fix it: 380 of 400 calls failed, and it is still running"
+    assert plain(card.words) == "Fix it, running for 75 min: 380 of 400 calls failed"
     assert card.address == f"/session/{turning.session_id}"
+
+
+def test_an_open_session_in_circles_names_what_it_repeats() -> None:
+    failed = tuple(Failure(index, "terminal", Category.PERMISSION_DENIED, "./deploy.sh") for index in range(3, 9))
+    turning = grade(
+        task_summary="Fix it",
+        state=SessionState.OPEN,
+        had_infinite_loop_risk=True,
+        session_start=None,
+        failures=failed,
+    )
+    (card,) = cards(running=[turning])
+
+    assert plain(card.words) == "Fix it: terminal ./deploy.sh failed 6 times with the same error, permission denied"
 
 
 def test_what_was_said_stands_beside_what_happened() -> None:

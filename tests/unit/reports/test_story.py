@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from grader_daemon.domain.analysis import Category, Failure, FailureKind, Subcategory
+from grader_daemon.domain.analysis import Category, Failure, FailureKind, SessionState, Subcategory
 from grader_daemon.domain.claims import Claim, ClaimKind, Support
 from grader_daemon.domain.people import PersonSignal, SignalKind
 from grader_daemon.domain.session_result import ResultStanding
-from grader_daemon.reports.story import MOST_STEPS, StepKind, story_of
+from grader_daemon.reports.safe_text import plain
+from grader_daemon.reports.story import MOST_STEPS, StepKind, repeated_now, repeated_words, story_of
 from tests.strategies import grade
 
 _OPEN, _FIXED, _PROBE = FailureKind.HARMFUL, FailureKind.RECOVERED, FailureKind.PROBE
@@ -117,3 +118,33 @@ def test_what_tells_least_is_folded() -> None:
         StepKind.FALSE_CLAIM,
     ]
     assert [(each.kind, each.first) for each in story.rest] == [(StepKind.DETOUR, 8), (StepKind.DETOUR, 10)]
+
+
+@pytest.mark.parametrize(
+    ("failures", "state", "repeated"),
+    [
+        pytest.param(("b", "a", "a", "a"), SessionState.OPEN, [2, 3, 4], id="the-last-three"),
+        pytest.param(("a", "a", "b"), SessionState.OPEN, [], id="two-causes"),
+        pytest.param(("a", "a"), SessionState.OPEN, [], id="only-two"),
+        pytest.param((), SessionState.OPEN, [], id="none"),
+        pytest.param(("a", "a", "a"), SessionState.COMPLETE, [], id="it-is-over"),
+    ],
+)
+def test_an_open_session_repeats_what_failed_last(
+    failures: Sequence[str], state: SessionState, repeated: list[int]
+) -> None:
+    failed = tuple(_failure(index, cause) for index, cause in enumerate(failures, 1))
+
+    assert [each.index for each in repeated_now(grade(failures=failed, state=state))] == repeated
+
+
+def test_what_worked_in_the_end_is_repeated_no_more() -> None:
+    failed = tuple(_failure(index, "a", _FIXED) for index in range(3))
+
+    assert repeated_now(grade(failures=failed, state=SessionState.OPEN)) == ()
+
+
+def test_what_is_repeated_is_named_with_how_often() -> None:
+    failed = [Failure(index, "terminal", Category.PERMISSION_DENIED, "git push") for index in range(7)]
+
+    assert plain(repeated_words(failed)) == "terminal git push failed 7 times with the same error, permission denied"
