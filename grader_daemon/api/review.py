@@ -33,6 +33,8 @@ from grader_daemon.reports.sessions import why_words
 from grader_daemon.storage.records import StoredGrade
 from grader_daemon.wings import part
 
+WEEKLY_QUESTIONS: Final = 5
+"""So many a week take a person 90 seconds, and are enough to know within a month how far verdicts hold."""
 _THRESHOLD: Final = 0.5
 """The model is least sure of a session with this probability."""
 _SPANS_DAYS: Final = (7, 28, 366, None)
@@ -133,6 +135,12 @@ class Reviews:
         """Return the number of sessions labelled in reviews since Monday."""
         monday = week_of(self._context.today).first
         return reviewed_since(self._context.store, start_of(monday, self._context.settings.zone))
+
+    def left_this_week(self) -> int:
+        """Return how many of the week's five questions are not answered; 0 if fewer sessions are left to ask about."""
+        left = WEEKLY_QUESTIONS - self.done_this_week()
+        since = self._context.now() - timedelta(days=_EFFECT_DAYS)
+        return left if left > 0 and len(candidates(self._context.store, since=since)) >= left else 0
 
     def check_quality(
         self, scorer: QualityScorer | Callable[[Session, Grade], float] | None = None, *, n: int = 10

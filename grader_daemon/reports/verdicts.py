@@ -19,7 +19,7 @@ NOTHING_TO_JUDGE: Final = "no answer: there is neither an answer nor a tool call
 _DEGREES: Final = ((0.8, "very well"), (0.6, "well"), (0.4, "fairly well"), (0.2, "only a little"))
 """Words for correlations, each with its least value: the steps of Landis and Koch (1977) for agreement."""
 
-NO_RATE: Final = "not known: {drawn} of {needed} random labels given; next: grader-daemon review (4 minutes)"
+NO_RATE: Final = "not known: {drawn} of {needed} random labels given"
 _PROVEN: Final = {
     "completion.cut_short": "an error, a limit or the end of its process cut it short",
     "completion.error_last": "it ends in a tool call that failed",
@@ -55,13 +55,21 @@ def shares_words(counts: VerdictCounts) -> str:
 
 def rate_words(checked: Estimate) -> str:
     """Return the rate of completion put right by labels, or what it takes to know one."""
+    if checked.sample >= FEWEST_DRAWN and checked.value is not None:
+        return known_rate_words(checked)
+    minutes = " (4 minutes)" if checked.value is None else ""
+    return f"{known_rate_words(checked)}; next: grader-daemon review{minutes}"
+
+
+def known_rate_words(checked: Estimate) -> str:
+    """Return the rate of completion put right by labels, without what to do where labels are too few."""
     if checked.value is None:
         return NO_RATE.format(drawn=checked.sample, needed=FEWEST_DRAWN)
     told = f"{estimate_words(checked, COMPLETION)} done"
     if checked.sample >= FEWEST_DRAWN:
         return f"{told}, by {count(checked.sample, 'random label')}"
     by = f" and {count(checked.sample, 'random label')}" if checked.sample else ""
-    return f"{told}, from your guess{by}; next: grader-daemon review"
+    return f"{told}, from your guess{by}"
 
 
 def effect_of_answer(effect: AnswerEffect) -> tuple[str, str]:

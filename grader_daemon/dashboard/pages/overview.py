@@ -23,6 +23,7 @@ from grader_daemon.domain.calibration import GraderChange
 from grader_daemon.domain.claims import Support
 from grader_daemon.domain.error_groups import NEWS, ErrorIssue, StepCount
 from grader_daemon.domain.estimate import Figure
+from grader_daemon.domain.feedback import FEWEST_DRAWN
 from grader_daemon.domain.fleet_hosts import FleetHostState
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.insight import DayFigures, Group, Patterns, Spending
@@ -54,7 +55,7 @@ from grader_daemon.reports.numbers import (
     value_words,
 )
 from grader_daemon.reports.phrasing import sure_step
-from grader_daemon.reports.verdicts import rate_words, shares_words
+from grader_daemon.reports.verdicts import known_rate_words, shares_words
 from grader_daemon.reports.work_words import outcomes_words
 
 _MONTH: Final = 28
@@ -65,6 +66,8 @@ _RUNNING_SHOWN: Final = 10
 _JOBS_SHOWN: Final = 8
 _TYPES_SHOWN: Final = 5
 _MODELS_SHOWN: Final = 4
+_ANSWER_SECONDS: Final = 18
+"""Five questions take 90 seconds."""
 _LEAST_PRICED: Final = 0.2
 """Of the sessions: where the price of fewer is known, a tile would make too much of them."""
 
@@ -76,7 +79,7 @@ _Marked: TypeAlias = Alert | SetupChange | GraderChange
 class Tile(msgspec.Struct, frozen=True, kw_only=True):
     """One of the figures on top: its value, what that rests on, how it stands to the week before, and its month.
 
-    `value` is None where there are too few sessions; `detail` then says so.
+    `value` is None where there are too few sessions; `detail` then says so. `asks`: labels would tell more.
     """
 
     title: str
@@ -85,6 +88,7 @@ class Tile(msgspec.Struct, frozen=True, kw_only=True):
     change: str | None
     direction: Direction
     month: Element | None
+    asks: bool = False
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
@@ -151,6 +155,7 @@ def overview(visit: Visit) -> Response:
         more_jobs=more_jobs_words(jobs, _JOBS_SHOWN),
         cards=needed[:MOST],
         more_cards=max(0, len(needed) - MOST),
+        questions=_questions(visit),
         tiles=list(_tiles(seen, shown, daily, is_whole=whole)),
         trend=_trend(daily, _events(daily, [*grader.insight.alerts(), *changed, *graders], visit.site.settings.zone)),
         changed=bool(changed),
@@ -162,6 +167,12 @@ def overview(visit: Visit) -> Response:
         completion=COMPLETION,
         running=running,
     )
+
+
+def _questions(visit: Visit) -> str | None:
+    """Return how many questions of the week wait for answers, and how long these take; None if there are none."""
+    left = 0 if visit.site.reads_only else visit.site.recent("questions", visit.grader.review.left_this_week)[1]
+    return f"{count(left, 'question')}, {left * _ANSWER_SECONDS} seconds" if left else None
 
 
 def _shown(patterns: Patterns, scope: Scope) -> Group:
@@ -220,13 +231,15 @@ def _verdicts(seen: Overview, shown: Group, *, is_whole: bool) -> Iterator[Tile]
         counts = seen.verdicts
     if not counts.answered:
         return
+    checked = seen.checked if is_whole else None
     yield Tile(
         title="Verdicts",
         value=shares_words(counts),
-        detail="" if seen.checked is None or not is_whole else f"Completion rate {rate_words(seen.checked)}",
+        detail="" if checked is None else f"Completion rate {known_rate_words(checked)}",
         change=None,
         direction=Direction.UNKNOWN,
         month=shares_bar(counts),
+        asks=checked is not None and checked.sample < FEWEST_DRAWN,
     )
 
 

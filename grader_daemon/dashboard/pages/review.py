@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
-from grader_daemon.api.review import ReviewItem
+from grader_daemon.api.review import WEEKLY_QUESTIONS, ReviewItem
 from grader_daemon.dashboard.addresses import message_address
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.domain.feedback import FeedbackSource, Sampling, automatic
@@ -21,7 +21,6 @@ from grader_daemon.reports.numbers import UNKNOWN
 from grader_daemon.reports.sessions import effect_words, of_five
 from grader_daemon.reports.verdicts import effect_of_answer, verdict_words
 
-_A_WEEK: Final = 5
 _MOST_PASSED: Final = 100
 _TOLD_SCORES: Final = frozenset({"task_completed", "response_quality"})
 _COMPLETED: Final[Mapping[str, bool | None]] = {"yes": True, "no": False, "": None}
@@ -37,7 +36,7 @@ def review(visit: Visit) -> Response:
         "review.html",
         item=item,
         done=done,
-        wanted=_A_WEEK,
+        wanted=WEEKLY_QUESTIONS,
         passed=",".join(passed),
         skipped=None if item is None else ",".join([*passed, item.stored.grade.session_id][-_MOST_PASSED:]),
         signature=None if item is None else _signature(visit, item.stored.grade.session_id, item.sampled),

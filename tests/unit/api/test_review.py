@@ -49,6 +49,26 @@ def test_the_same_seed_asks_for_the_same_session(reviews: Reviews, save: Save) -
     assert len({next_id(reviews, seed=seed) for seed in range(40)}) > 1
 
 
+@pytest.mark.parametrize(
+    ("sessions", "answered", "left"),
+    [
+        pytest.param(9, 0, 5, id="a-new-week"),
+        pytest.param(9, 3, 2, id="some-answered"),
+        pytest.param(9, 6, 0, id="more-than-asked-for"),
+        pytest.param(4, 0, 0, id="too-few-sessions"),
+    ],
+)
+def test_a_week_has_five_questions(
+    reviews: Reviews, context: GraderContext, save: Save, *, sessions: int, answered: int, left: int
+) -> None:
+    for number in range(sessions):
+        save(f"s{number}", ended_at=NOW - timedelta(hours=number + 1))
+    for number in range(answered):
+        Labels(context).add(f"s{number}", completed=True, source=FeedbackSource.REVIEW)
+
+    assert reviews.left_this_week() == left
+
+
 def test_half_of_the_questions_are_drawn_by_chance(reviews: Reviews, context: GraderContext, save: Save) -> None:
     for number in range(20):
         save(f"s{number}", ended_at=NOW - timedelta(hours=number + 1), p_completed=0.5)

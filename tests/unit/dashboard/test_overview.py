@@ -82,6 +82,18 @@ def test_month_has_rates_with_intervals_and_samples(home_with: Fill) -> None:
     assert re.search(r"Tool efficiency \S+ \S+–\S+, 7 sessions", said)
 
 
+def test_questions_are_asked_once_where_sessions_wait(home_with: Fill) -> None:
+    text = home_with(30).get("/").text
+
+    assert text.count("5 questions, 90 seconds") == 1
+    assert 'href="/review">review sessions, 4 minutes</a>' in text, "where the rate is not known"
+
+
+@pytest.mark.parametrize("sessions", [0, 1, 4])
+def test_no_questions_are_asked_where_too_few_sessions_wait(home_with: Fill, sessions: int) -> None:
+    assert "seconds:" not in home_with(sessions).get("/").text
+
+
 def test_scheduled_runs_are_counted_beside_and_have_a_figure(home_with: Fill) -> None:
     said = text_of(home_with(30, kind=SessionKind.CRON, task_completed=True))
     assert "0 sessions counted + 7 scheduled" in said
