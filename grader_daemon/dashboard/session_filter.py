@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date, timedelta
 from typing import Final, NamedTuple
 
 import msgspec
@@ -83,6 +84,12 @@ def address(query: Mapping[str, str], **changes: str | None) -> str:
     kept = {name: query[name] for name in NAMES if name in query}
     changed = {name: value for name, value in (kept | changes).items() if value is not None}
     return scope.at("/sessions", changed)
+
+
+def day_address(visited: scope.Scope, day: date, **asked: str) -> str:
+    """Return where the sessions of one day are listed, of a scope whatever its days."""
+    query = {**visited._replace(days=scope.USUAL_DAYS).query, **asked}
+    return address(query, since=f"{day}", until=f"{day + timedelta(days=1)}")
 
 
 def written_place(place: tuple[float | str, ...]) -> str:

@@ -49,6 +49,14 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     name: str
 
 
+class ChartDay(msgspec.Struct, frozen=True, kw_only=True):
+    """A day of a chart: its name, its value in words, and where its sessions are listed."""
+
+    name: str
+    words: str
+    address: str
+
+
 class Bar(msgspec.Struct, frozen=True, kw_only=True):
     """Count of a group, now and in the span before."""
 
@@ -64,8 +72,12 @@ def trend_chart(
     measure: Measure,
     identifier: str,
     events: Sequence[Event] = (),
+    days: Sequence[ChartDay] = (),
 ) -> Element:
-    """Draw a measure over weeks or days: a line in the band of its intervals, with a gap where one has no value."""
+    """Draw a measure over weeks or days: a line in the band of its intervals, with a gap where one has no value.
+
+    With `days`, one for each place, each place says its value where it is pointed at, and leads to its sessions.
+    """
     chart = _chart(measure.name, _trend_description(weeks, estimates, measure), identifier=identifier, height=HEIGHT)
     highest = scale_end(estimates, measure)
     chart.extend(_scale(measure, highest))
@@ -77,13 +89,28 @@ def trend_chart(
     chart.extend(_week_labels(weeks, places))
     for event in events:
         chart.extend(_event(event, places[event.at]))
+    pitch = (_LAST - _FIRST) / max(1, len(days) - 1)
+    return with_days(chart, days, [place - pitch / 2 for place in places], pitch)
+
+
+def with_days(chart: Element, days: Sequence[ChartDay], starts: Iterable[float], width: float) -> Element:
+    """Let each day of a chart say its value and lead to its sessions; `starts` and `width` in percent of the chart.
+
+    The keyboard reads the same from a table of days beside it: days are narrower than a finger.
+    """
+    if days:
+        chart.set("role", "group")
+    for day, start in zip(days, starts, strict=False):
+        hit = element("rect", x=percent(start), width=percent(width), y=0, height="100%", class_="hit")
+        chart.append(element("a", element("title", day.words), hit, href=day.address, tabindex="-1"))
     return chart
 
 
-def sparkline(estimates: Sequence[Estimate], *, measure: Measure) -> Element:
+def sparkline(estimates: Sequence[Estimate], *, measure: Measure, marked: int | None = None) -> Element:
     """Draw a measure over some days in little room and without letters, for beside a number that words explain.
 
-    Its scale reaches as far as its values, but never less than a quarter of all: what hardly moves looks so.
+    Its scale reaches as far as its values, but never less than a quarter of all: what hardly moves looks so. The day
+    `marked`, counted from 0, has a line across.
     """
     highest = scale_end(estimates, measure)
     marks = [
@@ -96,6 +123,9 @@ def sparkline(estimates: Sequence[Estimate], *, measure: Measure) -> Element:
     curves = _curves(marks)
     curves.set("height", str(_SPARK_HEIGHT))
     curves.set("viewBox", f"0 {top - spare:.1f} 100 {bottom - top + 2 * spare:.1f}")
+    if marked is not None:
+        at = 100 * marked / max(1, len(estimates) - 1)
+        curves.append(element("path", d=f"M{at:.2f} 0v{HEIGHT}", class_="event", vector_effect="non-scaling-stroke"))
     drawn.append(curves)
     return drawn
 

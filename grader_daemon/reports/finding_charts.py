@@ -5,12 +5,13 @@ Widths are percentages and heights pixels, as in `charts`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Final
 from xml.etree.ElementTree import Element
 
 from grader_daemon.domain.estimate import Estimate
+from grader_daemon.reports.charts import ChartDay, with_days
 from grader_daemon.reports.markup import element
 from grader_daemon.reports.numbers import count
 
@@ -26,8 +27,8 @@ _STRIP_REACH: Final = 46.0
 """Percent of the width from the middle to either end of a scale."""
 
 
-def day_chart(days: Mapping[date, int], *, identifier: str) -> Element:
-    """Draw the failures of each day as bars; at least one day."""
+def day_chart(days: Mapping[date, int], *, identifier: str, links: Sequence[ChartDay] = ()) -> Element:
+    """Draw the failures of each day as bars; at least one day. With `links`, one for each, a day leads to sessions."""
     every = list(days.items())
     most = max(1, *days.values())
     drawn = element(
@@ -49,7 +50,7 @@ def day_chart(days: Mapping[date, int], *, identifier: str) -> Element:
         height = (_BOTTOM - _TOP) * failures / most
         bar = element(
             "rect",
-            element("title", f"{day}: {count(failures, 'failure')}"),
+            element("title", failures_words(day, failures)),
             x=f"{(number + _GAP / 2) * pitch:.2f}%",
             width=f"{(1 - _GAP) * pitch:.2f}%",
             y=_BOTTOM - height,
@@ -59,7 +60,12 @@ def day_chart(days: Mapping[date, int], *, identifier: str) -> Element:
         drawn.append(bar)
     drawn.append(element("text", f"{every[0][0]}", x=0, y=_HEIGHT - 8, class_="tick"))
     drawn.append(element("text", f"{every[-1][0]}", x="100%", y=_HEIGHT - 8, class_="tick", text_anchor="end"))
-    return drawn
+    return with_days(drawn, links, [number * pitch for number in range(len(every))], pitch)
+
+
+def failures_words(day: date, failures: int) -> str:
+    """Return how many failures there were on a day."""
+    return f"{day}: {count(failures, 'failure')}"
 
 
 def day_bars(days: Mapping[date, int]) -> Element:

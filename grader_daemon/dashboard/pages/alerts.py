@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Final, NamedTuple
@@ -13,7 +13,10 @@ from starlette.responses import Response
 from grader_daemon.alerts.settlement import silent_until
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.dashboard.addresses import message_address, read_alert_number
+from grader_daemon.dashboard.chart_days import chart_days
+from grader_daemon.dashboard.scope import Scope
 from grader_daemon.dashboard.scope_line import scope_line
+from grader_daemon.dashboard.session_filter import NAMES
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.domain.alert import Alert, Decomposition, Stream, StreamDrop
 from grader_daemon.domain.calendar import day_of, read_span
@@ -22,7 +25,7 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.insight import DayFigures
 from grader_daemon.domain.rollup import Dimension, Metric
 from grader_daemon.errors import InputError
-from grader_daemon.reports.charts import APART, Event, scale_end, strip, trend_chart
+from grader_daemon.reports.charts import APART, ChartDay, Event, scale_end, sparkline, strip, trend_chart
 from grader_daemon.reports.finding_charts import part_strip
 from grader_daemon.reports.numbers import MEASURES, Measure, estimate_words, part_words
 from grader_daemon.reports.phrasing import CAUSE_OF, alert_cause, drop_words, group_words, opening_words, stream_words
@@ -79,6 +82,8 @@ def alert(visit: Visit) -> Response:
     insight, number = visit.grader.insight, read_alert_number(visit.path["number"])
     found = insight.alert(number)
     first = found.drops[0] if found.drops else None
+    days = () if first is None else insight.alert_days(found)
+    charted = [] if first is None else chart_days(Scope(), days, MEASURES[first.stream.metric], **_asked(first.stream))
     return visit.show(
         "alert.html",
         alert=found,
@@ -89,7 +94,8 @@ def alert(visit: Visit) -> Response:
         else stream_words(first.stream, first.called),
         measure=None if first is None else MEASURES[first.stream.metric],
         rows=[_row(drop) for drop in found.drops],
-        chart=None if first is None else _chart(found, first.stream, insight.alert_days(found), visit),
+        charted=charted,
+        chart=None if first is None else _chart(found, days, charted, visit),
         cause=None if found.decomposition is None else CAUSE_OF[found.decomposition.cause],
         split=() if found.decomposition is None or first is None else _parts(found.decomposition, first.stream),
         group_words=group_words,
@@ -133,9 +139,25 @@ def _row(drop: StreamDrop) -> Row:
     return Row(stream_words(drop.stream, drop.called), *words, drawn)
 
 
-def _chart(found: Alert, stream: Stream, days: tuple[DayFigures, ...], visit: Visit) -> Element | None:
+def change_line(visit: Visit, found: Alert) -> Element | None:
+    """Draw the days around an alert as a line on which its beginning is marked; nothing where it has no days."""
+    days = visit.grader.insight.alert_days(found)
+    if not days:
+        return None
+    measure = MEASURES[found.drops[0].stream.metric]
+    began = day_of(found.began_at, visit.site.settings.zone) - days[0].day
+    return sparkline([getattr(each, measure.group) for each in days], measure=measure, marked=began.days)
+
+
+def _asked(stream: Stream) -> dict[str, str]:
+    """Return the filter of the sessions of a stream; none where there is no such filter."""
+    name = stream.dimension.value
+    return {name: stream.name} if name in NAMES else {}
+
+
+def _chart(found: Alert, days: Sequence[DayFigures], charted: Sequence[ChartDay], visit: Visit) -> Element | None:
     """Draw the days around an alert; nothing where no day has sessions enough."""
-    measure = MEASURES[stream.metric]
+    measure = MEASURES[found.drops[0].stream.metric]
     estimates: list[Estimate] = [getattr(each, measure.group) for each in days]
     if all(one.value is None for one in estimates):
         return None
@@ -147,7 +169,7 @@ def _chart(found: Alert, stream: Stream, days: tuple[DayFigures, ...], visit: Vi
         resolved = places.get(day_of(found.resolved_at, zone), began)
         events += [Event(at=resolved, name="resolved")] if resolved - began > APART else []
     names = [f"{each.day:%m-%d}" for each in days]
-    return trend_chart(names, estimates, measure=measure, identifier="around", events=events)
+    return trend_chart(names, estimates, measure=measure, identifier="around", events=events, days=charted)
 
 
 def _parts(split: Decomposition, stream: Stream) -> tuple[Part, ...]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 from urllib.parse import quote
+from xml.etree.ElementTree import Element
 
 from grader_daemon.api.overview import Overview
 from grader_daemon.dashboard.addresses import message_address
+from grader_daemon.domain.alert import Alert
 from grader_daemon.domain.claims import Claim, Support
 from grader_daemon.domain.error_groups import ErrorIssue, IssueState
 from grader_daemon.domain.fleet_hosts import is_behind, left_of, silent_hosts
@@ -41,23 +43,28 @@ class Quote(NamedTuple):
 
 
 class Card(NamedTuple):
-    """One thing that needs a person: a sentence, the page that shows more, a command that mends it, and quotations."""
+    """One thing that needs a person: a sentence, a picture, what shows more or mends it, and quotations."""
 
     tag: str
     words: Words
     address: str | None = None
     command: str | None = None
     quotes: tuple[Quote, ...] = ()
+    picture: Element | None = None
 
 
 class Today(NamedTuple):
-    """Material of the cards: the figures, the newest sessions with a contradicted claim, open ones, news of errors."""
+    """Material of the cards: the figures, the newest sessions with a contradicted claim, open ones, news of errors.
+
+    `line_of` draws the days around an alert.
+    """
 
     seen: Overview
     contradicted: Sequence[Grade]
     running: Sequence[Grade]
     news: Sequence[ErrorIssue]
     title_of: Callable[[Grade], str]
+    line_of: Callable[[Alert], Element | None]
 
 
 def cards_of(today: Today) -> list[Card]:
@@ -146,7 +153,7 @@ def _said(claim: Claim) -> str:
 
 def _worse(today: Today) -> Iterator[Card]:
     for alert in today.seen.alerts[:_ALERTS]:
-        yield Card("Got worse", alert_title(alert), f"/alerts/{alert.number}")
+        yield Card("Got worse", alert_title(alert), f"/alerts/{alert.number}", picture=today.line_of(alert))
     more = len(today.seen.alerts) - _ALERTS
     if more > 0:
         yield Card("Got worse", (f"{count(more, 'more alert')} {'is' if more == 1 else 'are'} open",), "/alerts")

@@ -14,6 +14,7 @@ from grader_daemon.api.grades import GradeFilter
 from grader_daemon.dashboard.addresses import Choice, message_address
 from grader_daemon.dashboard.scope import Scope, at
 from grader_daemon.dashboard.scope_line import scope_line
+from grader_daemon.dashboard.session_filter import day_address
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.dashboard.words import tool_words
 from grader_daemon.domain.error_groups import ErrorIssue, IssueState, StepCount
@@ -21,8 +22,8 @@ from grader_daemon.domain.estimate import Estimate, Figure
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.errors import InputError
-from grader_daemon.reports.charts import strip
-from grader_daemon.reports.finding_charts import day_bars, day_chart
+from grader_daemon.reports.charts import ChartDay, strip
+from grader_daemon.reports.finding_charts import day_bars, day_chart, failures_words
 from grader_daemon.reports.issue_names import issue_name
 from grader_daemon.reports.numbers import COMPLETION, estimate_words
 from grader_daemon.reports.phrasing import issue_title, sure_step
@@ -71,6 +72,14 @@ def error(visit: Visit) -> Response:
     insight, grades = visit.grader.insight, visit.grader.grades
     issue = insight.error_issue(visit.path["fingerprint"])
     days = insight.issue_days([issue])[issue.fingerprint]
+    charted = [
+        ChartDay(
+            name=f"{day}",
+            words=failures_words(day, failures),
+            address=day_address(Scope(), day, issue=issue.fingerprint),
+        )
+        for day, failures in days.items()
+    ]
     sessions = grades.page(GradeFilter(issue=issue.fingerprint, limit=_SESSIONS)).grades
     steps = sorted(issue.steps, key=lambda step: step.remedy_odds, reverse=True)
     return visit.show(
@@ -79,7 +88,8 @@ def error(visit: Visit) -> Response:
         title=issue_title(issue),
         name=issue_name(issue),
         days=days,
-        chart=day_chart(days, identifier="days"),
+        charted=charted,
+        chart=day_chart(days, identifier="days", links=charted),
         sessions=[_shown(stored.grade, issue) for stored in sessions],
         steps=steps[:_STEPS],
         others=steps[_STEPS:],

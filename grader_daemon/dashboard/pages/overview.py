@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, timedelta, tzinfo
+from functools import partial
 from typing import Any, Final, TypeAlias
 from xml.etree.ElementTree import Element
 
@@ -12,6 +13,8 @@ from starlette.responses import Response
 
 from grader_daemon.api.grades import GradeFilter
 from grader_daemon.api.overview import Overview, main_figures
+from grader_daemon.dashboard.chart_days import chart_days
+from grader_daemon.dashboard.pages.alerts import change_line
 from grader_daemon.dashboard.pages.cards import CONTRADICTED_READ, MOST, NEWS_SHOWN, Today, cards_of
 from grader_daemon.dashboard.scope import MOST_DAYS, Scope
 from grader_daemon.dashboard.scope_line import scope_line
@@ -34,7 +37,7 @@ from grader_daemon.domain.setup_changes import SetupChange
 from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.patterns.groups import group as group_of
 from grader_daemon.reports.change_words import mark_words
-from grader_daemon.reports.charts import APART, Event, shares_bar, sparkline, trend_chart
+from grader_daemon.reports.charts import APART, ChartDay, Event, shares_bar, sparkline, trend_chart
 from grader_daemon.reports.issue_names import IssueName, issue_name
 from grader_daemon.reports.job_words import endings_words, more_jobs_words
 from grader_daemon.reports.money import usd_words
@@ -137,11 +140,14 @@ def overview(visit: Visit) -> Response:
     daily = grader.insight.daily(days=drawn, of=scope.group or (Dimension.OVERALL, ""))
     issues = grader.insight.error_issues(days=days, limit=_ERRORS_SHOWN)
     running = _listed(visit, state=SessionState.OPEN, limit=_RUNNING_SHOWN)
-    needed = cards_of(Today(seen, _contradicted(visit), running, _news(visit, issues), visit.site.title))
+    news, line_of = _news(visit, issues), partial(change_line, visit)
+    needed = cards_of(Today(seen, _contradicted(visit), running, news, visit.site.title, line_of))
     changed, graders = _changed(visit, drawn), grader.calibration.changes(days=drawn)
     whole = scope.group is None
     shown = _shown(seen.patterns, scope)
     jobs = seen.patterns.jobs if whole and scope.kind is None else ()
+    charted = chart_days(scope, daily, BAD_ENDINGS)
+    marked: list[_Marked] = [*grader.insight.alerts(), *changed, *graders]
     return visit.show(
         "overview.html",
         scope=scope_line(visit, note=_scope_note(scope), longest=MOST_DAYS),
@@ -157,7 +163,8 @@ def overview(visit: Visit) -> Response:
         more_cards=max(0, len(needed) - MOST),
         questions=_questions(visit),
         tiles=list(_tiles(seen, shown, daily, is_whole=whole)),
-        trend=_trend(daily, _events(daily, [*grader.insight.alerts(), *changed, *graders], visit.site.settings.zone)),
+        charted=charted,
+        trend=_trend(charted, daily, _events(daily, marked, visit.site.settings.zone)),
         changed=bool(changed),
         drawn_days=drawn,
         failing=[Failing(issue=issue, name=issue_name(issue), step=sure_step(issue.steps)) for issue in issues],
@@ -313,12 +320,12 @@ def _changed(visit: Visit, days: int) -> list[SetupChange]:
     ]
 
 
-def _trend(daily: Sequence[DayFigures], events: Sequence[Event]) -> Element | None:
+def _trend(days: Sequence[ChartDay], daily: Sequence[DayFigures], events: Sequence[Event]) -> Element | None:
     estimates = [day.ended_badly for day in daily]
     if all(one.value is None for one in estimates):
         return None
-    days = [_short(day.day) for day in daily]
-    return trend_chart(days, estimates, measure=BAD_ENDINGS, identifier="trend", events=events)
+    names = [_short(day.day) for day in daily]
+    return trend_chart(names, estimates, measure=BAD_ENDINGS, identifier="trend", events=events, days=days)
 
 
 def _events(daily: Sequence[DayFigures], marked: Iterable[_Marked], zone: tzinfo | None) -> list[Event]:

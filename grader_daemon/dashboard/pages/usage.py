@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import date, timedelta
 from enum import StrEnum
 from functools import partial
 from typing import Final, NamedTuple, TypeVar
@@ -15,7 +14,7 @@ from grader_daemon.api.grades import GradeFilter, StoredGrade
 from grader_daemon.api.tables import usage_lines
 from grader_daemon.dashboard import session_filter
 from grader_daemon.dashboard.addresses import Choice
-from grader_daemon.dashboard.scope import MOST_DAYS, USUAL_DAYS, Scope, at
+from grader_daemon.dashboard.scope import MOST_DAYS, Scope, at
 from grader_daemon.dashboard.scope_line import scope_line
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.domain.group_names import NAME_CHARACTERS, UNKNOWN
@@ -222,7 +221,9 @@ def _day_row(visit: Visit, day: UsageDay, split: UsageSplit, measure: UsageMeasu
     found = [(name, value) for name, spent in day.groups.items() if (value := amount(spent, measure)) is not None]
     first = sorted(found, key=lambda each: -each[1])[:_COLOURED]
     parts = [f"{group_words(name, split)} {amount_words(value, measure)}" for name, value in first]
-    return DayRow(day, _sessions_of(visit, day.day) if day.spending.sessions else None, dict(found), parts)
+    return DayRow(
+        day, session_filter.day_address(visit.scope, day.day) if day.spending.sessions else None, dict(found), parts
+    )
 
 
 def _drawn(days: Sequence[DayRow], groups: Sequence[UsageGroup], measure: UsageMeasure) -> Element | None:
@@ -281,9 +282,3 @@ def _sessions_in(visit: Visit, name: str, used: UsageByDay, measure: UsageMeasur
         return None
     asked = {used.split.value: name} | ({"sort": "cost"} if measure is UsageMeasure.COST else {})
     return visit.at(session_filter.address({}, **asked))
-
-
-def _sessions_of(visit: Visit, day: date) -> str:
-    return session_filter.address(
-        visit.scope._replace(days=USUAL_DAYS).query, since=f"{day}", until=f"{day + timedelta(days=1)}"
-    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
+from xml.etree.ElementTree import Element
 
 import msgspec
 import pytest
@@ -21,6 +22,7 @@ from tests.alert_examples import alert
 from tests.strategies import NOW, grade
 
 WELL = Status(running=True, pid=1, roots=(), ungraded=(), database="grades.db")
+LINE = Element("svg")
 LIED = Claim(
     ClaimKind.TESTS_PASSED,
     Support.CONTRADICTED,
@@ -42,7 +44,7 @@ def cards(
     **changes: Any,
 ) -> list[Card]:
     seen = Overview(status=status, has_systemd=False, at=NOW, **changes)
-    return cards_of(Today(seen, contradicted, running, news, title_of))
+    return cards_of(Today(seen, contradicted, running, news, title_of, lambda _: LINE))
 
 
 def issue(**changes: Any) -> ErrorIssue:
@@ -152,3 +154,4 @@ def test_what_costs_most_while_it_waits_comes_first() -> None:
         "Not graded",
     ]
     assert plain(told[5].words) == "2 more alerts are open"
+    assert [card.picture for card in told[3:6]] == [LINE, LINE, None]

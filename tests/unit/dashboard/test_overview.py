@@ -94,6 +94,16 @@ def test_no_questions_are_asked_where_too_few_sessions_wait(home_with: Fill, ses
     assert "seconds:" not in home_with(sessions).get("/").text
 
 
+def test_each_day_of_the_chart_leads_to_its_sessions(home_with: Fill) -> None:
+    client = home_with(30, a_day=6)
+    text = client.get("/").text
+    day = f"{NOW - timedelta(days=1):%Y-%m-%d}"
+    (address,) = set(re.findall(f'href="(/sessions[^"]*since={day}&amp;[^"]*)"', text))
+
+    assert text.count(f"{day}: 0 % (") == 2, "where it is pointed at, and in the list of the days"
+    assert client.get(address.replace("&amp;", "&")).text.count("data-id=") == 6
+
+
 def test_scheduled_runs_are_counted_beside_and_have_a_figure(home_with: Fill) -> None:
     said = text_of(home_with(30, kind=SessionKind.CRON, task_completed=True))
     assert "0 sessions counted + 7 scheduled" in said

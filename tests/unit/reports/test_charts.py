@@ -11,6 +11,7 @@ from grader_daemon.reports.charts import (
     BOTTOM,
     TOP,
     Bar,
+    ChartDay,
     Event,
     bar_chart,
     scale_end,
@@ -63,6 +64,17 @@ def test_chart_has_a_title_and_tells_its_numbers_in_words() -> None:
     )
     assert chart.get("role") == "img"
     assert chart.get("aria-labelledby") == f"{title.get('id')} {description.get('id')}"
+
+
+def test_each_day_says_its_value_and_leads_to_its_sessions() -> None:
+    told = [ChartDay(name=f"{n}", words=f"{n}: 50 %", address=f"/sessions?since={n}") for n in range(3)]
+    chart = trend_chart(["0", "1", "2"], [known(0.5)] * 3, measure=COMPLETION, identifier="t", days=told)
+    links, hits = chart.findall("a"), of_class(chart, "hit")
+    middles = [at + width / 2 for at, width in zip(shares(hits, "x"), shares(hits, "width"), strict=True)]
+
+    assert [(link.get("href"), link.findtext("title")) for link in links] == [(one.address, one.words) for one in told]
+    assert middles == pytest.approx(shares(of_class(chart, "dot"), "cx"), abs=0.02)
+    assert chart.get("role") == "group", "an image would hide its links"
 
 
 def test_heights_show_values() -> None:
@@ -238,6 +250,12 @@ def test_bar_of_shares_is_as_wide_as_what_was_answered(verdicts: VerdictCounts, 
     assert [part.get("class") for part in parts] == ["done", "unsure", "not_done"]
     assert [part.get("width") for part in parts] == widths
     assert parts[-1].get("x") == f"{float(widths[0]) + float(widths[1]):.2f}"
+
+
+def test_sparkline_marks_a_day() -> None:
+    (mark,) = of_class(sparkline([known(0.5)] * 5, measure=COMPLETION, marked=1), "event")
+
+    assert mark.attrib["d"].startswith("M25.00 0v")
 
 
 def test_sparkline_of_nothing_is_empty() -> None:

@@ -6,6 +6,7 @@ from xml.etree.ElementTree import Element
 import pytest
 
 from grader_daemon.domain.estimate import Estimate
+from grader_daemon.reports.charts import ChartDay
 from grader_daemon.reports.finding_charts import change_strip, day_bars, day_chart, days_words, part_strip
 
 FIRST = date(2026, 11, 1)
@@ -30,6 +31,14 @@ def test_each_day_has_a_bar_as_high_as_its_failures() -> None:
         "2026-11-02: 4 failures",
         "2026-11-03: 2 failures",
     ]
+
+
+def test_each_day_leads_to_its_sessions() -> None:
+    links = [ChartDay(name=f"{n}", words=f"{n}", address=f"/{n}") for n in range(2)]
+    chart = day_chart(days(0, 4), identifier="d", links=links)
+
+    assert [link.get("href") for link in chart.findall("a")] == ["/0", "/1"]
+    assert [hit.get("x") for hit in of_class(chart, "hit")] == ["0%", "50%"]
 
 
 def test_chart_of_days_tells_its_most_and_its_ends() -> None:
