@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from grader_daemon._version import __version__
 from grader_daemon.api.said_and_happened import Happened, SaidAndHappened
+from grader_daemon.domain.analysis import Failure, FailureKind
 from grader_daemon.domain.claims import Support
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.numbers import count
-from grader_daemon.reports.sessions import agent_words, claim_words, ending_words, standing_words, why_words
+from grader_daemon.reports.sessions import (
+    KIND_WORDS,
+    agent_words,
+    claim_words,
+    ending_words,
+    standing_words,
+    why_words,
+)
+from grader_daemon.reports.story import messages_against
 from grader_daemon.reports.verdicts import outcome_words
 
 _CLAIMS: Final = 5
@@ -43,13 +52,24 @@ def _lines(grade: Grade, told: Sequence[SaidAndHappened]) -> Iterator[str]:
         yield from _claim(each)
     if grade.failures:
         yield from ("", "## Failed calls", "")
-    for failure in grade.failures[:_FAILURES]:
-        called = " ".join(filter(None, (failure.tool or "a tool", failure.command)))
-        yield f"- message {failure.index}: {_code(called)}, {failure.words}"
+    against = messages_against(grade)
+    for failure in sorted(grade.failures, key=lambda each: _rank(each, against))[:_FAILURES]:
+        yield f"- message {failure.index}: {_failed(failure, against)}"
     more = len(grade.failures) - _FAILURES
     if more > 0:
         yield f"- and {more:,} more"
     yield from ("", f"By grader-daemon {__version__} of the session's own record; secrets are covered.")
+
+
+def _rank(failure: Failure, against: Collection[int]) -> tuple[bool, bool, int]:
+    """Return the place of a failure: first what a claim is contradicted by, then what was never fixed."""
+    return failure.index not in against, failure.kind is not FailureKind.HARMFUL, failure.index
+
+
+def _failed(failure: Failure, against: Collection[int]) -> str:
+    called = _code(" ".join(filter(None, (failure.tool or "a tool", failure.command))))
+    contradicts = ", contradicts a claim" if failure.index in against else ""
+    return f"{called}, {failure.words}, {KIND_WORDS[failure.kind]}{contradicts}"
 
 
 def _stands(grade: Grade) -> tuple[tuple[str, str | None], ...]:
@@ -77,7 +97,15 @@ def _quoted(happened: Happened) -> Iterator[str]:
 
 def _code(text: str) -> str:
     """Return a text as code on a line, which no sign in it can end."""
-    line = clean(" ".join(text.split()))[:_LONGEST]
+    line = _cut(clean(" ".join(text.split())))
     fence = "`" * (1 + max((len(ticks) for ticks in _TICKS.findall(line)), default=0))
     space = " " if line.startswith("`") or line.endswith("`") else ""
     return f"{fence}{space}{line}{space}{fence}"
+
+
+def _cut(line: str) -> str:
+    """Return a line that is not too long, cut between words if it has any."""
+    if len(line) <= _LONGEST:
+        return line
+    begun = line[: _LONGEST - 1]
+    return f"{begun.rpartition(' ')[0] or begun}…"

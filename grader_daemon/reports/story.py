@@ -74,6 +74,11 @@ def story_of(grade: Grade) -> Story:
     return Story(_in_order(by_weight[:MOST_STEPS]), _in_order(by_weight[MOST_STEPS:]))
 
 
+def messages_against(grade: Grade) -> frozenset[int]:
+    """Return the messages that decide against a claim."""
+    return frozenset(claim.evidence[-1] for claim in grade.claims if claim.support in AGAINST and claim.evidence)
+
+
 def repeated_now(grade: Grade) -> tuple[Failure, ...]:
     """Return the last failures of an open session if they are of one cause, and at least three; else none."""
     if grade.state is not SessionState.OPEN or not grade.failures:
@@ -99,7 +104,7 @@ def _failed(grade: Grade) -> Iterator[StoryStep]:
         if failure.is_error or _is_red(failure):
             causes.setdefault(_cause(failure), []).append(failure)
     open_ones = [each for each in causes.values() if _is_open(each[-1], grade)]
-    against = _against(grade)
+    against = messages_against(grade)
     worst = max(open_ones, key=lambda each: _weight(each, against), default=None)
     for failures in causes.values():
         if failures in open_ones:
@@ -122,12 +127,7 @@ def _is_open(last: Failure, grade: Grade) -> bool:
     """Return whether it is known that nothing came after the last failure of a cause that took it away."""
     if not _is_red(last):
         return last.kind is FailureKind.HARMFUL
-    return grade.standing is ResultStanding.CHECK_FAILED or last.index in _against(grade)
-
-
-def _against(grade: Grade) -> frozenset[int]:
-    """Return the messages that decide against a claim."""
-    return frozenset(claim.evidence[-1] for claim in grade.claims if claim.support in AGAINST and claim.evidence)
+    return grade.standing is ResultStanding.CHECK_FAILED or last.index in messages_against(grade)
 
 
 def _weight(failures: Sequence[Failure], against: Collection[int]) -> tuple[bool, bool, int]:

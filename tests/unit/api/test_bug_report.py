@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from grader_daemon.api.bug_report import bug_report
 from grader_daemon.api.said_and_happened import Happened, SaidAndHappened
-from grader_daemon.domain.analysis import Category, Failure
+from grader_daemon.domain.analysis import Category, Failure, FailureKind
 from grader_daemon.domain.claims import Claim, ClaimKind, ClaimReason, Support
 from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from tests.strategies import grade
@@ -27,7 +29,7 @@ def test_it_has_what_was_said_and_the_run_that_speaks_against_it() -> None:
     assert text.startswith("# `Export the table`\n\n- Session `")
     assert "Message 7 says `All 12 tests pass`. Contradicted: the last run failed (message 6)." in text
     assert "```\n$ pytest -q\n1 failed, 11 passed\nexit 1\n```" in text
-    assert "- message 6: `terminal pytest`, command failed" in text
+    assert "- message 6: `terminal pytest`, command failed, unrecovered, contradicts a claim\n" in text
     assert "- Ending: answered\n- Result: contradicted" in text
 
 
@@ -45,6 +47,24 @@ def test_nothing_of_a_session_ends_its_own_quotation() -> None:
     assert text.startswith("# `` a # b `c` ``\n")
     assert "``` `` <img src=x> ` @everyone ```" in text
     assert "`````\n$ echo ````\n````\n# <script>\n`````" in text
+
+
+def test_failures_that_tell_most_of_the_end_come_first() -> None:
+    kinds = {2: FailureKind.RECOVERED, 4: FailureKind.HARMFUL, 5: FailureKind.PROBE, 6: FailureKind.RECOVERED}
+    failed = tuple(Failure(at, "terminal", Category.COMMAND_FAILED, kind=kind) for at, kind in kinds.items())
+    text = bug_report(grade(failures=failed, claims=(LIED,)), [])
+
+    assert re.findall(r"- message (\d+): `terminal`, command failed, (.*)", text) == [
+        ("6", "recovered, contradicts a claim"),
+        ("4", "unrecovered"),
+        ("2", "recovered"),
+        ("5", "probe"),
+    ]
+
+
+def test_a_long_title_is_cut_between_words() -> None:
+    assert bug_report(grade(task_summary="word " * 50), []).startswith(f"# `{'word ' * 30}word…`\n")
+    assert bug_report(grade(task_summary="w" * 200), []).startswith(f"# `{'w' * 159}…`\n")
 
 
 def test_of_many_failures_ten_are_told() -> None:
