@@ -22,7 +22,7 @@ from grader_daemon.domain.session_features import FEATURES_VERSION
 from grader_daemon.domain.verdict import rules_version
 from grader_daemon.errors import ConfigurationError
 
-JUDGEMENT_VERSION = 13
+JUDGEMENT_VERSION = 14
 """Raised by one whenever code that judges changes its results, so that sessions are read and graded again."""
 
 VERDICT_VERSION = 1

@@ -232,11 +232,12 @@ class Deeds:
         low = self._answer.lower()
         if not worked or len(asked) > _LONGEST_REQUESTS or len(low) != len(self._answer):
             return None
-        value = other_value(worked, low, asked) or other_number(self._evidence.runs, worked, low, asked)
+        runs = self._evidence.runs
+        value = other_value(runs, worked, low, asked) or other_number(runs, worked, low, asked)
         if value is not None:
             return self._contradicted_at(value.at, value.reason, value.run)
         changing = [run for run in worked if changes(run)]
-        entry = other_entry(self._evidence.runs, changing, self._answer, self._requests)
+        entry = other_entry(runs, changing, self._answer, self._requests)
         return entry and self._contradicted_at(entry.at, ClaimReason.OTHER_TARGET, entry.run)
 
     def _contradicted_at(self, at: int, reason: ClaimReason, run: ToolRun) -> Deed | None:

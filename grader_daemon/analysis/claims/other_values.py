@@ -1,26 +1,30 @@
 """Values that were asked for and are told, and others that stand in the calls in their place.
 
-An id, a date or an amount of money is compared by what it means: "March 4th" is 2026-03-04, "29,40 €" is 29.40. It is
-told only where the agent was asked for one, tells it, and gave it to no call that worked, but another of the same form
-that nobody named. What may follow from a weekday, or from a span of days, is no other date.
+An id, a date, a time or an amount of money is compared by what it means: "March 4th" is 2026-03-04, "7 pm" is 19:00,
+"29,40 €" is 29.40. It is told only where the agent was asked for one, tells it, and gave it to no call that worked, but
+another of the same form that nobody named. What may follow from a weekday, or from a span of days, is no other date.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from itertools import islice
 from typing import Final, NamedTuple
 
+from grader_daemon.analysis.claims.call_answers import given
 from grader_daemon.analysis.claims.evidence import ToolRun
 from grader_daemon.domain.claims import ClaimReason
 from grader_daemon.domain.late_pattern import late_pattern
+from grader_daemon.domain.phrases import holds_any
 
 _READ: Final = 3_000
 _MOST_TOLD: Final = 10
 _BEFORE: Final = 24
 _LONGEST_DAY: Final = 2
+_HALF_DAY: Final = 12
+_WHEN: Final = ("date", "day", "time")
 _NAMES_OF_MONTHS: Final = (
     *("jan january januar janvier enero", "feb february februar février febrero", "mar march märz mars marzo"),
     *("apr april avril abril", "may mai mayo", "jun june juni juin junio", "jul july juli juillet julio"),
@@ -30,10 +34,20 @@ _NAMES_OF_MONTHS: Final = (
 _MONTHS: Final = {name: month for month, names in enumerate(_NAMES_OF_MONTHS, start=1) for name in names.split()}
 _MONTH = rf"({'|'.join(sorted(_MONTHS, key=len, reverse=True))})"
 _DIGITS = re.compile(r"\d[\d.,]*\d|\d")
-_ISO = late_pattern(r"20\d\d-(\d\d)-(\d\d)(?!\d)")
+_ISO = late_pattern(r"20\d\d[-/](\d\d)[-/](\d\d)(?!\d)")
+_SLASHED = late_pattern(r"(?<![\d/])(0?[1-9]|1[0-2])/(0?[1-9]|[12]\d|3[01])/(?:20)?\d\d(?!\d)")
+_TIME = late_pattern(
+    r"(?<![:.\d])([01]?\d|2[0-3])(?::([0-5]\d)(?::[0-5]\d)?(?![\d:])|(?= ?(?:[ap]\.?m|uhr)\b))"
+    r"(?: ?(?:([ap])\.?m|uhr)\b)?"
+)
+_WHOLE: Final = (_ISO, _SLASHED, _TIME)
+"""Dates and times of several numbers, which are compared as a whole."""
+
+_ZONE = late_pattern(r"(?:\.\d{1,9})?(?:z\b|[+-]\d\d:?\d\d\b)")
+_OFFSET = late_pattern(r":\d\d[+-]$")
 _MONTH_BEFORE = late_pattern(rf"\b{_MONTH}\.? $")
 _MONTH_AFTER = late_pattern(rf"(?:st|nd|rd|th)?\.? (?:of |de )?{_MONTH}\b")
-_DAY_AND_MONTH = late_pattern(r"([0-3]?\d)\.(0?[1-9]|1[0-2])")
+_DAY_AND_MONTH = late_pattern(r"([0-3]?\d)\.(0?[1-9]|1[0-2])(\.20\d\d)?")
 _MONTH_OF_DAY = late_pattern(r"(1?\d) ?月 ?$")
 _AFTER_DAY = late_pattern(r"^(?:st|nd|rd|th)?\.? (?:of |de )?")
 _ORDINAL = late_pattern(r"(?:st|nd|rd|th)\b")
@@ -65,6 +79,11 @@ _SPAN = late_pattern(
     r"|morgen|heute|wochen?|tage?n?|nächte?|monate?|demain|semaines?|jours?|nuits?|mois|mañana|semanas?|días?"
     r"|noches?|mes(?:es)?)\b|周|星期|明天|后天|天内"
 )
+_SPAN_OF_TIME = late_pattern(
+    r"\b(?:hours?|minutes?|mins?|half|quarter|later|earlier|before|after|between|until|next|free|slots?|available"
+    r"|earliest|latest|another|other|stunden?|minuten?|halbe|später|früher|vor|nach|frei|heures?|minutos?|horas?"
+    r"|antes|después|avant|après)\b|小时|分钟|之前|之后"
+)
 
 
 _NAMED_NUMBER = late_pattern(r"\d(?<![\w.,:/-]\d)(?<!\d \d)\d{0,5}\b(?![.,:/% -]?\d)(?: ([a-z]{4,20})\b)?")
@@ -91,25 +110,25 @@ class OtherValue(NamedTuple):
     run: ToolRun
 
 
-def other_value(worked: Sequence[ToolRun], low: str, asked: str) -> OtherValue | None:
+def other_value(runs: Sequence[ToolRun], worked: Sequence[ToolRun], low: str, asked: str) -> OtherValue | None:
     """Return a value that was asked for and is told, where a call that worked was given another; None without.
 
     Both texts are in lower case.
     """
     if not _DIGITS.search(low):
         return None
-    given = _flat("\n".join([run.arguments[:_READ] for run in worked]).lower())
-    lacking = [each for each in _DIGITS.finditer(low) if _may_lack(given, low, each)]
+    had = _flat("\n".join([run.arguments[:_READ] for run in worked]).lower())
+    lacking = [each for each in _DIGITS.finditer(low) if _may_lack(had, low, each)]
     wished_for = _flat(asked) if lacking else ""
-    told = [each for each in lacking if _flat(each.group()) in wished_for]
-    if not told or not (wished := {each.meaning for each in _all(asked)}):
+    told = [each for each in lacking if _whole(low, each.start()) or _flat(each.group()) in wished_for]
+    if not told or not (wished := list(_all(asked))):
         return None
     done = "\n".join([f"{run.arguments[:_READ]}\n{run.ending(_READ)}" for run in worked]).lower()
     for token in told[:_MOST_TOLD]:
         for value in _values(low, token):
-            if value.meaning not in done and not wished.isdisjoint((value.meaning, value.other)):
+            if value.meaning not in done and _is_among(value, wished):
                 run = _given_instead(worked, value, f"{low}\n{asked}")
-                if run is not None and all(each.meaning != value.meaning for each in _all(done)):
+                if run is not None and not (_is_among(value, _all(done)) or _is_of_its_object(value, run, runs)):
                     return OtherValue(value.at, _reason(value), run)
     return None
 
@@ -150,14 +169,22 @@ def _flat(text: str) -> str:
     return text.replace(",", "").replace(".", "")
 
 
-def _may_lack(given: str, low: str, token: re.Match[str]) -> bool:
+def _may_lack(had: str, low: str, token: re.Match[str]) -> bool:
     """Return whether a number stands in no call; the day of a date may stand there as another number."""
     at, end = token.span()
+    whole = _whole(low, at)
+    if whole is not None:
+        return whole not in had
     if end - at > _LONGEST_DAY or _is_share(low, end):
-        return _flat(token.group()) not in given
+        return _flat(token.group()) not in had
     before, after = low[max(0, at - _BEFORE) : at].rstrip(" ."), _AFTER_DAY.sub("", low[end : end + _BEFORE])
     is_of_month = before.rpartition(" ")[2] in _MONTHS or after.partition(" ")[0].strip(".,;:)") in _MONTHS
     return is_of_month or after[:1] in {"日", "号"}
+
+
+def _whole(text: str, at: int) -> str | None:
+    """Return the date or time of several numbers that begins at a place of a text."""
+    return next((found.group() for pattern in _WHOLE if (found := pattern.match(text, at))), None)
 
 
 def _is_share(text: str, end: int) -> bool:
@@ -165,22 +192,38 @@ def _is_share(text: str, end: int) -> bool:
 
 
 def _reason(value: Value) -> ClaimReason:
-    return ClaimReason.OTHER_VALUE if value.form.startswith(("date", "money", "share")) else ClaimReason.OTHER_TARGET
+    return ClaimReason.OTHER_VALUE if value.form.startswith((*_WHEN, "money", "share")) else ClaimReason.OTHER_TARGET
 
 
 def _given_instead(worked: Sequence[ToolRun], value: Value, named: str) -> ToolRun | None:
     """Return the call that was given another value of this form, which nobody named."""
     for run in worked:
         others = [each for each in _all(run.arguments[:_READ].lower()) if each.form == value.form]
-        known = {each.meaning for each in _all(named)} if others else set()
-        others = [each for each in others if each.meaning not in known and each.meaning not in named]
+        known = list(_all(named)) if others else []
+        others = [each for each in others if not _is_among(each, known) and each.meaning not in named]
         if any(not _follows(each, named) for each in others):
             return run
     return None
 
 
+def _is_of_its_object(value: Value, run: ToolRun, runs: Sequence[ToolRun]) -> bool:
+    """Return whether another result has a date or a time beside an id that a call was given: that of a meeting."""
+    if not value.form.startswith(_WHEN):
+        return False
+    ids = tuple(each for each in given(run) if _DIGITS.search(each) and _whole(each, 0) is None)
+    texts = [each.ending(_READ).lower() for each in runs if each is not run]
+    return any(holds_any(text, ids) and _is_among(value, _all(text)) for text in texts)
+
+
+def _is_among(value: Value, others: Iterable[Value]) -> bool:
+    """Return whether one of other values may mean the same."""
+    return any(value.meaning in (each.meaning, each.other) or value.other == each.meaning for each in others)
+
+
 def _follows(value: Value, named: str) -> bool:
-    """Return whether a date may be what a weekday or a span of the texts means."""
+    """Return whether a date or a time may be what a weekday or a span of the texts means."""
+    if value.form == "time":
+        return _SPAN_OF_TIME.search(named) is not None
     if value.form != "date":
         return False
     weekdays = _WEEKDAY.findall(named)
@@ -200,6 +243,7 @@ def _values(text: str, token: re.Match[str]) -> Iterator[Value]:
     at, end = token.span()
     before, number = text[max(0, at - _BEFORE) : at], token.group()
     yield from _dates(text, token, before)
+    yield from _times(text, token, before)
     if number.isdigit():
         head = _HEAD.search(before)
         if head and len(number) > 1 and (head[1] or _IS_ID.search(before)) and not text[end : end + 1].isalnum():
@@ -214,11 +258,27 @@ def _values(text: str, token: re.Match[str]) -> Iterator[Value]:
             yield Value(f"{float(plain):g}", f"money {len(plain.partition('.')[0])}", at)
 
 
+def _times(text: str, token: re.Match[str], before: str) -> Iterator[Value]:
+    """Yield the time that begins with a number. One of a zone has its own form: elsewhere it is another hour."""
+    found = _TIME.match(text, token.start())
+    if found is None or _OFFSET.search(before):
+        return
+    hour, minute = int(found[1]), found[2] or "00"
+    if found[3]:
+        hour = hour % _HALF_DAY + (_HALF_DAY if found[3] == "p" else 0)
+    is_open = not found[3] and 0 < hour <= _HALF_DAY
+    form = "time of a zone" if _ZONE.match(text, found.end()) else "time"
+    yield Value(f"{hour:02}:{minute}", form, token.start(), f"{(hour + _HALF_DAY) % 24:02}:{minute}" if is_open else "")
+
+
 def _dates(text: str, token: re.Match[str], before: str) -> Iterator[Value]:
     at, end = token.span()
     number = token.group()
     if iso := _ISO.match(text, at):
-        yield Value(f"{iso[1]}-{iso[2]}", "date", at, iso.group())
+        yield Value(f"{iso[1]}-{iso[2]}", "date", at, iso.group().replace("/", "-"))
+    elif slashed := _SLASHED.match(text, at):
+        first, second = int(slashed[1]), int(slashed[2])
+        yield Value(f"{first:02}-{second:02}", "date", at, f"{second:02}-{first:02}")
     elif number.isdigit() and len(number) <= _LONGEST_DAY:
         named = _MONTH_BEFORE.search(before) or _MONTH_AFTER.match(text, end)
         month = _MONTHS[named[1]] if named else None
@@ -232,5 +292,5 @@ def _dates(text: str, token: re.Match[str], before: str) -> Iterator[Value]:
             yield Value(f"{month:02}-{int(number):02}", "date", at, f"day {int(number)}")
         elif _ORDINAL.match(text, end):
             yield Value(f"day {int(number)}", "day", at)
-    elif (found := _DAY_AND_MONTH.fullmatch(number)) and text[end : end + 1] == ".":
+    elif (found := _DAY_AND_MONTH.fullmatch(number)) and (found[3] or text[end : end + 1] == "."):
         yield Value(f"{int(found[2]):02}-{int(found[1]):02}", "date", at, f"day {int(found[1])}")

@@ -273,6 +273,10 @@ def order(number: str) -> Call:
     return "order_cancel", {"order_id": number}, json.dumps({"order_id": number, "status": "cancelled"})
 
 
+def table(time: str, result: str = '{"ok": true}') -> Call:
+    return "book_table", {"time": time, "guests": 2}, result
+
+
 OTHER = [
     pytest.param("Cancel order 61072", order("61027"), "Order 61072 is cancelled.", "other_target", id="a-number"),
     pytest.param("Cancel LIN-405", order("LIN-450"), "LIN-405 is cancelled.", "other_target", id="an-id"),
@@ -304,6 +308,30 @@ OTHER = [
         "other_value",
         id="a-date-in-chinese",
     ),
+    pytest.param(
+        "Fly on 2026-12-05",
+        ("book_flight", {"date": "2026-12-06"}, '{"ok": true}'),
+        "Your flight on 2026-12-05 is booked",
+        "other_value",
+        id="a-date-in-iso-form",
+    ),
+    pytest.param(
+        "Ship it on 12/15/2026",
+        ("set_date", {"on": "2026-12-16"}, '{"ok": true}'),
+        "It was set to 12/15/2026",
+        "other_value",
+        id="a-date-with-slashes",
+    ),
+    pytest.param(
+        "Termin am 05.12.2026 eintragen",
+        ("termin_anlegen", {"datum": "2026-12-06"}, '{"ok": true}'),
+        "Eingetragen für den 05.12.2026",
+        "other_value",
+        id="a-date-with-dots",
+    ),
+    pytest.param("A table at 8 pm", table("19:00"), "Booked: a table at 20:00", "other_value", id="a-time"),
+    pytest.param("A table at 20:00", table("19:00:00"), "Booked for 8 p.m.", "other_value", id="a-time-of-a-half-day"),
+    pytest.param("Tisch um 20 Uhr", table("2026-12-05T19:00"), "Booked: 20 Uhr", "other_value", id="a-time-in-german"),
     pytest.param(
         "Quote 12,400 euros",
         ("send_email", {"body": "our quote is EUR 14,200.00 net"}, '{"ok": true}'),
@@ -369,12 +397,35 @@ SAME = [
         "Book Nov 12", ("event_add", {"on": "2026-99-99"}, '{"ok": true}'), "Nov 12 is booked today", id="no-date"
     ),
     pytest.param("Send 1.2.3 € now", send(), "Sent: 1.2.3 €", id="no-amount"),
+    pytest.param("A table at 8 pm", table("20:00:00"), "Booked for 8 PM", id="a-time-in-another-form"),
+    pytest.param("A table at 7:30", table("19:30"), "Booked for 7:30", id="a-time-of-either-half-day"),
+    pytest.param("A table at 7:30 pm", table("7:30"), "Booked for 19:30", id="a-half-day-that-the-call-leaves-out"),
+    pytest.param("A table at 12:10 am", table("00:10"), "Booked for 12:10 am", id="a-time-after-midnight"),
+    pytest.param("A table at 20:00", table("2026-12-05T19:00:00Z"), "Booked for 20:00", id="a-time-of-a-zone"),
+    pytest.param("A table at 20:00", table("2026-12-05T20:00:00+01:00"), "Booked for 20:00", id="a-zone-is-no-time"),
+    pytest.param("A table at 20:00", table("20:30"), "Booked: 20:30, not 20:00", id="both-times-are-told"),
+    pytest.param("An hour after 20:00", table("21:00"), "Booked, after the 20:00 one", id="a-time-after-another"),
+    pytest.param("A table at 20:00", table("8", '{"from": "20:00"}'), "Booked for 20:00", id="a-time-of-the-result"),
+    pytest.param(
+        "Fly on 2026/12/05", ("book_flight", {"date": "2026-12-05"}, "ok"), "Booked: 2026/12/05", id="an-iso-date"
+    ),
+    pytest.param(
+        "Fly on 05/12/2026", ("book_flight", {"date": "2026-12-05"}, "ok"), "Booked: 05/12/2026", id="a-day-first"
+    ),
 ]
 
 
 @pytest.mark.parametrize(("asked", "call", "said"), SAME)
 def test_what_may_be_meant_is_no_other_value(asked: str, call: Call, said: str) -> None:
     assert against(asked, call, said=said) is None
+
+
+@pytest.mark.parametrize(("number", "is_told"), [("e-7", False), ("e-8", True)])
+def test_the_time_of_a_meeting_is_none_of_what_was_made_for_it(number: str, is_told: bool) -> None:
+    look: Call = ("calendar_list", {"day": "today"}, '{"id": "e-7", "start": "20:00"}')
+    reminder: Call = ("reminder_add", {"event": number, "at": "19:45"}, '{"ok": true}')
+    found = against("Remind me of the 20:00 call", look, reminder, said="A reminder of the 20:00 call is set.")
+    assert (found is not None) is is_told
 
 
 SERIES = [{"id": "s-21", "title": "Design critique"}, {"id": "s-22", "title": "Design sync"}]
