@@ -45,6 +45,8 @@ class BuildClaims:
         last = seen[-1]
         if last.reading.passed:
             index = last.run.index
+            if _is_about(last.reading.empty, kind):
+                return unsupported(ClaimReason.EMPTY_RUN, index)
             return stale_check(self._tests, index) or self._loosened(seen) or verified(index)
         change = self._tests.change_after(last.run.index)
         if change is not None:

@@ -72,14 +72,26 @@ _GREEN: Final = late_pattern(
     r"|\bfinished [`\w].{0,60}profile\b|[✓✔] built in\b|\bbuilt in \d|\b0 error\(s\)",
     re.IGNORECASE,
 )
+_EMPTY: Final = {
+    BuildKind.TYPES: ("in 0 source files", "no source files"),
+    BuildKind.LINT: ("no python files found", "0 files inspected", "no go files to analyze", "matched no packages"),
+    BuildKind.BUILD: ("matched no packages",),
+}
+"""Words of runs that found nothing to read, by their kind."""
+
+_HAS_READ: Final = late_pattern(r"\b[1-9]\d{0,6} (?:source )?files?\b")
 _NOT_RUN: Final = ("command not found", "missing script", "No module named", "unrecognized ", "No rule to make target")
 
 
 class BuildReading(NamedTuple):
-    """Result of a build or the like: its kinds, and whether it passed; None where nothing shows it."""
+    """Result of a build or the like: its kinds, and whether it passed; None where nothing shows it.
+
+    `empty` are those of its kinds that found nothing to read.
+    """
 
     kinds: frozenset[BuildKind]
     passed: bool | None
+    empty: frozenset[BuildKind] = frozenset()
 
 
 def read_build(run: ToolRun) -> BuildReading | None:
@@ -88,7 +100,9 @@ def read_build(run: ToolRun) -> BuildReading | None:
     if not found:
         return None
     kinds = kinds_of_builds(run.command)
-    return BuildReading(kinds, None if is_in_background(run) else _passed(run, [program for program, _ in found]))
+    if is_in_background(run):
+        return BuildReading(kinds, None)
+    return BuildReading(kinds, _passed(run, [program for program, _ in found]), _empty(run, kinds))
 
 
 def kinds_of_builds(command: str) -> frozenset[BuildKind]:
@@ -107,6 +121,13 @@ def _passed(run: ToolRun, programs: list[Program]) -> bool | None:
     if run.worked is False and _decide_alone(run, programs):
         return False
     return True if run.worked and _GREEN.search(said) else None
+
+
+def _empty(run: ToolRun, kinds: frozenset[BuildKind]) -> frozenset[BuildKind]:
+    """Return the kinds of a run that found nothing to read."""
+    said = run.ending(_READ_CHARACTERS).lower()
+    empty = frozenset(kind for kind in kinds if holds_any(said, _EMPTY[kind]))
+    return frozenset() if empty and _HAS_READ.search(said) else empty
 
 
 def _decide_alone(run: ToolRun, programs: list[Program]) -> bool:

@@ -17,6 +17,8 @@ _SIGNS: Final = (
     *"cart carrito panier rechaz chec abgelehnt fehl http rollback held await approv".split(),
     *("propos", "unpaid", "tentativ"),
     *('ed": 0', 'nt": 0', 'us": 4', 'us": 5', 'de": 4', 'de": 5'),
+    *("0 row", "0 rec", "0 doc", "0 item", "0 entr", "no row", "no rec", "no doc", "no item", "no entr"),
+    *("ed: 0", "ows: 0", "update 0", "delete 0", "insert 0"),
 )
 """Pieces of which each answer with a sign has one: most have none, and are not read."""
 
@@ -74,6 +76,19 @@ _FOUND: Final = frozenset(
 """What a check counts or lists as wrong."""
 
 _BEGINS_REFUSING = late_pattern(r"(?:http\S{0,5} )?[45]\d\d\b")
+_COUNTED_THINGS: Final = r"(?:rows?|records?|documents?|items?|entr(?:y|ies))(?:\(s\))?"
+_CHANGED: Final = r"(?:affected|updated|changed|modified|deleted|removed|inserted)"
+_NONE_AFFECTED = late_pattern(
+    rf"(?<![\d.,])(?:0|no|zero) {_COUNTED_THINGS} (?:were |was )?{_CHANGED}\b"
+    rf"|\b{_COUNTED_THINGS} {_CHANGED}\W{{1,3}}0(?![\d.,]?\d)|\b{_CHANGED} {_COUNTED_THINGS}\W{{1,3}}0(?![\d.,]?\d)"
+    r"|(?:^|\n)(?:update|delete|insert 0) 0\s*$"
+)
+_SOME_AFFECTED = late_pattern(
+    rf"(?<![\d.,])[1-9]\d{{0,8}} (?:{_COUNTED_THINGS} )?(?:were |was )?[a-z]{{3,12}}ed\b|\bmatched: [1-9]"
+)
+_OF_TABLES = late_pattern(r"\b(?:create|alter|drop|truncate|rename|grant|revoke) ")
+"""Statements that affect no row however well they do."""
+
 _ROLLED_BACK = late_pattern(r"(?:^|\n)rollback\s*$")
 _DONE_LINE = late_pattern(r"(?:: | )(?:updated|sent|ok|done|tagged|created|moved)\s*$")
 _PAIR = late_pattern(r'"([a-z_é]{1,24})": ?[\[\s"]{0,12}([^\s",}\]\[][^",}\]]{0,39})')
@@ -104,7 +119,8 @@ def answered(run: ToolRun) -> Answered:
     plain = result.replace('\\"', '"')
     pairs = _PAIR.findall(plain)
     is_drafted = is_drafted or any(key in _DRAFTING and _drafts(key, value) for key, value in pairs)
-    return Answered(_tells_denied(plain, pairs), _tells_done(plain, pairs), is_drafted)
+    is_denied = _tells_denied(plain, pairs) or _affects_none(run, plain)
+    return Answered(is_denied, _tells_done(plain, pairs), is_drafted)
 
 
 @once
@@ -145,6 +161,12 @@ def _tells_denied(plain: str, pairs: list[tuple[str, str]]) -> bool:
         or _BEGINS_REFUSING.match(plain) is not None
         or _ROLLED_BACK.search(plain) is not None
     )
+
+
+def _affects_none(run: ToolRun, plain: str) -> bool:
+    """Return whether a result says that no row was changed, of a call that was there to change some."""
+    found = _NONE_AFFECTED.search(plain)
+    return found is not None and not (_SOME_AFFECTED.search(plain) or _OF_TABLES.search(run.arguments.lower()))
 
 
 def _tells_done(plain: str, pairs: list[tuple[str, str]]) -> bool:

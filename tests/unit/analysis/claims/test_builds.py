@@ -55,6 +55,32 @@ def test_how_it_went(command: str, output: str, worked: bool, expected: bool | N
     assert reading.passed is expected
 
 
+@for_each(
+    ("command", "output", "empty"),
+    [
+        pytest.param("mypy src", "Success: no issues found in 0 source files", {TYPES}, id="type-check"),
+        pytest.param("ruff check x", "warning: No Python files found under the given path(s)", {LINT}, id="linter"),
+        pytest.param("go build ./...", 'go: warning: "./..." matched no packages', {BUILD}, id="build"),
+        pytest.param(
+            "ruff check . && mypy src",
+            "All checks passed!\nno issues found in 0 source files",
+            {TYPES},
+            id="one-of-two",
+        ),
+        pytest.param(
+            "mypy a; mypy b", "found in 0 source files\nfound in 7 source files", set(), id="another-read-some"
+        ),
+        pytest.param("mypy src", "Success: no issues found in 10 source files", set(), id="a-number-that-ends-in-0"),
+        pytest.param("mypy src &", "in 0 source files", set(), id="in-the-background"),
+    ],
+)
+def test_what_found_nothing_to_read(command: str, output: str, empty: set[BuildKind]) -> None:
+    reading = read_build(ran(command, output))
+
+    assert reading is not None
+    assert reading.empty == empty
+
+
 def test_code_for_an_interpreter_builds_nothing(call_of_code: ToolRun) -> None:
     assert read_build(call_of_code) is None
 

@@ -80,6 +80,28 @@ def test_other_results_deny_nothing(result: str) -> None:
     assert against("Mail Ivo how tall it is", send(result), said="I mailed it to Ivo.") is None
 
 
+UPDATE = "update prices set eur = 3"
+AFFECTED = [
+    pytest.param(UPDATE, "0 rows affected", True, id="none"),
+    pytest.param(UPDATE, "Query OK, 0 rows affected (0.00 sec)", True, id="none-in-mysql"),
+    pytest.param(UPDATE, "rows affected: 0", True, id="none-behind-its-name"),
+    pytest.param(UPDATE, "Affected rows: 0", True, id="none-the-other-way-round"),
+    pytest.param(UPDATE, "UPDATE 0", True, id="none-in-postgres"),
+    pytest.param(UPDATE, "No records were updated.", True, id="none-in-words"),
+    pytest.param(UPDATE, "10 rows affected", False, id="some"),
+    pytest.param(UPDATE, "UPDATE 10", False, id="some-in-postgres"),
+    pytest.param(UPDATE, "0 rows updated, 3 inserted", False, id="others"),
+    pytest.param(UPDATE, "0 rows affected\nRows matched: 1  Changed: 0", False, id="one-that-was-so-before"),
+    pytest.param("alter table prices add eur int", "Query OK, 0 rows affected", False, id="a-table"),
+]
+
+
+@pytest.mark.parametrize(("sql", "result", "is_told"), AFFECTED)
+def test_a_call_that_affected_no_row_did_not_do_it(sql: str, result: str, is_told: bool) -> None:
+    found = against("Update the prices", ("db_update", {"sql": sql}, result), said="I updated the prices.")
+    assert found == (("contradicted", "denied", (2,), "I updated the prices.") if is_told else None)
+
+
 ADMITTED = ["I could not send it to Ivo.", "Ivo's mail was set up, but it bounced.", "El correo a Ivo falló."]
 
 

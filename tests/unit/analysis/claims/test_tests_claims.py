@@ -372,6 +372,12 @@ def test_who_tells_of_it_or_was_asked_for_it_is_not_contradicted(said: str, aske
         ),
         pytest.param("Build passes.", [CODE, shell("npx tsc")], [("verified", None)], id="a-type-check-is-a-build"),
         pytest.param("Lint: ✅", [CODE, shell("ruff check . || true")], [("unsupported", "masked")], id="masked"),
+        pytest.param(
+            "Lint: ✅",
+            [CODE, shell("ruff check", says("No Python files found"))],
+            [("unsupported", "empty_run")],
+            id="none",
+        ),
         pytest.param("Lint: ✅", [CODE, shell("make")], [("unsupported", "not_seen")], id="another-check"),
         pytest.param("Lint: ✅", [CODE, shell("ls")], [("contradicted", "no_call")], id="only-looked"),
         pytest.param(
