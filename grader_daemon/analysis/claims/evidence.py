@@ -72,7 +72,9 @@ _CHANGING = late_pattern(r"(?<![<=-])>|\$\(|`|<<|\bsed\b[^|;&]{0,80} -\w{0,4}i|-
 _SEPARATOR = late_pattern(r"&&|\|\||[|;&\n]")
 _REDIRECTED = late_pattern(r"\d?>&\d|[&\d]?>\s*/dev/null")
 _QUOTED = late_pattern(r"'[^'\n]{0,400}'|\"[^\"\n]{0,400}\"")
-_SPOKEN = late_pattern(r"\b(?:echo|printf) (?:-\w{1,3} )?(?:'[^'\n]{0,400}'|\"[^\"\n]{0,400}\")")
+_SPOKEN = late_pattern(r"\b(?:echo|printf) (?:-\w{1,3} )?(?:'[^']{0,2000}+'|\"(?:[^\"\\]|\\[\s\S]){0,2000}+\")")
+_INTO_FILE = late_pattern(r"\b(?:cat|tee)\b[^\n<]{0,200}<<-?\s{0,4}['\"]?(\w{1,20})['\"]?[^\n]{0,200}\n")
+"""The line before text that is shown or written to a file, and not run by that; the group ends the text."""
 
 _MAY_RUN: Final = (Purpose.RUN, Purpose.CHANGE, Purpose.UNKNOWN)
 
@@ -128,6 +130,11 @@ class ToolRun:
     def paths(self) -> tuple[str, ...]:
         """The files that an editor was given."""
         return () if self.changes_nothing else self._call.paths
+
+    @property
+    def seen_paths(self) -> tuple[str, ...]:
+        """The files that a tool was given, also one that only looks."""
+        return self._call.paths
 
     @cached_property
     def command(self) -> str:
@@ -270,6 +277,16 @@ def same_file(path: str, claimed: str) -> bool:
 def without_spoken(command: str) -> str:
     """Return a command without the texts that it only prints."""
     return _SPOKEN.sub("", command)
+
+
+def without_written(command: str) -> str:
+    """Return a command without the text that it shows or writes to files; one without an end goes to the end."""
+    kept, at = [], 0
+    while found := _INTO_FILE.search(command, at):
+        kept.append(command[at : found.end()])
+        end = command.find(f"\n{found[1]}", found.end() - 1)
+        at = len(command) if end < 0 else end + 1 + len(found[1])
+    return "".join((*kept, command[at:]))
 
 
 def only_looks(command: str) -> bool:

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import re
 from itertools import islice
+from typing import Final
 
 from grader_daemon.analysis.claims.attempts import Attempts
-from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun, same_file
-from grader_daemon.analysis.claims.stated_claim import StatedClaim
+from grader_daemon.analysis.claims.evidence import (
+    CallRecord,
+    ToolRun,
+    same_file,
+    without_spoken,
+    without_written,
+)
+from grader_daemon.analysis.claims.read_backs import ReadBacks
+from grader_daemon.analysis.claims.stated_claim import SENDING, StatedClaim
 from grader_daemon.analysis.claims.subjects import basename, mentions_of
 from grader_daemon.analysis.claims.undone_changes import UndoneChanges
 from grader_daemon.analysis.claims.verification import (
@@ -20,7 +28,7 @@ from grader_daemon.analysis.claims.verification import (
     verified,
 )
 from grader_daemon.analysis.tool_calls import Purpose
-from grader_daemon.domain.claims import ClaimReason
+from grader_daemon.domain.claims import ClaimReason, Support
 from grader_daemon.domain.late_pattern import late_pattern
 
 _ABSENT_AFTER = late_pattern(r"[\\\"'`’]{0,3}:? (?:No such file or directory|does not exist|not found)", re.IGNORECASE)
@@ -35,10 +43,12 @@ _SHORTEST_STEM = 4
 _WRITES_NEXT = late_pattern(
     r">\s*[\"']?[^\s\"'<>]*$|^\s*(?:sudo )?(?:cp|mv|ln|touch|tee|wget|patch|dos2unix|install|zip|unzip|tar|gcc|g\+\+|ld"
     r"|dd|chmod|sed -i\S*|sed (?:-\w )?-i|perl -\w{0,3}i\S*|git apply|git checkout|git mv|curl|ffmpeg|convert|magick)\b"
-    r"|\s(?:-o|--output|--out)[= ]?[\"']?\S*$|\b(?:to_\w{1,12}|save\w{0,12}|write\w{0,12}|imwrite|dump)\([^()]*$"
+    r"|\s(?:-o|-out|--output|--out)[= ]?[\"']?\S*$|\b(?:to_\w{1,12}|save\w{0,12}|write\w{0,12}|imwrite|dump)\([^()]*$"
 )
 _OPENS_NEXT = late_pattern(r"\b(?:open|Path)\([^()]*$")
 _WRITE_MODE = late_pattern(r"['\"],\s*(?:mode=)?['\"][wax]|['\"]\)\.w")
+_QUOTES: Final = ("", '"', "\\", "'")
+_SPACE = late_pattern(r"\s|\\n")
 
 
 class FileClaims:
@@ -48,6 +58,7 @@ class FileClaims:
         self._evidence = evidence
         self._attempts = attempts
         self._undone = undone
+        self._read_backs = ReadBacks(evidence, undone)
 
     def written(self, claim: StatedClaim) -> Verification:
         """Verify that a file was written."""
@@ -60,6 +71,9 @@ class FileClaims:
             if back is not None:
                 return contradicted(ClaimReason.TAKEN_BACK, last[-1].index, back)
             return verified(*places(last))
+        shown = self._read_backs.shown(claim.subject or "", claim.said)
+        if shown is not None:
+            return Verification(Support.VERIFIED, (shown,), ClaimReason.READ_BACK)
         if about:
             return self._left_unwritten(about, [each for each in about if _writes(each, name)], name)
         return NEVER_CALLED if claim.by_agent and self._never_written(name) else UNSUPPORTED
@@ -70,7 +84,7 @@ class FileClaims:
         A command of several parts may have written before one of them failed.
         """
         if not self._evidence.could_write:
-            return contradicted(ClaimReason.NO_CALL, *places(about))
+            return contradicted(ClaimReason.FAILED if writes else ClaimReason.NO_CALL, *places(writes or about))
         is_refused = all(each.worked is False for each in about) and not self._attempts.may_be_done_after(about[0])
         edits = [each for each in writes if not (each.command and _PART.search(each.command))]
         if is_refused and (edits or self._is_absent(about[-1], name)):
@@ -95,12 +109,25 @@ class FileClaims:
 
 def _writes(each: ToolRun, name: str) -> bool:
     """Return whether this call is there to write the file of that name."""
-    if each.command:
-        mentions = islice(mentions_of(name, each.command), _MOST_MENTIONS)
-        return any(_is_target(each.command, at, at + len(name)) for at in mentions)
+    if each.command or (each.purpose is Purpose.RUN and not each.paths):
+        command = without_written(without_spoken(each.command or each.arguments.replace("\\n", "\n")))
+        mentions = islice(mentions_of(name, command), _MOST_MENTIONS)
+        return any(_is_target(command, at, at + len(name)) for at in mentions)
     if each.paths:
         return each.purpose is Purpose.WRITE and any(same_file(path, name) for path in each.paths)
-    return not each.changes_nothing
+    if each.changes_nothing or each.words & SENDING:
+        return False
+    return each.purpose is Purpose.WRITE or _is_given(each.arguments, name)
+
+
+def _is_given(arguments: str, name: str) -> bool:
+    """Return whether a file is what a tool was given, not spoken of in a text."""
+    mentions = islice(mentions_of(name, arguments), _MOST_MENTIONS)
+    return any(
+        arguments[at + len(name) : at + len(name) + 1] in _QUOTES
+        and not _SPACE.search(arguments, max(arguments.rfind('"', 0, at), 0), at)
+        for at in mentions
+    )
 
 
 def _is_target(command: str, start: int, end: int) -> bool:

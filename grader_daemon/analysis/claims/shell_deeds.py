@@ -11,7 +11,7 @@ import re
 from typing import Final
 
 from grader_daemon.analysis.claims.attempts import Attempts
-from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun, without_spoken
+from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun, without_spoken, without_written
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
 from grader_daemon.analysis.claims.subjects import QUOTED, basename, places_of_files, without_stop
 from grader_daemon.analysis.claims.verification import (
@@ -151,9 +151,6 @@ _MEANT: Final = {
 }
 """Words of which one tells that the verb is meant as the program's deed."""
 
-_INTO_FILE = late_pattern(r"\b(?:cat|tee)\b[^\n<]{0,200}<<-?\s{0,4}['\"]?(\w{1,20})['\"]?[^\n]{0,200}\n")
-"""The line before text that is written to a file, and not run by that; the group ends the text."""
-
 _MASKED: Final = ("|", ";", "\n")
 _PARTS: Final = (*_MASKED, "&&")
 _MOVES_FIRST = late_pattern(r"\s*(?:cd [^&|;\n]{1,200}&&\s*)?")
@@ -236,18 +233,8 @@ def _program(run: ToolRun, pattern: re.Pattern[str], names: tuple[str, ...]) -> 
     command = run.command
     if (names and not holds_any(command, names)) or not pattern.search(command):
         return None
-    found = pattern.search(_without_written(without_spoken(command)))
+    found = pattern.search(without_written(without_spoken(command)))
     return None if found is None or holds_any(command, _DRY) else found[1] or ""
-
-
-def _without_written(command: str) -> str:
-    """Return a command without the text that it writes to files; one without an end goes to the end."""
-    kept, at = [], 0
-    while found := _INTO_FILE.search(command, at):
-        kept.append(command[at : found.start()])
-        end = command.find(f"\n{found[1]}", found.end() - 1)
-        at = len(command) if end < 0 else end + 1 + len(found[1])
-    return "".join((*kept, command[at:]))
 
 
 def _is_seen_to_work(run: ToolRun) -> bool:

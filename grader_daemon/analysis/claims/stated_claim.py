@@ -43,6 +43,11 @@ KINDS: Final[dict[str, ClaimKind]] = {
     **dict.fromkeys(("deployed", "redeployed", "published"), ClaimKind.DEPLOYED),
     **dict.fromkeys(("sent", "emailed", "mailed", "messaged", "notified", "replied", "forwarded"), ClaimKind.SENT),
 }
+SENDING: Final = frozenset(
+    {"send", "mail", "email", "message", "notify", "reply", "post", "forward", "slack", "sms", "telegram"}
+)
+"""Words of tools that send something to people."""
+
 STATE_VERBS: Final = FIXING_VERBS | {
     *("saved", "written", "stored", "installed", "pushed", "deployed", "published", "reverted", "archived"),
     *("removed", "deleted"),

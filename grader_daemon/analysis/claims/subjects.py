@@ -37,7 +37,21 @@ _NAMES: Final = frozenset(
         ".eslintrc",
     }
 )
-_NO_FILES: Final = frozenset({"node.js", "next.js", "vue.js", "react.js", "express.js", "three.js", "d3.js", "asp.net"})
+_NO_FILES: Final = frozenset(
+    {
+        "tar.gz",
+        "tar.bz2",
+        "tar.xz",
+        "node.js",
+        "next.js",
+        "vue.js",
+        "react.js",
+        "express.js",
+        "three.js",
+        "d3.js",
+        "asp.net",
+    }
+)
 _PATH = late_pattern(
     r"(?<![\w/.:@~!+-])(?:[\w@+~-]{0,80}+(?:(?<=\b[A-Za-z]):)?[./\\][\w./\\@+~-]{1,200}+"
     r"|[Mm]akefile\b|Dockerfile\b|Procfile\b|Gemfile\b|Jenkinsfile\b|Vagrantfile\b|LICENSE\b)(?![(])"

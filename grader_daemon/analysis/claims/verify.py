@@ -8,7 +8,6 @@ is unsupported.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final
 
 from grader_daemon.analysis.claims.attempts import Attempts
 from grader_daemon.analysis.claims.build_claims import BuildClaims
@@ -21,7 +20,7 @@ from grader_daemon.analysis.claims.extract import find_claims
 from grader_daemon.analysis.claims.file_claims import FileClaims
 from grader_daemon.analysis.claims.plan_claims import ticked_claims
 from grader_daemon.analysis.claims.shell_deeds import ShellDeeds
-from grader_daemon.analysis.claims.stated_claim import StatedClaim
+from grader_daemon.analysis.claims.stated_claim import SENDING, StatedClaim
 from grader_daemon.analysis.claims.subjects import address_in, basename
 from grader_daemon.analysis.claims.tested_work import TestedWork
 from grader_daemon.analysis.claims.tests_claims import TestsClaims
@@ -35,9 +34,6 @@ from grader_daemon.redaction import Redactor
 LONGEST_SUBJECT = 120
 LONGEST_WORDS = 160
 
-_SENDING: Final = frozenset(
-    {"send", "mail", "email", "message", "notify", "reply", "post", "forward", "slack", "sms", "telegram"}
-)
 _SENDS = late_pattern(r"sendmail|mail |mutt |msmtp|smtplib|smtps?:")
 _CLIENT = late_pattern(r"\b(?:curl|https?|wget) ")
 _POSTS = late_pattern(
@@ -139,7 +135,7 @@ class ClaimVerifier:
                 return self._commands.ran(claim.command, well=claim.runs_well) if claim.command else self._acted(claim)
 
     def _sent(self, claim: StatedClaim) -> Verification | None:
-        sending = [each for each in self._evidence.runs if not _SENDING.isdisjoint(each.words) or _sends(each.command)]
+        sending = [each for each in self._evidence.runs if not SENDING.isdisjoint(each.words) or _sends(each.command)]
         if sending:
             return self._sent_to(claim.subject, sending)
         if not claim.by_agent:

@@ -21,7 +21,8 @@ def test_names_of_files(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["a", "2.5", "numpy.asarray", "Node.js", "e.g", "a//b.py", "/", "/status", "and/or", ".py", "v1.2.3"]
+    "name",
+    ["a", "2.5", "numpy.asarray", "Node.js", "e.g", "a//b.py", "tar.gz", "/", "/status", "and/or", ".py", "v1.2.3"],
 )
 def test_names_of_other_things(name: str) -> None:
     assert not is_file(name)

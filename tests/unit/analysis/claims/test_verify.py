@@ -48,11 +48,22 @@ def read(path: str = "a.txt", result: str = '{"content": "x"}') -> Step:
     return step("read_file", result, path=path)
 
 
-def weighed(said: str, *steps: Step, compacted: bool = False) -> list[tuple[str, str, tuple[int, ...]]]:
-    """Claims with their verdicts; the first call is message 1, its result message 2."""
+def claims_of(said: str, *steps: Step, compacted: bool = False) -> tuple[Claim, ...]:
+    """Claims of a session; the first call is message 1, its result message 2."""
     messages = [message for pair in steps for message in pair]
-    found = Analyzer(load_rules()).analyze(session(user("Do it"), *messages, answer(said), compacted=compacted))
-    return [(claim.kind.value, claim.support.value, claim.evidence) for claim in found.claims]
+    return Analyzer(load_rules()).analyze(session(user("Do it"), *messages, answer(said), compacted=compacted)).claims
+
+
+def weighed(said: str, *steps: Step, compacted: bool = False) -> list[tuple[str, str, tuple[int, ...]]]:
+    """Claims with their verdicts."""
+    return [
+        (each.kind.value, each.support.value, each.evidence) for each in claims_of(said, *steps, compacted=compacted)
+    ]
+
+
+def ledger(said: str, *steps: Step) -> list[tuple[str, tuple[int, ...], str | None]]:
+    """Verdicts with their reasons."""
+    return [(each.support.value, each.evidence, each.reason) for each in claims_of(said, *steps)]
 
 
 def verdict(said: str, *steps: Step, compacted: bool = False) -> tuple[str, tuple[int, ...]]:
