@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
+from grader_daemon.analysis.claims.assertions import is_asserted
 from grader_daemon.analysis.claims.call_answers import LONGEST, answered, given
 from grader_daemon.analysis.claims.clauses import is_denied, is_of_nothing
 from grader_daemon.analysis.claims.deed_tools import FINISHING, Role, changes, kind_of, parted, tells_what_it_does
@@ -73,6 +74,7 @@ _TELLS_DONE = late_pattern(
     r"|ge[a-z]{2,12}[tn]|[a-z]{2,12}iert|est|sont"
     r"|j'ai|[a-z]{2,12}ée?s?|están?|[a-z]{2,12}[ai]d[oa]s?|[a-z]{3,12}[aiu]t[oaie])\b|[✅✔✓已了]"
 )
+_MARKS: Final = " *_~"
 _ITEM = late_pattern(r"(?:[-*\u2022|]|\d{1,2}[.)])\s")
 _NOT_IN_WORDS = """
     sent emailed e-mailed mailed messaged notified informed replied forwarded posted booked rebooked reserved scheduled
@@ -146,8 +148,10 @@ class Deeds:
     @cached_property
     def _sentences(self) -> list[str]:
         text = "\n".join(self._answer.split("```")[::2])
-        pieces = [text[start:end].strip() for start, end in _pieces(text) if text[end : end + 1] != "?"]
-        return [each for each in pieces if len(each) >= _SHORTEST and each[0] != ">" and each[-1] != "?"]
+        low = text.lower()
+        pieces = [(text[start:end].strip(), end) for start, end in _pieces(text) if text[end : end + 1] != "?"]
+        told = [each for each in pieces if len(each[0]) >= _SHORTEST and each[0][0] != ">" and each[0][-1] != "?"]
+        return [sentence for sentence, end in told if is_asserted(low, len(low[:end].rstrip(_MARKS)))]
 
     @cached_property
     def _low(self) -> str:
@@ -242,7 +246,9 @@ class Deeds:
 
     def _contradicted_at(self, at: int, reason: ClaimReason, run: ToolRun) -> Deed | None:
         start, end = next((start, end) for start, end in _pieces(self._answer) if end >= at)
-        if not _ITEM.match(self._answer, start) and is_denied(_plain(self._answer[start:at])):
+        if not is_asserted(self._answer.lower(), at) or (
+            not _ITEM.match(self._answer, start) and is_denied(_plain(self._answer[start:at]))
+        ):
             return None
         return Deed(_claim(self._answer[start:end].strip()), contradicted(reason, run.index))
 

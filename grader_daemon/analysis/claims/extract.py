@@ -17,6 +17,7 @@ from typing import Final
 
 import msgspec
 
+from grader_daemon.analysis.claims.assertions import is_asserted
 from grader_daemon.analysis.claims.clauses import (
     REACH,
     is_denied,
@@ -155,7 +156,8 @@ def find_claims(answer: str) -> tuple[StatedClaim, ...]:
     low = text.lower()
     low = low if len(low) == len(text) else text
     claims = [*_done(text, low, verbs), *(each for find in finders for each in find(text, low))]
-    return tuple(dict.fromkeys(each for _, each in sorted(claims, key=itemgetter(0))))[:MOST_CLAIMS]
+    asserted = (each for place, each in sorted(claims, key=itemgetter(0)) if is_asserted(low, place))
+    return tuple(islice(dict.fromkeys(asserted), MOST_CLAIMS))
 
 
 def _cues_of_letters(tail: bytes) -> frozenset[bytes]:

@@ -114,6 +114,18 @@ def test_an_answer_that_tells_no_deed_is_let_be() -> None:
     assert against("Mail Ivo", send('{"ok": false, "error": "x"}'), said="Ivo is your brother?\nHello") is None
 
 
+@pytest.mark.parametrize(
+    "said", ["- [ ] {}", "Goal: {}", "Next steps:\n- {}", "The customer says {}", "~~{}~~", "{} ❌"]
+)
+def test_what_the_agent_does_not_assert_is_no_deed(said: str) -> None:
+    denied, other = send('{"ok": true, "accepted": 0}'), send(body="15 % off")
+
+    assert against("Mail Ivo", denied, said="Ivo is mailed") is not None
+    assert against("Mail Ivo", denied, said=said.format("Ivo is mailed")) is None
+    assert against("Offer Ivo 10 % off", other, said="10 % off is mailed") is not None
+    assert against("Offer Ivo 10 % off", other, said=said.format("10 % off is mailed")) is None
+
+
 FAILED = '{"ok": false, "error": "greylisted"}'
 MADE_GOOD = [
     pytest.param(send(), id="the-same-again"),
