@@ -125,7 +125,7 @@ WINGS: Final = (
             "changes": "read_changes:changes_between",
             "effects": "read_changes:setup_changes",
             "installed": "places:Installed",
-            "unused_skills": "agent_setup:unused_skills",
+            "skill_advice": "agent_setup:skill_advice",
         },
     ),
     Wing(

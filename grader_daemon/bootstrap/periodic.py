@@ -75,7 +75,7 @@ def make_reports(settings: Settings, store: SqliteStore) -> WeeklyReports:
         trust=partial(read_trust, settings, store),
         changes=partial(part("effects"), store),
         work=partial(part("outcomes"), store),
-        unused_skills=partial(part("unused_skills"), settings, store),
+        skill_advice=partial(part("skill_advice"), settings, store),
     )
 
 

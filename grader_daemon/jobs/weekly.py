@@ -23,7 +23,7 @@ from grader_daemon.pipeline.kept_jobs import jobs_of
 from grader_daemon.pipeline.labels import labels
 from grader_daemon.reports.document import read_report, report_document
 from grader_daemon.reports.numbers import TRENDED
-from grader_daemon.reports.suggestions import UnusedSkills
+from grader_daemon.reports.suggestions import AdviceOn
 from grader_daemon.reports.week import Bases, WeekFacts, missing_weeks, revised, weekly_report
 from grader_daemon.storage.records import StoredReport
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -81,19 +81,19 @@ class WeeklyReports:
         trust: Callable[[], Trust],
         changes: Callable[[datetime, datetime], SetupChanges],
         work: Callable[[datetime, datetime], WorkOutcomes | None] = lambda *_: None,
-        unused_skills: Callable[[datetime], UnusedSkills] = lambda _: lambda _: (),
+        skill_advice: Callable[[datetime], AdviceOn] = lambda _: lambda _: None,
     ) -> None:
         """`trust` says how far verdicts can be trusted now.
 
         `changes` returns what changed in how agents are set up from one moment to another, and how work went,
-        `work` what became of it in git, `unused_skills` what finds those that lie here and could help.
+        `work` what became of it in git, `skill_advice` what finds skills that could help.
         """
         self._store = store
         self._zone = zone
         self._trust = trust
         self._changes_between = changes
         self._work_between = work
-        self._unused_skills = unused_skills
+        self._skill_advice = skill_advice
 
     def missing(self, now: datetime) -> list[Span]:
         """Return the weeks that are over and have no report, or one of other numbers, in order.
@@ -186,7 +186,7 @@ class WeeklyReports:
         return weekly_report(
             facts,
             examples=lambda why: self._store.reports.examples(why, week),
-            unused_skills=self._unused_skills(until),
+            advice_on=self._skill_advice(until),
         )
 
     def _issues(self, week: Span, until: datetime) -> list[ErrorIssue]:

@@ -7,9 +7,9 @@ from typing import Final
 
 from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.insight import Group
-from grader_daemon.domain.skills import FittingSkill
+from grader_daemon.domain.skills import SkillAdvice
 from grader_daemon.domain.suggestion import Concern, Example, Suggestion
-from grader_daemon.reports.numbers import BAD_ENDINGS, EFFICIENCY, RECOVERY, SCORE, value_words
+from grader_daemon.reports.numbers import BAD_ENDINGS, EFFICIENCY, RECOVERY, SCORE, estimate_words, value_words
 
 _MANY_BAD_ENDINGS: Final = 0.30
 _LOW_EFFICIENCY: Final = 3.0
@@ -41,8 +41,8 @@ _ADVICE: Final = {
 Examples = Callable[[Example], tuple[str, ...]]
 """Finds up to three sessions that show a concern."""
 
-UnusedSkills = Callable[[str], Sequence[FittingSkill]]
-"""Finds skills that lie here, are about a type of task, and are as good as never used there; the best fitting first."""
+AdviceOn = Callable[[str], SkillAdvice | None]
+"""Finds how a type of task ended in the last 90 days, and what could help; None if nothing is known of skills."""
 
 
 def suggest(
@@ -52,12 +52,12 @@ def suggest(
     tools: Sequence[Group],
     categories: Sequence[Group],
     examples: Examples,
-    unused_skills: UnusedSkills,
+    advice_on: AdviceOn,
 ) -> tuple[Suggestion, ...]:
     """Return the suggestions for a span of days: whole first, then task types, tools and errors."""
     found = (
         *_for_all(overall),
-        *_for_task_types(task_types, unused_skills),
+        *_for_task_types(task_types, overall, advice_on),
         *_for_tools(tools),
         *_for_errors(categories, overall.failures),
     )
@@ -86,20 +86,43 @@ def _for_all(overall: Group) -> _Found:
         yield Example(Concern.RECOVERY), "Implement better fallback strategies", because
 
 
-def _for_task_types(groups: Sequence[Group], unused_skills: UnusedSkills) -> _Found:
+def _for_task_types(groups: Sequence[Group], overall: Group, advice_on: AdviceOn) -> _Found:
     for group in groups:
-        score = group.score.now
-        if score.value is not None and score.value < _LOW_TASK_SCORE:
-            because = f"{group.name} scores {value_words(score.value, SCORE)} over {score.sample} sessions with a score"
-            text = f"Consider skill enhancement for {group.name}{_that_lies_unused(unused_skills(group.name))}"
+        low_score = _low_score(group)
+        advice = advice_on(group.name) if low_score is not None or _ends_worse(group, overall) else None
+        because = low_score or _surely_worse(advice)
+        if because is not None:
+            text = f"Consider skill enhancement for {group.name}{_that_lies_unused(advice)}"
             yield Example(Concern.TASK_TYPE, group.name), text, because
 
 
-def _that_lies_unused(skills: Sequence[FittingSkill]) -> str:
+def _low_score(group: Group) -> str | None:
+    score = group.score.now
+    if score.value is None or score.value >= _LOW_TASK_SCORE:
+        return None
+    return f"{group.name} scores {value_words(score.value, SCORE)} over {score.sample} sessions with a score"
+
+
+def _ends_worse(group: Group, overall: Group) -> bool:
+    """Return whether a type ended badly more often than the whole, surely or not."""
+    of_group, of_all = group.ended_badly.now.value, overall.ended_badly.now.value
+    return of_group is not None and of_all is not None and of_group > of_all
+
+
+def _surely_worse(advice: SkillAdvice | None) -> str | None:
+    """Return how much worse a type surely ends for which an unused skill lies here; None for all others."""
+    if advice is None or advice.reason is not None or not advice.skills:
+        return None
+    of_type, of_others = (estimate_words(each, BAD_ENDINGS) for each in (advice.ended_badly, advice.others))
+    tasks = f"{advice.ended_badly.sample} tasks of {advice.task_type}"
+    return f"in 90 days {of_type} of {tasks} ended badly, {of_others} of those of other types"
+
+
+def _that_lies_unused(advice: SkillAdvice | None) -> str:
     """Name the skill that fits best."""
-    if not skills:
+    if advice is None or not advice.skills:
         return ""
-    best = skills[0]
+    best = advice.skills[0]
     return f": the installed skill {best.skill.name} was used in only {best.used_in} of {best.known_in} of its tasks"
 
 

@@ -22,7 +22,7 @@ from grader_daemon.domain.setup_changes import SetupEffect
 from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.domain.work_fate import WorkOutcomes
 from grader_daemon.reports.numbers import REPORTED
-from grader_daemon.reports.suggestions import Examples, UnusedSkills, suggest
+from grader_daemon.reports.suggestions import AdviceOn, Examples, suggest
 
 FIRST_WEEK = date(2000, 1, 3)
 """A session of an earlier week has a wrong time."""
@@ -64,7 +64,7 @@ class WeekFacts(msgspec.Struct, frozen=True, kw_only=True):
     work: WorkOutcomes | None = None
 
 
-def weekly_report(facts: WeekFacts, *, examples: Examples, unused_skills: UnusedSkills) -> WeeklyReport:
+def weekly_report(facts: WeekFacts, *, examples: Examples, advice_on: AdviceOn) -> WeeklyReport:
     """Return the first report of a week."""
     overall = facts.overall
     scored = [group for group in facts.task_types if group.score.now.value is not None]
@@ -90,7 +90,7 @@ def weekly_report(facts: WeekFacts, *, examples: Examples, unused_skills: Unused
             tools=facts.tools,
             categories=facts.categories,
             examples=examples,
-            unused_skills=unused_skills,
+            advice_on=advice_on,
         ),
         new_issues=_in_state(IssueState.NEW, facts.issues),
         returned_issues=_in_state(IssueState.RETURNED, facts.issues),

@@ -11,7 +11,7 @@ from grader_daemon.analysis.user_messages.task_types import TaskTypes
 from grader_daemon.domain.calendar import beginning, day_of, last_days
 from grader_daemon.domain.routing import WINDOW_DAYS
 from grader_daemon.domain.setup_changes import USUAL_SPAN, SetupChange, SetupChanges
-from grader_daemon.domain.skills import FittingSkill, SkillAdvice, SkillDetail, Skills
+from grader_daemon.domain.skills import SkillAdvice, SkillDetail, Skills
 from grader_daemon.errors import InputError
 from grader_daemon.rules import load_rules
 from grader_daemon.skills.places import Installed
@@ -88,8 +88,8 @@ class Setup:
         return SkillBook(context.store, installed, task_types, now=context.now())
 
 
-def unused_skills(settings: Settings, store: SqliteStore, until: datetime) -> Callable[[str], tuple[FittingSkill, ...]]:
-    """Return what finds the skills that lie here, are about a type of task, and were not used there in 90 days."""
+def skill_advice(settings: Settings, store: SqliteStore, until: datetime) -> Callable[[str], SkillAdvice]:
+    """Return what finds how a type of task ended in the 90 days before a moment, and which skill could help."""
     span = last_days(WINDOW_DAYS, day_of(until, settings.zone))
 
     @cache
@@ -97,4 +97,4 @@ def unused_skills(settings: Settings, store: SqliteStore, until: datetime) -> Ca
         task_types = TaskTypes(load_rules(settings.rules_file).task_types)
         return SkillBook(store, Installed.of(settings), task_types, now=until)
 
-    return lambda task_type: book().unused(task_type, span=span)
+    return lambda task_type: book().advice(task_type, span=span)

@@ -125,17 +125,13 @@ class SkillBook:
         )
         return replace(self.advice(types[0], span=span), asked=asked)
 
-    def unused(self, task_type: str, *, span: Span) -> tuple[FittingSkill, ...]:
-        """Return the skills that lie here, are about a type of task, and are not used there."""
-        return self._fitting(task_type, self._issues(task_type, span))
-
     @cached_property
     def _lying(self) -> list[InstalledSkill]:
         return self._installed.skills()
 
     @cached_property
     def _tasks(self) -> list[FinishedSession]:
-        return self._store.grades.finished_tasks(since=self._now - _WINDOW, limit=MOST_SESSIONS)
+        return self._store.grades.finished_tasks(since=self._now - _WINDOW, until=self._now, limit=MOST_SESSIONS)
 
     def _fitting(self, task_type: str, issues: Sequence[IssueRow]) -> tuple[FittingSkill, ...]:
         return fitting_skills(self._words(task_type, issues), [t for t in self._tasks if t.task_type == task_type])

@@ -17,7 +17,7 @@ from grader_daemon.fleet.copies import Copies
 from grader_daemon.messages.found import Messages
 from grader_daemon.outcomes.store import work_outcomes
 from grader_daemon.push.metrics import preferred_text
-from grader_daemon.reports.suggestions import UnusedSkills
+from grader_daemon.reports.suggestions import AdviceOn
 from grader_daemon.routing.advice import Advice
 from grader_daemon.scorers import make
 from grader_daemon.settings import Settings
@@ -34,7 +34,7 @@ _SETUP: Callable[[GraderContext], Setup] = agent_setup.Setup
 _INSTALLED: Callable[[Settings], bootstrap.Installed] = places.Installed.of
 _CHANGES: Callable[[SqliteStore, datetime, datetime], Sequence[SetupChange]] = changes_between
 _EFFECTS: Callable[[SqliteStore, datetime, datetime], SetupChanges] = setup_changes
-_UNUSED_SKILLS: Callable[[Settings, SqliteStore, datetime], UnusedSkills] = agent_setup.unused_skills
+_SKILL_ADVICE: Callable[[Settings, SqliteStore, datetime], AdviceOn] = agent_setup.skill_advice
 _MESSAGES: Callable[[GraderContext], MessageSearch] = Messages
 _METRICS: Callable[[GraderContext, str], tuple[str, str]] = preferred_text
 _OUTCOMES: Callable[[SqliteStore, datetime, datetime], WorkOutcomes] = work_outcomes
@@ -45,7 +45,7 @@ _PARTS = {
     "setup": _SETUP,
     "changes": _CHANGES,
     "effects": _EFFECTS,
-    "unused_skills": _UNUSED_SKILLS,
+    "skill_advice": _SKILL_ADVICE,
     "messages": _MESSAGES,
     "metrics": _METRICS,
     "outcomes": _OUTCOMES,

@@ -3,12 +3,14 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from grader_daemon.domain.analysis import Category
+from grader_daemon.domain.estimate import figure, proportion
 from grader_daemon.domain.insight import Group
 from grader_daemon.domain.installed import InstalledSkill
 from grader_daemon.domain.rollup import Dimension, Sums
-from grader_daemon.domain.skills import FittingSkill
+from grader_daemon.domain.skills import FittingSkill, SkillAdvice, SkillReason
 from grader_daemon.domain.suggestion import Concern, Example, Suggestion
 from grader_daemon.patterns.groups import group
 from grader_daemon.reports.suggestions import suggest
@@ -33,7 +35,7 @@ def suggested(
     task_types: tuple[Group, ...] = (),
     tools: tuple[Group, ...] = (),
     categories: tuple[Group, ...] = (),
-    skills: tuple[FittingSkill, ...] = (),
+    advice: SkillAdvice | None = None,
 ) -> tuple[Suggestion, ...]:
     return suggest(
         of(overall),
@@ -41,7 +43,7 @@ def suggested(
         tools=tools,
         categories=categories,
         examples=shown_by,
-        unused_skills=lambda _: skills,
+        advice_on=lambda _: advice,
     )
 
 
@@ -67,20 +69,60 @@ def test_a_week_without_sessions_has_no_suggestions() -> None:
     assert suggested(Sums()) == ()
 
 
+TRACE = FittingSkill(
+    skill=InstalledSkill(name="trace", description=None, agent=None, path="/s", bundled=False, problem=None),
+    words=("test",),
+    used_in=1,
+    known_in=40,
+    others_ended_badly=29,
+)
+USE_TRACE = "Consider skill enhancement for testing: the installed skill trace was used in only 1 of 40 of its tasks"
+
+
+def advised(reason: SkillReason | None, *skills: FittingSkill) -> SkillAdvice:
+    rates = proportion(30, 40), proportion(4, 40)
+    return SkillAdvice(
+        task_type="testing",
+        ended_badly=rates[0],
+        others=rates[1],
+        difference=figure(*rates).change,
+        reason=reason,
+        skills=skills,
+        lessons=(),
+    )
+
+
 def test_a_skill_that_lies_here_unused_is_named_with_its_type() -> None:
     bad = of(
         Sums(sessions=5, efficiency=10, efficiency_squares=20, quality=5, quality_squares=5),
         Dimension.TASK_TYPE,
         "testing",
     )
-    skill = InstalledSkill(name="trace", description=None, agent=None, path="/s", bundled=False, problem=None)
-    fitting = FittingSkill(skill=skill, words=("test",), used_in=1, known_in=40, others_ended_badly=9)
+    [found] = suggested(task_types=(bad,), advice=advised(SkillReason.NOT_WORSE, TRACE))
+    assert found.text == USE_TRACE
 
-    [found] = suggested(task_types=(bad,), skills=(fitting,))
 
-    assert found.text == (
-        "Consider skill enhancement for testing: the installed skill trace was used in only 1 of 40 of its tasks"
-    )
+@pytest.mark.parametrize(
+    ("bad", "advice", "told"),
+    [
+        pytest.param(3, advised(None, TRACE), True, id="surely-worse"),
+        pytest.param(3, advised(SkillReason.NOT_WORSE, TRACE), False, id="not-surely-worse"),
+        pytest.param(3, advised(SkillReason.TOO_FEW, TRACE), False, id="too-few-tasks"),
+        pytest.param(3, advised(None), False, id="no-skill-fits"),
+        pytest.param(3, None, False, id="nothing-known-of-skills"),
+        pytest.param(2, advised(None, TRACE), False, id="as-good-as-all-this-week"),
+    ],
+)
+def test_a_skill_is_named_for_a_type_that_surely_ends_badly_more_often(
+    bad: int, advice: SkillAdvice | None, *, told: bool
+) -> None:
+    overall = replace(FINE, recorded=10, ended_badly=2)
+    testing = replace(FINE, recorded=10, ended_badly=bad)
+    found = suggested(overall, task_types=(of(testing, Dimension.TASK_TYPE, "testing"),), advice=advice)
+    assert texts(found) == ([USE_TRACE] if told else [])
+    assert [each.because for each in found] == [
+        "in 90 days 75 % (60–86 %) of 40 tasks of testing ended badly, 10 % (4–23 %) of those of other types"
+    ] * len(found)
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def report(**changes: Any) -> WeeklyReport:
         claims=(),
         changes=(),
     )
-    return weekly_report(msgspec.structs.replace(facts, **changes), examples=lambda _: (), unused_skills=lambda _: ())
+    return weekly_report(msgspec.structs.replace(facts, **changes), examples=lambda _: (), advice_on=lambda _: None)
 
 
 # -- what it says --------------------------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ def test_suggestions_have_the_sessions_that_show_them() -> None:
         claims=(),
         changes=(),
     )
-    made = weekly_report(facts, examples=examples, unused_skills=lambda _: ())
+    made = weekly_report(facts, examples=examples, advice_on=lambda _: None)
     assert [each.sessions for each in made.suggestions] == [(f"s{number}",) for number in range(1, len(asked) + 1)]
     assert asked
 
