@@ -1,10 +1,11 @@
-"""``archive``: old sessions, on a cluster."""
+"""``archive``: old sessions, in this process or on a cluster."""
 
 from __future__ import annotations
 
 import sys
 import time
 from collections import Counter
+from contextlib import nullcontext
 from typing import Final
 
 import click
@@ -41,7 +42,9 @@ def command(*, grader: SelfGrader, url: str, jobs: int, scheduler: str | None, a
     # A terminal is told how much is left, which takes a look at all names first.
     total = sum(stored.bytes for stored in archive.objects()) if sys.stderr.isatty() else 0
     summary = _Summary(archive.url, tells=not total)
-    with cluster(workers=jobs, scheduler=scheduler) as client, output.progress("Grading", total) as advance:
+    is_alone = jobs == 1 and scheduler is None
+    workers = nullcontext() if is_alone else cluster(workers=jobs, scheduler=scheduler)
+    with workers as client, output.progress("Grading", total) as advance:
         for part in backfill_archive(grader.context, archive, client):
             summary.add(part)
             advance(part.bytes)

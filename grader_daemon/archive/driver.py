@@ -1,4 +1,4 @@
-"""Hands the slices of an archive to a cluster, and keeps what comes of them: the only one that writes.
+"""Hands the slices of an archive to workers, and keeps what comes of them: the only one that writes.
 
 A task is noted as done in the transaction after that of its grades, and only then dropped by the cluster: whatever
 ends meanwhile, the next run examines it again, and grades of the same sessions take each other's place.
@@ -19,7 +19,7 @@ from grader_daemon.archive.shard import ShardResult
 from grader_daemon.archive.slices import Slice
 from grader_daemon.archive.store import ArchiveProgress
 from grader_daemon.archive.unpacking import Unreadable
-from grader_daemon.archive.workers import Ended, Workers
+from grader_daemon.archive.workers import Ended, ThisProcess, Workers
 from grader_daemon.domain.unit import shown_path
 from grader_daemon.pipeline.commit import IngestResult
 from grader_daemon.pipeline.examine import Examined, Examiner
@@ -51,11 +51,19 @@ class ShardDone(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def grade_archive(
-    archive: Archive, client: Any, examiner: Examiner, *, save: Save, done: ArchiveProgress, batch: int, now: datetime
+    archive: Archive,
+    client: Any | None,
+    examiner: Examiner,
+    *,
+    save: Save,
+    done: ArchiveProgress,
+    batch: int,
+    now: datetime,
 ) -> Iterator[ShardDone]:
-    """Have a cluster (a `distributed.Client`) examine what is not done yet, and save it; yields part by part.
+    """Have a cluster examine what is not done yet, and save it; yields part by part.
 
-    Every few seconds in which nothing comes of the workers an empty part is yielded.
+    `client` is a `distributed.Client`; None: this process examines it. Every few seconds in which nothing comes of the
+    workers of a cluster an empty part is yielded.
 
     Raises:
         InputError: the archive cannot be listed.
@@ -66,7 +74,8 @@ def grade_archive(
     def note(folder: str, reason: str) -> None:
         unlisted.append(Unreadable(shown_path(folder), reason))
 
-    workers = Workers(client, examiner, archive.url, now)
+    given = examiner, archive.url, now
+    workers = ThisProcess(*given) if client is None else Workers(client, *given)
     driver = _Driver(Handing(shards_of(archive.objects(unlisted=note)), done), save, batch)
     try:
         yield from driver.run(workers)
@@ -87,7 +96,7 @@ class _Driver:
         self._alone: Sequence[Slice] | None = None
         self._told: set[Unreadable] = set()
 
-    def run(self, workers: Workers) -> Iterator[ShardDone]:
+    def run(self, workers: Workers | ThisProcess) -> Iterator[ShardDone]:
         self._fill(workers)
         while workers.handed or self._suspects:
             if not workers.handed:  # whatever a worker has in hand is blamed for its end
@@ -97,7 +106,7 @@ class _Driver:
                 yield from self._kept(ended)
             self._fill(workers)
 
-    def _fill(self, workers: Workers) -> None:
+    def _fill(self, workers: Workers | ThisProcess) -> None:
         while len(workers.handed) < workers.count * _AHEAD and (task := self._handing.next()) is not None:
             workers.hand_out(task)
 

@@ -1,4 +1,4 @@
-"""Archives of old sessions: graded on a Dask cluster, this machine's or another one."""
+"""Archives of old sessions: graded by this process, or on a Dask cluster of this machine or another one."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ _CLUSTER: Final = {
 """Of a cluster that is started here. What Dask watches itself by takes a twelfth of two cores; nobody looks at it."""
 
 
-def backfill_archive(context: GraderContext, archive: Archive, client: Any) -> Iterator[ShardDone]:
+def backfill_archive(context: GraderContext, archive: Archive, client: Any | None) -> Iterator[ShardDone]:
     """Grade what is in an archive and was not graded by an earlier call; yields part by part.
 
-    `client` is a `distributed.Client`; its workers have this package installed, and can read the archive.
+    `client` is a `distributed.Client`, whose workers have this package installed and can read the archive; None: this
+    process reads it.
 
     Raises:
         ConfigurationError: a package is missing, or rules or prior are wrong.

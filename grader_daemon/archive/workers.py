@@ -1,8 +1,9 @@
-"""The workers of a Dask cluster: what they have in hand, and what came of it."""
+"""Workers, of a Dask cluster or this process alone: what they have in hand, and what came of it."""
 
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -27,8 +28,37 @@ class Ended(NamedTuple):
     failure: str = ""
 
 
+class ThisProcess:
+    """Examines tasks one by one, without a cluster. Whatever crashes it ends the run: the next one goes on there."""
+
+    count: Final = 1
+
+    def __init__(self, examiner: Examiner, url: str, now: datetime) -> None:
+        self._given = (examiner, url)
+        self._now = now
+        self.handed: deque[Sequence[Slice]] = deque()
+
+    def hand_out(self, task: Sequence[Slice]) -> None:
+        """Have a task examined when those before it are."""
+        self.handed.append(task)
+
+    def wait(self) -> Iterator[Ended]:
+        """Examine the first task, and yield it."""
+        task = self.handed.popleft()
+        try:
+            results = examine_shard(*self._given, task, self._now)
+        except ShardError as error:
+            yield Ended(task, failure=_reason(error))
+        else:
+            yield Ended(task, map(read_part, results))
+
+    def drop_all(self) -> None:
+        """Examine no more of what is in hand."""
+        self.handed.clear()
+
+
 class Workers:
-    """Examine tasks; `count` of them at once."""
+    """Examine tasks on a cluster; `count` of them at once."""
 
     def __init__(self, client: Any, examiner: Examiner, url: str, now: datetime) -> None:
         """`client` is a `distributed.Client`."""
