@@ -22,7 +22,7 @@ from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.routing import MOST_SESSIONS, WINDOW_DAYS
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.verdict import GradeVersion, Outcome
-from grader_daemon.errors import GraderError, InputError, VanishedFileError
+from grader_daemon.errors import GraderError, InputError, NotFoundError, VanishedFileError
 from grader_daemon.storage.records import Change, GradeFilter, Page, SortKey, StoredGrade
 
 if TYPE_CHECKING:
@@ -123,7 +123,8 @@ class Grades:
         """Return the grades that match a filter, up to its limit, and the position of the next page.
 
         Raises:
-            InputError: its text has no word to search for, or a name in it is one that no session has.
+            InputError: its text has no word to search for.
+            NotFoundError: a name in it is one that no session has.
         """
         page = self._context.store.grades.page(which)
         if not page.grades and which.before is None:
@@ -360,7 +361,9 @@ class Grades:
             if known and isinstance(given, str) and given not in known:
                 more = f" and {len(known) - _TOLD_NAMES} more" if len(known) > _TOLD_NAMES else ""
                 words = dimension.replace("_", " ")
-                raise InputError(f"no session has the {words} {given!r}; known: {', '.join(known[:_TOLD_NAMES])}{more}")
+                raise NotFoundError(
+                    f"no session has the {words} {given!r}; known: {', '.join(known[:_TOLD_NAMES])}{more}"
+                )
 
 
 def check_days(days: float) -> float:

@@ -38,7 +38,7 @@ from grader_daemon.dashboard.prompt import Prompt, prompted
 from grader_daemon.dashboard.scope import at, read_scope
 from grader_daemon.dashboard.site import THEME_COOKIE, THEMES, Site
 from grader_daemon.dashboard.visit import Page, Visit
-from grader_daemon.errors import GraderError, InputError
+from grader_daemon.errors import GraderError, InputError, NotFoundError
 
 _MOST_BODY_BYTES: Final = 65_536
 _MOST_FIELDS: Final = 100
@@ -152,8 +152,10 @@ def _answered(page: Page, visit: Visit) -> Response:
         if visit.grader.context.has_database:
             visit.mark = visit.grader.grades.change_mark()
         return page.answer(visit)
-    except InputError as error:
+    except NotFoundError as error:
         return visit.show("message.html", status=404, title="Not found", said=str(error))
+    except InputError as error:
+        return visit.show("message.html", status=400, title="Not possible", said=str(error))
     except GraderError as error:
         return PlainTextResponse(f"{error}\n", 503) if page.bare else _unreadable(visit, error)
 

@@ -14,7 +14,7 @@ from grader_daemon.domain.calendar import local
 from grader_daemon.domain.text import age_words, clean, duration_words
 from grader_daemon.reports.blocks import blocks_of
 from grader_daemon.reports.money import tokens_words, usd_words
-from grader_daemon.reports.numbers import UNKNOWN, brief_words
+from grader_daemon.reports.numbers import UNKNOWN, brief_words, count
 from grader_daemon.reports.safe_text import Name, Words
 from grader_daemon.reports.sessions import KIND_WORDS, agent_words, borne_out
 from grader_daemon.reports.verdicts import likely_done, outcome_words, trust_words
@@ -73,6 +73,7 @@ def filters(zone: tzinfo | None) -> dict[str, Callable[..., Any]]:
         "age": _age,
         "duration": duration_words,
         "number": _number,
+        "count": count,
         "usd": usd_words,
         "tokens": tokens_words,
         "outcome": outcome_words,

@@ -11,6 +11,9 @@ from typing import Final
 _AGES: Final = ((90, 1, "s"), (90 * 60, 60, "min"), (36 * 3600, 3600, "h"), (math.inf, 86_400, "d"))
 """Ages below the first number are told in the second number of seconds."""
 
+_LEAST_LIKE: Final = 0.61
+"""Likeness of 0 to 1: words of five letters that share three are not alike."""
+
 _UNSEEN = re.compile(r"[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
 """Characters that JSON lets pass as they are, and that a terminal obeys, or does not show."""
 
@@ -36,7 +39,7 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     """Return the known word that is spelled most like one that is not known; None if none is like it."""
     from difflib import get_close_matches  # who writes no mistakes need not wait for it
 
-    return next(iter(get_close_matches(word, [*known], n=1)), None)
+    return next(iter(get_close_matches(word, [*known], n=1, cutoff=_LEAST_LIKE)), None)
 
 
 def duration_words(seconds: float) -> str:

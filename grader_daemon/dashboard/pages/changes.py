@@ -17,7 +17,7 @@ from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.setup_changes import SetupEffect, SetupKind
-from grader_daemon.errors import InputError
+from grader_daemon.errors import InputError, NotFoundError
 from grader_daemon.patterns.twins import twins
 from grader_daemon.reports.effect_words import basis_words, effect_lines, effect_title, examined_words, unsteady_words
 from grader_daemon.reports.finding_charts import change_strip
@@ -70,15 +70,17 @@ def changes(visit: Visit) -> Response:
 def compare_twins(visit: Visit) -> Response:
     """Lead to a session before a change and one since, the nearest there are, side by side."""
     query = visit.query
+    if not {"first", "last"} <= query.keys():
+        raise InputError("the address of this comparison is incomplete: start at /changes")
     whose = {name: query[name] for name in ("agent", "kind") if name in query}
     sides = (
-        {**whose, "until": query.get("first", ""), "model": query.get("before")},
-        {**whose, "since": query.get("last", ""), "model": query.get("after"), "reverse": "1"},
+        {**whose, "until": query["first"], "model": query.get("before")},
+        {**whose, "since": query["last"], "model": query.get("after"), "reverse": "1"},
     )
     before, since = ([stored.grade for stored in visit.grader.grades.page(_side(visit, side)).grades] for side in sides)
     found = twins(before, since)
     if found is None:
-        raise InputError("no two sessions near this change have the same type of task")
+        raise NotFoundError("no two sessions near this change have the same type of task")
     ids = [("id", each.session_id) for each in (found.before, found.since)]
     return visit.go_to(at("/compare", [*ids, ("near", found.nearness)]))
 

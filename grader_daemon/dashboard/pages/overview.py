@@ -152,6 +152,8 @@ def overview(visit: Visit) -> Response:
         "overview.html",
         scope=scope_line(visit, note=_scope_note(scope), longest=MOST_DAYS),
         seen=seen,
+        headline=_headline(len(needed)),
+        span=_span_words(seen.patterns),
         patterns=seen.patterns,
         shown=shown,
         is_whole=whole,
@@ -174,6 +176,19 @@ def overview(visit: Visit) -> Response:
         completion=COMPLETION,
         running=running,
     )
+
+
+def _headline(needed: int) -> str:
+    if not needed:
+        return "Nothing needs you"
+    return f"{count(needed, 'thing')} {'needs' if needed == 1 else 'need'} you"
+
+
+def _span_words(patterns: Patterns) -> str:
+    if patterns.days == 1:
+        return f"Finished sessions of today, {patterns.last_day}, compared with the day before"
+    span, compared = f"{patterns.first_day} to {patterns.last_day}", f"the {patterns.days} days before"
+    return f"Finished sessions of the last {patterns.days} days, {span}, compared with {compared}"
 
 
 def _questions(visit: Visit) -> str | None:

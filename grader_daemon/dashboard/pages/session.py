@@ -26,7 +26,7 @@ from grader_daemon.domain.claims import AGAINST, Support
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.similar import Similar
 from grader_daemon.domain.verdict import GradeVersion
-from grader_daemon.errors import InputError
+from grader_daemon.errors import InputError, NotFoundError
 from grader_daemon.reports.claim_words import SUPPORTS
 from grader_daemon.reports.early_words import early_words
 from grader_daemon.reports.money import price_words, used_words
@@ -129,7 +129,7 @@ def message(visit: Visit) -> Response:
     index = _number(visit.path["index"])
     told = visit.grader.grades.transcript(visit.path["session_id"], first=index, count=1, longest=_LONGEST_WHOLE)
     if not told.messages:
-        raise InputError(told.note or f"message {index} does not exist")
+        raise NotFoundError(told.note or f"message {index} does not exist")
     grade = told.stored.grade
     return visit.show(
         "session_message.html",

@@ -26,7 +26,7 @@ from grader_daemon.domain.analysis import FailureKind
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import ASSISTANT
 from grader_daemon.domain.text import duration_words
-from grader_daemon.errors import InputError
+from grader_daemon.errors import InputError, NotFoundError
 from grader_daemon.patterns.twins import Nearness
 from grader_daemon.reports.block_kinds import Block
 from grader_daemon.reports.blocks import blocks_of
@@ -90,7 +90,7 @@ class Order(NamedTuple):
 
 def sessions(visit: Visit) -> Response:
     """Answer with a page of the list."""
-    query, wrong = visit.query, None
+    query, wrong, status = visit.query, None, 200
     page, place = GradePage(grades=[], next=None), Paging("", None, None)
     try:
         if "line" in query:
@@ -98,14 +98,16 @@ def sessions(visit: Visit) -> Response:
         which = read_filter(in_scope(query), visit.grader, limit=_PAGE)
         page = visit.grader.grades.page(which)
         place = paging(visit, query, which, page)
-    except InputError as error:
+    except NotFoundError as error:  # an empty list: bookmarks outlive sessions
         wrong = str(error)
+    except InputError as error:
+        wrong, status = str(error), 400
     grades = [stored.grade for stored in page.grades]
     saved, kept = saved_views(visit.grader.context), _kept(query)
     offered, scoped = fields(visit.grader), {name: query[name] for name in scope.NAMES if name in query}
     return visit.show(
         "sessions.html",
-        status=200 if wrong is None else 400,
+        status=status,
         grades=grades,
         asked=told_apart([grade.task_summary or grade.session_id for grade in grades]),
         wrong=wrong,

@@ -65,6 +65,7 @@ def test_line_asks_for_what_it_says(line: str, asked: dict[str, str] | None) -> 
         pytest.param("alembic", 'alembic is not a filter; write "alembic" for words of the request', id="a-word"),
         pytest.param("failled", "failled is not a filter; did you mean failed? Else write", id="a-slip"),
         pytest.param("modle:opus", "modle: not a filter; did you mean model:?", id="a-slip-in-a-name"),
+        pytest.param("limit:5", "limit: not a filter; known: ", id="a-name-like-no-other"),
         pytest.param("colour:red", "colour: not a filter; known: task_type, agent, model,", id="no-name"),
         pytest.param("model: opus", "model: needs a value, without a space between", id="a-space"),
         pytest.param(

@@ -202,18 +202,21 @@ def test_a_change_that_is_not_sure_has_no_twins(client: TestClient, sessions: Se
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "status", "said"),
     [
-        pytest.param("first=2020-01-01&last=2020-01-01", "no two sessions near this change", id="nothing-before"),
-        pytest.param("first=then&last=2020-01-01", "until: ", id="no-time"),
-        pytest.param("last=2020-01-01", "until: ", id="half-of-it"),
+        pytest.param("first=2020-01-01&last=2020-01-01", 404, "no two sessions near this", id="nothing-before"),
+        pytest.param("first=then&last=2020-01-01", 400, "until: ", id="no-time"),
+        pytest.param("last=2020-01-01", 400, "address of this comparison is incomplete", id="half-of-it"),
+        pytest.param("", 400, "address of this comparison is incomplete", id="none-of-it"),
     ],
 )
-def test_without_twins_that_is_said(client: TestClient, sessions: Sessions, query: str, said: str) -> None:
+def test_without_twins_that_is_said(
+    client: TestClient, sessions: Sessions, *, query: str, status: int, said: str
+) -> None:
     sessions(("one", 8), each=3)
     answer = client.get(f"/changes/twins?{query}")
 
-    assert answer.status_code == 404
+    assert answer.status_code == status
     assert said in answer.text
 
 

@@ -106,7 +106,7 @@ def test_address_that_asks_for_no_list_is_refused_in_words(
     fail("1-aaa")
     answer = client.get(f"/errors?{query}")
 
-    assert answer.status_code == 404
+    assert answer.status_code == 400
     assert said in answer.text
 
 
@@ -162,7 +162,7 @@ def test_error_is_marked_in_no_other_way(client: TestClient, fail: Fail) -> None
     fail("1-aaa")
     answer = client.post("/errors/1-aaa", data={"mark": "delete", "form_token": ACCESS.form_token})
 
-    assert answer.status_code == 404
+    assert answer.status_code == 400
     assert "resolve, ignore, reopen" in answer.text
 
 

@@ -104,6 +104,14 @@ def test_each_day_of_the_chart_leads_to_its_sessions(home_with: Fill) -> None:
     assert client.get(address.replace("&amp;", "&")).text.count("data-id=") == 6
 
 
+def test_one_day_is_told_as_one(home_with: Fill) -> None:
+    text = home_with(30).get("/?days=1").text
+
+    assert f"Finished sessions of today, {NOW:%Y-%m-%d}, compared with the day before" in text
+    assert "<b>1 session</b> counted" in text
+    assert "1 days" not in text
+
+
 def test_scheduled_runs_are_counted_beside_and_have_a_figure(home_with: Fill) -> None:
     said = text_of(home_with(30, kind=SessionKind.CRON, task_completed=True))
     assert "0 sessions counted + 7 scheduled" in said

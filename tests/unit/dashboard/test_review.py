@@ -163,7 +163,7 @@ def test_how_it_was_chosen_cannot_be_made_up(client: TestClient, path: Path, cha
     if {name: given[name] for name in form} == form:
         given["sampled"] = "uncertain" if form["sampled"] == "random" else "random"
     answer = client.post("/review", data=given)
-    assert answer.status_code == 404
+    assert answer.status_code == 400
     assert "nothing was saved" in answer.text
     assert _said(path) == []
 
@@ -208,7 +208,7 @@ def test_a_form_that_is_sent_twice_is_one_answer(client: TestClient, path: Path)
 def test_a_signature_that_is_none_is_refused_in_a_line(client: TestClient, path: Path, signature: str) -> None:
     form = {**_form(client.get("/review").text), "completed": "yes", "signature": signature}
 
-    assert client.post("/review", data=form).status_code == 404
+    assert client.post("/review", data=form).status_code == 400
     asked = client.get("/review", params={"ask": "s1", "signature": signature}, follow_redirects=True)
-    assert asked.status_code == 404
+    assert asked.status_code == 400
     assert _said(path) == []

@@ -121,7 +121,7 @@ def test_usual_scope_stands_in_no_address(client: TestClient) -> None:
 def test_scope_that_is_none_is_said_in_words(client: TestClient, address: str, query: str) -> None:
     answer = client.get(f"{address}?{query}")
 
-    assert answer.status_code == 404
+    assert answer.status_code == 400
     assert f"{query.partition('=')[0]} must be " in answer.text
 
 

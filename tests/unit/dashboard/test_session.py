@@ -123,21 +123,23 @@ def test_the_beginning_of_an_id_is_enough(client_of: MakeClient, tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("address", "words"),
+    ("address", "status", "words"),
     [
-        pytest.param("/session/other", "begins with", id="unknown"),
-        pytest.param("/session/told?from=99", "no message 99; the session has 4, numbered from 0", id="no-message"),
-        pytest.param("/session/told?from=x", "is not the number of a message", id="no-number"),
-        pytest.param("/session/told?from=-1", "is not the number of a message", id="below-0"),
-        pytest.param("/session/told?from=9999999999999", "is not the number of a message", id="huge"),
-        pytest.param("/session/told/message/99", "there is no message 99", id="whole-message-that-is-not-there"),
-        pytest.param("/session/told/message/x", "is not the number of a message", id="whole-message-without-number"),
+        pytest.param("/session/other", 404, "begins with", id="unknown"),
+        pytest.param("/session/told?from=99", 404, "no message 99; the session has 4", id="no-message"),
+        pytest.param("/session/told?from=x", 400, "is not the number of a message", id="no-number"),
+        pytest.param("/session/told?from=-1", 400, "is not the number of a message", id="below-0"),
+        pytest.param("/session/told?from=9999999999999", 400, "is not the number of a message", id="huge"),
+        pytest.param("/session/told/message/99", 404, "there is no message 99", id="whole-message-that-is-not-there"),
+        pytest.param("/session/told/message/x", 400, "is not the number of a message", id="whole-message-no-number"),
     ],
 )
-def test_what_is_not_there_is_said(client_of: MakeClient, tmp_path: Path, address: str, words: str) -> None:
+def test_what_is_not_there_is_said(
+    client_of: MakeClient, tmp_path: Path, *, address: str, status: int, words: str
+) -> None:
     answer = graded(client_of, tmp_path, turns(1)).get(address)
 
-    assert answer.status_code == 404
+    assert answer.status_code == status
     assert words in answer.text
 
 

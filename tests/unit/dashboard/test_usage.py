@@ -163,7 +163,7 @@ def test_what_cannot_be_shown_is_said_in_one_line(home_with: Fill, query: str, s
     client = home_with(SPENT)
     for page in ("/usage", "/usage.csv"):
         answer = client.get(f"{page}?{query}")
-        assert (answer.status_code, said in unescape(answer.text)) == (404, True)
+        assert (answer.status_code, said in unescape(answer.text)) == (400, True)
 
 
 def test_table_for_other_programs_has_a_row_for_each_group_of_a_day(home_with: Fill) -> None:
