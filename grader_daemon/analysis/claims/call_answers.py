@@ -15,7 +15,7 @@ _SIGNS: Final = (
     *("fals", "err", "fail", "not", "refus", "reject", "declin", "denied", "ignored", "bounc", "conflict", "draft"),
     *("preview", "skipped", "unchanged", "no changes", "rolled", "unknown", "blocked", "invalid", "abort", "dry"),
     *"cart carrito panier rechaz chec abgelehnt fehl http rollback held await approv".split(),
-    *("propos", "unpaid", "tentativ"),
+    *("propos", "unpaid", "tentativ", "unable"),
     *('ed": 0', 'nt": 0', 'us": 4', 'us": 5', 'de": 4', 'de": 5'),
     *("0 row", "0 rec", "0 doc", "0 item", "0 entr", "no row", "no rec", "no doc", "no item", "no entr"),
     *("ed: 0", "ows: 0", "update 0", "delete 0", "insert 0"),
@@ -65,7 +65,15 @@ _IN_WORDS: Final = (
     *("not saved", "not sent", "not delivered", "not stored", "not updated", "not changed", "not applied"),
     *("not created", "not posted", "not booked", "not queued", "nicht gespeichert", "nicht gesendet", ">false<"),
     *("error:", "failed:", ": failed", ": error", ": rejected", ", unchanged", ": unchanged", ": skipped"),
-    *("exception>", "permission denied", "access denied", "no changes written", "rolled back", "not written"),
+    *(
+        "unable to ",
+        "exception>",
+        "permission denied",
+        "access denied",
+        "no changes written",
+        "rolled back",
+        "not written",
+    ),
 )
 _FIELDS: Final = ('":', '\\":')
 _PASSED: Final = frozenset({"passed", "pass", "valid", "is_valid", "success", "clean"})

@@ -14,6 +14,7 @@ from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.phrases import holds_any
 
 _LONGEST: Final = 1_500
+_LONGEST_RESULT: Final = 6_000
 _NESTED: Final = frozenset({dict, list})
 _OPENING: Final = frozenset({"{", "["})
 _SEVERAL: Final = ("}, {", "},{", "},\n", '}, "', '},"')
@@ -55,7 +56,7 @@ def _of_lists(
             continue
         if not run.worked:
             continue
-        for entries in _lists(_decoded(text)):
+        for entries in _lists(decoded(text)):
             if all(map(taken.keys().isdisjoint, entries)):
                 continue
             found = _taken_instead([_words(entry, low, asked) for entry in entries], entries, taken)
@@ -82,6 +83,11 @@ def _of_names(
                 ):
                     return OtherEntry(found.start(), taken[name])
     return None
+
+
+def entries_in(run: ToolRun) -> list[Entry]:
+    """Return the entries of all lists in the result of a call."""
+    return [entry for entries in _lists(decoded(run.ending(_LONGEST_RESULT))) for entry in entries]
 
 
 def _siblings(name: str, low: str) -> Iterator[re.Pattern[str]]:
@@ -136,7 +142,7 @@ def _lists(value: object) -> list[list[Entry]]:
     found: list[list[Entry]] = []
     left = [value]
     for each in left:
-        plain = _decoded(each) if isinstance(each, str) else each
+        plain = decoded(each) if isinstance(each, str) else each
         inner = list(plain.values()) if isinstance(plain, dict) else plain if isinstance(plain, list) else []
         nested = [entry for entry in inner if type(entry) in _NESTED or (type(entry) is str and entry[:1] in _OPENING)]
         if len(nested) == len(inner) > 1 and all(isinstance(entry, dict) for entry in inner):
@@ -150,7 +156,7 @@ def _entry(fields: dict[str, object]) -> Entry:
     return frozenset(str(each).lower() for each in fields.values() if type(each) in {str, int})
 
 
-def _decoded(text: str) -> object:
+def decoded(text: str) -> object:
     """Return what a text is as JSON; None if it is none."""
     try:
         return msgspec.json.decode(text)

@@ -25,6 +25,23 @@ _BEFORE: Final = 24
 _LONGEST_DAY: Final = 2
 _HALF_DAY: Final = 12
 _WHEN: Final = ("date", "day", "time")
+_KINDS: Final = {"date": "date", "day": "date", "time": "time", "share": "share"}
+_SCALES: Final = tuple(
+    frozenset(words.split())
+    for words in (
+        "low medium high urgent critical",
+        "public private",
+        "enabled disabled",
+        "open closed",
+        "active inactive",
+        "economy business",
+        "window aisle middle",
+        "daily weekly monthly yearly",
+        "small medium large",
+        "morning afternoon evening",
+    )
+)
+"""Words of which only one holds of a thing, where a call was given one of them by itself."""
 _NAMES_OF_MONTHS: Final = (
     *("jan january januar janvier enero", "feb february februar février febrero", "mar march märz mars marzo"),
     *("apr april avril abril", "may mai mayo", "jun june juni juin junio", "jul july juli juillet julio"),
@@ -88,9 +105,13 @@ _SPAN_OF_TIME = late_pattern(
 
 _NAMED_NUMBER = late_pattern(r"\d(?<![\w.,:/-]\d)(?<!\d \d)\d{0,5}\b(?![.,:/% -]?\d)(?: ([a-z]{4,20})\b)?")
 _NAME_BEFORE = late_pattern(r"\b([a-z]{4,20}) (?:is |to |of |at )?$")
+_PLAIN_WORD = late_pattern(r"[a-z]{3,12}")
 _KEY = late_pattern(r"(?:\"|--)([a-z_]{4,40}+)\"?[:= ]{1,3}\"?(\d{1,6})(?![\w.])")
 _OF_TIME: Final = frozenset({*_MONTHS, "day", "days", "hour", "hours", "minutes", "week", "weeks", "from", "until"})
 _STEM: Final = 4
+
+
+_LEVEL = late_pattern(r'"(?:\w{1,20}_)?([a-z]{4,20})": ?"([a-z]{3,12})"')
 
 
 class Value(NamedTuple):
@@ -101,6 +122,11 @@ class Value(NamedTuple):
     at: int
     other: str = ""
 
+    @property
+    def kind(self) -> str | None:
+        """Kind of what it measures, whatever its form; None for an id, and for a time that is another elsewhere."""
+        return _KINDS.get(self.form) or ("money" if self.form.startswith("money") else None)
+
 
 class OtherValue(NamedTuple):
     """A place of an answer that tells a value, and the call that was given another in its place."""
@@ -108,6 +134,15 @@ class OtherValue(NamedTuple):
     at: int
     reason: ClaimReason
     run: ToolRun
+
+
+class OtherLevel(NamedTuple):
+    """A word of a text, its place, and the call that was given another word of the same scale."""
+
+    at: int
+    run: ToolRun
+    told: str
+    given: str
 
 
 def other_value(runs: Sequence[ToolRun], worked: Sequence[ToolRun], low: str, asked: str) -> OtherValue | None:
@@ -121,14 +156,14 @@ def other_value(runs: Sequence[ToolRun], worked: Sequence[ToolRun], low: str, as
     lacking = [each for each in _DIGITS.finditer(low) if _may_lack(had, low, each)]
     wished_for = _flat(asked) if lacking else ""
     told = [each for each in lacking if _whole(low, each.start()) or _flat(each.group()) in wished_for]
-    if not told or not (wished := list(_all(asked))):
+    if not told or not (wished := list(values_in(asked))):
         return None
     done = "\n".join([f"{run.arguments[:_READ]}\n{run.ending(_READ)}" for run in worked]).lower()
     for token in told[:_MOST_TOLD]:
         for value in _values(low, token):
-            if value.meaning not in done and _is_among(value, wished):
+            if value.meaning not in done and is_among(value, wished):
                 run = _given_instead(worked, value, f"{low}\n{asked}")
-                if run is not None and not (_is_among(value, _all(done)) or _is_of_its_object(value, run, runs)):
+                if run is not None and not (is_among(value, values_in(done)) or is_of_its_object(value, run, runs)):
                     return OtherValue(value.at, _reason(value), run)
     return None
 
@@ -151,6 +186,28 @@ def other_number(runs: Sequence[ToolRun], worked: Sequence[ToolRun], low: str, a
         if run is not None and not any(_stands(number, f"{each.arguments}\n{each.ending(_READ)}") for each in runs):
             return OtherValue(found.start(), ClaimReason.OTHER_VALUE, run)
     return None
+
+
+def other_level(worked: Sequence[ToolRun], low: str) -> OtherLevel | None:
+    """Return a word that a text in lower case tells beside a name, under which a call was given another of its scale.
+
+    "Priority high" over `{"priority": "low"}`, where no call was given the first, and the text has not the second.
+    """
+    levels = [(run, *each) for run in worked for each in _LEVEL.findall(run.arguments[:_READ].lower())]
+    for run, name, value in levels:
+        if name not in low or value in low:
+            continue
+        others = frozenset().union(*(scale for scale in _SCALES if value in scale)) - {each[2] for each in levels}
+        for told in _beside(name, low) if others else ():
+            if told.group() in others:
+                return OtherLevel(told.start(), run, told.group(), value)
+    return None
+
+
+def _beside(name: str, low: str) -> Iterator[re.Match[str]]:
+    """Yield the words of the part of a sentence in which a name stands."""
+    for found in islice(re.finditer(rf"[^.;,\n]{{0,60}}\b{name}\b[^.;,\n]{{0,60}}", low), _MOST_TOLD):
+        yield from _PLAIN_WORD.finditer(low, *found.span())
 
 
 def _is_given_instead(run: ToolRun, name: str, number: str, named: str) -> bool:
@@ -198,24 +255,24 @@ def _reason(value: Value) -> ClaimReason:
 def _given_instead(worked: Sequence[ToolRun], value: Value, named: str) -> ToolRun | None:
     """Return the call that was given another value of this form, which nobody named."""
     for run in worked:
-        others = [each for each in _all(run.arguments[:_READ].lower()) if each.form == value.form]
-        known = list(_all(named)) if others else []
-        others = [each for each in others if not _is_among(each, known) and each.meaning not in named]
+        others = [each for each in values_in(run.arguments[:_READ].lower()) if each.form == value.form]
+        known = list(values_in(named)) if others else []
+        others = [each for each in others if not is_among(each, known) and each.meaning not in named]
         if any(not _follows(each, named) for each in others):
             return run
     return None
 
 
-def _is_of_its_object(value: Value, run: ToolRun, runs: Sequence[ToolRun]) -> bool:
+def is_of_its_object(value: Value, run: ToolRun, runs: Sequence[ToolRun]) -> bool:
     """Return whether another result has a date or a time beside an id that a call was given: that of a meeting."""
     if not value.form.startswith(_WHEN):
         return False
     ids = tuple(each for each in given(run) if _DIGITS.search(each) and _whole(each, 0) is None)
     texts = [each.ending(_READ).lower() for each in runs if each is not run]
-    return any(holds_any(text, ids) and _is_among(value, _all(text)) for text in texts)
+    return any(holds_any(text, ids) and is_among(value, values_in(text)) for text in texts)
 
 
-def _is_among(value: Value, others: Iterable[Value]) -> bool:
+def is_among(value: Value, others: Iterable[Value]) -> bool:
     """Return whether one of other values may mean the same."""
     return any(value.meaning in (each.meaning, each.other) or value.other == each.meaning for each in others)
 
@@ -234,7 +291,8 @@ def _follows(value: Value, named: str) -> bool:
     return _SPAN.search(named) is not None or any(each.startswith(names) for each in weekdays)
 
 
-def _all(text: str) -> Iterator[Value]:
+def values_in(text: str) -> Iterator[Value]:
+    """Yield the values of a text in lower case."""
     return (value for found in _DIGITS.finditer(text) for value in _values(text, found))
 
 

@@ -57,8 +57,8 @@ _PATH = late_pattern(
     r"|[Mm]akefile\b|Dockerfile\b|Procfile\b|Gemfile\b|Jenkinsfile\b|Vagrantfile\b|LICENSE\b)(?![(])"
 )
 _BETWEEN = late_pattern(r"[`*_\"',\s]{0,12}(?:and|und|et|y|и|和|、|&)?[`*_\"'\s]{0,12}")
-_ID = late_pattern(r"(?:#|\b(?=[A-Z0-9]{0,19}[A-Z]))(?=[A-Z0-9]{0,19}\d)[A-Z0-9][A-Z0-9-]{4,19}\b")
-_ADDRESS = late_pattern(r"(?<![\w.+-])[\w.+-]{1,64}+@[\w-]{1,63}+(?:\.[\w-]{1,63}+)++")
+ID = late_pattern(r"(?:#|\b(?=[A-Z0-9]{0,19}[A-Z]))(?=[A-Z0-9]{0,19}\d)[A-Z0-9][A-Z0-9-]{4,19}\b")
+ADDRESS = late_pattern(r"(?<![\w.+-])(?<!from )[\w.+-]{1,64}+@[\w-]{1,63}+(?:\.[\w-]{1,63}+)++")
 _NOT_WRITTEN = late_pattern(r"\b(?:from|using|based on|with|like|see|by|via|than|of)\W{0,4}$", re.IGNORECASE)
 _INTO = late_pattern(r"\b(?:to|in|into|at|as)\W{1,4}$", re.IGNORECASE)
 _OTHER_CLAUSE = late_pattern(
@@ -153,13 +153,13 @@ def first_file(clause: str) -> str | None:
 
 def id_in(clause: str) -> str | None:
     """Return an order number or another id of capitals and digits, without its "#"."""
-    found = _ID.search(clause)
+    found = ID.search(clause)
     return found.group().removeprefix("#") if found else None
 
 
 def address_in(text: str) -> str | None:
-    """Return the first mail address that a text names."""
-    found = _ADDRESS.search(text)
+    """Return the first mail address that a text names, but for that of a sender."""
+    found = ADDRESS.search(text)
     return found.group() if found else None
 
 

@@ -15,30 +15,22 @@ from grader_daemon.analysis.claims.change_claims import ChangeClaims
 from grader_daemon.analysis.claims.changed_tests import ChangedTests
 from grader_daemon.analysis.claims.command_claims import CommandClaims
 from grader_daemon.analysis.claims.deeds import weigh_deeds
-from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun
+from grader_daemon.analysis.claims.evidence import CallRecord
 from grader_daemon.analysis.claims.extract import find_claims
 from grader_daemon.analysis.claims.file_claims import FileClaims
 from grader_daemon.analysis.claims.plan_claims import ticked_claims
-from grader_daemon.analysis.claims.shell_deeds import ShellDeeds
-from grader_daemon.analysis.claims.stated_claim import SENDING, StatedClaim
-from grader_daemon.analysis.claims.subjects import address_in, basename
+from grader_daemon.analysis.claims.stated_claim import StatedClaim
 from grader_daemon.analysis.claims.tested_work import TestedWork
 from grader_daemon.analysis.claims.tests_claims import TestsClaims
+from grader_daemon.analysis.claims.tool_claims import ToolClaims
 from grader_daemon.analysis.claims.undone_changes import UndoneChanges
-from grader_daemon.analysis.claims.verification import NEVER_CALLED, UNSUPPORTED, Verification, contradicted, places
-from grader_daemon.domain.claims import Claim, ClaimKind, ClaimReason, Support
-from grader_daemon.domain.late_pattern import late_pattern
+from grader_daemon.analysis.claims.verification import Verification
+from grader_daemon.domain.claims import Claim, ClaimKind, Support
 from grader_daemon.domain.text import clean
 from grader_daemon.redaction import Redactor
 
 LONGEST_SUBJECT = 120
 LONGEST_WORDS = 160
-
-_SENDS = late_pattern(r"sendmail|mail |mutt |msmtp|smtplib|smtps?:")
-_CLIENT = late_pattern(r"\b(?:curl|https?|wget) ")
-_POSTS = late_pattern(
-    r"\s(?:-d|-F|-T|-XPOST|-XPUT|POST|PUT|--data\S{0,12}|--json|--form|--upload-file|--post-\w{4}|--mail-\w{1,8})(?!\w)"
-)
 
 
 def verify_claims(record: CallRecord, *, final_index: int | None, redactor: Redactor) -> tuple[Claim, ...]:
@@ -114,7 +106,7 @@ class ClaimVerifier:
         undone = UndoneChanges(evidence)
         self._files = FileClaims(evidence, self._attempts, undone)
         self._commands = CommandClaims(evidence, self._attempts)
-        self._shell = ShellDeeds(evidence, self._attempts)
+        self._tools = ToolClaims(evidence, self._attempts)
         self._of_work = _of_work(evidence, undone)
 
     def verify(self, claim: StatedClaim) -> Verification | None:
@@ -128,45 +120,12 @@ class ClaimVerifier:
             case ClaimKind.COMMITTED | ClaimKind.DEPLOYED | ClaimKind.INSTALLED:
                 return self._commands.by_program(claim)
             case ClaimKind.SENT:
-                return self._sent(claim)
+                return self._tools.sent(claim)
             case _ if claim.runs_well and not claim.command:
                 return self._commands.ran_last(claim.words[0])
             case _:
-                return self._commands.ran(claim.command, well=claim.runs_well) if claim.command else self._acted(claim)
-
-    def _sent(self, claim: StatedClaim) -> Verification | None:
-        sending = [each for each in self._evidence.runs if not SENDING.isdisjoint(each.words) or _sends(each.command)]
-        if sending:
-            return self._sent_to(claim.subject, sending)
-        if not claim.by_agent:
-            return None
-        return UNSUPPORTED if self._evidence.could_act else NEVER_CALLED
-
-    def _sent_to(self, receiver: str | None, sending: list[ToolRun]) -> Verification:
-        """Verify that something was sent, and to whom where the claim names an address."""
-        if receiver is None or "@" not in receiver:
-            return self._attempts.verify(sending)
-        to_them = [each for each in sending if receiver.lower() in each.arguments.lower()]
-        if to_them or not any(each.worked for each in sending):
-            return self._attempts.verify(to_them or sending)
-        if not self._evidence.is_whole or self._evidence.has_shell:
-            return UNSUPPORTED
-        is_to_others = all(address_in(each.arguments) for each in sending)
-        return contradicted(ClaimReason.OTHER_TARGET, *places(sending)) if is_to_others else UNSUPPORTED
-
-    def _acted(self, claim: StatedClaim) -> Verification | None:
-        """Verify an action of a tool that is made for it, or of a program where the session has a shell."""
-        if self._evidence.has_shell and self._evidence.could_act:
-            return self._shell.done(claim)
-        acted = [each for each in self._evidence.runs if not each.changes_nothing and claim.is_done_by(each.words)]
-        if not acted:
-            is_made_up = claim.by_agent and claim.is_action and self._evidence.runs and not self._evidence.could_act
-            return NEVER_CALLED if is_made_up else None
-        if claim.subject:
-            acted = [each for each in acted if basename(claim.subject) in each.arguments]
-        return self._attempts.verify(acted)
-
-
-def _sends(command: str) -> bool:
-    """Return whether a command sends anything. Fetching a page sends nothing."""
-    return bool(_SENDS.search(command) or (_CLIENT.search(command) and _POSTS.search(command)))
+                return (
+                    self._commands.ran(claim.command, well=claim.runs_well)
+                    if claim.command
+                    else self._tools.acted(claim)
+                )
