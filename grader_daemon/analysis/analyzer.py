@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -34,9 +34,9 @@ from grader_daemon.domain.analysis import Analysis, Failure, SessionState
 from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.early import EARLY_CALLS
 from grader_daemon.domain.limits import LONGEST_NAME
-from grader_daemon.domain.people import MOST_SIGNALS, PersonSignal, SignalKind
+from grader_daemon.domain.people import ACCEPTING, MOST_SIGNALS, PersonSignal, SignalKind
 from grader_daemon.domain.rules import PeopleRules, Rules
-from grader_daemon.domain.session import ASSISTANT, USER, Session, SessionKind
+from grader_daemon.domain.session import ASSISTANT, USER, Message, Session, SessionKind
 from grader_daemon.domain.session_features import NO_FEATURES, Features
 from grader_daemon.domain.session_result import Check, EndingKind
 from grader_daemon.redaction import public_id, redactor_of
@@ -92,8 +92,9 @@ class Analyzer:
         final_answer = session.messages[final_index].text.strip() if final_index is not None else ""
         answered = final_index is not None and is_answer(session.messages[final_index], rules.tail)
         record = CallRecord(session, walk.notes)
-        claims = verify_claims(record, final_index=final_index, redactor=self._redactor)
         signals = _with_undone(self._signals.read(users), session)
+        claims = verify_claims(record, final_index=final_index, redactor=self._redactor)
+        claims = claims or self._thanked(session, walk.notes, final_index, signals)
         failures = tuple(walk.trail.failures)
         shown = without_secrets(walk.request, self._redactor)
         finished = _OPEN
@@ -150,6 +151,17 @@ class Analyzer:
         record = CallRecord(session, walk.notes)
         return verify_claims(record, final_index=_final_index(session, walk), redactor=self._redactor)
 
+    def _thanked(
+        self, session: Session, notes: Sequence[Note], final_index: int | None, signals: Sequence[PersonSignal]
+    ) -> tuple[Claim, ...]:
+        """Return the claims of the last answer with any that a person only thanked for."""
+        for index in _thanked_answers(session.messages, final_index, signals):
+            record = CallRecord(msgspec.structs.replace(session, messages=session.messages[: index + 1]), notes)
+            claims = verify_claims(record, final_index=index, redactor=self._redactor)
+            if claims:
+                return claims
+        return ()
+
     def _walk(self, session: Session) -> MessageWalk:
         return MessageWalk(session, self._rules, redactor=self._redactor, outcomes=self._outcomes).to_the_end()
 
@@ -202,6 +214,20 @@ def _final_index(session: Session, walk: MessageWalk) -> int | None:
     if messages and messages[-1].role == ASSISTANT and not messages[-1].tool_calls:
         return len(messages) - 1
     return handed_in_at(messages, walk.last_status)
+
+
+def _thanked_answers(
+    messages: Sequence[Message], final_index: int | None, signals: Sequence[PersonSignal]
+) -> Iterator[int]:
+    """Yield where the answers before the last one stand that a person only thanked for, the newest first.
+
+    No call was made since.
+    """
+    thanked = {signal.index for signal in signals if signal.kind in ACCEPTING}
+    at = len(messages) - 1 if final_index is None else final_index - 1
+    while at in thanked and messages[at - 1].role == ASSISTANT and not messages[at - 1].tool_calls:
+        yield at - 1
+        at -= 2
 
 
 def _early_errors(notes: Sequence[Note], failures: Sequence[Failure]) -> int | None:

@@ -212,7 +212,8 @@ class Deeds:
         """Return a deed whose call did not do it, or did it to another, or for which there is none."""
         undone = [each for run in self._acts if (each := _undone(run) or self._asked_later(run)) is not None]
         for each in undone:
-            if not self._is_made_good(each, undone) and not self._admits and (told := self._told(each)):
+            is_open = self._is_made_good(each, undone) or self._evidence.person_spoke_after(each.run)
+            if not is_open and not self._admits and (told := self._told(each)):
                 return Deed(_claim(told), _verification(each))
         return (None if undone else self._done_otherwise()) or self._lacking()
 
@@ -246,8 +247,10 @@ class Deeds:
 
     def _contradicted_at(self, at: int, reason: ClaimReason, run: ToolRun) -> Deed | None:
         start, end = next((start, end) for start, end in _pieces(self._answer) if end >= at)
-        if not is_asserted(self._answer.lower(), at) or (
-            not _ITEM.match(self._answer, start) and is_denied(_plain(self._answer[start:at]))
+        if (
+            self._evidence.person_spoke_after(run)
+            or not is_asserted(self._answer.lower(), at)
+            or (not _ITEM.match(self._answer, start) and is_denied(_plain(self._answer[start:at])))
         ):
             return None
         return Deed(_claim(self._answer[start:end].strip()), contradicted(reason, run.index))

@@ -191,6 +191,10 @@ class CallRecord:
         """Texts of the people, in their order."""
         return [message.text for message in self.messages if message.role == USER]
 
+    def person_spoke_after(self, run: ToolRun) -> bool:
+        """Return whether a person spoke since a call: they may have done what it did not, or want something else."""
+        return any(message.role == USER for message in self.messages[run.index + 1 :])
+
     @property
     def answer(self) -> str:
         """Text of the last message, which claims."""

@@ -69,7 +69,9 @@ class ToolClaims:
             return NEVER_CALLED if is_made_up else None
         if claim.subject:
             acted = [each for each in acted if basename(claim.subject) in each.arguments]
-        return self._done(claim, acted)
+        found = self._done(claim, acted)
+        is_open = found.support is Support.CONTRADICTED and self._evidence.person_spoke_after(acted[-1])
+        return UNSUPPORTED if is_open else found
 
     def _by_command(self, claim: StatedClaim) -> Verification | None:
         """Verify an action of a program: on the host that the claim names, where its command names one like it."""

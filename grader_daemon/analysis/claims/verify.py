@@ -124,8 +124,6 @@ class ClaimVerifier:
             case _ if claim.runs_well and not claim.command:
                 return self._commands.ran_last(claim.words[0])
             case _:
-                return (
-                    self._commands.ran(claim.command, well=claim.runs_well)
-                    if claim.command
-                    else self._tools.acted(claim)
-                )
+                if claim.command:
+                    return self._commands.ran(claim.command, well=claim.runs_well)
+                return self._tools.acted(claim)

@@ -396,6 +396,28 @@ def test_a_question_to_a_person_counts_whatever_the_tool_is_called(analyzer: Ana
     assert found.had_user_clarification
 
 
+DONE = answer("Done, all tests pass now.")
+THANKED = [
+    pytest.param((DONE, user("Thank you!")), 3, id="thanks-at-the-end"),
+    pytest.param((DONE, user("Perfect, thanks."), answer("You're welcome!")), 3, id="a-goodbye-at-the-end"),
+    pytest.param(
+        (DONE, user("Thanks!"), answer("You're welcome!"), user("Thanks, bye!")), 3, id="thanks-for-a-goodbye"
+    ),
+    pytest.param((DONE, user("Thanks!"), answer("I fixed the bug.")), 5, id="a-claim-at-the-end"),
+    pytest.param((DONE, user("That is wrong!"), answer("You are right.")), None, id="what-was-taken-back"),
+    pytest.param((DONE, user("Thanks!"), call("terminal"), result(WORKED), answer("Hm.")), None, id="a-call-since"),
+    pytest.param((user("Thanks!"),), None, id="no-answer-before"),
+]
+
+
+@pytest.mark.parametrize(("said", "place"), THANKED)
+def test_claims_are_those_that_a_person_thanked_for(
+    analyzer: Analyzer, said: tuple[Message, ...], place: int | None
+) -> None:
+    found = analyzer.analyze(session(REQUEST, call("terminal"), result(BROKE), *said))
+    assert {claim.index for claim in found.claims} == ({place} - {None})
+
+
 def test_claims_alone_are_those_of_the_analysis(analyzer: Analyzer) -> None:
     claiming = session(REQUEST, call("terminal"), result(BROKE), answer("Done, all tests pass now."))
     assert analyzer.claims(claiming) == analyzer.analyze(claiming).claims != ()

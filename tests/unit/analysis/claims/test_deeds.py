@@ -655,6 +655,21 @@ def test_any_texts_are_read(asked: str, result: str, said: str) -> None:
     assert found is None or found[0] in {"contradicted", "partial", "stale"}
 
 
+@pytest.mark.parametrize(
+    ("asked", "call"),
+    [
+        pytest.param("Mail Ivo", send('{"ok": true, "accepted": 0}'), id="denied"),
+        pytest.param("Offer Ivo 10 % off", send(body="15 % off"), id="other-value"),
+    ],
+)
+def test_a_person_who_spoke_since_a_call_may_have_done_it_or_want_something_else(asked: str, call: Call) -> None:
+    *before, last = talk(asked, call, said="10 % off is mailed to Ivo.").messages
+    claims = ANALYZER.analyze(session(*before, last, user("Thanks!"))).claims
+
+    assert [claim.kind for claim in claims] == [ClaimKind.ACTION_DONE]
+    assert ANALYZER.claims(session(*before, answer("Hm."), user("Well?"), last)) == ()
+
+
 def test_a_claim_that_is_contradicted_already_stays_what_it_is() -> None:
     claims = ANALYZER.claims(talk("Mail Ivo", send(FAILED), said="I mailed it to Ivo."))
     assert [(claim.kind, claim.support) for claim in claims] == [(ClaimKind.SENT, Support.CONTRADICTED)]

@@ -200,6 +200,13 @@ def test_a_push_that_was_rejected_may_be_done_by_a_later_call() -> None:
     assert verdict("I pushed it.", rejected, shell("./release.sh")) == ("unsupported", ())
 
 
+def test_an_action_that_failed_may_be_done_by_a_person_who_spoke_afterwards() -> None:
+    said, failed = "We reset the APN settings.", step("reset_apn_settings", '{"error": "no such tool"}')
+
+    assert verdict(said, failed) == ("contradicted", (2,))
+    assert verdict(said, failed, (answer("Please reset them."), user("I did."))) == ("unsupported", ())
+
+
 def test_a_file_whose_name_no_call_and_no_result_holds_was_not_written_by_an_editor() -> None:
     assert verdict("I wrote summary.md.", write("a.py"), shell("ls")) == ("contradicted", ())
 
