@@ -7,12 +7,23 @@ the arguments are decoded at the first question about them, and only the few tha
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import chain
 from typing import Final, NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from grader_daemon.analysis.shell import Line, as_command, broken_command, command_family, read_line
+from grader_daemon.analysis.tool_calls.edits import (
+    PATCH,
+    Edit,
+    edits_in_arguments,
+    edits_in_command,
+    edits_in_patch,
+    is_patch,
+    paths_in_patch,
+)
 from grader_daemon.analysis.tool_calls.tools import CHANGING, Purpose, tool_of
 from grader_daemon.domain.phrases import holds_any
 from grader_daemon.domain.session import ToolCall
@@ -37,10 +48,6 @@ _INTO_FILE = re.compile(
 """Output that is led into a file: after the sign stands a path, not the other side of a comparison."""
 
 _QUERIES: Final = ("SELECT ", "select ")
-_PATCH: Final = "*** Begin Patch"
-"""Beginning of arguments that are a patch of several files, and no JSON, as those of Codex."""
-
-_PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (\S[^\n]{0,1000})$", re.MULTILINE)
 _MOST_LISTED: Final = 100
 _VERBS: Final = {Purpose.WRITE: "edit", Purpose.READ: "read"}
 
@@ -52,6 +59,11 @@ class _Arguments(msgspec.Struct, frozen=True):
     cmd: object = None
     commands: object = None
     code: object = None
+    patch: object = None
+    patch_text: object = None
+    patch_text_of_opencode: object = msgspec.field(name="patchText", default=None)
+    input: object = None
+    diff: object = None
     path: object = None
     file_path: object = None
     filepath: object = None
@@ -152,7 +164,7 @@ class CallView(msgspec.Struct, eq=False, gc=False):
         arguments = self.arguments
         if not isinstance(arguments, str):
             return as_command(_line_in(self._given)) or self._cell_command
-        if not holds_any(arguments, _SHELL_COMMANDS) or arguments.startswith(_PATCH):
+        if not holds_any(arguments, _SHELL_COMMANDS) or arguments.startswith(PATCH):
             return self._cell_command
         given = self._given
         return broken_command(arguments) if given is _NO_ARGUMENTS else as_command(_line_in(given))
@@ -200,14 +212,29 @@ class CallView(msgspec.Struct, eq=False, gc=False):
         return self._paths
 
     def _paths_named(self) -> tuple[str, ...]:
-        arguments = self.arguments
-        if isinstance(arguments, str) and arguments.startswith(_PATCH):
-            return tuple(_PATCHED.findall(arguments)[:_MOST_LISTED])
         for named in filter(None, msgspec.structs.astuple(self._given)[_FIRST_PATH:]):
             paths = _paths_in(named)
             if paths:
                 return paths
-        return ()
+        patch = self._patch
+        return () if patch is None else paths_in_patch(patch)
+
+    @property
+    def _patch(self) -> str | None:
+        """The patch or diff that names the files to change, given alone or by a name."""
+        if isinstance(self.arguments, str) and self.arguments.startswith(PATCH):
+            return self.arguments
+        named = msgspec.structs.astuple(self._given)[_FIRST_PATCH:_FIRST_PATH]
+        return next((text for text in named if isinstance(text, str) and is_patch(text)), None)
+
+    @property
+    def edits(self) -> Iterator[Edit]:
+        """The edits of files that it asks for, as far as its arguments tell them."""
+        patch = self._patch or _patch_for_program(self._given.command)
+        if patch is not None:
+            return edits_in_patch(patch)
+        by_texts = () if self.path is None else edits_in_arguments(self.path, _decoded(self.arguments))
+        return chain(by_texts, edits_in_command(self.shell or ""))
 
     def operation(self, actor: str) -> Operation:
         """Return what is done, by the name that the tool is known by."""
@@ -263,6 +290,12 @@ def _line_of(command: object) -> str | None:
     return as_command(command)
 
 
+def _patch_for_program(command: object) -> str | None:
+    """Return the patch that Codex gives a program of that name as its only word."""
+    patch = command[-1] if isinstance(command, list) and command[:1] == ["apply_patch"] else None
+    return patch if isinstance(patch, str) else None
+
+
 def _paths_in(named: object) -> tuple[str, ...]:
     """Return the paths in an argument: a path, or a list of paths or of objects that have one."""
     if not isinstance(named, list):
@@ -287,5 +320,15 @@ def _arguments_in(arguments: str | dict[str, object] | None) -> _Arguments:
         return _NO_ARGUMENTS
 
 
+def _decoded(arguments: str | dict[str, object] | None) -> dict[str, object]:
+    if not isinstance(arguments, str):
+        return arguments or {}
+    try:
+        return msgspec.json.decode(arguments, type=dict[str, object])
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return {}
+
+
 _EFFECTS: Final = frozenset({Purpose.RUN, Purpose.CHANGE})
+_FIRST_PATCH: Final = _Arguments.__struct_fields__.index("patch")
 _FIRST_PATH: Final = _Arguments.__struct_fields__.index("path")
