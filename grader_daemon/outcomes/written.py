@@ -5,14 +5,13 @@ from __future__ import annotations
 import heapq
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final, NamedTuple
-
-import msgspec
+from typing import Final
 
 from grader_daemon.analysis.claims import Note
-from grader_daemon.analysis.tool_calls import CHANGING, CallView
+from grader_daemon.analysis.tool_calls import CHANGING
+from grader_daemon.analysis.tool_calls.edits import PATCH, Edit
 from grader_daemon.domain.analysis import CallStatus
 from grader_daemon.domain.session import Session
 from grader_daemon.domain.text import storable
@@ -24,29 +23,9 @@ _MOST_COMMITS: Final = 50
 _LONGEST_PATH: Final = 1_000
 _LONGEST_RESULT: Final = 20_000
 _LONGEST_COMMAND: Final = 200_000
-_WHOLE: Final = ("content", "file_text", "contents", "new_source", "text")
-_NEW: Final = ("new_string", "new_str", "newString", "new_text", "insert_text", "replace")
-_OLD: Final = ("old_string", "old_str", "oldString", "old_text", "search")
 _COMMITTING: Final = re.compile(r"\bgit\b[^\n|;&]{0,200}\s(?:commit|cherry-pick|merge|revert|am)\b")
 _COMMITTED: Final = re.compile(r"\[[^\[\]\n]{1,250} ([0-9a-f]{7,40})\] ")
 """Result of `git commit`: ``[main 1a2b3c4] Subject``, also ``[main (root-commit) 1a2b3c4]``; Hermes has it in JSON."""
-_HEREDOC: Final = re.compile(
-    r"(?:>{1,2} ?(?P<to>[^\s<>|;&'\"]{1,500}) ?)?<<-? ?(?P<quote>['\"]?)(?P<end>\w{1,40})(?P=quote)"
-    r"(?: ?>{1,2} ?(?P<into>[^\s<>|;&'\"]{1,500}))?[^\n]{0,100}\n"
-)
-_MOST_HEREDOCS: Final = 20
-_PATCH: Final = "*** Begin Patch"
-_PATCH_FILE: Final = re.compile(r"^\*\*\* (Add|Update|Delete) File: (\S[^\n]{0,1000})$")
-_PATCH_MOVE: Final = "*** Move to: "
-
-
-class _Change(NamedTuple):
-    """A change of a file: the text that is new, the text that it replaces; `whole`: nothing else is left in it."""
-
-    path: str
-    new: str
-    old: str = ""
-    whole: bool = False
 
 
 def work_of(session: Session, notes: list[Note], *, ended: datetime, redactor: Redactor) -> Work:
@@ -63,9 +42,9 @@ def work_of(session: Session, notes: list[Note], *, ended: datetime, redactor: R
     for index, call, status in notes:
         if status is not CallStatus.SUCCESS:
             continue
-        if call.effect in CHANGING or call.writes_in_shell or _PATCH in call.text:
-            for change in _changes(call):
-                _apply(files, change, session.project)
+        if call.effect in CHANGING or call.writes_in_shell or PATCH in call.text:
+            for edit in call.edits:
+                _apply(files, edit, session.project)
         if _COMMITTING.search((call.shell or "")[:_LONGEST_COMMAND]):
             result = session.messages[index].text[:_LONGEST_RESULT]
             commits.update(dict.fromkeys(_COMMITTED.findall(result)))
@@ -87,14 +66,13 @@ def _drawn(files: Mapping[str, set[int]]) -> tuple[tuple[WrittenFile, ...], int]
     return tuple(WrittenFile(path, tuple(found)) for path, found in by_path.items()), len(lines)
 
 
-def _apply(files: dict[str, set[int]], change: _Change, project: str | None) -> None:
-    path = _absolute(change.path, project)
+def _apply(files: dict[str, set[int]], edit: Edit, project: str | None) -> None:
+    path = _absolute(edit.path, project)
     if path is None:
         return
-    new, old = digests(_bytes(change.new)), digests(_bytes(change.old))
-    known = set() if change.whole else files.pop(path, set())
-    files.pop(path, None)
-    files[path] = (known - (old - new)) | (new - old)
+    new, old = digests(_bytes(edit.new)), digests(_bytes(edit.old or ""))
+    known = files.pop(path, set())
+    files[path] = set(new) if edit.old is None else (known - (old - new)) | (new - old)
 
 
 def _absolute(path: str, project: str | None) -> str | None:
@@ -112,87 +90,6 @@ def _absolute(path: str, project: str | None) -> str | None:
 def _is_storable(path: str) -> bool:
     """Return whether a path is text that can be kept, and that a file can have."""
     return path == storable(path) and "\0" not in path
-
-
-def _changes(call: CallView) -> Iterator[_Change]:
-    if isinstance(call.arguments, str) and call.arguments.startswith(_PATCH):
-        yield from _patched(call.arguments)
-        return
-    given = _arguments(call)
-    for value in given.values():
-        if isinstance(value, str) and value.lstrip().startswith(_PATCH):
-            yield from _patched(value)
-            return
-    if call.shell:
-        yield from _in_shell(call.shell[:_LONGEST_COMMAND])
-    elif call.path is not None:
-        yield from _edits(call.path, given)
-
-
-def _edits(path: str, given: Mapping[str, Any]) -> Iterator[_Change]:
-    many = given.get("edits")
-    for edit in many if isinstance(many, list) else [given]:
-        if isinstance(edit, dict):
-            new, old = _first(edit, _NEW), _first(edit, _OLD)
-            whole = _first(edit, _WHOLE) if new is None else None
-            if whole is not None:
-                yield _Change(path, whole, whole=True)
-            elif new is not None or old is not None:
-                yield _Change(path, new or "", old or "")
-
-
-def _in_shell(command: str) -> Iterator[_Change]:
-    """Yield the files that a command writes from its own text, as ``cat > a.py <<'EOF'``."""
-    if _PATCH in command:
-        yield from _patched(command[command.index(_PATCH) :])
-        return
-    at = 0
-    for _ in range(_MOST_HEREDOCS):
-        begin = _HEREDOC.search(command, at)
-        if begin is None:
-            return
-        end = re.compile(rf"^\s*{begin['end']}\s*$", re.MULTILINE).search(command, begin.end())
-        at = len(command) if end is None else end.end()
-        path = begin["to"] or begin["into"]
-        if path is not None:
-            text = command[begin.end() : len(command) if end is None else end.start()]
-            yield _Change(path, text, whole=">>" not in begin.group(0))
-
-
-def _patched(text: str) -> Iterator[_Change]:
-    """Yield what a patch of several files changes."""
-    path: str | None = None
-    new: list[str] = []
-    old: list[str] = []
-    is_added = False
-    for line in text.split("\n"):
-        named = _PATCH_FILE.match(line)
-        if named is not None:
-            if path is not None:
-                yield _Change(path, "\n".join(new), "\n".join(old), whole=is_added)
-            path, new, old, is_added = named.group(2).strip(), [], [], named.group(1) == "Add"
-        elif line.startswith(_PATCH_MOVE) and path is not None:
-            path = line.removeprefix(_PATCH_MOVE).strip()
-        elif line.startswith("+"):
-            new.append(line[1:])
-        elif line.startswith("-"):
-            old.append(line[1:])
-    if path is not None:
-        yield _Change(path, "\n".join(new), "\n".join(old), whole=is_added)
-
-
-def _arguments(call: CallView) -> Mapping[str, Any]:
-    arguments = call.arguments
-    if not isinstance(arguments, str):
-        return arguments or {}
-    try:
-        return msgspec.json.decode(arguments, type=dict[str, Any])
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return {}
-
-
-def _first(given: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
-    return next((value for name in names if isinstance(value := given.get(name), str)), None)
 
 
 def _bytes(text: str) -> bytes:

@@ -45,43 +45,32 @@ ONE, TWO = "the first line\nthe second line\n", "the third line\n"
         pytest.param("write", {"filePath": "/src/x/../a.py", "content": ONE}, id="opencode"),
         pytest.param("Edit", {"file_path": "a.py", "old_string": "gone with it", "new_string": ONE}, id="an-edit"),
         pytest.param(
-            "MultiEdit",
-            {
-                "file_path": "a.py",
-                "edits": [
-                    {"old_string": "", "new_string": "the first line"},
-                    {"old_string": "", "new_string": "the second line"},
-                    "no edit",
-                ],
-            },
-            id="several",
+            "edit",
+            {"path": "a.py", "edits": [{"oldText": "", "newText": line} for line in ONE.splitlines()]},
+            id="several-of-pi",
+        ),
+        pytest.param(
+            "str_replace_editor", {"command": "create", "path": "/src/a.py", "file_text": ONE}, id="openhands"
         ),
         pytest.param("bash", {"command": f"cat > a.py <<'EOF'\n{ONE}EOF\nls"}, id="a-here-document"),
-        pytest.param("bash", {"command": f"cat <<EOF >> a.py\n{ONE}EOF"}, id="one-that-is-added"),
-        pytest.param("bash", {"command": f"cat > a.py <<EOF\n{ONE}"}, id="one-without-end"),
-        pytest.param(
-            "apply_patch",
-            "*** Begin Patch\n*** Add File: a.py\n+the first line\n+the second line\n*** End Patch",
-            id="a-patch",
-        ),
         pytest.param(
             "shell",
             {"command": "apply_patch <<'P'\n*** Begin Patch\n*** Add File: a.py\n+the first line\n+the second line\nP"},
             id="a-patch-in-a-shell",
         ),
-        pytest.param(
-            "patch",
-            {
-                "mode": "patch",
-                "patch": "*** Begin Patch\n*** Update File: b.py\n*** Move to: a.py\n-old it was\n+the first line\n"
-                "+the second line\n*** End Patch",
-            },
-            id="a-patch-that-moves",
-        ),
     ],
 )
 def test_lines_are_those_that_calls_wrote(tool: str, given: object) -> None:
     assert written(work((tool, given, OK, ""))) == {"/src/a.py": lines(ONE)}
+
+
+def test_a_file_that_is_removed_keeps_no_lines() -> None:
+    made = work(
+        ("Write", {"file_path": "/src/a.py", "content": ONE}, OK, ""),
+        ("apply_patch", "*** Begin Patch\n*** Delete File: /src/a.py\n*** End Patch", OK, ""),
+    )
+
+    assert written(made) == {"/src/a.py": set()}
 
 
 def test_what_failed_wrote_nothing() -> None:
