@@ -7,41 +7,19 @@ could hide what gives a secret away.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
 
+from grader_daemon.analysis.tool_calls.edits import SEVERAL, names_of_texts, parts_of
 from grader_daemon.redaction import Redactor
-
-_PAIRS: Final = (
-    ("old_string", "new_string"),
-    ("old_str", "new_str"),
-    ("old_text", "new_text"),
-    ("oldString", "newString"),
-)
-_SEVERAL: Final = "edits"
-"""The argument that holds edits, each with a pair of its own."""
 
 
 def edits_apart(given: Mapping[str, object], redactor: Redactor) -> tuple[dict[str, object], list[str]]:
     """Return the arguments of a call without those that are texts of edits, and these edits as diffs."""
-    pair = _pair(given)
-    if pair is not None:
-        return _without(given, *pair), [_diff(given, pair, redactor)]
-    held = given.get(_SEVERAL)
-    several = held if isinstance(held, list) else []
-    pairs = [(each, _pair(each)) for each in several if isinstance(each, dict)]
-    diffs = [_diff(each, names, redactor) for each, names in pairs if names is not None]
-    if not diffs or len(diffs) < len(several):
+    parts = parts_of(given)
+    diffs = [_diff(part, names, redactor) for part in parts if (names := names_of_texts(part)) is not None]
+    if len(diffs) < len(parts):
         return dict(given), []
-    return _without(given, _SEVERAL), diffs
-
-
-def _without(given: Mapping[str, object], *names: str) -> dict[str, object]:
-    return {name: value for name, value in given.items() if name not in names}
-
-
-def _pair(given: Mapping[str, object]) -> tuple[str, str] | None:
-    """Return the names of the old text and the new one; None where a call is no edit."""
-    return next((pair for pair in _PAIRS if all(isinstance(given.get(name), str) for name in pair)), None)
+    shown = (SEVERAL, *(names_of_texts(given) or ()))
+    return {name: value for name, value in given.items() if name not in shown}, diffs
 
 
 def _diff(given: Mapping[str, object], names: tuple[str, str], redactor: Redactor) -> str:

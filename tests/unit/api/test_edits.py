@@ -28,13 +28,23 @@ def test_an_edit_is_the_diff_of_its_texts(before: str, after: str, diff: list[st
     assert [edit.split("\n") for edit in edits] == [["--- old_str", "+++ new_str", *diff]]
 
 
-def test_a_call_may_hold_several_edits() -> None:
-    edits = [{"old_string": "a", "new_string": "b"}, {"old_string": "c", "new_string": "d"}]
+@pytest.mark.parametrize(
+    "more", [pytest.param({}, id="pi"), pytest.param({"oldText": "a", "newText": "b"}, id="openclaw-says-one-twice")]
+)
+def test_a_call_may_hold_several_edits(more: dict[str, object]) -> None:
+    edits = [{"oldText": "a", "newText": "b"}, {"oldText": "c", "newText": "d"}]
 
-    rest, diffs = edits_apart({"file_path": "x.py", "edits": edits}, SECRETS)
+    rest, diffs = edits_apart({"file_path": "x.py", "edits": edits, **more}, SECRETS)
 
     assert rest == {"file_path": "x.py"}
     assert [diff.split("\n")[3:] for diff in diffs] == [["-a", "+b"], ["-c", "+d"]]
+
+
+def test_what_is_searched_and_what_replaces_it_are_an_edit() -> None:
+    rest, [diff] = edits_apart({"path": "x.py", "search": "a", "replace": "b", "use_regex": "false"}, SECRETS)
+
+    assert rest == {"path": "x.py", "use_regex": "false"}
+    assert diff == "--- search\n+++ replace\n@@ -1,1 +1,1 @@\n-a\n+b"
 
 
 @pytest.mark.parametrize(
