@@ -13,12 +13,13 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from grader_daemon.analysis.claims.code_changes import changed_files, is_code, is_of_tests, removed_files
-from grader_daemon.analysis.claims.edit_texts import EditText, edits_of
+from grader_daemon.analysis.claims.edit_texts import edits_of
 from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun
 from grader_daemon.analysis.claims.subjects import basename
 from grader_daemon.analysis.claims.test_scope import leaves_out
 from grader_daemon.analysis.claims.tested_work import TestedWork, TestRun
 from grader_daemon.analysis.claims.verification import Verification, contradicted, unsupported
+from grader_daemon.analysis.tool_calls.edits import Edit
 from grader_daemon.domain.claims import ClaimReason
 from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.phrases import holds_any
@@ -306,7 +307,7 @@ class ChangedTests:
                 yield unsupported(reason, each.at, green.at)
 
 
-def _is_of_tests(edit: EditText) -> bool:
+def _is_of_tests(edit: Edit) -> bool:
     return is_of_tests(edit.path) or basename(edit.path) in _SETTINGS
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 
 from grader_daemon.analysis.claims.subjects import basename
 from grader_daemon.analysis.tool_calls import CHANGING, HARMLESS, CallView, Purpose, tool_of
+from grader_daemon.analysis.tool_calls.edits import Edit
 from grader_daemon.domain.analysis import CallStatus
 from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.phrases import holds_any
@@ -135,6 +136,11 @@ class ToolRun:
     def seen_paths(self) -> tuple[str, ...]:
         """The files that a tool was given, also one that only looks."""
         return self._call.paths
+
+    @property
+    def edits(self) -> Iterator[Edit]:
+        """The edits of files that it asked for."""
+        return self._call.edits
 
     @cached_property
     def command(self) -> str:
