@@ -11,7 +11,7 @@ from typing import TypeVar
 import msgspec
 import xxhash
 
-from grader_daemon.domain.limits import Limits
+from grader_daemon.domain.limits import LONGEST_NAME, Limits
 from grader_daemon.domain.session import NO_SESSION_KNOWN, Session, Skipped
 from grader_daemon.errors import ParseError, UnfinishedFileError
 
@@ -128,6 +128,16 @@ def utc(stamp: object) -> datetime | None:
 def token_count(value: object) -> int | None:
     """Return a number of tokens; None where it is none that can be."""
     return value if isinstance(value, int) and 0 <= value <= _MOST_TOKENS else None
+
+
+def fresh_tokens(read: int | None, *cached: int | None) -> int | None:
+    """Return the tokens of an input without those read from a cache or written to one, which it counts too."""
+    return None if read is None else max(0, read - sum(filter(None, cached)))
+
+
+def name_of(value: object) -> str | None:
+    """Return a text that names something, cut if it is long; None if it is none, or empty."""
+    return value[: 4 * LONGEST_NAME] if isinstance(value, str) and value else None
 
 
 def mending(read: Callable[[bytes], T], content: bytes) -> T:

@@ -34,7 +34,7 @@ from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.sources.atif.observations import Result, read_observation
 from grader_daemon.sources.codex.rollout import INJECTED
 from grader_daemon.sources.codex.taken_apart import take_apart
-from grader_daemon.sources.decoding import mending, token_count
+from grader_daemon.sources.decoding import mending, name_of, token_count
 
 NAME = "atif"
 """Name of the source, and of the format of its sessions. The agent is the one that the run names."""
@@ -344,7 +344,7 @@ def _folder(notes: _AgentNotes | None) -> str | None:
     if notes is None:
         return None
     folder = notes.cwds[0] if isinstance(notes.cwds, list) and notes.cwds else notes.cwd
-    return folder[: 4 * LONGEST_NAME] if isinstance(folder, str) and folder else None
+    return name_of(folder)
 
 
 def _text(content: _Text) -> str:

@@ -23,7 +23,7 @@ from grader_daemon.domain.unit import Unit
 from grader_daemon.sources.cline.operation_results import read_operations
 from grader_daemon.sources.cline.stored_messages import Block, Manifest, Marks, MessagesFile, Metrics, StoredMessage
 from grader_daemon.sources.cline.tagged_calls import spans_in
-from grader_daemon.sources.decoding import token_count, utc
+from grader_daemon.sources.decoding import fresh_tokens, token_count, utc
 from grader_daemon.sources.messages_so_far import Conversation
 
 NAME: Final = "cline"
@@ -156,7 +156,7 @@ def _usage(metrics: Metrics, model: str | None) -> Usage:
     written = token_count(metrics.cache_write_tokens)
     return Usage(
         model=model,
-        input_tokens=None if read is None else max(0, read - (cached or 0) - (written or 0)),
+        input_tokens=fresh_tokens(read, cached, written),
         cache_read_tokens=cached,
         cache_write_tokens=written,
         output_tokens=token_count(metrics.output_tokens),

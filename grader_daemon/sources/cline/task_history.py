@@ -32,7 +32,7 @@ from grader_daemon.sources.cline.session_messages import NAME
 from grader_daemon.sources.cline.stored_messages import ApiRequest, Block, StoredMessage, UiMessage, at
 from grader_daemon.sources.cline.tagged_calls import calls_in, spans_in, without
 from grader_daemon.sources.cline.task_results import outcome_of
-from grader_daemon.sources.decoding import token_count
+from grader_daemon.sources.decoding import fresh_tokens, token_count
 from grader_daemon.sources.messages_so_far import Conversation
 
 _AGENTS: Final = {"rooveterinaryinc.roo-cline": "roo-code", "kilocode.kilo-code": "kilo-code"}
@@ -229,8 +229,8 @@ def _usage(requests: Sequence[ApiRequest], model: str | None) -> tuple[Usage, ..
 def _tokens(request: ApiRequest) -> Usage:
     read, cached = token_count(request.tokens_in), token_count(request.cache_reads)
     written = token_count(request.cache_writes)
-    if read is not None and request.api_protocol == "openai":
-        read = max(0, read - (cached or 0) - (written or 0))
+    if request.api_protocol == "openai":
+        read = fresh_tokens(read, cached, written)
     return Usage(
         input_tokens=read,
         cache_read_tokens=cached or 0,

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from grader_daemon.domain.analysis import CallStatus, SessionState
-from grader_daemon.domain.limits import LONGEST_NAME, Limits
+from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import (
     ASSISTANT,
     USER,
@@ -36,7 +36,7 @@ from grader_daemon.sources.codex.origin import read_origin
 from grader_daemon.sources.codex.rollout_lines import Counts, Line
 from grader_daemon.sources.codex.taken_apart import WAIT, Ran, take_apart
 from grader_daemon.sources.codex.token_counts import TokenSums
-from grader_daemon.sources.decoding import setup_digest, utc
+from grader_daemon.sources.decoding import name_of, setup_digest, utc
 from grader_daemon.sources.messages_so_far import Conversation
 
 NAME = "codex"
@@ -179,13 +179,13 @@ class _Rollout(Conversation):
             reported=self.reported,
             ending=self._ending,
             taken_back=tuple(self.taken_back),
-            model=_name(self._turn.model),
-            platform=_name(origin.platform),
-            project=_name(meta.cwd),
+            model=name_of(self._turn.model),
+            platform=name_of(origin.platform),
+            project=name_of(meta.cwd),
             parent=origin.parent,
             kind=origin.kind,
             agent=NAME,
-            agent_version=_name(meta.cli_version),
+            agent_version=name_of(meta.cli_version),
             usage=self._tokens.usage(),
             system_prompt_digest=setup_digest(meta.base_instructions),
             started_at=utc(meta.timestamp),
@@ -224,7 +224,7 @@ class _Rollout(Conversation):
         arguments = call.arguments or call.action
         if call.input is not None:
             arguments = {"input": call.input}
-        tool = _name(call.name) or _CALLED.get(call.type)
+        tool = name_of(call.name) or _CALLED.get(call.type)
         answer = self._answering(written_at)
         answer.calls.append(ToolCall(call_id, FunctionCall(tool, arguments)))
         if call_id is None:
@@ -269,7 +269,7 @@ class _Rollout(Conversation):
             return None
 
     def _add_count(self, call: Counts | None, total: Counts | None) -> None:
-        self._tokens.add(call, total=total, model=_name(self._turn.model))
+        self._tokens.add(call, total=total, model=name_of(self._turn.model))
         self._has_counts = True
         self._answer = None
 
@@ -381,7 +381,3 @@ def _is_injected(said: shapes.Said, text: str) -> bool:
     if kinds:
         return not any(kind.startswith(_WORDS_OF_A_PERSON) for kind in kinds)
     return text.startswith(INJECTED)
-
-
-def _name(value: str | None) -> str | None:
-    return value[: 4 * LONGEST_NAME] if value else None

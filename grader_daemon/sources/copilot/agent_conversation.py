@@ -36,7 +36,7 @@ from grader_daemon.sources.copilot.event_lines import (
     Request,
     Result,
 )
-from grader_daemon.sources.decoding import token_count
+from grader_daemon.sources.decoding import fresh_tokens, token_count
 
 _PERSONS: Final = frozenset({None, "", "user"})
 """The `source` of what a person wrote."""
@@ -246,7 +246,7 @@ def _usage(counts: Counts, model: str | None) -> Usage:
     read, cached, written = map(token_count, (counts.input_tokens, counts.cache_read_tokens, counts.cache_write_tokens))
     return Usage(
         model=model,
-        input_tokens=None if read is None else max(0, read - (cached or 0) - (written or 0)),
+        input_tokens=fresh_tokens(read, cached, written),
         cache_read_tokens=cached,
         cache_write_tokens=written,
         output_tokens=token_count(counts.output_tokens),

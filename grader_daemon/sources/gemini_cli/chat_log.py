@@ -25,7 +25,7 @@ from grader_daemon.domain.session import (
 )
 from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.errors import ParseError
-from grader_daemon.sources.decoding import token_count, utc
+from grader_daemon.sources.decoding import fresh_tokens, name_of, token_count, utc
 from grader_daemon.sources.gemini_cli.chat_records import Call, Entry, Head, Parts, Record, Rewind, Set, Tokens
 from grader_daemon.sources.gemini_cli.tool_results import answer_in, parts_of, read_result, text_of
 from grader_daemon.sources.messages_so_far import Conversation
@@ -118,7 +118,7 @@ class Log:
             ending=Ending(SessionState.INTERRUPTED, "loop detected", EndingKind.LIMIT) if self._looped else None,
             taken_back=tuple(told.taken_back),
             model=next((record.model for record in reversed(self._records.values()) if record.model), None),
-            project=_name((head.directories or (told.project,))[0]),
+            project=name_of((head.directories or (told.project,))[0]),
             parent=parent,
             kind=SessionKind.SUB_AGENT if is_sub_agent else SessionKind.MAIN,
             agent=NAME,
@@ -198,7 +198,7 @@ class _Conversation(Conversation):
 
     def _add_answer(self, record: Record) -> None:
         calls = record.calls or _calls_in(record.content)
-        wire = tuple(ToolCall(call.id, FunctionCall(_name(call.name), call.args)) for call in calls)
+        wire = tuple(ToolCall(call.id, FunctionCall(name_of(call.name), call.args)) for call in calls)
         said = text_of(record.content) or None
         if not wire and said is None and record.tokens is not None and token_count(record.tokens.output):
             wire = (_UNTOLD,)
@@ -212,7 +212,7 @@ class _Conversation(Conversation):
     def _add_result(self, call: Call, written_at: datetime | None) -> None:
         self._called.discard(call.id or "")
         text, outcome = read_result(call)
-        self.append_result(text, outcome, written_at, call_id=call.id, tool=_name(call.name))
+        self.append_result(text, outcome, written_at, call_id=call.id, tool=name_of(call.name))
 
 
 def read_log(entries: Iterable[Entry]) -> Log:
@@ -230,20 +230,16 @@ def _calls_in(content: Parts) -> Sequence[Call]:
 
 
 def _usage(answers: Iterable[Record]) -> tuple[Usage, ...]:
-    return usage_by_model(_tokens(answer.tokens or Tokens(), _name(answer.model)) for answer in answers)
+    return usage_by_model(_tokens(answer.tokens or Tokens(), name_of(answer.model)) for answer in answers)
 
 
 def _tokens(tokens: Tokens, model: str | None) -> Usage:
-    read, cached, thoughts = token_count(tokens.input), token_count(tokens.cached), token_count(tokens.thoughts)
-    wrote = token_count(tokens.output)
+    cached, thoughts, wrote = map(token_count, (tokens.cached, tokens.thoughts, tokens.output))
+    fresh = fresh_tokens(token_count(tokens.input), cached)
     return Usage(
         model=model,
-        input_tokens=None if read is None else max(0, read - (cached or 0)) + (token_count(tokens.tool) or 0),
+        input_tokens=None if fresh is None else fresh + (token_count(tokens.tool) or 0),
         cache_read_tokens=cached,
         output_tokens=None if wrote is None else wrote + (thoughts or 0),
         reasoning_tokens=thoughts,
     )
-
-
-def _name(value: str | None) -> str | None:
-    return value[: 4 * LONGEST_NAME] if value else None

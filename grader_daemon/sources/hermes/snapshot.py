@@ -18,7 +18,7 @@ import xxhash
 from grader_daemon.domain.identity import is_random
 from grader_daemon.domain.limits import LONGEST_NAME, Limits, SessionId
 from grader_daemon.domain.session import TOOL, USER, Message, Session, SessionKind, Skipped, SkipReason
-from grader_daemon.sources.decoding import decode, setup_digest
+from grader_daemon.sources.decoding import decode, name_of, setup_digest
 from grader_daemon.sources.hermes import sharegpt
 
 NAME = "hermes"
@@ -134,14 +134,14 @@ def _read(content: bytes, path: str, zone: tzinfo | None) -> Session | Skipped:
     traits = traits_of(messages)
     if traits.review_fork:
         return Skipped(SkipReason.REVIEW_FORK, session_id)
-    started_at, platform = _utc(file.session_start, zone), _text(file.platform)
+    started_at, platform = _utc(file.session_start, zone), name_of(file.platform)
     schedule = schedule_of(session_id)
     return Session(
         session_id=session_id,
         file=path,
         format=NAME,
         messages=messages,
-        model=_text(file.model),
+        model=name_of(file.model),
         platform=platform,
         project=_project(file.system_prompt),
         kind=_KINDS.get(platform or "") or (SessionKind.CRON if schedule else None),
@@ -223,10 +223,6 @@ def prompt_digest(system_prompt: msgspec.Raw | bytes) -> str | None:
     if prompt.startswith(b'"'):
         prompt = _CHANGES_BY_ITSELF.sub(b"", prompt).translate(None, b"0123456789")
     return setup_digest(prompt)
-
-
-def _text(value: object) -> str | None:
-    return value[: 4 * LONGEST_NAME] if isinstance(value, str) and value else None
 
 
 def _project(system_prompt: msgspec.Raw) -> str | None:

@@ -8,8 +8,6 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from grader_daemon.domain.limits import LONGEST_NAME
-
 Value = str | int | float | bytes | None
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -111,11 +109,6 @@ def moment(value: Value) -> datetime | None:
         return EPOCH + timedelta(seconds=value)
     except OverflowError:
         return None
-
-
-def name_of(value: Value) -> str | None:
-    """Return a text that names something; None if it is none, or empty."""
-    return value[: 4 * LONGEST_NAME] if isinstance(value, str) and value else None
 
 
 def count_of(value: Value) -> int:

@@ -28,7 +28,7 @@ from grader_daemon.domain.session import (
 )
 from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.errors import ParseError
-from grader_daemon.sources.decoding import mending
+from grader_daemon.sources.decoding import mending, name_of
 from grader_daemon.sources.hermes import snapshot
 from grader_daemon.sources.hermes.state_records import (
     EPOCH,
@@ -39,7 +39,6 @@ from grader_daemon.sources.hermes.state_records import (
     Value,
     count_of,
     moment,
-    name_of,
 )
 from grader_daemon.sources.hermes.state_usage import cost_of, usage_of
 

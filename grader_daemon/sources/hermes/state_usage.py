@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 
 from grader_daemon.domain.session import Usage
-from grader_daemon.sources.hermes.state_records import SessionRow, Stored, UsageRow, count_of, name_of
+from grader_daemon.sources.decoding import name_of
+from grader_daemon.sources.hermes.state_records import SessionRow, Stored, UsageRow, count_of
 
 _PRICED = frozenset({"estimated", "actual", "included"})
 """Values of `cost_status` for a known price. A price of 0 is one only then: "included" is in a subscription."""

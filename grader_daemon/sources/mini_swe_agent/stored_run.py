@@ -10,7 +10,7 @@ import msgspec
 
 from grader_daemon.domain.limits import LONGEST_NAME, SessionId
 from grader_daemon.domain.session import ASSISTANT, TOOL, FunctionCall, Part, ToolCall, Usage
-from grader_daemon.sources.decoding import token_count
+from grader_daemon.sources.decoding import fresh_tokens, token_count
 from grader_daemon.sources.mini_swe_agent.command_results import ResultNotes
 
 _Name = Annotated[str, msgspec.Meta(max_length=4 * LONGEST_NAME)]
@@ -283,7 +283,7 @@ def _tokens(noted: _Usage, model: str | None) -> Usage:
     cached, written = token_count(of_input.cached_tokens), token_count(noted.cache_creation_input_tokens)
     return Usage(
         model=model,
-        input_tokens=None if read is None else max(0, read - (cached or 0) - (written or 0)),
+        input_tokens=fresh_tokens(read, cached, written),
         cache_read_tokens=cached,
         cache_write_tokens=0 if written is None and cached is not None else written,
         output_tokens=wrote,

@@ -20,6 +20,7 @@ import xxhash
 from grader_daemon.domain.limits import LONGEST_NAME, Limits
 from grader_daemon.errors import ParseError
 from grader_daemon.sources.database_memory import DatabaseMemory, Entry, Mark
+from grader_daemon.sources.decoding import name_of
 from grader_daemon.sources.openclaw.session_windows import Window
 from grader_daemon.sources.sqlite_files import Reader, Value
 
@@ -232,10 +233,10 @@ def _begun(reader: Reader, schema: Schema, keys: Set[Value]) -> dict[Value, Valu
 
 
 def _window(told: Sequence[Value], begun_by: Value, replaced: bool) -> Window:  # noqa: FBT001  what the rows say
-    named = dict(zip(_COLUMNS, map(_text, told), strict=True))
+    named = dict(zip(_COLUMNS, map(name_of, told), strict=True))
     return Window(
         key=named["session_key"] or "",
-        begun_by=_text(begun_by) or named["spawned_by"],
+        begun_by=name_of(begun_by) or named["spawned_by"],
         previous=named["previous_session_id"],
         replaced=replaced,
         status=named["status"],
@@ -246,10 +247,6 @@ def _window(told: Sequence[Value], begun_by: Value, replaced: bool) -> Window:  
 
 def _number(value: Value) -> int:
     return value if isinstance(value, int) else 0
-
-
-def _text(value: Value) -> str | None:
-    return value[: 4 * LONGEST_NAME] if isinstance(value, str) and value else None
 
 
 def digest_of(stored: Stored) -> str:

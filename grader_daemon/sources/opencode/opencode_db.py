@@ -16,6 +16,7 @@ import xxhash
 from grader_daemon.domain.limits import LONGEST_NAME, Limits
 from grader_daemon.errors import ParseError
 from grader_daemon.sources.database_memory import DatabaseMemory, Entry, Mark
+from grader_daemon.sources.decoding import name_of
 from grader_daemon.sources.opencode.session_parts import (
     MESSAGE,
     PART,
@@ -177,8 +178,8 @@ def _info(row: Sequence[Value]) -> Info:
     return msgspec.convert(
         {
             "id": named["id"],
-            "directory": _text(named["directory"]),
-            "version": _text(named["version"]),
+            "directory": name_of(named["directory"]),
+            "version": name_of(named["version"]),
             "parentID": _name(named["parent_id"]),
             "revert": reverted,
             "time": Times(created=_number(named["time_created"]), updated=_number(named["time_updated"])),
@@ -205,7 +206,3 @@ def _number(value: Value) -> int:
 def _name(value: Value) -> str | None:
     """Return the id of a session; None where it is none that a session can have."""
     return value if isinstance(value, str) and 0 < len(value) <= LONGEST_NAME else None
-
-
-def _text(value: Value) -> str | None:
-    return value[: 4 * LONGEST_NAME] if isinstance(value, str) and value else None

@@ -12,7 +12,7 @@ from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.limits import LONGEST_NAME, SessionId
 from grader_daemon.domain.session import MOST_USD, Ending, Session, SessionKind, Skipped, SkipReason, Usage
 from grader_daemon.domain.unit import Unit
-from grader_daemon.sources.decoding import setup_digest, token_count
+from grader_daemon.sources.decoding import fresh_tokens, setup_digest, token_count
 from grader_daemon.sources.openhands.told_events import Told, ending_by
 
 NAME: Final = "openhands"
@@ -157,7 +157,7 @@ def usage_of(metrics: Metrics | None) -> Usage | None:
     cached, written = token_count(used.cache_read_tokens), token_count(used.cache_write_tokens)
     return Usage(
         model=used.model,
-        input_tokens=max(0, read - (cached or 0) - (written or 0)),
+        input_tokens=fresh_tokens(read, cached, written),
         cache_read_tokens=cached,
         cache_write_tokens=written,
         output_tokens=token_count(used.completion_tokens),

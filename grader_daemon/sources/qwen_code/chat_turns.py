@@ -10,7 +10,7 @@ from typing import Final
 
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.session import ASSISTANT, USER, Ending, FunctionCall, Message, ToolCall, Usage, usage_by_model
-from grader_daemon.sources.decoding import token_count, utc
+from grader_daemon.sources.decoding import fresh_tokens, token_count, utc
 from grader_daemon.sources.gemini_cli.tool_results import answer_in, text_of
 from grader_daemon.sources.messages_so_far import Conversation
 from grader_daemon.sources.qwen_code import chat_lines
@@ -183,7 +183,7 @@ def _usage(api: ApiUsage, model: str | None) -> Usage:
     written, thought = token_count(api.candidates_token_count), token_count(api.thoughts_token_count)
     return Usage(
         model=model,
-        input_tokens=None if read is None else max(0, read - (cached or 0)),
+        input_tokens=fresh_tokens(read, cached),
         cache_read_tokens=cached,
         output_tokens=None if written is None else written + _beside(api, read, written, thought),
         reasoning_tokens=thought,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.errors import ParseError, UnfinishedFileError
-from grader_daemon.sources.decoding import token_count, utc
+from grader_daemon.sources.decoding import fresh_tokens, name_of, token_count, utc
 from grader_daemon.sources.hermes.snapshot import claims, companion, parse
 from tests.hostile import CUT_AT, Kind, cuts
 from tests.strategies import SESSION_ID, document, file_contents, json_answer, json_round, json_user
@@ -289,6 +289,20 @@ def test_what_can_be_no_number_of_tokens_is_none() -> None:
     numbers = (0, 1 << 40, (1 << 40) + 1, -1, 1.5, "7", None)
 
     assert [token_count(value) for value in numbers] == [0, 1 << 40, None, None, None, None, None]
+
+
+def test_fresh_tokens_are_those_that_no_cache_had() -> None:
+    assert fresh_tokens(100, 60, None) == 40
+    assert fresh_tokens(100, 60, 30) == 10
+    assert fresh_tokens(100, 60, 50) == 0  # a wrong count takes nothing from others
+    assert fresh_tokens(None, 60) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "name"), [("gpt", "gpt"), ("x" * 1_025, "x" * 1_024), ("", None), (None, None), (7, None)]
+)
+def test_a_name_is_a_text_that_is_not_long(value: object, name: str | None) -> None:
+    assert name_of(value) == name
 
 
 @pytest.mark.parametrize(
