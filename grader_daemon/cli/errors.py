@@ -12,7 +12,7 @@ from grader_daemon.cli.options import ListedByDefault, Whole, days_option, json_
 from grader_daemon.cli.times import here, shown_zone
 from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.error_groups import ErrorIssue, IssueState, StepCount
-from grader_daemon.reports.issue_names import issue_name
+from grader_daemon.reports.issue_names import issue_name, shown_tools
 from grader_daemon.reports.numbers import COMPLETION, estimate_words
 from grader_daemon.reports.phrasing import call, issue_lines, issue_title
 from grader_daemon.reports.safe_text import plain
@@ -79,7 +79,7 @@ def alternatives(*, grader: SelfGrader, tool: str, category: str, of_command: st
     if as_json:
         output.document(alternatives=tried)
     elif tried:
-        _steps_table(tried, output.next_call)
+        _steps_table(tried, next_call)
     else:
         output.line("The steps after such errors are unknown.")
 
@@ -117,6 +117,7 @@ def _tell(issue: ErrorIssue, *, as_json: bool) -> None:
 
 
 def _table(issues: list[ErrorIssue]) -> None:
+    tools = shown_tools(issues)
     output.items(
         issues,
         ("id", lambda issue: issue.fingerprint),
@@ -125,7 +126,7 @@ def _table(issues: list[ErrorIssue]) -> None:
         ("sessions", lambda issue: issue.sessions),
         ("went on", lambda issue: issue.recovered),
         ("last seen", lambda issue: here(issue.last_seen).date()),
-        ("tool", lambda issue: output.called(issue.tool, issue.command)),
+        ("tool", lambda issue: " ".join(filter(None, (tools[issue.fingerprint], issue.command)))),
         ("says", lambda issue: "".join(issue_name(issue))),
         may_drop=("went on", "state", "last seen", "failures"),
     )
@@ -136,6 +137,7 @@ def _print(issue: ErrorIssue) -> None:
     output.facts(
         [
             ("state", issue.state),
+            ("tool", issue.tool),
             ("first seen", issue.first_seen),
             ("last seen", issue.last_seen),
             ("recurs", _recurrence(issue)),
@@ -145,7 +147,7 @@ def _print(issue: ErrorIssue) -> None:
         output.paragraph("", plain(words))
     if issue.steps:
         output.line()
-        _steps_table(sorted(issue.steps, key=lambda step: step.odds, reverse=True), output.tried)
+        _steps_table(sorted(issue.steps, key=lambda step: step.odds, reverse=True), tried)
 
 
 def _print_alternatives(grader: SelfGrader, issue: ErrorIssue) -> None:
@@ -154,7 +156,7 @@ def _print_alternatives(grader: SelfGrader, issue: ErrorIssue) -> None:
     if known:
         output.line()
         output.paragraph("", f"After any {issue.category} of {plain(call(issue.tool, None))}:")
-        _steps_table(known, output.next_call)
+        _steps_table(known, next_call)
 
 
 def _steps_table(steps: Sequence[StepCount], called: Callable[[StepCount], str]) -> None:
@@ -166,6 +168,16 @@ def _steps_table(steps: Sequence[StepCount], called: Callable[[StepCount], str])
         ("share worked", lambda step: "too few" if step.rate.value is None else estimate_words(step.rate, COMPLETION)),
         ("recovered", lambda step: step.recovered),
     )
+
+
+def tried(step: StepCount) -> str:
+    """Return what was tried after a failure."""
+    return "a retry" if step.is_retry else output.called(step.tool, step.command)
+
+
+def next_call(step: StepCount) -> str:
+    """Return what was called after a failure of several calls, of which a retry names one."""
+    return output.called(step.tool, step.command) + " again" * step.is_retry
 
 
 def _recurrence(issue: ErrorIssue) -> str:

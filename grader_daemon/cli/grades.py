@@ -19,6 +19,7 @@ from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.reports.money import tokens_words, usd_words
 from grader_daemon.reports.numbers import count
 from grader_daemon.reports.sessions import agent_words, borne_out, standing_words
+from grader_daemon.reports.told_apart import told_apart
 from grader_daemon.reports.verdicts import brief_verdict, likely_done
 from grader_daemon.reports.worries import worry_words
 
@@ -53,6 +54,7 @@ def grade_table(
     """
     shown_id = str if output.has_room() else short_id
     grades = list(grades)
+    tasks = dict(zip(map(id, grades), titles(grade.task_summary for grade in grades), strict=True))
     ended = ("ended", lambda grade: grade.ended_at) if now is None or terminal.width() >= _WIDE else _ago(now)
     output.items(
         grades,
@@ -73,13 +75,19 @@ def grade_table(
         ("tokens", tokens_of),
         ("cost", lambda grade: None if grade.cost_usd is None else usd_words(grade.cost_usd)),
         ("project", lambda grade: grade.project),
-        ("task", lambda grade: grade.task_summary),
+        ("task", lambda grade: tasks[id(grade)]),
         may_drop=tuple(dict.fromkeys((*_telling_nothing(grades), *MAY_DROP))),
     )
     if any(grade.verdict_by is VerdictBy.PERSON for grade in grades):
         output.line("* label by a person")
     if grades and all(each.host is not None and each.task_summary is None and each.project is None for each in grades):
         output.line("The machines send no task texts or projects; to change that, set fleet_texts there.")
+
+
+def titles(tasks: Iterable[str | None]) -> list[str]:
+    """Return tasks as a list shows them: a terminal gets no beginning that several of them share."""
+    texts = [output.cell(task) for task in tasks]
+    return texts if output.has_room() else told_apart(texts)
 
 
 def _ago(now: datetime) -> tuple[str, Callable[[Grade], str | None]]:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from grader_daemon.domain.calibration import Trust
     from grader_daemon.domain.check import Check
     from grader_daemon.domain.claims import Claim
-    from grader_daemon.domain.error_groups import StepCount
     from grader_daemon.domain.feedback import Feedback, Standing
     from grader_daemon.domain.grade import Grade
 
@@ -234,17 +233,9 @@ def cell(value: Any) -> str:
 
 def called(tool: str | None, command: str | None) -> str:
     """Return what was called: a tool, for shells with the family of the command."""
-    return " ".join(part for part in (tool, command) if part)
+    from grader_daemon.reports.issue_names import tool_words  # `--help` must not wait for it
 
-
-def tried(step: StepCount) -> str:
-    """Return what was tried after a failure."""
-    return "a retry" if step.is_retry else called(step.tool, step.command)
-
-
-def next_call(step: StepCount) -> str:
-    """Return what was called after a failure of several calls, of which a retry names one."""
-    return called(step.tool, step.command) + " again" * step.is_retry
+    return " ".join(part for part in (tool and tool_words(tool), command) if part)
 
 
 def duration(seconds: float | None) -> str | None:
@@ -256,7 +247,10 @@ def failures(grade: Grade) -> None:
     """Print the failures of a session, and whether what failed worked later; probes count nowhere."""
     from grader_daemon.reports.sessions import GOT_OVER  # `--help` must not wait for it
 
-    rows = [(failure.index, failure.tool, failure.finest, GOT_OVER[failure.kind]) for failure in grade.failures]
+    rows = [
+        (failure.index, called(failure.tool, None), failure.finest, GOT_OVER[failure.kind])
+        for failure in grade.failures
+    ]
     table(("message", "tool", "error", "worked later"), rows)
 
 

@@ -10,6 +10,7 @@ import click
 
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
+from grader_daemon.cli.errors import next_call
 from grader_daemon.cli.options import days_option, json_option, reads
 from grader_daemon.domain.claims import ClaimTally, Support
 from grader_daemon.domain.estimate import Estimate, Figure
@@ -193,8 +194,8 @@ def _alternatives_table(patterns: Patterns) -> None:
     output.first_items(
         [(alternative.tool, step) for alternative in patterns.alternatives for step in alternative.steps],
         None,
-        ("after an error of", lambda tried: tried[0]),
-        ("then", lambda tried: output.next_call(tried[1])),
+        ("after an error of", lambda tried: output.called(tried[0], None)),
+        ("then", lambda tried: next_call(tried[1])),
         ("tries", lambda tried: tried[1].tries),
         ("it worked", lambda tried: estimate_words(tried[1].rate, COMPLETION)),
         ("recovered", lambda tried: estimate_words(tried[1].recovery, RECOVERY)),

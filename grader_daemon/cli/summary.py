@@ -12,6 +12,7 @@ from grader_daemon.api.grader import SelfGrader
 from grader_daemon.api.overview import Look, OpenSessions, Overview, overview, summary_document
 from grader_daemon.api.status import Status
 from grader_daemon.cli import output
+from grader_daemon.cli.grades import titles
 from grader_daemon.cli.options import days_option, is_database_named, json_option, reads
 from grader_daemon.cli.status import HOW_TO_RUN, file_words, silence_words, ungraded_words, waiting_words
 from grader_daemon.domain.error_groups import ErrorIssue, IssueState
@@ -65,8 +66,9 @@ def _facts(seen: Overview) -> Iterator[tuple[str, str | None]]:
         yield "alert", plain(alert_title(alert))
     if len(seen.alerts) > _SHOWN_ALERTS:
         yield "", f"and {len(seen.alerts) - _SHOWN_ALERTS} more"
-    for at, look in enumerate(seen.looks):
-        yield "" if at else "look first", _look(look)
+    tasks = titles(look.task_summary or "no request" for look in seen.looks)
+    for at, (look, task) in enumerate(zip(seen.looks, tasks, strict=True)):
+        yield "" if at else "look first", _look(look, task)
     yield from _news(seen.worst_error, seen.patterns.days)
     if seen.open_sessions is not None and seen.open_sessions.sessions:
         yield "open", _open(seen.open_sessions)
@@ -141,9 +143,8 @@ def _verdicts(seen: Overview) -> Iterator[tuple[str, str]]:
         yield "  trust", f"verdicts by the {seen.trust.by}: {trust_words(seen.trust)}"
 
 
-def _look(look: Look) -> str:
-    asked = clean(look.task_summary or "no request")
-    return f"{clean(look.session_id)}: {look.why}; {shorten(asked, _TASK_CHARACTERS, placeholder='…')}"
+def _look(look: Look, task: str) -> str:
+    return f"{clean(look.session_id)}: {look.why}; {shorten(task, _TASK_CHARACTERS, placeholder='…')}"
 
 
 def _news(issue: ErrorIssue | None, days: int) -> Iterator[tuple[str, str]]:

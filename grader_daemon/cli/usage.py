@@ -8,6 +8,7 @@ import click
 
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
+from grader_daemon.cli.grades import titles
 from grader_daemon.cli.options import days_option, json_option, reads
 from grader_daemon.domain.text import clean
 from grader_daemon.domain.usage_by_day import UsageByDay, UsageMeasure, UsageSplit, all_tokens, amount, share
@@ -122,13 +123,15 @@ def _print_days(used: UsageByDay, most: int | None) -> None:
 
 
 def _print_sessions(grader: SelfGrader, days: int, most: int | None) -> None:
+    grades = [stored.grade for stored in grader.grades.most_expensive(days=days)]
+    tasks = dict(zip(map(id, grades), titles(grade.task_summary for grade in grades[:most]), strict=False))
     output.first_items(
-        [stored.grade for stored in grader.grades.most_expensive(days=days)],
+        grades,
         most,
         ("most expensive", lambda grade: grader.grades.short_id(grade.session_id)),
         ("cost", lambda grade: usd_words(grade.cost_usd)),
         ("verdict", lambda grade: outcome_words(grade.outcome)),
         ("model", lambda grade: grade.model),
-        ("task", lambda grade: grade.task_summary),
+        ("task", lambda grade: tasks[id(grade)]),
         may_drop=("model",),
     )

@@ -13,6 +13,7 @@ from markupsafe import Markup, escape
 from grader_daemon.domain.calendar import local
 from grader_daemon.domain.text import age_words, clean, duration_words
 from grader_daemon.reports.blocks import blocks_of
+from grader_daemon.reports.issue_names import tool_words
 from grader_daemon.reports.money import tokens_words, usd_words
 from grader_daemon.reports.numbers import UNKNOWN, brief_words, count
 from grader_daemon.reports.safe_text import Name, Words
@@ -98,14 +99,6 @@ def _day(day: date | None) -> str | None:
 
 def _age(when: datetime | None, now: datetime) -> str | None:
     return None if when is None else age_words(when, now)
-
-
-def tool_words(name: str | None) -> str:
-    """Return a tool without the server that it comes from, which long names repeat: "server__server_read" is "read"."""
-    if name is None:
-        return "an unnamed tool"
-    server, _, tool = name.removeprefix("mcp__").rpartition("__")
-    return tool.removeprefix(f"{server}_") or name
 
 
 def _number(value: float | None) -> str | None:

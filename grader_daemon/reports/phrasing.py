@@ -27,6 +27,7 @@ from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.suggestion import Suggestion
 from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.reports.change_words import change_words
+from grader_daemon.reports.issue_names import tool_words
 from grader_daemon.reports.numbers import (
     BAD_ENDINGS,
     MEASURES,
@@ -231,7 +232,7 @@ def step_words(step: StepCount) -> Words:
 
 def call(tool: str | None, command: str | None) -> Words:
     """Name what was called: a tool, for shells with the family of the command."""
-    called: Words = ("an unnamed tool",) if tool is None else (name(tool),)
+    called: Words = (tool_words(tool),) if tool is None else (name(tool_words(tool)),)
     return called if command is None else (*called, " ", name(command))
 
 

@@ -9,7 +9,7 @@ from typing import Final
 _ALIKE: Final = 24
 """Characters that are the same at the beginning; a reader takes in fewer at a glance."""
 
-_FEWEST: Final = 3
+_FEWEST: Final = 2
 _FITS: Final = 60
 """Characters that a line shows whole."""
 
@@ -20,7 +20,7 @@ def title_among(text: str, others: Sequence[str]) -> str:
 
 
 def told_apart(texts: Sequence[str]) -> list[str]:
-    """Return texts in their order; of a beginning that at least three long ones share, "…" is left."""
+    """Return texts in their order; of a beginning that several long ones share, "…" is left."""
     alike = defaultdict[str, set[str]](set)
     for text in texts:
         alike[text[:_ALIKE]].add(text)

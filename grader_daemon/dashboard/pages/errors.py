@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 from urllib.parse import quote
 from xml.etree.ElementTree import Element
@@ -16,7 +15,6 @@ from grader_daemon.dashboard.scope import Scope, at
 from grader_daemon.dashboard.scope_line import scope_line
 from grader_daemon.dashboard.session_filter import day_address
 from grader_daemon.dashboard.visit import Page, Visit
-from grader_daemon.dashboard.words import tool_words
 from grader_daemon.domain.error_groups import ErrorIssue, IssueState, StepCount
 from grader_daemon.domain.estimate import Estimate, Figure
 from grader_daemon.domain.grade import Grade
@@ -24,7 +22,7 @@ from grader_daemon.domain.session import SessionKind
 from grader_daemon.errors import InputError
 from grader_daemon.reports.charts import ChartDay, strip
 from grader_daemon.reports.finding_charts import day_bars, day_chart, failures_words
-from grader_daemon.reports.issue_names import issue_name
+from grader_daemon.reports.issue_names import issue_name, shown_tools
 from grader_daemon.reports.numbers import COMPLETION, estimate_words
 from grader_daemon.reports.phrasing import issue_title, sure_step
 
@@ -58,7 +56,7 @@ def errors(visit: Visit) -> Response:
         scope=scope_line(visit, note=_note(scope)),
         issues=issues,
         issue_name=issue_name,
-        tools=_tools(issues),
+        tools=shown_tools(issues),
         days=insight.issue_days(issues),
         day_bars=day_bars,
         sure_step=sure_step,
@@ -120,17 +118,6 @@ PAGES: Final = (
     Page("/errors/{fingerprint}", error),
     Page("/errors/{fingerprint}", mark, writes=True),
 )
-
-
-def _tools(issues: Sequence[ErrorIssue]) -> dict[str, str | None]:
-    """Return the tool of each issue as it is shown: its whole name where two of them would read the same."""
-    rows = Counter((issue.signal, tool_words(issue.tool), issue.command) for issue in issues)
-    return {
-        issue.fingerprint: issue.tool
-        if issue.tool is not None and rows[issue.signal, tool_words(issue.tool), issue.command] > 1
-        else tool_words(issue.tool)
-        for issue in issues
-    }
 
 
 def _count(given: str) -> int:

@@ -18,11 +18,12 @@ from grader_daemon.dashboard.saved_views import saved_views
 from grader_daemon.dashboard.scope import at
 from grader_daemon.dashboard.session_filter import address
 from grader_daemon.dashboard.visit import Page, Visit
-from grader_daemon.dashboard.words import shown, tool_words
+from grader_daemon.dashboard.words import shown
 from grader_daemon.domain.calendar import last_days
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.errors import InputError
+from grader_daemon.reports.issue_names import tool_words
 
 _MOST_BYTES: Final = 20_000
 _LONGEST: Final = 90
