@@ -42,7 +42,7 @@ class Filter(NamedTuple):
     That is one of some values, a name of a dimension, or a text; for a flag, the fields that it sets stand there.
     `help` is of the prompt's option, which has the same name unless `option` says another; without it the prompt has
     none. `title` stands in the page's form; without it neither addresses nor the API know the filter. `example` is
-    shown in a field that is empty. Where it is `dashed`, the prompt has dashes for the underscores of the values.
+    shown in a field that is empty.
     """
 
     name: str
@@ -51,7 +51,6 @@ class Filter(NamedTuple):
     title: str
     option: str = ""
     example: str = ""
-    dashed: bool = False
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -90,14 +89,13 @@ FILTERS: Final = (
         "issue", Text.ISSUE, "Only sessions with this error group; the beginning of its id is enough.", "error issue"
     ),
     Filter("claim", Support, "Only sessions with a claim that is verified, unsupported or contradicted.", "claim"),
-    Filter("verdict", Outcome, "Only sessions with this verdict.", "verdict", dashed=True),
-    Filter("ending", EndingKind, "Only sessions that ended this way.", "ending", dashed=True),
+    Filter("verdict", Outcome, "Only sessions with this verdict.", "verdict"),
+    Filter("ending", EndingKind, "Only sessions that ended this way.", "ending"),
     Filter(
         "standing",
         ResultStanding,
         "Only sessions whose result has this evidence, such as checked or contradicted.",
         "result",
-        dashed=True,
     ),
     Filter(
         "outcome", WorkFate, "Only sessions whose work in git had this fate, such as reverted or kept.", "work in git"
@@ -198,7 +196,7 @@ def _named_so(given: str, known: Sequence[str]) -> str | tuple[str, ...]:
 
 def _one_of(kind: type[StrEnum], name: str, given: str) -> StrEnum:
     try:
-        return kind(given)
+        return kind(given.replace("-", "_"))
     except ValueError as error:
         raise InputError(f"{name} must be one of {', '.join(kind)}, not {given[:_LONGEST_SHOWN]!r}") from error
 

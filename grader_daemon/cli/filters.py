@@ -16,7 +16,7 @@ from grader_daemon.api.filter_line import read_line
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.api.grades import GradeFilter
 from grader_daemon.api.session_filter import EVERY, PROMPTED, Filter, Home, Text, filter_of
-from grader_daemon.cli.options import since_of, since_options
+from grader_daemon.cli.options import Words, since_of, since_options
 from grader_daemon.domain.rollup import Dimension
 
 
@@ -60,14 +60,8 @@ def _taken(each: Filter) -> dict[str, Any]:
 
 
 def _chosen(each: Filter) -> dict[str, Any]:
-    values = {value.replace("_", "-") if each.dashed else value: value for value in each.choices}
     default: StrEnum | None = getattr(GradeFilter(), each.name)
-    return {
-        "type": click.Choice(list(values)),
-        "callback": lambda _, __, word: values.get(word),
-        "default": default and default.value,
-        "show_default": True,
-    }
+    return {"type": Words(each.choices), "default": default and default.value, "show_default": True}
 
 
 def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:

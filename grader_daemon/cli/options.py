@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import wraps
@@ -198,6 +198,17 @@ class ListedByDefault(Group):
         if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
             args = ["list", *args]
         return super().parse_args(ctx, args)
+
+
+class Words(click.Choice[str]):
+    """The type of a value of a few words: not-done, or not_done as in JSON, which is what a command is given."""
+
+    def __init__(self, values: Iterable[str]) -> None:
+        super().__init__([value.replace("_", "-") for value in values])
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Read either spelling."""
+        return str(super().convert(str(value).replace("_", "-"), param, ctx)).replace("-", "_")
 
 
 class Whole(click.IntRange):

@@ -46,9 +46,11 @@ class FoundMessages(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         hits: the messages found, those of the newest sessions first.
         sessions: number of sessions searched.
+        waiting: number of sessions that the daemon has not indexed yet, so that they were not searched.
         is_more: whether there are more hits.
     """
 
     hits: tuple[MessageHit, ...]
     sessions: int
+    waiting: int
     is_more: bool

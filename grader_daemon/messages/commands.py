@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import timedelta
 from typing import Final
@@ -13,9 +13,10 @@ import click
 from grader_daemon.api.context import GraderContext
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import Whole, asks, json_option
+from grader_daemon.cli.grades import titles
+from grader_daemon.cli.options import Whole, Words, asks, json_option
 from grader_daemon.domain.grade import Grade
-from grader_daemon.domain.message_search import MessageHit
+from grader_daemon.domain.message_search import FoundMessages, MessageHit
 from grader_daemon.domain.text import clean
 from grader_daemon.domain.verdict import Outcome
 from grader_daemon.errors import InputError
@@ -23,10 +24,13 @@ from grader_daemon.messages.found import Messages
 from grader_daemon.messages.store import sessions_since
 from grader_daemon.reports.money import usd_words
 from grader_daemon.reports.numbers import count
+from grader_daemon.reports.safe_text import cut
 from grader_daemon.reports.verdicts import outcome_words
 
 _USUAL_DAYS = 92
 
+_TASK_COLUMNS: Final = 70
+"""Columns of a task beside its hit: one line of a narrow terminal."""
 _LOOKED_AT: Final = 200
 _OF_A_BYTE: Final = 0.5
 """Bytes of the index for one of a session's file: see docs/message-search.md."""
@@ -40,7 +44,7 @@ _LEAST: Final = 2_000
     "-n", "--limit", type=Whole(min=1, max=1_000), default=20, show_default=True, help="Maximum number to show."
 )
 @click.option("--days", type=Whole(min=1), help="Only sessions that ended in the last DAYS days.")
-@click.option("--verdict", type=click.Choice([each.value for each in Outcome]), help="Only sessions with this verdict.")
+@click.option("--verdict", type=Words([each.value for each in Outcome]), help="Only sessions with this verdict.")
 @click.option("--model", help="Only sessions with this model.")
 @click.option("--project", help="Only sessions in this folder.")
 @json_option
@@ -69,10 +73,10 @@ def command(
     if as_json:
         output.document(found)
         return
-    for hit in found.hits:
-        _tell(grader, hit)
-    searched = f"{count(found.sessions, 'session')} searched"
-    output.line(f"{len(found.hits):,} shown; show more with -n. {searched}." if found.is_more else f"{searched}.")
+    tasks = titles(hit.task_summary for hit in found.hits)
+    for hit, task in zip(found.hits, tasks, strict=True):
+        _tell(grader, hit, task)
+    output.paragraph("", " ".join(_ending(found)))
 
 
 def _keeping(
@@ -91,13 +95,26 @@ def _keeping(
     return keep
 
 
-def _tell(grader: SelfGrader, hit: MessageHit) -> None:
+def _tell(grader: SelfGrader, hit: MessageHit, task: str) -> None:
     about = [outcome_words(hit.outcome), f"{hit.errors:,} failed" if hit.errors else None]
     about += [f"{hit.contradicted} contradicted" if hit.contradicted else None]
     about += [None if hit.cost_usd is None else usd_words(hit.cost_usd), hit.model]
     told = ", ".join(clean(each) for each in about if each)
     output.line(f"{output.cell(grader.grades.short_id(hit.session_id))} message {hit.index}  {told}")
+    output.paragraph("  task: ", cut(task, _TASK_COLUMNS))
     output.paragraph("  ", hit.excerpt or "its file is gone or cannot be read")
+
+
+def _ending(found: FoundMessages) -> Iterator[str]:
+    """Yield sentences on what was found where."""
+    if not found.hits:
+        yield "No message found."
+    if found.is_more:
+        yield f"{len(found.hits):,} shown; show more with -n."
+    yield f"{count(found.sessions, 'session')} searched."
+    if found.waiting:
+        verb = "is" if found.waiting == 1 else "are"
+        yield f"{count(found.waiting, 'session')} {verb} not indexed yet; the daemon does it: grader-daemon status"
 
 
 def _how_to_turn_on(grader: SelfGrader) -> str:

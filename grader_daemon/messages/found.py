@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from datetime import timedelta
 from itertools import islice
 from typing import Final
 
@@ -16,7 +17,7 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.message_search import FoundMessages, MessageHit
 from grader_daemon.domain.session import Session
 from grader_daemon.errors import InputError
-from grader_daemon.messages.store import MessageIndex, Place
+from grader_daemon.messages.store import MessageIndex, Place, count_since
 from grader_daemon.messages.texts import text_of
 from grader_daemon.redaction import MARGIN, Redactor
 from grader_daemon.storage.records import StoredGrade
@@ -52,12 +53,16 @@ class Messages:
             wanted = index.words(words)
             if not wanted:
                 raise InputError(f"{words[:40]!r} has no word to search for")
-            hits: list[MessageHit] = []
-            for stored, place in self._meant(index.find(words), keep):
-                if len(hits) == limit:
-                    return FoundMessages(hits=tuple(hits), sessions=index.sessions(), is_more=True)
-                hits.append(self._hit(stored, place, wanted))
-            return FoundMessages(hits=tuple(hits), sessions=index.sessions(), is_more=False)
+            meant = list(islice(self._meant(index.find(words), keep), limit + 1))
+            hits = tuple(self._hit(stored, place, wanted) for stored, place in meant[:limit])
+            searched = index.sessions()
+            waiting = max(0, self._wanted() - searched)
+            return FoundMessages(hits=hits, sessions=searched, waiting=waiting, is_more=len(meant) > limit)
+
+    def _wanted(self) -> int:
+        """Return how many sessions the index has once all are in it."""
+        days = timedelta(days=self._context.settings.message_search_days)
+        return count_since(self._context.store, self._context.now() - days)
 
     def _meant(self, places: Iterator[Place], keep: Callable[[Grade], bool]) -> Iterator[tuple[StoredGrade, Place]]:
         """Yield the places in sessions that are meant and still graded, at most three of each."""

@@ -70,6 +70,15 @@ def sessions_since(store: SqliteStore, since: datetime) -> list[tuple[str, str, 
     )
 
 
+def count_since(store: SqliteStore, since: datetime) -> int:
+    """Return how many sessions `sessions_since` has."""
+    found: int = store.rows(
+        "SELECT count(*) FROM session_details WHERE ended_at >= ? AND state <> 'open' AND fleet_host IS NULL",
+        (to_text(since),),
+    )[0][0]
+    return found
+
+
 class MessageIndex:
     """One connection to the index; used by one thread at a time."""
 

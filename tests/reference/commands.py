@@ -28,9 +28,9 @@ EXAMPLES = MappingProxyType(
         "list": (
             "list",
             "list --since 7d --not-completed --sort quality --reverse",
-            "list --tool terminal --error permission_denied -o csv",
+            "list --tool terminal --error permission-denied -o csv",
         ),
-        "search": ("search alembic upgrade", "search '\"disk full\"' --verdict not_done", "search wombat --json"),
+        "search": ("search alembic upgrade", "search '\"disk full\"' --verdict not-done", "search wombat --json"),
         "export": ("export --since 2026-11-01", "export --format parquet --partition month --out grades"),
         "show": (
             "show 20261122_000625",

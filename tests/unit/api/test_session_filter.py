@@ -91,8 +91,8 @@ def test_a_part_of_a_models_name_means_all_that_have_it(
 
 
 def test_what_is_none_of_the_values_is_told_with_them() -> None:
-    with pytest.raises(InputError, match=r"kind must be one of main, sub_agent, cron, review, not 'sub-agent'"):
-        filter_of(ADDRESSED, {"kind": "sub-agent"}, _HOME)
+    with pytest.raises(InputError, match=r"kind must be one of main, sub_agent, cron, review, not 'helper'"):
+        filter_of(ADDRESSED, {"kind": "helper"}, _HOME)
 
 
 def test_the_prompt_and_addresses_have_a_filter_by_the_same_name() -> None:

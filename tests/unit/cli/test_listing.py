@@ -106,7 +106,7 @@ def test_a_folder_is_found_however_it_is_written(tmp_path: Path, run: Run) -> No
             id="task-type",
         ),
         pytest.param(["--tool", "bash"], "no session has the tool 'bash'; known: terminal", id="tool"),
-        pytest.param(["--error", "tired"], "permission_denied", id="error"),
+        pytest.param(["--error", "tired"], "permission-denied", id="error"),
         pytest.param(["--issue", "9-ffff"], "9-ffff", id="issue"),
         pytest.param(["--completed", "--not-completed"], "not both", id="both"),
         pytest.param(["--search", "..."], "no word to search for", id="no-word"),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.messages.job import message_jobs
+from grader_daemon.messages.store import MessageIndex
 from grader_daemon.settings import load_settings
 from tests.e2e.session_files import write
 from tests.strategies import json_answer, json_user
@@ -50,6 +52,23 @@ def test_hits_are_told_with_their_verdicts(turned_on: Path, run: Run) -> None:
     assert "Feed wombat 0" in text
     assert "message 0" in text
     assert "2 sessions searched." in text
+
+
+def test_no_hit_says_how_many_sessions_were_searched_and_are_not_indexed_yet(turned_on: Path, run: Run) -> None:
+    with closing(MessageIndex(turned_on / DATABASE)) as index:
+        [one, _] = index.digests()
+        index.forget([one])
+
+    text = run(turned_on, "search", "walrus").stdout
+
+    assert text.startswith("No message found. 1 session searched. 1 session is not indexed yet; ")
+
+
+@pytest.mark.parametrize("verdict", ["no-answer", "no_answer"])
+def test_both_spellings_of_a_verdict_are_understood(turned_on: Path, run: Run, verdict: str) -> None:
+    for command in (["search", "wombat"], ["list"], ["export"]):
+        assert run(turned_on, *command, "--verdict", verdict).returncode == 0
+    assert run(turned_on, "list", f"verdict:{verdict}").returncode == 0
 
 
 def test_a_filter_leaves_out_what_is_not_meant(turned_on: Path, run: Run) -> None:
