@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -305,6 +306,7 @@ class Grades:
         reach: int = 3,
         first: int = 0,
         count: int | None = None,
+        only: Sequence[int] | None = None,
         longest: int | None = None,
     ) -> Transcript:
         """Return a session as redacted text, with its grade's findings beside each message.
@@ -315,6 +317,7 @@ class Grades:
             reach: how many.
             first: without `around`, the messages from this one on.
             count: how many of them at most; without it all.
+            only: these messages instead, in order; those that are not there any more are left out.
             longest: texts with more characters than this are cut.
 
         Raises:
@@ -324,8 +327,22 @@ class Grades:
 
         stored = self.find(prefix)
         session, note = read_graded(self._context, stored)
-        shown = messages_from(session, first, count) if around is None else messages_around(session, around, reach)
+        if only is not None:
+            shown: Sequence[int] = [index for index in only if session and index < len(session.messages)]
+        else:
+            shown = messages_from(session, first, count) if around is None else messages_around(session, around, reach)
         return transcript(stored, session, note=note, redactor=self._context.redactor, shown=shown, longest=longest)
+
+    def messages_with(self, prefix: str, words: str, *, limit: int) -> list[int]:
+        """Return the first messages of a session in which words stand, in any case, as they are shown: redacted.
+
+        Raises:
+            InputError: no session id, or several, begin with `prefix`.
+        """
+        from grader_daemon.api.transcript import messages_with
+
+        session, _ = read_graded(self._context, self.find(prefix))
+        return [] if session is None else list(islice(messages_with(session, words, self._context.redactor), limit))
 
     def outline(self, prefix: str) -> Outline:
         """Return a session's course, message by message, and the agent's last answer.

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
-from itertools import islice
 from typing import NamedTuple
 
 import msgspec
@@ -15,7 +14,7 @@ from grader_daemon.analysis.tool_calls import CallView, Purpose
 from grader_daemon.api.edits import edits_apart
 from grader_daemon.domain.claims import Claim, Support
 from grader_daemon.domain.grade import Grade
-from grader_daemon.domain.session import TOOL, Session, ToolCall, with_tools
+from grader_daemon.domain.session import TOOL, Message, Session, ToolCall, with_tools
 from grader_daemon.domain.session_result import EVIDENCE_SENTENCES, ResultStanding
 from grader_daemon.domain.text import clean, storable
 from grader_daemon.errors import NotFoundError
@@ -122,6 +121,22 @@ def messages_from(session: Session | None, first: int, count: int | None) -> ran
     return range(first, total if count is None else min(total, first + count))
 
 
+def messages_with(session: Session, words: str, redactor: Redactor) -> Iterator[int]:
+    """Yield the messages in whose text or calls words stand as they are shown, in any case."""
+    sought = words.casefold()
+    for index, message in enumerate(session.messages):
+        found = (text for text in _texts(message) if sought in text.casefold())
+        if any(sought in readable(text, redactor).casefold() for text in found):
+            yield index
+
+
+def _texts(message: Message) -> Iterator[str]:
+    yield message.text
+    for call in message.tool_calls or ():
+        yield call.tool or ""
+        yield _plain(call.arguments or "")
+
+
 def _total(session: Session | None, index: int) -> int:
     """Return how many messages there are; of those that can be read, `index` must be one."""
     total = 0 if session is None else len(session.messages)
@@ -136,10 +151,10 @@ def transcript(
     *,
     note: str | None,
     redactor: Redactor,
-    shown: range,
+    shown: Sequence[int],
     longest: int | None = None,
 ) -> Transcript:
-    """Return the messages `shown`, their texts cut where they have more than `longest` characters."""
+    """Return the messages `shown`, in order, their texts cut where they have more than `longest` characters."""
     told: Iterable[TranscriptMessage] = ()
     if session is not None:
         told = _told(session, shown, _findings(stored.grade, redactor), _Telling(redactor, longest))
@@ -163,12 +178,17 @@ class _Telling(NamedTuple):
 
 
 def _told(
-    session: Session, shown: range, findings: dict[int, list[Finding]], telling: _Telling
+    session: Session, shown: Sequence[int], findings: dict[int, list[Finding]], telling: _Telling
 ) -> Iterator[TranscriptMessage]:
+    if not shown:
+        return
     has_results = any(session.messages[index].role == TOOL for index in shown)
-    begin = 0 if has_results else shown.start  # only a result is named by a call, which may stand far before it
-    tools = enumerate(with_tools(session.messages[begin : shown.stop]), begin)
-    for index, (message, tool) in islice(tools, shown.start - begin, None):
+    begin = 0 if has_results else shown[0]  # only a result is named by a call, which may stand far before it
+    tools = enumerate(with_tools(session.messages[begin : shown[-1] + 1]), begin)
+    wanted = frozenset(shown)
+    for index, (message, tool) in tools:
+        if index not in wanted:
+            continue
         text, left_out = telling.of(_unfolded(message.text) if message.role == TOOL else message.text)
         yield TranscriptMessage(
             index=index,
@@ -201,6 +221,12 @@ def _written(given: str | dict[str, object], redactor: Redactor) -> str:
         return str(given)
     rest, edits = edits_apart(fields, redactor)
     return "\n".join(filter(None, (_lines(rest), *edits)))
+
+
+def _plain(given: str | dict[str, object]) -> str:
+    """Return the arguments of a call as they are searched."""
+    fields = fields_of(given) if isinstance(given, str) else given
+    return str(given) if fields is None else _lines(fields)
 
 
 def _unfolded(text: str) -> str:

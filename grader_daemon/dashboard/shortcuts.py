@@ -56,6 +56,7 @@ SHORTCUTS: Final = (
     Shortcut("[", "previous-finding", "Go to the previous one", "/session"),
     Shortcut("j", "next-message", "Go to the next message", "/session"),
     Shortcut("k", "previous-message", "Go to the previous one", "/session"),
+    Shortcut("f", "failures", "Show only messages with failures, or all again", "/session"),
     Shortcut("o", "unfold", "Expand or collapse all", "/session"),
 )
 

@@ -25,13 +25,15 @@ from grader_daemon.dashboard.words import moment_words
 from grader_daemon.domain.claims import AGAINST, Support
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.similar import Similar
+from grader_daemon.domain.text import duration_words
 from grader_daemon.domain.verdict import GradeVersion
 from grader_daemon.errors import InputError, NotFoundError
 from grader_daemon.reports.claim_words import SUPPORTS
 from grader_daemon.reports.early_words import early_words
-from grader_daemon.reports.money import price_words, used_words
+from grader_daemon.reports.money import price_words, usd_words, used_words
 from grader_daemon.reports.numbers import BAD_ENDINGS, UNKNOWN, estimate_words
 from grader_daemon.reports.other_sessions import asked_words, likeness_words
+from grader_daemon.reports.resume import resume_command
 from grader_daemon.reports.sessions import (
     after_the_last,
     agent_words,
@@ -85,11 +87,13 @@ class Pages(NamedTuple):
 def session(visit: Visit) -> Response:
     """Answer with a session, from the message on that is asked for."""
     grades = visit.grader.grades
-    first, outline = _number(visit.query.get("from", "0")), grades.outline(visit.path["session_id"])
-    longest = _longest(outline.messages[first : first + PAGE_MESSAGES])
-    told = grades.transcript(visit.path["session_id"], first=first, count=PAGE_MESSAGES, longest=longest)
+    session_id, first = visit.path["session_id"], _number(visit.query.get("from", "0"))
+    outline, only = grades.outline(session_id), _only(visit)
+    listed = range(first, first + PAGE_MESSAGES) if only is None else only
+    longest = _longest([outline.messages[index] for index in listed if index < len(outline.messages)])
+    told = grades.transcript(session_id, first=first, count=PAGE_MESSAGES, only=only, longest=longest)
     grade = told.stored.grade
-    shown = range(first, first + len(told.messages))
+    shown = range(first, first + len(told.messages)) if only is None else range(0)
     at = partial(_address, shown)
     mapped = mapped_messages(outline, grade)
     has_answer = outline.answer is not None and told.total > _FEW_MESSAGES
@@ -99,12 +103,17 @@ def session(visit: Visit) -> Response:
         note=told.note,
         total=told.total,
         shown=shown,
+        is_part=only is not None,
+        find=visit.query.get("find", ""),
+        only_failures="only" in visit.query,
+        head=_head(grade),
+        resume=resume_command(grade),
         messages=[shown_message(each, outline) for each in told.messages],
         answer=shown_message(outline.answer, outline) if has_answer and outline.answer else None,
         **_claims(grades.said_and_happened(grade.session_id) if grade.claims else ()),
         story=story_of(grade),
         repeated=_repeated(grade, outline),
-        map=minimap(mapped, shown=shown, page=PAGE_MESSAGES, address=at) if mapped else None,
+        map=minimap(mapped, shown=shown or range(len(mapped)), page=PAGE_MESSAGES, address=at) if mapped else None,
         marks=marks_of(mapped),
         has_times=has_times(mapped),
         children=grades.children(grade.session_id),
@@ -122,6 +131,24 @@ def session(visit: Visit) -> Response:
         at=at,
         whole=partial(_whole, grade.session_id),
     )
+
+
+def _only(visit: Visit) -> list[int] | None:
+    """Return the messages that an address asks for: those with failures, or with words; None for all of them."""
+    session_id, words = visit.path["session_id"], visit.query.get("find", "").strip()
+    if words:
+        return visit.grader.grades.messages_with(session_id, words, limit=PAGE_MESSAGES)
+    if "only" not in visit.query:
+        return None
+    found = {failure.index for failure in visit.grader.grades.find(session_id).grade.failures}
+    return sorted(found)[:PAGE_MESSAGES]
+
+
+def _head(grade: Grade) -> list[str]:
+    """Return how long a session took and what it cost, as far as it is known."""
+    lasted = None if grade.duration_seconds is None else duration_words(grade.duration_seconds)
+    cost = None if grade.cost_usd is None else usd_words(grade.cost_usd)
+    return [each for each in (lasted, cost) if each is not None]
 
 
 def message(visit: Visit) -> Response:

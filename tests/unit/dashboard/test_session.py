@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
+from contextlib import closing
+from html import unescape
 from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 
 from grader_daemon.api.grader import SelfGrader
+from grader_daemon.pipeline.saving import save_grades
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.e2e.session_files import ANSWER, PERMISSION_DENIED, replace, turns, write
-from tests.strategies import json_answer, json_round, json_user
+from tests.strategies import NOW, grade, json_answer, json_round, json_user, new_grade
 from tests.unit.dashboard.conftest import MakeClient
 
 Messages = list[dict[str, object]]
@@ -104,6 +109,45 @@ def test_it_tells_how_it_came_to_that(client_of: MakeClient, tmp_path: Path) -> 
     assert '<a href="#m2">Show where it went wrong</a>' in text
     assert "check failed, 2 times, never fixed" in story
     assert story.index("turning point") < story.index("false claim") < story.index("All 12 tests pass")
+
+
+@pytest.mark.parametrize(
+    ("query", "told", "shown"),
+    [
+        pytest.param("only=failures", "2 messages with failures", ["202", "204"], id="failures"),
+        pytest.param("find=CP+X", "1 message with these words", ["201"], id="words-of-a-call"),
+        pytest.param("find=Permission", "2 messages with these words", ["202", "204"], id="words-of-a-result"),
+        pytest.param("find=sk-test", "0 messages with these words", [], id="a-secret"),
+    ],
+)
+def test_some_messages_of_all_pages_are_shown_alone(
+    client_of: MakeClient, tmp_path: Path, query: str, told: str, shown: list[str]
+) -> None:
+    key = "sk-test-" + "a1B2c3D4" * 5
+    failing = [json_round(PERMISSION_DENIED, arguments='{"command": "cp x y"}'), json_round(PERMISSION_DENIED)]
+    messages = [*turns(100)[:-1], *failing[0], *failing[1], json_answer(f"The key is {key}.")]
+    text = graded(client_of, tmp_path, messages).get(f"/session/told?{query}").text
+
+    assert told in text
+    assert re.findall(r'<article id="m(\d+)"', text) == shown
+    assert all(f'class="at" href="?from=200#m{each}"' in text for each in shown), "among all others"
+
+
+def test_head_has_how_long_it_took_and_the_command_that_resumes_it(client_of: MakeClient, tmp_path: Path) -> None:
+    made = grade(
+        session_id="0a1b-2c",
+        format="codex",
+        project="/home/you/a b",
+        duration_seconds=540,
+        ended_at=NOW,
+        cost_usd=0.25,
+    )
+    with closing(SqliteStore(tmp_path / "grades.db")) as store, store.transaction():
+        save_grades(store, [new_grade(made)])
+    text = unescape(client_of(tmp_path / "grades.db").get("/session/0a1b-2c").text)
+
+    assert " · 9 min · $0.25" in text
+    assert "data-copy=\"cd '/home/you/a b' && codex resume 0a1b-2c\"" in text
 
 
 def test_a_report_of_it_can_be_copied(client_of: MakeClient, tmp_path: Path) -> None:

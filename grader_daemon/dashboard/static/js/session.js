@@ -44,6 +44,7 @@ page.actions["previous-finding"] = () => session.jump(-1);
 page.actions["next-message"] = () => session.step(1);
 page.actions["previous-message"] = () => session.step(-1);
 page.actions.unfold = session.open;
+page.actions.failures = () => page.one("[data-go=failures]")?.click();
 addEventListener("hashchange", session.arrive);
 session.arrive();
 document.addEventListener("click", (event) => {
@@ -65,11 +66,11 @@ document.addEventListener("mousemove", (event) => {
 });
 // A link to a text copies it; where that is not allowed it is opened, as without a script.
 document.addEventListener("click", async (event) => {
-  const link = event.target.closest("a[data-copy]");
+  const link = event.target.closest("[data-copy]");
   if (!link || !navigator.clipboard) return;
   event.preventDefault();
   try {
-    await navigator.clipboard.writeText(await (await fetch(link.href)).text());
+    await navigator.clipboard.writeText(link.dataset.copy || await (await fetch(link.href)).text());
     link.textContent = "Copied";
   } catch {
     location.assign(link.href);
