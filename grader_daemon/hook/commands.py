@@ -15,6 +15,7 @@ from grader_daemon.cli.options import Group, asks, json_option
 from grader_daemon.domain.text import clean
 from grader_daemon.errors import InputError
 from grader_daemon.hook.agents import AGENTS, Agent, Mode
+from grader_daemon.hook.doctor import enabling
 from grader_daemon.hook.hook_state import HookState, hook_state
 from grader_daemon.hook.installation import Change, Hooks
 from grader_daemon.hook.store import HookTable
@@ -63,6 +64,8 @@ def install(*, grader: SelfGrader, agent: str, mode: str | None, file: Path | No
     if not _agreed(change, yes=yes):
         return
     hooks.install(hook, change)
+    if agent not in grader.context.settings.sources:
+        output.warning(f"{chosen.title} is not graded, so its hook reports nothing; {enabling(agent)}")
     words = (
         f"{chosen.title} uses the hook from its next session on; the daemon {_MODES[hook.mode]}. {chosen.note}".rstrip()
     )
@@ -137,7 +140,10 @@ def _agreed(change: Change, *, yes: bool) -> bool:
     before, after = (text.splitlines() if text else [] for text in (change.before, change.after))
     for line in difflib.unified_diff(before, after, str(change.file), str(change.file), lineterm="", n=2):
         output.line(clean(line))
-    return click.confirm("Write this?")
+    is_agreed = click.confirm("Write this?")
+    if not is_agreed:
+        output.line("Nothing was changed.")
+    return is_agreed
 
 
 def _print(state: HookState) -> None:

@@ -1,4 +1,4 @@
-"""The check of hooks: does what stands in the settings of agents still lead to a daemon?"""
+"""The check of hooks: does what stands in the settings of agents still lead to a daemon that reads their sessions?"""
 
 from __future__ import annotations
 
@@ -26,9 +26,18 @@ def hooks(context: DoctorContext) -> Finding:
     if astray:
         names = some([AGENTS[each.agent].title for each in astray])
         return warning(f"the hook of {names} is missing or does not start this program", f"{_again(astray[0])}")
+    ungraded = [each.agent for each in all_hooks if each.agent not in context.settings.sources]
+    if ungraded:
+        names = some([AGENTS[each].title for each in ungraded])
+        return warning(f"sessions of {names} are not graded, so the hook reports nothing", enabling(ungraded[0]))
     if not _answers(context):
         return warning("no daemon answers the hook", "grader-daemon status")
     return ok(f"{count(len(all_hooks), 'agent')} has the hook")
+
+
+def enabling(agent: str) -> str:
+    """Return the command by which an agent is graded."""
+    return f"grader-daemon sources enable {agent}"
 
 
 def _again(hook: Hook) -> str:

@@ -84,9 +84,7 @@ class HookListener:
                 return
             answering = self._prepared()
             answer = answering.answer(_read(agent))
-            agent.sendall(answer.text)
-            agent.shutdown(socket.SHUT_WR)
-            answering.keep(answer, is_told=bool(answer.text) and _is_taken(agent))
+            answering.keep(answer, is_told=_hand_over(agent, answer.text))
 
     @contextmanager
     def _unanswered(self) -> Iterator[None]:
@@ -165,9 +163,11 @@ def _is_whole(read: bytes) -> bool:
     return bool(line_end) and (not size.isdigit() or len(payload) >= int(size))
 
 
-def _is_taken(agent: socket.socket) -> bool:
-    """Return whether the answer came in time: who printed it sends a byte, who was gone by then sends none."""
+def _hand_over(agent: socket.socket, answer: bytes) -> bool:
+    """Hand an answer over; return whether it came in time: who printed it sends a byte, who was gone by then none."""
     try:
-        return bool(agent.recv(1))
+        agent.sendall(answer)
+        agent.shutdown(socket.SHUT_WR)
+        return bool(answer and agent.recv(1))
     except OSError:
         return False

@@ -28,10 +28,14 @@ _READ: Final = 4_000
 
 
 class Finding(NamedTuple):
-    """A claim that the record speaks against, and the last words of the message that does; None where none was sent."""
+    """A claim that the record speaks against, and the last words of the message that does; None where none was sent.
+
+    `place` is that of this message in the session; None without one, and where only the end of a long file was read.
+    """
 
     claim: Claim
     quoted: str | None
+    place: int | None
 
 
 class StopReader:
@@ -49,12 +53,18 @@ class StopReader:
             GraderError: it cannot be read.
         """
         unit = self._unit(agent, stop)
-        session = None if unit is None else self._read(unit)
+        if unit is None:
+            return None
+        is_cut = self._is_cut(unit)
+        session = self._read(unit)
         if not isinstance(session, Session):
             return None
         session = with_answer(session, stop.answer)
         against = [claim for claim in self._analyzer.claims(session) if claim.support in AGAINST]
-        return session.session_id, [Finding(claim, self._quoted(session, claim)) for claim in against]
+        return session.session_id, [
+            Finding(each, self._quoted(session, each), None if is_cut else next(iter(each.evidence[-1:]), None))
+            for each in against
+        ]
 
     def _unit(self, agent: str, stop: Stop) -> Unit | None:
         if stop.path is not None:
@@ -64,11 +74,21 @@ class StopReader:
         paths = (os.path.join(root, _DATABASE) for root in self._sources.roots(agent))
         return next((Unit(agent, path, stop.session_id) for path in paths if os.path.isfile(path)), None)
 
+    def _is_cut(self, unit: Unit) -> bool:
+        """Return whether only the end of a file is read, in which messages cannot be counted."""
+        source = self._growing(unit)
+        return source is not None and source.size_of(unit) > _MOST_BYTES
+
     def _read(self, unit: Unit) -> Session | Skipped | None:
-        source = self._sources.of(unit)
-        if isinstance(source, SessionFiles) and source.append_only:
+        source = self._growing(unit)
+        if source is not None:
             return source.read_end(unit, most_bytes=_MOST_BYTES)
         return self._sources.read(unit).session
+
+    def _growing(self, unit: Unit) -> SessionFiles | None:
+        """Return the source of a unit if its files only grow."""
+        source = self._sources.of(unit)
+        return source if isinstance(source, SessionFiles) and source.append_only else None
 
     def _quoted(self, session: Session, claim: Claim) -> str | None:
         """Return the end of what a tool said against a claim, redacted: data, which nobody is to follow."""

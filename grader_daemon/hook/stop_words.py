@@ -33,8 +33,8 @@ def said_words(claim: Claim) -> str:
 
 def finding_words(finding: Finding) -> str:
     """Return what was said, and what speaks against it: 'said "Fixed"; tests failed, message 4: "3 failed"'."""
-    claim, quoted = finding
+    claim, quoted, place = finding
     why = why_words(claim) or f"{claim.support} by the record"
-    where = f", message {claim.evidence[-1]}" if claim.evidence else ""
+    where = "" if place is None else f", message {place}"
     says = f': "{quoted}"' if quoted else ""
     return f'said "{said_words(claim)}"; {why}{where}{says}'

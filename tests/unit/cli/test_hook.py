@@ -18,6 +18,7 @@ from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import grade, new_grade
 from tests.unit.cli.conftest import Run
 
+CONFIG = ".config/grader-daemon/config.toml"
 DATABASE = ".timmy/uniwizard/session_grades.db"
 
 
@@ -29,6 +30,8 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / ".claude").mkdir()
     file = tmp_path / ".claude" / "settings.json"
     file.write_text('{\n  "model": "opus"\n}\n')
+    (tmp_path / CONFIG).parent.mkdir(parents=True)
+    (tmp_path / CONFIG).write_text('sources = ["hermes", "claude-code"]\n')
     return file
 
 
@@ -46,6 +49,7 @@ def test_the_change_is_shown_before_it_is_made_and_taken_back(
     monkeypatch.setattr("click.termui.visible_prompt_func", lambda _: next(answers))
     refused = shown(run, tmp_path, "install", "claude-code")
     assert '+    "Stop": [' in refused
+    assert refused.endswith("\nNothing was changed.\n")
     assert settings.read_text() == before
 
     assert "Claude Code uses the hook from its next session on; the daemon tells you." in shown(
@@ -63,6 +67,13 @@ def test_programs_say_yes_beforehand(run: Run, tmp_path: Path) -> None:
     document = json.loads(shown(run, tmp_path, "install", "claude-code", "--yes", "--json", "--mode", "block"))
     assert (document["agent"], document["mode"]) == ("claude-code", "block")
     assert json.loads(shown(run, tmp_path, "uninstall", "claude-code", "--yes", "--json"))["agent"] == "claude-code"
+
+
+def test_a_hook_of_an_agent_that_is_not_graded_reports_nothing(run: Run, tmp_path: Path, settings: Path) -> None:
+    (tmp_path / CONFIG).unlink()
+    ended = run(tmp_path, "hook", "install", "claude-code", "--yes")
+    assert "Claude Code is not graded, so its hook reports nothing; grader-daemon sources enable" in ended.stderr
+    assert (ended.returncode, "Stop" in settings.read_text()) == (0, True)
 
 
 def test_an_agent_that_can_show_nothing_cannot_tell(run: Run, tmp_path: Path) -> None:

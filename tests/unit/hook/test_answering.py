@@ -159,3 +159,15 @@ def test_of_a_long_session_only_the_end_is_read_and_nothing_told_from_what_is_ab
     answer = answering.answer(home.request(payload=home.stop("I ran `pytest -q` and I fixed the bug in `parser.py`.")))
     assert (answer.findings == ()) is is_long
     assert (home.transcript.stat().st_size > 1_000_000) is is_long
+
+
+def test_in_a_session_of_which_only_the_end_is_read_no_message_is_numbered(home: Home, answering: Answering) -> None:
+    made = transcript()
+    for number in range(30):
+        made.answer(call(f"r{number}", "Read", file_path=f"/work/{number}.py"), stop="tool_use")
+        made.result(f"r{number}", "a line\n" * 6_000)
+    made.answer(call("c2", command="pytest -q"), stop="tool_use")
+    made.result("c2", "Exit code 1\n\n1 failed, 2 passed in 0.10s", error=True)
+    made.write(home.transcript)
+    said = json.loads(answering.answer(home.request()).text)["systemMessage"]
+    assert said == 'grader-daemon: said "All tests pass"; the last run failed: "1 failed, 2 passed in 0.10s"'

@@ -33,7 +33,17 @@ def test_without_hooks_all_is_well(home: Home) -> None:
     assert found(home) == ok("no agent has the hook")
 
 
+def test_a_hook_of_an_agent_that_is_not_graded_is_told(home: Home, file: Path) -> None:
+    installed = Hooks(home.settings)
+    installed.install(*installed.planned(AGENTS["codex"], Mode.TELL))
+    assert found(home) == warning(
+        "sessions of Codex are not graded, so the hook reports nothing", "grader-daemon sources enable codex"
+    )
+    assert file.exists()
+
+
 def test_a_hook_that_nobody_answers_is_told(home: Home, file: Path) -> None:
+    home = home._replace(settings=home.settings.model_copy(update={"sources": ("codex",)}))
     installed = Hooks(home.settings)
     installed.install(*installed.planned(AGENTS["codex"], Mode.TELL))
     assert found(home) == warning("no daemon answers the hook", "grader-daemon status")

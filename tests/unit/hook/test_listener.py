@@ -8,6 +8,7 @@ import socket
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -50,6 +51,22 @@ def test_an_agent_is_answered_and_only_what_it_printed_counts_as_told(home: Home
     assert "All tests pass" in json.loads(printed)["systemMessage"]
     assert (code, complained) == (0, b"")
     assert asked(home, home.stop()) == (0, b"", b"")
+
+
+@pytest.mark.usefixtures("listening")
+@pytest.mark.parametrize("mode", ["tell", "log"])
+def test_a_stop_that_was_answered_too_late_is_logged_and_kept(
+    home: Home, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hand_over, gone = listener._hand_over, threading.Event()
+    monkeypatch.setattr(listener, "_hand_over", lambda *given: gone.wait(PATIENT / 1000) and hand_over(*given))
+    with capture_logs() as logged:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as agent:
+            agent.connect(str(socket_of(home.settings.db_path)))
+            agent.sendall(home.request(mode))
+        gone.set()
+        wait_until(lambda: any(each["event"] == "hook.found" for each in logged), "the word of it")
+    assert [each["is_told"] for each in logged if each["event"] == "hook.found"] == [False]
 
 
 @pytest.mark.usefixtures("listening")
