@@ -40,7 +40,7 @@ _SKIP = late_pattern(
     r"@(?:pytest\.mark\.|unittest\.)?(?:skip|skipif|skipIf|skipUnless|xfail|expectedFailure)\b"
     r"|\bpytest\.(?:skip|xfail)\("
     r"|\bself\.skipTest\(|\b(?:it|test|describe|context)\.(?:skip|only|todo|failing)\b"
-    r"|\b(?:xit|xtest|xdescribe|fit|fdescribe)\("
+    r"|(?<![\w.])(?:xit|xtest|xdescribe|fit|fdescribe)\("
     r"|@(?:Ignore|Disabled)\b|#\[ignore|\bt\.Skip\w{0,4}\(|\[Ignore\b|\bSkip ?= ?\"|\bmarkTestSkipped\("
     r"|\bcollect_ignore|--(?:ignore|deselect)\b|-k [\\\"']{0,2}not |\btestPathIgnorePatterns\b"
     r"|\bpytestmark ?= ?pytest\.mark\.skip"

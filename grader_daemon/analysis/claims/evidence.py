@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 from grader_daemon.analysis.claims.subjects import basename
 from grader_daemon.analysis.tool_calls import CHANGING, HARMLESS, CallView, Purpose, tool_of
 from grader_daemon.analysis.tool_calls.edits import Edit
+from grader_daemon.analysis.tool_calls.plain_text import stated_code
 from grader_daemon.domain.analysis import CallStatus
 from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.phrases import holds_any
@@ -28,6 +29,8 @@ _REFUSED: Final = (
     *("cannot ", "could not"),
 )
 _REFUSAL_REACH = 80
+_OUTCOMES: Final = ('"exit_code"', '"returncode"', '"success"', '"error"', '"status"', '"exitCode"')
+_FIELDS_REACH: Final = 400
 _WORKED: Final = {
     CallStatus.SUCCESS: True,
     CallStatus.FAILURE: False,
@@ -126,6 +129,14 @@ class ToolRun:
             head = self._result.text[:_REFUSAL_REACH].lower()
             return None if not head.startswith("{") and holds_any(head, _REFUSED) else True
         return worked
+
+    @property
+    def tells_its_end(self) -> bool:
+        """True if the exit code or the outcome stands beside what it answered: then silence tells that it worked."""
+        text = self._result.text
+        if self._is_reported or stated_code(text) is not None:
+            return True
+        return text.startswith("{") and holds_any(text[-_FIELDS_REACH:], _OUTCOMES)
 
     @cached_property
     def paths(self) -> tuple[str, ...]:

@@ -108,6 +108,12 @@ _NO_NAMES: Final = frozenset(
     {"the", "all", "and", "its", "any", "required", "necessary", "needed", "missing", "packages", "dependencies"}
     | {"system-wide", "for", "with", "from", "into", "successfully"}
 )
+_FILES_REMOVED = late_pattern(
+    r"(?:removed|deleted)(?: [\w-]{1,20}){0,4}? (?:files?|folders?|director(?:y|ies)|archives?|logs|copies|backups?)\b",
+    re.IGNORECASE,
+)
+"""Files as what was removed: what they were removed from is no file that was changed by that."""
+
 _LIST_OF_FILES = late_pattern(
     r"\W*(?:\w+ )?(?:files?(?: (?:that )?(?:were|was|have been))?"
     r" (?:created|modified|changed|updated|added|written|edited)(?: (?:in|for|to) [^:.`]{1,40})?"
@@ -283,6 +289,8 @@ def _written(before: str, after: str, *, by_agent: bool) -> Iterator[StatedClaim
 def _changed(before: str, after: str, word: str, *, by_agent: bool) -> StatedClaim:
     """Return the file that was made of another, or in which something was changed; else the action and its object."""
     thing = object_file(after) if by_agent else first_file(before)
+    if thing is None and _FILES_REMOVED.match(after):
+        thing = changed_file(after)
     file = made_file(after) if word in MAKING_VERBS else None if thing else changed_file(after)
     if file is not None:
         return StatedClaim(ClaimKind.FILE_WRITTEN, file, by_agent=by_agent)

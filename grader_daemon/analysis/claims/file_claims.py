@@ -47,6 +47,10 @@ _WRITES_NEXT = late_pattern(
 )
 _OPENS_NEXT = late_pattern(r"\b(?:open|Path)\([^()]*$")
 _WRITE_MODE = late_pattern(r"['\"],\s*(?:mode=)?['\"][wax]|['\"]\)\.w")
+_DELEGATING: Final = frozenset({"delegate", "agent", "task", "spawn"})
+"""Words of tools by which another agent works, which reports what it wrote."""
+
+_REPORT_CHARACTERS: Final = 4_000
 _QUOTES: Final = ("", '"', "\\", "'")
 _SPACE = late_pattern(r"\s|\\n")
 
@@ -117,6 +121,8 @@ def _writes(each: ToolRun, name: str) -> bool:
         return each.purpose is Purpose.WRITE and any(same_file(path, name) for path in each.paths)
     if each.changes_nothing or each.words & SENDING:
         return False
+    if each.words & _DELEGATING:
+        return name in each.ending(_REPORT_CHARACTERS)
     return each.purpose is Purpose.WRITE or _is_given(each.arguments, name)
 
 

@@ -21,6 +21,7 @@ from grader_daemon.analysis.claims.verification import (
     places,
     verified,
 )
+from grader_daemon.analysis.shell import read_line
 from grader_daemon.domain.claims import Support
 from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.phrases import holds_any
@@ -156,6 +157,9 @@ _PARTS: Final = (*_MASKED, "&&")
 _MOVES_FIRST = late_pattern(r"\s*(?:cd [^&|;\n]{1,200}&&\s*)?")
 _HIDDEN: Final = "/dev/null"
 _DRY: Final = ("--dry-run", "--dryrun", "--what-if", "--noop")
+_COMPLAINING: Final = frozenset({"rm", "rmdir", "unlink", "mv", "cp", "shred"})
+"""Programs that are silent if they did all of it, and else name themselves."""
+
 _TROUBLE = late_pattern(
     r"\b(?:cannot|could not|couldn't|no such file|not found|failed|failure|fatal|denied|refused|conflict"
     r"|error(?!\"?: ?null))\b",
@@ -206,7 +210,7 @@ class ShellDeeds:
         last = {program: each for program, each in doing if program is not None}
         if not last:
             return None
-        if all(map(_is_seen_to_work, last.values())):
+        if all(_is_seen_to_work(each) or _part_worked(each, program) for program, each in last.items()):
             return verified(*places([*last.values()]))
         tried = [each for program, each in doing if program is not None]
         if any(each.worked or holds_any(_MOVES_FIRST.sub("", each.command, 1), _PARTS) for each in tried):
@@ -244,3 +248,17 @@ def _is_seen_to_work(run: ToolRun) -> bool:
     if not holds_any(run.command, _MASKED):
         return True
     return _HIDDEN not in run.command and _TROUBLE.search(run.ending(_READ)) is None
+
+
+def _part_worked(run: ToolRun, program: str) -> bool:
+    """Return whether a program did its part of a line that failed: another one behind it says that it did not."""
+    line = read_line(run.command)
+    if run.is_code or line is None or program not in _COMPLAINING or _HIDDEN in run.command:
+        return False
+    names = [each.name for each in line.programs]
+    if program not in names:
+        return False
+    after = len(names) - names[::-1].index(program)
+    said = run.ending(_READ)
+    is_said_of = [f"{name}:" in said for name in names]
+    return any(is_said_of[after:]) and not any(is_said_of[:after])

@@ -87,12 +87,14 @@ class Unseen(Enum):
 
     `EMPTY`: it ran none. `MASKED`: its exit code is that of something else, and its words do not say how it went.
     `BACKGROUND`: it was left to itself. `BROKEN`: it did not come to its end, or failed without a test that did.
+    `SILENT`: neither an exit code nor a word says how it went.
     """
 
     EMPTY = "empty"
     MASKED = "masked"
     BACKGROUND = "background"
     BROKEN = "broken"
+    SILENT = "silent"
 
 
 class RunReading(NamedTuple):
@@ -143,9 +145,13 @@ def _not_red(run: ToolRun, low: str, told: _Told) -> RunReading:
         return RunReading(None, told.counts, Unseen.EMPTY)
     if run.worked is False:
         return RunReading(None, told.counts, Unseen.BROKEN)
-    if told.some_passed or _ends_well(run, low):
+    if told.some_passed:
         return RunReading(TestsResult.PASSED, told.counts)
-    return RunReading(None, told.counts, Unseen.MASKED)
+    if not _ends_well(run, low):
+        return RunReading(None, told.counts, Unseen.MASKED)
+    if not (run.is_code or run.tells_its_end):
+        return RunReading(None, told.counts, Unseen.SILENT)
+    return RunReading(TestsResult.PASSED, told.counts)
 
 
 def _ends_well(run: ToolRun, low: str) -> bool:

@@ -17,6 +17,7 @@ from grader_daemon.analysis.claims.code_changes import (
     taken_back,
     takes_back,
 )
+from grader_daemon.analysis.claims.edit_texts import edits_of
 from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun, may_have_written, same_file
 from grader_daemon.analysis.claims.subjects import basename
 from grader_daemon.analysis.claims.test_commands import is_test_run
@@ -121,8 +122,7 @@ class TestedWork:
         later = (each for each in self._evidence.runs if each.index > index)
         for run, path in ((each, path) for each in later for path in changed_files(each)):
             if not self._undone.is_removed(path, run.index):
-                is_under_test = is_code(path) and not is_of_tests(path)
-                yield Change(run, path, is_under_test and self._was_there(run, path, index))
+                yield Change(run, path, _is_under_test(path) and self._was_there(run, path, index))
 
     def change_after(self, index: int) -> int | None:
         """Return the place of a change after a place, of whatever file that is no prose; None without one."""
@@ -130,6 +130,25 @@ class TestedWork:
             return self.last_edit
         runs = self._evidence.runs
         return next((each.index for each in runs if each.index > index and changed_files(each)), None)
+
+    def change_before(self, index: int) -> int | None:
+        """Return the place of the last change of code before a place; None without one.
+
+        A file that the session itself made is none that a command changes: a script that shows the bug mends nothing.
+        """
+        if 0 <= self.last_edit < index:
+            return self.last_edit
+        earlier = (each for each in reversed(self._evidence.runs) if each.index < index)
+        return next((each.index for each in earlier if self._changes_code(each)), None)
+
+    def _changes_code(self, run: ToolRun) -> bool:
+        return any(_is_under_test(path) and not self._is_own(path) for path in changed_files(run))
+
+    def _is_own(self, path: str) -> bool:
+        """Return whether the session itself wrote a file before anything else was done with it."""
+        name = basename(path)
+        first = next(each for each in self._evidence.runs if name in each.arguments)
+        return any(text.old is None and basename(text.path) == name for text in edits_of(first))
 
     @cached_property
     def reverted(self) -> tuple[int, int] | None:
@@ -190,6 +209,10 @@ def is_of_another(each: ToolRun, failed: ToolRun) -> bool:
     """Return whether it is an editor at work on other files than the one that failed."""
     both = each.paths and failed.paths
     return bool(both) and not any(same_file(path, tried) for path in each.paths for tried in failed.paths)
+
+
+def _is_under_test(path: str) -> bool:
+    return is_code(path) and not is_of_tests(path)
 
 
 def _edits_code(each: ToolRun) -> bool:

@@ -26,7 +26,7 @@ from grader_daemon.analysis.claims.verification import (
     verified,
 )
 from grader_daemon.analysis.tool_calls import Purpose
-from grader_daemon.domain.claims import ClaimReason
+from grader_daemon.domain.claims import ClaimReason, Support
 from grader_daemon.domain.phrases import holds_any
 
 _READ_CHARACTERS: Final = 2_000
@@ -42,6 +42,7 @@ _REASONS: Final = {
     Unseen.MASKED: ClaimReason.MASKED,
     Unseen.BACKGROUND: ClaimReason.MASKED,
     Unseen.BROKEN: ClaimReason.BROKE_OFF,
+    Unseen.SILENT: ClaimReason.NOT_SEEN,
 }
 
 
@@ -156,9 +157,20 @@ class TestsClaims:
         if result is TestsResult.NONE_PASSED:
             is_mended = self._tests.has_passed_since_the_edit
             return UNSUPPORTED if is_mended else contradicted(ClaimReason.TESTS_FAILED, index)
-        if result is TestsResult.PASSED and self._tests.last_edit >= 0 and self._tests.covers(index):
-            return verified(self._tests.last_edit, index)
-        return UNSUPPORTED
+        if result is not TestsResult.PASSED or not self._tests.covers(index):
+            return UNSUPPORTED
+        return self._against_fix(index) or self._fixed_before(index)
+
+    def _against_fix(self, index: int) -> Verification | None:
+        """Return that a green run shows no fix, where it shows none of what is said of tests. Which is not known."""
+        run = next((each for each in self._tests.tests if each.at == index), None)
+        found = stale_check(self._tests, index) or (None if run is None else self._changed.before(run))
+        return None if found is None else found._replace(support=Support.UNSUPPORTED)
+
+    def _fixed_before(self, index: int) -> Verification:
+        """Return that code was changed before a green run, if it was."""
+        change = self._tests.change_before(index)
+        return UNSUPPORTED if change is None else verified(change, index)
 
     @property
     def _is_at_code(self) -> bool:

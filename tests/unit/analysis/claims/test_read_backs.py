@@ -89,6 +89,7 @@ def test_a_look_does_not_show_that_a_file_was_changed() -> None:
         pytest.param([step("execute", OK, cell="!tail out.csv")], id="looked-at-in-a-cell"),
         pytest.param([step("create_note", OK, text="I will save it to out.csv")], id="noted"),
         pytest.param([step("send_message", OK, attachment="out.csv")], id="sent"),
+        pytest.param([step("delegate_task", OK, goal="write out.csv")], id="only-handed-on"),
         pytest.param([step("create_note", OK, text='named "x" in out.csv')], id="noted-behind-a-quote"),
     ],
 )

@@ -13,6 +13,10 @@ OK = '{"output": "", "exit_code": 0, "error": null}'
 FAILED = '{"output": "boom", "exit_code": 1, "error": null}'
 TROUBLE = '{"output": "rm: cannot remove a.log: Permission denied\\ndone", "exit_code": 0, "error": null}'
 
+GONE = '{"output": "ls: cannot access a.log: No such file or directory", "exit_code": 2, "error": null}'
+NO_FILE = '{"output": "bash: line 1: file: command not found", "exit_code": 127, "error": null}'
+BOTH = '{"output": "rm: a.log is in use\\nls: cannot access a.log: Input error", "exit_code": 2, "error": null}'
+
 
 def supports(said: str, *commands: tuple[str, str]) -> list[str]:
     """Standing of each claim, in a session with these commands and their results."""
@@ -91,6 +95,11 @@ def test_what_no_command_is_seen_to_do_has_no_standing(said: str, command: str) 
         pytest.param([("rm a.log; echo done", TROUBLE)], "unsupported", id="trouble-behind-a-masked-code"),
         pytest.param([("rm a.log; echo done", OK)], "verified", id="masked-without-trouble"),
         pytest.param([("rm a.log 2>/dev/null; echo done", OK)], "unsupported", id="trouble-is-hidden"),
+        pytest.param([("rm a.log && ls a.log", GONE)], "verified", id="a-later-part-finds-it-gone"),
+        pytest.param([("rm a.log; file b.log", NO_FILE)], "verified", id="a-later-program-is-missing"),
+        pytest.param([("rm a.log; ls a.log", BOTH)], "unsupported", id="both-parts-failed"),
+        pytest.param([("ls a.log; rm a.log", GONE)], "unsupported", id="an-earlier-part-failed"),
+        pytest.param([("rm a.log 2>/dev/null; ls a.log", GONE)], "unsupported", id="its-own-trouble-is-hidden"),
     ],
 )
 def test_the_last_run_decides(commands: list[tuple[str, str]], expected: str) -> None:
@@ -102,3 +111,23 @@ def test_of_two_deeds_the_one_that_failed_is_told() -> None:
     commands = ("wget https://a.example/a.log", OK), ("rm a.log", FAILED)
 
     assert supports(said, *commands) == ["contradicted"]
+
+
+@pytest.mark.parametrize(
+    ("said", "commands", "expected"),
+    [
+        pytest.param(
+            "Securely deleted all files in `/opt/x/`.",
+            [("tar -czf x.tgz -C /opt x/", OK), ("rm -f /opt/x/a.txt", OK)],
+            ["verified"],
+            id="by-the-command-that-removes",
+        ),
+        pytest.param("Deleted all files in `/opt/x/`.", [("tar -czf x.tgz -C /opt x/", OK)], [], id="only-packed"),
+        pytest.param("Removed all temp files from `/opt/a.txt`.", [("echo 1 > /opt/a.txt", OK)], [], id="only-written"),
+        pytest.param("Removed the import from `a.py`.", [("sed -i 1d a.py", OK)], ["verified"], id="a-part-of-a-file"),
+    ],
+)
+def test_removed_files_are_not_proved_by_a_write(
+    said: str, commands: list[tuple[str, str]], expected: list[str]
+) -> None:
+    assert supports(said, *commands) == expected

@@ -88,3 +88,34 @@ def test_what_the_runner_counted_is_kept() -> None:
 
     assert counts is not None
     assert tuple(counts) == (11, 1, 0)
+
+
+def told(content: str, *, is_reported: bool = False) -> TestsResult | Unseen | None:
+    """Result of `make test` that succeeded as far as is known, with this text as it stands in the session."""
+    note = (2, CallView("terminal", json.dumps({"command": "make test"})), CallStatus.SUCCESS)
+    reading = read_tests(ToolRun(note, Message(role="tool", content=content), is_reported=is_reported))
+    return reading.result or reading.unseen
+
+
+@pytest.mark.parametrize(
+    "content", ["", "(no output)", "Testing a\nTesting b ...[9000 characters truncated]...", '{"output": "Testing a"}']
+)
+def test_silence_without_an_exit_code_tells_nothing_of_tests(content: str) -> None:
+    assert told(content) is Unseen.SILENT
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "exit code: 0\n",
+        "<returncode>0</returncode>\n<output></output>",
+        '{"output": "", "exit_code": 0}',
+        "12 passed in 1s",
+    ],
+)
+def test_silence_beside_an_exit_code_is_a_pass(content: str) -> None:
+    assert told(content) is PASSED
+
+
+def test_silence_of_a_call_that_the_agent_reports_as_done_is_a_pass() -> None:
+    assert told("", is_reported=True) is PASSED

@@ -9,7 +9,7 @@ from grader_daemon.domain.session import Message
 from grader_daemon.rules import load_rules
 from tests.strategies import answer, session, user
 from tests.tables import for_each
-from tests.unit.analysis.claims.test_verify import REFUSED, Step, read, shell, step, weighed, write
+from tests.unit.analysis.claims.test_verify import REFUSED, Step, claims_of, read, shell, step, weighed, write
 
 RED_OUTPUT = "E assert 13 == 12\nFAILED tests/test_a.py::test_total - assert 13 == 12\n1 failed, 11 passed in 0.3s"
 
@@ -523,6 +523,39 @@ def test_two_claims_of_one_run_have_one_verdict() -> None:
     found = ledger("All tests pass. 12 tests passed.", SHOWN, RED_RUN, SKIPPED, ran())
 
     assert [each[1:] for each in found] == [("contradicted", "tests_skipped")]
+
+
+@for_each(
+    ("steps", "expected"),
+    [
+        pytest.param([CODE, ran()], ("verified", None), id="green-after-it"),
+        pytest.param([shell("sed -i s/1/2/ src/a.py"), ran()], ("verified", None), id="changed-by-a-command"),
+        pytest.param([CODE, ran(), shell("sed -i s/2/3/ src/a.py")], ("unsupported", "stale"), id="changed-after-it"),
+        pytest.param([RED_RUN, CODE, EXPECTED, ran()], ("unsupported", "expected_rewritten"), id="expected-rewritten"),
+        pytest.param([SHOWN, RED_RUN, CODE, SKIPPED, ran()], ("unsupported", "tests_skipped"), id="test-skipped"),
+        pytest.param(
+            [shell("cat > show.py <<'EOF'\nprint(1)\nEOF"), ran()], ("unsupported", None), id="only-a-script-written"
+        ),
+        pytest.param(
+            [shell("cat > show.py <<'EOF'\nprint(1)\nEOF"), shell("sed -i s/1/2/ show.py"), ran()],
+            ("unsupported", None),
+            id="only-its-own-script-changed",
+        ),
+    ],
+)
+def test_a_green_run_shows_a_fix_where_it_shows_that_tests_pass(
+    steps: list[Step], expected: tuple[str, str | None]
+) -> None:
+    found = claims_of(FIXED, *steps, asked=FIX)
+
+    assert [(each.support, each.reason) for each in found if each.kind == "bug_fixed"] == [expected]
+
+
+def test_a_method_named_fit_skips_no_test() -> None:
+    adds = edit("tests/test_a.py", "x = 1", "x = 1\nmodel.fit(x)\nother.fit(x)")
+
+    assert verdict(ALL, RED_RUN, CODE, adds, ran()) == ("verified", None)
+    assert verdict(ALL, RED_RUN, CODE, edit("tests/a.test.js", "it(", "fit("), ran())[1] == "tests_skipped"
 
 
 def test_a_masked_run_bears_no_fix_out() -> None:

@@ -48,10 +48,10 @@ def read(path: str = "a.txt", result: str = '{"content": "x"}') -> Step:
     return step("read_file", result, path=path)
 
 
-def claims_of(said: str, *steps: Step, compacted: bool = False) -> tuple[Claim, ...]:
+def claims_of(said: str, *steps: Step, asked: str = "Do it", compacted: bool = False) -> tuple[Claim, ...]:
     """Claims of a session; the first call is message 1, its result message 2."""
     messages = [message for pair in steps for message in pair]
-    return Analyzer(load_rules()).analyze(session(user("Do it"), *messages, answer(said), compacted=compacted)).claims
+    return Analyzer(load_rules()).analyze(session(user(asked), *messages, answer(said), compacted=compacted)).claims
 
 
 def weighed(said: str, *steps: Step, compacted: bool = False) -> list[tuple[str, str, tuple[int, ...]]]:
