@@ -91,7 +91,7 @@ class Analyzer:
         final_index, end = _final_index(session, walk), self._end(session, walk, idle=idle)
         final_answer = session.messages[final_index].text.strip() if final_index is not None else ""
         answered = final_index is not None and is_answer(session.messages[final_index], rules.tail)
-        record = CallRecord(session, walk.notes)
+        record = CallRecord(session, walk.notes, final_index=final_index)
         signals = _with_undone(self._signals.read(users), session)
         claims = verify_claims(record, final_index=final_index, redactor=self._redactor)
         claims = claims or self._thanked(session, walk.notes, final_index, signals)
@@ -148,8 +148,9 @@ class Analyzer:
         """Return the claims of the last answer, held against the record; it costs a part of `analyze`."""
         session = _without_sentinel(session, self._rules.people)
         walk = self._walk(session)
-        record = CallRecord(session, walk.notes)
-        return verify_claims(record, final_index=_final_index(session, walk), redactor=self._redactor)
+        final_index = _final_index(session, walk)
+        record = CallRecord(session, walk.notes, final_index=final_index)
+        return verify_claims(record, final_index=final_index, redactor=self._redactor)
 
     def _thanked(
         self, session: Session, notes: Sequence[Note], final_index: int | None, signals: Sequence[PersonSignal]

@@ -190,9 +190,10 @@ class CallRecord:
     `is_whole` says that no call is missing: only then can be told from it what was never done.
     """
 
-    def __init__(self, session: Session, notes: Sequence[Note]) -> None:
-        """`notes` are all calls of the session that have a result."""
+    def __init__(self, session: Session, notes: Sequence[Note], *, final_index: int | None = None) -> None:
+        """`notes` are all calls of the session that have a result; `final_index` is the place of its last answer."""
         self.messages = session.messages
+        self.answer_at = len(session.messages) - 1 if final_index is None else final_index
         self.notes = notes
         self.is_whole = not session.compacted and len(notes) <= MOST_RUNS
         self._reported = session.reported
@@ -214,8 +215,8 @@ class CallRecord:
 
     @property
     def answer(self) -> str:
-        """Text of the last message, which claims."""
-        return self.messages[-1].text
+        """Text of the last answer, which claims. A call that hands the work in may stand beside it."""
+        return self.messages[self.answer_at].text
 
     @cached_property
     def has_shell(self) -> bool:

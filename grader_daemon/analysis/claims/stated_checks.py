@@ -48,7 +48,19 @@ PASSING: Final = OF_SIGNS | frozenset(
 CHECKS: Final = OF_SIGNS | frozenset(
     {b"test", b"tests", b"testcase", b"testcases", b"unittests", b"doctests", b"specs", b"suite", b"passed", b"passing"}
     | {b"build", b"builds", b"compiles", b"compilation", b"lint", b"linter", b"linting", b"eslint", b"ruff", b"mypy"}
-    | {b"tsc", b"typecheck", b"type", b"types", b"pyright", b"flake8", b"clippy", b"pytest", b"vitest", b"jest"}
+    | {
+        b"tsc",
+        b"typecheck",
+        b"type",
+        b"types",
+        b"pyright",
+        b"flake8",
+        b"clippy",
+        b"pytest",
+        b"vitest",
+        b"jest",
+        b"check",
+    }
     | {b"pruebas"}
 )
 """Words without which no check is claimed: one of each set stands in the answer."""

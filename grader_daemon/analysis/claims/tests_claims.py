@@ -5,14 +5,16 @@ A run speaks for a claim only if it saw the work as it was left, came to its end
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
 from grader_daemon.analysis.claims.changed_tests import ChangedTests
 from grader_daemon.analysis.claims.evidence import CallRecord
-from grader_daemon.analysis.claims.sight import could_check, may_check
+from grader_daemon.analysis.claims.sight import could_check, hands_on, may_check
 from grader_daemon.analysis.claims.stale import stale_check
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
+from grader_daemon.analysis.claims.test_commands import test_programs
 from grader_daemon.analysis.claims.test_runs import TestsResult, Unseen
 from grader_daemon.analysis.claims.test_scope import is_narrow, may_be_wider
 from grader_daemon.analysis.claims.tested_work import TestedWork, TestRun
@@ -27,6 +29,7 @@ from grader_daemon.analysis.claims.verification import (
 )
 from grader_daemon.analysis.tool_calls import Purpose
 from grader_daemon.domain.claims import ClaimReason, Support
+from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.phrases import holds_any
 
 _READ_CHARACTERS: Final = 2_000
@@ -36,6 +39,14 @@ _NO_RUNNER: Final = (
     *("No such file or directory", "can't open file", "annot find module"),
 )
 """Words of a shell that did not find what was to run the tests."""
+
+_OF_THAT_RUN: Final = late_pattern(r"(?:\w{1,10}: )?All (?:the )?(?:\d{1,6} )?tests (?:have )?passed$", re.IGNORECASE)
+_ASKS_FOR_TESTS: Final = late_pattern(
+    r"\b(?:all|full|entire|whole|complete|every)\b[^.\n]{0,30}?\btests?\b|\btest[ -]?suite\b"
+    r"|\b(?:run|pass|execute)\w{0,4} (?:(?:the|your|our|existing|unit) ){0,3}tests?\b",
+    re.IGNORECASE,
+)
+"""Words of a person who asks for the tests as such."""
 
 _REASONS: Final = {
     Unseen.EMPTY: ClaimReason.EMPTY_RUN,
@@ -99,7 +110,25 @@ class TestsClaims:
             not is_narrow(each.run) and each.reading.is_green and not stale_check(self._tests, each.at) for each in runs
         )
         is_all_there_is = not claim.is_full and not may_be_wider(last.run, self._evidence, runs)
-        return None if is_shown or is_all_there_is else unsupported(ClaimReason.WEAKER_RUN, last.at)
+        if is_shown or is_all_there_is or self._is_meant(last, claim):
+            return None
+        return unsupported(ClaimReason.WEAKER_RUN, last.at)
+
+    def _is_meant(self, last: TestRun, claim: StatedClaim) -> bool:
+        """Return whether an answer right behind a run begins with "All tests passed", and so tells of that run.
+
+        Not where more tests were asked for, or ran, or were red and never green.
+        """
+        evidence = self._evidence
+        if claim.is_full or not _OF_THAT_RUN.match(claim.said) or not evidence.answer.lstrip().startswith(claim.said):
+            return False
+        before = (each for each in reversed(evidence.runs) if each.index < evidence.answer_at)
+        green = {each.run.command for each in self._tests.tests if each.reading.is_green}
+        return (
+            next(before, None) is last.run
+            and all(is_narrow(each.run) and each.run.command in green for each in self._tests.tests)
+            and not any(map(_ASKS_FOR_TESTS.search, evidence.requests))
+        )
 
     def _is_made_up(self, count: int, runs: list[TestRun]) -> bool:
         """Return whether a number of tests is more than all that any run counted, and stands in no result at all."""
@@ -138,8 +167,11 @@ class TestsClaims:
         is_sure = (reason is ClaimReason.EMPTY_RUN and not _has_skipped(last)) or (
             reason is ClaimReason.BROKE_OFF and _never_began(runs)
         )
-        if is_sure and is_last and self._evidence.is_whole and not claim.is_limited:
-            return contradicted(reason, last.at)
+        if is_last and self._evidence.is_whole and not claim.is_limited:
+            if is_sure:
+                return contradicted(reason, last.at)
+            if claim.command and _has_failed(last) and self._tests.change_after(last.at) is None:
+                return contradicted(ClaimReason.TESTS_FAILED, last.at)
         return unsupported(reason, last.at)
 
     def fixed(self, claim: StatedClaim) -> Verification:
@@ -194,6 +226,11 @@ def _has_skipped(run: TestRun) -> bool:
     """Return whether a run found tests, and skipped them all by itself."""
     counts = run.reading.counts
     return counts is not None and counts.skipped > 0 and _LEFT_OUT not in run.run.ending(_READ_CHARACTERS)
+
+
+def _has_failed(run: TestRun) -> bool:
+    """Return whether a run ended with an error of its own: of a command that is said to pass, that is enough."""
+    return run.run.worked is False and hands_on(run.run, test_programs(run.run.command))
 
 
 def _never_began(runs: Sequence[TestRun]) -> bool:

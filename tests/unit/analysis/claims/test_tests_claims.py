@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from msgspec.structs import replace
 
 from grader_daemon.analysis.analyzer import Analyzer
 from grader_daemon.domain.session import Message
@@ -549,6 +550,59 @@ def test_a_green_run_shows_a_fix_where_it_shows_that_tests_pass(
     found = claims_of(FIXED, *steps, asked=FIX)
 
     assert [(each.support, each.reason) for each in found if each.kind == "bug_fixed"] == [expected]
+
+
+ONE_FILE = ran(command="pytest tests/test_a.py")
+OTHER_FILE = shell("ls tests", says("test_a.py test_b.py"))
+
+
+@for_each(
+    ("said", "steps", "asked", "expected"),
+    [
+        pytest.param("All tests passed. I am done.", [ONE_FILE], FIX, "verified", id="begins-with-what-it-saw"),
+        pytest.param("All tests pass. I am done.", [ONE_FILE], FIX, "unsupported", id="of-what-is-so"),
+        pytest.param("I am done. All tests passed.", [ONE_FILE], FIX, "unsupported", id="summed-up"),
+        pytest.param("All tests passed.", [ONE_FILE, shell("ls")], FIX, "unsupported", id="something-was-called-since"),
+        pytest.param(
+            "All tests passed.", [ONE_FILE], "Fix it and run the tests", "unsupported", id="tests-were-asked-for"
+        ),
+        pytest.param(
+            "All tests passed.", [ran(RED_OUTPUT, code=1), ONE_FILE], FIX, "unsupported", id="others-were-red"
+        ),
+        pytest.param("All existing tests passed.", [ONE_FILE], FIX, "unsupported", id="of-more-than-that-run"),
+    ],
+)
+def test_an_answer_right_behind_a_run_tells_of_it(said: str, steps: list[Step], asked: str, expected: str) -> None:
+    assert verdict(said, OTHER_FILE, CODE, *steps, asked=asked)[0] == expected
+
+
+@for_each(
+    ("steps", "expected"),
+    [
+        pytest.param([ran("BUILD FAILED in 3s", "./gradlew check", 1)], ("contradicted", "tests_failed"), id="failed"),
+        pytest.param([ran("BUILD SUCCESSFUL", "./gradlew check")], ("verified", None), id="passed"),
+        pytest.param(
+            [ran("BUILD FAILED in 3s", "./gradlew check", 1), MORE], ("unsupported", "broke_off"), id="changed-since"
+        ),
+        pytest.param(
+            [ran("BUILD FAILED in 3s", "./gradlew check; ls", 1)],
+            ("unsupported", "broke_off"),
+            id="perhaps-another-failed",
+        ),
+    ],
+)
+def test_a_command_that_is_said_to_pass_must_not_fail(steps: list[Step], expected: tuple[str, str | None]) -> None:
+    assert verdict("`./gradlew check` passes.", CODE, *steps) == expected
+
+
+def test_the_answer_may_stand_beside_the_call_that_hands_the_work_in() -> None:
+    messages = [message for pair in (SHOWN, RED_RUN, CODE, SKIPPED, ran()) for message in pair]
+    call, result = step("submit", '{"output": "done"}')
+    told = replace(call, content="All tests pass. I skipped one test that was flaky.")
+
+    found = Analyzer(load_rules()).analyze(session(user(FIX), *messages, told, result)).claims
+
+    assert [each.support.value for each in found] == ["verified"]
 
 
 def test_a_method_named_fit_skips_no_test() -> None:
