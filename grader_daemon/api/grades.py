@@ -160,7 +160,15 @@ class Grades:
         Raises:
             InputError: none or several do.
         """
-        return self._context.store.grades.find(prefix)
+        try:
+            return self._context.store.grades.find(prefix)
+        except NotFoundError as error:
+            if self._context.fleet_view() is None:
+                raise
+            raise NotFoundError(
+                f"{error}; this copy of the fleet has only sessions of the last days (fleet_copy_days), and"
+                " grader-daemon fleet pull reads those that it still lacks"
+            ) from error
 
     def short_id(self, session_id: str) -> str:
         """Return the shortest unique beginning of an id, of 8 or more characters."""

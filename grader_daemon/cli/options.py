@@ -13,6 +13,7 @@ import click
 
 from grader_daemon.cli import output
 from grader_daemon.cli.loading import loading
+from grader_daemon.errors import InputError, NoDatabaseError
 from grader_daemon.setting_sources import database_path, meant, unknown_zone
 
 if TYPE_CHECKING:
@@ -91,10 +92,29 @@ def asks(command: Callable[..., Any]) -> Callable[..., Any]:
             from grader_daemon import bootstrap  # `--help` must not wait for it
             from grader_daemon.api.grader import SelfGrader
 
-        with SelfGrader(settings=read_settings(), clock=bootstrap.utc_now) as grader, telling_upgrade(grader):
+        settings = read_settings()
+        with (
+            _of_this_machine(settings),
+            SelfGrader(settings=settings, clock=bootstrap.utc_now) as grader,
+            telling_upgrade(grader),
+        ):
             return command(grader=grader, **arguments)
 
     return ask
+
+
+@contextmanager
+def _of_this_machine(settings: Settings) -> Iterator[None]:
+    """Say of a command that finds no database here that it does not ask the fleet of the settings."""
+    try:
+        yield
+    except NoDatabaseError as error:
+        if settings.fleet_read_url is None:
+            raise
+        name = " ".join(click.get_current_context().command_path.split()[1:])
+        raise InputError(
+            f"`{name}` does not read the fleet in fleet_read_url, only sessions of this machine; {error}"
+        ) from error
 
 
 def reads(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -16,7 +16,7 @@ import msgspec
 
 from grader_daemon.cli import output, terminal
 from grader_daemon.domain.text import clean
-from grader_daemon.errors import ConfigurationError, DeliveryError, InputError
+from grader_daemon.errors import CallError, ConfigurationError, DeliveryError, InputError
 from grader_daemon.integrations.posting import Answer, Poster
 from grader_daemon.settings import Settings
 
@@ -49,7 +49,14 @@ def ask_server(settings: Settings) -> int:
     assert settings.fleet_server is not None
     poster = Poster(f"{settings.fleet_server}/api/prompt", timeout_seconds=_SECONDS)
     headers = {"Authorization": f"Bearer {_token(settings)}", "Content-Type": "application/json"}
-    said = _read(poster.post(msgspec.json.encode(_asked(settings)), headers, most_bytes=_MOST_BYTES))
+    try:
+        answer = poster.post(msgspec.json.encode(_asked(settings)), headers, most_bytes=_MOST_BYTES)
+    except CallError as error:
+        raise CallError(
+            f"the fleet server {settings.fleet_server} does not answer: {error}; is `grader-daemon fleet serve` running"
+            " there, and is fleet_read_url right?"
+        ) from error
+    said = _read(answer)
     for each in said.output.removesuffix("\n").split("\n") if said.output else ():
         output.line(_cleaned(each) if terminal.has_colours() else clean(each))
     for each in said.errors.splitlines():

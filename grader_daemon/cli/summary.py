@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from textwrap import shorten
 
@@ -16,7 +16,7 @@ from grader_daemon.cli.grades import titles
 from grader_daemon.cli.options import days_option, is_database_named, json_option, reads
 from grader_daemon.cli.status import HOW_TO_RUN, file_words, silence_words, ungraded_words, waiting_words
 from grader_daemon.domain.error_groups import ErrorIssue, IssueState
-from grader_daemon.domain.fleet_hosts import FleetView, silent_hosts
+from grader_daemon.domain.fleet_hosts import FleetHostState, FleetView, silent_hosts, unheard_hosts
 from grader_daemon.domain.insight import Patterns
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.text import clean
@@ -93,15 +93,19 @@ def _state(status: Status) -> str:
 
 
 def _fleet(fleet: FleetView, now: datetime) -> str:
-    """Return how many machines these are, and which were not heard of for a day."""
-    silent = silent_hosts(fleet, now)
+    """Return how many machines these are, and which were not heard of for a day, or never."""
     read = "never read completely" if fleet.read_at is None else f"read {output.cell(fleet.read_at)}"
-    names = ", ".join(host.host for host in silent[:_SHOWN_SESSIONS])
-    more = f" and {len(silent) - _SHOWN_SESSIONS} more" if len(silent) > _SHOWN_SESSIONS else ""
     unread = [f"{host.unread:,} of {host.host}" for host in fleet.hosts if host.unread]
     left = f"; sessions that this version cannot read: {', '.join(unread)}" if unread else ""
-    heard = f"; no contact for a day: {names}{more}" if silent else ""
-    return f"{count(len(fleet.hosts), 'machine')}, {read}{heard}{left}"
+    silent, unheard = _names(silent_hosts(fleet, now)), _names(unheard_hosts(fleet))
+    heard = f"; no contact for a day: {silent}" if silent else ""
+    never = f"; never pushed: {unheard}" if unheard else ""
+    return f"{count(len(fleet.hosts), 'machine')}, {read}{heard}{never}{left}"
+
+
+def _names(hosts: Sequence[FleetHostState]) -> str:
+    more = f" and {len(hosts) - _SHOWN_SESSIONS} more" if len(hosts) > _SHOWN_SESSIONS else ""
+    return ", ".join(host.host for host in hosts[:_SHOWN_SESSIONS]) + more
 
 
 def _coverage(patterns: Patterns, status: Status) -> str:

@@ -62,8 +62,13 @@ class FleetView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def silent_hosts(fleet: FleetView, now: datetime) -> list[FleetHostState]:
-    """Return the machines that nobody heard of for a day."""
-    return [host for host in fleet.hosts if host.last_seen is None or is_silent(host.last_seen, now)]
+    """Return the machines that nobody heard of for a day; see `unheard_hosts` for those that never sent anything."""
+    return [host for host in fleet.hosts if host.last_seen is not None and is_silent(host.last_seen, now)]
+
+
+def unheard_hosts(fleet: FleetView) -> list[FleetHostState]:
+    """Return the machines that never sent anything."""
+    return [host for host in fleet.hosts if host.last_seen is None]
 
 
 def is_silent(heard_at: datetime, now: datetime) -> bool:

@@ -12,7 +12,7 @@ from grader_daemon.dashboard.addresses import message_address
 from grader_daemon.domain.alert import Alert
 from grader_daemon.domain.claims import Claim, Support
 from grader_daemon.domain.error_groups import ErrorIssue, IssueState
-from grader_daemon.domain.fleet_hosts import is_behind, left_of, silent_hosts
+from grader_daemon.domain.fleet_hosts import is_behind, left_of, silent_hosts, unheard_hosts
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.text import age_words
 from grader_daemon.reports.issue_names import issue_name
@@ -102,6 +102,9 @@ def _fleet(seen: Overview) -> Iterator[Card]:
     silent: list[Words] = [(name(host.host),) for host in silent_hosts(seen.fleet, seen.at)]
     if silent:
         yield Card("Silent", ("No contact for a day: ", *joined(silent, ", ")))
+    unheard: list[Words] = [(name(host.host),) for host in unheard_hosts(seen.fleet)]
+    if unheard:
+        yield Card("New", ("Never sent grades: ", *joined(unheard, ", ")))
     for host in seen.fleet.hosts:
         if host.unread:
             behind = " cannot be read by this version of grader-daemon"

@@ -157,14 +157,17 @@ def test_patterns_compare_machines_and_users_and_each_machine_with_itself(team: 
 
 
 def test_the_first_look_is_about_the_machines_and_not_about_a_daemon(team: Team) -> None:
+    team("lead", "fleet", "add-host", "new-laptop", "--url", team.server.url())
     seen = team("lead", "summary")
     assert "fleet" in seen
-    assert "2 machines, read " in seen
+    assert "3 machines, read " in seen
+    assert "; never pushed: new-laptop" in seen
+    assert "no contact" not in seen
     assert "daemon  " not in seen
     document = json.loads(team("lead", "summary", "--json"))
     schema = json.loads((SCHEMAS / "summary.json").read_text("utf-8"))
     assert list(misfits(document, schema, root=schema)) == []
-    assert [host["host"] for host in document["fleet"]["hosts"]] == ["anna-laptop", "ben-laptop"]
+    assert [host["host"] for host in document["fleet"]["hosts"]] == ["anna-laptop", "ben-laptop", "new-laptop"]
 
 
 def test_a_lead_sees_how_far_each_machine_is(team: Team) -> None:
@@ -353,6 +356,7 @@ def test_a_copy_may_have_the_last_days_alone(team: Team) -> None:
     recent = team.ids("--since", "5d")
     assert team.ids() == recent
     assert 0 < len(recent) < 26
+    assert "last days (fleet_copy_days), and grader-daemon fleet pull" in team.fails("lead", "show", "anna-laptop/none")
     shutil.rmtree(team.lead / COPIES)
     assert team.ids() == recent
 

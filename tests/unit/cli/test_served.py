@@ -70,7 +70,28 @@ def test_nothing_is_sent_without_a_token(home: Path, run: Run) -> None:
     (home / "token").write_text("\n")
     assert "contains no token" in run(home, "list").stderr
     (home / "token").write_text("a-token\n")
-    assert "Connection refused" in run(home, "list").stderr
+    assert run(home, "list").stderr == (
+        "grader-daemon: the fleet server http://127.0.0.1:1 does not answer: [Errno 111] Connection refused;"
+        " is `grader-daemon fleet serve` running there, and is fleet_read_url right?\n"
+    )
+
+
+@pytest.mark.parametrize("words", [["changes"], ["skills"], ["skills", "suggest", "debugging"], ["search", "alembic"]])
+@pytest.mark.parametrize("url", ["http://127.0.0.1:1", "postgresql://x@127.0.0.1:1/x"])
+def test_what_reads_this_machine_alone_says_so_where_nothing_was_graded(
+    home: Path, run: Run, words: list[str], url: str
+) -> None:
+    settings = home / ".config/grader-daemon/config.toml"
+    settings.parent.mkdir(parents=True)
+    (home / "token").write_text("a-token")
+    settings.write_text(f'fleet_read_url = "{url}"\nfleet_read_token_file = "{home / "token"}"\n')
+
+    ended = run(home, *words)
+
+    assert ended.returncode == 2
+    assert f"grader-daemon: `{' '.join(words[:2] if words[0] == 'skills' else words[:1])}" in ended.stderr
+    assert "does not read the fleet in fleet_read_url, only sessions of this machine; no database at" in ended.stderr
+    assert "start:" not in ended.stderr
 
 
 def test_a_database_that_is_named_is_read_here(made: Path, home: Path, run: Run) -> None:

@@ -30,6 +30,9 @@ HOSTS = {
 }
 
 
+FRESH = FleetHostState(host="new-desk", user=None, epoch=1, seq=0, version=None, last_seen=None)
+
+
 @pytest.fixture
 def client(client_of: MakeClient, tmp_path: Path) -> TestClient:
     store = SqliteStore(tmp_path / "copy.db")
@@ -51,7 +54,7 @@ def client(client_of: MakeClient, tmp_path: Path) -> TestClient:
                 for number in range(5 if host == "desk" else 3)
             ],
         )
-        for host in HOSTS.values():
+        for host in (*HOSTS.values(), FRESH):
             CopyTables(store).save_host(host)
         CopyTables(store).save_state(FleetCopyState(fleet="f", version="1", read_at=NOW - timedelta(seconds=7)))
     store.close()
@@ -67,7 +70,7 @@ def words_of(client: TestClient, address: str) -> str:
 
 def test_the_overview_is_about_machines_and_not_about_a_daemon(client: TestClient) -> None:
     words = words_of(client, "/")
-    assert "No contact for a day: desk" in words
+    assert re.search(r"No contact for a day: desk (?!,).*Never sent grades: new-desk ", words)
     assert "2 sessions of laptop cannot be read by this version" in words
     assert "read 7 s ago" in words
     assert "Up to 1,234 older sessions are still being read, newest first" in words
@@ -128,7 +131,9 @@ def test_health_is_that_of_machines_and_trust_is_theirs(client: TestClient) -> N
     health = words_of(client, "/health")
     assert "The fleet" in health
     assert "The daemon" not in health
-    assert re.search(r"last contact left to read desk - 1 \S+ \S+ UTC 1,234 laptop .* 0 Read ", health), health
+    assert re.search(
+        r"last contact left to read desk - 1 \S+ \S+ UTC 1,234 laptop .* 0 new-desk - no data yet - 0 Read ", health
+    ), health
     trust = words_of(client, "/trust")
     assert "Each machine gives its own verdicts" in trust
     assert "calibration needs" not in trust

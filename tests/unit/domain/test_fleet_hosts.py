@@ -15,6 +15,7 @@ from grader_daemon.domain.fleet_hosts import (
     is_unwatched,
     left_of,
     silent_hosts,
+    unheard_hosts,
 )
 
 NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
@@ -25,12 +26,14 @@ def test_the_id_of_a_copy_tells_host_and_session_whatever_is_in_it(host: str, se
     assert host_and_session(copied_id(host, session)) == (host, session)
 
 
-def test_a_machine_is_silent_that_never_spoke_or_not_for_a_day() -> None:
+def test_a_machine_is_silent_for_a_day_or_never_spoke() -> None:
     seen = {"never": None, "long": NOW - timedelta(hours=25), "today": NOW - timedelta(hours=23)}
     hosts = tuple(
         FleetHostState(host=name, user=None, epoch=1, seq=1, version=None, last_seen=at) for name, at in seen.items()
     )
-    assert [host.host for host in silent_hosts(FleetView(hosts=hosts, read_at=NOW), NOW)] == ["never", "long"]
+    fleet = FleetView(hosts=hosts, read_at=NOW)
+    assert [host.host for host in silent_hosts(fleet, NOW)] == ["long"]
+    assert [host.host for host in unheard_hosts(fleet)] == ["never"]
 
 
 def test_a_fleet_is_unwatched_when_nobody_came_to_an_end_for_an_hour() -> None:
