@@ -105,7 +105,7 @@ def asks(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def _of_this_machine(settings: Settings) -> Iterator[None]:
-    """Say of a command that finds no database here that it does not ask the fleet of the settings."""
+    """Have a command that finds no database here tell that it does not ask the fleet of the settings."""
     try:
         yield
     except NoDatabaseError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from contextlib import ExitStack
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -41,6 +42,8 @@ _ENDS: Final = {
     TrialEnd.MOVED: "the file was moved by hand",
     TrialEnd.FULL: "it has the maximum number of draws",
 }
+_SHOWN_FOR: Final = timedelta(days=30)
+"""So long a trial is shown after its end."""
 _POSITIONS: Final = {
     Position.ON: "in its place",
     Position.OFF: "away",
@@ -126,8 +129,11 @@ def run(*, name: str, program: tuple[str, ...]) -> None:
 
 @command.command("status")
 @asks
+@click.option(
+    "--all", "shows_all", is_flag=True, help="Show also trials that ended more than 30 days ago, as --json does."
+)
 @json_option
-def status(*, grader: SelfGrader, as_json: bool) -> None:
+def status(*, grader: SelfGrader, shows_all: bool, as_json: bool) -> None:
     """Show trials, their effect so far with its 95 % range, and whether the effect is sure.
 
     The effect counts only sessions that were graded on this machine, never those of a fleet.
@@ -141,10 +147,13 @@ def status(*, grader: SelfGrader, as_json: bool) -> None:
         return
     if not states.trials:
         output.line("No trial: grader-daemon trial start NAME")
-    for number, state in enumerate(states.trials):
+    shown = [state for state in states.trials if shows_all or not _is_old(state, context.now())]
+    for number, state in enumerate(shown):
         if number:
             output.line()
         _print(state)
+    if left := len(states.trials) - len(shown):
+        output.line(f"{count(left, 'trial')} ended more than 30 days ago: grader-daemon trial status --all")
 
 
 @command.command("stop")
@@ -184,18 +193,21 @@ def _stop_words(trial: Trial, *, is_back: bool) -> str:
     return f"The trial of {trial.name} is over. {trial.file.path} is not the file of the trial{there}."
 
 
+def _is_old(state: TrialState, now: datetime) -> bool:
+    return state.ended_at is not None and now - state.ended_at > _SHOWN_FOR
+
+
 def _print(state: TrialState) -> None:
     zone = shown_zone()
     since = f"since {moment(state.began_at, zone)}"
     over = "" if state.end is None else f"; over: {_ENDS[state.end]}"
     output.paragraph("", clean(f"{state.name} of {state.agent}, {since}{over}."))
     drawn = "" if state.last_draw is None else f", the last one {moment(state.last_draw, zone)}"
-    output.paragraph(
-        "  ", _shown(f"{state.path} is {_POSITIONS[state.position]}; {count(state.draws, 'draw')}{drawn}.")
-    )
-    if os.path.lexists(state.path + HELD) and state.end is not None:
+    where = "is of a later trial" if state.position is None else f"is {_POSITIONS[state.position]}"
+    output.paragraph("  ", _shown(f"{state.path} {where}; {count(state.draws, 'draw')}{drawn}."))
+    if os.path.lexists(state.path + HELD) and state.end is not None and state.position is not None:
         output.paragraph("  ", _shown(f"The file of the trial is {state.path}{HELD}."))
-    for words in _effect_words(state.effect, by_labels=state.by_labels):
+    for words in _effect_words(state.effect, by_labels=state.by_labels, runs=state.end is None):
         output.paragraph("  ", words)
     if state.end is None and state.effect.is_sure:
         output.paragraph("  ", clean(f"The difference is clear. End the trial: grader-daemon trial stop {state.name}"))
@@ -203,9 +215,11 @@ def _print(state: TrialState) -> None:
         output.paragraph("  ", clean(f"Start sessions by: grader-daemon trial run {state.name} -- COMMAND"))
 
 
-def _effect_words(effect: TrialEffect, *, by_labels: bool) -> list[str]:
+def _effect_words(effect: TrialEffect, *, by_labels: bool, runs: bool) -> list[str]:
     figure, what = effect.failed, "not done by labels" if by_labels else "bad endings"
     sides = f"{count(effect.sessions_with, 'session')} with it, {effect.sessions_without} without"
+    if figure.change.value is None and not runs:
+        return [f"{sides}: too few to tell."]
     if figure.change.value is None:
         missing = ", ".join(
             f"{FEWEST_DRAWS - draws} more {side}"
@@ -214,5 +228,5 @@ def _effect_words(effect: TrialEffect, *, by_labels: bool) -> list[str]:
         )
         return [f"{sides}: too few to tell. {FEWEST_DRAWS} draws with a finished session are needed a side: {missing}."]
     with_it, without = (estimate_words(one, BAD_ENDINGS) for one in (figure.now, figure.before))
-    verdict = "" if effect.is_sure else " No clear difference yet."
+    verdict = "" if effect.is_sure else " No clear difference yet." if runs else " No clear difference."
     return [f"{sides}; {what} {with_it} with it, {without} without.", f"{points_words(figure, BAD_ENDINGS)}.{verdict}"]

@@ -30,7 +30,7 @@ class TrialState(msgspec.Struct, frozen=True, kw_only=True):
     began_at, ended_at: when; None while it runs.
     end: reason for its end: stopped by you; edited, replaced, gone or moved: the file is not as it was; full: it has
         5,000 draws. None while it runs.
-    position: the file is on (in its place) or off; or edited, replaced or gone.
+    position: the file is on (in its place) or off; or edited, replaced or gone; None if a later trial has the file.
     draws: number of draws.
     last_draw: when the last one was; None before the first.
     by_labels: it compares labels that nobody chose to give, because nearly all sessions have one; else bad endings.
@@ -43,7 +43,7 @@ class TrialState(msgspec.Struct, frozen=True, kw_only=True):
     began_at: datetime
     ended_at: datetime | None
     end: TrialEnd | None
-    position: Position
+    position: Position | None
     draws: int
     last_draw: datetime | None
     by_labels: bool
@@ -63,10 +63,15 @@ def trial_states(store: SqliteStore | None, trials: Sequence[Trial]) -> TrialSta
         StoreError: the database cannot be read.
     """
     fair = frozenset[str]() if store is None else fairly_judged(labels(store))
-    return TrialStates(trials=tuple(_state(store, trial, fair) for trial in trials[::-1]))
+    last = {trial.file.path: trial.number for trial in trials}
+    return TrialStates(
+        trials=tuple(
+            _state(store, trial, fair, has_file=last[trial.file.path] == trial.number) for trial in trials[::-1]
+        )
+    )
 
 
-def _state(store: SqliteStore | None, trial: Trial, fair: Collection[str]) -> TrialState:
+def _state(store: SqliteStore | None, trial: Trial, fair: Collection[str], *, has_file: bool) -> TrialState:
     sessions = [] if store is None else _sessions(store, trial)
     by_labels = bool(sessions) and nearly_all_judged([session for _, session in sessions], fair)
     return TrialState(
@@ -76,7 +81,7 @@ def _state(store: SqliteStore | None, trial: Trial, fair: Collection[str]) -> Tr
         began_at=trial.began_at,
         ended_at=trial.ended_at,
         end=trial.end,
-        position=position_of(trial.file),
+        position=position_of(trial.file) if has_file else None,
         draws=len(trial.draws),
         last_draw=trial.draws[-1].at if trial.draws else None,
         by_labels=by_labels,

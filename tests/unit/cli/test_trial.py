@@ -128,6 +128,42 @@ def test_sessions_tell_what_the_skill_does(
     assert "over: you stopped it" in shown(run, tmp_path, "status")
 
 
+@pytest.mark.usefixtures("agent")
+def test_a_trial_that_is_over_asks_for_nothing_and_tells_nothing_of_a_later_one(run: Run, tmp_path: Path) -> None:
+    shown(run, tmp_path, "start", "deploy", "--yes")
+    session(run, tmp_path)
+    assert "10 draws with a finished session are needed a side" in shown(run, tmp_path, "status")
+    shown(run, tmp_path, "stop")
+    over = shown(run, tmp_path, "status")
+    assert f"{SHOWN} is in its place; 1 draw" in over
+    assert over.endswith(": too few to tell.\n")
+    shown(run, tmp_path, "start", "deploy", "--yes")
+
+    later, earlier = shown(run, tmp_path, "status").split("\n\n")
+
+    assert f"{SHOWN} is in its place; 0 draws" in later
+    assert f"{SHOWN} is of a later trial; 1 draw" in earlier
+    states = json.loads(shown(run, tmp_path, "status", "--json"))["trials"]
+    assert [state["position"] for state in states] == ["on", None]
+
+
+@pytest.mark.usefixtures("skill")
+def test_trials_that_ended_long_ago_are_counted_and_shown_on_request(run: Run, tmp_path: Path) -> None:
+    for _ in range(2):
+        shown(run, tmp_path, "start", "deploy", "--yes")
+        shown(run, tmp_path, "stop")
+    trials = json.loads((tmp_path / TRIALS).read_text())
+    trials[0]["ended_at"] = (utc_now() - timedelta(days=31)).isoformat()
+    (tmp_path / TRIALS).write_text(json.dumps(trials))
+
+    usual, everything = (run(tmp_path, "trial", "status", *said).stdout for said in ([], ["--all"]))
+
+    assert usual.count("over: you stopped it") == 1
+    assert usual.endswith("1 trial ended more than 30 days ago: grader-daemon trial status --all\n")
+    assert everything.count("over: you stopped it") == 2
+    assert "30 days" not in everything
+
+
 @pytest.mark.parametrize("url", ["https://127.0.0.1:1/", "postgresql://127.0.0.1:1/fleet"])
 def test_who_reads_a_fleet_sees_the_sessions_of_this_machine(
     run: Run, tmp_path: Path, agent: ScriptedAgent, url: str
