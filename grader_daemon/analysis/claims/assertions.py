@@ -64,10 +64,10 @@ _SAID = late_pattern(
     rf"{_LEAD}(?:{_PRONOUNS}|(?!(?:i|we)\b)(?:(?!{_PRONOUNS}\b|(?:i|we|that|which|who)\b)[\w#'`./-]+ ){{0,4}}"
     rf"(?!{_PRONOUNS}\b|(?:i|we|that|which|who)\b)[\w#'`./-]+)"
     r" (?:also |just |only |still |had |has |have )?"
-    r"(?:(?:says?|said|tells? (?:me|us)|told (?:me|us)|asks?|asked|wants?|wanted|expects?|demands?|insists?|believes?)"
-    r"|(?<=you )(?:claim|state|report|mention|think|write|wrote|assume)(?:e?d)?"
+    r"(?:(?:says?|said|tells? (?:me|us)|told (?:me|us)|asks?|asked|wants?|wanted|expects?|demands?|insists?"
+    r"|believes?)\b|(?<=you )(?:claim|state|report|mention|think|write|wrote|assume)(?:e?d)?\b"
     r"|(?:claims?|claimed|states?|stated|reports?|reported|mentions?|mentioned|wrote|writes|notes|noted|requires"
-    r"|thinks?|thought|assumes?|assumed) ?(?::|(?:that|all|the|every)\b)|means)"
+    r"|thinks?|thought|assumes?|assumed) ?(?::|(?:that|all|the|every)\b)|means\b)"
     r"(?! ?(?:for|about|to|and|or)\b|,)"
 )
 """Somebody else or a text as the subject of a verb of saying or wishing, at the beginning of a sentence."""

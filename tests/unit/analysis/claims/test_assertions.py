@@ -70,6 +70,7 @@ ASSERTED = [
     pytest.param("Next steps: none. {}", id="sentence-behind-a-label"),
     pytest.param("Next.js: {}", id="name-with-the-word"),
     pytest.param("Result: {}", id="result"),
+    pytest.param("All expectation rows are there and {}", id="word-that-begins-as-a-verb-of-others"),
     pytest.param("Missing import: {}", id="name-of-a-fault"),
     pytest.param("| Tests | {} | 0 failed |", id="count-in-a-cell"),
     pytest.param("1. **Order W1 (pending)**: {}", id="brackets-in-a-label"),
