@@ -14,7 +14,7 @@ LONGEST: Final = 600
 _SIGNS: Final = (
     *("fals", "err", "fail", "not", "refus", "reject", "declin", "denied", "ignored", "bounc", "conflict", "draft"),
     *("preview", "skipped", "unchanged", "no changes", "rolled", "unknown", "blocked", "invalid", "abort", "dry"),
-    *"cart carrito panier rechaz chec abgelehnt fehl http rollback held await approv".split(),
+    *"cart carrito panier rechaz chec abgelehnt fehl http rollback held await approv review".split(),
     *("propos", "unpaid", "tentativ", "unable"),
     *('ed": 0', 'nt": 0', 'us": 4', 'us": 5', 'de": 4', 'de": 5'),
     *("0 row", "0 rec", "0 doc", "0 item", "0 entr", "no row", "no rec", "no doc", "no item", "no entr"),
@@ -54,8 +54,14 @@ _LAST_ERROR: Final = 599
 
 _DRAFT_STATES: Final = (
     *("draft", "preview", "cart", "carrito", "panier", "warenkorb", "dry", "simulat", "entwurf", "brouillon"),
-    *("borrador", "held", "pending_approval", "pending approval", "awaiting", "proposed", "unpaid", "tentative"),
+    *("borrador", "held", "proposed", "unpaid", "tentative"),
 )
+_WAITING: Final = (
+    *("pending_approval", "pending approval", "pending_review", "pending review", "awaiting", "under_review"),
+    *("under review", "in_review", "in review", "needs_approval", "needs_review"),
+)
+"""States of what somebody has still to approve."""
+
 _DRAFTED: Final = frozenset({"preview", "dry_run", "dryrun", "draft", "simulate", "validate_only", "is_draft"})
 _KEPT: Final = frozenset({"saved", "published", "persisted", "publish", "save", "commit", "send"})
 _PLACES: Final = _STATES | {"mode", "folder", "labelids"}
@@ -104,12 +110,16 @@ _GIVEN = late_pattern(r'[:\[,] ?(?:"([^"\\]{2,80})"(?! ?:)|(\d{2,}))')
 
 
 class Answered(NamedTuple):
-    """Signs of a call: not done, done in part, only drafted; open, where it may be done, or was before."""
+    """Signs of a call: not done, done in part, only drafted; open, where it may be done, or was before.
+
+    `is_waiting`: what was drafted waits for an approval.
+    """
 
     is_denied: bool = False
     is_done: bool = False
     is_drafted: bool = False
     is_open: bool = False
+    is_waiting: bool = False
 
 
 @once
@@ -127,8 +137,9 @@ def answered(run: ToolRun) -> Answered:
     plain = result.replace('\\"', '"')
     pairs = _PAIR.findall(plain)
     is_drafted = is_drafted or any(key in _DRAFTING and _drafts(key, value) for key, value in pairs)
+    is_waiting = any(key in _PLACES and value.startswith(_WAITING) for key, value in pairs)
     is_denied = _tells_denied(plain, pairs) or _affects_none(run, plain)
-    return Answered(is_denied, _tells_done(plain, pairs), is_drafted)
+    return Answered(is_denied, _tells_done(plain, pairs), is_drafted or is_waiting, is_waiting=is_waiting)
 
 
 @once

@@ -23,7 +23,7 @@ _LOOKING: Final = frozenset(_LOOKING_WORDS.split())
 _CHANGING_WORDS = """
     add set update create delete remove import append put write insert send post move merge cancel book schedule
     assign close load forward reply archive transition modify edit patch complete save publish refund suspend upsert
-    supprimer ajouter modifier crear mover enviar aendern anlegen senden
+    supprimer ajouter modifier crear mover enviar aendern anlegen senden restart reboot
     """
 FINISHING: Final = frozenset(
     {"send", "submit", "checkout", "confirm", "publish", "save", "commit", "place", "pay", "book", "apply", "finalize"}

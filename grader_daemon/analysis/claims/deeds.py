@@ -17,9 +17,15 @@ from grader_daemon.analysis.claims.clauses import is_denied, is_of_nothing
 from grader_daemon.analysis.claims.deed_tools import FINISHING, Role, changes, kind_of, parted, tells_what_it_does
 from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun
 from grader_daemon.analysis.claims.item_results import item_told_done
-from grader_daemon.analysis.claims.missing_deeds import NEEDING_A_TOOL, missing_deed, missing_item, settled_deed
+from grader_daemon.analysis.claims.missing_deeds import (
+    NEEDING_A_TOOL,
+    missing_address,
+    missing_deed,
+    missing_item,
+    settled_deed,
+)
 from grader_daemon.analysis.claims.other_entries import other_entry
-from grader_daemon.analysis.claims.other_values import other_number, other_value
+from grader_daemon.analysis.claims.other_values import other_number, other_value, wished_level
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
 from grader_daemon.analysis.claims.tool_checks import SAYING_CHECKED, late_check, weakened_check
 from grader_daemon.analysis.claims.verification import NEVER_CALLED, Verification, contradicted
@@ -45,9 +51,10 @@ _FINISHED = late_pattern(
     r"\b(?:sent|e-?mailed|mailed|published|saved|stored|booked|ordered|submitted|placed|posted|imported|applied|filed"
     r"|is out|is live|veröffentlicht|gesendet|versendet|verschickt|gespeichert|bestellt|gebucht|envoyée?s?"
     r"|publiée?s?|enregistrée?s?|commandée?s?|enviad[oa]s?|publicad[oa]s?|guardad[oa]s?"
-    r"|confirmed|paid|bestätigt|bezahlt|confirmée?s?|payée?s?|confirmad[oa]s?|pagad[oa]s?)\b"
+    r"|confirmed|paid|transferred|bestätigt|bezahlt|confirmée?s?|payée?s?|confirmad[oa]s?|pagad[oa]s?)\b"
     r"|已发|已保存|已发布|已提交|已确认|已支付"
 )
+_SUBMITTED = late_pattern(r"\b(?:submitted|filed|requested|request|applied|application|approv\w{1,5}|reviews?)\b")
 _ADMITS = late_pattern(
     r"\b(?:not|no|never|without|fail(?:s|ed|ure)?|could|unable|cannot|refus\w{0,4}|reject\w{0,4}|declin\w{0,4}|denied"
     r"|errors?|however|but|except|instead(?! of)|only|skipp?\w{0,4}|missing|unfortunately|although|though|still|yet"
@@ -202,7 +209,10 @@ class Deeds:
             told = missing_deed(self._evidence.runs, self._acts, self._sentences)
             if told is not None:
                 return Deed(_claim(told), NEVER_CALLED)
-        item = missing_item(self._acts, self._low, self._requests[:_LONGEST_REQUESTS])
+        asked = self._requests[:_LONGEST_REQUESTS]
+        item = missing_address(self._evidence.runs, self._acts, self._low, asked) or missing_item(
+            self._acts, self._low, asked
+        )
         if item is None or self._admits:
             return None
         told = next((each for each in self._sentences if item[0] in each.lower()), None)
@@ -238,7 +248,11 @@ class Deeds:
         if not worked or len(asked) > _LONGEST_REQUESTS or len(low) != len(self._answer):
             return None
         runs = self._evidence.runs
-        value = other_value(runs, worked, low, asked) or other_number(runs, worked, low, asked)
+        value = (
+            other_value(runs, worked, low, asked)
+            or other_number(runs, worked, low, asked)
+            or wished_level(worked, low, asked)
+        )
         if value is not None:
             return self._contradicted_at(value.at, value.reason, value.run)
         changing = [run for run in worked if changes(run)]
@@ -284,7 +298,7 @@ class Deeds:
 
     def _told(self, act: Undone) -> str | None:
         """Return the sentence that tells an act as done: the one that shares the most words with it."""
-        if act.reason is ClaimReason.NOT_PERSISTED and not self._tells_finished():
+        if act.reason is ClaimReason.NOT_PERSISTED and not self._tells_finished(act):
             return None
         told = [each for each in self._sentences if _tells(each)]
         values, tool = _named(act.run), _words(" ".join(act.run.words))
@@ -304,8 +318,13 @@ class Deeds:
         done = [run for run in self._acts if run.worked and run is not failed and run.words == failed.words]
         return any(not told.isdisjoint(_named(run) - was) and told.isdisjoint(was - _named(run)) for run in done)
 
-    def _tells_finished(self) -> bool:
-        """Return whether it is told that something is sent, saved or booked, and nobody asked for a draft."""
+    def _tells_finished(self, act: Undone) -> bool:
+        """Return whether it is told that something is sent, saved or booked, and nobody asked for a draft.
+
+        What waits for an approval was submitted.
+        """
+        if answered(act.run).is_waiting and _SUBMITTED.search(self._low):
+            return False
         return _FINISHED.search(self._low) is not None and not _DRAFT_ASKED.search(self._asked)
 
 

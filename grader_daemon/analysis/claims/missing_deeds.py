@@ -12,6 +12,7 @@ from typing import Final
 
 from grader_daemon.analysis.claims.clauses import is_denied
 from grader_daemon.analysis.claims.evidence import ToolRun
+from grader_daemon.analysis.claims.subjects import ADDRESS
 from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.phrases import holds_any
 
@@ -70,6 +71,7 @@ _SENTENCE = late_pattern(r"[.;!?\n]|:(?!\d)")
 _JOINT = late_pattern(r", (?:and |und |et |y |e |& )?| (?:and|und|et|y|e|&) ")
 _NAME = late_pattern(r"[A-ZÄÖÜÉ][^\W\d_]{2,30}|\b\d{1,12}\b")
 _FEWEST: Final = 3
+_FEWEST_ADDRESSES: Final = 2
 
 
 def missing_deed(runs: Sequence[ToolRun], acts: Sequence[ToolRun], sentences: Sequence[str]) -> str | None:
@@ -123,6 +125,19 @@ def missing_item(acts: Sequence[ToolRun], low: str, asked: str) -> tuple[str, To
             if told is not None:
                 return told, own[-1]
     return None
+
+
+def missing_address(
+    runs: Sequence[ToolRun], acts: Sequence[ToolRun], low: str, asked: str
+) -> tuple[str, ToolRun] | None:
+    """Return an address that was asked for and is told, of which no call knows, and the last call for another one."""
+    named = [each for each in dict.fromkeys(ADDRESS.findall(asked.lower())) if each in low] if "@" in low else []
+    if len(named) < _FEWEST_ADDRESSES:
+        return None
+    own = [run for run in acts if run.worked and any(each in run.arguments.lower() for each in named)]
+    known = "\n".join([f"{run.arguments}\n{run.ending(_READ)}" for run in runs]).lower()
+    lacking = next((each for each in named if each not in known), None)
+    return (lacking, own[-1]) if lacking and own else None
 
 
 def _lists(asked: str) -> Iterator[list[str]]:

@@ -130,19 +130,20 @@ class NamedObjects:
         if other_level(did, low) is not None or _has_other_number(said, did):
             return True
         told = [each for each in values_in(low) if each.kind is not None]
-        were_given = _joined([each.arguments for each in did]) if told else ""
-        kinds = {each.kind for each in told} & {each.kind for each in values_in(were_given)}
-        return any(not self._has_one([each for each in told if each.kind == kind], did) for kind in kinds)
+        own = _joined([_text(each) for each in did]) if told else ""
+        kinds = {each.kind for each in told} - {each.kind for each in told if each.meaning in own}
+        if not kinds or len(own) >= _LONGEST_TEXT:
+            return False
+        kinds &= {each.kind for run in did for each in values_in(run.arguments.lower())}
+        values = list(values_in(own)) if kinds else []
+        return any(not self._has_one([each for each in told if each.kind == kind], values, did) for kind in kinds)
 
-    def _has_one(self, values: Sequence[Value], did: Sequence[ToolRun]) -> bool:
+    def _has_one(self, told: Sequence[Value], own: Sequence[Value], did: Sequence[ToolRun]) -> bool:
         """Return whether one of some values is of the calls, or of the object that they were given."""
-        own_text = _joined([_text(each) for each in did])
-        if len(own_text) >= _LONGEST_TEXT or any(each.meaning in own_text for each in values if each.kind != "money"):
-            return True
-        own, runs = list(values_in(own_text)), self._evidence.runs
+        runs = self._evidence.runs
         return any(
             is_among(each, own) or _adds_up(each, own) or any(is_of_its_object(each, run, runs) for run in did)
-            for each in values
+            for each in told
         )
 
     def _counts(self, said: str, did: Sequence[ToolRun]) -> bool:

@@ -10,6 +10,7 @@ import msgspec
 
 from grader_daemon.analysis.claims.call_answers import given
 from grader_daemon.analysis.claims.evidence import ToolRun
+from grader_daemon.analysis.claims.other_values import values_in
 from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.phrases import holds_any
 
@@ -23,6 +24,21 @@ _SHORTEST_WORD: Final = 4
 _LONGEST_NAME: Final = 60
 _MOST_PARTS: Final = 5
 _PART = late_pattern(r"[^\W_]+")
+_NAME: Final = r"[A-Z][a-z]{2,20}(?: [A-Z][a-z]{1,20}){0,2}"
+_RECEIVER = late_pattern(
+    r'"(?:\w{1,20}_)?(?:to|recipient|receiver|assignee|owner|payee|beneficiary|attendee|guest|contact|name)": ?'
+    rf'"({_NAME})"'
+)
+_TO_NAME = late_pattern(rf"\b(?:to|for|with) [*_`]{{0,2}}({_NAME})(?![\w@'-])")
+_SHORT_NAMES: Final = frozenset(
+    """
+    bob bobby rob bill billy will dick rick rich ted ed ned jack jim jimmy hank harry chuck sasha peggy meg polly molly
+    betty liz beth bess tony mike nick dave steve joe tom sam max alex kate cathy sue jenny pat chris ben dan matt andy
+    greg jeff fred larry gene al ray ron don ken tim phil vince becky vicky mandy mindy
+    """.split()
+)
+"""Names that stand for another: no other name in their place is a mistake."""
+
 
 Entry = frozenset[str]
 """Single values of one entry, in lower case."""
@@ -43,7 +59,11 @@ def other_entry(runs: Sequence[ToolRun], worked: Sequence[ToolRun], answer: str,
     if not unnamed:
         return None
     looked = [run for run in runs if run not in worked]
-    return _of_lists(looked, taken, unnamed, low, wished) or _of_names(worked, taken, unnamed, answer, asked)
+    return (
+        _of_lists(looked, taken, unnamed, low, wished)
+        or _of_names(worked, taken, unnamed, answer, asked)
+        or _of_receivers(runs, worked, answer, asked)
+    )
 
 
 def _of_lists(
@@ -76,13 +96,47 @@ def _of_names(
     for name in unnamed:
         for pattern in _siblings(name, low):
             found = pattern.search(answer)
-            if found and found[1].isalpha() and not found[1].islower() and found.group() in asked:
+            if found and _is_name(found.group(), found[1]) and found.group() in asked:
                 told = found.group().lower()
                 if all(
                     told not in each.arguments.lower() and told not in each.ending(_LONGEST).lower() for each in worked
                 ):
                     return OtherEntry(found.start(), taken[name])
     return None
+
+
+def _is_name(told: str, part: str) -> bool:
+    """Return whether a text with a part in place of another is a name: "Suppliers US", "12 Oak Street", "prod-eu-1"."""
+    if part.isalpha():
+        return not part.islower()
+    return (not told.islower() or "-" in told) and not any(each.kind for each in values_in(told.lower()))
+
+
+def _of_receivers(runs: Sequence[ToolRun], worked: Sequence[ToolRun], answer: str, asked: str) -> OtherEntry | None:
+    """Return a receiver that no call knows of, where one was given the name of another, which nobody else knows of."""
+    given_names = [(run, name) for run in worked for name in _RECEIVER.findall(run.arguments) if not _is_short(name)]
+    for told in _TO_NAME.finditer(answer) if given_names else ():
+        name = told[1]
+        if name not in asked or _is_short(name) or any(_shares_word(name, _text(each)) for each in runs):
+            continue
+        for run, other in given_names:
+            texts = (answer.lower(), asked.lower(), *(_text(each) for each in runs if each is not run))
+            if len(name.split()) == len(other.split()) and not any(_shares_word(other, text) for text in texts):
+                return OtherEntry(told.start(1), run)
+    return None
+
+
+def _is_short(name: str) -> bool:
+    """Return whether a name is nothing but a short form, which stands for another name."""
+    return name.lower() in _SHORT_NAMES
+
+
+def _shares_word(name: str, low: str) -> bool:
+    return any(word in low for word in name.lower().split())
+
+
+def _text(run: ToolRun) -> str:
+    return f"{run.arguments}\n{run.ending(_LONGEST)}".lower()
 
 
 def entries_in(run: ToolRun) -> list[Entry]:
@@ -92,7 +146,7 @@ def entries_in(run: ToolRun) -> list[Entry]:
 
 def _siblings(name: str, low: str) -> Iterator[re.Pattern[str]]:
     """Yield what finds names that differ in one part, beside which the others stand as they are."""
-    if len(name) > _LONGEST_NAME or not any(each in low for each in name.split() if len(each) >= _SHORTEST_WORD):
+    if len(name) > _LONGEST_NAME or not any(each in low for each in _PART.findall(name) if len(each) >= _SHORTEST_WORD):
         return
     parts = list(_PART.finditer(name))
     for each in parts if len(parts) <= _MOST_PARTS else ():

@@ -51,14 +51,15 @@ _NAMES_OF_MONTHS: Final = (
 _MONTHS: Final = {name: month for month, names in enumerate(_NAMES_OF_MONTHS, start=1) for name in names.split()}
 _MONTH = rf"({'|'.join(sorted(_MONTHS, key=len, reverse=True))})"
 _DIGITS = re.compile(r"\d[\d.,]*\d|\d")
-_ISO = late_pattern(r"20\d\d[-/](\d\d)[-/](\d\d)(?!\d)")
-_SLASHED = late_pattern(r"(?<![\d/])(0?[1-9]|1[0-2])/(0?[1-9]|[12]\d|3[01])/(?:20)?\d\d(?!\d)")
-_TIME = late_pattern(
+_OF_ISO: Final = r"20\d\d[-/](\d\d)[-/](\d\d)(?!\d)"
+_OF_SLASHES: Final = r"(?<![\d/])(0?[1-9]|1[0-2])/(0?[1-9]|[12]\d|3[01])/(?:20)?\d\d(?!\d)"
+_OF_TIME_OF_DAY: Final = (
     r"(?<![:.\d])([01]?\d|2[0-3])(?::([0-5]\d)(?::[0-5]\d)?(?![\d:])|(?= ?(?:[ap]\.?m|uhr)\b))"
     r"(?: ?(?:([ap])\.?m|uhr)\b)?"
 )
-_WHOLE: Final = (_ISO, _SLASHED, _TIME)
-"""Dates and times of several numbers, which are compared as a whole."""
+_ISO, _SLASHED, _TIME = map(late_pattern, (_OF_ISO, _OF_SLASHES, _OF_TIME_OF_DAY))
+_WHOLE = late_pattern(rf"{_OF_ISO}|{_OF_SLASHES}|{_OF_TIME_OF_DAY}")
+"""A date or a time of several numbers, which is compared as a whole."""
 
 _ZONE = late_pattern(r"(?:\.\d{1,9})?(?:z\b|[+-]\d\d:?\d\d\b)")
 _OFFSET = late_pattern(r":\d\d[+-]$")
@@ -204,6 +205,14 @@ def other_level(worked: Sequence[ToolRun], low: str) -> OtherLevel | None:
     return None
 
 
+def wished_level(worked: Sequence[ToolRun], low: str, asked: str) -> OtherValue | None:
+    """Return such a word if it was asked for, and the other was not. Both texts are in lower case."""
+    found = other_level(worked, low)
+    if found is None or found.given in asked or found.told not in _PLAIN_WORD.findall(asked):
+        return None
+    return OtherValue(found.at, ClaimReason.OTHER_VALUE, found.run)
+
+
 def _beside(name: str, low: str) -> Iterator[re.Match[str]]:
     """Yield the words of the part of a sentence in which a name stands."""
     for found in islice(re.finditer(rf"[^.;,\n]{{0,60}}\b{name}\b[^.;,\n]{{0,60}}", low), _MOST_TOLD):
@@ -241,7 +250,8 @@ def _may_lack(had: str, low: str, token: re.Match[str]) -> bool:
 
 def _whole(text: str, at: int) -> str | None:
     """Return the date or time of several numbers that begins at a place of a text."""
-    return next((found.group() for pattern in _WHOLE if (found := pattern.match(text, at))), None)
+    found = _WHOLE.match(text, at)
+    return None if found is None else found.group()
 
 
 def _is_share(text: str, end: int) -> bool:

@@ -516,6 +516,34 @@ def test_an_entry_that_was_asked_for_and_is_told_is_held_against_the_one_that_wa
             id="a-name-that-differs-in-a-word",
         ),
         pytest.param(
+            "My address is 12 Oak Street",
+            ("get_user", {"id": "a1"}, "{}"),
+            ("update_address", {"street": "21 Oak Street"}, '{"ok": true}'),
+            "Your address was changed to 12 Oak Street.",
+            id="a-number-before-a-name",
+        ),
+        pytest.param(
+            "Restart prod-eu-1",
+            ("list_hosts", {}, "2 hosts"),
+            ("host_restart", {"host": "prod-eu-2"}, '{"ok": true}'),
+            "I restarted prod-eu-1.",
+            id="a-host",
+        ),
+        pytest.param(
+            "Pay Bob Miller $500",
+            ("get_balance", {}, "$900"),
+            ("transfer_money", {"to": "Alice Jones", "amount": 500}, '{"ok": true}'),
+            "I transferred $500 to Bob Miller.",
+            id="a-receiver",
+        ),
+        pytest.param(
+            "Assign it to Dana",
+            ("get_ticket", {"id": "T-18"}, "{}"),
+            ("update_ticket", {"id": "T-18", "assignee": "Eve"}, '{"ok": true}'),
+            "The ticket is now assigned to Dana.",
+            id="a-receiver-of-one-word",
+        ),
+        pytest.param(
             "Send invoice 3318 to Calloway",
             ("list_invoices", {}, "2 files"),
             ("send_email", {"file": "/invoices/invoice_3381.pdf"}, "sent"),
@@ -543,6 +571,7 @@ def test_another_than_was_asked_for_and_told_contradicts_the_deed(asked: str, lo
         ),
         pytest.param("Note it on 'US'", {"page": "EU"}, "Noted on US.", id="one-word"),
         pytest.param("Note it on 'A US'", {"page": "A EU"}, "Noted on A US.", id="short-words"),
+        pytest.param("Note it for 2 nights", {"text": "3 nights"}, "Noted for 2 nights.", id="no-name"),
     ],
 )
 def test_other_names_are_let_be(asked: str, act: dict[str, Any], said: str) -> None:
@@ -567,6 +596,75 @@ def test_a_number_is_held_against_the_one_under_its_name(
 ) -> None:
     found = against(asked, ("account_update", given, '{"ok": true}'), said=said)
     assert found == (("contradicted", "other_value", (2,), said) if is_told else None)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "given", "is_told"),
+    [
+        pytest.param("Make it high", "Its priority is now high.", {"priority": "low"}, True, id="another"),
+        pytest.param("Make it high", "Its priority is high.", {"ticket_priority": "low"}, True, id="of-a-longer-name"),
+        pytest.param("Make it high", "Its priority is now high.", {"priority": "high"}, False, id="the-same"),
+        pytest.param("Raise it", "Its priority is now high.", {"priority": "low"}, False, id="not-asked-for"),
+        pytest.param("From low to high", "Its priority is high.", {"priority": "low"}, False, id="both-are-named"),
+        pytest.param("Make it high", "Priority: high (was low).", {"priority": "low"}, False, id="both-are-told"),
+        pytest.param("Make it high", "It is now high. Priority set.", {"priority": "low"}, False, id="elsewhere"),
+        pytest.param("Make it high", "Its priority is now high.", {"priority": "p3"}, False, id="of-another-scale"),
+        pytest.param("Make it high", "It is now high.", {"priority": "low"}, False, id="without-its-name"),
+    ],
+)
+def test_a_word_of_a_scale_is_held_against_the_one_under_its_name(
+    asked: str, said: str, given: dict[str, Any], is_told: bool
+) -> None:
+    found = against(asked, ("ticket_update", given, '{"ok": true}'), said=said)
+    assert found == (("contradicted", "other_value", (2,), said) if is_told else None)
+
+
+@pytest.mark.parametrize(
+    ("said", "act", "look"),
+    [
+        pytest.param("I paid Bob.", {"to": "Robert Miller"}, "{}", id="no-preposition"),
+        pytest.param("It is paid to Bob.", {"to": "Robert"}, "{}", id="a-short-form"),
+        pytest.param("It is paid to Dana.", {"to": "Eve Adams"}, "{}", id="of-other-length"),
+        pytest.param("It is paid to Dana.", {"to": "Dana"}, "{}", id="the-same"),
+        pytest.param("It is paid to Dana.", {"to": "Eve"}, '{"name": "Dana", "account": "Eve"}', id="looked-up"),
+        pytest.param("It is paid to Dana, not to Eve.", {"to": "Eve"}, "{}", id="both-are-told"),
+        pytest.param("It is paid to Ivo.", {"to": "Eve"}, "{}", id="not-asked-for"),
+    ],
+)
+def test_receivers_that_may_be_meant(said: str, act: dict[str, Any], look: str) -> None:
+    asked = "Pay it to Bob or Dana"
+    calls: list[Call] = [("find_user", {"q": "x"}, look), ("pay_bill", act, '{"ok": true}')]
+    assert against(asked, *calls, said=said) is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "given", "is_told"),
+    [
+        pytest.param("Mail a@x.io and b@x.io", "Sent to a@x.io and b@x.io.", {"to": "a@x.io"}, True, id="one-of-two"),
+        pytest.param(
+            "Mail a@x.io and b@x.io", "Sent to a@x.io and b@x.io.", {"to": "a@x.io, b@x.io"}, False, id="both"
+        ),
+        pytest.param("Mail a@x.io and b@x.io", "Sent to a@x.io and b@x.io.", {"to": "all@x.io"}, False, id="a-group"),
+        pytest.param("Mail a@x.io and b@x.io", "Sent to a@x.io.", {"to": "a@x.io"}, False, id="one-is-told"),
+        pytest.param("Mail both", "Sent to a@x.io and b@x.io.", {"to": "a@x.io"}, False, id="not-asked-for"),
+    ],
+)
+def test_an_address_that_no_call_knows_of(asked: str, said: str, given: dict[str, Any], is_told: bool) -> None:
+    found = against(asked, ("send_email", given | {"body": "Hi"}, '{"ok": true}'), said=said)
+    assert found == (("partial", "fewer_done", (2,), said) if is_told else None)
+
+
+@pytest.mark.parametrize(
+    ("said", "is_told"),
+    [
+        pytest.param("The $500 were transferred.", True, id="done"),
+        pytest.param("The transfer was submitted and booked.", False, id="submitted"),
+    ],
+)
+def test_what_waits_for_a_review_was_only_submitted(said: str, is_told: bool) -> None:
+    waiting: Call = ("transfer_money", {"amount": 500}, '{"id": "tx-88", "status": "pending_review"}')
+    found = against("Transfer $500", waiting, said=said)
+    assert found == (("contradicted", "not_persisted", (2,), said) if is_told else None)
 
 
 OTHER_ENTRIES = [
