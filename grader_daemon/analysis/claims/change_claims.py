@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from grader_daemon.analysis.claims.builds import read_build
 from grader_daemon.analysis.claims.changed_tests import ChangedTests
 from grader_daemon.analysis.claims.code_changes import changed_files
-from grader_daemon.analysis.claims.edit_texts import edits_of
+from grader_daemon.analysis.claims.edit_texts import edited_in_place, edits_of
 from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun, may_have_written
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
 from grader_daemon.analysis.claims.subjects import basename
@@ -18,7 +16,6 @@ from grader_daemon.analysis.tool_calls import Purpose
 from grader_daemon.domain.claims import ClaimReason, Support
 from grader_daemon.domain.late_pattern import late_pattern
 
-_IN_PLACE: Final = '"old'
 _GIT_KEEPS = late_pattern(r"\bgit (?:add|commit|push|status|diff|log|fetch|branch|tag|checkout -b|switch -c)\b")
 _SEVERAL = late_pattern(
     r"parametrize|\b(?:it|test|describe)\.each\b|\[(?:Theory|InlineData)|t\.Run\(|subTest|for .{1,40} in "
@@ -56,7 +53,7 @@ class ChangeClaims:
         others = [(each, path) for each, path in others if not self._undone.is_removed(path, each.index)]
         if not changes or not any(basename(path) in answer for _, path in changes):
             return unsupported(ClaimReason.NOT_SEEN)
-        sure = [each for each, _ in others if _IN_PLACE in each.arguments]
+        sure = [each for each, path in others if path in edited_in_place(each)]
         if sure:
             return contradicted(ClaimReason.OTHERS_CHANGED, sure[0].index)
         if others or self._may_be_unseen:

@@ -25,6 +25,12 @@ def edits_of(run: ToolRun) -> list[Edit]:
     return list(islice(chain(run.edits, _by_sed(run.command)), _MOST_EDITS))
 
 
+@once
+def edited_in_place(run: ToolRun) -> frozenset[str]:
+    """Return the files in which an editor puts a text in the place of another, which stood there before."""
+    return frozenset(edit.path for edit in edits_of(run) if edit.old) if run.paths else frozenset()
+
+
 def _by_sed(command: str) -> Iterator[Edit]:
     for found in _SED.finditer(command):
         words = found[1].split()

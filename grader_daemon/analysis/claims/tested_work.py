@@ -17,7 +17,7 @@ from grader_daemon.analysis.claims.code_changes import (
     taken_back,
     takes_back,
 )
-from grader_daemon.analysis.claims.edit_texts import edits_of
+from grader_daemon.analysis.claims.edit_texts import edited_in_place, edits_of
 from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun, may_have_written, same_file
 from grader_daemon.analysis.claims.subjects import basename
 from grader_daemon.analysis.claims.test_commands import is_test_run
@@ -26,8 +26,6 @@ from grader_daemon.analysis.claims.undone_changes import UndoneChanges
 from grader_daemon.analysis.tool_calls import Purpose
 
 _MOST_CHECKS: Final = 30
-_IN_PLACE: Final = '"old'
-"""Beginning of the argument by which an editor is told what to replace, in what was there before."""
 
 
 class TestRun:
@@ -155,7 +153,7 @@ class TestedWork:
         """Places of the last edit in place, and of the call that took it back; None unless all of them are."""
         if not any(map(takes_back, self._evidence.runs)):
             return None
-        edits = [each for each in self._evidence.runs if each.worked and _IN_PLACE in each.arguments and each.paths]
+        edits = [each for each in self._evidence.runs if each.worked and edited_in_place(each)]
         back: int | None = None
         for each in edits:
             back = self._undone.taken_back_at(each.paths[0], each)
@@ -187,7 +185,7 @@ class TestedWork:
 
     def _was_there(self, change: ToolRun, path: str, index: int) -> bool:
         name = basename(path)
-        return _IN_PLACE in change.arguments or any(
+        return path in edited_in_place(change) or any(
             name in each.arguments for each in self._evidence.runs if each.index <= index
         )
 

@@ -28,6 +28,11 @@ def edit(path: str, old: str, new: str) -> Step:
     return step("patch", '{"success": true}', path=path, old_string=old, new_string=new)
 
 
+def patch(head: str) -> Step:
+    text = f"*** Begin Patch\n*** {head}\n@@\n-x = 1\n+x = 2\n*** End Patch"
+    return step("apply_patch", '{"success": true}', input=text)
+
+
 def ran(output: str = "12 passed in 0.3s", command: str = "pytest", code: int = 0) -> Step:
     return shell(command, says(output, code))
 
@@ -67,6 +72,15 @@ ALL = "All tests pass."
             [CODE, ran(), write("src/new.py"), shell("rm src/new.py")],
             ("verified", None),
             id="a-new-file-removed-again",
+        ),
+        pytest.param([CODE, ran(), patch("Update File: src/b.py")], ("stale", "stale"), id="code-was-patched-after-it"),
+        pytest.param(
+            [CODE, ran(), patch("Add File: src/new.py")], ("unsupported", "stale"), id="a-new-file-by-a-patch-after-it"
+        ),
+        pytest.param(
+            [CODE, ran(), step("write_file", '{"bytes_written": 9}', path="src/new.py", content='{"old": 1}')],
+            ("unsupported", "stale"),
+            id="a-new-file-that-says-old-after-it",
         ),
         pytest.param([CODE, ran(), edit("a.json", "1", "2")], ("unsupported", "stale"), id="settings-after-it"),
         pytest.param(
