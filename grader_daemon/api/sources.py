@@ -19,7 +19,7 @@ from grader_daemon import bootstrap
 from grader_daemon.adapters import Adapter, installed
 from grader_daemon.api.configuration import Written, keep_setting
 from grader_daemon.api.context import GraderContext
-from grader_daemon.api.looks import look, read_newest
+from grader_daemon.api.looks import Seen, look, read_newest
 from grader_daemon.api.ungraded import SourceState, state_of
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import Session
@@ -55,6 +55,7 @@ class FoundSource(msgspec.Struct, frozen=True, kw_only=True):
     sessions, if recorded; for a source with several agents, each after the agent's name. `newer_than` is the newest
     tested version, if a newer one wrote the newest session. `unknown` names the fields of a session that it never
     records. `package` is the installed package, with its version, of a third-party source; `fault` is why it fails.
+    `unreadable` says which database of the agent cannot be read, and why.
     """
 
     name: str
@@ -70,6 +71,7 @@ class FoundSource(msgspec.Struct, frozen=True, kw_only=True):
     newer_than: str | None = None
     package: str | None = None
     fault: str | None = None
+    unreadable: str | None = None
 
 
 class Switched(msgspec.Struct, frozen=True, kw_only=True):
@@ -203,7 +205,18 @@ def _found(source: Source, settings: Settings, *, now: datetime, versions: Seque
         unknown=tuple(sorted(source.unknown)),
         package=None if adapter is None else adapter.package,
         fault=None if adapter is None else adapter.fault,
+        unreadable=_unreadable(source, seen),
     )
+
+
+def _unreadable(source: Source, seen: Seen) -> str | None:
+    for unit in seen.unreadable:
+        try:
+            source.read(source.look(unit))
+        except GraderError as error:
+            return f"{unit}: {error}"
+        return f"{unit}: this version of grader-daemon does not know its tables; install a newer one"
+    return None
 
 
 def _graded_versions(context: GraderContext) -> dict[str, list[str]]:

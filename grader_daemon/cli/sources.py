@@ -115,14 +115,20 @@ def _seen(found: FoundSource) -> str:
         return f"no default folder; to grade it: grader-daemon sources enable {found.name} --path FOLDER"
     places = ", ".join(output.from_home(folder) for folder in found.folders)
     if not found.sessions:
-        return f"no sessions in {places}"
+        return f"no sessions in {places}" if found.unreadable is None else _unreadable(found.unreadable)
     said = [f"{counted(found.sessions, is_more=found.is_more)} in {places}"]
     said += [f"{found.active:,} active"] if found.active else [f"the last one of {output.cell(found.newest_at)}"]
     if found.versions:
         named = "" if " " in found.versions[0] else f"{found.title} "  # of runs of several agents each is named
         newer = "" if found.newer_than is None else f"; the newest tested is {found.newer_than}"
         said.append(f"written by {named}{', '.join(found.versions)}{newer}")
+    if found.unreadable is not None:
+        said.append(_unreadable(found.unreadable))
     return "; ".join(said)
+
+
+def _unreadable(words: str) -> str:
+    return f"cannot read {output.from_home(words)}"
 
 
 def _never_said(found: FoundSource) -> str:

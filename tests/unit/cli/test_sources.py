@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
+
+import apsw
 
 from grader_daemon import bootstrap
 from grader_daemon.cli.sources import UNKNOWN_WORDS
 from grader_daemon.domain.session import Message, Session
 from grader_daemon.settings import load_settings
 from tests.e2e.session_files import write, write_claude
+from tests.state_db import StateHome
 from tests.unit.cli.conftest import Run
 
 
@@ -31,6 +35,25 @@ def test_what_lies_here_is_listed_with_what_can_be_done(home: Path, run: Run) ->
     assert "written by Claude Code 2.1.330" in by_name["claude-code"]
     assert by_name["codex"].startswith("not graded: no sessions in ")
     assert lines[-1] == "Next: grader-daemon sources enable claude-code (or disable, to hide the agent)"
+
+
+def test_a_database_of_an_unknown_form_is_not_taken_for_one_without_sessions(home: Path, run: Run) -> None:
+    hermes = home / ".hermes"
+    hermes.mkdir()
+    sessions = StateHome(hermes)
+    sessions.session("one")
+    sessions.turn("one")
+    run(home, "config", "set", "watch_roots", str(hermes))
+    assert "hermes          graded: 1 session in " in run(home, "sources").stdout
+    with closing(apsw.Connection(str(sessions.path))) as connection:
+        connection.execute("PRAGMA legacy_alter_table = ON").fetchall()
+        connection.execute("ALTER TABLE messages RENAME COLUMN session_id TO renamed").fetchall()
+
+    listed = run(home, "sources").stdout
+
+    assert (
+        "hermes          graded: cannot read ~/.hermes/state.db: this version of grader-daemon does not know" in listed
+    )
 
 
 def test_agents_that_are_not_read_are_named_with_what_to_do(home: Path, run: Run) -> None:
