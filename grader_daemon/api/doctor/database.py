@@ -83,6 +83,8 @@ def privacy(context: DoctorContext) -> Finding:
     if not path.parent.is_dir():
         return ok(_NONE_YET)
     folder, file = path.parent.stat(), path.lstat() if os.path.lexists(path) else None
+    if file is not None and not stat.S_ISREG(file.st_mode):
+        return ok(f"not checked: {path} is not a file")
     if file is not None and file.st_uid != os.geteuid():
         return problem(f"{path} belongs to user {file.st_uid}, this is {os.geteuid()}", "run it as that user")
     if file is not None and file.st_mode & _OTHERS:

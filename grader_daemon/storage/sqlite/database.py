@@ -205,7 +205,7 @@ def is_made(path: Path) -> bool:
     """
     if not path.exists():
         return False
-    if path.is_dir() or path.stat().st_size > _PAGE_BYTES:
+    if not path.is_file() or path.stat().st_size > _PAGE_BYTES:
         return True
     try:
         with closing(_connect_to_read(path)) as connection:
@@ -221,14 +221,23 @@ def _connect_to_read(path: Path) -> apsw.Connection:
     SQLite makes a file beside a WAL database that it reads. Where it may not, nobody who could write has the database
     open if there is no log beside it: then it can be read as one that never changes.
     """
-    if path.is_dir():
-        raise StoreError(f"database {path}: it is a folder; name a file")
+    check_is_file(path)
     log = _log_files_of(path)[0]
     if not path.exists() or log.exists() or os.access(path.parent, os.W_OK, effective_ids=True):
         return apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
     return apsw.Connection(
         f"{path.absolute().as_uri()}?immutable=1", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     )
+
+
+def check_is_file(path: Path) -> None:
+    """Check that what may be a database is a file, or not there: to open a pipe would wait for whoever writes to it.
+
+    Raises:
+        StoreError: it is no file.
+    """
+    if path.exists() and not path.is_file():
+        raise StoreError(f"database {path}: it is a folder, a device or a pipe; set db_path to a file")
 
 
 def _create(path: Path) -> None:
@@ -248,7 +257,9 @@ def _create(path: Path) -> None:
             raise StoreFullError(f"database {path}: the disk is full") from error
         raise StoreError(f"database {path}: cannot be created: {error.strerror}") from error
     if not regular:
-        raise StoreError(f"database {path}: cannot be created: it is a link, a folder or a device")
+        raise StoreError(
+            f"database {path}: cannot be created: it is a link, a folder, a device or a pipe; set db_path to a file"
+        )
 
 
 def _check_writable(path: Path) -> None:
@@ -330,6 +341,8 @@ def _damaged(path: Path, what: str) -> StoreDamagedError:
 
 def is_ours(path: Path) -> bool:
     """Return whether a file begins as SQLite's do, or holds our tables if not; an empty one may become ours."""
+    if path.exists() and not path.is_file():
+        return False
     try:
         with open(path, "rb") as file:
             return file.read(len(MAGIC)) in (b"", MAGIC) or _names_our_tables(file)
@@ -339,7 +352,7 @@ def is_ours(path: Path) -> bool:
 
 def holds_grades(path: Path) -> bool:
     """Return whether a file or its log names our tables; other programs keep databases of SQLite, too."""
-    for each in (path, _log_files_of(path)[0]):
+    for each in filter(Path.is_file, (path, _log_files_of(path)[0])):
         with suppress(OSError), open(each, "rb") as file:
             if _names_our_tables(file):
                 return True

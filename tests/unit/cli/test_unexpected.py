@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -24,3 +26,28 @@ def test_a_foreign_exception_is_one_line_and_a_traceback_only_if_asked(
     last = ended.stderr.splitlines()[-1]
     assert last.startswith("grader-daemon: a bug in grader-daemon: TypeError: 'NoneType' object is not subscriptable;")
     assert is_asked or len(ended.stderr.splitlines()) == 1
+
+
+@pytest.fixture
+def pipe(home: Path) -> Path:
+    """A pipe to which nobody writes: to open it would wait for ever."""
+    os.mkfifo(home / "pipe")
+    return home / "pipe"
+
+
+def test_a_database_that_is_no_file_is_told_in_one_line(pipe: Path, home: Path, run: Run) -> None:
+    for path in (pipe, Path("/dev/null")):
+        for command in (["list"], ["status"], ["report"], ["backup", str(home / "copy")]):
+            ended = run(home, *command, "--db-path", str(path))
+            assert (ended.returncode, ended.stdout) == (2, "")
+            assert f"{path}: it is a folder, a device or a pipe; set db_path to a file" in ended.stderr
+
+
+def test_the_mode_of_a_pipe_is_left_alone(pipe: Path, home: Path, run: Run) -> None:
+    pipe.chmod(0o666)
+
+    checked = run(home, "doctor", "--repair", "--db-path", str(pipe)).stdout
+
+    assert "is a link, a folder or a device" in checked
+    assert "chmod" not in checked
+    assert stat.S_IMODE(pipe.stat().st_mode) == 0o666
