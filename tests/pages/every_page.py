@@ -22,7 +22,16 @@ _SELDOM: Final = frozenset({"compare", "search", "errors-one", "alerts-one", "re
 _QUERIES: Final = {"/compare": "id={0}&id={1}"}
 """Pages that show nothing without a question; `{0}` and `{1}` are the first sessions of the list."""
 
-_NO_PAGES: Final = ("/api", "/changes/twins", "/events", "/metrics", "/palette.json", "/static", "/usage.csv")
+_NO_PAGES: Final = (
+    "/api",
+    "/changes/twins",
+    "/events",
+    "/metrics",
+    "/palette.json",
+    "/sessions.csv",
+    "/static",
+    "/usage.csv",
+)
 _NO_PAGE: Final = "/report"
 """End of the address of a text that is copied."""
 

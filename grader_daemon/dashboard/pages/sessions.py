@@ -14,6 +14,7 @@ from grader_daemon.api.filter_line import read_line, write_line
 from grader_daemon.api.grades import Page as GradePage
 from grader_daemon.api.grades import SortKey
 from grader_daemon.api.session_filter import ADDRESSED, Filter
+from grader_daemon.api.tables import TableForm, table_lines
 from grader_daemon.dashboard import scope
 from grader_daemon.dashboard.addresses import Choice
 from grader_daemon.dashboard.paging import Paging, paging
@@ -37,6 +38,8 @@ from grader_daemon.reports.told_apart import told_apart
 from grader_daemon.reports.verdicts import likely_done, outcome_words
 
 _PAGE: Final = 50
+_IN_TABLE: Final = 1_000
+"""So many take less than a second, in which no other page is answered."""
 _FOLDED: Final = frozenset(NAMES) - {"text", "verdict", "state", "sort", "reverse", *scope.NAMES}
 """Filters that do not stand beside the search."""
 
@@ -134,9 +137,23 @@ def sessions(visit: Visit) -> Response:
         with_hosts=any(grade.host is not None for grade in grades),
         with_cost=any(grade.cost_usd is not None for grade in grades),
         place=place,
+        table=scope.at("/sessions.csv", kept),
+        in_table=_IN_TABLE,
         sorted_by=partial(_sorted_by, query),
         is_first="before" not in query,
         trust=visit.grader.grades.trust(),
+    )
+
+
+def sessions_table(visit: Visit) -> Response:
+    """Answer with the first sessions of a list, with all that is known of them, as a table for other programs."""
+    which = read_filter(in_scope(visit.query), visit.grader, limit=_IN_TABLE)
+    grades = visit.grader.grades
+    lines = table_lines(grades.page(which).grades, TableForm.CSV, grades.trust())
+    return Response(
+        "".join(f"{line}\r\n" for line in lines),
+        media_type="text/csv",
+        headers={"Content-Disposition": 'attachment; filename="sessions.csv"'},
     )
 
 
@@ -262,4 +279,9 @@ def _lines(grades: Sequence[Grade]) -> Iterator[Difference]:
             yield Difference(words, values)
 
 
-PAGES: Final = (Page("/sessions", sessions), Page("/sessions/views", name_view, writes=True), Page("/compare", compare))
+PAGES: Final = (
+    Page("/sessions", sessions),
+    Page("/sessions.csv", sessions_table),
+    Page("/sessions/views", name_view, writes=True),
+    Page("/compare", compare),
+)

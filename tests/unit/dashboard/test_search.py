@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,8 @@ from starlette.testclient import TestClient
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.messages.job import message_jobs
 from grader_daemon.settings import load_settings
-from tests.e2e.session_files import write
-from tests.strategies import json_answer, json_user
+from tests.e2e.session_files import PERMISSION_DENIED, write
+from tests.strategies import json_answer, json_round, json_user
 from tests.unit.dashboard.conftest import MakeClient
 
 
@@ -19,6 +20,8 @@ from tests.unit.dashboard.conftest import MakeClient
 def client(client_of: MakeClient, tmp_path: Path) -> TestClient:
     """A page of a home in which a session asks for wombats, and its messages are indexed."""
     write(tmp_path / "sessions", "told", [json_user("Feed the <b>wombats</b>"), json_answer("They are fed.")])
+    fed = json_answer("The wombat is gone.")
+    write(tmp_path / "sessions", "other", [json_user("Where is my wombat?"), *json_round(PERMISSION_DENIED), fed])
     settings = load_settings(
         db_path=tmp_path / "grades.db", watch_roots=(tmp_path / "sessions",), message_search_days=3_650
     )
@@ -34,8 +37,30 @@ def test_a_hit_leads_to_its_message_and_tells_how_the_session_ended(client: Test
 
     assert 'href="/session/told#m0"' in text
     assert "Feed the &lt;b&gt;wombats&lt;/b&gt;" in text
-    assert "1 shown; 1 session searched" in text
+    assert "3 messages shown; 2 sessions searched" in text
     assert 'class="verdict ' in text
+
+
+def test_hits_of_a_session_stand_together(client: TestClient) -> None:
+    text = client.get("/search?text=wombat").text
+    other = text.partition(">Where is my wombat?</a>")[2].partition("</li>")[0]
+
+    assert re.findall(r'class="at" href="([^"]+)"', other) == ["/session/other#m0", "/session/other#m3"]
+
+
+@pytest.mark.parametrize(
+    ("line", "told", "missing"),
+    [
+        pytest.param("permission-denied", "/session/other", "/session/told", id="an-error"),
+        pytest.param("model:nobody", "No message contains", "/session/other", id="a-model-of-no-session"),
+        pytest.param("nonsense", "nonsense is not a filter", "/session/other", id="no-filter"),
+    ],
+)
+def test_hits_are_narrowed_by_a_line_of_filters(client: TestClient, line: str, told: str, missing: str) -> None:
+    text = client.get(f"/search?text=wombat&line={line}").text
+
+    assert told in text
+    assert missing not in text
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Sequence
 from contextlib import closing
@@ -173,6 +175,17 @@ def test_what_cannot_be_asked_for_is_said_beside_the_form(client: TestClient, qu
     assert answer.status_code == 400
     assert said in answer.text
     assert '<form class="panel filters"' in answer.text
+
+
+def test_list_is_a_table_for_other_programs(client: TestClient) -> None:
+    page = client.get("/sessions?model=opus&days=30").text
+    (address,) = re.findall(r'href="(/sessions\.csv[^"]*)"', page)
+    answer = client.get(address.replace("&amp;", "&"))
+    rows = list(csv.DictReader(io.StringIO(answer.text)))
+
+    assert answer.headers["content-type"].startswith("text/csv")
+    assert [row["session_id"] for row in rows][:50] == _ids(page)
+    assert {row["model"] for row in rows} == {"opus"}
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 // The line of filters completes its last word, from the words it knows and the values that the forms offer.
-const line = { input: page.one(".filter-line input") };
+const line = { input: page.one("[list=line-words]") };
 line.quoted = (value) => /[\s"]/.test(value) ? `"${value.replace(/["\\]/g, "\\$&")}"` : value;
 line.complete = () => {
   const begun = line.input.value.split(/\s/).at(-1);
