@@ -101,6 +101,10 @@ class MessageSearch(Protocol):
     def is_on(self) -> bool:
         """True if messages can be searched."""
 
+    @property
+    def has_index(self) -> bool:
+        """True if there is an index, as after it was turned on elsewhere."""
+
     def find(self, words: str, *, limit: int = 20, keep: Callable[[Grade], bool] = ...) -> FoundMessages:
         """Return messages with all of some words, those of the newest sessions first.
 

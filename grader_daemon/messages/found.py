@@ -17,7 +17,7 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.message_search import FoundMessages, MessageHit
 from grader_daemon.domain.session import Session
 from grader_daemon.errors import InputError
-from grader_daemon.messages.store import MessageIndex, Place, count_since
+from grader_daemon.messages.store import MessageIndex, Place, count_since, index_file
 from grader_daemon.messages.texts import text_of
 from grader_daemon.redaction import MARGIN, Redactor
 from grader_daemon.storage.records import StoredGrade
@@ -44,6 +44,11 @@ class Messages:
     def is_on(self) -> bool:
         """True if messages can be searched."""
         return self._context.settings.message_search_days > 0
+
+    @property
+    def has_index(self) -> bool:
+        """True if there is an index, whatever the settings say."""
+        return index_file(self._context.settings.db_path).exists()
 
     def find(self, words: str, *, limit: int = 20, keep: Callable[[Grade], bool] = _every) -> FoundMessages:
         """Return messages with all of some words, those of the newest sessions first; see `api.parts.MessageSearch`."""

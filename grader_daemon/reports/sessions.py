@@ -13,6 +13,7 @@ from grader_daemon.domain.feedback import Feedback
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.quality import QualityCheck
 from grader_daemon.domain.session import SessionKind
+from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.numbers import MINUS
 
@@ -85,6 +86,14 @@ def ending_words(grade: Grade) -> str | None:
 def standing_words(grade: Grade) -> str | None:
     """Return how the result of a session stands, as it is said in a table: "check failed"; None while it is open."""
     return None if grade.standing is None else grade.standing.replace("_", " ")
+
+
+def record_words(grade: Grade) -> str | None:
+    """Return how a result stands, and the ending if it is no answer: "check failed, cut by limit"; None if unknown."""
+    if grade.ending is None:
+        return None if grade.state is SessionState.COMPLETE else grade.state.value
+    ending = None if grade.ending is EndingKind.ANSWERED else grade.ending.replace("_", " ")
+    return ", ".join(filter(None, (standing_words(grade), ending))) or None
 
 
 def after_the_last(grade: Grade) -> str:

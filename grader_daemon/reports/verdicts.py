@@ -80,7 +80,7 @@ def effect_of_answer(effect: AnswerEffect) -> tuple[str, str]:
         if before == now
         else f"1 verdict moved, this one: {before} \N{RIGHTWARDS ARROW} {now}"
     )
-    rate = f"Last {effect.days} days: {rate_words(effect.rate)}"
+    rate = f"Last {effect.days} days: {known_rate_words(effect.rate)}"
     if effect.rate.value is not None and effect.rate_before.value is not None:
         rate += f"; without your answer {estimate_words(effect.rate_before, COMPLETION)}"
     return f"{moved}.", f"{rate}."

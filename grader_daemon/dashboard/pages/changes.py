@@ -54,6 +54,7 @@ def changes(visit: Visit) -> Response:
         f"changes and work of {days} days", lambda: visit.grader.setup.changes(timedelta(days=days))
     )
     effects = [effect for effect in found.effects if _is_of(effect, scope)]
+    shown = list(_shown(effects[:_LISTED], visit.now, visit.site.settings.zone))
     left = " and ".join(name for name, value in (("project", scope.project), ("machine", scope.host)) if value)
     note = f"Changes apply to a whole agent, so the {left} filter does not apply here." if left else ""
     return visit.show(
@@ -61,7 +62,8 @@ def changes(visit: Visit) -> Response:
         scope=scope_line(visit, note=note),
         examined=examined_words(found),
         basis=basis_words(effects),
-        effects=list(_shown(effects[:_LISTED], visit.now, visit.site.settings.zone)),
+        effects=shown,
+        has_lines=any(each.drawn is not None for each in shown),
         left_out=len(effects[_LISTED:]),
         unsteady=[unsteady_words(each) for each in found.unsteady],
     )

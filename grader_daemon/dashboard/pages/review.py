@@ -19,7 +19,7 @@ from grader_daemon.domain.feedback import FeedbackSource, Sampling, automatic
 from grader_daemon.errors import InputError
 from grader_daemon.reports.numbers import UNKNOWN
 from grader_daemon.reports.sessions import effect_words, of_five
-from grader_daemon.reports.verdicts import effect_of_answer, verdict_words
+from grader_daemon.reports.verdicts import effect_of_answer, plain_verdict
 
 _MOST_PASSED: Final = 100
 _TOLD_SCORES: Final = frozenset({"task_completed", "response_quality"})
@@ -127,7 +127,7 @@ def _judged(visit: Visit) -> dict[str, Any] | None:
     return {
         "grade": stored.grade,
         "said": last,
-        "verdict": verdict_words(automatic(stored.grade), visit.grader.grades.trust()),
+        "verdict": plain_verdict(automatic(stored.grade)),
         "quality": of_five(stored.grade.automatic_quality or stored.grade.quality) or UNKNOWN,
         "reasons": [
             (effect_words(reason), item.sentences[reason.rule])

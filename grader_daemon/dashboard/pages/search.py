@@ -52,6 +52,7 @@ def search(visit: Visit) -> Response:
         wrong=wrong,
         at=message_address,
         is_on=messages.is_on,
+        has_index=messages.has_index,
     )
 
 

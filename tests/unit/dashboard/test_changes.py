@@ -105,6 +105,7 @@ def test_without_a_change_that_is_said(client: TestClient, sessions: Sessions) -
     said = text_of(client.get("/changes").text)
 
     assert "Sessions and files show no changes in this period." in said
+    assert "Each line shows" not in said
     assert "40 finished tasks examined, from the period shown and the 4 weeks before it." in said
 
 
@@ -128,7 +129,10 @@ def test_what_is_not_sure_says_so(client: TestClient, sessions: Sessions) -> Non
 def test_a_rise_is_better(client: TestClient, sessions: Sessions) -> None:
     sessions(("weak", 4), ("strong", 8))
 
-    assert "better +40 points" in text_of(client.get("/changes").text)
+    said = text_of(client.get("/changes").text)
+
+    assert "better +40 points" in said
+    assert "Each line shows" in said
 
 
 def test_facts_that_differ_say_so_where_nobody_judged(client: TestClient, sessions: Sessions) -> None:

@@ -88,8 +88,20 @@ def test_answer_is_kept_with_how_the_session_was_chosen_and_then_the_grader_spea
     text = client.get(answer.headers["location"]).text
     assert "not done, quality 2 of 5" in text
     assert "The grader says:" in text
+    assert "label 50 sessions" not in text, "that is being done"
+    assert "1 of 5 this week" in text
     assert "1 verdict moved, this one: done \N{RIGHTWARDS ARROW} not done. Last 28 days: not known:" in text
     assert _form(text)["session"] != form["session"]
+
+
+def test_more_answers_than_a_week_asks_for_are_counted_alone(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grader_daemon.dashboard.pages.review.WEEKLY_QUESTIONS", 2)
+    for _ in range(3):
+        client.post("/review", data={**_form(client.get("/review").text), "completed": "no"})
+
+    assert "3 this week: that is enough" in client.get("/review").text
 
 
 def test_what_the_grader_says_after_a_judgement_is_not_the_word_of_the_person(client: TestClient) -> None:

@@ -85,4 +85,14 @@ def test_the_list_of_sessions_leads_to_it_with_the_same_words(client: TestClient
 
 def test_off_it_says_which_command_tells_more(client_of: MakeClient, client: TestClient, tmp_path: Path) -> None:
     assert client.get("/search").status_code == 200
+    (tmp_path / "grades.messages.db").unlink()
+
     assert "grader-daemon search" in client_of(tmp_path / "grades.db").get("/search?text=wombat").text
+
+
+def test_turned_on_since_the_page_began_it_says_to_begin_again(
+    client_of: MakeClient, client: TestClient, tmp_path: Path
+) -> None:
+    assert client.get("/search").status_code == 200
+
+    assert "restart the dashboard" in client_of(tmp_path / "grades.db").get("/search?text=wombat").text

@@ -25,6 +25,7 @@ from grader_daemon.reports.sessions import (
     gone_words,
     moved_words,
     of_five,
+    record_words,
     said_words,
     skill_words,
     standing_words,
@@ -219,3 +220,22 @@ def test_a_word_from_before_the_session_went_on_is_told_as_that() -> None:
 @pytest.mark.parametrize(("effect", "words"), [(1.0, "+23"), (-1.0, "−23"), (0.0, "+0")], ids=["up", "down", "none"])
 def test_an_effect_reads_in_percentage_points(effect: float, words: str) -> None:
     assert moved_words(0.5, effect) == words
+
+
+@pytest.mark.parametrize(
+    ("facts", "told"),
+    [
+        pytest.param({"standing": ResultStanding.CHECK_FAILED}, "check failed", id="the-result"),
+        pytest.param(
+            {"standing": ResultStanding.CHECK_FAILED, "ending": EndingKind.NO_ANSWER},
+            "check failed, no answer",
+            id="the-result-and-the-ending",
+        ),
+        pytest.param({"ending": EndingKind.LIMIT, "standing": None}, "cut by limit", id="the-ending-alone"),
+        pytest.param({"standing": None}, None, id="neither"),
+        pytest.param({"ending": None, "state": SessionState.OPEN}, "open", id="still-open"),
+        pytest.param({"ending": None, "state": SessionState.COMPLETE}, None, id="unknown"),
+    ],
+)
+def test_the_record_is_the_result_with_an_ending_that_is_no_answer(facts: dict[str, object], told: str | None) -> None:
+    assert record_words(grade(**{"ending": EndingKind.ANSWERED, **facts})) == told

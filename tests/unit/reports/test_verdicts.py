@@ -211,7 +211,7 @@ def test_how_far_verdicts_of_a_fleet_can_be_trusted_is_known_elsewhere() -> None
             (Outcome.NOT_DONE, Estimate(sample=4)),
             (
                 "This verdict stays not done.",
-                "Last 28 days: not known: 4 of 20 random labels given; next: grader-daemon review (4 minutes).",
+                "Last 28 days: not known: 4 of 20 random labels given.",
             ),
             id="nothing-yet",
         ),
