@@ -65,7 +65,8 @@ def _documents(database: Path) -> dict[str, dict[str, Any]]:
     with SelfGrader(db_path=database) as grader:
         trust = grader.grades.trust()
         documents = [
-            grade_document(each.grade, each.id, trust=trust) | {"failures": each.grade.failures}
+            grade_document(each.grade, each.id, trust=trust)
+            | {"failures": each.grade.failures, "edited_paths": each.grade.edited_paths}
             for each in grader.grades.every(GradeFilter())
         ]
     return {document["session_id"]: document for document in msgspec.json.decode(msgspec.json.encode(documents))}

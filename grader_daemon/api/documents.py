@@ -49,6 +49,7 @@ def grade_document(grade: Grade, row_id: int | None, *, trust: Trust) -> dict[st
     document = {} if row_id is None else {"id": row_id}
     fields = msgspec.to_builtins(grade)
     fields["failures"] = failure_documents(grade)
+    fields["edited_paths"] = None if grade.edited_paths is None else grade.edited_paths.split("\n")
     for name in _INTERNAL:
         del fields[name]
     for name in _LAST:

@@ -52,7 +52,7 @@ class TableForm(StrEnum):
 def columns() -> dict[str, Shape]:
     """Return the columns of a table of grades, in their order, each with what it holds."""
     hints = {**get_type_hints(Grade), "id": int, "ended_on": date, "outcome": str, "verdict": str, "score": float}
-    hints["failures"] = list[FailureDocument]
+    hints |= {"failures": list[FailureDocument], "edited_paths": list[str]}
     return {name: _shape(msgspec.inspect.type_info(hints[name])) for name in ("id", *GRADE_NAMES)}
 
 

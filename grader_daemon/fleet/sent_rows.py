@@ -21,8 +21,10 @@ from grader_daemon.domain.column import Scalar, Shape
 from grader_daemon.storage.records import OutlinedGrade
 from grader_daemon.storage.sqlite.rows import OUTLINED, to_moment, to_tools
 
-_OF_THE_TABLE: Final = {name: shape for name, shape in columns().items() if name != "host"}
-"""Columns of tables; the host is who sends."""
+_OF_THE_TABLE: Final = {name: shape for name, shape in columns().items() if name != "host"} | {
+    "edited_paths": Scalar.TEXT
+}
+"""Columns of tables; the host is who sends. Edited files are lines there, as they are stored."""
 SENT_COLUMNS: Final = (*_OF_THE_TABLE, "request", "wording")
 _AT: Final = {name: place for place, name in enumerate(SENT_COLUMNS)}
 _TEXTS: Final = [

@@ -15,7 +15,7 @@ from grader_daemon.push.parquet import write_parquet
 from grader_daemon.storage.records import StoredGrade
 from grader_daemon.system.open_files import sync
 
-COLUMNS_VERSION: Final = 2
+COLUMNS_VERSION: Final = 3
 """Of the columns of a table, as files of Parquet name it; new columns do not change it."""
 
 

@@ -119,6 +119,7 @@ _Failure = _shape(
 _GRADE_FIELDS = {
     **{each.name: each.type for each in msgspec.structs.fields(Grade)},
     "failures": tuple[_Failure, ...],  # type: ignore[valid-type]
+    "edited_paths": tuple[str, ...] | None,
     "task_completed": bool | None,
     "tool_calls_efficient": int | None,
     "response_quality": int | None,

@@ -29,7 +29,7 @@ LISTS = st.lists(
 )
 LIST = ListOf(Scalar.TEXT)
 TRUST = Trust(version="none.rules", by=VerdictBy.RULES)
-SHAPES = columns()
+SHAPES = columns() | {"edited_paths": Scalar.TEXT}
 DAY = "2026-11-22"
 WORDS = (
     *("session_file", "project", "task_summary", "job_name"),
@@ -98,7 +98,10 @@ def test_a_row_has_what_the_document_of_its_grade_has(store: SqliteStore, made: 
         save_grades(store, [new_grade(made)])
     [graded] = store.grades.outlined([made.session_id]).values()
     [stored] = store.grades.stored([made.session_id]).values()
-    document = grade_document(stored.grade, stored.id, trust=TRUST) | {"failures": stored.grade.failures}
+    document = grade_document(stored.grade, stored.id, trust=TRUST) | {
+        "failures": stored.grade.failures,
+        "edited_paths": stored.grade.edited_paths,
+    }
     hashes = {"request": made.request, "wording": made.wording}
     told = _read(_bounded(msgspec.json.decode(msgspec.json.encode(document)) | hashes))
     claims = [{**claim, "subject": None, "words": None} for claim in told["claims"]]

@@ -71,6 +71,7 @@ def test_a_file_of_parquet_names_its_columns_and_their_version_without_a_row(tmp
     assert schema.names == list(columns())
     assert schema.metadata[b"grader_daemon.columns_version"] == str(COLUMNS_VERSION).encode()
     assert str(schema.field("ended_at").type) == "timestamp[us, tz=UTC]"
+    assert str(schema.field("edited_paths").type) == "list<element: string>"
     assert str(schema.field("ended_on").type) == "date32[day]"
 
 
@@ -78,6 +79,16 @@ def test_what_is_no_day_is_not_known(tmp_path: Path) -> None:
     write_table(tmp_path / "grades", stored(grade(ended_on="yesterday")), TableForm.PARQUET, TRUST)
 
     assert pq.read_table(tmp_path / "grades").to_pylist()[0]["ended_on"] is None
+
+
+def test_edited_files_are_a_list_or_unknown(tmp_path: Path) -> None:
+    made = stored(grade(edited_paths="/w/b.py\n/w/a.py"), grade(edited_paths=None))
+    write_table(tmp_path / "grades", made, TableForm.PARQUET, TRUST)
+    write_table(tmp_path / "lines", made, TableForm.NDJSON, TRUST)
+
+    paths = [["/w/b.py", "/w/a.py"], None]
+    assert pq.read_table(tmp_path / "grades")["edited_paths"].to_pylist() == paths
+    assert [json.loads(line)["edited_paths"] for line in (tmp_path / "lines").read_text().splitlines()] == paths
 
 
 @pytest.mark.parametrize("form", [TableForm.CSV, TableForm.NDJSON])
