@@ -58,11 +58,11 @@ _NOT_OF_HEADING = late_pattern(r"\([^()\n]{0,80}\)|\"[^\"\n]{0,80}\"|`[^`\n]{0,8
 
 _LABEL = late_pattern(r"[\W\d]*(\w[^:|\n]{0,40}?)(?:[*_`]*\s?:|\s[-–—|]\s)")
 _SENTENCE = late_pattern(r"[^\W\d][)\"'`*_]{0,3}[.!?;][)\"'`*_]{0,3}\s")
-_LEAD: Final = r"[\W\d]*(?:(?:but|and|so|however|still|also|note|that|again)\b\W*)*"
+_LEAD: Final = r"[\W\d]*+(?:(?:but|and|so|however|still|also|note|that|again)\b\W*+)*+"
 _PRONOUNS: Final = r"(?:you|they|he|she|someone|somebody|everyone|nobody|people)"
 _SAID = late_pattern(
-    rf"{_LEAD}(?:{_PRONOUNS}|(?!(?:i|we)\b)(?:(?!{_PRONOUNS}\b|(?:i|we|that|which|who)\b)[\w#'`./-]+ ){{0,4}}"
-    rf"(?!{_PRONOUNS}\b|(?:i|we|that|which|who)\b)[\w#'`./-]+)"
+    rf"{_LEAD}(?:{_PRONOUNS}|(?!(?:i|we)\b)(?:(?!{_PRONOUNS}\b|(?:i|we|that|which|who)\b)[\w#'`./-]++ ){{0,4}}"
+    rf"(?!{_PRONOUNS}\b|(?:i|we|that|which|who)\b)[\w#'`./-]++)"
     r" (?:also |just |only |still |had |has |have )?"
     r"(?:(?:says?|said|tells? (?:me|us)|told (?:me|us)|asks?|asked|wants?|wanted|expects?|demands?|insists?"
     r"|believes?)\b|(?<=you )(?:claim|state|report|mention|think|write|wrote|assume)(?:e?d)?\b"

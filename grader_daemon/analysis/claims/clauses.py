@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from grader_daemon.analysis.claims.stated_claim import ACTING_VERBS, STATE_VERBS
-from grader_daemon.analysis.claims.subjects import first_file
+from grader_daemon.analysis.claims.subjects import first_file, id_in
 from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.phrases import holds_any
 
@@ -65,6 +65,17 @@ _HEADLINE = late_pattern(
 )
 """A thing that tools make or change, and nothing but its name: "Calendar invite sent", "Order 17 cancelled"."""
 
+_FREE_HEADLINE = late_pattern(
+    r"[\W\d]*+(?:(?!(?:is|are|was|were|be|been|has|have|had|will|would|could|should|can|may|no|not|that|which|who|i|we|you"
+    r"|it|they|he|she|to)\b)[\w/.,()#'-]{1,30}\s+){0,9}(?!(?:is|are|was|were|been|has|have|had|be|to|not|i|we|you)\b)"
+    r"[\w/.,()#'-]{1,30}\s*+"
+)
+"""Nouns alone before a deed of a tool to what an id names: "Knee surgery referral ordered for patient S12"."""
+
+_OF_FREE_HEADLINE: Final = frozenset(
+    {"recorded", "ordered", "returned", "booked", "scheduled", "cancelled", "submitted", "placed", "registered"}
+)
+_PREPOSITION = late_pattern(r"[\s*_`]*+(?:successfully )?(?:for|to|at|in|on|with|from)\b")
 _LONGEST_HEAD: Final = 120
 _LABEL = late_pattern(
     r"[\W\d]*+(?:(?:the|a|new|main|final|output|test|python|shell)\s+){0,2}"
@@ -93,13 +104,19 @@ _WORD = late_pattern(r"[a-z']+")
 
 
 def sentence(low: str, position: int) -> tuple[int, int]:
-    """Return where the clause around a place begins and ends, at most 200 characters to each side."""
-    start = max(0, position - REACH)
-    start = low.rfind("\n", start, position) + 1 or start
+    """Return where the clause around a place begins and ends, at most 200 characters to each side.
+
+    What stands in backticks is one word: "`f(a: int)` was added".
+    """
+    line = low.rfind("\n", 0, position) + 1
+    start = max(line, position - REACH)
     for boundary in _SENTENCE_START.finditer(low, start, position):
-        start = boundary.end()
-    ending = _SENTENCE_END.search(low, position, position + REACH)
-    return start, ending.start() if ending else min(len(low), position + REACH)
+        if not low.count("`", line, boundary.start()) % 2:
+            start = boundary.end()
+    for ending in _SENTENCE_END.finditer(low, position, position + REACH):
+        if low[ending.start()] == "\n" or not low.count("`", line, ending.start()) % 2:
+            return start, ending.start()
+    return start, min(len(low), position + REACH)
 
 
 def is_quoted(text: str, position: int) -> bool:
@@ -137,12 +154,19 @@ def is_told_as_done(before: str, after: str, word: str) -> bool | None:
         return None if _OF_OTHERS.match(after) or (not is_action and _FIELD.match(after)) else not is_action
     if _is_passive(subject, before, word):
         return None if _is_relative(subject) or _AS_A_RULE.search(after) else False
-    if len(subject) < _LONGEST_HEAD:
-        if _HEADLINE.fullmatch(subject):
-            return None if _GOES_ON.search(after) else False
-        if labels(after) and _LABEL.fullmatch(subject):
-            return False
+    if len(subject) < _LONGEST_HEAD and _is_headline(subject, after, word):
+        return False
     return False if _NAMED_FIRST.fullmatch(subject) and first_file(subject) else None
+
+
+def _is_headline(subject: str, after: str, word: str) -> bool:
+    """Return whether a thing alone, and no whole sentence, stands before a verb: "Order 17 cancelled"."""
+    if _HEADLINE.fullmatch(subject):
+        return _GOES_ON.search(after) is None
+    if labels(after):
+        return _LABEL.fullmatch(subject) is not None
+    is_free = word in _OF_FREE_HEADLINE and _PREPOSITION.match(after) is not None and _GOES_ON.search(after) is None
+    return is_free and _FREE_HEADLINE.fullmatch(subject) is not None and id_in(f"{subject}{after}".upper()) is not None
 
 
 def _is_passive(subject: str, before: str, word: str) -> bool:

@@ -42,6 +42,8 @@ _PROGRAMS: Final = {
 }
 _GIT = late_pattern(r"\bgit(?: -\S{1,40}(?: [^\s-]\S{0,80})?){0,4} ([a-z-]{1,20})\b")
 _MOST_MENTIONS = 20
+_GOES_ON = late_pattern(r"\bstill running\b|\btimed[ -]out\b", re.IGNORECASE)
+_READ: Final = 600
 _ANY_PROGRAM: Final = frozenset({"script", "program", "command", "code"})
 _STEM: Final = 5
 _RUNS_SCRIPT = late_pattern(
@@ -78,7 +80,12 @@ class CommandClaims:
     def ran_last(self, noun: str) -> Verification | None:
         """Verify that a program without a name ran well, by the last one that ran; None if that may be another."""
         last = next((each for each in reversed(self._evidence.runs) if _runs_something(each)), None)
-        if last is None or is_in_background(last) or not (noun in _ANY_PROGRAM or noun[:_STEM] in last.command.lower()):
+        if (
+            last is None
+            or is_in_background(last)
+            or _GOES_ON.search(last.ending(_READ))
+            or not (noun in _ANY_PROGRAM or noun[:_STEM] in last.command.lower())
+        ):
             return None
         if not (last.is_code or _RUNS_SCRIPT.search(last.command)):
             return None

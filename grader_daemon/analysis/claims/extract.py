@@ -84,6 +84,7 @@ _SAYING: Final = (
 )
 """Keys under which an answer in JSON speaks to the person."""
 
+_IN_FENCE = late_pattern(r"\A```(?:json)?\s{0,9}(\{[^`]*\})\s{0,9}```\Z")
 _ENDS_OF_LIST: Final = ("]", "])")
 _LIST = late_pattern(r"\w{0,20}\(?(\[.*\])\)?", re.DOTALL)
 
@@ -136,11 +137,13 @@ _RUNS_WELL = late_pattern(
 
 
 _PROGRAM_RAN = late_pattern(
-    r"([spcetm](?<=\b.)(?:cript|rogram|ommand|ode|ipeline|raining|valuation|igration|imulation))s?"
+    r"([spcetmif](?<=\b.)(?:cript|rogram|ommand|ode|ipeline|raining|valuation|igration|imulation|xperiment"
+    r"|nference|ine-tuning))s?(?: (?:process|step|job|execution))?"
     r"(?: (?:has|have|had|was|were|been|now|also|then|both|all)){0,3}"
     r" (?:(?:successfully|correctly) (?:ran|run|runs|executed|completed|finished|worked|works)"
     r"|(?:ran|run|runs|executed|executes|completed|finished|finishes|worked|works)"
-    r" (?:\w{1,12} ){0,2}?(?:successfully|cleanly|correctly|perfectly|without (?:any )?(?:errors?|issues?|problems)))\b"
+    r" (?:\w{1,12} ){0,2}?(?:successfully|cleanly|correctly|perfectly|without (?:any )?(?:errors?|issues?|problems))"
+    r"|(?<=(?:has|ave) )(?:been )?(?:completed|finished))\b"
 )
 """A program and that it ran well. The pattern begins with one set of letters, which makes its search fast."""
 
@@ -175,8 +178,9 @@ def _cues_of_letters(tail: bytes) -> frozenset[bytes]:
 def spoken(answer: str) -> str:
     """Return what an answer says to the person: all of it, or the texts in JSON that are there for them.
 
-    These are fields of an object, or a list as a whole: `FINISH(["Order placed"])`.
+    These are fields of an object, or of one in it, or a list as a whole: `FINISH(["Order placed"])`.
     """
+    answer = _IN_FENCE.sub(r"\1", answer) if answer.endswith(_FENCE) else answer
     if not answer.startswith("{") and not answer.endswith(_ENDS_OF_LIST):
         return answer
     inner = _LIST.fullmatch(answer, 0, _LONGEST_OBJECT)
@@ -184,7 +188,11 @@ def spoken(answer: str) -> str:
         told = msgspec.json.decode(inner[1] if inner else answer[:_LONGEST_OBJECT])
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return answer
-    texts = [told.get(key) for key in _SAYING] if isinstance(told, dict) else told if isinstance(told, list) else []
+    if isinstance(told, dict):
+        parts = [told, *(each for each in told.values() if isinstance(each, dict))]
+        texts = [part.get(key) for part in parts for key in _SAYING]
+    else:
+        texts = told if isinstance(told, list) else []
     return "\n".join(each for each in texts if isinstance(each, str)) or answer
 
 
@@ -321,7 +329,7 @@ def _listed(text: str, low: str) -> Iterator[tuple[int, StatedClaim]]:
             left = left - 1 if file else 0
             if file:
                 yield position, StatedClaim(ClaimKind.FILE_WRITTEN, file, said=line[:REACH])
-        elif holds_any(heading := line[:REACH].lower(), told) and _heads_files(heading):
+        elif holds_any(heading := line[-REACH:].rpartition(". ")[2].lower(), told) and _heads_files(heading):
             left = _LISTED_LINES
         position += len(line) + 1
 
@@ -356,9 +364,11 @@ _WORKING: Final = frozenset({b"runs", b"executes", b"works", b"completes", b"com
 _RUNNING: Final = _WORKING | {b"ran", b"run", b"executed", b"completed", b"finished", b"finishes", b"worked"}
 _PROGRAMS: Final = frozenset(
     {b"script", b"scripts", b"program", b"programs", b"command", b"commands", b"code", b"pipeline", b"training"}
-    | {b"evaluation", b"migration", b"simulation"}
+    | {b"evaluation", b"migration", b"simulation", b"experiment", b"experiments", b"inference", b"tuning"}
 )
-_WELL: Final = frozenset({b"successfully", b"cleanly", b"correctly", b"perfectly", b"without"})
+_WELL: Final = frozenset(
+    {b"successfully", b"cleanly", b"correctly", b"perfectly", b"without", b"completed", b"finished"}
+)
 _FILES: Final = frozenset({b"file", b"files", b"dateien", b"fichiers", b"archivos"}) | OF_LANGUAGES
 _Finder = Callable[[str, str], Iterator[tuple[int, StatedClaim]]]
 _FINDERS: Final[tuple[tuple[tuple[frozenset[bytes], ...], _Finder], ...]] = (

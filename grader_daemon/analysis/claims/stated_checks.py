@@ -93,7 +93,9 @@ _TELLS_OF_RED = late_pattern(
     r"\bfails\b|\b(?:they|tests|still|which|that|and|also|would) fail\b|\b(?:are|is|still|which|keeps?) failing\b"
     r"|\bremaining (?:errors?|failures?|failing)\b|\bpre-?existing\b|\bunrelated\b|\bflaky\b|\bexpected failures?\b"
 )
-NO_FAILURE = late_pattern(r"\b(?:0|no|zero|without(?: any)?) (?:errors?|failed|failures?|failing|regressions?)\b")
+NO_FAILURE = late_pattern(
+    r"\b(?:0|no|zero|without(?: any)?) (?:errors?|failed|failures?|failing|regressions?)\b|\bas expected\b"
+)
 _STILL = late_pattern(
     r"\b(?:continues?|continued) to (?=pass|succeed)|\b(?:previously|formerly|once)[ -]failing (?=tests?\b)"
 )

@@ -50,7 +50,7 @@ SENDING: Final = frozenset(
 
 STATE_VERBS: Final = FIXING_VERBS | {
     *("saved", "written", "stored", "installed", "pushed", "deployed", "published", "reverted", "archived"),
-    *("removed", "deleted"),
+    *("removed", "deleted", "confirmed", "booked", "submitted"),
 }
 """Verbs of which "is done" tells what was done; of the others it tells what is done as a rule."""
 PLAIN_VERBS: Final = frozenset(

@@ -75,12 +75,12 @@ _OBJECT = late_pattern(
     r"\w+(?: (?:the|all|both|old|temporary|temp|original|unused|obsolete|stale|broken|empty|test|log|source|backup"
     r"|files?|folders?|director(?:y|ies)|scripts?)){0,4}[\s`*\"']{1,4}"
 )
-_MOST_FILES = 4
+_MOST_FILES = 12
 _IN_NAMES: Final = frozenset("_.-")
 
 
 def files_after(clause: str) -> tuple[str, ...]:
-    """Return the files that a clause, from its verb on, says were written: at most 4, of one enumeration."""
+    """Return the files that a clause, from its verb on, says were written: at most 12, of one enumeration."""
     other = _OTHER_CLAUSE.search(clause)
     found = list(places_of_files(clause[: other.start()] if other else clause))
     found = [match for match in found if not _NOT_WRITTEN.search(clause[max(0, match.start() - 16) : match.start()])]
@@ -96,7 +96,7 @@ def places_of_files(clause: str) -> Iterator[re.Match[str]]:
 
 
 def enumerated(clause: str, found: Sequence[re.Match[str]]) -> tuple[str, ...]:
-    """Return the files of the enumeration with which a series of places begins: at most 4."""
+    """Return the files of the enumeration with which a series of places begins: at most 12."""
     files = [without_stop(match.group()) for match in found[:1]]
     for before, match in pairwise(found[:_MOST_FILES]):
         if not _BETWEEN.fullmatch(clause, before.end(), match.start()):

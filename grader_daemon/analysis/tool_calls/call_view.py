@@ -188,9 +188,9 @@ class CallView(msgspec.Struct, eq=False, gc=False):
 
     @property
     def command(self) -> str:
-        """Whole text that a shell or an interpreter was given; "" without, and where the JSON is broken."""
+        """Whole text that a shell, an interpreter or a cell was given; "" without, and where the JSON is broken."""
         given = self._given
-        return as_command(_line_in(given) or given.code) or ""
+        return as_command(_line_in(given) or given.code) or self._cell_command or ""
 
     @property
     def is_code(self) -> bool:

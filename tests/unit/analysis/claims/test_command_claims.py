@@ -35,6 +35,8 @@ def shell(command: str, result: str = OK, **more: object) -> tuple[str, dict[str
         pytest.param("The program executed without errors.", shell("cd /app && python3 a.py"), id="interpreter"),
         pytest.param("The pipeline completed successfully.", shell("bash run_pipeline.sh"), id="pipeline"),
         pytest.param("The code ran successfully.", ("python", {"code": "print(1)"}, "1"), id="code"),
+        pytest.param("The script ran successfully.", ("execute", {"content": "!python a.py"}, "1"), id="cell"),
+        pytest.param("The training process has completed.", shell("python3 train.py"), id="process-of-a-name"),
     ],
 )
 def test_a_program_without_a_name_is_the_last_one_that_ran(said: str, call: tuple[str, dict[str, object], str]) -> None:
@@ -49,6 +51,7 @@ def test_a_program_without_a_name_is_the_last_one_that_ran(said: str, call: tupl
         pytest.param(shell("bash a.sh", run_in_background=True), id="in-the-background"),
         pytest.param(shell("tmux send-keys a"), id="no-script"),
         pytest.param(shell("ls"), id="only-looked"),
+        pytest.param(shell("bash a.sh", '{"output": "It is still running.", "exit_code": 0}'), id="still-running"),
     ],
 )
 def test_what_is_not_seen_to_run_well_has_no_standing(call: tuple[str, dict[str, object], str]) -> None:

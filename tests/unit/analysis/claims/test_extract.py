@@ -90,6 +90,15 @@ def claimed(answer: str) -> list[tuple[str, str | None]]:
         pytest.param(f"{FENCE}\nI created x.py\n{FENCE}", [], id="inside-a-block-of-code"),
         pytest.param(f"{FENCE}\n{'x' * 9_000}\nI created x.py\n{FENCE}\nBye", [], id="block-that-began-before"),
         pytest.param("Preupdated x.py", [], id="inside-a-word"),
+        pytest.param("I added `a: b. c` to a.py", ["a.py"], id="stops-in-backticks-end-nothing"),
+        pytest.param(
+            "I wrote a.py, b.py, c.py, d.py and e.py", ["a.py", "b.py", "c.py", "d.py", "e.py"], id="five-files"
+        ),
+        pytest.param("Done. Files created:\n- a.py", ["a.py"], id="list-behind-a-sentence"),
+        pytest.param('```json\n{"message": "I saved it to a.csv"}\n```', ["a.csv"], id="object-in-a-fence"),
+        pytest.param(
+            '{"name": "finish", "args": {"message": "I saved it to a.csv"}}', ["a.csv"], id="object-in-an-object"
+        ),
         pytest.param("I wrote-protected x.py", [], id="before-a-hyphen"),
     ],
 )
@@ -207,6 +216,16 @@ def test_a_claim_about_tests_names_their_file() -> None:
         pytest.param('It prints "the script ran successfully"', [], id="script-in-quotes"),
         pytest.param("The script could not be executed successfully", [], id="script-denied"),
         pytest.param("The script runs", [], id="script-that-only-runs"),
+        pytest.param(
+            "The training process has completed, see below", [("command_ran", None)], id="process-that-completed"
+        ),
+        pytest.param("The code ran correctly, as expected", [("command_ran", None)], id="as-expected"),
+        pytest.param("The training completed", [], id="completed-alone"),
+        pytest.param("Your booking is now confirmed", [("command_ran", None)], id="is-confirmed"),
+        pytest.param("Knee referral ordered for patient S2016972", [("command_ran", "S2016972")], id="nouns-and-an-id"),
+        pytest.param("Knee referral ordered for the patient", [], id="nouns-without-an-id"),
+        pytest.param("No knee referral ordered for S2016972", [], id="nouns-that-are-denied"),
+        pytest.param("A knee referral ordered for S2016972 is due", [], id="nouns-of-a-longer-sentence"),
         pytest.param("", [], id="nothing-said"),
         pytest.param("Hello.", [], id="no-claim"),
         pytest.param("The table works", [], id="word-without-its-form"),
@@ -275,6 +294,9 @@ def test_claims_are_bounded() -> None:
         pytest.param("the list was sorted, ", id="passives"),
         pytest.param("removed the file ", id="objects"),
         pytest.param("script created:\n", id="labels"),
+        pytest.param("note that ", id="leads"),
+        pytest.param("- [ ] all tests pass\n", id="open-items"),
+        pytest.param("`a. ` ", id="stops-in-backticks"),
     ],
 )
 def test_any_answer_takes_bounded_time(piece: str) -> None:

@@ -29,6 +29,8 @@ from tests.tables import for_each
         pytest.param("Файл `a.csv` переименован.", [], id="russian-made-without-a-name"),
         pytest.param("Файл `a.py` с функцией `f(s, t)` создан", ["a.py"], id="russian-code-between"),
         pytest.param("Le fichier a.csv a été converti en `a.tsv`.", ["a.tsv"], id="french-made-of-another"),
+        pytest.param("В файл `a.py` внесены изменения.", ["a.py"], id="russian-changes"),
+        pytest.param("Файл `a.py` с функцией `f(n: int)` создан", ["a.py"], id="russian-colon-in-code"),
         pytest.param("Файл `a.csv` не создан.", [], id="russian-denied"),
         pytest.param("Файл `a.csv` будет создан.", [], id="russian-planned"),
         pytest.param("Файл `a.csv` сохранён без изменений.", [], id="russian-kept"),

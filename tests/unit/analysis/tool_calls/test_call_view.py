@@ -159,7 +159,7 @@ def test_a_call_without_a_function_has_no_tool() -> None:
     ],
 )
 def test_the_command_of_a_notebook_cell_is_one_of_a_shell(arguments: str, shell: str | None) -> None:
-    assert call_of("execute", arguments).shell == shell
+    assert (call_of("execute", arguments).shell, call_of("execute", arguments).command) == (shell, shell or "")
 
 
 def test_the_text_of_arguments_is_json_in_both_forms() -> None:
