@@ -6,6 +6,7 @@ denied, wished, planned, conditional or told as a rule is not told as done; when
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from grader_daemon.analysis.claims.stated_claim import ACTING_VERBS, STATE_VERBS
@@ -37,6 +38,7 @@ _ADVERB_WORDS = """
 """
 _ADVERBS: Final = frozenset(_ADVERB_WORDS.split())
 _MARKS = " \t*_`~"
+_MARKS_OF_LINES: Final = f"{_MARKS}\n-+\u2022"
 _AGENT: Final = (" i", " we", " i've", " we've", " i'd", " we'd", " i have", " we have", " i had", " we had")
 _JOINTS: Final = ("and", "then", ",")
 _AGENTS_OWN: Final = frozenset({"i", "we", "i've", "we've", "i'd", "we'd"})
@@ -83,6 +85,22 @@ _LABEL = late_pattern(
 )
 _LABELS = late_pattern(r"(?:\w+)?[*_`]{0,3}(?: successfully)?[*_`]{0,3}:[\s*_`\"']{1,6}[\w./~-]")
 """A verb behind such a label, and a name behind both: "Script created: `a.sh`"."""
+
+_RELEASED = late_pattern(
+    r"\b(?:package|release|version|site|website|page|app|docs|documentation|image|wheel|module|library|crate|plugin"
+    r"|extension|post|npm|pypi|registry|draft|dashboard|workflow|changes)s?\b",
+    re.IGNORECASE,
+)
+_BY_OTHERS = late_pattern(r"\w+\W{1,3}(?:by|(?:in|on|since) (?:\w{1,12} ){0,3}(?:1[89]|20)\d\d)\b")
+"""A thing that agents publish, and an author or a year behind the verb, with which others did."""
+
+_HEADING = late_pattern(
+    r"\W{0,8}\w+"
+    r"(?: (?!(?:the|an?|all|both|your|our|this|these|it|to|in|into|from|with|for|on|at|of|and)\b)[a-z-]{2,20}){1,3}"
+    r"(?: \([^)\n]{1,20}\))?[*_`]{0,3}(?::| [-\u2013\u2014] )",
+    re.IGNORECASE,
+)
+"""A verb and bare words that head a list or a value: "Updated item:"."""
 
 _BEEN: Final = (" been ", " was ", " were ")
 _JOINED_PASSIVE = late_pattern(
@@ -184,6 +202,20 @@ def is_of_nothing(after: str) -> bool:
 def labels(after: str) -> bool:
     """Return whether a verb and what stands behind it label a file or a folder: "created: `a.sh`"."""
     return _LABELS.match(after) is not None
+
+
+def is_heading(text: str, start: int, end: int) -> bool:
+    """Return whether a clause heads a list, or is a state by itself: "Updated item:", "Order 17: **CANCELLED**"."""
+    clause = text[start:end]
+    if _HEADING.match(clause):
+        return True
+    alone = clause.strip(_MARKS_OF_LINES)
+    return alone.isalpha() and (alone.isupper() or text[start - 2 : start].strip(_MARKS_OF_LINES) != "")
+
+
+def is_release(clause: str, position: int) -> bool:
+    """Return whether a clause around a verb tells that an agent's work was published, not a book or a magazine."""
+    return _RELEASED.search(clause) is not None and _BY_OTHERS.match(clause, position) is None
 
 
 def names_agent(before: str) -> bool:

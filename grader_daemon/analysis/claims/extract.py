@@ -21,7 +21,9 @@ from grader_daemon.analysis.claims.assertions import is_asserted
 from grader_daemon.analysis.claims.clauses import (
     REACH,
     is_denied,
+    is_heading,
     is_quoted,
+    is_release,
     is_told_as_done,
     labels,
     names_agent,
@@ -235,8 +237,11 @@ def _claims_at(text: str, low: str, position: int, *, word: str) -> Iterator[Sta
     ):
         return
     clause = text[start:end] + _next_name(text, end)
+    is_head = is_heading(text, start, end)
+    is_of_others = word == "published" and not is_release(text[start:end], position - start)
     for claim in _of_kind(word, clause, position - start, by_agent=by_agent):
-        yield claim.as_said(text[start:end], by_agent=claim.by_agent and names_agent(before))
+        if not (is_head if claim.kind is ClaimKind.COMMAND_RAN else is_of_others and not claim.by_agent):
+            yield claim.as_said(text[start:end], by_agent=claim.by_agent and names_agent(before))
 
 
 def _next_name(text: str, end: int) -> str:
@@ -296,7 +301,7 @@ def _written(before: str, after: str, *, by_agent: bool) -> Iterator[StatedClaim
 
 def _changed(before: str, after: str, word: str, *, by_agent: bool) -> StatedClaim:
     """Return the file that was made of another, or in which something was changed; else the action and its object."""
-    thing = object_file(after) if by_agent else first_file(before)
+    thing = object_file(after) or (None if by_agent else first_file(before))
     if thing is None and _FILES_REMOVED.match(after):
         thing = changed_file(after)
     file = made_file(after) if word in MAKING_VERBS else None if thing else changed_file(after)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from grader_daemon.analysis.claims.attempts import Attempts
 from grader_daemon.analysis.claims.call_answers import answered
 from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun
@@ -20,7 +22,9 @@ from grader_daemon.analysis.claims.verification import (
 )
 from grader_daemon.domain.claims import ClaimReason, Support
 from grader_daemon.domain.late_pattern import late_pattern
+from grader_daemon.domain.phrases import holds_any
 
+_OF_MAIL: Final = ("mail", "inbox", "sms", "text message")
 _SENDS = late_pattern(r"sendmail|swaks|mail |mutt |msmtp|smtplib|smtps?:")
 _CLIENT = late_pattern(r"\b(?:curl|https?|wget) ")
 _POSTS = late_pattern(
@@ -38,12 +42,13 @@ class ToolClaims:
         self._objects = NamedObjects(evidence)
 
     def sent(self, claim: StatedClaim) -> Verification | None:
-        """Verify that something was sent; None where nobody can have, and the agent does not say it was itself."""
+        """Verify that something was sent; None where no call can have sent it, and it may be news of others."""
         sending = [each for each in self._evidence.runs if not SENDING.isdisjoint(each.words) or _sends(each.command)]
         if sending:
             return self._sent_to(claim, sending)
         if not claim.by_agent:
-            return None
+            is_mail = self._evidence.runs and holds_any(claim.said.lower(), _OF_MAIL)
+            return unsupported(ClaimReason.NOT_SEEN) if is_mail else None
         return UNSUPPORTED if self._evidence.could_act else NEVER_CALLED
 
     def _sent_to(self, claim: StatedClaim, sending: list[ToolRun]) -> Verification:

@@ -20,6 +20,7 @@ from grader_daemon.analysis.claims.extract import find_claims
 from grader_daemon.analysis.claims.file_claims import FileClaims
 from grader_daemon.analysis.claims.plan_claims import ticked_claims
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
+from grader_daemon.analysis.claims.subjects import QUOTED
 from grader_daemon.analysis.claims.tested_work import TestedWork
 from grader_daemon.analysis.claims.tests_claims import TestsClaims
 from grader_daemon.analysis.claims.tool_claims import ToolClaims
@@ -28,6 +29,8 @@ from grader_daemon.analysis.claims.verification import Verification
 from grader_daemon.domain.claims import Claim, ClaimKind, Support
 from grader_daemon.domain.text import clean
 from grader_daemon.redaction import Redactor
+
+_Key = tuple[tuple[ClaimKind, str | None], Verification, tuple[str, ...]]
 
 LONGEST_SUBJECT = 120
 LONGEST_WORDS = 160
@@ -42,7 +45,7 @@ def verify_claims(record: CallRecord, *, final_index: int | None, redactor: Reda
         return ()
     answer = record.messages[final_index].text
     stated = find_claims(answer)
-    weighed: dict[tuple[ClaimKind, str | None, Verification], StatedClaim] = {}
+    weighed: dict[_Key, StatedClaim] = {}
     is_told = any(each.kind is ClaimKind.TESTS_PASSED for each in stated)
     ticked = () if is_told else tuple(ticked_claims(record.notes, record.messages, answer))
     if stated or ticked:
@@ -50,25 +53,31 @@ def verify_claims(record: CallRecord, *, final_index: int | None, redactor: Reda
         for each in (*stated, *ticked):
             verification = verifier.verify(each)
             if verification is not None and (each.at is None or _is_against(verification, each.at)):
-                weighed.setdefault((each.kind, each.subject, verification), each)
+                weighed.setdefault(_key(each, verification), each)
     deed = weigh_deeds(record, answer)
     if deed is not None:
         of_it = {key for key, each in weighed.items() if each.said in deed.claim.said}
-        if all(verification.support is not Support.CONTRADICTED for _, _, verification in of_it):
+        if all(verification.support is not Support.CONTRADICTED for _, verification, _ in of_it):
             weighed = {key: each for key, each in weighed.items() if key not in of_it}
-            weighed[deed.claim.kind, deed.claim.subject, deed.verification] = deed.claim
+            weighed[_key(deed.claim, deed.verification)] = deed.claim
     return tuple(
         Claim(
-            kind,
+            each.kind,
             verification.support,
-            _shown(subject, redactor, LONGEST_SUBJECT),
+            _shown(each.subject, redactor, LONGEST_SUBJECT),
             final_index if each.at is None else each.at,
             verification.evidence,
             verification.reason,
             _shown(each.said, redactor, LONGEST_WORDS),
         )
-        for (kind, subject, verification), each in weighed.items()
+        for (_, verification, _), each in weighed.items()
     )
+
+
+def _key(claim: StatedClaim, verification: Verification) -> _Key:
+    """Return by what a claim is the same as another: its kind, what it is about or quotes, and its verification."""
+    quoted = () if claim.subject else tuple(QUOTED.findall(claim.said))
+    return (claim.kind, claim.subject), verification, quoted if claim.kind is ClaimKind.COMMAND_RAN else ()
 
 
 def _is_against(verification: Verification, at: int) -> bool:

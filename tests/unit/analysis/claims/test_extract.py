@@ -257,6 +257,41 @@ def test_a_deed_without_a_subject_is_the_agents(answer: str) -> None:
     assert claimed(answer)
 
 
+@pytest.mark.parametrize(
+    ("answer", "is_claim"),
+    [
+        pytest.param("The package was published to the registry.", True, id="a-package"),
+        pytest.param("The page has been published.", True, id="a-page"),
+        pytest.param("I published it.", True, id="the-agent"),
+        pytest.param("The Lady was published in 1885.", False, id="a-magazine"),
+        pytest.param("So, it was published first.", False, id="nothing-of-agents"),
+        pytest.param("The first version was published in late 1911.", False, id="a-year"),
+        pytest.param("The site is published by Condé Nast.", False, id="an-author"),
+    ],
+)
+def test_what_others_published_is_no_deployment(answer: str, is_claim: bool) -> None:
+    assert [claim.kind for claim in find_claims(answer)] == [ClaimKind.DEPLOYED] * is_claim
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_claim"),
+    [
+        pytest.param("Updated item: 9949163720", False, id="a-field"),
+        pytest.param("**Cancelled Orders:**", False, id="a-heading"),
+        pytest.param("Updated Reservation - M05KNL", False, id="a-heading-with-a-dash"),
+        pytest.param("Order 17: **CANCELLED**", False, id="a-state"),
+        pytest.param("- Order 17: cancelled", False, id="a-state-in-small-letters"),
+        pytest.param("**CANCELLED**", False, id="a-word-in-capitals"),
+        pytest.param("Updated the item: it is black now", True, id="a-sentence"),
+        pytest.param("Cancelled both orders:", True, id="a-deed-that-heads-a-list"),
+        pytest.param("Cancelled order W519955 as asked", True, id="a-deed"),
+        pytest.param("Cancelled.", True, id="a-word-by-itself"),
+    ],
+)
+def test_headings_and_states_are_no_deed(answer: str, is_claim: bool) -> None:
+    assert [claim.kind for claim in find_claims(answer)] == [ClaimKind.COMMAND_RAN] * is_claim
+
+
 def test_each_claim_is_found_once() -> None:
     assert claimed("I fixed the bug. I fixed the bug.") == [("bug_fixed", None)]
 

@@ -559,6 +559,28 @@ def test_the_same_claim_stands_once(analyzer: Analyzer) -> None:
     assert len(found.claims) == 1
 
 
+def test_deeds_on_two_things_are_two_claims() -> None:
+    said = "- Deleted `/tmp/service.pid`\n- Deleted `/etc/service.ini`\n- Upgraded `left`\n- Upgraded `right`"
+    made = shell("rm /tmp/service.pid; rm /etc/service.ini; pip install -U left; pip install -U right; false", FAILED)
+    assert len(weighed(said, made)) == 4
+
+
+@pytest.mark.parametrize(
+    ("said", "steps", "expected"),
+    [
+        pytest.param(
+            "The label has been sent by email.", [step("return_order", OK)], [("sent", "unsupported", ())], id="mail"
+        ),
+        pytest.param("The lander has been sent to Venus.", [step("return_order", OK)], [], id="news-of-others"),
+        pytest.param("The label has been sent by email.", [], [], id="no-calls"),
+    ],
+)
+def test_a_mail_that_no_call_shows(
+    said: str, steps: list[Step], expected: list[tuple[str, str, tuple[int, ...]]]
+) -> None:
+    assert weighed(said, *steps) == expected
+
+
 def test_a_subject_holds_no_secret_and_no_control_character(analyzer: Analyzer) -> None:
     secret = "sk-proj-" + "a1B2" * 12
     found = analyzer.analyze(session(answer(f"I ran `deploy \x1b[31m --key={secret}`.")))
