@@ -78,6 +78,16 @@ class ToolClaims:
         is_open = found.support is Support.CONTRADICTED and self._evidence.person_spoke_after(acted[-1])
         return UNSUPPORTED if is_open else found
 
+    def placed(self, claim: StatedClaim, verification: Verification) -> Verification:
+        """Verify that a file was put by tools where a claim says, not under its name in another folder."""
+        path, at = claim.subject or "", verification.evidence
+        did = [each for each in self._evidence.runs if each.index in at and not each.command]
+        if verification.support is not Support.VERIFIED or not path.startswith("/") or len(did) < len(at):
+            return verification
+        is_known = self._evidence.mentions(path)
+        is_elsewhere = all(f'/{basename(path)}"' in each.arguments and not is_known for each in did)
+        return unsupported(ClaimReason.OTHER_TARGET, *at) if is_elsewhere else verification
+
     def _by_command(self, claim: StatedClaim) -> Verification | None:
         """Verify an action of a program: on the host that the claim names, where its command names one like it."""
         verification = self._shell.done(claim)

@@ -125,7 +125,7 @@ class ClaimVerifier:
             return of_work(claim)
         match claim.kind:
             case ClaimKind.FILE_WRITTEN:
-                return self._files.written(claim)
+                return self._tools.placed(claim, self._files.written(claim))
             case ClaimKind.COMMITTED | ClaimKind.DEPLOYED | ClaimKind.INSTALLED:
                 return self._commands.by_program(claim)
             case ClaimKind.SENT:

@@ -210,6 +210,13 @@ def test_a_command_on_another_host_than_is_named_proves_nothing() -> None:
     assert found("Redis on **cache-us-1** has been restarted.", look, restart) == ("verified", None)
 
 
+def test_a_file_that_was_put_elsewhere_is_not_where_it_is_said_to_be() -> None:
+    moved = act("move_file", source="/home/plan.md", destination="/tmp/plan.md")
+    assert found("I moved the file to /backup/plan.md.", moved) == ("unsupported", "other_target")
+    assert found("I moved the file to /tmp/plan.md.", moved) == ("verified", None)
+    assert found("I moved the file to tmp/plan.md.", moved) == ("verified", None)
+
+
 @pytest.mark.no_cover
 def test_many_calls_with_long_results_take_bounded_time() -> None:
     many = [act("send_email", json.dumps([{"a": "1 " * 2_000}] * 3), to=f"a{n}@x.example") for n in range(300)]
