@@ -121,6 +121,14 @@ class Undone(NamedTuple):
 
 def weigh_deeds(evidence: CallRecord, answer: str) -> Deed | None:
     """Return a deed that the record speaks against; None where none is, or the session is long."""
+    found = _weighed(evidence, answer)
+    if found is None:
+        return None
+    said = found.claim.said.rstrip(_MARKS)
+    return found if is_asserted(answer.lower(), answer.find(said) + len(said)) else None
+
+
+def _weighed(evidence: CallRecord, answer: str) -> Deed | None:
     if not 0 < len(evidence.notes) <= _MOST_CALLS or not evidence.is_whole or len(answer) > _LONGEST_ANSWER:
         return None
     kinds = [kind_of(call.tool or "") for _, call, _ in evidence.notes]
@@ -155,10 +163,8 @@ class Deeds:
     @cached_property
     def _sentences(self) -> list[str]:
         text = "\n".join(self._answer.split("```")[::2])
-        low = text.lower()
-        pieces = [(text[start:end].strip(), end) for start, end in _pieces(text) if text[end : end + 1] != "?"]
-        told = [each for each in pieces if len(each[0]) >= _SHORTEST and each[0][0] != ">" and each[0][-1] != "?"]
-        return [sentence for sentence, end in told if is_asserted(low, len(low[:end].rstrip(_MARKS)))]
+        pieces = [text[start:end].strip() for start, end in _pieces(text) if text[end : end + 1] != "?"]
+        return [each for each in pieces if len(each) >= _SHORTEST and each[0] != ">" and each[-1] != "?"]
 
     @cached_property
     def _low(self) -> str:
@@ -243,7 +249,7 @@ class Deeds:
     def _done_otherwise(self) -> Deed | None:
         """Return a deed that was done to another, or with another value, than was asked for and told."""
         asked = self._asked
-        worked = [run for run in self._acts if run.worked]
+        worked = [run for run in self._acts if run.worked and not self._evidence.person_spoke_after(run)]
         low = self._answer.lower()
         if not worked or len(asked) > _LONGEST_REQUESTS or len(low) != len(self._answer):
             return None
@@ -261,11 +267,7 @@ class Deeds:
 
     def _contradicted_at(self, at: int, reason: ClaimReason, run: ToolRun) -> Deed | None:
         start, end = next((start, end) for start, end in _pieces(self._answer) if end >= at)
-        if (
-            self._evidence.person_spoke_after(run)
-            or not is_asserted(self._answer.lower(), at)
-            or (not _ITEM.match(self._answer, start) and is_denied(_plain(self._answer[start:at])))
-        ):
+        if not _ITEM.match(self._answer, start) and is_denied(_plain(self._answer[start:at])):
             return None
         return Deed(_claim(self._answer[start:end].strip()), contradicted(reason, run.index))
 
