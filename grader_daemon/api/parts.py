@@ -41,7 +41,7 @@ class Routing(Protocol):
                 known is not preferred then.
 
         Raises:
-            InputError: `most_usd` is not above 0.
+            InputError: the task type is unknown, or `most_usd` is not above 0.
         """
 
     def recommend(self, task_type: str, models: Collection[str] | None = None, default: str | None = None) -> TaskRoute:

@@ -8,9 +8,11 @@ from datetime import datetime
 from statistics import fmean
 from typing import Final, NamedTuple, TypeVar
 
+from grader_daemon.domain.algebra import Matrix, cholesky, dot, solve
 from grader_daemon.domain.feedback import FEWEST_REVIEWS, NOBODYS_WORD, FeedbackSource, Label
 from grader_daemon.domain.routing import HALF_LIFE_DAYS, Cell, Count, FinishedSession
 
+_Error = tuple[FinishedSession, float]
 _Group = TypeVar("_Group")
 _DAY_SECONDS: Final = 86400.0
 _WEEK_SECONDS: Final = 7 * _DAY_SECONDS
@@ -18,9 +20,9 @@ _DISPERSION_WORTH: Final = 2.0
 """Variance of coin flips that is taken to be seen before any vote: eight even ones."""
 _NEARLY_ALL: Final = 0.9
 _COMMON_DOUBTS: Final = 2
-"""Labels without an error that are added to those of all models; to those of one as many as are needed at all.
+"""Labels without an error that are added to those of all, and to those of a type.
 
-The mean error of all is of each model, also of one without labels: only what differs from that is a model's own.
+To those of a model as many are added as are needed at all: what its types explain is not its own.
 """
 
 
@@ -72,47 +74,77 @@ class Correction:
     """Distance of what is known to have failed from what people and rewards say, where enough of them do.
 
     A session that is not known to have failed counts as one that did not: a probability follows how an answer sounds.
+    What is known misses more of the failures of hard types. So the distance is a sum of a part of all, one of the type
+    and one of the model, each drawn towards nothing: a model is not blamed for the types that it is given.
 
     Of labels only those count that were not chosen: drawn at random by a review, or a reward, which every run has.
     """
 
-    def __init__(self, sessions: Iterable[FinishedSession], labels: Iterable[Label]) -> None:
-        known = {session.session_id: session for session in sessions}
-        self._errors: dict[str, list[float]] = {}
-        for label in labels:
-            session = known.get(label.session_id)
-            if label.completed is not None and session is not None and _was_not_chosen(label):
-                error = label.completed - _not_failed(session, completed=label.automatic_completed)
-                self._errors.setdefault(session.model, []).append(error)
-        every = [error for errors in self._errors.values() for error in errors]
-        self._common = self._shrunk(every, doubts=_COMMON_DOUBTS)
-        mean = fmean(every) if every else 0.0
-        self._own = {
-            model: self._shrunk([error - mean for error in errors], doubts=FEWEST_REVIEWS)
-            for model, errors in self._errors.items()
-        }
+    def __init__(self, sessions: Sequence[FinishedSession], labels: Iterable[Label]) -> None:
+        types = Counter(session.task_type for session in sessions)
+        models = dict.fromkeys(session.model for session in sessions)
+        self._types = {name: column for column, name in enumerate(types, 1)}
+        self._models = {name: column for column, name in enumerate(models, 1 + len(types))}
+        self._shares = [number / len(sessions) for number in types.values()]
+        errors = list(_errors(sessions, labels))
+        self._is_known = len(errors) >= FEWEST_REVIEWS
+        if self._is_known:
+            self._fit(errors)
 
     def variance(self, model: str) -> float:
-        """Return the variance by which what puts a model right misses, alike for all of its sessions."""
-        errors = self._errors.get(model, [])
-        return _spread(errors) / (len(errors) + FEWEST_REVIEWS) if len(errors) >= FEWEST_REVIEWS else 0.0
+        """Return the variance by which what puts a model right misses, at the types of all models together.
+
+        Types on which it has no label are in doubt, too: there it is compared with models that have some.
+        """
+        if not self._is_known:
+            return 0.0
+        weights = [1.0, *self._shares, *[0.0] * len(self._models)]
+        weights[self._models[model]] = 1.0
+        return self._spread * dot(weights, solve(self._lower, weights))
 
     def value(self, session: FinishedSession) -> float:
         """Return the vote of a session, 0 to 1."""
         if session.judged:
             return float(session.completed)
         known = _not_failed(session, completed=session.completed)
-        return min(1.0, max(0.0, known + self._common + self._own.get(session.model, 0.0)))
+        return min(1.0, max(0.0, known + self._distance(session)))
 
-    @staticmethod
-    def _shrunk(errors: Sequence[float], *, doubts: int) -> float:
-        return sum(errors) / (len(errors) + doubts) if len(errors) >= FEWEST_REVIEWS else 0.0
+    def _fit(self, errors: Sequence[_Error]) -> None:
+        """Find the parts that make the squares of what is left least, each with its doubts (a ridge regression)."""
+        doubts = [*[_COMMON_DOUBTS] * (1 + len(self._types)), *[FEWEST_REVIEWS] * len(self._models)]
+        matrix: Matrix = [[0.0] * len(doubts) for _ in doubts]
+        for column, doubt in enumerate(doubts):
+            matrix[column][column] = doubt
+        right = [0.0] * len(doubts)
+        for session, error in errors:
+            place = self._place(session)
+            for row in place:
+                right[row] += error
+                for column in place:
+                    matrix[row][column] += 1
+        self._lower = cholesky(matrix)
+        self._parts = solve(self._lower, right)
+        self._spread = _spread([error - self._distance(session) for session, error in errors])
+
+    def _distance(self, session: FinishedSession) -> float:
+        return sum(self._parts[column] for column in self._place(session)) if self._is_known else 0.0
+
+    def _place(self, session: FinishedSession) -> tuple[int, int, int]:
+        return 0, self._types[session.task_type], self._models[session.model]
+
+
+def _errors(sessions: Iterable[FinishedSession], labels: Iterable[Label]) -> Iterator[_Error]:
+    """Yield the sessions with a label that nobody chose to give, and how far it is from what is known without it."""
+    known = {session.session_id: session for session in sessions}
+    for label in labels:
+        session = known.get(label.session_id)
+        if label.completed is not None and session is not None and _was_not_chosen(label):
+            yield session, label.completed - _not_failed(session, completed=label.automatic_completed)
 
 
 def _spread(errors: Sequence[float]) -> float:
     """Return the variance of errors, as if two even flips of a coin were among them."""
-    middle = fmean(errors)
-    return (sum((error - middle) ** 2 for error in errors) + 0.5) / (len(errors) + 2)
+    return (sum(error**2 for error in errors) + 0.5) / (len(errors) + 2)
 
 
 def _not_failed(session: FinishedSession, *, completed: bool) -> float:

@@ -29,6 +29,8 @@ class Advice:
         """Return the models to prefer, for all types of task or for one."""
         if most_usd is not None and not most_usd > 0:
             raise InputError("the maximum cost of a done task must be above 0")
+        if task_type is not None:
+            self._context.check_task_type(task_type)
         return self._routes.route(
             self._context.now(), task_type=task_type, models=models, default=default, most_usd=most_usd
         )

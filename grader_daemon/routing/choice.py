@@ -61,6 +61,12 @@ Without a default it may be the best all the same: the others are hardly used, w
 _SURELY: Final = 1.0
 """Standard deviations by which a model must be better at a type than the best overall to be preferred."""
 
+_PROBABLY: Final = 0.52
+"""Standard deviations by which a model must be better than the default to take its place: a probability of 70 %.
+
+Chosen on `tests.benchmarks.routing_labels`, where equal models should not, and `routing_loop`, where waiting costs.
+"""
+
 _STAYS: Final = frozenset({RouteReason.NOT_BETTER, RouteReason.UNCALIBRATED})
 """Reasons to stay with the default: much is known, and nothing better."""
 
@@ -209,12 +215,17 @@ class Router:
             return RouteReason.TOO_FEW
         if compared is not None and score.age_days > _STALE_DAYS:
             return RouteReason.STALE
-        if compared is None or compared.difference >= LEAST_GAIN:
+        if compared is None or self._is_better(task_type, score.model, stays):
             return None if is_tried else RouteReason.TOO_FEW
         if compared.high >= _COULD_BE_BETTER:
             return RouteReason.TOO_FEW
         is_known = compared.high <= 0 or self._is_judged(task_type)
         return RouteReason.NOT_BETTER if is_known else RouteReason.UNCALIBRATED
+
+    def _is_better(self, task_type: str, model: str, default: str | None) -> bool:
+        """Return whether a model is probably better than the default, and by enough."""
+        gap = None if self._scores is None or default is None else self._scores.gap(task_type, model, default)
+        return gap is not None and gap.value >= LEAST_GAIN and gap.sure > _PROBABLY
 
     def _why_not(self, scores: Sequence[ModelScore], best: ModelScore | None, stays: str | None) -> RouteReason | None:
         """Return why to recommend none; None where `best` is, the first that is known and not the default to keep."""

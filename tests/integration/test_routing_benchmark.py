@@ -6,7 +6,9 @@ import random
 
 import pytest
 
+from tests.benchmarks import routing_labels
 from tests.benchmarks.routing import WAYS, Done, Key, home
+from tests.benchmarks.routing_labels import Side
 from tests.routed import finished
 
 
@@ -41,3 +43,21 @@ def test_where_all_models_are_equal_no_way_is_better() -> None:
 
     mean = {way: sum(one[way] for one in homes) / len(homes) for way in WAYS}
     assert mean == {way: pytest.approx(0.5, abs=0.1) for way in WAYS}
+
+
+def test_each_model_has_the_mix_and_the_labels_that_it_is_to_have() -> None:
+    sides = (Side("a", 0.9), Side("b", 0.1, gain=0.15))
+
+    sessions, labels = routing_labels.home(sides, 50, random.Random(1))
+
+    hard = {side.model: sum(each.model == side.model and each.task_type == "debugging" for each in sessions)
+            for side in sides}  # fmt: skip
+    assert hard == {"a": pytest.approx(180, abs=13), "b": pytest.approx(20, abs=13)}, "three standard deviations"
+    assert len(labels) == sum(each.judged for each in sessions) == 100
+
+
+def test_a_default_is_left_for_a_model_that_is_better_at_everything_by_labels() -> None:
+    sides = (Side("poor", 0.5, gain=-0.4), Side("good", 0.5, gain=0.15))
+
+    assert routing_labels.left(sides, 100, "1") == 1
+    assert routing_labels.left(sides[::-1], 100, "1") == 0

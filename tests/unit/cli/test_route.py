@@ -72,6 +72,15 @@ def test_without_a_default_the_best_is_preferred(home: Path, run: Run, sessions:
     assert line.endswith(f" {advice}")
 
 
+def test_an_unknown_task_type_is_refused_with_those_that_are_known(home: Path, run: Run) -> None:
+    ended = run(home, "route", "--task-type", "nosuch")
+
+    assert ended.returncode == 2
+    assert "unknown task type 'nosuch'; known: " in ended.stderr
+    assert "debugging" in ended.stderr
+    assert not ended.stdout
+
+
 def test_models_without_sessions_of_a_type_are_counted_in_one_row(home: Path, run: Run) -> None:
     now = datetime.now(UTC)  # noqa: TID251  the commands' clock is the real one
     made = [

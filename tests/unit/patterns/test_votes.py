@@ -78,9 +78,41 @@ def test_labels_put_right_the_model_that_they_are_of() -> None:
     labels += [drawn(each, completed=True) for each in modest[:20]]
     correction = Correction([*talkative, *modest], labels)
 
-    # Half of 40 labels say completed: together 0.5 below 1, less by two labels' worth of doubt, by ten for its own.
-    assert correction.value(talkative[-1]) == pytest.approx(1 - 20 / 42 - (0.5 * 20) / 30, abs=1e-9)
+    # 20 labels against ten doubts: a model's own part is two thirds of what is left by the part of all and of the type,
+    # s, which have two doubts each. So -20 (1 + s) / 3 - 20 s / 3 = s.
+    shared = -20 / 43
+    assert correction.value(talkative[-1]) == pytest.approx(1 + shared - (1 + shared) * 2 / 3, abs=1e-9)
     assert correction.value(modest[-1]) > correction.value(talkative[-1]) + 0.4
+
+
+def test_a_model_is_not_blamed_for_the_types_that_it_is_given() -> None:
+    kinds = {"hard": 2, "easy": 1}  # of two hard tasks one fails unseen, of easy ones none
+    mixes = {"strong": {"hard": 40, "easy": 10}, "cheap": {"hard": 10, "easy": 40}}
+    sessions = [
+        finished(model=model, task_type=task_type, unsure=True, completed=bool(place % kinds[task_type] == 0))
+        for model, mix in mixes.items()
+        for task_type, number in mix.items()
+        for place in range(number)
+    ]
+    correction = Correction(sessions, [drawn(each, completed=each.completed) for each in sessions])
+
+    def value(model: str, task_type: str) -> float:
+        return correction.value(finished(model=model, task_type=task_type, unsure=True))
+
+    assert value("strong", "hard") == pytest.approx(value("cheap", "hard"), abs=0.03), "0.4 less for all its tasks"
+    assert value("strong", "hard") == pytest.approx(0.5, abs=0.05)
+    assert value("strong", "easy") == pytest.approx(1.0, abs=0.05)
+
+
+def test_a_model_whose_labels_are_all_of_one_type_is_in_doubt() -> None:
+    sessions = [finished(model=model, task_type=each) for model in ("all", "easy") for each in ("hard", "easy") * 40]
+    judged = [*sessions[:40], *(each for each in sessions[80:] if each.task_type == "easy")]
+    labels = [drawn(each, completed=place % 4 > 1) for place, each in enumerate(judged)]
+
+    correction = Correction(sessions, labels)
+
+    assert len(labels) == 80, "40 of each"
+    assert correction.variance("easy") > 1.1 * correction.variance("all")
 
 
 def test_a_model_without_labels_is_put_right_like_one_with_average_ones() -> None:
@@ -90,7 +122,11 @@ def test_a_model_without_labels_is_put_right_like_one_with_average_ones() -> Non
 
     correction = Correction([*labelled, other], labels)
 
-    assert correction.value(other) == correction.value(labelled[-1]) < 0.6
+    # As above: -20 (0.5 + s) / 3 = s, and the own part of the other two thirds of what is left.
+    shared = -10 / 23
+    assert correction.value(other) == pytest.approx(1 + shared)
+    assert correction.value(labelled[-1]) == pytest.approx(1 + shared - (0.5 + shared) * 2 / 3)
+    assert correction.variance("seldom") > 2 * correction.variance("often")
 
 
 def test_a_label_that_a_person_chose_to_give_tells_nothing_of_models() -> None:
@@ -146,7 +182,7 @@ def test_rewards_put_right_without_a_draw_and_fewer_than_ten_labels_do_not() -> 
     sessions = [finished(unsure=True) for _ in range(30)]
     rewards = [drawn(one, completed=False, source=FeedbackSource.REWARD) for one in sessions]
 
-    assert Correction(sessions, rewards[:10]).value(sessions[-1]) == pytest.approx(1 - 10 / 12)
+    assert Correction(sessions, rewards[:10]).value(sessions[-1]) == pytest.approx(1 / 12), "as above: -5 (1 + s) = s"
     assert Correction(sessions, rewards[:9]).value(sessions[-1]) == 1.0
 
 
@@ -157,8 +193,8 @@ def test_what_labels_put_right_is_no_surer_for_more_sessions() -> None:
         correction = Correction(sessions, given)
         return counts_of(votes_of(sessions, correction, now=NOW), correction)["debugging", "cheap"].votes
 
-    # The errors of 20 labels spread like coin flips, and ten more are in doubt.
-    assert votes_worth(1000, 20) == pytest.approx(30, rel=0.1)
+    # The errors of 20 labels spread like coin flips; the doubts of the three parts together are worth one more.
+    assert votes_worth(1000, 20) == pytest.approx(21, rel=0.1)
     assert votes_worth(3000, 20) == pytest.approx(votes_worth(1000, 20), rel=0.1)
     assert votes_worth(1000, 9) > 900
 

@@ -356,6 +356,25 @@ def test_a_model_takes_the_place_of_the_default_where_it_was_tried(tried: int, r
     assert found.reason is (None if recommended else RouteReason.TOO_FEW)
 
 
+@pytest.mark.parametrize(
+    ("sessions", "done", "reason"),
+    [
+        pytest.param(60, (40, 42), RouteReason.TOO_FEW, id="more-could-show-it"),  # by 2.7 points, 64 % probable
+        pytest.param(1000, (700, 715), RouteReason.NOT_BETTER, id="surely-but-by-little"),  # by 1.5 points
+        pytest.param(60, (40, 45), None, id="probably"),  # by 6.7 points, 81 % probable
+    ],
+)
+def test_a_default_is_left_for_what_is_probably_better_by_enough(
+    sessions: int, done: tuple[int, int], reason: RouteReason | None
+) -> None:
+    made = [*several(sessions, done[0], judged=True, **CHEAP), *several(sessions, done[1], judged=True, **STRONG)]
+
+    found = route(made, default="cheap")
+
+    assert found.reason is reason
+    assert found.recommended == (None if reason else "strong")
+
+
 @pytest.mark.parametrize(("tried", "recommended"), [(FEWEST_SESSIONS - 1, None), (FEWEST_SESSIONS, "strong")])
 def test_a_model_that_is_not_surely_better_needs_ten_sessions_of_the_type(tried: int, recommended: str | None) -> None:
     sessions = [*several(83, 60, **CHEAP), *several(tried, tried - 1, **STRONG)]
