@@ -16,6 +16,7 @@ from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.numbers import MINUS
+from grader_daemon.reports.sign_words import sign_sentence
 
 GOT_OVER: Final = {FailureKind.RECOVERED: "yes", FailureKind.HARMFUL: "no", FailureKind.PROBE: "a probe"}
 """Words for a failure that a session recovered from or not; a probe is none."""
@@ -27,8 +28,6 @@ KIND_WORDS: Final = {
 }
 """The same where nothing around them asks."""
 
-_USUAL: Final = (0.2, 0.8)
-"""Shares of sessions between which a value is usual and worth no word."""
 _TOLD_SUPPORTS: Final = (
     *(("verified", "verified"), ("contradicted", "contradicted")),
     *(("stale", "stale"), ("partial", "partial")),
@@ -179,15 +178,5 @@ def moved_words(likely: float, effect: float) -> str:
 
 
 def feature_words(name: str, value: float, meaning: str | None, above: float | None) -> str:
-    """Return what a feature is, whether a session has any of it, and how it stands among the user's, by `above`."""
-    shown = meaning or name
-    told = (shown if value else f"Not in this session: {shown}", _unusual_words(above))
-    return " ".join(part for part in told if part)
-
-
-def _unusual_words(above: float | None) -> str:
-    """Return how a value stands among the user's sessions, if it stands out."""
-    if above is None or _USUAL[0] < above < _USUAL[1]:
-        return ""
-    share, more = (above, "More") if above > 1 / 2 else (1 - above, "Less")
-    return f"{more} than in {100 * share:.0f} % of your sessions."
+    """Return what is so in a session, by the value of a feature and its place among the user's, `above`."""
+    return sign_sentence(name, value, above) or meaning or name

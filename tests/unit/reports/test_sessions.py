@@ -113,29 +113,9 @@ def test_what_a_rule_did(rule: str, effect: float | None, words: str) -> None:
     assert effect_words(Reason("response_quality", rule, effect)) == words
 
 
-@pytest.mark.parametrize(
-    ("above", "words"),
-    [
-        pytest.param(None, "", id="too-few-sessions"),
-        pytest.param(0.5, "", id="usual"),
-        pytest.param(0.8, "More than in 80 % of your sessions.", id="high"),
-        pytest.param(0.1, "Less than in 90 % of your sessions.", id="low"),
-    ],
-)
-def test_a_value_is_told_to_be_unusual_only_where_it_is(above: float | None, words: str) -> None:
-    assert feature_words("calls", 3, "Calls.", above) == f"Calls. {words}".strip()
-
-
-@pytest.mark.parametrize(
-    ("value", "meaning", "told"),
-    [
-        pytest.param(0, "One hands the work in.", "Not in this session: One hands the work in.", id="none"),
-        pytest.param(1.609, "One hands the work in.", "One hands the work in.", id="some"),
-        pytest.param(1, None, "closed", id="of no meaning"),
-    ],
-)
-def test_a_feature_is_told_in_words_and_not_by_its_number(value: float, meaning: str | None, told: str) -> None:
-    assert feature_words("closed", value, meaning, None) == told
+def test_a_feature_of_another_version_is_told_by_its_meaning_or_its_name() -> None:
+    assert feature_words("calls", 3, "Calls.", 0.9) == "Calls."
+    assert feature_words("calls", 3, None, None) == "calls"
 
 
 def test_a_score_has_its_scale() -> None:

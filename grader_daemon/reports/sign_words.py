@@ -1,0 +1,264 @@
+"""Sentences on the features that moved a probability. Each stands alone: no definition, no number on a scale."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+_USUAL: Final = (0.2, 0.8)
+"""Shares of your sessions between which a value is usual."""
+_NEARLY_ALL: Final = 0.99
+_HALF: Final = 0.5
+
+_BOTH: Final[Mapping[str, tuple[str, str]]] = {
+    "answered": ("The session ends in a whole answer.", "The session does not end in a whole answer."),
+    "unfinished": ("The session ends without an answer.", "The session ends in an answer."),
+    "says_nothing": ("The last answer is empty.", "The last answer is not empty."),
+    "cut_short": ("The session was cut short.", "The session was not cut short."),
+    "call_last": ("The session ends in a call without a result.", "The last call has a result."),
+    "write_last": ("The session ends in a call that writes something.", "The session does not end while it writes."),
+    "failure_last": ("The session ends in a failed call.", "The session does not end in a failed call."),
+    "closed": ("One of the last calls submits the work.", "No call at the end submits the work."),
+    "announced": ("The agent ends by announcing a next step.", "The agent announces no further step at the end."),
+    "unmade_call": (
+        "The last text contains a tool call that was never made.",
+        "The last text contains no call that was never made.",
+    ),
+    "asks_back": ("The last text ends in a question.", "The last text does not end in a question."),
+    "unanswered": ("Your last message has no answer.", "Your last message has an answer, or needs none."),
+    "handed_over": ("The agent hands over to a human colleague.", "The agent does not hand over to a colleague."),
+    "error_last": ("The last result mentions an error.", "The last result mentions no error."),
+    "good_news": (
+        "One of the last four results says that something passed or succeeded.",
+        "None of the last four results says that something passed or succeeded.",
+    ),
+    "little_done": (
+        "The agent took at most four turns to work on files.",
+        "The agent took more than four turns, or worked on no files.",
+    ),
+    "nothing_done": ("The task is about files, and no tool was called.", "Tools were called, or no files were needed."),
+    "red_to_green": (
+        "A run failed after files were written, and the last run did not.",
+        "No failed run turned into a passing one.",
+    ),
+    "write_failed": ("The last attempt to write a file failed.", "The last attempt to write a file did not fail."),
+    "read_back": ("A changed file was looked at afterwards.", "No changed file was looked at afterwards."),
+    "change_last": ("The last call changed something in a service.", "The last call changed nothing in a service."),
+    "consented": ("A person agreed to a proposal.", "No person agreed to a proposal."),
+    "one_row": ("The last result is one row.", "The last result is not just one row."),
+    "inability": (
+        "The answer says that something could not be done.",
+        "The answer does not say that something could not be done.",
+    ),
+    "objected": (
+        "Your last comment says that something is wrong.",
+        "Your last comment does not say that something is wrong.",
+    ),
+    "accepted": ("Your last comment accepts the work.", "Your last comment does not accept the work."),
+    "took_leave": ("Your last message is thanks or a goodbye.", "Your last message is neither thanks nor a goodbye."),
+    "asked_last": ("Your last message is a question.", "Your last message is not a question."),
+    "tests_verified": (
+        "The answer says that tests pass, and a test run proves it.",
+        "The answer has no proven claim that tests pass.",
+    ),
+    "tests_unsupported": (
+        "The answer says that tests pass, but no test run proves it.",
+        "The answer has no unproven claim that tests pass.",
+    ),
+    "fix_verified": (
+        "The answer says that a bug is fixed, and the calls prove it.",
+        "The answer has no proven claim that a bug is fixed.",
+    ),
+    "claim_contradicted": ("The record contradicts a claim of the answer.", "The record contradicts no claim."),
+    "final_marked": ("The final answer is marked as such.", "The final answer is not marked as such."),
+    "final_of_two": (
+        "The final answer is one of the two that the question allows.",
+        "The question does not allow just two answers, or the final answer is neither.",
+    ),
+    "final_gives_up": ("The final answer says that there is none.", "The final answer does not give up."),
+    "final_is_result": ("The final answer is the whole last result.", "The final answer is not just the last result."),
+    "final_reasoned": (
+        "The text before the final answer has it too.",
+        "The final answer is not in the text before it.",
+    ),
+    "missed_last": (
+        "The last result says that nothing was found.",
+        "The last result does not say that nothing was found.",
+    ),
+    "second_step": (
+        "The last call uses what earlier results showed.",
+        "The last call uses nothing of what earlier results showed.",
+    ),
+    "gap_told": (
+        "The agent's last texts say that something is unknown.",
+        "The agent's last texts do not say that something is unknown.",
+    ),
+    "many_columns": (
+        "The result has more columns than you asked for.",
+        "The result has no more columns than you asked for.",
+    ),
+    "ordered_undone": (
+        "You asked for a change, and no call changed anything.",
+        "You asked for no change, or a call changed something.",
+    ),
+}
+"""Of what is so or not: both sentences."""
+
+_SHARES: Final[Mapping[str, tuple[str, float | None]]] = {
+    "struggle": ("{} of the last turns have an error, a format complaint or an apology.", None),
+    "errors_at_end": ("{} of the last three results mention an error.", None),
+    "failures": ("{} of the last results are failures.", None),
+    "overcome": ("{} of the failures were followed by a success.", 0.7),
+    "left": ("{} of the errors are unrecovered.", 0.3),
+    "worse": ("{} of the last errors came in the later half of the session.", _HALF),
+    "form_complaints": ("{} of the results say that the agent's output could not be read.", None),
+    "empty_results": ("{} of the results are empty.", None),
+    "repeats": ("{} of the last calls, results and texts repeat earlier ones.", None),
+    "same_calls": ("{} of the last calls repeat an earlier call word for word.", None),
+    "same_results": ("{} of the last results repeat an earlier result word for word.", None),
+    "varied_calls": ("{} of the last calls begin differently from all others.", None),
+    "same_words": ("{} of the words in the agent's last two texts are the same.", None),
+    "alike_results": ("{} of the words in the last two results are the same.", None),
+    "timeouts": ("{} of the last results are timeouts.", None),
+    "asked_made": ("{} of the requested changes in services were made.", _HALF),
+    "specifics_called": ("{} of the quotes and paths in your task appear in calls.", _HALF),
+    "specifics_shown": ("{} of the quotes and paths in your task appear in the last results.", _HALF),
+    "specifics_answered": ("{} of the quotes and paths in your task appear in the answer.", _HALF),
+    "complaints": ("{} of your later messages say that something is wrong.", None),
+    "other_claims_verified": ("{} of the claims about anything but tests and fixes are proven by calls.", None),
+    "other_claims_unsupported": (
+        "{} of the claims about anything but tests and fixes have no proof in the calls.",
+        None,
+    ),
+    "final_asked": ("{} of the words in the final answer are from your task.", None),
+    "final_words_seen": ("{} of the new words in the final answer are in the last results.", _HALF),
+    "final_backing": ("{} of the words in your task are in the result with the final answer.", None),
+    "missed": ("{} of the last results say that nothing was found.", None),
+    "names_seen": ("{} of the names and numbers in your task appear in the last results.", None),
+    "names_called": ("{} of the names and numbers in your task appear in the last calls.", None),
+    "names_answered": ("{} of the names and numbers in your task appear in the answer.", None),
+    "call_new": ("{} of the words in the last call are new.", None),
+    "query_fits": ("{} of the operations that you asked for are in the last query.", _HALF),
+}
+"""Of a share: the sentence, and the value that stands for nothing to count, in place of which nothing is said."""
+
+_NOTHING_TO_COUNT: Final[Mapping[str, str]] = {
+    "overcome": "No call failed, or some failures were followed by a success.",
+    "left": "There are no errors, or few are unrecovered.",
+    "worse": "There are no errors, or they are spread evenly.",
+    "asked_made": "No change in a service was requested, or half of them were made.",
+    "specifics_called": "The task has no quotes and paths, or half of them appear in calls.",
+    "specifics_shown": "The task has no quotes and paths, or half of them appear in the last results.",
+    "specifics_answered": "The task has no quotes and paths, or half of them appear in the answer.",
+    "final_words_seen": "The final answer has no new words, or half of them are in the last results.",
+    "query_fits": "The task asks for no operation, or half of them are in the last query.",
+}
+"""What such a value means."""
+
+_THREE: Final[Mapping[str, tuple[str, str, str]]] = {
+    "trial": (
+        "The run after the last file change worked.",
+        "Nothing was run after the last file change.",
+        "The run after the last file change failed.",
+    ),
+    "verdict": (
+        "The last two runs passed something.",
+        "The last two runs neither passed nor failed clearly.",
+        "The last two runs failed something.",
+    ),
+    "final_fits": (
+        "The final answer has the form that you asked for.",
+        "The task asks for no special form of answer.",
+        "The final answer does not have the form that you asked for.",
+    ),
+    "final_seen": (
+        "One of the last results contains the final answer word for word.",
+        "It is unknown whether a result contains the final answer.",
+        "No result contains the final answer word for word.",
+    ),
+    "final_computed": (
+        "The number in the final answer is in the last output of code.",
+        "The final answer has no number to compare with code.",
+        "The number in the final answer is not in the last output of code.",
+    ),
+    "rows_fit": (
+        "The result has as many rows as the task asks for.",
+        "The task does not say how many rows the result should have.",
+        "The result has too many or too few rows for the task.",
+    ),
+}
+"""Of what is so, unknown, or not so: all three sentences."""
+
+_COUNTS: Final[Mapping[str, str]] = {
+    "trouble_at_end": "signs of trouble in the last step",
+    "doubt": "words of doubt in the agent's last texts",
+    "negative_words": "words such as failed or missing in the last two results",
+    "positive_words": "words such as success or passed in the last two results",
+    "turns_for_answer": "turns for a question without files",
+    "asked_length": "characters in the task",
+    "said_length": "characters in the agent's texts",
+    "shown_length": "characters in results",
+    "exchanges": "messages and results",
+    "answered_calls": "calls with a result",
+    "mishaps": "unrecovered errors",
+    "rewrites": "writes of the same file",
+    "changes_made": "successful changes in services",
+    "rows_for_answer": "rows in the last result",
+    "hedges": "words such as however or likely in the answer",
+    "messages": "messages from you after the task",
+    "said_last": "words in your last message",
+    "claims": "claims in the answer",
+    "final_words": "words in a short final answer",
+    "final_results": "results that contain the final answer",
+    "query_parts": "conditions, joins and pipes in the last query or command",
+}
+"""Of a count: the things that are counted."""
+
+_ALL: Final[Mapping[str, str]] = {
+    "hash:answer": "The words of the answer.",
+    "hash:result": "The words of the last two results.",
+    "hash:call": "The words of the last six calls.",
+}
+NAMED: Final = frozenset((*_BOTH, *_SHARES, *_THREE, *_COUNTS, *_ALL))
+"""Features that have a sentence."""
+
+
+def sign_sentence(name: str, value: float, above: float | None) -> str | None:
+    """Return what is so in a session, by a feature of it; `above` is its place among yours, None if it is unknown.
+
+    None for a feature of another version.
+    """
+    if name in _BOTH:
+        return _BOTH[name][value < _HALF]
+    if name in _THREE:
+        return _THREE[name][0 if value > _HALF else 1 if value == _HALF else 2]
+    if name in _SHARES:
+        return _share(name, value, above)
+    return _count(_COUNTS[name], value, above) if name in _COUNTS else _ALL.get(name)
+
+
+def _share(name: str, value: float, above: float | None) -> str:
+    sentence, nothing = _SHARES[name]
+    if value == nothing:
+        return _NOTHING_TO_COUNT[name]
+    told, rank = sentence.format(f"{100 * value:.0f} %"), _rank(above)
+    return f"{told.removesuffix('.')}, {rank}." if rank else told
+
+
+def _count(things: str, value: float, above: float | None) -> str:
+    if not value:
+        return f"There are no {things}."
+    rank = _rank(above)
+    if rank is None:
+        return f"The number of {things} {'matters here' if above is None else 'is about as usual'}."
+    more = "more" if rank.startswith("more") else "fewer"
+    return f"There are {more} {things} than in {rank.partition(' than in ')[2]}."
+
+
+def _rank(above: float | None) -> str | None:
+    """Return how a value stands among your sessions, if it stands out: "more than in 83 % of your sessions"."""
+    if above is None or _USUAL[0] < above < _USUAL[1]:
+        return None
+    share, more = (above, "more") if above > _HALF else (1 - above, "less")
+    sessions = "nearly all your sessions" if share >= _NEARLY_ALL else f"{100 * share:.0f} % of your sessions"
+    return f"{more} than in {sessions}"

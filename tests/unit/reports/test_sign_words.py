@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import pytest
+
+from grader_daemon.analysis.features import FEATURES, WORDS
+from grader_daemon.reports.sign_words import NAMED, sign_sentence
+
+_VALUES = (0.0, 0.3, 0.5, 0.7, 1.0, 3.04)
+
+
+def test_each_feature_has_a_sentence_for_each_value() -> None:
+    assert {name for name in FEATURES if not name.startswith("hash:")} | WORDS.keys() == NAMED
+    for name in NAMED:
+        for value in _VALUES:
+            for above in (None, 0.0, 0.5, 1.0):
+                told = sign_sentence(name, value, above)
+                assert told is not None
+                assert told[0].isupper() or told[0].isdigit()
+                assert told.endswith(".")
+                assert "100 % of your sessions" not in told
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "above", "words"),
+    [
+        pytest.param("closed", 1.0, 0.8, "One of the last calls submits the work.", id="so"),
+        pytest.param("closed", 0.0, None, "No call at the end submits the work.", id="not-so"),
+        pytest.param("trial", 0.0, 0.1, "The run after the last file change failed.", id="not-so-of-three"),
+        pytest.param("trial", 0.5, 0.1, "Nothing was run after the last file change.", id="unknown-of-three"),
+        pytest.param(
+            "missed",
+            0.25,
+            0.93,
+            "25 % of the last results say that nothing was found, more than in 93 % of your sessions.",
+            id="share-and-its-rank",
+        ),
+        pytest.param("left", 0.3, 0.9, "There are no errors, or few are unrecovered.", id="nothing-to-count"),
+        pytest.param(
+            "asked_length",
+            8.7,
+            1.0,
+            "There are more characters in the task than in nearly all your sessions.",
+            id="most",
+        ),
+        pytest.param(
+            "asked_length", 3.1, 0.1, "There are fewer characters in the task than in 90 % of your sessions.", id="few"
+        ),
+        pytest.param("claims", 0.0, 0.1, "There are no claims in the answer.", id="none"),
+        pytest.param("claims", 1.1, 0.5, "The number of claims in the answer is about as usual.", id="usual"),
+        pytest.param("claims", 1.1, None, "The number of claims in the answer matters here.", id="nothing-to-compare"),
+        pytest.param("of_another_version", 1.0, None, None, id="unknown"),
+    ],
+)
+def test_a_sentence_stands_alone(name: str, value: float, above: float | None, words: str | None) -> None:
+    assert sign_sentence(name, value, above) == words
