@@ -306,11 +306,9 @@ def _counts(labels: Sequence[Label], *, left_out: int) -> LabelCounts:
 def _why(evaluation: Evaluation, prior: Prior, model: CompletionModel) -> str:
     """Return in a sentence what was decided of the weights; `model` is the one that results."""
     gain, is_levelled = evaluation.gain, model.version != prior.version
-    if not gain.sample and is_levelled:
-        return "there are no labels; probabilities are adjusted to your own sessions"
     if not gain.sample:
-        fits = evaluation.model.version != prior.version
-        return f"there are no labels; {'probabilities already fit your own sessions' if fits else 'nothing is known'}"
+        levelled = "; probabilities are moved to the average of your sessions" if is_levelled else ""
+        return f"there are no labels yet, so nothing is calibrated{levelled}"
     if gain.value is None or gain.low is None or gain.high is None:
         level = " at the level of your own sessions" if is_levelled else ""
         return f"nothing is shown to be better than the prior{level} by cross-validation"

@@ -151,6 +151,11 @@ class GraderChange(msgspec.Struct, frozen=True, kw_only=True):
     before: VerdictCounts
     now: VerdictCounts | None = None
 
+    @property
+    def moved_verdicts(self) -> bool:
+        """True unless the verdicts on these days are known to be as before."""
+        return self.now != self.before
+
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     """One calibration run, or one change of the setting.

@@ -152,8 +152,9 @@ def unanswered_words(report: WeeklyReport) -> tuple[str, ...]:
 
 
 def grader_sentences(report: WeeklyReport) -> tuple[str, ...]:
-    """Return when another grader came into force in the weeks of the trend, a sentence each."""
-    return tuple(f"Grader changed on {grader_words(change)}." for change in report.grader_changes)
+    """Return when another grader that moved verdicts came into force in the weeks of the trend, a sentence each."""
+    changes = [change for change in report.grader_changes if change.moved_verdicts]
+    return tuple(f"Grader changed on {grader_words(change)}." for change in changes)
 
 
 def trust_sentence(report: WeeklyReport) -> str:

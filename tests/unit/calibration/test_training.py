@@ -84,7 +84,7 @@ def test_a_request_asked_again_and_again_is_one_task() -> None:
 def test_no_labels_are_nothing_to_learn_from() -> None:
     found = look([])
     assert (found.adopted, found.labels, found.model) == (False, 0, PRIOR.model)
-    assert found.evidence.why == "there are no labels; nothing is known"
+    assert found.evidence.why == "there are no labels yet, so nothing is calibrated"
 
 
 SURE = TrainingContext(
@@ -103,14 +103,16 @@ def test_without_labels_the_prior_is_put_at_the_level_of_the_sessions() -> None:
     assert found.model.predict((3.0,)) == pytest.approx(0.5)
     assert found.model.version.startswith("prior-1~")
     assert (found.labels, found.evidence.seen, found.evidence.sessions) == (0, 0, 20)
-    assert found.evidence.why == "there are no labels; probabilities are adjusted to your own sessions"
+    assert found.evidence.why == (
+        "there are no labels yet, so nothing is calibrated; probabilities are moved to the average of your sessions"
+    )
     assert found.evidence.weights == ()
 
 
 def test_where_the_prior_fits_the_sessions_nothing_is_said_to_be_adjusted() -> None:
     found = level(0.05)
     assert (found.adopted, found.model) == (False, SURE.prior.model)
-    assert found.evidence.why == "there are no labels; probabilities already fit your own sessions"
+    assert found.evidence.why == "there are no labels yet, so nothing is calibrated"
 
 
 def test_few_sessions_say_nothing_of_the_level() -> None:

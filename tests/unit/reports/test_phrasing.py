@@ -7,10 +7,12 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from grader_daemon.domain.alert import SCHEDULED, Decomposition, DropCause, ShareChange, Stream
+from grader_daemon.domain.calibration import GraderChange
 from grader_daemon.domain.error_groups import StepCount
 from grader_daemon.domain.estimate import proportion
 from grader_daemon.domain.insight import Coverage
 from grader_daemon.domain.rollup import Dimension, Metric
+from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.reports.phrasing import (
     MOST_CHANGES,
     MOST_SESSIONS,
@@ -20,6 +22,7 @@ from grader_daemon.reports.phrasing import (
     coverage_words,
     days,
     examples,
+    grader_sentences,
     helped,
     issue_lines,
     issue_title,
@@ -292,3 +295,10 @@ def test_the_stream_of_scheduled_runs_is_named_by_them() -> None:
 def test_the_cause_of_an_alert_is_told_in_a_line() -> None:
     changed = ShareChange(dimension=Dimension.MODEL, name="m", before=0.1, since=0.2)
     assert "What changed since: " in alert_cause(example_alert(changes=(changed,)))
+
+
+def test_a_change_of_the_grader_that_moved_no_verdict_is_not_told() -> None:
+    counts = VerdictCounts(done=0, not_done=14, unsure=63)
+    for now, told in ((counts, 0), (None, 1), (VerdictCounts(done=1, not_done=14, unsure=62), 1)):
+        change = GraderChange(at=datetime(2026, 11, 20, tzinfo=UTC), labels=0, why="new rules", before=counts, now=now)
+        assert len(grader_sentences(example_report(grader_changes=(change,)))) == told
