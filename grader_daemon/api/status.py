@@ -15,6 +15,7 @@ from grader_daemon.domain.calendar import day_of, end_of, start_of
 from grader_daemon.domain.calibration import GraderChange
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.quality import name_of
+from grader_daemon.integrations.machine import has_launchd, has_systemd
 from grader_daemon.pipeline.grader_changes import grader_changes
 from grader_daemon.storage.disk import is_disk_full
 from grader_daemon.storage.lock import holder_pid, is_running
@@ -129,6 +130,12 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     compared_seconds: float | None = None
     newest_without_grade: dict[str, str] = {}
     grader_changed: GraderChange | None = None
+
+
+def how_to_run() -> str:
+    """Return the commands that start the daemon on this machine."""
+    is_kept = has_systemd() or has_launchd()
+    return "grader-daemon service install, or grader-daemon run" if is_kept else "grader-daemon run"
 
 
 def read_status(context: GraderContext) -> Status:

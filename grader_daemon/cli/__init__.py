@@ -71,6 +71,15 @@ _OF_THE_CORE: Final = {
 """Where each command is: `command` of that module unless it is named."""
 
 
+_EXAMPLES: Final = """\b
+Examples:
+  grader-daemon run --once              grade the sessions that are here
+  grader-daemon list failed since:7d    list what failed in the last 7 days
+  grader-daemon why 378dee5d            show why a session has its grade
+"""
+"""The end of the help; the first line keeps the lines as they are."""
+
+
 def _commands() -> Iterator[tuple[str, CommandRow]]:
     """Yield all commands in the order of the help: by section, and there those of the core before those of wings."""
     found = {
@@ -108,7 +117,12 @@ class _Commands(Group):
                 formatter.write_dl([(name.ljust(width), row.help_line) for name, row in rows])
 
 
-@click.command(cls=_Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(
+    cls=_Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=_EXAMPLES,
+)
 @settings_options
 @fleet_option
 @click.version_option(__version__, "-V", "--version", prog_name="grader-daemon")

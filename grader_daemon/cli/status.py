@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import click
 
 from grader_daemon.api.grader import SelfGrader
-from grader_daemon.api.status import QualityStatus, Status
+from grader_daemon.api.status import QualityStatus, Status, how_to_run
 from grader_daemon.api.ungraded import UngradedAgent
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, json_option
@@ -15,7 +15,6 @@ from grader_daemon.reports.numbers import count
 from grader_daemon.reports.verdicts import grader_words
 
 _NOT_RUNNING = 3
-HOW_TO_RUN = "not running: grader-daemon run, or grader-daemon service install"
 
 _FILE_WORDS = {
     **dict.fromkeys(("retry", "retry_scheduled"), "to be retried"),
@@ -38,10 +37,11 @@ def command(*, grader: SelfGrader, as_json: bool) -> int:
 
 def _print(status: Status) -> None:
     daemon = status.daemon
+    changed = status.grader_changed
     watching = daemon.watching if daemon is not None and status.running else {}
     output.facts(
         [
-            ("daemon", f"running, pid {status.pid}" if status.running else HOW_TO_RUN),
+            ("daemon", f"running, pid {status.pid}" if status.running else f"not running: {how_to_run()}"),
             *((output.from_home(f"root {root}"), watching.get(root, "not watched")) for root in status.roots),
             *(("not graded", ungraded_words(agent)) for agent in status.ungraded),
             ("database", output.from_home(status.database)),
@@ -51,7 +51,7 @@ def _print(status: Status) -> None:
             ("last grade", status.last_graded_at),
             *_liveness(status.lag_seconds),
             ("open alerts", f"{status.open_alerts}: grader-daemon alerts" if status.open_alerts else "none"),
-            *([("grader changed", grader_words(status.grader_changed))] if status.grader_changed is not None else []),
+            *([("grader changed", grader_words(changed))] if changed is not None and changed.moved_verdicts else []),
             *([("alerts not delivered", status.undelivered)] if status.undelivered else []),
             *([("quality checks", _checks(status.quality))] if status.quality is not None else []),
             *((f"not graded: {agent}", path) for agent, path in status.newest_without_grade.items()),

@@ -10,11 +10,11 @@ import click
 
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.api.overview import Look, OpenSessions, Overview, overview, summary_document
-from grader_daemon.api.status import Status
+from grader_daemon.api.status import Status, how_to_run
 from grader_daemon.cli import output
 from grader_daemon.cli.grades import titles
 from grader_daemon.cli.options import days_option, is_database_named, json_option, reads
-from grader_daemon.cli.status import HOW_TO_RUN, file_words, silence_words, ungraded_words, waiting_words
+from grader_daemon.cli.status import file_words, silence_words, ungraded_words, waiting_words
 from grader_daemon.domain.error_groups import ErrorIssue, IssueState
 from grader_daemon.domain.fleet_hosts import FleetHostState, FleetView, silent_hosts, unheard_hosts
 from grader_daemon.domain.insight import Patterns
@@ -86,7 +86,7 @@ def _whose(seen: Overview) -> Iterator[tuple[str, str]]:
 
 def _state(status: Status) -> str:
     if not status.running:
-        return HOW_TO_RUN
+        return f"not running: {how_to_run()}"
     waiting = waiting_words(status)
     watched = ", ".join(map(output.from_home, status.roots))
     return f"running, pid {status.pid}, on {watched}; {waiting} waiting; last session: {silence_words(status)}"
@@ -141,7 +141,7 @@ def _verdicts(seen: Overview) -> Iterator[tuple[str, str]]:
         yield "  verdicts", shares_words(seen.verdicts)
     if seen.checked is not None:
         yield "  completion rate", rate_words(seen.checked)
-    for change in seen.grader_changes[:1]:
+    for change in [change for change in seen.grader_changes if change.moved_verdicts][:1]:
         yield "  grader changed", grader_words(change)
     if seen.trust is not None:
         yield "  trust", f"verdicts by the {seen.trust.by}: {trust_words(seen.trust)}"

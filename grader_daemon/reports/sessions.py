@@ -99,7 +99,8 @@ def after_the_last(grade: Grade) -> str:
     """Return what `errors_recovered` says; whether the session got over a failure is said beside each."""
     if grade.errors_recovered:
         return "a tool call worked, and the session ended in an answer"
-    return "no tool call worked, or the session ended without an answer"
+    answers = (EndingKind.ANSWERED, EndingKind.ASKED, EndingKind.HANDED_OVER, EndingKind.GAVE_UP)
+    return "no tool call worked" if grade.ending in answers else "the session ended without an answer"
 
 
 def flag_words(grade: Grade) -> list[str]:

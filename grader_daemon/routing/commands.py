@@ -23,7 +23,11 @@ _WHY_NOT = {
     RouteReason.ONE_MODEL: "only one model",
     RouteReason.TOO_DEAR: "costs too much",
 }
-_HEADINGS = (*("task type", "model", "not failed", "95 %", "raw", "sessions", "against default", "cost per task"), "")
+_HEADINGS = (
+    *("task type", "model", "not failed", "95 %", "raw", "sessions", "against default", "cost per task"),
+    "advice",
+)
+_COMPARED = "against default"
 _NOTE = (
     "not failed: share of sessions without a label, bad ending or proof of failure; estimated from all sessions of a"
     " model, recent ones count more. raw: the plain share."
@@ -75,7 +79,11 @@ def _print(route: Route) -> None:
     if default is not None and all(score.model != default for score in route.others.models):
         output.paragraph("", f"The default {clean(default)} has no sessions, so no model can be compared with it.")
     output.line()
-    output.table(_HEADINGS, rows, may_drop=("raw", "95 %", "cost per task"))
+    compared = _HEADINGS.index(_COMPARED)
+    of_nothing = () if any(row[compared] is not None for row in rows) else (_COMPARED,)
+    output.table(_HEADINGS, rows, may_drop=(*of_nothing, "raw", "95 %", "cost per task"))
+    if any(str(row[-1]).endswith("*") for row in rows):
+        output.line("* by its results at other tasks")
     output.paragraph("", _NOTE)
 
 
@@ -96,12 +104,12 @@ def _rows(task_type: str, route: TaskRoute) -> Iterator[tuple[object, ...]]:
         )
     others = len(route.models) - len(shown)
     if others:
-        yield (clean(task_type), count(others, "other"), *[None] * (len(_HEADINGS) - 3), "no sessions of this type")
+        yield (clean(task_type), count(others, "other"), *[None] * (len(_HEADINGS) - 3), "no sessions")
 
 
 def _advice(score: ModelScore, route: TaskRoute) -> str:
     if score.model == route.recommended:
-        return "prefer it" if score.known_by is KnownBy.TYPE else "prefer it, by its results at other tasks"
+        return "prefer it" if score.known_by is KnownBy.TYPE else "prefer it*"
     if score.model == route.default:
         return "default" if route.reason is None else f"default; nothing better known: {_WHY_NOT[route.reason]}"
     return "" if score.reason is None else _WHY_NOT[score.reason]

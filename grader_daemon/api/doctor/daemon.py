@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 
 from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.api.doctor.words import span
+from grader_daemon.api.status import how_to_run
 from grader_daemon.domain.check import Finding, ok, problem, unknown, warning
 from grader_daemon.integrations.machine import has_launchd, has_systemd, lingers, unit_file
 from grader_daemon.reports.numbers import count
@@ -23,7 +24,7 @@ _INSTALL = "grader-daemon service install"
 def daemon(context: DoctorContext) -> Finding:
     """Check that a daemon runs on this database, and said so lately."""
     if not context.is_running:
-        return warning("it does not run; sessions wait on disk until it does", f"{_INSTALL}, or grader-daemon run")
+        return warning("it does not run; sessions wait on disk until it does", how_to_run())
     said = f"it runs, pid {context.daemon_pid or 'unknown'}"
     status = context.status
     if status is None or status.pid != context.daemon_pid:

@@ -60,7 +60,9 @@ def test_what_stands_out_is_named_and_nothing_else() -> None:
 
 def test_what_followed_the_last_failure() -> None:
     assert after_the_last(grade(errors_recovered=True)).startswith("a tool call worked")
-    assert after_the_last(grade(errors_recovered=False)).startswith("no tool call worked")
+    assert after_the_last(grade(errors_recovered=False, ending=EndingKind.ANSWERED)) == "no tool call worked"
+    cut = grade(errors_recovered=False, ending=EndingKind.LIMIT)
+    assert after_the_last(cut) == "the session ended without an answer"
 
 
 def test_a_session_of_an_agent_that_deletes_its_sessions_is_gone_for_a_reason() -> None:
