@@ -15,7 +15,7 @@ from typing import Final
 
 from grader_daemon.analysis.claims.call_answers import given
 from grader_daemon.analysis.claims.deed_tools import changes
-from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun
+from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun, once
 from grader_daemon.analysis.claims.other_entries import decoded, entries_in
 from grader_daemon.analysis.claims.other_values import Value, is_among, is_of_its_object, other_level, values_in
 from grader_daemon.analysis.claims.stated_claim import KINDS, StatedClaim
@@ -259,6 +259,7 @@ def _sizes(run: ToolRun) -> set[int]:
     return sizes
 
 
+@once
 def _text(run: ToolRun) -> str:
     """Return what a call was given and what it answered, in lower case."""
     return f"{run.arguments[:_READ]}\n{run.ending(_READ)}".lower()
