@@ -13,7 +13,7 @@ import pytest
 
 from grader_daemon.cli import program
 from grader_daemon.settings import Settings
-from tests.documents import PAGES, ROOT
+from tests.documents import PAGES, ROOT, Page
 
 _REFUSED = re.compile(
     r"""
@@ -63,7 +63,8 @@ def test_refused_sentence_is_noticed(sentence: str) -> None:
 
 def _texts() -> Iterator[tuple[str, str]]:
     """Yield what users read, each with where it stands."""
-    yield from ((page.name, page.prose) for page in PAGES if page.name != "docs/style.md")
+    pages = (*PAGES, Page(ROOT / "CHANGELOG.md"))
+    yield from ((page.name, page.prose) for page in pages if page.name != "docs/style.md")
     for path in sorted((ROOT / "grader_daemon" / "dashboard" / "templates").glob("*.html")):
         yield str(path.relative_to(ROOT)), _TEMPLATING.sub("", path.read_text("utf-8"))
     yield from ((f"setting {name}", field.description or "") for name, field in Settings.model_fields.items())
