@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from grader_daemon.api.training import Trained
 
 _LISTED_WEIGHTS = 10
+_WEIGHTS_NOTE = "A weight above 0 makes it likelier that the task is done, a weight below 0 less likely."
 
 
 @click.group("calibration", cls=Group)
@@ -99,6 +100,7 @@ def _print_weights(weights: Sequence[Weight]) -> None:
             ("feature", "weight", "meaning"),
             [(each.name, number_words(each.weight), each.meaning) for each in weights[:_LISTED_WEIGHTS]],
         )
+        output.paragraph("", _WEIGHTS_NOTE)
 
 
 def _print_history(history: Sequence[Calibration]) -> None:

@@ -79,7 +79,7 @@ def _print_likely(explanation: Explanation) -> None:
     output.line()
     output.line(f"probability = {value_words(likely, COMPLETION)}")
     if explanation.effects:
-        output.line("Strongest influences, in percentage points:")
+        output.paragraph("", "Strongest influences, in percentage points, compared with an average public session:")
     for effect in explanation.effects:
         text = feature_words(output.cell(effect.name), effect.value, effect.meaning, effect.above)
         output.paragraph(f"  {moved_words(likely, effect.log_odds):>3}  ", text)

@@ -166,9 +166,9 @@ def borne_out(claims: Sequence[Claim]) -> str | None:
 
 
 def effect_words(reason: Reason) -> str:
-    """Return what a rule did to its score: "decides" where it does alone, "3" for a level, "+1" for a change."""
+    """Return what a rule did to its score: "because" where it does alone, "3" for a level, "+1" for a change."""
     if reason.effect is None:
-        return "decides"
+        return "because"
     return f"{reason.effect:g}" if reason.rule in _LEVELS else f"{reason.effect:+g}"
 
 

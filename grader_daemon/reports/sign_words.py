@@ -250,7 +250,7 @@ def _count(things: str, value: float, above: float | None) -> str:
         return f"There are no {things}."
     rank = _rank(above)
     if rank is None:
-        return f"The number of {things} {'matters here' if above is None else 'is about as usual'}."
+        return f"The number of {things} {'matters here' if above is None else 'is usual for you'}."
     more = "more" if rank.startswith("more") else "fewer"
     return f"There are {more} {things} than in {rank.partition(' than in ')[2]}."
 

@@ -74,7 +74,7 @@ def command() -> None:
     """Measure the effect of a skill or a prompt file: a random half of the sessions gets it.
 
     `trial start` chooses the file. `trial run` then starts each session of the agent, with or without the file. A
-    session started without `trial run` finds the file as the last draw left it.
+    session started without `trial run` has the file if the session before it had it.
     """
 
 

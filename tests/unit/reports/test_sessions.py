@@ -105,7 +105,7 @@ def test_each_reason_of_a_claim_has_words_of_its_own(reason: ClaimReason) -> Non
 @pytest.mark.parametrize(
     ("rule", "effect", "words"),
     [
-        pytest.param("completion.alone", None, "decides", id="decides-alone"),
+        pytest.param("completion.alone", None, "because", id="decides-alone"),
         pytest.param("quality.base", 3.0, "3", id="level"),
         pytest.param("quality.verified", 1.0, "+1", id="more"),
         pytest.param("quality.short", -0.5, "-0.5", id="less"),

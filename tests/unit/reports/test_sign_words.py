@@ -46,7 +46,7 @@ def test_each_feature_has_a_sentence_for_each_value() -> None:
             "asked_length", 3.1, 0.1, "There are fewer characters in the task than in 90 % of your sessions.", id="few"
         ),
         pytest.param("claims", 0.0, 0.1, "There are no claims in the answer.", id="none"),
-        pytest.param("claims", 1.1, 0.5, "The number of claims in the answer is about as usual.", id="usual"),
+        pytest.param("claims", 1.1, 0.5, "The number of claims in the answer is usual for you.", id="usual"),
         pytest.param("claims", 1.1, None, "The number of claims in the answer matters here.", id="nothing-to-compare"),
         pytest.param("of_another_version", 1.0, None, None, id="unknown"),
     ],
