@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from grader_daemon.analysis.tool_calls.edits import SEVERAL, names_of_texts, parts_of
+from grader_daemon.domain.text import alike
 from grader_daemon.redaction import Redactor
 
 
@@ -29,8 +30,8 @@ def _diff(given: Mapping[str, object], names: tuple[str, str], redactor: Redacto
 
 def _diff_lines(names: tuple[str, str], before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
     """Yield a diff in the unified format: the lines that both begin and end with, and between them what is replaced."""
-    head = _alike(before, after)
-    tail = _alike(before[head:][::-1], after[head:][::-1])
+    head = alike(before, after)
+    tail = alike(before[head:][::-1], after[head:][::-1])
     yield f"--- {names[0]}"
     yield f"+++ {names[1]}"
     yield f"@@ -{_range(before)} +{_range(after)} @@"
@@ -38,12 +39,6 @@ def _diff_lines(names: tuple[str, str], before: Sequence[str], after: Sequence[s
     yield from (f"-{line}" for line in before[head : len(before) - tail])
     yield from (f"+{line}" for line in after[head : len(after) - tail])
     yield from (f" {line}" for line in before[len(before) - tail :])
-
-
-def _alike(before: Sequence[str], after: Sequence[str]) -> int:
-    """Return with how many lines both begin."""
-    pairs = enumerate(zip(before, after, strict=False))
-    return next((place for place, (old, new) in pairs if old != new), min(len(before), len(after)))
 
 
 def _range(lines: Sequence[str]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
-from itertools import islice
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -22,6 +21,7 @@ from grader_daemon.domain.quality import QualityCheck
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.routing import MOST_SESSIONS, WINDOW_DAYS
 from grader_daemon.domain.session import SessionKind
+from grader_daemon.domain.text import alike
 from grader_daemon.domain.verdict import GradeVersion, Outcome
 from grader_daemon.errors import GraderError, InputError, NotFoundError, VanishedFileError
 from grader_daemon.storage.records import Change, GradeFilter, Page, SortKey, StoredGrade
@@ -173,7 +173,7 @@ class Grades:
     def short_id(self, session_id: str) -> str:
         """Return the shortest unique beginning of an id, of 8 or more characters."""
         beside = self._context.store.grades.beside(session_id)
-        return session_id[: max(_SHORT, *(_alike(session_id, other) + 1 for other in beside))]
+        return session_id[: max(_SHORT, *(alike(session_id, other) + 1 for other in beside))]
 
     def children(self, session_id: str) -> list[Child]:
         """Return the sessions that a session started, such as sub-agents, or that continue it: at most 1,000."""
@@ -278,10 +278,8 @@ class Grades:
             return False
         try:
             self._context.source_of(grade.unit).look(grade.unit)
-        except VanishedFileError:
-            return True
-        except GraderError:
-            return False
+        except GraderError as error:
+            return isinstance(error, VanishedFileError)
         return False
 
     def explain(self, prefix: str) -> Explanation:
@@ -331,14 +329,12 @@ class Grades:
         Raises:
             InputError: no session id, or several, begin with `prefix`; or there is no message `around` or `first`.
         """
-        from grader_daemon.api.transcript import messages_around, messages_from, transcript
+        from grader_daemon.api.transcript import messages_among, messages_around, messages_from, transcript
 
         stored = self.find(prefix)
         session, note = read_graded(self._context, stored)
-        if only is not None:
-            shown: Sequence[int] = [index for index in only if session and index < len(session.messages)]
-        else:
-            shown = messages_from(session, first, count) if around is None else messages_around(session, around, reach)
+        shown = messages_from(session, first, count) if around is None else messages_around(session, around, reach)
+        shown = shown if only is None else messages_among(session, only)
         return transcript(stored, session, note=note, redactor=self._context.redactor, shown=shown, longest=longest)
 
     def messages_with(self, prefix: str, words: str, *, limit: int) -> list[int]:
@@ -349,8 +345,8 @@ class Grades:
         """
         from grader_daemon.api.transcript import messages_with
 
-        session, _ = read_graded(self._context, self.find(prefix))
-        return [] if session is None else list(islice(messages_with(session, words, self._context.redactor), limit))
+        session = read_graded(self._context, self.find(prefix))[0]
+        return messages_with(session, words, self._context.redactor, limit=limit)
 
     def outline(self, prefix: str) -> Outline:
         """Return a session's course, message by message, and the agent's last answer.
@@ -385,10 +381,8 @@ class Grades:
             known = [] if given is None else self.names(dimension)
             if known and isinstance(given, str) and given not in known:
                 more = f" and {len(known) - _TOLD_NAMES} more" if len(known) > _TOLD_NAMES else ""
-                words = dimension.replace("_", " ")
-                raise NotFoundError(
-                    f"no session has the {words} {given!r}; known: {', '.join(known[:_TOLD_NAMES])}{more}"
-                )
+                words, some = dimension.replace("_", " "), ", ".join(known[:_TOLD_NAMES])
+                raise NotFoundError(f"no session has the {words} {given!r}; known: {some}{more}")
 
 
 def check_days(days: float) -> float:
@@ -411,9 +405,3 @@ def read_graded(context: GraderContext, stored: StoredGrade) -> tuple[Session | 
     except GraderError as error:
         return None, f"the messages cannot be shown: {error}"
     return read.session, None if read.digest == stored.digest else _CHANGED
-
-
-def _alike(one: str, other: str) -> int:
-    """Return with how many same characters two texts begin."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (mine, theirs) in pairs if mine != theirs), min(len(one), len(other)))

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
+from itertools import islice
 from typing import NamedTuple
 
 import msgspec
@@ -101,7 +102,7 @@ class Transcript(msgspec.Struct, frozen=True, kw_only=True):
     note: str | None
 
 
-def messages_around(session: Session | None, index: int, reach: int) -> range:
+def messages_around(session: Session | None, index: int, reach: int) -> Sequence[int]:
     """Return a message and at most `reach` before and after it; none of a session that cannot be read.
 
     Raises:
@@ -111,7 +112,7 @@ def messages_around(session: Session | None, index: int, reach: int) -> range:
     return range(max(0, index - reach), min(total, index + reach + 1))
 
 
-def messages_from(session: Session | None, first: int, count: int | None) -> range:
+def messages_from(session: Session | None, first: int, count: int | None) -> Sequence[int]:
     """Return the messages from one on, at most `count`; none of a session that cannot be read.
 
     Raises:
@@ -121,13 +122,20 @@ def messages_from(session: Session | None, first: int, count: int | None) -> ran
     return range(first, total if count is None else min(total, first + count))
 
 
-def messages_with(session: Session, words: str, redactor: Redactor) -> Iterator[int]:
-    """Yield the messages in whose text or calls words stand as they are shown, in any case."""
-    sought = words.casefold()
-    for index, message in enumerate(session.messages):
-        found = (text for text in _texts(message) if sought in text.casefold())
-        if any(sought in readable(text, redactor).casefold() for text in found):
-            yield index
+def messages_among(session: Session | None, wanted: Sequence[int]) -> Sequence[int]:
+    """Return those of some messages that are there."""
+    return [] if session is None else [index for index in wanted if index < len(session.messages)]
+
+
+def messages_with(session: Session | None, words: str, redactor: Redactor, *, limit: int) -> list[int]:
+    """Return the first messages in whose text or calls words stand as they are shown, in any case."""
+    messages = () if session is None else session.messages
+    found = (index for index, message in enumerate(messages) if _has(message, words.casefold(), redactor))
+    return list(islice(found, limit))
+
+
+def _has(message: Message, sought: str, redactor: Redactor) -> bool:
+    return any(sought in readable(text, redactor).casefold() for text in _texts(message) if sought in text.casefold())
 
 
 def _texts(message: Message) -> Iterator[str]:

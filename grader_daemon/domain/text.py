@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -40,6 +40,12 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     from difflib import get_close_matches  # who writes no mistakes need not wait for it
 
     return next(iter(get_close_matches(word, [*known], n=1, cutoff=_LEAST_LIKE)), None)
+
+
+def alike(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return with how many same characters, or lines, both begin."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (mine, theirs) in pairs if mine != theirs), min(len(one), len(other)))
 
 
 def duration_words(seconds: float) -> str:

@@ -94,7 +94,7 @@ def trend_chart(
 
 
 def with_days(chart: Element, days: Sequence[ChartDay], starts: Iterable[float], width: float) -> Element:
-    """Let each day of a chart say its value and lead to its sessions; `starts` and `width` in percent of the chart.
+    """Return a chart whose days say their values and lead to their sessions; `starts` and `width` in percent of it.
 
     The keyboard reads the same from a table of days beside it: days are narrower than a finger.
     """

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import date, timedelta, tzinfo
+from datetime import date, timedelta
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 from xml.etree.ElementTree import Element
 
 import msgspec
@@ -13,16 +13,13 @@ from starlette.responses import Response
 
 from grader_daemon.api.grades import GradeFilter
 from grader_daemon.api.overview import Overview, main_figures
-from grader_daemon.dashboard.chart_days import chart_days
+from grader_daemon.dashboard.chart_days import Marked, chart_days, events_on
 from grader_daemon.dashboard.pages.alerts import change_line
 from grader_daemon.dashboard.pages.cards import CONTRADICTED_READ, MOST, NEWS_SHOWN, Today, cards_of
 from grader_daemon.dashboard.scope import MOST_DAYS, Scope
 from grader_daemon.dashboard.scope_line import scope_line
 from grader_daemon.dashboard.visit import Page, Visit
-from grader_daemon.domain.alert import Alert
 from grader_daemon.domain.analysis import SessionState
-from grader_daemon.domain.calendar import day_of
-from grader_daemon.domain.calibration import GraderChange
 from grader_daemon.domain.claims import Support
 from grader_daemon.domain.error_groups import NEWS, ErrorIssue, StepCount
 from grader_daemon.domain.estimate import Figure
@@ -36,8 +33,7 @@ from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.setup_changes import SetupChange
 from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.patterns.groups import group as group_of
-from grader_daemon.reports.change_words import mark_words
-from grader_daemon.reports.charts import APART, ChartDay, Event, shares_bar, sparkline, trend_chart
+from grader_daemon.reports.charts import ChartDay, Event, shares_bar, sparkline, trend_chart
 from grader_daemon.reports.issue_names import IssueName, issue_name
 from grader_daemon.reports.job_words import endings_words, more_jobs_words
 from grader_daemon.reports.money import usd_words
@@ -73,10 +69,6 @@ _ANSWER_SECONDS: Final = 18
 """Five questions take 90 seconds."""
 _LEAST_PRICED: Final = 0.2
 """Of the sessions: where the price of fewer is known, a tile would make too much of them."""
-
-
-_Marked: TypeAlias = Alert | SetupChange | GraderChange
-"""What a mark on the trend stands for."""
 
 
 class Tile(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,7 +139,7 @@ def overview(visit: Visit) -> Response:
     shown = _shown(seen.patterns, scope)
     jobs = seen.patterns.jobs if whole and scope.kind is None else ()
     charted = chart_days(scope, daily, BAD_ENDINGS)
-    marked: list[_Marked] = [*grader.insight.alerts(), *changed, *graders]
+    marked: list[Marked] = [*grader.insight.alerts(), *changed, *graders]
     return visit.show(
         "overview.html",
         scope=scope_line(visit, note=_scope_note(scope), longest=MOST_DAYS),
@@ -166,7 +158,7 @@ def overview(visit: Visit) -> Response:
         questions=_questions(visit),
         tiles=list(_tiles(seen, shown, daily, is_whole=whole)),
         charted=charted,
-        trend=_trend(charted, daily, _events(daily, marked, visit.site.settings.zone)),
+        trend=_trend(charted, daily, events_on(daily, marked, visit.site.settings.zone)),
         changed=bool(changed),
         drawn_days=drawn,
         failing=[Failing(issue=issue, name=issue_name(issue), step=sure_step(issue.steps)) for issue in issues],
@@ -341,32 +333,6 @@ def _trend(days: Sequence[ChartDay], daily: Sequence[DayFigures], events: Sequen
         return None
     names = [_short(day.day) for day in daily]
     return trend_chart(names, estimates, measure=BAD_ENDINGS, identifier="trend", events=events, days=days)
-
-
-def _events(daily: Sequence[DayFigures], marked: Iterable[_Marked], zone: tzinfo | None) -> list[Event]:
-    """Mark the days on which alerts began, and setups or the grader changed; the first of near ones names them all."""
-    places = {day.day: number for number, day in enumerate(daily)}
-    dated = [(day_of(each.began_at if isinstance(each, Alert) else each.at, zone), each) for each in marked]
-    groups: list[dict[int, list[_Marked]]] = []
-    for day, each in sorted(dated, key=lambda one: one[0]):
-        if day not in places:
-            continue
-        if not groups or places[day] - next(iter(groups[-1])) >= APART:
-            groups.append({})
-        groups[-1].setdefault(places[day], []).append(each)
-    return [
-        Event(at=place, name="" if number else _mark_words([each for some in group.values() for each in some]))
-        for group in groups
-        for number, place in enumerate(group)
-    ]
-
-
-def _mark_words(happened: Sequence[_Marked]) -> str:
-    alerts = [each for each in happened if isinstance(each, Alert)]
-    changes = [each for each in happened if isinstance(each, SetupChange)]
-    words = [f"alert {alerts[0].number}" if len(alerts) == 1 else f"{len(alerts)} alerts"] if alerts else []
-    words += ["grader changed"] if any(isinstance(each, GraderChange) for each in happened) else []
-    return ", ".join([*words, mark_words(changes)] if changes else words)
 
 
 def _short(day: date) -> str:

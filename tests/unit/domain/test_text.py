@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from hypothesis import given
 
-from grader_daemon.domain.text import age_words, clean, duration_words, nearest, storable
+from grader_daemon.domain.text import age_words, alike, clean, duration_words, nearest, storable
 from tests.strategies import NOW, texts
 
 
@@ -57,3 +57,7 @@ def test_the_nearest_word_is_found_if_one_is_like_it() -> None:
 )
 def test_an_age_is_one_whole_number(seconds: int, words: str) -> None:
     assert age_words(NOW - timedelta(seconds=seconds), NOW) == words
+
+
+def test_what_is_alike_ends_at_the_first_difference() -> None:
+    assert [alike("abc", "abd"), alike("ab", "abc"), alike(["a", "b"], ["b"])] == [2, 2, 0]
