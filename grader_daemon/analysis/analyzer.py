@@ -93,8 +93,7 @@ class Analyzer:
         answered = final_index is not None and is_answer(session.messages[final_index], rules.tail)
         record = CallRecord(session, walk.notes, final_index=final_index)
         signals = _with_undone(self._signals.read(users), session)
-        claims = verify_claims(record, final_index=final_index, redactor=self._redactor)
-        claims = claims or self._thanked(session, walk.notes, final_index, signals)
+        claims = self._claims_told(session, record, final_index, signals)
         failures = tuple(walk.trail.failures)
         shown = without_secrets(walk.request, self._redactor)
         finished = _OPEN
@@ -152,16 +151,17 @@ class Analyzer:
         record = CallRecord(session, walk.notes, final_index=final_index)
         return verify_claims(record, final_index=final_index, redactor=self._redactor)
 
-    def _thanked(
-        self, session: Session, notes: Sequence[Note], final_index: int | None, signals: Sequence[PersonSignal]
+    def _claims_told(
+        self, session: Session, record: CallRecord, final_index: int | None, signals: Sequence[PersonSignal]
     ) -> tuple[Claim, ...]:
-        """Return the claims of the last answer with any that a person only thanked for."""
-        for index in _thanked_answers(session.messages, final_index, signals):
-            record = CallRecord(msgspec.structs.replace(session, messages=session.messages[: index + 1]), notes)
-            claims = verify_claims(record, final_index=index, redactor=self._redactor)
+        """Return the claims of the last answer; without any, of the last one with any that a person thanked for."""
+        claims = verify_claims(record, final_index=final_index, redactor=self._redactor)
+        for index in () if claims else _thanked_answers(session.messages, final_index, signals):
+            until = msgspec.structs.replace(session, messages=session.messages[: index + 1])
+            claims = verify_claims(CallRecord(until, record.notes), final_index=index, redactor=self._redactor)
             if claims:
-                return claims
-        return ()
+                break
+        return claims
 
     def _walk(self, session: Session) -> MessageWalk:
         return MessageWalk(session, self._rules, redactor=self._redactor, outcomes=self._outcomes).to_the_end()

@@ -28,8 +28,9 @@ def test_names_of_other_things(name: str) -> None:
     assert not is_file(name)
 
 
-def test_an_enumeration_ends_at_four_files_and_at_other_words() -> None:
-    assert files_after("wrote a.py, b.py, c.py, d.py and e.py") == ("a.py", "b.py", "c.py", "d.py")
+def test_an_enumeration_ends_at_twelve_files_and_at_other_words() -> None:
+    names = tuple(f"{letter}.py" for letter in "abcdefghijklm")
+    assert files_after(f"wrote {', '.join(names)}") == names[:12]
     assert files_after("wrote a.py like b.py") == ("a.py",)
     assert files_after("wrote a.py next to what stands in b.txt") == ("b.txt",)
     assert files_after("wrote a.py next b.py") == ("a.py",)
