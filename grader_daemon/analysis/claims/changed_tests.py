@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import chain
 from typing import Final, NamedTuple
 
 from grader_daemon.analysis.claims.code_changes import changed_files, is_code, is_of_tests, removed_files
@@ -156,6 +157,11 @@ class ChangedTests:
             self._found[green.at] = None if found is None or self._is_known else found
         return self._found[green.at]
 
+    def weakened(self, green: TestRun) -> Verification | None:
+        """Return what edits and the command say against a green run; the counts of other runs would cost more."""
+        found = next(chain(self._of_edits(green), self._of_command(green)), None)
+        return None if found is None or self._is_known else found
+
     @cached_property
     def _is_known(self) -> bool:
         """True if the answer tells that tests were changed, or a request asks for it."""
@@ -166,10 +172,17 @@ class ChangedTests:
 
     def _against(self, green: TestRun) -> Iterator[Verification]:
         """Yield what speaks against a green run, what is surest first."""
+        yield from self._of_edits(green)
+        yield from self._fewer(green)
+        yield from self._of_command(green)
+
+    def _of_edits(self, green: TestRun) -> Iterator[Verification]:
         edits = [each for each in self._edits if each.run.index < green.at]
         found = [verdict for each in edits if (verdict := self._of_edit(each, green))]
         yield from sorted(found, key=lambda verdict: verdict.support)
-        yield from self._fewer(green)
+
+    def _of_command(self, green: TestRun) -> Iterator[Verification]:
+        """Yield that the command of a green run leaves out tests that were red, or renews what is expected."""
         is_skipped = leaves_out(green.run)
         red = self._last_red(green.at) if is_skipped or _SNAPSHOTS.search(green.run.command) else None
         if red is not None and not leaves_out(red.run):
@@ -207,8 +220,11 @@ class ChangedTests:
     def _of_content(self, edit: _Edit, green: TestRun) -> Verification | None:
         """Return what the tests say that an edit took out, or the values that it put in place of others."""
         removed = self._removed_by(edit)
+        is_removal = removed is not None and not any(map(_REMOVAL.search, self._evidence.requests))
+        if not (is_removal or _sets_other_values(edit)):
+            return None  # to look for a red run costs most
         red = self._last_red(edit.run.index)
-        if removed is not None and not any(map(_REMOVAL.search, self._evidence.requests)):
+        if removed is not None and is_removal:
             said = "" if red is None else red.run.ending(_READ_CHARACTERS)
             is_sure = any(name in said for name in removed if name)
             return _against(edit, green, ClaimReason.TESTS_REMOVED, is_sure=is_sure)
@@ -315,13 +331,21 @@ def _against(edit: _Edit, green: TestRun, reason: ClaimReason, *, is_sure: bool)
     return (contradicted if is_sure else unsupported)(reason, edit.run.index, green.at)
 
 
+def _sets_other_values(edit: _Edit) -> bool:
+    """Return whether an edit puts values in place of expected ones."""
+    return edit.old is not None and len(edit.old) <= _READ_CHARACTERS and all(_other_values(edit.old, edit.new))
+
+
 def _is_rewritten(edit: _Edit, red: TestRun) -> bool:
     """Return whether an edit puts a value in place of an expected one that a red run printed beside it."""
-    if edit.old is None or len(edit.old) > _READ_CHARACTERS:
-        return False
-    old, new = _expected(edit.old), _expected(edit.new)
     said = red.run.ending(_READ_CHARACTERS)
-    return _is_said(old - new, said) and _is_said(new - old, said)
+    return all(_is_said(values, said) for values in _other_values(edit.old or "", edit.new))
+
+
+def _other_values(old: str, new: str) -> tuple[set[str], set[str]]:
+    """Return the expected values that an edit takes out, and those that it puts in."""
+    before, after = _expected(old), _expected(new)
+    return before - after, after - before
 
 
 def _is_said(values: set[str], said: str) -> bool:

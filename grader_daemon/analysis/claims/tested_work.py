@@ -21,7 +21,7 @@ from grader_daemon.analysis.claims.edit_texts import edited_in_place, edits_of
 from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun, may_have_written, same_file
 from grader_daemon.analysis.claims.subjects import basename
 from grader_daemon.analysis.claims.test_commands import is_test_run
-from grader_daemon.analysis.claims.test_runs import RunReading, TestsResult, read_tests
+from grader_daemon.analysis.claims.test_runs import RunReading, read_tests
 from grader_daemon.analysis.claims.undone_changes import UndoneChanges
 from grader_daemon.analysis.tool_calls import Purpose
 
@@ -95,15 +95,13 @@ class TestedWork:
         return list(islice(found, _MOST_CHECKS))[::-1]
 
     @cached_property
-    def last_run(self) -> tuple[int, TestsResult] | None:
-        """Place of the last test run that came to an end, and how its tests went."""
-        return next(self.runs_backwards(), None)
+    def last_run(self) -> TestRun | None:
+        """The last test run that came to an end."""
+        return next(self._ended_backwards(), None)
 
-    def runs_backwards(self) -> Iterator[tuple[int, TestsResult]]:
-        """Yield place and result of each test run that came to an end, the last first."""
-        for each in self._tests_backwards():
-            if each.reading.result is not None:
-                yield each.at, each.reading.result
+    def _ended_backwards(self) -> Iterator[TestRun]:
+        """Yield the test runs that came to an end, the last first."""
+        return (each for each in self._tests_backwards() if each.reading.result is not None)
 
     @cached_property
     def last_edit(self) -> int:
@@ -164,7 +162,7 @@ class TestedWork:
     @property
     def has_passed_since_the_edit(self) -> bool:
         """True if any run after the last edit was green."""
-        return any(result is TestsResult.PASSED and at > self.last_edit for at, result in self.runs_backwards())
+        return any(each.reading.is_green and each.at > self.last_edit for each in self._ended_backwards())
 
     @cached_property
     def lacking(self) -> ToolRun | None:

@@ -185,18 +185,17 @@ class TestsClaims:
             return contradicted(ClaimReason.TAKEN_BACK, *self._tests.reverted)
         if self._tests.last_run is None:
             return UNSUPPORTED if self._evidence.could_write or not self._is_at_code else self._refused_edits()
-        index, result = self._tests.last_run
-        if result is TestsResult.NONE_PASSED:
+        last = self._tests.last_run
+        if last.reading.result is TestsResult.NONE_PASSED:
             is_mended = self._tests.has_passed_since_the_edit
-            return UNSUPPORTED if is_mended else contradicted(ClaimReason.TESTS_FAILED, index)
-        if result is not TestsResult.PASSED or not self._tests.covers(index):
+            return UNSUPPORTED if is_mended else contradicted(ClaimReason.TESTS_FAILED, last.at)
+        if not (last.reading.is_green and self._tests.covers(last.at)):
             return UNSUPPORTED
-        return self._against_fix(index) or self._fixed_before(index)
+        return self._against_fix(last) or self._fixed_before(last.at)
 
-    def _against_fix(self, index: int) -> Verification | None:
+    def _against_fix(self, green: TestRun) -> Verification | None:
         """Return that a green run shows no fix, where it shows none of what is said of tests. Which is not known."""
-        run = next((each for each in self._tests.tests if each.at == index), None)
-        found = stale_check(self._tests, index) or (None if run is None else self._changed.before(run))
+        found = stale_check(self._tests, green.at) or self._changed.weakened(green)
         return None if found is None else found._replace(support=Support.UNSUPPORTED)
 
     def _fixed_before(self, index: int) -> Verification:
