@@ -438,7 +438,7 @@ SAME = [
     pytest.param("A table at 20:00", table("2026-12-05T19:00:00Z"), "Booked for 20:00", id="a-time-of-a-zone"),
     pytest.param("A table at 20:00", table("2026-12-05T20:00:00+01:00"), "Booked for 20:00", id="a-zone-is-no-time"),
     pytest.param("A table at 20:00", table("20:30"), "Booked: 20:30, not 20:00", id="both-times-are-told"),
-    pytest.param("An hour after 20:00", table("21:00"), "Booked, after the 20:00 one", id="a-time-after-another"),
+    pytest.param("An hour after 20:00", table("21:00"), "Booked behind the 20:00 one", id="a-time-after-another"),
     pytest.param("A table at 20:00", table("8", '{"from": "20:00"}'), "Booked for 20:00", id="a-time-of-the-result"),
     pytest.param(
         "Fly on 2026/12/05", ("book_flight", {"date": "2026-12-05"}, "ok"), "Booked: 2026/12/05", id="an-iso-date"

@@ -164,7 +164,7 @@ def test_a_claim_whose_object_is_another_than_that_of_its_calls(said: str, calls
             id="a-count-of-another-deed",
         ),
         pytest.param(
-            "I've refunded $129.00.", [act("refund_charge", amount=12900, fee=3)], "Do it", id="an-amount-in-cents"
+            "I've refunded $129.50.", [act("refund_charge", amount=12950, fee=3)], "Do it", id="an-amount-in-cents"
         ),
         pytest.param("I've booked 2 nights.", [act("book_room", to="Dec 7")], "Do it", id="a-measure"),
         pytest.param("I assigned it to Eve.", [act("assign_ticket", assignee="eve.adams")], "Do it", id="a-login"),
