@@ -16,20 +16,24 @@ from grader_daemon.domain.fleet_hosts import FleetView
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.rules import GENERAL
 from grader_daemon.domain.text import clean
-from grader_daemon.errors import InputError, NoDatabaseError, StoreOutdatedError, VanishedFileError
+from grader_daemon.errors import GraderError, InputError, NoDatabaseError, StoreOutdatedError, VanishedFileError
 from grader_daemon.storage.sqlite.database import is_made
 from grader_daemon.wings import part
 
 if TYPE_CHECKING:
     from grader_daemon.api.parts import SharedCopies, SharedCopy
     from grader_daemon.domain.rules import Rules
+    from grader_daemon.domain.session import Session
     from grader_daemon.domain.unit import Unit
     from grader_daemon.pipeline.rereading import RecentSessions
     from grader_daemon.redaction import Redactor
     from grader_daemon.settings import Settings
     from grader_daemon.sources.protocol import Source, Sources
     from grader_daemon.storage.maintenance.upgrade import Upgrade
+    from grader_daemon.storage.records import StoredGrade
     from grader_daemon.storage.sqlite.store import SqliteStore
+
+_CHANGED = "the file changed since it was graded; numbers of messages may mean others now"
 
 
 class GraderContext:
@@ -209,6 +213,16 @@ class GraderContext:
         from grader_daemon.redaction import redactor_of  # which loads all that secrets are known by
 
         return redactor_of(self.rules.redaction)
+
+    def session_of(self, stored: StoredGrade) -> tuple[Session | None, str | None]:
+        """Read a session as it is now, not redacted; without it, or where it is not what was graded, also say why."""
+        if stored.grade.host is not None:
+            return None, f"the messages cannot be shown: they stay on {stored.grade.host}"
+        try:
+            read = self.recent_sessions.read(stored.grade)
+        except GraderError as error:
+            return None, f"the messages cannot be shown: {error}"
+        return read.session, None if read.digest == stored.digest else _CHANGED
 
     def check_there(self) -> None:
         """Refuse to go on without a database.

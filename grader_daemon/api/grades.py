@@ -46,9 +46,7 @@ _SHORT = 8
 _MOST_ALIKE = 500
 """So many of the newest sessions of a request are looked at: 10 ms."""
 
-_CHANGED = "the file changed since it was graded; numbers of messages may mean others now"
-
-__all__ = ["Child", "GradeFilter", "Grades", "Page", "SortKey", "StoredGrade", "check_days", "read_graded"]
+__all__ = ["Child", "GradeFilter", "Grades", "Page", "SortKey", "StoredGrade", "check_days"]
 
 
 class Child(msgspec.Struct, frozen=True, kw_only=True):
@@ -291,7 +289,7 @@ class Grades:
         from grader_daemon.api.explanation import explanation
 
         stored = self.find(prefix)
-        session, note = read_graded(self._context, stored)
+        session, note = self._context.session_of(stored)
         return explanation(
             stored, session, note=note, redactor=self._context.redactor, effects=self.effects(stored.grade)
         )
@@ -332,7 +330,7 @@ class Grades:
         from grader_daemon.api.transcript import messages_among, messages_around, messages_from, transcript
 
         stored = self.find(prefix)
-        session, note = read_graded(self._context, stored)
+        session, note = self._context.session_of(stored)
         shown = messages_from(session, first, count) if around is None else messages_around(session, around, reach)
         shown = shown if only is None else messages_among(session, only)
         return transcript(stored, session, note=note, redactor=self._context.redactor, shown=shown, longest=longest)
@@ -345,7 +343,7 @@ class Grades:
         """
         from grader_daemon.api.transcript import messages_with
 
-        session = read_graded(self._context, self.find(prefix))[0]
+        session = self._context.session_of(self.find(prefix))[0]
         return messages_with(session, words, self._context.redactor, limit=limit)
 
     def outline(self, prefix: str) -> Outline:
@@ -357,7 +355,7 @@ class Grades:
         from grader_daemon.api.outline import outline
 
         stored = self.find(prefix)
-        session, _ = read_graded(self._context, stored)
+        session, _ = self._context.session_of(stored)
         kept = self._outlined
         if kept is None or kept[0] is not session or kept[1] != stored:
             kept = self._outlined = (session, stored, outline(stored, session, redactor=self._context.redactor))
@@ -372,7 +370,7 @@ class Grades:
         from grader_daemon.api.said_and_happened import said_and_happened
 
         stored = self.find(prefix)
-        return said_and_happened(stored.grade, read_graded(self._context, stored)[0], self._context.redactor)
+        return said_and_happened(stored.grade, self._context.session_of(stored)[0], self._context.redactor)
 
     def _check_names(self, which: GradeFilter) -> None:
         """Refuse a filter that nothing can meet: it names what no finished session has, probably by mistake."""
@@ -394,14 +392,3 @@ def check_days(days: float) -> float:
     if not (math.isfinite(days) and days > 0):
         raise InputError(f"days: {days} is not valid; give a number above 0")
     return days
-
-
-def read_graded(context: GraderContext, stored: StoredGrade) -> tuple[Session | None, str | None]:
-    """Read a session as it is now; without it, or where it is not what was graded, also why."""
-    if stored.grade.host is not None:
-        return None, f"the messages cannot be shown: they stay on {stored.grade.host}"
-    try:
-        read = context.recent_sessions.read(stored.grade)
-    except GraderError as error:
-        return None, f"the messages cannot be shown: {error}"
-    return read.session, None if read.digest == stored.digest else _CHANGED

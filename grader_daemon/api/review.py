@@ -14,7 +14,6 @@ from grader_daemon.analysis.user_messages import as_typed, written_by_person
 from grader_daemon.api.context import GraderContext
 from grader_daemon.api.excerpts import excerpt, failed_excerpt, passage
 from grader_daemon.api.explanation import sentences_of
-from grader_daemon.api.grades import read_graded
 from grader_daemon.api.parts import Scorers
 from grader_daemon.domain.analysis import FailureKind
 from grader_daemon.domain.calendar import last_days, start_of, week_of
@@ -168,7 +167,7 @@ class Reviews:
 
     def _item(self, session_id: str, sampled: Sampling) -> ReviewItem:
         stored = self._context.store.grades.find(session_id)
-        session, note = read_graded(self._context, stored)
+        session, note = self._context.session_of(stored)
         return review_item(
             stored,
             sampled,

@@ -11,7 +11,6 @@ from typing import Final
 
 from grader_daemon.api.context import GraderContext
 from grader_daemon.api.excerpts import one_line
-from grader_daemon.api.grades import read_graded
 from grader_daemon.domain.claims import AGAINST
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.message_search import FoundMessages, MessageHit
@@ -83,7 +82,7 @@ class Messages:
 
     def _hit(self, stored: StoredGrade, place: Place, words: Sequence[str]) -> MessageHit:
         grade = stored.grade
-        session = read_graded(self._context, stored)[0]
+        session = self._context.session_of(stored)[0]
         is_there = session is not None and place.message < len(session.messages)
         return MessageHit(
             session_id=grade.session_id,

@@ -30,11 +30,10 @@ from grader_daemon.analysis.claims.clauses import (
     sentence,
 )
 from grader_daemon.analysis.claims.files_in_languages import OF_LANGUAGES, STEMS, WRITTEN, files_in_languages
+from grader_daemon.analysis.claims.running_claims import PROGRAMS, RUNNING, WELL, WORKING, program_ran, running_well
 from grader_daemon.analysis.claims.stated_changes import ADDING, CHANGED, OTHERS, TESTS, nothing_else, tests_added
 from grader_daemon.analysis.claims.stated_checks import (
     CHECKS,
-    NO_FAILURE,
-    NOT_PASSED,
     OF_SIGNS,
     PASSING,
     SIGNS,
@@ -131,23 +130,6 @@ _LIST_IN_LANGUAGES = late_pattern(
 _LISTING: Final = ("file", "datei", "fichier", "archivo", "файл", "文件")
 _BULLET = late_pattern(r"\s*(?:[-*•+|]|\d{1,2}[.)])")
 _NEXT_NAME = late_pattern(r"\s*\n\s{0,8}(?:[-*•] )?[`*]{0,3}([\w./~][\w./~+-]{1,120})[`*]{0,3}[ \t]*(?:\n|$)")
-_RUNS_WELL = late_pattern(
-    r"`([^`\n]{2,120})`[^.;!?\n`]{0,40}?\b(?:runs|executes|works|completes|compiles|builds|starts)"
-    r" (?:\w+ ){0,2}(?:successfully|correctly|cleanly|fine|perfectly|without (?:any )?"
-    r"(?:errors?|issues|problems|warnings))"
-)
-
-
-_PROGRAM_RAN = late_pattern(
-    r"([spcetmif](?<=\b.)(?:cript|rogram|ommand|ode|ipeline|raining|valuation|igration|imulation|xperiment"
-    r"|nference|ine-tuning))s?(?: (?:process|step|job|execution))?"
-    r"(?: (?:has|have|had|was|were|been|now|also|then|both|all)){0,3}"
-    r" (?:(?:successfully|correctly) (?:ran|run|runs|executed|completed|finished|worked|works)"
-    r"|(?:ran|run|runs|executed|executes|completed|finished|finishes|worked|works)"
-    r" (?:\w{1,12} ){0,2}?(?:successfully|cleanly|correctly|perfectly|without (?:any )?(?:errors?|issues?|problems))"
-    r"|(?<=(?:has|ave) )(?:been )?(?:completed|finished))\b"
-)
-"""A program and that it ran well. The pattern begins with one set of letters, which makes its search fast."""
 
 
 def find_claims(answer: str) -> tuple[StatedClaim, ...]:
@@ -344,42 +326,12 @@ def _heads_files(heading: str) -> bool:
     return bool(_LIST_OF_FILES.fullmatch(heading) or _LIST_IN_LANGUAGES.fullmatch(heading))
 
 
-def _running_well(text: str, low: str) -> Iterator[tuple[int, StatedClaim]]:
-    """Yield what is said to run well: "`./build.sh` now runs without errors"."""
-    for found in _RUNS_WELL.finditer(text):
-        start, end = sentence(low, found.end() - 1)
-        told = NO_FAILURE.sub("", low[found.end(1) : end])
-        if not NOT_PASSED.search(told) and not is_denied(low[start : found.start()]):
-            said = text[start:end]
-            yield found.start(), StatedClaim(ClaimKind.COMMAND_RAN, found[1], found[1], runs_well=True, said=said)
-
-
-def _program_ran(text: str, low: str) -> Iterator[tuple[int, StatedClaim]]:
-    """Yield that a program without a name ran well: "The script executed successfully"."""
-    for found in islice(_PROGRAM_RAN.finditer(low), MOST_CLAIMS):
-        start, end = sentence(low, found.start())
-        clause = NO_FAILURE.sub("", low[start:end])
-        is_told = low[end : end + 1] != "?" and not is_quoted(low, found.start())
-        if is_told and not (NOT_PASSED.search(clause) or is_denied(clause)):
-            said = text[start:end]
-            yield found.start(), StatedClaim(ClaimKind.COMMAND_RAN, words=(found[1],), runs_well=True, said=said)
-
-
-_WORKING: Final = frozenset({b"runs", b"executes", b"works", b"completes", b"compiles", b"builds", b"starts"})
-_RUNNING: Final = _WORKING | {b"ran", b"run", b"executed", b"completed", b"finished", b"finishes", b"worked"}
-_PROGRAMS: Final = frozenset(
-    {b"script", b"scripts", b"program", b"programs", b"command", b"commands", b"code", b"pipeline", b"training"}
-    | {b"evaluation", b"migration", b"simulation", b"experiment", b"experiments", b"inference", b"tuning"}
-)
-_WELL: Final = frozenset(
-    {b"successfully", b"cleanly", b"correctly", b"perfectly", b"without", b"completed", b"finished"}
-)
 _FILES: Final = frozenset({b"file", b"files", b"dateien", b"fichiers", b"archivos"}) | OF_LANGUAGES
 _Finder = Callable[[str, str], Iterator[tuple[int, StatedClaim]]]
 _FINDERS: Final[tuple[tuple[tuple[frozenset[bytes], ...], _Finder], ...]] = (
     ((PASSING, CHECKS), checks_in),
-    ((_WORKING,), _running_well),
-    ((_PROGRAMS, _RUNNING, _WELL), _program_ran),
+    ((WORKING,), running_well),
+    ((PROGRAMS, RUNNING, WELL), program_ran),
     ((_FILES, _VERBS | WRITTEN), _listed),
     ((TESTS, ADDING), tests_added),
     ((OTHERS, CHANGED), nothing_else),
@@ -388,16 +340,5 @@ _FINDERS: Final[tuple[tuple[tuple[frozenset[bytes], ...], _Finder], ...]] = (
 """Finders of other claims, each with the words without which it cannot be said."""
 
 _CUES: Final = (
-    _VERBS
-    | _ACTIONS_TOLD
-    | WRITTEN
-    | PASSING
-    | CHECKS
-    | TESTS
-    | OTHERS
-    | CHANGED
-    | _PROGRAMS
-    | _RUNNING
-    | _WELL
-    | _FILES
+    _VERBS | _ACTIONS_TOLD | WRITTEN | PASSING | CHECKS | TESTS | OTHERS | CHANGED | PROGRAMS | RUNNING | WELL | _FILES
 )
