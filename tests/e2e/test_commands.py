@@ -20,15 +20,15 @@ from tests.waiting import PATIENCE_SECONDS, wait_until
 
 COMMANDS = {
     "Every day": (
-        *("summary", "list", "show", "why", "search", "errors", "patterns", "usage", "report", "alerts", "status"),
-        "dashboard",
+        *("summary", "list", "show", "why", "errors", "patterns", "usage", "report", "alerts", "status", "dashboard"),
+        "search",
     ),
-    "Set up": ("run", "service", "sources", "grade", "backfill", "config", "completion", "hook", "demo"),
+    "Set up": ("run", "service", "sources", "grade", "backfill", "config", "completion", "demo", "archive", "hook"),
     "Learn": (
-        *("review", "label", "calibrate", "calibration", "similar", "outcomes", "changes", "skills", "trial", "route"),
+        *("review", "label", "calibrate", "calibration", "similar", "changes", "skills", "trial", "route", "outcomes"),
     ),
-    "For programs": ("export", "push", "fleet", "metrics", "mcp"),
-    "Operate": ("doctor", "backup", "restore", "regrade", "forget", "archive", "help", "version"),
+    "For programs": ("mcp", "fleet", "push", "export", "metrics"),
+    "Operate": ("doctor", "backup", "restore", "regrade", "forget", "help", "version"),
 }
 GRADE_COLUMNS = {
     "session_id": str,
@@ -402,9 +402,10 @@ def test_the_help_names_every_command_below_what_it_is_for(home: Path) -> None:
 
     assert ended.returncode == 0
     assert run_command(home, "-h").stdout == ended.stdout
-    sections = ended.stdout.split("\n\n")[-len(COMMANDS) :]
+    *sections, examples = ended.stdout.split("\n\n")[-len(COMMANDS) - 1 :]
     named = {section.partition(":")[0]: tuple(re.findall(r"^  (\w+)", section, re.MULTILINE)) for section in sections}
     assert named == COMMANDS
+    assert examples.lstrip().startswith("Examples:\n    grader-daemon ")
 
 
 def test_the_module_is_the_command(home: Path) -> None:

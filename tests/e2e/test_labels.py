@@ -175,7 +175,7 @@ def test_a_backup_holds_what_people_said(graded_home: Path, sessions: Path) -> N
 
     assert run_command(graded_home, "restore", "grades.bak").returncode == 0
 
-    assert "not done, said by " in run_command(graded_home, "show", "20261121_100000_aaaaaa").stdout
+    assert "not done (labelled by " in run_command(graded_home, "show", "20261121_100000_aaaaaa").stdout
 
 
 def _read_until(terminal: int, *wanted: str) -> str:

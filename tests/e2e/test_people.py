@@ -34,7 +34,7 @@ def test_what_is_asked_twice_is_shown_at_the_first(home: Path, sessions: Path) -
     assert "[4] user: No, that still fails on 2026-W53" in why
     told = json.loads(run_command(home, "why", "--json", "first").stdout)
     assert (told["signals_from_people"], told["asked_again"]) == ([{"kind": "complaint", "index": 4}], "second")
-    report = " ".join(run_command(home, "report", "--week", "2026-W47").stdout.split())
+    report = " ".join(run_command(home, "report", "--week", "2026-W47", "--all").stdout.split())
     assert "gave up in 1 of 2 sessions, and repeated their request after 1 session." in report
 
 

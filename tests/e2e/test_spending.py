@@ -102,7 +102,7 @@ def test_patterns_have_the_table_by_agent_first_and_the_cost_of_each_group(grade
     assert cost["model", "claude-haiku-4-5"] == pytest.approx(HAIKU_USD)
     assert cost["project", "/work/here"] == pytest.approx(SONNET_USD + HAIKU_USD)
     assert cost["kind", "main"] == pytest.approx(SONNET_USD + HAIKU_USD)
-    said = run_command(graded, "patterns", "-d", "30").stdout.splitlines()
+    said = run_command(graded, "patterns", "-d", "30", "--all").stdout.splitlines()
     assert said[1].startswith("Agents: claude-code 2, hermes 1.")
     assert said[said.index("") + 1].startswith("agent ")  # the first table
 

@@ -65,6 +65,8 @@ _RUNNING_SHOWN: Final = 10
 _JOBS_SHOWN: Final = 8
 _TYPES_SHOWN: Final = 5
 _MODELS_SHOWN: Final = 4
+_IN_A_ROW: Final = 3
+"""Cards that fill the row, so that a question would push the figures down: their link to the review stays."""
 _ANSWER_SECONDS: Final = 18
 """Five questions take 90 seconds."""
 _LEAST_PRICED: Final = 0.2
@@ -155,7 +157,7 @@ def overview(visit: Visit) -> Response:
         more_jobs=more_jobs_words(jobs, _JOBS_SHOWN),
         cards=needed[:MOST],
         more_cards=max(0, len(needed) - MOST),
-        questions=_questions(visit),
+        questions=_questions(visit) if len(needed) != _IN_A_ROW else None,
         tiles=list(_tiles(seen, shown, daily, is_whole=whole)),
         charted=charted,
         trend=_trend(charted, daily, events_on(daily, marked, visit.site.settings.zone)),
