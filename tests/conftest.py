@@ -26,7 +26,6 @@ from grader_daemon.storage.sqlite.store import SqliteStore
 from tests import rights
 from tests.leftovers import nothing_left
 from tests.needs import AGENTS, IN_CI, KERNELS
-from tests.new_databases import copied
 from tests.slow import mark_slow
 from tests.strategies import NOW, document
 from tests.telling import Progress, tell_skipped
@@ -109,13 +108,6 @@ def guarded(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
         return
     with nothing_left():
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _new_databases() -> Iterator[None]:
-    """Every test in this process has a new database at once."""
-    with copied():
         yield
 
 
