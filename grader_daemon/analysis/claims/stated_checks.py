@@ -185,8 +185,6 @@ def checks_in(text: str, low: str) -> Iterator[tuple[int, StatedClaim]]:
 def _clause(low: str, position: int) -> tuple[int, int]:
     """Return the clause around a place, with the name of the check that stands before it: "Lint: clean"."""
     start, end = sentence(low, position)
-    if low.endswith((".` ", "!` "), 0, start):  # no end of a sentence: `go test ./...` passes
-        start = low.rfind("`", 0, start - 2)
     line = low.rfind("\n", 0, start) + 1
     head = low[line:start].rstrip(" \t*_`") if start - line < _LONGEST_HEAD else ""
     return (line, end) if head.endswith(_HEAD_ENDS) and head.count("|") < _MOST_CELLS else (start, end)

@@ -24,6 +24,7 @@ from grader_daemon.reports.phrasing import (
     examples,
     grader_sentences,
     helped,
+    issue_in_brief,
     issue_lines,
     issue_title,
     moment,
@@ -183,6 +184,12 @@ def test_issue_is_told_at_length() -> None:
         f"Seen {_SEEN}; 9 of 12 sessions went on working; by task type: research 8, debugging 4.",
         "Last in 20261121_220000_abcdef, 20261120_101500_0f1e2d",
     ]
+
+
+def test_issue_in_brief_says_what_helped() -> None:
+    issue = example_issue(steps=(example_step("terminal", 40, 39, is_retry=True),))
+
+    assert issue_in_brief(issue, within=" in 7 days").endswith(" in 7 days; recovered after: a retry 39 of 40 tries")
 
 
 def test_example_that_is_the_signal_is_not_repeated() -> None:

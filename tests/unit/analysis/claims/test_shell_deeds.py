@@ -131,3 +131,7 @@ def test_removed_files_are_not_proved_by_a_write(
     said: str, commands: list[tuple[str, str]], expected: list[str]
 ) -> None:
     assert supports(said, *commands) == expected
+
+
+def test_a_program_that_another_one_runs_did_not_do_its_part_of_a_line_that_failed() -> None:
+    assert supports("I deleted `/tmp/a.log`.", ("find /tmp -name a.log -exec rm {} + ; ls a.log", GONE)) != ["verified"]

@@ -8,7 +8,7 @@ from time import process_time
 import pytest
 
 from grader_daemon.analysis.tool_calls import CallView
-from grader_daemon.analysis.tool_calls.edits import Edit
+from grader_daemon.analysis.tool_calls.edits import Edit, names_of_texts
 from tests.tables import for_each
 
 PATCH = (
@@ -230,3 +230,8 @@ def test_blocks_without_end_are_read_in_linear_time() -> None:
     assert len(list(call.edits)) == 100
 
     assert process_time() - begun < 2  # 0.01 s where this was written
+
+
+def test_the_names_of_texts_are_those_of_both() -> None:
+    assert names_of_texts({"path": "a.py", "oldText": "x", "newText": "y"}) == ("oldText", "newText")
+    assert names_of_texts({"path": "a.py", "new_string": "y"}) is None
