@@ -141,10 +141,13 @@ class TestedWork:
         return any(_is_under_test(path) and not self._is_own(path) for path in changed_files(run))
 
     def _is_own(self, path: str) -> bool:
-        """Return whether the session itself wrote a file before anything else was done with it."""
+        """Return whether the session itself wrote a file before anything else was done with it.
+
+        Arguments are as they stand in the file, where a name may be escaped.
+        """
         name = basename(path)
-        first = next(each for each in self._evidence.runs if name in each.arguments)
-        return any(text.old is None and basename(text.path) == name for text in edits_of(first))
+        first = next((each for each in self._evidence.runs if name in each.arguments or name in each.command), None)
+        return first is not None and any(edit.old is None and basename(edit.path) == name for edit in edits_of(first))
 
     @cached_property
     def reverted(self) -> tuple[int, int] | None:

@@ -505,6 +505,19 @@ def test_a_fix_that_was_taken_back(steps: list[Step], expected: str) -> None:
     assert [support for kind, support, _ in found if kind == "bug_fixed"] == [expected]
 
 
+@for_each(
+    ("command", "expected"),
+    [
+        pytest.param("sed -i s/a/b/ größe.py", "verified", id="changed"),
+        pytest.param("cat > größe.py <<'EOF'\nx = 1\nEOF", "unsupported", id="made-by-the-session"),
+    ],
+)
+def test_a_fix_of_a_file_whose_name_is_escaped_in_the_arguments(command: str, expected: str) -> None:
+    found = weighed(FIXED, shell(command), ran())
+
+    assert [support for kind, support, _ in found if kind == "bug_fixed"] == [expected]
+
+
 def test_a_file_that_was_taken_back_is_not_written() -> None:
     said = "I updated `src/a.py`."
 
