@@ -33,15 +33,14 @@ class CommandRow(NamedTuple):
 class Wing(NamedTuple):
     """A folder of the package and what it gives, each as ``module:name`` below the folder.
 
-    Each of `jobs` is called with the settings, the store and
-    `is_settled` (true while nothing waits to be graded), and returns the periodic jobs of the daemon, none where the
-    settings ask for none; each of `own_jobs`, for jobs that may wait for others, is called with the settings, and
-    yields a name, a store of their own and these jobs; each of `listeners` is called with the settings, and yields
-    threads that answer other programs, as `daemon.listening` has them. `units` are services beside the daemon, each a
-    value by the name in `service.UNITS`. `checks` are those of `doctor`, by their names, and come behind those of the
-    core, unless it gives them a place. Jobs and checks come in the order of the wings. `lines` are called with the
-    store and a grade, and yield what is told of a session beside its grade, each with what it is about. `parts` are
-    what the core asks for by name, as `api.parts` has them.
+    Each of `jobs` is called with the settings, the store and `is_settled` (true while nothing waits to be graded), and
+    returns the periodic jobs of the daemon, none where the settings ask for none; each of `own_jobs`, for jobs that may
+    wait for others, is called with the settings, and yields a name, a store of their own and these jobs; each of
+    `listeners` is called with the settings, and yields threads that answer other programs, as `daemon.listening` has
+    them. `units` are services beside the daemon, each a value by the name in `service.UNITS`. `checks` are those of
+    `doctor`, by their names, and come behind those of the core, unless it gives them a place. Jobs and checks come in
+    the order of the wings. `lines` are called with the store and a grade, and yield what is told of a session beside
+    its grade, each with what it is about. `parts` are what the core asks for by name, as `api.parts` has them.
     """
 
     name: str

@@ -15,7 +15,8 @@ import pytest
 
 from grader_daemon import __version__
 from grader_daemon.analysis.claims.evidence import MOST_RUNS
-from grader_daemon.analysis.claims.extract import EXAMINED_CHARACTERS, MOST_CLAIMS
+from grader_daemon.analysis.claims.extract import EXAMINED_CHARACTERS
+from grader_daemon.analysis.claims.stated_claim import MOST_CLAIMS
 from grader_daemon.analysis.features import FEATURES
 from grader_daemon.calibration.update import MOST_LABELS
 from grader_daemon.cli import program

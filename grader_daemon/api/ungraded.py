@@ -66,7 +66,7 @@ def ungraded_agents(settings: Settings) -> tuple[UngradedAgent, ...]:
             path=folder,
             sessions=seen.sessions,
             is_more=seen.is_more,
-            fix=_enabling(source.name, folder if source.name in settings.sources else None),
+            fix=enabling(source.name, folder if source.name in settings.sources else None),
         )
         for source, folder in unwatched
         if (seen := look(source, [folder], sessions=_FEW, folders=_FEW_FOLDERS)).sessions
@@ -91,6 +91,7 @@ def _unwatched(source: str, settings: Settings) -> list[str]:
     ]
 
 
-def _enabling(name: str, folder: str | None) -> str:
+def enabling(name: str, folder: str | None = None) -> str:
+    """Return the command by which an agent is graded, with the sessions in a folder."""
     path = "" if folder is None else f" --path {shlex.quote(folder)}"
     return f"grader-daemon sources enable {name}{path}"

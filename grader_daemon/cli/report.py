@@ -110,7 +110,7 @@ def _print_figures(report: WeeklyReport) -> None:
         ("this week", lambda each: estimate_words(each[1].now, each[0])),
         ("before", lambda each: None if each[1].before.value is None else brief_words(each[1].before, each[0])),
         ("change", lambda each: change_words(each[1], each[0])),
-        ("clear?", lambda each: direction_of(each[1], each[0]) if direction_of(each[1], each[0]).is_clear else "no"),
+        ("clear?", lambda each: way if (way := direction_of(each[1], each[0])).is_clear else "no"),
     )
 
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from grader_daemon.api.doctor.context import DoctorContext
 from grader_daemon.api.doctor.words import some
+from grader_daemon.api.ungraded import enabling
 from grader_daemon.domain.check import Finding, ok, warning
 from grader_daemon.hook.agents import AGENTS
 from grader_daemon.hook.installation import LONGEST_PATH, Hook, Hooks, socket_of
@@ -33,11 +34,6 @@ def hooks(context: DoctorContext) -> Finding:
     if not _answers(context):
         return warning("no daemon answers the hook", "grader-daemon status")
     return ok(f"{count(len(all_hooks), 'agent')} has the hook")
-
-
-def enabling(agent: str) -> str:
-    """Return the command by which an agent is graded."""
-    return f"grader-daemon sources enable {agent}"
 
 
 def _again(hook: Hook) -> str:

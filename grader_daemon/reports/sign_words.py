@@ -104,56 +104,52 @@ _BOTH: Final[Mapping[str, tuple[str, str]]] = {
 }
 """Of what is so or not: both sentences."""
 
-_SHARES: Final[Mapping[str, tuple[str, float | None]]] = {
-    "struggle": ("{} of the last turns have an error, a format complaint or an apology.", None),
-    "errors_at_end": ("{} of the last three results mention an error.", None),
-    "failures": ("{} of the last results are failures.", None),
-    "overcome": ("{} of the failures were followed by a success.", 0.7),
-    "left": ("{} of the errors are unrecovered.", 0.3),
-    "worse": ("{} of the last errors came in the later half of the session.", _HALF),
-    "form_complaints": ("{} of the results say that the agent's output could not be read.", None),
-    "empty_results": ("{} of the results are empty.", None),
-    "repeats": ("{} of the last calls, results and texts repeat earlier ones.", None),
-    "same_calls": ("{} of the last calls repeat an earlier call word for word.", None),
-    "same_results": ("{} of the last results repeat an earlier result word for word.", None),
-    "varied_calls": ("{} of the last calls begin differently from all others.", None),
-    "same_words": ("{} of the words in the agent's last two texts are the same.", None),
-    "alike_results": ("{} of the words in the last two results are the same.", None),
-    "timeouts": ("{} of the last results are timeouts.", None),
-    "asked_made": ("{} of the requested changes in services were made.", _HALF),
-    "specifics_called": ("{} of the quotes and paths in your task appear in calls.", _HALF),
-    "specifics_shown": ("{} of the quotes and paths in your task appear in the last results.", _HALF),
-    "specifics_answered": ("{} of the quotes and paths in your task appear in the answer.", _HALF),
-    "complaints": ("{} of your later messages say that something is wrong.", None),
-    "other_claims_verified": ("{} of the claims about anything but tests and fixes are proven by calls.", None),
-    "other_claims_unsupported": (
-        "{} of the claims about anything but tests and fixes have no proof in the calls.",
-        None,
-    ),
-    "final_asked": ("{} of the words in the final answer are from your task.", None),
-    "final_words_seen": ("{} of the new words in the final answer are in the last results.", _HALF),
-    "final_backing": ("{} of the words in your task are in the result with the final answer.", None),
-    "missed": ("{} of the last results say that nothing was found.", None),
-    "names_seen": ("{} of the names and numbers in your task appear in the last results.", None),
-    "names_called": ("{} of the names and numbers in your task appear in the last calls.", None),
-    "names_answered": ("{} of the names and numbers in your task appear in the answer.", None),
-    "call_new": ("{} of the words in the last call are new.", None),
-    "query_fits": ("{} of the operations that you asked for are in the last query.", _HALF),
+_SHARES: Final[Mapping[str, str]] = {
+    "struggle": "{} of the last turns have an error, a format complaint or an apology.",
+    "errors_at_end": "{} of the last three results mention an error.",
+    "failures": "{} of the last results are failures.",
+    "overcome": "{} of the failures were followed by a success.",
+    "left": "{} of the errors are unrecovered.",
+    "worse": "{} of the last errors came in the later half of the session.",
+    "form_complaints": "{} of the results say that the agent's output could not be read.",
+    "empty_results": "{} of the results are empty.",
+    "repeats": "{} of the last calls, results and texts repeat earlier ones.",
+    "same_calls": "{} of the last calls repeat an earlier call word for word.",
+    "same_results": "{} of the last results repeat an earlier result word for word.",
+    "varied_calls": "{} of the last calls begin differently from all others.",
+    "same_words": "{} of the words in the agent's last two texts are the same.",
+    "alike_results": "{} of the words in the last two results are the same.",
+    "timeouts": "{} of the last results are timeouts.",
+    "asked_made": "{} of the requested changes in services were made.",
+    "specifics_called": "{} of the quotes and paths in your task appear in calls.",
+    "specifics_shown": "{} of the quotes and paths in your task appear in the last results.",
+    "specifics_answered": "{} of the quotes and paths in your task appear in the answer.",
+    "complaints": "{} of your later messages say that something is wrong.",
+    "other_claims_verified": "{} of the claims about anything but tests and fixes are proven by calls.",
+    "other_claims_unsupported": "{} of the claims about anything but tests and fixes have no proof in the calls.",
+    "final_asked": "{} of the words in the final answer are from your task.",
+    "final_words_seen": "{} of the new words in the final answer are in the last results.",
+    "final_backing": "{} of the words in your task are in the result with the final answer.",
+    "missed": "{} of the last results say that nothing was found.",
+    "names_seen": "{} of the names and numbers in your task appear in the last results.",
+    "names_called": "{} of the names and numbers in your task appear in the last calls.",
+    "names_answered": "{} of the names and numbers in your task appear in the answer.",
+    "call_new": "{} of the words in the last call are new.",
+    "query_fits": "{} of the operations that you asked for are in the last query.",
 }
-"""Of a share: the sentence, and the value that stands for nothing to count, in place of which nothing is said."""
 
-_NOTHING_TO_COUNT: Final[Mapping[str, str]] = {
-    "overcome": "No call failed, or some failures were followed by a success.",
-    "left": "There are no errors, or few are unrecovered.",
-    "worse": "There are no errors, or they are spread evenly.",
-    "asked_made": "No change in a service was requested, or half of them were made.",
-    "specifics_called": "The task has no quotes and paths, or half of them appear in calls.",
-    "specifics_shown": "The task has no quotes and paths, or half of them appear in the last results.",
-    "specifics_answered": "The task has no quotes and paths, or half of them appear in the answer.",
-    "final_words_seen": "The final answer has no new words, or half of them are in the last results.",
-    "query_fits": "The task asks for no operation, or half of them are in the last query.",
+_NOTHING_TO_COUNT: Final[Mapping[str, tuple[float, str]]] = {
+    "overcome": (0.7, "No call failed, or some failures were followed by a success."),
+    "left": (0.3, "There are no errors, or few are unrecovered."),
+    "worse": (_HALF, "There are no errors, or they are spread evenly."),
+    "asked_made": (_HALF, "No change in a service was requested, or half of them were made."),
+    "specifics_called": (_HALF, "The task has no quotes and paths, or half of them appear in calls."),
+    "specifics_shown": (_HALF, "The task has no quotes and paths, or half of them appear in the last results."),
+    "specifics_answered": (_HALF, "The task has no quotes and paths, or half of them appear in the answer."),
+    "final_words_seen": (_HALF, "The final answer has no new words, or half of them are in the last results."),
+    "query_fits": (_HALF, "The task asks for no operation, or half of them are in the last query."),
 }
-"""What such a value means."""
+"""Values of shares that also stand for nothing to count, and what is said of them."""
 
 _THREE: Final[Mapping[str, tuple[str, str, str]]] = {
     "trial": (
@@ -238,10 +234,10 @@ def sign_sentence(name: str, value: float, above: float | None) -> str | None:
 
 
 def _share(name: str, value: float, above: float | None) -> str:
-    sentence, nothing = _SHARES[name]
+    nothing, words = _NOTHING_TO_COUNT.get(name, (None, ""))
     if value == nothing:
-        return _NOTHING_TO_COUNT[name]
-    told, rank = sentence.format(f"{100 * value:.0f} %"), _rank(above)
+        return words
+    told, rank = _SHARES[name].format(f"{100 * value:.0f} %"), _rank(above)
     return f"{told.removesuffix('.')}, {rank}." if rank else told
 
 

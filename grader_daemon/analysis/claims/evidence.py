@@ -211,7 +211,12 @@ class CallRecord:
 
     def person_spoke_after(self, run: ToolRun) -> bool:
         """Return whether a person spoke since a call: they may have done what it did not, or want something else."""
-        return any(message.role == USER for message in self.messages[run.index + 1 :])
+        return run.index < self._last_spoken
+
+    @cached_property
+    def _last_spoken(self) -> int:
+        """Place of the last message of a person; -1 without one."""
+        return max((index for index, message in enumerate(self.messages) if message.role == USER), default=-1)
 
     @property
     def answer(self) -> str:

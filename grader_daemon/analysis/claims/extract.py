@@ -44,6 +44,7 @@ from grader_daemon.analysis.claims.stated_claim import (
     CHANGING_VERBS,
     KINDS,
     MAKING_VERBS,
+    MOST_CLAIMS,
     PLAIN_VERBS,
     RUNNING_VERBS,
     StatedClaim,
@@ -67,7 +68,6 @@ from grader_daemon.domain.phrases import holds_any
 EXAMINED_CHARACTERS = 8_000
 """Length of the part of a final answer that is read, at its end: what was done is summed up there."""
 
-MOST_CLAIMS = 20
 _MOST_WORDS = 200
 """Words of the table that are looked at in one answer."""
 

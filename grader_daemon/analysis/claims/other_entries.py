@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from grader_daemon.analysis.claims.call_answers import given
-from grader_daemon.analysis.claims.evidence import ToolRun
+from grader_daemon.analysis.claims.evidence import ToolRun, once
 from grader_daemon.analysis.claims.other_values import values_in
 from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.phrases import holds_any
@@ -135,6 +135,7 @@ def _shares_word(name: str, low: str) -> bool:
     return any(word in low for word in name.lower().split())
 
 
+@once
 def _text(run: ToolRun) -> str:
     return f"{run.arguments}\n{run.ending(_LONGEST)}".lower()
 

@@ -8,11 +8,10 @@ from typing import Final
 
 from grader_daemon.analysis.claims.clauses import is_denied, is_quoted, sentence
 from grader_daemon.analysis.claims.stated_checks import NO_FAILURE, NOT_PASSED
-from grader_daemon.analysis.claims.stated_claim import StatedClaim
+from grader_daemon.analysis.claims.stated_claim import MOST_CLAIMS, StatedClaim
 from grader_daemon.domain.claims import ClaimKind
 from grader_daemon.domain.late_pattern import late_pattern
 
-_MOST: Final = 20
 _RUNS_WELL = late_pattern(
     r"`([^`\n]{2,120})`[^.;!?\n`]{0,40}?\b(?:runs|executes|works|completes|compiles|builds|starts)"
     r" (?:\w+ ){0,2}(?:successfully|correctly|cleanly|fine|perfectly|without (?:any )?"
@@ -53,7 +52,7 @@ def running_well(text: str, low: str) -> Iterator[tuple[int, StatedClaim]]:
 
 def program_ran(text: str, low: str) -> Iterator[tuple[int, StatedClaim]]:
     """Yield that a program without a name ran well: "The script executed successfully"."""
-    for found in islice(_PROGRAM_RAN.finditer(low), _MOST):
+    for found in islice(_PROGRAM_RAN.finditer(low), MOST_CLAIMS):
         start, end = sentence(low, found.start())
         clause = NO_FAILURE.sub("", low[start:end])
         is_told = low[end : end + 1] != "?" and not is_quoted(low, found.start())

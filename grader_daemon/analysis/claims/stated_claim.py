@@ -43,6 +43,9 @@ KINDS: Final[dict[str, ClaimKind]] = {
     **dict.fromkeys(("deployed", "redeployed", "published"), ClaimKind.DEPLOYED),
     **dict.fromkeys(("sent", "emailed", "mailed", "messaged", "notified", "replied", "forwarded"), ClaimKind.SENT),
 }
+MOST_CLAIMS: Final = 20
+"""Claims of one answer that are weighed, its first ones."""
+
 SENDING: Final = frozenset(
     {"send", "mail", "email", "message", "notify", "reply", "post", "forward", "slack", "sms", "telegram"}
 )

@@ -250,10 +250,7 @@ class CallView(msgspec.Struct, eq=False, gc=False):
         head = self.text[:_LONGEST_WORD]
         if not holds_any(head, _ESCAPES) or tool_of(self.tool or "").purpose is not Purpose.RUN:
             return None
-        try:
-            given = msgspec.json.decode(self.text, type=dict[str, object])
-        except (msgspec.MsgspecError, RecursionError):
-            return None
+        given = _decoded(self.arguments)
         cell = next(iter(given.values()), None)
         return _ESCAPE.sub("", cell) if isinstance(cell, str) and len(given) == 1 else None
 

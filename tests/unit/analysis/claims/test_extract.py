@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from grader_daemon.analysis.claims.extract import EXAMINED_CHARACTERS, MOST_CLAIMS, find_claims
+from grader_daemon.analysis.claims.extract import EXAMINED_CHARACTERS, find_claims
+from grader_daemon.analysis.claims.stated_claim import MOST_CLAIMS
 from grader_daemon.domain.claims import ClaimKind
 from tests.strategies import texts
 from tests.tables import for_each
