@@ -239,3 +239,7 @@ def test_a_command_given_as_words_is_a_line(given: list[object], command: str) -
 )
 def test_a_list_names_all_its_files(arguments: Arguments, paths: tuple[str, ...]) -> None:
     assert call_of("read_files", arguments).paths == paths
+
+
+def test_a_cell_with_half_a_character_has_no_command() -> None:
+    assert CallView("python", '{"code": "!ls \ud800"}').command == ""
