@@ -196,9 +196,9 @@ def test_sql_stands_where_the_database_is_kept() -> None:
 _MIRRORS = frozenset({"api", "cli", "dashboard", "storage"})
 """A command, its page, its use case and its table may bear the name of the one thing that all of them are about."""
 
-_TOLD_BY_FOLDER = frozenset({"calibration", "errors", "prior", "programs", "skills", "text"})
-"""Names of two modules elsewhere: `errors` are ours, and those in a session that are counted as features; `programs`
-are started by us, and by agents in shells; the others are a value in `domain` and what is done with it."""
+_TOLD_BY_FOLDER = frozenset({"calibration", "errors", "text"})
+"""Names of two modules elsewhere: `errors` are ours, and those in a session that are counted as features; the others are
+a value in `domain` and what is done with it."""
 
 
 _LAYERS = frozenset({"__init__", "__main__", "commands", "doctor", "job", "model", "store", "systemd_unit"})

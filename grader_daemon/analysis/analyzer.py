@@ -14,7 +14,7 @@ from grader_daemon.analysis.features import features_of
 from grader_daemon.analysis.features.session_window import SessionWindow, window_of
 from grader_daemon.analysis.job_identity import job_of
 from grader_daemon.analysis.session_state import SessionEnd, is_answer, last_word, read_state
-from grader_daemon.analysis.skills import skills_used
+from grader_daemon.analysis.skills_used import skills_used
 from grader_daemon.analysis.tool_calls import shared_name
 from grader_daemon.analysis.tool_calls.hand_in import handed_in_at
 from grader_daemon.analysis.tool_calls.outcomes import OutcomeReader

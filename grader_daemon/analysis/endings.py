@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from grader_daemon.analysis.claims import Note
-from grader_daemon.analysis.features.conversation import is_content
 from grader_daemon.analysis.features.ending import hands_in, is_handed_over
 from grader_daemon.analysis.features.session_window import SessionWindow
+from grader_daemon.analysis.features.turns_of_people import is_content
 from grader_daemon.analysis.session_state import LastWord, SessionEnd
 from grader_daemon.analysis.tool_calls import CHANGING
 from grader_daemon.analysis.walk import ends_in_question

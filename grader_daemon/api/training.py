@@ -20,7 +20,7 @@ from grader_daemon.domain.session_features import FEATURES_VERSION
 from grader_daemon.errors import InputError
 from grader_daemon.pipeline.labelled import Sampler, read_labels, samples_in
 from grader_daemon.rules import load_rules
-from grader_daemon.rules.prior import prior_text
+from grader_daemon.rules.load_prior import prior_text
 from grader_daemon.settings import Settings
 
 FEWEST_SESSIONS = 50

@@ -106,7 +106,7 @@ def read_prior(settings: Settings) -> ShippedPrior:
     Raises:
         ConfigurationError: it cannot be read, or reads other features than this version of the package.
     """
-    from grader_daemon.rules.prior import load_prior
+    from grader_daemon.rules.load_prior import load_prior
 
     named = settings.calibration_prior
     shipped = load_prior(named)
@@ -132,7 +132,7 @@ def read_trust(settings: Settings, store: SqliteStore | None) -> Trust:
     from grader_daemon.calibration.in_force import trust_in
     from grader_daemon.domain.calibration import Trust
     from grader_daemon.domain.verdict import VerdictBy
-    from grader_daemon.rules.prior import load_prior
+    from grader_daemon.rules.load_prior import load_prior
 
     if store is not None and store.fleet.state() is not None:
         return Trust(version="", by=VerdictBy.MODEL, of_fleet=True)

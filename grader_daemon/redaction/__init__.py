@@ -1,7 +1,7 @@
 """Removal of secrets from text before it is stored, logged, exported or shown.
 
 Agents write keys down in requests, arguments and answers. Two things give a secret away: a form that nothing else has
-(`forms`), and what it is called or used for (`names`, `options`). What neither tells stays: a word without a
+(`forms`), and what it is called or used for (`names`, `option_values`). What neither tells stays: a word without a
 name in front of it, digits alone, a hash, a name in a language whose word for it is not known here. All look at text
 without the escapes in it (`encoded`).
 """
@@ -12,7 +12,7 @@ from grader_daemon.domain.text import clean
 from grader_daemon.redaction.finders import MARK
 from grader_daemon.redaction.forms import ADDRESSES, FORMS
 from grader_daemon.redaction.names import NAMES
-from grader_daemon.redaction.options import OPTIONS
+from grader_daemon.redaction.option_values import OPTIONS
 from grader_daemon.redaction.packed import Packed
 from grader_daemon.redaction.redactor import MARGIN, Redactor
 

@@ -1,4 +1,4 @@
-"""Search for secrets: at every place where their sign stands, closer. The signs are in `forms`, `names`, `options`.
+"""Search for secrets: where their sign stands, closer. The signs are in `forms`, `names`, `option_values`.
 
 A look must cost a bounded number of steps, or end behind what it has read: then any text takes linear time.
 """

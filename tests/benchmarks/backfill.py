@@ -24,7 +24,7 @@ from time import perf_counter
 
 import msgspec
 
-from grader_daemon.rules.prior import load_prior, prior_text
+from grader_daemon.rules.load_prior import load_prior, prior_text
 from tests.benchmarks.corpora import MADE, REAL, Corpus, has_archives, made_corpus, real_corpus
 from tests.benchmarks.machine import add_folder_option, print_machine, print_table, progress, progress_done, work_folder
 from tests.benchmarks.process import Sandbox, make_sandbox

@@ -24,7 +24,7 @@ from pathlib import Path
 from grader_daemon.calibration.prior import Prior
 from grader_daemon.calibration.training import TrainingContext
 from grader_daemon.domain.verdict import VerdictSetting
-from grader_daemon.rules.prior import load_prior
+from grader_daemon.rules.load_prior import load_prior
 from tests.benchmarks import machine
 from tests.benchmarks.machine import Figure
 from tests.benchmarks.truth.cases import Case, read_cases

@@ -9,7 +9,7 @@ from grader_daemon.analysis.features import DIRECTIONS
 from grader_daemon.bootstrap import SOURCES, make_source, policy_maker
 from grader_daemon.bootstrap.periodic import make_jobs
 from grader_daemon.domain.session_features import FEATURES_VERSION
-from grader_daemon.rules.prior import load_prior, prior_text
+from grader_daemon.rules.load_prior import load_prior, prior_text
 from grader_daemon.setting_sources import ROOTS
 from grader_daemon.settings import load_settings
 from grader_daemon.storage.sqlite.store import SqliteStore

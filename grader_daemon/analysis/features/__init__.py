@@ -13,7 +13,6 @@ from grader_daemon.analysis.features import (
     answer_style,
     changes,
     claims_features,
-    conversation,
     ending,
     errors,
     final_answer,
@@ -22,6 +21,7 @@ from grader_daemon.analysis.features import (
     repetition,
     services,
     specifics,
+    turns_of_people,
 )
 from grader_daemon.analysis.features.hashed_words import WORDS
 from grader_daemon.analysis.features.session_window import SessionWindow
@@ -38,7 +38,7 @@ _GROUPS: Final = (
     services,
     specifics,
     answer_style,
-    conversation,
+    turns_of_people,
     claims_features,
     final_answer,
     lookups,

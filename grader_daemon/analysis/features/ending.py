@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from grader_daemon.analysis.features.conversation import is_content
 from grader_daemon.analysis.features.feature import Feature
 from grader_daemon.analysis.features.session_window import SessionWindow
+from grader_daemon.analysis.features.turns_of_people import is_content
 from grader_daemon.analysis.session_state import LastWord
 from grader_daemon.analysis.tool_calls import CHANGING
 from grader_daemon.analysis.tool_calls.hand_in import is_hand_in

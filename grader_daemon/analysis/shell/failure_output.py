@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 
 from grader_daemon.analysis.shell.exit_codes import GOES_ON_AFTER_ERRORS, LOOKING, PLAIN_SPOKEN, QUOTING, Meaning
+from grader_daemon.analysis.shell.known_programs import program_name
 from grader_daemon.analysis.shell.lines import Line, Program
-from grader_daemon.analysis.shell.programs import program_name
 from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.phrases import holds_any
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from grader_daemon.analysis.shell.programs import (
+from grader_daemon.analysis.shell.known_programs import (
     ALIASES,
     INLINE,
     LOOP_HEADS,

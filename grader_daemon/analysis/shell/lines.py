@@ -21,7 +21,14 @@ from grader_daemon.analysis.shell.exit_codes import (
     Meaning,
 )
 from grader_daemon.analysis.shell.families import DEEPEST_NESTING, family_of_program, line_of_shell
-from grader_daemon.analysis.shell.programs import KEYWORDS, LOOP_HEADS, SHELLS, is_assignment, program_name, wrapped
+from grader_daemon.analysis.shell.known_programs import (
+    KEYWORDS,
+    LOOP_HEADS,
+    SHELLS,
+    is_assignment,
+    program_name,
+    wrapped,
+)
 from grader_daemon.analysis.shell.tokens import tokens, unquoted
 from grader_daemon.domain.analysis import Category
 

@@ -8,7 +8,7 @@ import pytest
 
 from grader_daemon.calibration.prior import Provenance, ShippedPrior, Validity
 from grader_daemon.errors import ConfigurationError
-from grader_daemon.rules.prior import load_prior, prior_text
+from grader_daemon.rules.load_prior import load_prior, prior_text
 from tests.calibration_examples import prior
 
 MADE = ShippedPrior(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.analysis.skills import MOST_USES, skills_used
+from grader_daemon.analysis.skills_used import MOST_USES, skills_used
 from grader_daemon.analysis.tool_calls.call_view import CallView
 from grader_daemon.analysis.walk import UserSide
 from grader_daemon.domain.analysis import CallStatus
