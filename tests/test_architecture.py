@@ -27,7 +27,7 @@ _LINTER = Path(sys.executable).parent / "lint-imports"
 _VIOLATIONS = [
     pytest.param("domain/session.py", "import grader_daemon.sources", id="the-domain-imports-a-stage"),
     pytest.param("sources/decoding.py", "import grader_daemon.analysis", id="a-stage-imports-another"),
-    pytest.param("grading/grader.py", "import grader_daemon.storage", id="a-stage-imports-storage"),
+    pytest.param("grading/grade_session.py", "import grader_daemon.storage", id="a-stage-imports-storage"),
     pytest.param("storage/sqlite/store.py", "import grader_daemon.pipeline", id="storage-imports-the-pipeline"),
     pytest.param("storage/sqlite/store.py", "import grader_daemon.patterns.issues", id="storage-imports-a-pattern"),
     pytest.param("daemon/worker.py", "import grader_daemon.api.grades", id="the-daemon-imports-the-api"),
@@ -196,8 +196,8 @@ def test_sql_stands_where_the_database_is_kept() -> None:
 _MIRRORS = frozenset({"api", "cli", "dashboard", "storage"})
 """A command, its page, its use case and its table may bear the name of the one thing that all of them are about."""
 
-_TOLD_BY_FOLDER = frozenset({"calibration", "errors", "text"})
-"""Names of two modules elsewhere: `errors` are ours, and those in a session that are counted as features; the others are
+_TOLD_BY_FOLDER = frozenset({"calibration", "errors"})
+"""Names of two modules elsewhere: `errors` are ours, and those in a session that are counted as features; the other is
 a value in `domain` and what is done with it."""
 
 

@@ -17,7 +17,7 @@ from grader_daemon.domain.feedback import Feedback, FeedbackSource, Label, Said,
 from grader_daemon.domain.text import storable
 from grader_daemon.errors import InputError
 from grader_daemon.pipeline.label_file import LabelLine, check_label, read_label_file
-from grader_daemon.pipeline.labels import add_feedback, labels, standing_of
+from grader_daemon.pipeline.save_labels import add_feedback, labels, standing_of
 
 _AT_ONCE = 1000
 _LONGEST_NAME = 100

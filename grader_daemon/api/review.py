@@ -26,7 +26,7 @@ from grader_daemon.domain.session import ASSISTANT, USER, Message, Session
 from grader_daemon.errors import InputError
 from grader_daemon.patterns.review import choose
 from grader_daemon.pipeline.group_completion import completion_of
-from grader_daemon.pipeline.labels import candidates, is_turn_of_chance, reviewed_since
+from grader_daemon.pipeline.save_labels import candidates, is_turn_of_chance, reviewed_since
 from grader_daemon.redaction import Redactor
 from grader_daemon.reports.sessions import why_words
 from grader_daemon.storage.records import StoredGrade

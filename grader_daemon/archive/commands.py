@@ -15,7 +15,7 @@ from grader_daemon.api.grader import SelfGrader
 from grader_daemon.archive.graded_archive import Archive, ShardDone, backfill_archive, cluster
 from grader_daemon.cli import output
 from grader_daemon.cli.options import Whole, asks, json_option
-from grader_daemon.cli.outcomes import is_trouble, tell_outcomes
+from grader_daemon.cli.outcome_lines import is_trouble, tell_outcomes
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.reports.numbers import count
 

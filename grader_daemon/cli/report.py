@@ -19,9 +19,9 @@ from grader_daemon.reports.claim_words import against_words, kind_words
 from grader_daemon.reports.money import spending_words
 from grader_daemon.reports.numbers import REPORTED, brief_words, change_words, direction_of, estimate_words
 from grader_daemon.reports.phrasing import alert_title, days, issue_in_brief, notes, scheduled_words, total_words
+from grader_daemon.reports.plain_text_report import render_text
 from grader_daemon.reports.renderers import RENDERERS
 from grader_daemon.reports.safe_text import plain
-from grader_daemon.reports.text import render_text
 from grader_daemon.reports.verdicts import rate_words, trust_words
 
 _SHOWN: Final = 3

@@ -11,7 +11,7 @@ from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output, terminal
 from grader_daemon.cli.grades import grade_table
 from grader_daemon.cli.options import Whole, days_option, read_settings, settings_options, telling_upgrade
-from grader_daemon.reports.text import render_text
+from grader_daemon.reports.plain_text_report import render_text
 
 
 @click.command("self-grader", context_settings={"help_option_names": ["-h", "--help"]})

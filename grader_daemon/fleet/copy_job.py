@@ -24,7 +24,7 @@ from grader_daemon.errors import InputError, StoreError, UnstorableError
 from grader_daemon.fleet.server_reads import Decisions, FleetRows, SentGrade
 from grader_daemon.fleet.server_rows import identity_of
 from grader_daemon.fleet.store import CopyTables
-from grader_daemon.pipeline.labels import note_labels, take_labels
+from grader_daemon.pipeline.save_labels import note_labels, take_labels
 from grader_daemon.pipeline.saving import remove_copies, save_copies
 from grader_daemon.storage.records import FleetCopyState, NewGrade
 from grader_daemon.storage.sqlite.store import SqliteStore

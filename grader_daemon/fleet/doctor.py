@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from http import HTTPStatus
 
-from grader_daemon.api.doctor.context import DoctorContext
+from grader_daemon.api.doctor.doctor_context import DoctorContext
 from grader_daemon.domain.check import Finding, ok, unknown, warning
 from grader_daemon.domain.fleet_hosts import is_unwatched
 from grader_daemon.errors import CallError, ConfigurationError, ServiceError

@@ -16,7 +16,7 @@ from grader_daemon.domain.fleet_hosts import FEED_FOLLOWER
 from grader_daemon.domain.grade import Grade
 from grader_daemon.fleet.sent_rows import bounded_text, has_room
 from grader_daemon.fleet.server_writes import HostRows
-from grader_daemon.pipeline.labels import take_labels
+from grader_daemon.pipeline.save_labels import take_labels
 from grader_daemon.storage.records import ChangeKind, OutlinedGrade
 from grader_daemon.storage.sqlite.store import SqliteStore
 

@@ -4,7 +4,7 @@ from types import MappingProxyType
 
 from grader_daemon.domain.session_result import EVIDENCE_SENTENCES
 from grader_daemon.grading import completion, scores
-from grader_daemon.grading.grader import Grader
+from grader_daemon.grading.grade_session import Grader
 
 __all__ = ["CATALOG", "Grader"]
 

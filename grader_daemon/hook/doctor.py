@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from contextlib import suppress
 
-from grader_daemon.api.doctor.context import DoctorContext
+from grader_daemon.api.doctor.doctor_context import DoctorContext
 from grader_daemon.api.doctor.words import some
 from grader_daemon.api.ungraded import enabling
 from grader_daemon.domain.check import Finding, ok, warning

@@ -17,7 +17,7 @@ from grader_daemon.calibration.training import TrainingContext, is_due, policy_r
 from grader_daemon.domain.calibration import Calibration, GraderChange
 from grader_daemon.domain.rollup import Metric
 from grader_daemon.pipeline.grader_changes import days_before, grader_changes
-from grader_daemon.pipeline.labels import labels
+from grader_daemon.pipeline.save_labels import labels
 from grader_daemon.reports.verdicts import shares_words
 from grader_daemon.storage.sqlite.store import SqliteStore
 

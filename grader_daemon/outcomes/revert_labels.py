@@ -8,7 +8,7 @@ from typing import Final
 
 from grader_daemon.domain.feedback import Feedback, FeedbackSource, Said
 from grader_daemon.outcomes.model import SeenFate
-from grader_daemon.pipeline.labels import add_feedback
+from grader_daemon.pipeline.save_labels import add_feedback
 from grader_daemon.storage.sqlite.store import SqliteStore
 
 _BY: Final = "git"

@@ -25,7 +25,7 @@ from grader_daemon.pipeline.examine import (
     UnchangedUnit,
     VanishedUnit,
 )
-from grader_daemon.pipeline.labels import keep_rewards
+from grader_daemon.pipeline.save_labels import keep_rewards
 from grader_daemon.pipeline.saving import grades_of_units, retract, save_grades, save_verdicts
 from grader_daemon.storage.records import NewGrade
 from grader_daemon.storage.sqlite.store import SqliteStore

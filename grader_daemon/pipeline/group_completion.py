@@ -12,7 +12,7 @@ from grader_daemon.domain.feedback import FEWEST_DRAWN, Label
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.patterns.completion_estimate import WINDOW_DAYS, estimate_completion
 from grader_daemon.patterns.groups import Completions, GroupSums
-from grader_daemon.pipeline.labels import labels
+from grader_daemon.pipeline.save_labels import labels
 from grader_daemon.storage.sqlite.store import SqliteStore
 
 _Name = tuple[Dimension, str]

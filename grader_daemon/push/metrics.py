@@ -15,7 +15,7 @@ from grader_daemon.domain.verdict import GradeVersion
 from grader_daemon.errors import OutputError
 from grader_daemon.integrations.files import replace_file
 from grader_daemon.patterns.completion_estimate import estimate_completion
-from grader_daemon.pipeline.labels import labels
+from grader_daemon.pipeline.save_labels import labels
 from grader_daemon.push.exposition import (
     OPENMETRICS_TYPE,
     PROMETHEUS_TYPE,

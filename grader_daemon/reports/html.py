@@ -13,7 +13,18 @@ from grader_daemon.domain.calendar import week_name
 from grader_daemon.domain.insight import Group, WeeklyReport
 from grader_daemon.reports.change_words import mark_words
 from grader_daemon.reports.charts import Bar, Event, bar_chart, scale_end, strip, trend_chart
-from grader_daemon.reports.layout import Block, Entries, Entry, Layout, Prose, Row, Section, Table, Topic, lay_out
+from grader_daemon.reports.document_parts import (
+    Block,
+    Entries,
+    Entry,
+    Layout,
+    Prose,
+    Row,
+    Section,
+    Table,
+    Topic,
+    lay_out,
+)
 from grader_daemon.reports.markup import element
 from grader_daemon.reports.numbers import TRENDED, Direction, Measure, tick_words
 from grader_daemon.reports.safe_text import Name, Words, name

@@ -12,7 +12,7 @@ from grader_daemon.domain.text import escaped
 from grader_daemon.reports.document import report_document
 from grader_daemon.reports.html import render_html
 from grader_daemon.reports.markdown import render_markdown
-from grader_daemon.reports.text import render_text
+from grader_daemon.reports.plain_text_report import render_text
 
 
 def render_json(report: WeeklyReport) -> str:

@@ -17,7 +17,7 @@ from grader_daemon.domain.routing import HALF_LIFE_DAYS, MOST_SESSIONS, WINDOW_D
 from grader_daemon.domain.text import escaped
 from grader_daemon.errors import OutputError
 from grader_daemon.integrations.files import replace_file
-from grader_daemon.pipeline.labels import labels
+from grader_daemon.pipeline.save_labels import labels
 from grader_daemon.routing.choice import Router
 from grader_daemon.rules import load_rules
 from grader_daemon.storage.sqlite.store import SqliteStore

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
-from grader_daemon.api.doctor.context import DoctorContext
+from grader_daemon.api.doctor.doctor_context import DoctorContext
 from grader_daemon.domain.check import Finding, ok, warning
 from grader_daemon.reports.numbers import count
 from grader_daemon.skills.places import Installed

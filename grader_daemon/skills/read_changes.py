@@ -12,7 +12,7 @@ from grader_daemon.domain.routing import MOST_SESSIONS, FinishedSession
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.setup_changes import WINDOW, SetupChange, SetupChanges, SetupEffect
 from grader_daemon.patterns.votes import comparable_value, fairly_judged, nearly_all_judged
-from grader_daemon.pipeline.labels import labels
+from grader_daemon.pipeline.save_labels import labels
 from grader_daemon.skills.setup_effects import by_labels, effects
 from grader_daemon.skills.store import ObservedVersions
 from grader_daemon.skills.takeovers import SHOWN, file_changes, shown_changes, unsteady

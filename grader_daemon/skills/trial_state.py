@@ -12,7 +12,7 @@ import msgspec
 
 from grader_daemon.domain.routing import FinishedSession
 from grader_daemon.patterns.votes import comparable_value, fairly_judged, nearly_all_judged
-from grader_daemon.pipeline.labels import labels
+from grader_daemon.pipeline.save_labels import labels
 from grader_daemon.skills.switched_file import Position, position_of
 from grader_daemon.skills.trial_effect import Drawn, TrialEffect, effect_of
 from grader_daemon.skills.trial_file import Trial, TrialEnd

@@ -39,7 +39,7 @@ _COMMANDS = (
     *("alerts", "doctor", "errors", "grade", "label", "listing", "patterns", "report", "run", "show", "status", "why"),
 )
 _BEHIND = (
-    *("bootstrap.periodic", "calibration.training", "pipeline.ingest", "reports.text", "rules.load_prior"),
+    *("bootstrap.periodic", "calibration.training", "pipeline.ingest", "reports.plain_text_report", "rules.load_prior"),
     *("sources.discovery", "jobs.calibration", "jobs.degradation", "jobs.weekly", "skills.versions_job"),
     *("routing.job", "outcomes.job", "push.commands", "push.metrics_job", "scorers.make", "hook.listener"),
     *("fleet.push_job", "api.tables"),

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from grader_daemon.domain.feedback import FeedbackSource, Said, Sampling
 from grader_daemon.domain.ledger import FileState, LedgerEntry
-from grader_daemon.pipeline.labels import add_feedback
+from grader_daemon.pipeline.save_labels import add_feedback
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import DaemonStatus
 from grader_daemon.storage.sqlite.store import SqliteStore

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from grader_daemon import bootstrap
 from grader_daemon.api.doctor import agents, daemon, database, sessions, setup
-from grader_daemon.api.doctor.context import DoctorContext
+from grader_daemon.api.doctor.doctor_context import DoctorContext
 from grader_daemon.api.doctor.words import EARLIER, reason
 from grader_daemon.domain.check import Check, Finding, unknown
 from grader_daemon.domain.unit import shown_path

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from datetime import timedelta
 
-from grader_daemon.api.doctor.context import DoctorContext
+from grader_daemon.api.doctor.doctor_context import DoctorContext
 from grader_daemon.api.permissions import exposed_configuration
 from grader_daemon.domain.calendar import local
 from grader_daemon.domain.check import Finding, ok, problem, warning

@@ -9,7 +9,7 @@ import pytest
 
 from grader_daemon.domain.feedback import FeedbackSource, Said, Sampling
 from grader_daemon.domain.installed import InstalledKind, ObservedVersion
-from grader_daemon.pipeline.labels import add_feedback
+from grader_daemon.pipeline.save_labels import add_feedback
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.skills.store import ObservedVersions
 from grader_daemon.storage.sqlite.store import SqliteStore

@@ -18,9 +18,9 @@ import apsw
 import pytest
 
 from grader_daemon import bootstrap
-from grader_daemon.api.doctor import context
 from grader_daemon.api.doctor import daemon as daemon_checks
 from grader_daemon.api.doctor import database as database_checks
+from grader_daemon.api.doctor import doctor_context
 from grader_daemon.api.doctor import sessions as session_checks
 from grader_daemon.api.doctor import setup as setup_checks
 from grader_daemon.api.doctor.checks import CHECKS
@@ -54,7 +54,7 @@ def test_a_large_database_is_checked_in_a_sample_which_is_said(
     is_sampled: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(context, "_SAMPLED_BYTES", database.stat().st_size - 1)
+    monkeypatch.setattr(doctor_context, "_SAMPLED_BYTES", database.stat().st_size - 1)
 
     found = checks(run, home, *arguments)
 
@@ -508,7 +508,7 @@ def test_scarce_room_is_told(run: Run, home: Path, monkeypatch: pytest.MonkeyPat
 def test_a_network_file_system_is_told(
     run: Run, home: Path, monkeypatch: pytest.MonkeyPatch, kind: str, expected: tuple[str, str]
 ) -> None:
-    monkeypatch.setattr(context, "mounts", lambda: [Mount("/", "ext4"), Mount(str(home), kind)])
+    monkeypatch.setattr(doctor_context, "mounts", lambda: [Mount("/", "ext4"), Mount(str(home), kind)])
 
     made = checks(run, home)
 
@@ -541,7 +541,7 @@ def test_folders_that_may_not_be_read_are_told(
 ) -> None:
     closed = SimpleNamespace(folders=3, unreadable=(str(root / "closed"),), databases=[])
     with monkeypatch.context() as patched:
-        patched.setattr(context, "Survey", lambda _: closed)
+        patched.setattr(doctor_context, "Survey", lambda _: closed)
         below = checks(run, home)["folders"]
     monkeypatch.setattr(os, "access", lambda *_: False)
     whole = checks(run, home)["folders"]

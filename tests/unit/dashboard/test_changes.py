@@ -17,7 +17,7 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.installed import InstalledKind, ObservedVersion
 from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.domain.setup_changes import SetupChanges
-from grader_daemon.pipeline.labels import add_feedback
+from grader_daemon.pipeline.save_labels import add_feedback
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.skills.agent_setup import Setup
 from grader_daemon.skills.store import ObservedVersions

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from grader_daemon import bootstrap
-from grader_daemon.api.doctor.context import DoctorContext
+from grader_daemon.api.doctor.doctor_context import DoctorContext
 from grader_daemon.domain.check import CheckState
 from grader_daemon.errors import ConfigurationError
 from grader_daemon.fleet.doctor import pusher, watched

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from grader_daemon.api.doctor.context import DoctorContext
+from grader_daemon.api.doctor.doctor_context import DoctorContext
 from grader_daemon.domain.check import Finding, ok, warning
 from grader_daemon.hook.agents import AGENTS, Mode
 from grader_daemon.hook.doctor import hooks

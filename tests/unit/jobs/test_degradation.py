@@ -35,7 +35,7 @@ from grader_daemon.errors import ConfigurationError, GraderError, StoreError
 from grader_daemon.jobs import degradation
 from grader_daemon.jobs.degradation import DegradationWatch
 from grader_daemon.log.events import sentence
-from grader_daemon.pipeline.labels import add_feedback
+from grader_daemon.pipeline.save_labels import add_feedback
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.reports.phrasing import alert_cause, alert_lines, alert_title
 from grader_daemon.reports.safe_text import plain

@@ -31,7 +31,7 @@ from grader_daemon.domain.session import SkipReason
 from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.jobs.weekly import ReportJob, WeeklyReports
-from grader_daemon.pipeline.labels import add_feedback
+from grader_daemon.pipeline.save_labels import add_feedback
 from grader_daemon.pipeline.saving import retract, save_grades
 from grader_daemon.reports.document import read_report
 from grader_daemon.skills.read_changes import setup_changes

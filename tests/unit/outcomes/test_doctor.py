@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from grader_daemon.api.doctor.context import DoctorContext
+from grader_daemon.api.doctor.doctor_context import DoctorContext
 from grader_daemon.domain.check import Finding, ok, warning
 from grader_daemon.outcomes.doctor import outcomes
 from grader_daemon.outcomes.model import SeenFate, Work

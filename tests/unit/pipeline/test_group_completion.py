@@ -9,7 +9,7 @@ from grader_daemon.domain.feedback import Sampling
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.patterns.groups import PATTERN_DIMENSIONS, Completions
 from grader_daemon.pipeline.group_completion import completion_of, completions
-from grader_daemon.pipeline.labels import add_feedback
+from grader_daemon.pipeline.save_labels import add_feedback
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.feedback_examples import said

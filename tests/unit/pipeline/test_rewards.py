@@ -17,7 +17,7 @@ from grader_daemon.domain.verdict import CompletionPolicy, VerdictBy
 from grader_daemon.pipeline.commit import Commit
 from grader_daemon.pipeline.examine import Examiner
 from grader_daemon.pipeline.ingest import Ingest
-from grader_daemon.pipeline.labels import add_feedback, labels
+from grader_daemon.pipeline.save_labels import add_feedback, labels
 from grader_daemon.sources.atif.trial_files import AtifTrials
 from grader_daemon.sources.protocol import Sources
 from grader_daemon.storage.sqlite.store import SqliteStore

@@ -11,7 +11,7 @@ import pytest
 from grader_daemon.domain.feedback import FeedbackSource, Said, Sampling
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.errors import OutputError
-from grader_daemon.pipeline.labels import add_feedback
+from grader_daemon.pipeline.save_labels import add_feedback
 from grader_daemon.pipeline.saving import save_alert, save_grades
 from grader_daemon.push.metrics import read_facts
 from grader_daemon.push.metrics_job import MetricsJob

@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from grader_daemon.domain.claims import ClaimKind, ClaimTally, Support
 from grader_daemon.reports.claim_words import against_words, tally_sentences
-from grader_daemon.reports.layout import Prose, Topic, lay_out
+from grader_daemon.reports.document_parts import Prose, Topic, lay_out
 from grader_daemon.reports.safe_text import plain
 from tests.reports_examples import example_report
 

@@ -10,8 +10,8 @@ from grader_daemon.domain.setup_changes import SetupChange, SetupChanges, SetupK
 from grader_daemon.reports.change_words import change_words, mark_words
 from grader_daemon.reports.effect_words import effect_lines, effect_title, examined_words, unsteady_words
 from grader_daemon.reports.html import render_html
+from grader_daemon.reports.plain_text_report import render_text
 from grader_daemon.reports.safe_text import plain
-from grader_daemon.reports.text import render_text
 from tests.reports_examples import example_change, example_effect, example_report, example_trend
 from tests.strategies import NOW
 

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from grader_daemon.domain.estimate import Estimate, Figure, figure, proportion
 from grader_daemon.domain.scheduled_jobs import JobFacts, ScheduledJob
+from grader_daemon.reports.document_parts import Prose, Table, Topic, lay_out
 from grader_daemon.reports.job_words import JOB_COLUMNS, endings_words, more_jobs_words, used_words, verdict_words
-from grader_daemon.reports.layout import Prose, Table, Topic, lay_out
 from grader_daemon.reports.numbers import Direction
 from grader_daemon.reports.safe_text import plain
 from tests.reports_examples import example_report

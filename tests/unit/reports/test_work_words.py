@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from grader_daemon.domain.estimate import Estimate, proportion
 from grader_daemon.domain.work_fate import FateWorth, WorkCounts, WorkFate, WorkOutcomes
-from grader_daemon.reports.layout import Prose, Topic, lay_out
+from grader_daemon.reports.document_parts import Prose, Topic, lay_out
 from grader_daemon.reports.safe_text import plain
 from grader_daemon.reports.work_words import models_words, outcomes_words, worth_words
 from tests.reports_examples import example_report

@@ -31,7 +31,7 @@ from grader_daemon.domain.similar import AskedAlike
 from grader_daemon.domain.verdict import Outcome
 from grader_daemon.domain.wording import wording_of
 from grader_daemon.errors import InputError, StoreError
-from grader_daemon.pipeline.labels import add_feedback, candidates, labels, reviewed_since, standing_of
+from grader_daemon.pipeline.save_labels import add_feedback, candidates, labels, reviewed_since, standing_of
 from grader_daemon.pipeline.saving import retract, save_grades
 from grader_daemon.storage.records import GradeFilter, MonthMark, SortKey
 from grader_daemon.storage.sqlite.database import IN_MEMORY

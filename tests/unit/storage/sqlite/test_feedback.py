@@ -21,7 +21,7 @@ from grader_daemon.domain.session import SkipReason
 from grader_daemon.domain.session_features import Features
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import InputError
-from grader_daemon.pipeline.labels import add_feedback, candidates, labels, reviewed_since, standing_of
+from grader_daemon.pipeline.save_labels import add_feedback, candidates, labels, reviewed_since, standing_of
 from grader_daemon.pipeline.saving import retract, save_grades
 from grader_daemon.storage.maintenance.backup import back_up, restore
 from grader_daemon.storage.maintenance.inspection import Inspection
@@ -352,7 +352,7 @@ def test_candidates_are_finished_sessions_that_nobody_judged(store: SqliteStore)
 
 
 def test_of_many_candidates_the_newest_are_told(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("grader_daemon.pipeline.labels._MOST_CANDIDATES", 2)
+    monkeypatch.setattr("grader_daemon.pipeline.save_labels._MOST_CANDIDATES", 2)
     save(store, *(grade(session_id=f"s{hours}", ended_at=NOW - hours * HOUR) for hours in range(5)))
     give(store, said("s1"))
 

@@ -18,7 +18,7 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import InputError
-from grader_daemon.pipeline.labels import add_feedback
+from grader_daemon.pipeline.save_labels import add_feedback
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import GradeFilter, SortKey
 from grader_daemon.storage.sqlite import session_list

@@ -13,7 +13,7 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.quality import CheckOutcome, QualityCheck
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import GraderError
-from grader_daemon.pipeline.labels import add_feedback
+from grader_daemon.pipeline.save_labels import add_feedback
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import NewGrade
 from grader_daemon.storage.sqlite.store import SqliteStore

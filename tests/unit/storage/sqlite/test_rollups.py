@@ -22,7 +22,7 @@ from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.domain.session import SessionKind, SkipReason
 from grader_daemon.domain.verdict import Outcome, VerdictBy, VerdictCounts
-from grader_daemon.pipeline.labels import add_feedback
+from grader_daemon.pipeline.save_labels import add_feedback
 from grader_daemon.pipeline.saving import retract, save_grades, save_verdicts
 from grader_daemon.storage.sqlite.rows import ended_badly_of
 from grader_daemon.storage.sqlite.schema import migrations

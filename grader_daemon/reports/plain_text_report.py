@@ -7,7 +7,7 @@ from typing import Final, assert_never
 
 from grader_daemon.domain.insight import WeeklyReport
 from grader_daemon.domain.text import clean
-from grader_daemon.reports.layout import Block, Column, Entries, Entry, Prose, Row, Section, Table, lay_out
+from grader_daemon.reports.document_parts import Block, Column, Entries, Entry, Prose, Row, Section, Table, lay_out
 from grader_daemon.reports.safe_text import columns, cut, plain, wrap
 
 WIDEST: Final = 100

@@ -8,8 +8,8 @@ from grader_daemon.domain.estimate import Estimate, figure
 from grader_daemon.domain.insight import FromPeople, WeeklyReport
 from grader_daemon.domain.rollup import Sums
 from grader_daemon.patterns.groups import spending
+from grader_daemon.reports.document_parts import Block, Entries, Layout, Prose, Table, Topic, lay_out
 from grader_daemon.reports.html import render_html
-from grader_daemon.reports.layout import Block, Entries, Layout, Prose, Table, Topic, lay_out
 from grader_daemon.reports.renderers import RENDERERS
 from grader_daemon.reports.safe_text import plain
 from tests.reports_examples import empty_report, example_group, example_report, rate

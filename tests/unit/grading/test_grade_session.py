@@ -19,7 +19,7 @@ from grader_daemon.domain.session_features import NO_FEATURES
 from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.domain.verdict import CompletionPolicy, Outcome, VerdictBy
 from grader_daemon.grading import Grader
-from grader_daemon.grading.grader import _OF_ANALYSIS, _OF_SESSION
+from grader_daemon.grading.grade_session import _OF_ANALYSIS, _OF_SESSION
 from grader_daemon.rules import load_rules
 from grader_daemon.rules.loader import _OF_VERDICTS
 from tests.priors import any_model

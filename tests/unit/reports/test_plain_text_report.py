@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 
 from grader_daemon.domain.insight import WeeklyReport
+from grader_daemon.reports.plain_text_report import NARROWEST, WIDEST, render_text
 from grader_daemon.reports.safe_text import columns
-from grader_daemon.reports.text import NARROWEST, WIDEST, render_text
 from tests.reports_examples import empty_report, example_group, example_report, hostile_report
 from tests.reports_figures import words_of_figures
 from tests.strategies import texts
