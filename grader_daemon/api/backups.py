@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from grader_daemon import bootstrap
-from grader_daemon.api.doctor.words import who_holds
+from grader_daemon.api.doctor.check_words import who_holds
 from grader_daemon.errors import AlreadyRunningError, InputError, StoreBusyError
 from grader_daemon.settings import Settings
 from grader_daemon.storage.lock import DaemonLock

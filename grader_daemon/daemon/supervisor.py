@@ -12,7 +12,7 @@ import structlog
 
 from grader_daemon import bootstrap
 from grader_daemon.daemon.notify import Notifier
-from grader_daemon.daemon.service import Service
+from grader_daemon.daemon.service_loop import Service
 from grader_daemon.errors import ConfigurationError, GraderError, StoreFullError
 
 if TYPE_CHECKING:

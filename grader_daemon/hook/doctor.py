@@ -5,8 +5,8 @@ from __future__ import annotations
 import socket
 from contextlib import suppress
 
+from grader_daemon.api.doctor.check_words import some
 from grader_daemon.api.doctor.doctor_context import DoctorContext
-from grader_daemon.api.doctor.words import some
 from grader_daemon.api.ungraded import enabling
 from grader_daemon.domain.check import Finding, ok, warning
 from grader_daemon.hook.agents import AGENTS

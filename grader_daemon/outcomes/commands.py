@@ -9,7 +9,7 @@ from datetime import datetime
 import click
 import msgspec
 
-from grader_daemon.api.doctor.words import some
+from grader_daemon.api.doctor.check_words import some
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import json_option, reads

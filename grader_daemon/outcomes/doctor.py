@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Final
 
+from grader_daemon.api.doctor.check_words import some
 from grader_daemon.api.doctor.doctor_context import DoctorContext
-from grader_daemon.api.doctor.words import some
 from grader_daemon.domain.check import Finding, ok, warning
 from grader_daemon.outcomes.model import HIDDEN
 from grader_daemon.outcomes.store import OutcomesTable

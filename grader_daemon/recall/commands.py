@@ -19,7 +19,7 @@ def command(*, with_grades: bool) -> None:
 
     Agents start this server and speak the Model Context Protocol with it. The server only reads the database.
     """
-    from grader_daemon.recall.server import serve  # `--help` must not wait for it
+    from grader_daemon.recall.mcp_server import serve  # `--help` must not wait for it
     from grader_daemon.recall.toolbox import Toolbox
 
     toolbox = Toolbox(database_of_flags(), with_grades=with_grades)

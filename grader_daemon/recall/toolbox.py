@@ -14,7 +14,7 @@ from grader_daemon.errors import GraderError, InputError, RequestError
 from grader_daemon.recall.jsonrpc import Code
 
 if TYPE_CHECKING:
-    from grader_daemon.recall.search import Recollections
+    from grader_daemon.recall.find_recollections import Recollections
 
 INSTRUCTIONS: Final = (
     "Facts from the records of earlier agent sessions on this machine. Before a task, `recall` shows what sessions"
@@ -203,7 +203,7 @@ class Toolbox:
 
     @cached_property
     def _recollections(self) -> Recollections:
-        from grader_daemon.recall.search import Recollections
+        from grader_daemon.recall.find_recollections import Recollections
 
         return Recollections(self._database)
 

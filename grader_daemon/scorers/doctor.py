@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from grader_daemon.api.doctor.check_words import span
 from grader_daemon.api.doctor.doctor_context import DoctorContext
-from grader_daemon.api.doctor.words import span
 from grader_daemon.domain.check import Finding, ok, warning
 from grader_daemon.domain.quality import CheckOutcome, name_of
 from grader_daemon.reports.numbers import count

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import msgspec
 
 from grader_daemon.pipeline.labelled import read_labels
-from grader_daemon.recall.search import Recollections
+from grader_daemon.recall.find_recollections import Recollections
 from tests.benchmarks.machine import Figure, add_folder_option, at_most, print_figures, print_table, work_folder
 from tests.benchmarks.process import make_sandbox
 from tests.benchmarks.targets import RECALL_IRRELEVANT, RECALL_RIGHT

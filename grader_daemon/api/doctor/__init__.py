@@ -4,7 +4,7 @@ A check is a function of a `DoctorContext`. What it did not foresee (a folder th
 locked) comes out as `unknown` with the reason, never as an exception.
 """
 
-from grader_daemon.api.doctor.checks import CHECKS, examine, examine_each
+from grader_daemon.api.doctor.all_checks import CHECKS, examine, examine_each
 from grader_daemon.api.doctor.repairs import Repair, repair
 
 __all__ = ["CHECKS", "Repair", "examine", "examine_each", "repair"]

@@ -11,9 +11,9 @@ from typing import TypeVar
 import msgspec
 
 from grader_daemon import bootstrap
-from grader_daemon.api.doctor.database import may_close
+from grader_daemon.api.doctor.check_words import who_holds
+from grader_daemon.api.doctor.database_checks import may_close
 from grader_daemon.api.doctor.doctor_context import DoctorContext
-from grader_daemon.api.doctor.words import who_holds
 from grader_daemon.domain.unit import shown_path
 from grader_daemon.errors import AlreadyRunningError, GraderError, StoreBusyError, StoreDamagedError, StoreError
 from grader_daemon.reports.numbers import count

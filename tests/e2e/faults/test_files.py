@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from grader_daemon.daemon.notify import Notifier
-from grader_daemon.daemon.service import Service
+from grader_daemon.daemon.service_loop import Service
 from grader_daemon.settings import load_settings
 from grader_daemon.sources.hermes import snapshot
 from grader_daemon.sources.hermes.snapshot import claims

@@ -18,12 +18,8 @@ import apsw
 import pytest
 
 from grader_daemon import bootstrap
-from grader_daemon.api.doctor import daemon as daemon_checks
-from grader_daemon.api.doctor import database as database_checks
-from grader_daemon.api.doctor import doctor_context
-from grader_daemon.api.doctor import sessions as session_checks
-from grader_daemon.api.doctor import setup as setup_checks
-from grader_daemon.api.doctor.checks import CHECKS
+from grader_daemon.api.doctor import daemon_checks, database_checks, doctor_context, session_checks, setup_checks
+from grader_daemon.api.doctor.all_checks import CHECKS
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.integrations.machine import Inotify, Mount, Space
@@ -689,7 +685,7 @@ def test_a_database_of_an_agent_that_cannot_be_read_is_told(
     copied = checks(run, home)["agent databases"]
     other = os.geteuid() + 1
     with monkeypatch.context() as patched:
-        patched.setattr("grader_daemon.api.doctor.agents.os.geteuid", lambda: other)
+        patched.setattr("grader_daemon.api.doctor.agent_checks.os.geteuid", lambda: other)
         of_another = checks(run, home)["agent databases"]
 
     assert (broken["state"], "not a SQLite database" in broken["found"]) == ("problem", True)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from grader_daemon import Grade, QualityScorer, ScorerError, ScorerUnavailableError, SelfGrader, Session
-from grader_daemon.api.doctor.checks import CHECKS
+from grader_daemon.api.doctor.all_checks import CHECKS
 from grader_daemon.domain.quality import CheckOutcome
 from grader_daemon.errors import InputError
 from grader_daemon.settings import load_settings

@@ -91,9 +91,9 @@ _RECALL = (
 def test_an_agent_waits_for_nothing_that_it_did_not_ask_for() -> None:
     opened, asked = (set(_ended("mcp", given=given)["loaded"]) for given in (_OPENING, _OPENING + _RECALL))
     never = (_OF_READING - {"msgspec", "apsw"}) | {"grader_daemon.storage.sqlite.store"}
-    assert not (_OF_GRADING | never | {"apsw", "grader_daemon.recall.search"}) & opened
+    assert not (_OF_GRADING | never | {"apsw", "grader_daemon.recall.find_recollections"}) & opened
     assert not (_OF_GRADING | never | {"grader_daemon.domain.insight"}) & asked
-    assert "grader_daemon.recall.search" in asked
+    assert "grader_daemon.recall.find_recollections" in asked
 
 
 _NOT_AT_REST = {
@@ -110,7 +110,7 @@ def test_a_daemon_keeps_nothing_that_only_its_start_needs() -> None:
     loaded = set(_ended("run", "--once")["loaded"])
 
     assert not _NOT_AT_REST & loaded
-    assert "grader_daemon.daemon.service" in loaded
+    assert "grader_daemon.daemon.service_loop" in loaded
 
 
 _AWAITED = """

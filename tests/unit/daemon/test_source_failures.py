@@ -16,7 +16,7 @@ from structlog.testing import capture_logs
 from grader_daemon.bootstrap import read_store
 from grader_daemon.daemon import source_troubles
 from grader_daemon.daemon.notify import Notifier
-from grader_daemon.daemon.service import Service
+from grader_daemon.daemon.service_loop import Service
 from grader_daemon.setting_sources import ROOTS
 from grader_daemon.settings import Settings, load_settings
 from grader_daemon.sources.hermes.state_db import HermesQueries

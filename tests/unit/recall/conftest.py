@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from grader_daemon.recall.mcp_server import Server
 from grader_daemon.recall.revisions import AGREED
-from grader_daemon.recall.server import Server
 from grader_daemon.recall.toolbox import Toolbox
 from tests.past_sessions import known_database
 

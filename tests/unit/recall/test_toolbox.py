@@ -8,7 +8,7 @@ import pytest
 
 from grader_daemon.domain.analysis import FailureKind, Step
 from grader_daemon.recall.answers import DATA, LONGEST_RESOURCE, MOST_CHARACTERS
-from grader_daemon.recall.server import Server
+from grader_daemon.recall.mcp_server import Server
 from grader_daemon.recall.toolbox import QUESTIONS, TOOLS, Toolbox
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.past_sessions import LOGIN, PUSH_REFUSED, refused, remember

@@ -8,7 +8,7 @@ import pytest
 
 from grader_daemon.domain.analysis import NO_MESSAGE, Category, ErrorSign, Failure, FailureKind, Subcategory
 from grader_daemon.errors import NoDatabaseError, StoreDamagedError, StoreError
-from grader_daemon.recall.search import Recollections
+from grader_daemon.recall.find_recollections import Recollections
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.earlier import add_migration
 from tests.past_sessions import LOGIN, known_database, refused, remember

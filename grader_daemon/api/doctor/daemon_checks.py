@@ -8,8 +8,8 @@ from __future__ import annotations
 import getpass
 from datetime import datetime, timedelta
 
+from grader_daemon.api.doctor.check_words import span
 from grader_daemon.api.doctor.doctor_context import DoctorContext
-from grader_daemon.api.doctor.words import span
 from grader_daemon.api.status import how_to_run
 from grader_daemon.domain.check import Finding, ok, problem, unknown, warning
 from grader_daemon.integrations.machine import has_launchd, has_systemd, lingers, unit_file

@@ -14,7 +14,7 @@ from grader_daemon.daemon import progress, scanner
 from grader_daemon.daemon.notify import Notifier
 from grader_daemon.daemon.reconcile import plan
 from grader_daemon.daemon.scanner import ScanReport
-from grader_daemon.daemon.service import Service
+from grader_daemon.daemon.service_loop import Service
 from grader_daemon.settings import load_settings
 from grader_daemon.storage.records import WATCHED
 from tests.e2e.session_files import write

@@ -11,8 +11,8 @@ from itertools import islice
 from operator import attrgetter
 
 from grader_daemon import bootstrap
+from grader_daemon.api.doctor.check_words import some, span
 from grader_daemon.api.doctor.doctor_context import DoctorContext
-from grader_daemon.api.doctor.words import some, span
 from grader_daemon.api.looks import MANY, Seen, read_newest
 from grader_daemon.api.sources import OTHERS_PAGE, other_agents
 from grader_daemon.api.ungraded import SourceState, state_of, ungraded_agents

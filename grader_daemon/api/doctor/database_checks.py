@@ -9,8 +9,8 @@ from pathlib import Path
 from time import monotonic
 
 from grader_daemon import bootstrap
+from grader_daemon.api.doctor.check_words import EARLIER, UPGRADE, reason, size, some, who_holds
 from grader_daemon.api.doctor.doctor_context import DoctorContext
-from grader_daemon.api.doctor.words import EARLIER, UPGRADE, reason, size, some, who_holds
 from grader_daemon.domain.check import Finding, ok, problem, unknown, warning
 from grader_daemon.domain.verdict import GradeVersion
 from grader_daemon.errors import StoreBusyError, StoreDamagedError, StoreError

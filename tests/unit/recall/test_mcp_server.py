@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader_daemon import __version__
+from grader_daemon.recall.find_recollections import Recollections
 from grader_daemon.recall.jsonrpc import LONGEST_LINE
+from grader_daemon.recall.mcp_server import Server, serve
 from grader_daemon.recall.revisions import AGREED, NAMED
-from grader_daemon.recall.search import Recollections
-from grader_daemon.recall.server import Server, serve
 from grader_daemon.recall.toolbox import QUESTIONS, Toolbox
 from tests.past_sessions import known_database
 from tests.unit.recall.conftest import META, Talk

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
 from grader_daemon import bootstrap
-from grader_daemon.api.doctor import agents, daemon, database, sessions, setup
+from grader_daemon.api.doctor import agent_checks, daemon_checks, database_checks, session_checks, setup_checks
+from grader_daemon.api.doctor.check_words import EARLIER, reason
 from grader_daemon.api.doctor.doctor_context import DoctorContext
-from grader_daemon.api.doctor.words import EARLIER, reason
 from grader_daemon.domain.check import Check, Finding, unknown
 from grader_daemon.domain.unit import shown_path
 from grader_daemon.errors import ConfigurationError, GraderError, StoreError, StoreOutdatedError
@@ -19,35 +19,35 @@ _OF_WINGS = checks()
 
 CHECKS: Mapping[str, Callable[[DoctorContext], Finding]] = MappingProxyType(
     {
-        "settings": setup.settings,
-        "rules": setup.rules,
-        "clock": setup.clock,
-        "time zone": setup.time_zone,
-        "sqlite": setup.sqlite,
-        "database": database.database,
-        "database place": database.database_place,
-        "integrity": database.integrity,
-        "privacy": database.privacy,
-        "write-ahead log": database.write_ahead_log,
-        "sums": database.sums,
-        "ledger": database.ledger,
-        "grader": database.grader,
-        "other programs": database.other_programs,
-        "former copies": database.copies,
-        "disk space": database.disk_space,
-        "folders": sessions.folders,
-        "file systems": sessions.file_systems,
-        "inotify": sessions.inotify,
-        "agents": agents.agents,
-        "agent databases": agents.readable,
-        "agent versions": agents.versions,
-        "retention": agents.retention,
-        "newest sessions": agents.growth,
+        "settings": setup_checks.settings,
+        "rules": setup_checks.rules,
+        "clock": setup_checks.clock,
+        "time zone": setup_checks.time_zone,
+        "sqlite": setup_checks.sqlite,
+        "database": database_checks.database,
+        "database place": database_checks.database_place,
+        "integrity": database_checks.integrity,
+        "privacy": database_checks.privacy,
+        "write-ahead log": database_checks.write_ahead_log,
+        "sums": database_checks.sums,
+        "ledger": database_checks.ledger,
+        "grader": database_checks.grader,
+        "other programs": database_checks.other_programs,
+        "former copies": database_checks.copies,
+        "disk space": database_checks.disk_space,
+        "folders": session_checks.folders,
+        "file systems": session_checks.file_systems,
+        "inotify": session_checks.inotify,
+        "agents": agent_checks.agents,
+        "agent databases": agent_checks.readable,
+        "agent versions": agent_checks.versions,
+        "retention": agent_checks.retention,
+        "newest sessions": agent_checks.growth,
         "skills": _OF_WINGS["skills"],
-        "last session": sessions.last_session,
-        "dead files": sessions.dead_files,
-        "daemon": daemon.daemon,
-        "service": daemon.service,
+        "last session": session_checks.last_session,
+        "dead files": session_checks.dead_files,
+        "daemon": daemon_checks.daemon,
+        "service": daemon_checks.service,
         **_OF_WINGS,
     }
 )
