@@ -19,8 +19,8 @@ from grader_daemon.domain.session import ASSISTANT, USER, Message, Session, Sess
 from grader_daemon.domain.unit import Found, Unit
 from grader_daemon.errors import VanishedFileError
 from grader_daemon.sources.discovery import Walk
+from grader_daemon.sources.file_reading import found_file, look_at
 from grader_daemon.sources.protocol import Read, UnknownKinds, Watch
-from grader_daemon.sources.reading import found_file, look_at
 
 NAME = "lines"
 _STARTED_AT = datetime(2026, 11, 21, 21, 0, tzinfo=UTC)

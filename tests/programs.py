@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from grader_daemon.integrations import programs
+from grader_daemon.integrations import run_program
 from tests.waiting import wait_until
 
 WITH_A_CHILD = (
@@ -23,14 +23,14 @@ WITH_A_CHILD = (
 
 def begin_time_when(monkeypatch: pytest.MonkeyPatch, is_ready: Callable[[], bool]) -> None:
     """Let the time that a program has begin when it is where the test wants it, however long that takes."""
-    start = programs._start
+    start = run_program._start
 
     def start_and_wait(*arguments: Any, **named: Any) -> subprocess.Popen[bytes]:
         process = start(*arguments, **named)
         wait_until(is_ready, "the program to be ready")
         return process
 
-    monkeypatch.setattr(programs, "_start", start_and_wait)
+    monkeypatch.setattr(run_program, "_start", start_and_wait)
 
 
 def is_running(pid: int) -> bool:

@@ -196,11 +196,6 @@ def test_sql_stands_where_the_database_is_kept() -> None:
 _MIRRORS = frozenset({"api", "cli", "dashboard", "storage"})
 """A command, its page, its use case and its table may bear the name of the one thing that all of them are about."""
 
-_TOLD_BY_FOLDER = frozenset({"calibration", "errors"})
-"""Names of two modules elsewhere: `errors` are ours, and those in a session that are counted as features; the other is
-a value in `domain` and what is done with it."""
-
-
 _LAYERS = frozenset({"__init__", "__main__", "commands", "doctor", "job", "model", "store", "systemd_unit"})
 """Modules by the name of a layer; the wing around them says of what."""
 
@@ -211,7 +206,7 @@ def test_no_two_modules_share_a_name() -> None:
         for path in _modules()
         if path.stem not in _LAYERS and path.relative_to(_PACKAGE).parts[0] not in _MIRRORS
     )
-    assert {name for name, count in names.items() if count > 1} == _TOLD_BY_FOLDER
+    assert {name for name, count in names.items() if count > 1} == set()
 
 
 _MOST_LINES = 400

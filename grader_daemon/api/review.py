@@ -24,7 +24,7 @@ from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import ASSISTANT, USER, Message, Session
 from grader_daemon.errors import InputError
-from grader_daemon.patterns.review import choose
+from grader_daemon.patterns.next_review import choose
 from grader_daemon.pipeline.group_completion import completion_of
 from grader_daemon.pipeline.save_labels import candidates, is_turn_of_chance, reviewed_since
 from grader_daemon.redaction import Redactor

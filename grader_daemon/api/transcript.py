@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from grader_daemon.analysis.tool_calls import CallView, Purpose
-from grader_daemon.api.edits import edits_apart
+from grader_daemon.api.edit_diffs import edits_apart
 from grader_daemon.domain.claims import Claim, Support
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import TOOL, Message, Session, ToolCall, with_tools

@@ -13,7 +13,7 @@ from grader_daemon.wings import given_by_all, part
 if TYPE_CHECKING:
     from grader_daemon.integrations.receivers import Receiver
     from grader_daemon.jobs import Job
-    from grader_daemon.jobs.calibration import Calibrator
+    from grader_daemon.jobs.calibration_job import Calibrator
     from grader_daemon.jobs.weekly import WeeklyReports
     from grader_daemon.settings import Settings
     from grader_daemon.storage.sqlite.store import SqliteStore
@@ -33,7 +33,7 @@ def make_jobs(
         ConfigurationError: the rules file is wrong.
         StoreError: the database cannot be used.
     """
-    from grader_daemon.jobs.calibration import CalibrationJob
+    from grader_daemon.jobs.calibration_job import CalibrationJob
     from grader_daemon.jobs.degradation import DegradationWatch
     from grader_daemon.jobs.weekly import ReportJob
     from grader_daemon.rules import load_rules
@@ -85,7 +85,7 @@ def make_calibrator(settings: Settings, store: SqliteStore) -> Calibrator:
     Raises:
         ConfigurationError: the prior cannot be read.
     """
-    from grader_daemon.jobs.calibration import Calibrator
+    from grader_daemon.jobs.calibration_job import Calibrator
 
     context = make_context(settings, read_prior(settings))
     return Calibrator(store, context, discrepancy=settings.quality_discrepancy, zone=settings.zone)

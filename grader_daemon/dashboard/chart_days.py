@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from datetime import tzinfo
 from typing import TypeAlias
 
+from grader_daemon.dashboard.query_filter import day_address
 from grader_daemon.dashboard.scope import Scope
-from grader_daemon.dashboard.session_filter import day_address
 from grader_daemon.domain.alert import Alert
 from grader_daemon.domain.calendar import day_of
 from grader_daemon.domain.calibration import GraderChange

@@ -26,7 +26,7 @@ from grader_daemon.api.json_text import json_text
 from grader_daemon.api.overview import summary_document
 from grader_daemon.api.session_filter import ADDRESSED
 from grader_daemon.dashboard.addresses import read_alert_number
-from grader_daemon.dashboard.session_filter import read_filter, written_place
+from grader_daemon.dashboard.query_filter import read_filter, written_place
 from grader_daemon.dashboard.visit import Visit
 from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.calendar import read_span

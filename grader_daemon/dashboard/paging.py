@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from grader_daemon.api.grades import GradeFilter
 from grader_daemon.api.grades import Page as GradePage
-from grader_daemon.dashboard.session_filter import address, written_place
+from grader_daemon.dashboard.query_filter import address, written_place
 from grader_daemon.dashboard.visit import Visit
 from grader_daemon.reports.numbers import count
 

@@ -17,7 +17,7 @@ from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import TOKEN_NAMES, Session, total_usage
 from grader_daemon.domain.session_features import NO_FEATURES
 from grader_daemon.domain.verdict import CompletionPolicy, Decision, GradeVersion, VerdictBy, is_of_same_facts
-from grader_daemon.grading.completion import RuleClassifier, shown_by
+from grader_daemon.grading.completion_rules import RuleClassifier, shown_by
 from grader_daemon.grading.scores import grade_efficiency, grade_quality, grade_recovery, regrade_quality
 from grader_daemon.grading.standing import evidence_of
 

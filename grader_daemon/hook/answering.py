@@ -10,7 +10,7 @@ import msgspec
 import structlog
 
 from grader_daemon.errors import InputError
-from grader_daemon.hook.agents import AGENTS, Agent, Mode, reply
+from grader_daemon.hook.hooked_agents import AGENTS, Agent, Mode, reply
 from grader_daemon.hook.stop_claims import Finding, StopReader
 from grader_daemon.hook.stop_words import finding_words, said_words, told
 from grader_daemon.hook.store import FoundClaim, HookTable

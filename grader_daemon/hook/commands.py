@@ -15,8 +15,8 @@ from grader_daemon.cli import output
 from grader_daemon.cli.options import Group, asks, json_option
 from grader_daemon.domain.text import clean
 from grader_daemon.errors import InputError
-from grader_daemon.hook.agents import AGENTS, Agent, Mode
 from grader_daemon.hook.hook_state import HookState, hook_state
+from grader_daemon.hook.hooked_agents import AGENTS, Agent, Mode
 from grader_daemon.hook.installation import Change, Hooks
 from grader_daemon.hook.store import HookTable
 from grader_daemon.hook.trial import Effect

@@ -8,7 +8,7 @@ import msgspec
 
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.claims import AGAINST
-from grader_daemon.hook.agents import Mode
+from grader_daemon.hook.hooked_agents import Mode
 from grader_daemon.hook.installation import Hooks
 from grader_daemon.hook.store import HookTable, Trial
 from grader_daemon.hook.trial import Effect, effect_of

@@ -19,7 +19,7 @@ import msgspec
 
 from grader_daemon.errors import ConfigurationError, InputError, OutputError
 from grader_daemon.hook import ask
-from grader_daemon.hook.agents import AGENTS, Agent, Mode
+from grader_daemon.hook.hooked_agents import AGENTS, Agent, Mode
 from grader_daemon.integrations.files import OWNER_ONLY, replace_file
 from grader_daemon.setting_sources import absolute
 

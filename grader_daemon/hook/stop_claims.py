@@ -13,7 +13,7 @@ from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import ASSISTANT, TOOL, Message, Session, Skipped
 from grader_daemon.domain.text import clean
 from grader_daemon.domain.unit import Unit
-from grader_daemon.hook.agents import Stop
+from grader_daemon.hook.hooked_agents import Stop
 from grader_daemon.redaction import redactor_of
 from grader_daemon.sources.protocol import Sources
 from grader_daemon.sources.session_files import SessionFiles

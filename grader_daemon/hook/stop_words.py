@@ -7,7 +7,7 @@ from typing import Final
 
 from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.text import clean
-from grader_daemon.hook.agents import Mode
+from grader_daemon.hook.hooked_agents import Mode
 from grader_daemon.hook.stop_claims import Finding
 from grader_daemon.reports.sessions import claim_words, why_words
 

@@ -19,7 +19,7 @@ from grader_daemon._version import SCHEMA_VERSION
 from grader_daemon.errors import CallError, DeliveryError
 from grader_daemon.integrations.chat import WebhookFormat, in_format
 from grader_daemon.integrations.posting import Poster
-from grader_daemon.integrations.programs import environment_without_secrets, tell_program
+from grader_daemon.integrations.run_program import environment_without_secrets, tell_program
 
 _TRIAL = 0
 """Number of the delivery of a test; those of alerts begin at 1."""

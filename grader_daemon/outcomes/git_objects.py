@@ -18,7 +18,7 @@ from typing import Final
 from grader_daemon.errors import ReadError
 from grader_daemon.outcomes.budget import Budget
 from grader_daemon.outcomes.packs import KINDS, MOST_INFLATED, GitObject, Pack, inflate, open_pack
-from grader_daemon.sources.reading import open_file
+from grader_daemon.sources.file_reading import open_file
 
 _MOST_PACKS: Final = 64
 _MOST_LOOSE: Final = 50_000

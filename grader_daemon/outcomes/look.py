@@ -18,7 +18,7 @@ from grader_daemon.outcomes.line_digests import digests
 from grader_daemon.outcomes.model import MadeCommit, Rewritten, SeenFate, Survival, Work, WrittenFile, due_ages
 from grader_daemon.outcomes.packs import MOST_INFLATED
 from grader_daemon.outcomes.work_tree import Refs, WorkTree, read_refs
-from grader_daemon.sources.reading import open_file
+from grader_daemon.sources.file_reading import open_file
 
 _SLACK_SECONDS: Final = 3_600
 """Clocks of machines differ, and a session may name no exact times."""

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from grader_daemon.errors import ReadError
 from grader_daemon.outcomes.budget import Budget
-from grader_daemon.sources.reading import open_file
+from grader_daemon.sources.file_reading import open_file
 
 MOST_INFLATED: Final = 4_000_000
 """Bytes of the largest object that is read: larger files are no text that a session writes by hand."""

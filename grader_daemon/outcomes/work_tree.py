@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 import xxhash
 
 from grader_daemon.errors import ReadError
-from grader_daemon.sources.reading import open_file
+from grader_daemon.sources.file_reading import open_file
 
 _LONGEST_REF: Final = 4_096
 _LONGEST_PACKED: Final = 4_000_000

@@ -6,7 +6,7 @@ from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.counting import kept_name
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.usage_by_day import UsageByDay, UsageSplit
-from grader_daemon.patterns.usage import usage_by_day, usage_of_group
+from grader_daemon.patterns.usage_from_sums import usage_by_day, usage_of_group
 from grader_daemon.storage.sqlite.store import SqliteStore
 
 

@@ -14,7 +14,7 @@ from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session import Session
 from grader_daemon.domain.unit import Unit
 from grader_daemon.errors import InputError, ParseError, ReadError
-from grader_daemon.grading.completion import RuleClassifier
+from grader_daemon.grading.completion_rules import RuleClassifier
 from grader_daemon.pipeline.label_file import read_label_file
 from grader_daemon.sources.protocol import Sources
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from grader_daemon.redaction.columns import HEADING_SIGNS, in_columns
 from grader_daemon.redaction.encoded import decoded, in_source, is_in_doubt
 from grader_daemon.redaction.finders import LONG_WORD, NO_NAME, Finder, Span, continued, covered
+from grader_daemon.redaction.table_cells import HEADING_SIGNS, in_columns
 
 _NAMES = 1024
 MARGIN = 512

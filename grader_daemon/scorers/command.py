@@ -16,7 +16,7 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.quality import LEAST, MOST
 from grader_daemon.domain.session import Session
 from grader_daemon.errors import CallError, ScorerError, ScorerUnavailableError
-from grader_daemon.integrations.programs import ask_program, environment_without_secrets
+from grader_daemon.integrations.run_program import ask_program, environment_without_secrets
 from grader_daemon.scorers.redacted_transcript import redacted, transcript
 
 _MOST_BYTES = 4096

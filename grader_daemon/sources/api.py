@@ -30,9 +30,9 @@ from grader_daemon.errors import ChangingFileError, ParseError, ReadError, Unfin
 from grader_daemon.sources.adapted import API_VERSION
 from grader_daemon.sources.decoding import decode, utc
 from grader_daemon.sources.discovery import Walk
+from grader_daemon.sources.file_reading import found_file, look_at, read_file
 from grader_daemon.sources.jsonl import Lines, read_lines
 from grader_daemon.sources.protocol import Read, Source, UnknownKinds, Watch
-from grader_daemon.sources.reading import found_file, look_at, read_file
 from grader_daemon.sources.session_files import Parsed, SessionFiles
 
 __all__ = [

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from grader_daemon.domain.unit import Unit
 from grader_daemon.errors import InputError
 from grader_daemon.sources.discovery import Walk
+from grader_daemon.sources.file_reading import read_beginning
 from grader_daemon.sources.other_agents import not_read, writer_of
 from grader_daemon.sources.protocol import Source, Sources
-from grader_daemon.sources.reading import read_beginning
 
 _BEGINNING = 4_096
 _NONE = "no sessions are in it"

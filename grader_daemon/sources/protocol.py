@@ -17,7 +17,7 @@ from grader_daemon.domain.session import Session, Skipped
 from grader_daemon.domain.unit import Found, Unit
 from grader_daemon.errors import ReadError, VanishedFileError
 from grader_daemon.sources.discovery import OnBug, Walk
-from grader_daemon.sources.reading import read_beginning
+from grader_daemon.sources.file_reading import read_beginning
 
 _BEGINNING = 4_096
 _MOST_LOOKED_INTO = 1_000

@@ -10,8 +10,8 @@ from grader_daemon.domain.session import Skipped, SkipReason
 from grader_daemon.domain.unit import Found, Unit
 from grader_daemon.errors import ChangingFileError, ReadError, VanishedFileError
 from grader_daemon.sources.database_memory import DatabaseMemory, Entry
+from grader_daemon.sources.file_reading import stamp_of
 from grader_daemon.sources.protocol import Read, UnknownKinds
-from grader_daemon.sources.reading import stamp_of
 from grader_daemon.sources.sqlite_files import database_stamp
 
 D = TypeVar("D", bound=DatabaseMemory[Any])

@@ -16,8 +16,8 @@ from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.domain.unit import Found, Stamp, Unit
 from grader_daemon.errors import ChangingFileError
 from grader_daemon.sources.discovery import Walk
+from grader_daemon.sources.file_reading import found_file, look_at, read_file
 from grader_daemon.sources.protocol import Read, Source, UnknownKinds, Watch, as_shown
-from grader_daemon.sources.reading import found_file, look_at, read_file
 
 BESIDE_BYTES: Final = 8
 """Bytes at the end of a stamp that tell what lies beside a file."""

@@ -31,7 +31,7 @@ from typing import Final, NamedTuple, TypeVar
 import apsw
 
 from grader_daemon.errors import ChangingFileError, ReadError, VanishedFileError
-from grader_daemon.sources.reading import explain, look_at, open_file, stamp_of
+from grader_daemon.sources.file_reading import explain, look_at, open_file, stamp_of
 from grader_daemon.system.open_files import lock_for_reading
 
 Value = str | int | float | bytes | None

@@ -16,7 +16,7 @@ import msgspec
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.unit import Stamp, Unit
 from grader_daemon.errors import GraderError
-from grader_daemon.sources.reading import found_file, look_at, read_file, stamp_of
+from grader_daemon.sources.file_reading import found_file, look_at, read_file, stamp_of
 
 REPORT = "report.json"
 _LOGS = "logs/run_evaluation"

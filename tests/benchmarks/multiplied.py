@@ -17,7 +17,7 @@ from typing import Any
 
 from grader_daemon import SelfGrader, bootstrap
 from grader_daemon.settings import Settings, load_settings
-from grader_daemon.sources.reading import stamp_of
+from grader_daemon.sources.file_reading import stamp_of
 from grader_daemon.storage.records import ChangeKind
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.benchmarks import machine

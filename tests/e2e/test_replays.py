@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import pytest
 
-from grader_daemon.sources.reading import stamp_of
+from grader_daemon.sources.file_reading import stamp_of
 from tests.e2e.daemon_process import DATABASE, DaemonProcess, Row, query, run_command
 from tests.needs import require
 from tests.waiting import wait_until

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 
-from grader_daemon.sources.reading import stamp_of
+from grader_daemon.sources.file_reading import stamp_of
 from tests.e2e.conftest import StartDaemon
 from tests.e2e.daemon_process import Row, run_command
 from tests.e2e.session_files import path_of, replace, turns, write

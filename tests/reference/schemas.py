@@ -55,8 +55,8 @@ from grader_daemon.domain.verdict import Outcome
 from grader_daemon.domain.work_fate import FateWorth
 from grader_daemon.fleet.server_admin import FleetHost, FleetMade
 from grader_daemon.fleet.systemd_unit import PusherStatus
-from grader_daemon.hook.agents import Mode
 from grader_daemon.hook.hook_state import HookState
+from grader_daemon.hook.hooked_agents import Mode
 from grader_daemon.outcomes.commands import SessionOutcome
 from grader_daemon.reports.document import report_schema
 from grader_daemon.service.install import Installation, ServiceStatus

@@ -11,10 +11,10 @@ from typing import Final
 from grader_daemon.analysis.features import (
     activity,
     answer_style,
-    changes,
+    change_features,
     claims_features,
     ending,
-    errors,
+    error_features,
     final_answer,
     hashed_words,
     lookups,
@@ -31,10 +31,10 @@ __all__ = ["DIRECTIONS", "FEATURES", "HIGHEST_VALUES", "WORDS", "features_of"]
 
 _GROUPS: Final = (
     ending,
-    errors,
+    error_features,
     repetition,
     activity,
-    changes,
+    change_features,
     services,
     specifics,
     answer_style,

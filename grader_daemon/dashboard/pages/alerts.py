@@ -14,9 +14,9 @@ from grader_daemon.alerts.settlement import silent_until
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.dashboard.addresses import message_address, read_alert_number
 from grader_daemon.dashboard.chart_days import chart_days
+from grader_daemon.dashboard.query_filter import NAMES
 from grader_daemon.dashboard.scope import Scope
 from grader_daemon.dashboard.scope_line import scope_line
-from grader_daemon.dashboard.session_filter import NAMES
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.domain.alert import Alert, Decomposition, Stream, StreamDrop
 from grader_daemon.domain.calendar import day_of, read_span

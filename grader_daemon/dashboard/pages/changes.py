@@ -10,9 +10,9 @@ from xml.etree.ElementTree import Element
 from starlette.responses import Response
 
 from grader_daemon.api.grades import GradeFilter
+from grader_daemon.dashboard.query_filter import address, read_filter
 from grader_daemon.dashboard.scope import LONGEST, Scope, at
 from grader_daemon.dashboard.scope_line import scope_line
-from grader_daemon.dashboard.session_filter import address, read_filter
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.session import SessionKind

@@ -11,9 +11,9 @@ from starlette.responses import Response
 
 from grader_daemon.api.grades import GradeFilter
 from grader_daemon.dashboard.addresses import Choice, message_address
+from grader_daemon.dashboard.query_filter import day_address
 from grader_daemon.dashboard.scope import Scope, at
 from grader_daemon.dashboard.scope_line import scope_line
-from grader_daemon.dashboard.session_filter import day_address
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.domain.error_groups import ErrorIssue, IssueState, StepCount
 from grader_daemon.domain.estimate import Estimate, Figure

@@ -14,9 +14,9 @@ from grader_daemon.api.grades import GradeFilter
 from grader_daemon.dashboard.addresses import message_address
 from grader_daemon.dashboard.navigation import BAR, GRADER, PROBLEMS
 from grader_daemon.dashboard.pages.sessions import VIEWS
+from grader_daemon.dashboard.query_filter import address
 from grader_daemon.dashboard.saved_views import saved_views
 from grader_daemon.dashboard.scope import at
-from grader_daemon.dashboard.session_filter import address
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.dashboard.words import shown
 from grader_daemon.domain.calendar import last_days

@@ -11,7 +11,7 @@ from grader_daemon.api import filter_line
 from grader_daemon.api.filter_line import read_line
 from grader_daemon.api.parts import MessageSearch
 from grader_daemon.dashboard.addresses import message_address
-from grader_daemon.dashboard.session_filter import read_filter
+from grader_daemon.dashboard.query_filter import read_filter
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.message_search import FoundMessages, MessageHit

@@ -18,10 +18,10 @@ from grader_daemon.api.tables import TableForm, table_lines
 from grader_daemon.dashboard import scope
 from grader_daemon.dashboard.addresses import Choice
 from grader_daemon.dashboard.paging import Paging, paging
+from grader_daemon.dashboard.query_filter import NAMES, address, fields, in_scope, is_timeless, read_filter
 from grader_daemon.dashboard.saved_views import LONGEST_NAME, remove_view, rename_view, save_view, saved_views
 from grader_daemon.dashboard.scope import read_scope
 from grader_daemon.dashboard.scope_line import scope_line
-from grader_daemon.dashboard.session_filter import NAMES, address, fields, in_scope, is_timeless, read_filter
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.domain.analysis import FailureKind
 from grader_daemon.domain.grade import Grade

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from grader_daemon.api.grades import GradeFilter, StoredGrade
 from grader_daemon.api.tables import usage_lines
-from grader_daemon.dashboard import session_filter
+from grader_daemon.dashboard import query_filter
 from grader_daemon.dashboard.addresses import Choice
 from grader_daemon.dashboard.scope import MOST_DAYS, Scope, at
 from grader_daemon.dashboard.scope_line import scope_line
@@ -222,7 +222,7 @@ def _day_row(visit: Visit, day: UsageDay, split: UsageSplit, measure: UsageMeasu
     first = sorted(found, key=lambda each: -each[1])[:_COLOURED]
     parts = [f"{group_words(name, split)} {amount_words(value, measure)}" for name, value in first]
     return DayRow(
-        day, session_filter.day_address(visit.scope, day.day) if day.spending.sessions else None, dict(found), parts
+        day, query_filter.day_address(visit.scope, day.day) if day.spending.sessions else None, dict(found), parts
     )
 
 
@@ -281,4 +281,4 @@ def _sessions_in(visit: Visit, name: str, used: UsageByDay, measure: UsageMeasur
     if name == UNKNOWN or len(name) >= NAME_CHARACTERS:
         return None
     asked = {used.split.value: name} | ({"sort": "cost"} if measure is UsageMeasure.COST else {})
-    return visit.at(session_filter.address({}, **asked))
+    return visit.at(query_filter.address({}, **asked))

@@ -15,7 +15,7 @@ import msgspec
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.unit import Unit
 from grader_daemon.errors import GraderError
-from grader_daemon.sources.reading import found_file, look_at, read_file
+from grader_daemon.sources.file_reading import found_file, look_at, read_file
 
 REWARD_FILES = ("verifier/reward.json", "verifier/reward.txt", "result.json")
 """Paths below the folder of a trial; the first that says something counts."""

@@ -18,9 +18,9 @@ from grader_daemon.domain.unit import Found, Stamp, Unit
 from grader_daemon.errors import ParseError, UnfinishedFileError, VanishedFileError
 from grader_daemon.sources.atif.trajectory import UNREADABLE, Head, head_of, read_run
 from grader_daemon.sources.decoding import check_values, decode
+from grader_daemon.sources.file_reading import read_file, read_part
 from grader_daemon.sources.jsonl import whole_lines
 from grader_daemon.sources.protocol import Read, UnknownKinds, as_shown
-from grader_daemon.sources.reading import read_file, read_part
 
 LINES: Final = ".jsonl"
 _ENDINGS: Final = (".atif.jsonl", LINES)

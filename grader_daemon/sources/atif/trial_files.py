@@ -26,8 +26,8 @@ from grader_daemon.sources.atif.trajectory import CONTINUATION, NAME, UNKNOWN, V
 from grader_daemon.sources.atif.trajectory_lines import LINES, TrajectoryLines
 from grader_daemon.sources.decoding import check_values, decode, mending
 from grader_daemon.sources.discovery import Walk
+from grader_daemon.sources.file_reading import found_file, look_at, read_file, stamp_of
 from grader_daemon.sources.protocol import Read, UnknownKinds
-from grader_daemon.sources.reading import found_file, look_at, read_file, stamp_of
 from grader_daemon.sources.session_files import AccompaniedFiles, Beside, Parsed
 
 _TRAJECTORY = "trajectory.json"

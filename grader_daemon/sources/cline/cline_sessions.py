@@ -25,8 +25,8 @@ from grader_daemon.sources.cline.stored_messages import Manifest, MessagesFile, 
 from grader_daemon.sources.cline.task_history import read_task
 from grader_daemon.sources.decoding import check_values, decode, mending
 from grader_daemon.sources.discovery import Walk
+from grader_daemon.sources.file_reading import found_file, look_at, read_file, stamp_of
 from grader_daemon.sources.protocol import UnknownKinds
-from grader_daemon.sources.reading import found_file, look_at, read_file, stamp_of
 from grader_daemon.sources.session_files import AccompaniedFiles, Beside, Parsed
 
 T = TypeVar("T")

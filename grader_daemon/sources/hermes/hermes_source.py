@@ -20,11 +20,11 @@ from grader_daemon.domain.unit import Found, Unit
 from grader_daemon.errors import ChangingFileError, ParseError, ReadError, UnfinishedFileError, VanishedFileError
 from grader_daemon.sources.database_memory import Entry
 from grader_daemon.sources.discovery import Walk
+from grader_daemon.sources.file_reading import stamp_of
 from grader_daemon.sources.hermes import snapshot
 from grader_daemon.sources.hermes.state_memory import StateDatabase
 from grader_daemon.sources.hermes.state_rows import joined, to_session
 from grader_daemon.sources.protocol import Read, as_shown
-from grader_daemon.sources.reading import stamp_of
 from grader_daemon.sources.session_databases import SessionDatabases, found_entry
 from grader_daemon.sources.session_files import Parsed, SessionFiles
 from grader_daemon.sources.sqlite_files import database_beside

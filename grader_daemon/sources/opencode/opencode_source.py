@@ -17,6 +17,7 @@ from grader_daemon.domain.session import Skipped, SkipReason
 from grader_daemon.domain.unit import Found, Unit
 from grader_daemon.sources.database_memory import DatabaseMemory
 from grader_daemon.sources.discovery import Walk
+from grader_daemon.sources.file_reading import read_beginning
 from grader_daemon.sources.opencode.opencode_db import OpenCodeQueries, read_stored
 from grader_daemon.sources.opencode.session_parts import PassedOver, Stored
 from grader_daemon.sources.opencode.storage_files import (
@@ -28,7 +29,6 @@ from grader_daemon.sources.opencode.storage_files import (
 )
 from grader_daemon.sources.opencode.thread import NAME, UNKNOWN, to_session
 from grader_daemon.sources.protocol import Read, Watch, as_shown
-from grader_daemon.sources.reading import read_beginning
 from grader_daemon.sources.session_databases import SessionDatabases
 from grader_daemon.sources.sqlite_files import MAGIC, database_beside
 

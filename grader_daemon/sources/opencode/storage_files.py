@@ -20,8 +20,8 @@ from grader_daemon.domain.session import NO_SESSION_KNOWN
 from grader_daemon.domain.unit import Found, Unit
 from grader_daemon.errors import ChangingFileError, ParseError, UnfinishedFileError, VanishedFileError
 from grader_daemon.sources.decoding import mending
+from grader_daemon.sources.file_reading import found_file, look_at, read_file, stamp_of
 from grader_daemon.sources.opencode.session_parts import MESSAGE, PART, Head, Info, Part, PassedOver, Stored
-from grader_daemon.sources.reading import found_file, look_at, read_file, stamp_of
 
 T = TypeVar("T")
 _SESSIONS, _MESSAGES, _PARTS = "session", "message", "part"

@@ -12,7 +12,7 @@ import xxhash
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.unit import Found, Unit
 from grader_daemon.errors import ChangingFileError, ParseError, VanishedFileError
-from grader_daemon.sources.reading import found_file, look_at, read_file, stamp_of
+from grader_daemon.sources.file_reading import found_file, look_at, read_file, stamp_of
 
 STATE = "base_state.json"
 _EVENTS = "events"

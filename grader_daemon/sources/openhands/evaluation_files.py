@@ -24,6 +24,7 @@ from grader_daemon.domain.unit import Found, Stamp, Unit
 from grader_daemon.errors import ChangingFileError, ParseError, ReadError, VanishedFileError
 from grader_daemon.sources.decoding import check_values, decode
 from grader_daemon.sources.discovery import Walk
+from grader_daemon.sources.file_reading import explain, found_file, look_at, open_file, read_part, stamp_of
 from grader_daemon.sources.openhands.conversation_folders import (
     STATE,
     look_at_conversation,
@@ -34,7 +35,6 @@ from grader_daemon.sources.openhands.conversation_folders import (
 from grader_daemon.sources.openhands.conversation_state import read_conversation
 from grader_daemon.sources.openhands.evaluated_run import NAME, UNKNOWN, ReadLine, read_line
 from grader_daemon.sources.protocol import Read, UnknownKinds, Watch, as_shown
-from grader_daemon.sources.reading import explain, found_file, look_at, open_file, read_part, stamp_of
 from grader_daemon.sources.session_files import BESIDE_BYTES
 from grader_daemon.sources.swebench_reports import reports_beside, reward_of, stamps_of
 

@@ -15,7 +15,7 @@ from grader_daemon.domain.session import Session
 from grader_daemon.domain.session_result import ended_badly
 from grader_daemon.domain.verdict import Shown
 from grader_daemon.errors import GraderError
-from grader_daemon.grading.completion import RuleClassifier, shown_by
+from grader_daemon.grading.completion_rules import RuleClassifier, shown_by
 from grader_daemon.grading.standing import evidence_of
 from grader_daemon.pipeline.labelled import LabelRow, Sampler, read_labels
 from grader_daemon.rules import load_rules

@@ -25,7 +25,7 @@ from grader_daemon.pipeline.examine import Examiner
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.rules import load_rules
 from grader_daemon.settings import load_settings
-from grader_daemon.sources.reading import stamp_of
+from grader_daemon.sources.file_reading import stamp_of
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.e2e.daemon_process import BUSY_MILLISECONDS, DaemonProcess, Row, query
 from tests.e2e.session_files import failing, now, turns, write

@@ -16,9 +16,9 @@ import pytest
 from grader_daemon.daemon.notify import Notifier
 from grader_daemon.daemon.service_loop import Service
 from grader_daemon.settings import load_settings
+from grader_daemon.sources.file_reading import stamp_of
 from grader_daemon.sources.hermes import snapshot
 from grader_daemon.sources.hermes.snapshot import claims
-from grader_daemon.sources.reading import stamp_of
 from tests.e2e.conftest import StartDaemon
 from tests.e2e.daemon_process import DATABASE, DaemonProcess, Row, query
 from tests.e2e.faults.load import Load, harmless, undisturbed, wait_until_caught_up

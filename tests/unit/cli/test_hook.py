@@ -11,7 +11,7 @@ import pytest
 from grader_daemon.bootstrap import utc_now
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.claims import Claim, ClaimKind, Support
-from grader_daemon.hook.agents import Mode
+from grader_daemon.hook.hooked_agents import Mode
 from grader_daemon.hook.store import FoundClaim, HookTable
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.sqlite.store import SqliteStore

@@ -11,7 +11,7 @@ from grader_daemon.daemon.backlog import Backlog
 from grader_daemon.daemon.scanner import ScanReport
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.unit import Unit
-from grader_daemon.sources.reading import stamp_of
+from grader_daemon.sources.file_reading import stamp_of
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import Clock
 from tests.units import hermes, unit, units

@@ -7,7 +7,7 @@ import pytest
 
 from grader_daemon.daemon.scanner import Scanner, ScanReport
 from grader_daemon.domain.unit import Stamp, Unit
-from grader_daemon.sources.reading import stamp_of
+from grader_daemon.sources.file_reading import stamp_of
 from tests.units import hermes, unit, units
 
 

@@ -21,7 +21,7 @@ from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.errors import StoreBusyError
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.pipeline.pace import QUIET_SECONDS_PER_BYTE, Pace
-from grader_daemon.sources.reading import stamp_of
+from grader_daemon.sources.file_reading import stamp_of
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import Clock, SessionWriter
 from tests.strategies import json_answer, json_user

@@ -12,8 +12,8 @@ from structlog.testing import capture_logs
 
 from grader_daemon.bootstrap import make_sources
 from grader_daemon.errors import InputError
-from grader_daemon.hook.agents import Mode
 from grader_daemon.hook.answering import Answer, Answering
+from grader_daemon.hook.hooked_agents import Mode
 from grader_daemon.hook.stop_claims import StopReader
 from grader_daemon.hook.store import HookTable
 from grader_daemon.hook.trial import is_drawn

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from grader_daemon.api.doctor.doctor_context import DoctorContext
 from grader_daemon.domain.check import Finding, ok, warning
-from grader_daemon.hook.agents import AGENTS, Mode
 from grader_daemon.hook.doctor import hooks
+from grader_daemon.hook.hooked_agents import AGENTS, Mode
 from grader_daemon.hook.installation import Hooks
 from grader_daemon.hook.listener import listeners
 from tests.strategies import NOW

@@ -10,7 +10,7 @@ import pytest
 
 from grader_daemon.errors import InputError, OutputError
 from grader_daemon.hook import installation
-from grader_daemon.hook.agents import AGENTS, Mode
+from grader_daemon.hook.hooked_agents import AGENTS, Mode
 from grader_daemon.hook.installation import Change, Hooks
 from grader_daemon.settings import load_settings
 from tests.unit.hook.conftest import Home

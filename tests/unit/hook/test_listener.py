@@ -18,7 +18,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from grader_daemon.hook import ask, listener
-from grader_daemon.hook.agents import AGENTS, Mode
+from grader_daemon.hook.hooked_agents import AGENTS, Mode
 from grader_daemon.hook.installation import Hooks, socket_of
 from grader_daemon.hook.listener import HookListener, listeners
 from tests.unit.hook.conftest import Home, wait_until_asked

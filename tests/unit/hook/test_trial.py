@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grader_daemon.hook.agents import Mode
+from grader_daemon.hook.hooked_agents import Mode
 from grader_daemon.hook.store import FoundClaim, HookTable, Trial
 from grader_daemon.hook.trial import effect_of, is_drawn
 from grader_daemon.storage.sqlite.store import SqliteStore

@@ -15,7 +15,7 @@ from time import monotonic
 import pytest
 
 from grader_daemon.errors import DeliveryError
-from grader_daemon.integrations import programs
+from grader_daemon.integrations import run_program
 from grader_daemon.integrations.receivers import Command, Webhook, sign
 from tests.programs import WITH_A_CHILD, begin_time_when, is_running
 from tests.strategies import NOW
@@ -448,7 +448,7 @@ def test_a_program_that_may_not_be_ended_is_told_of_all_the_same(
         raise PermissionError("it runs as somebody else")
 
     monkeypatch.setattr(os, "killpg", refuse)
-    monkeypatch.setattr(programs, "_ENDING_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(run_program, "_ENDING_SECONDS", PATIENCE_SECONDS)
     ends_by_itself = "import os, sys, time\nwhile not os.path.exists(sys.argv[1]): time.sleep(0.01)"
     with pytest.raises(DeliveryError, match=r"0\.2 s"):
         send(program(ends_by_itself, str(tried), timeout=0.2))

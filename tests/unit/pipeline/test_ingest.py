@@ -22,7 +22,7 @@ from grader_daemon.pipeline.examine import BusyUnit, Examiner, GradedUnit, Vanis
 from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.pipeline.rereading import read_again
 from grader_daemon.rules import load_rules
-from grader_daemon.sources.reading import found_file, stamp_of
+from grader_daemon.sources.file_reading import found_file, stamp_of
 from grader_daemon.storage.records import GradeFilter, NewGrade, StoredGrade
 from grader_daemon.storage.sqlite.grades import Grades
 from grader_daemon.storage.sqlite.store import SqliteStore

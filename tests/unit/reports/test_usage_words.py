@@ -9,7 +9,7 @@ from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.domain.usage_by_day import FailedSpending, UsageByDay, UsageGroup, UsageMeasure, UsageSplit
 from grader_daemon.patterns.groups import spending
-from grader_daemon.patterns.usage import usage_by_day
+from grader_daemon.patterns.usage_from_sums import usage_by_day
 from grader_daemon.reports.usage_words import (
     amount_words,
     before_words,

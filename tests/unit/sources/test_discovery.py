@@ -7,8 +7,8 @@ from typing import Any
 from grader_daemon.domain.unit import Found, Unit
 from grader_daemon.errors import ReadError
 from grader_daemon.sources.discovery import UnitsOf, Walk
+from grader_daemon.sources.file_reading import found_file, look_at, stamp_of
 from grader_daemon.sources.protocol import Sources
-from grader_daemon.sources.reading import found_file, look_at, stamp_of
 from tests.lines_source import Line, Lines, write_lines
 from tests.units import hermes, unit
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader_daemon.errors import CallError
-from grader_daemon.integrations.programs import ask_program
+from grader_daemon.integrations.run_program import ask_program
 from tests.programs import WITH_A_CHILD, begin_time_when, is_running
 from tests.waiting import PATIENCE_SECONDS, wait_until
 

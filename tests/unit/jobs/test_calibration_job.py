@@ -11,7 +11,7 @@ from grader_daemon.domain.feedback import FeedbackSource, Said
 from grader_daemon.domain.rollup import Dimension, Metric
 from grader_daemon.domain.session_features import Features
 from grader_daemon.domain.verdict import VerdictBy, VerdictSetting
-from grader_daemon.jobs.calibration import CalibrationJob, Calibrator
+from grader_daemon.jobs.calibration_job import CalibrationJob, Calibrator
 from grader_daemon.pipeline.save_labels import add_feedback
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.sqlite.store import SqliteStore

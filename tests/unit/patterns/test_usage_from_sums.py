@@ -8,7 +8,7 @@ from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.domain.usage_by_day import FailedSpending, UsageByDay, UsageSplit
 from grader_daemon.patterns.groups import GroupSums, spending
-from grader_daemon.patterns.usage import usage_by_day, usage_of_group
+from grader_daemon.patterns.usage_from_sums import usage_by_day, usage_of_group
 
 FIRST, SECOND, THIRD = (date(2026, 11, day) for day in (20, 21, 22))
 SPAN = Span(FIRST, THIRD)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader_daemon.api.edits import edits_apart
+from grader_daemon.api.edit_diffs import edits_apart
 from grader_daemon.redaction import MARK, SECRETS
 
 KEY = "sk-" + "A1b2C3d4" * 6

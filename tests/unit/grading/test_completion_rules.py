@@ -13,7 +13,7 @@ from grader_daemon.domain.people import PersonSignal, SignalKind
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session_result import Check, CheckKind, CheckResult, EndingKind
 from grader_daemon.domain.verdict import Shown
-from grader_daemon.grading.completion import RuleClassifier, shown_by
+from grader_daemon.grading.completion_rules import RuleClassifier, shown_by
 from grader_daemon.rules import load_rules
 from tests.strategies import analysis, failures, texts
 from tests.timing import is_done_within

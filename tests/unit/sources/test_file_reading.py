@@ -11,7 +11,7 @@ import pytest
 
 from grader_daemon.domain.limits import Limits
 from grader_daemon.errors import ChangingFileError, ParseError, ReadError, VanishedFileError
-from grader_daemon.sources.reading import found_file, look_at, read_file, stamp_of
+from grader_daemon.sources.file_reading import found_file, look_at, read_file, stamp_of
 from tests.strategies import status
 from tests.units import unit
 

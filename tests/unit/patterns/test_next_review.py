@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from grader_daemon.domain.feedback import Candidate, Sampling
-from grader_daemon.patterns.review import choose
+from grader_daemon.patterns.next_review import choose
 
 SURE = Candidate(session_id="sure", p_completed=0.97, rules_completed=True, completed=True, request=1)
 UNSURE = Candidate(session_id="unsure", p_completed=0.48, rules_completed=False, completed=False, request=2)
