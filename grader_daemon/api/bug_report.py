@@ -13,7 +13,7 @@ from grader_daemon.domain.claims import Support
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.numbers import count
-from grader_daemon.reports.sessions import (
+from grader_daemon.reports.session_words import (
     KIND_WORDS,
     agent_words,
     claim_words,

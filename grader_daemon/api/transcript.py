@@ -20,7 +20,7 @@ from grader_daemon.domain.session_result import EVIDENCE_SENTENCES, ResultStandi
 from grader_daemon.domain.text import clean, storable
 from grader_daemon.errors import NotFoundError
 from grader_daemon.redaction import Redactor
-from grader_daemon.reports.sessions import KIND_WORDS, why_words
+from grader_daemon.reports.session_words import KIND_WORDS, why_words
 from grader_daemon.storage.records import StoredGrade
 
 _STANDING = "standing"

@@ -23,7 +23,7 @@ from grader_daemon.cli.grades import grade_table
 from grader_daemon.daemon.notify import Notifier
 from grader_daemon.daemon.service_loop import Service
 from grader_daemon.domain.grade import Grade
-from grader_daemon.reports.sessions import of_five
+from grader_daemon.reports.session_words import of_five
 from grader_daemon.reports.verdicts import brief_verdict
 from grader_daemon.settings import Settings, settings_of
 

@@ -18,7 +18,7 @@ from grader_daemon.domain.text import age_words
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.reports.money import tokens_words, usd_words
 from grader_daemon.reports.numbers import count
-from grader_daemon.reports.sessions import agent_words, borne_out, standing_words
+from grader_daemon.reports.session_words import agent_words, borne_out, standing_words
 from grader_daemon.reports.told_apart import told_apart
 from grader_daemon.reports.verdicts import brief_verdict, likely_done
 from grader_daemon.reports.worries import worry_words

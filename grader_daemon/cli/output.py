@@ -245,7 +245,7 @@ def duration(seconds: float | None) -> str | None:
 
 def failures(grade: Grade) -> None:
     """Print the failures of a session, and whether what failed worked later; probes count nowhere."""
-    from grader_daemon.reports.sessions import GOT_OVER  # `--help` must not wait for it
+    from grader_daemon.reports.session_words import GOT_OVER  # `--help` must not wait for it
 
     rows = [
         (failure.index, called(failure.tool, None), failure.finest, GOT_OVER[failure.kind])
@@ -258,7 +258,7 @@ def ledger(claims: Sequence[Claim]) -> None:
     """Print claims with their verdicts, one a line, below an empty one; nothing without claims."""
     if not claims:
         return
-    from grader_daemon.reports.sessions import claim_words, why_words  # `--help` must not wait for it
+    from grader_daemon.reports.session_words import claim_words, why_words  # `--help` must not wait for it
 
     line()
     items(
@@ -342,7 +342,7 @@ def _said_by(said: Standing, digest: str | None) -> str | None:
 
 def said_by(given: Feedback, digest: str | None) -> str:
     """Return whose word something is and since when; `digest` is of the session's file as it is now."""
-    from grader_daemon.reports.sessions import said_words  # `--help` must not wait for it
+    from grader_daemon.reports.session_words import said_words  # `--help` must not wait for it
 
     return said_words(given, digest, when=cell(given.given_at))
 

@@ -15,7 +15,7 @@ from grader_daemon.cli.transcript import transcript_lines
 from grader_daemon.domain.feedback import FeedbackSource
 from grader_daemon.domain.grade import Reason
 from grader_daemon.domain.text import clean
-from grader_daemon.reports.sessions import ending_words
+from grader_daemon.reports.session_words import ending_words
 from grader_daemon.reports.verdicts import effect_of_answer, plain_verdict
 
 _KEYS = "y done, n not done, 1-5 quality, then y or n; s skip, u undo the last, t text, o file, q quit"

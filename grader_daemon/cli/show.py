@@ -23,7 +23,7 @@ from grader_daemon.domain.verdict import GradeVersion
 from grader_daemon.reports.early_words import early_words
 from grader_daemon.reports.money import price_words, usd_words, used_words
 from grader_daemon.reports.numbers import count
-from grader_daemon.reports.sessions import (
+from grader_daemon.reports.session_words import (
     after_the_last,
     agent_words,
     checked_words,

@@ -20,7 +20,7 @@ from grader_daemon.domain.feedback import Standing
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.numbers import COMPLETION, value_words
-from grader_daemon.reports.sessions import effect_words, feature_words, moved_words
+from grader_daemon.reports.session_words import effect_words, feature_words, moved_words
 
 _TASK = "task_completed"
 _OF_RECORD = frozenset({"ending", "standing"})

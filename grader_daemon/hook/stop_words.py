@@ -9,7 +9,7 @@ from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.text import clean
 from grader_daemon.hook.hooked_agents import Mode
 from grader_daemon.hook.stop_claims import Finding
-from grader_daemon.reports.sessions import claim_words, why_words
+from grader_daemon.reports.session_words import claim_words, why_words
 
 _TOLD: Final = 3
 _HEAD: Final = "grader-daemon compared your last answer with this session's tool calls:"

@@ -19,7 +19,7 @@ from grader_daemon.reports.issue_names import issue_name
 from grader_daemon.reports.numbers import count
 from grader_daemon.reports.phrasing import alert_title, step_words, sure_step
 from grader_daemon.reports.safe_text import Words, joined, name
-from grader_daemon.reports.sessions import claim_words, why_words
+from grader_daemon.reports.session_words import claim_words, why_words
 from grader_daemon.reports.story import repeated_now, repeated_words
 
 MOST: Final = 5

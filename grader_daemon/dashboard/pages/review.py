@@ -18,7 +18,7 @@ from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.domain.feedback import FeedbackSource, Sampling, automatic
 from grader_daemon.errors import InputError
 from grader_daemon.reports.numbers import UNKNOWN
-from grader_daemon.reports.sessions import effect_words, of_five
+from grader_daemon.reports.session_words import effect_words, of_five
 from grader_daemon.reports.verdicts import effect_of_answer, plain_verdict
 
 _MOST_PASSED: Final = 100

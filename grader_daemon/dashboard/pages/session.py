@@ -34,7 +34,7 @@ from grader_daemon.reports.money import price_words, usd_words, used_words
 from grader_daemon.reports.numbers import BAD_ENDINGS, UNKNOWN, estimate_words
 from grader_daemon.reports.other_sessions import asked_words, likeness_words
 from grader_daemon.reports.resume import resume_command
-from grader_daemon.reports.sessions import (
+from grader_daemon.reports.session_words import (
     after_the_last,
     agent_words,
     checked_words,

@@ -33,7 +33,7 @@ from grader_daemon.reports.block_kinds import Block
 from grader_daemon.reports.blocks import blocks_of
 from grader_daemon.reports.money import price_words, used_words
 from grader_daemon.reports.numbers import UNKNOWN, count
-from grader_daemon.reports.sessions import agent_words, claim_words, of_five
+from grader_daemon.reports.session_words import agent_words, claim_words, of_five
 from grader_daemon.reports.told_apart import told_apart
 from grader_daemon.reports.verdicts import likely_done, outcome_words
 

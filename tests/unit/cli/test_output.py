@@ -13,7 +13,7 @@ import pytest
 from grader_daemon.cli import output
 from grader_daemon.domain.analysis import Category, Failure, FailureKind
 from grader_daemon.domain.claims import Claim, ClaimKind, ClaimReason, Support
-from grader_daemon.reports.sessions import borne_out
+from grader_daemon.reports.session_words import borne_out
 from tests.strategies import failures, grade
 
 AT = datetime(2026, 11, 22, 6, 7, 20, tzinfo=UTC)

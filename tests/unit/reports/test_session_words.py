@@ -12,7 +12,7 @@ from grader_daemon.domain.installed import SkillHow, SkillUse
 from grader_daemon.domain.quality import CheckOutcome, QualityCheck
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.session_result import EndingKind, ResultStanding
-from grader_daemon.reports.sessions import (
+from grader_daemon.reports.session_words import (
     after_the_last,
     agent_words,
     borne_out,
