@@ -16,8 +16,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
 from grader_daemon.adapters import installed
-from grader_daemon.domain.addresses import is_this_machine
 from grader_daemon.domain.text import nearest
+from grader_daemon.domain.this_machine import is_this_machine
 
 _PLAIN_HTTP = "quality_judge_plain_http"
 _SHORTEST_SECRET = 32

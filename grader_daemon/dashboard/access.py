@@ -24,7 +24,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from grader_daemon import log
-from grader_daemon.domain.addresses import is_this_machine
+from grader_daemon.domain.this_machine import is_this_machine
 from grader_daemon.errors import ConfigurationError
 from grader_daemon.settings import Settings
 

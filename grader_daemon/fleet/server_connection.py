@@ -14,7 +14,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import Conninfo
 
-from grader_daemon.domain.addresses import is_this_machine
+from grader_daemon.domain.this_machine import is_this_machine
 from grader_daemon.errors import CallError, ConfigurationError, DeliveryError
 
 _DEFAULTS: Final = {

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader_daemon.domain.addresses import is_this_machine
+from grader_daemon.domain.this_machine import is_this_machine
 
 
 @pytest.mark.parametrize(
