@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from grader_daemon import SelfGrader
-from grader_daemon.api.beside import told_beside
+from grader_daemon.api.context import told_beside
 from grader_daemon.domain.feedback import Feedback
 from grader_daemon.domain.grade import Grade
 from grader_daemon.outcomes.job import OutcomesJob, outcome_jobs

@@ -21,10 +21,9 @@ from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.error_groups import ErrorIssue, IssueState, StepCount
 from grader_daemon.domain.estimate import Estimate, Figure, figure, mean, proportion, rate_per_call
-from grader_daemon.domain.insight import Coverage, Group, TrendPoint, WeeklyReport
+from grader_daemon.domain.insight import Concern, Coverage, Group, Suggestion, TrendPoint, WeeklyReport
 from grader_daemon.domain.rollup import Dimension, Metric
 from grader_daemon.domain.setup_changes import WINDOW, SetupChange, SetupEffect, SetupKind
-from grader_daemon.domain.suggestion import Concern, Suggestion
 from grader_daemon.domain.verdict import VerdictBy, VerdictCounts
 
 MONDAY: Final = date(2026, 11, 16)

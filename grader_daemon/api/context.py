@@ -18,10 +18,11 @@ from grader_daemon.domain.rules import GENERAL
 from grader_daemon.domain.text import clean
 from grader_daemon.errors import GraderError, InputError, NoDatabaseError, StoreOutdatedError, VanishedFileError
 from grader_daemon.storage.sqlite.database import is_made
-from grader_daemon.wings import part
+from grader_daemon.wings import given_by_all, part
 
 if TYPE_CHECKING:
     from grader_daemon.api.parts import SharedCopies, SharedCopy
+    from grader_daemon.domain.grade import Grade
     from grader_daemon.domain.rules import Rules
     from grader_daemon.domain.session import Session
     from grader_daemon.domain.unit import Unit
@@ -244,3 +245,8 @@ class GraderContext:
 def paths_of(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
     """Return several paths; a single text is one of them, never its characters."""
     return tuple(os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths))
+
+
+def told_beside(context: GraderContext, grade: Grade) -> list[tuple[str, str]]:
+    """Return what optional features tell of a session, each line with what it is about."""
+    return [line for lines_of in given_by_all("lines") for line in lines_of(context.store, grade)]

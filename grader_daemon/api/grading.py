@@ -25,11 +25,10 @@ from grader_daemon.domain.unit import Found, Stamp, Unit
 from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.errors import InputError, NoDatabaseError, StoreError, UngradableError
 from grader_daemon.pipeline.absence import stamps
-from grader_daemon.pipeline.backfill import backfill
 from grader_daemon.pipeline.commit import IngestOutcome, IngestResult
 from grader_daemon.pipeline.comparing import UNITS_AT_ONCE, compare_all
 from grader_daemon.pipeline.helpers import processes_for
-from grader_daemon.pipeline.ingest import Ingest
+from grader_daemon.pipeline.ingest import Ingest, backfill
 from grader_daemon.setting_sources import meant
 from grader_daemon.sources.named_paths import named_units, units_in
 from grader_daemon.sources.protocol import Source

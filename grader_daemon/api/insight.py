@@ -40,8 +40,7 @@ from grader_daemon.patterns.groups import (
 )
 from grader_daemon.patterns.issues import quiet_before_news, surest_first, to_issue
 from grader_daemon.pipeline.group_completion import completion_of, completions
-from grader_daemon.pipeline.kept_jobs import jobs_of
-from grader_daemon.pipeline.kept_usage import usage_of
+from grader_daemon.pipeline.kept_sums import jobs_of, usage_of
 from grader_daemon.pipeline.saving import save_alert
 from grader_daemon.reports.week import FIRST_WEEK
 from grader_daemon.wings import part

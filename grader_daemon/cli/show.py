@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from grader_daemon.api.beside import told_beside
+from grader_daemon.api.context import told_beside
 from grader_daemon.api.documents import session_document, transcript_document
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.api.grades import Child

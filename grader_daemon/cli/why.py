@@ -8,7 +8,7 @@ from operator import itemgetter
 
 import click
 
-from grader_daemon.api.beside import told_beside
+from grader_daemon.api.context import told_beside
 from grader_daemon.api.documents import explanation_document
 from grader_daemon.api.explanation import Explanation
 from grader_daemon.api.grader import SelfGrader

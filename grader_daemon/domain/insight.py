@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from enum import StrEnum
 from typing import Final
 
 import msgspec
@@ -15,7 +16,6 @@ from grader_daemon.domain.estimate import NO_FIGURE, Estimate, Figure
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.scheduled_jobs import ScheduledJob
 from grader_daemon.domain.setup_changes import SetupChange, SetupEffect
-from grader_daemon.domain.suggestion import Suggestion
 from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.domain.work_fate import WorkOutcomes
 
@@ -219,6 +219,33 @@ class FromPeople(msgspec.Struct, frozen=True, kw_only=True):
 
     objected: int
     asked_again: int
+
+
+class Concern(StrEnum):
+    """Subject of a suggestion."""
+
+    ENDED_BADLY = "ended_badly"
+    EFFICIENCY = "efficiency"
+    RECOVERY = "recovery"
+    TASK_TYPE = "task_type"
+    TOOL = "tool"
+    ERROR = "error"
+
+
+class Example(msgspec.Struct, frozen=True):
+    """Key of the sessions that show a concern; `name` is of the task type, tool or error."""
+
+    of: Concern
+    name: str | None = None
+
+
+class Suggestion(msgspec.Struct, frozen=True, kw_only=True):
+    """A suggestion: what to do, the numbers that say so, and up to three sessions that show why."""
+
+    concern: Concern
+    text: str
+    because: str
+    sessions: tuple[str, ...]
 
 
 class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):

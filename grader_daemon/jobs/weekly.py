@@ -19,7 +19,7 @@ from grader_daemon.patterns import groups
 from grader_daemon.patterns.completion_estimate import estimate_completion
 from grader_daemon.patterns.issues import to_issue
 from grader_daemon.pipeline.group_completion import completion_of, completions
-from grader_daemon.pipeline.kept_jobs import jobs_of
+from grader_daemon.pipeline.kept_sums import jobs_of
 from grader_daemon.pipeline.save_labels import labels
 from grader_daemon.reports.document import read_report, report_document
 from grader_daemon.reports.numbers import TRENDED

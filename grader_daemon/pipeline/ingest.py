@@ -16,7 +16,7 @@ from grader_daemon.pipeline.commit import Commit, IngestOutcome, IngestResult
 from grader_daemon.pipeline.crash_marks import CrashMarks
 from grader_daemon.pipeline.examine import Examined, Examiner, GradedUnit, SkippedUnit, TroubledUnit, inside_of
 from grader_daemon.pipeline.helper_process import Task
-from grader_daemon.pipeline.helpers import Gathered, Helpers
+from grader_daemon.pipeline.helpers import CHUNK, Gathered, Helpers
 from grader_daemon.pipeline.pace import Pace
 from grader_daemon.pipeline.saving import grades_of_units, save_verdicts
 from grader_daemon.pipeline.trouble import ENDED_THE_DAEMON, OnBug, bug_with, examine_any, trouble_with
@@ -26,6 +26,8 @@ from grader_daemon.storage.sqlite.store import SqliteStore
 
 _BUSY_PATIENCE_SECONDS = 90
 _LOOKUP = 100
+_FOREVER = float("inf")
+_LOOK_SECONDS = 0.1
 
 
 OnUnknown = Callable[[UnknownKinds | None, GradedUnit | SkippedUnit], None]
@@ -294,3 +296,25 @@ class Ingest:
         except ReadError:
             return False
         return True
+
+
+def backfill(units: Sequence[Unit], ingest: Ingest, *, batch: int) -> Iterator[list[IngestResult]]:
+    """Ingest `units`, at most `batch` to a transaction; in the processes of `ingest` if it is worth them.
+
+    The ledger is asked first, so a backfill may be stopped at any time and started again.
+    """
+    if ingest.processes and len(units) > CHUNK:
+        yield from _in_processes(units, ingest)
+        return
+    for start in range(0, len(units), batch):
+        recorded, _ = ingest.ingest(units[start : start + batch], within_seconds=_FOREVER)
+        yield recorded
+
+
+def _in_processes(units: Sequence[Unit], ingest: Ingest) -> Iterator[list[IngestResult]]:
+    ingest.hand_out(units)
+    try:
+        while ingest.busy:
+            yield ingest.collect(within_seconds=_LOOK_SECONDS)
+    finally:
+        ingest.close()

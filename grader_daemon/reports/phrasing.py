@@ -22,9 +22,8 @@ from grader_daemon.domain.alert import (
 from grader_daemon.domain.calendar import day_of, local
 from grader_daemon.domain.error_groups import ErrorIssue, StepCount, remedies
 from grader_daemon.domain.estimate import Estimate
-from grader_daemon.domain.insight import Coverage, WeeklyReport
+from grader_daemon.domain.insight import Coverage, Suggestion, WeeklyReport
 from grader_daemon.domain.rollup import Dimension
-from grader_daemon.domain.suggestion import Suggestion
 from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.reports.change_words import change_words
 from grader_daemon.reports.issue_names import tool_words

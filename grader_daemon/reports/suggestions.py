@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from grader_daemon.domain.analysis import Category
-from grader_daemon.domain.insight import Group
+from grader_daemon.domain.insight import Concern, Example, Group, Suggestion
 from grader_daemon.domain.skills import SkillAdvice
-from grader_daemon.domain.suggestion import Concern, Example, Suggestion
 from grader_daemon.reports.numbers import BAD_ENDINGS, EFFICIENCY, RECOVERY, SCORE, estimate_words, value_words
 
 _MANY_BAD_ENDINGS: Final = 0.30

@@ -17,10 +17,9 @@ from grader_daemon.domain.unit import Unit
 from grader_daemon.domain.verdict import CompletionPolicy
 from grader_daemon.errors import VanishedFileError
 from grader_daemon.pipeline.absence import absences
-from grader_daemon.pipeline.backfill import backfill
 from grader_daemon.pipeline.commit import Commit, IngestOutcome
 from grader_daemon.pipeline.examine import Examiner
-from grader_daemon.pipeline.ingest import Ingest
+from grader_daemon.pipeline.ingest import Ingest, backfill
 from grader_daemon.pipeline.rereading import read_again
 from grader_daemon.sources.hermes.hermes_source import HermesSnapshots
 from grader_daemon.sources.named_paths import named_units

@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 from starlette.responses import PlainTextResponse, Response
 
-from grader_daemon.api.beside import told_beside
 from grader_daemon.api.bug_report import bug_report
+from grader_daemon.api.context import told_beside
 from grader_daemon.api.explanation import sentences_of
 from grader_daemon.api.grades import StoredGrade
 from grader_daemon.api.outline import Outline, OutlinedMessage

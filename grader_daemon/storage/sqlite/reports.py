@@ -7,9 +7,8 @@ from typing import Any
 
 from grader_daemon.domain.calendar import Span
 from grader_daemon.domain.group_names import NAME_CHARACTERS
-from grader_daemon.domain.insight import Coverage, FromPeople
+from grader_daemon.domain.insight import Concern, Coverage, Example, FromPeople
 from grader_daemon.domain.people import OBJECTING
-from grader_daemon.domain.suggestion import Concern, Example
 from grader_daemon.storage.records import StoredReport
 from grader_daemon.storage.sqlite.database import Database
 from grader_daemon.storage.sqlite.rows import PERSONS_TASK, ended_badly_of, to_moment, to_text

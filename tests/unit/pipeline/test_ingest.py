@@ -16,10 +16,9 @@ from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.unit import Unit
 from grader_daemon.domain.verdict import CompletionPolicy, VerdictBy
 from grader_daemon.errors import StoreError
-from grader_daemon.pipeline.backfill import backfill
 from grader_daemon.pipeline.commit import IngestOutcome
 from grader_daemon.pipeline.examine import BusyUnit, Examiner, GradedUnit, VanishedUnit
-from grader_daemon.pipeline.ingest import Ingest
+from grader_daemon.pipeline.ingest import Ingest, backfill
 from grader_daemon.pipeline.rereading import read_again
 from grader_daemon.rules import load_rules
 from grader_daemon.sources.file_reading import found_file, stamp_of

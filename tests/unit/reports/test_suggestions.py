@@ -7,11 +7,10 @@ from msgspec.structs import replace
 
 from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.estimate import figure, proportion
-from grader_daemon.domain.insight import Group
+from grader_daemon.domain.insight import Concern, Example, Group, Suggestion
 from grader_daemon.domain.installed import InstalledSkill
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.domain.skills import FittingSkill, SkillAdvice, SkillReason
-from grader_daemon.domain.suggestion import Concern, Example, Suggestion
 from grader_daemon.patterns.groups import group
 from grader_daemon.reports.suggestions import suggest
 

@@ -10,9 +10,8 @@ import pytest
 from grader_daemon.domain.calendar import Span, week_name, week_of
 from grader_daemon.domain.error_groups import IssueState
 from grader_daemon.domain.estimate import Estimate, figure
-from grader_daemon.domain.insight import FromPeople, WeeklyReport
+from grader_daemon.domain.insight import Example, FromPeople, WeeklyReport
 from grader_daemon.domain.rollup import Sums
-from grader_daemon.domain.suggestion import Example
 from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.patterns.groups import spending
 from grader_daemon.reports.week import Bases, WeekFacts, missing_weeks, revised, weekly_report

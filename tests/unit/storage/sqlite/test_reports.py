@@ -8,11 +8,10 @@ import pytest
 from grader_daemon.domain.analysis import Category, Failure, FailureKind, SessionState
 from grader_daemon.domain.calendar import start_of, week_of
 from grader_daemon.domain.grade import Grade
-from grader_daemon.domain.insight import Coverage
+from grader_daemon.domain.insight import Concern, Coverage, Example
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.people import PersonSignal, SignalKind
 from grader_daemon.domain.session_result import EndingKind, ResultStanding
-from grader_daemon.domain.suggestion import Concern, Example
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import StoredReport
 from grader_daemon.storage.sqlite.store import SqliteStore

@@ -12,7 +12,7 @@ from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.scheduled_jobs import MOST_JOBS, JobFacts, KnownJob
 from grader_daemon.domain.session import SessionKind, SkipReason
 from grader_daemon.domain.session_result import EndingKind, ResultStanding
-from grader_daemon.pipeline.kept_jobs import jobs_of
+from grader_daemon.pipeline.kept_sums import jobs_of
 from grader_daemon.pipeline.save_labels import add_feedback
 from grader_daemon.pipeline.saving import retract, save_grades
 from grader_daemon.storage.sqlite.store import SqliteStore
