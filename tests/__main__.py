@@ -26,7 +26,7 @@ _CORE = tuple(
     for part in (
         *("domain", "redaction", "analysis", "grading", "calibration", "patterns", "alerts", "reports"),
         *("sources.decoding", "sources.hermes.sharegpt", "sources.hermes.snapshot"),
-        *("daemon.debounce", "daemon.reconcile", "daemon.scan_plan"),
+        *("daemon.debounce", "daemon.scan_plan"),
         *(
             "routing.change_points",
             "routing.choice",

@@ -1,13 +1,23 @@
-"""Plan the next scan. Pure: time comes in as seconds of any monotonic clock."""
+"""Plan the next scan, and find what is missing after it. Pure: time comes in as seconds of any monotonic clock.
+
+This is what makes everything else replaceable: after a crash, an overflow of the kernel's event queue, a suspend or a
+full queue, the difference between disk and ledger is the work that is left.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container, Sequence
 from math import inf
+
+from grader_daemon.domain.unit import Found, Stamp, Unit
 
 _LONGEST_PAUSE_SECONDS = 3600.0
 BLIND_PAUSE_SECONDS = 2.0
 _BLIND_CPU_SHARE = 0.02
 """While events cannot be relied on, scans find what is new, and may cost more for that; so may those asked for."""
+
+Remembered = Callable[[Sequence[Unit]], Sequence[Stamp | None]]
+"""Gives the stamps that the ledger has for units; None for one that it does not know."""
 
 
 class ScanPlan:
@@ -58,3 +68,15 @@ class ScanPlan:
         self._running = False
         self._soonest = self._began_at + min(cpu_seconds / _BLIND_CPU_SHARE, _LONGEST_PAUSE_SECONDS)
         self._regular_at = now + min(max(least, cpu_seconds / share), _LONGEST_PAUSE_SECONDS)
+
+
+def missing_units(found: Sequence[Found], remembered: Remembered, again: Container[Unit]) -> list[Found]:
+    """Return the units that the ledger does not know, or knows with another stamp, or that are to be read again.
+
+    Args:
+        found: units on disk.
+        remembered: gives the stamps that the ledger has for units.
+        again: units for which that says nothing.
+    """
+    known = remembered([each.unit for each in found])
+    return [each for each, stamp in zip(found, known, strict=True) if stamp != each.stamp or each.unit in again]

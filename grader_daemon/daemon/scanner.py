@@ -10,7 +10,7 @@ from time import monotonic, thread_time
 import msgspec
 import structlog
 
-from grader_daemon.daemon.reconcile import Remembered, plan
+from grader_daemon.daemon.scan_plan import Remembered, missing_units
 from grader_daemon.domain.unit import Found, Unit
 from grader_daemon.sources.discovery import Walk
 from grader_daemon.sources.protocol import Sources
@@ -62,7 +62,7 @@ class Scanner:
     def __init__(
         self, sources: Sources, remembered: Remembered, orphans: Callable[[], Iterator[Iterable[Unit]]]
     ) -> None:
-        """`remembered` is as in `plan`; `orphans` gives, bit by bit, units to give whatever that is."""
+        """`remembered` is as in `missing_units`; `orphans` gives, bit by bit, units to give whatever that is."""
         self._sources = sources
         self._remembered = remembered
         self._orphans = orphans
@@ -106,7 +106,7 @@ class Scanner:
                 break
         while not exhausted and len(missing) < limit and monotonic() < deadline:
             some = list(islice(self._files, min(_CHUNK, limit - len(missing))))
-            missing += plan(some, self._remembered, self._again)
+            missing += missing_units(some, self._remembered, self._again)
             exhausted = not some
         self._missing += len(missing)
         self._cpu += thread_time() - began

@@ -17,7 +17,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from grader_daemon.dashboard import http_api, scrape
+from grader_daemon.dashboard import http_api
 from grader_daemon.dashboard.access import Guard
 from grader_daemon.dashboard.pages import (
     alerts,
@@ -39,6 +39,7 @@ from grader_daemon.dashboard.scope import at, read_scope
 from grader_daemon.dashboard.site import THEME_COOKIE, THEMES, Site
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.errors import GraderError, InputError, NotFoundError
+from grader_daemon.wings import part
 
 _MOST_BODY_BYTES: Final = 65_536
 _MOST_FIELDS: Final = 100
@@ -62,6 +63,13 @@ def _theme(visit: Visit) -> Response:
     return answer
 
 
+def _metrics(visit: Visit) -> Response:
+    """Answer a Prometheus that asks for the metrics, in the format it prefers; with the token, as all programs do."""
+    told: tuple[str, str] = part("metrics")(visit.grader.context, visit.request.headers.get("accept", ""))
+    text, kind = told
+    return Response(text, headers={"Content-Type": kind, "Vary": "Accept"})
+
+
 PAGES: Final[tuple[Page, ...]] = (
     *overview.PAGES,
     *session.PAGES,
@@ -76,7 +84,7 @@ PAGES: Final[tuple[Page, ...]] = (
     *review.PAGES,
     *trust.PAGES,
     *health.PAGES,
-    *scrape.PAGES,
+    Page("/metrics", _metrics, bare=True),
     Page("/theme", _theme, writes=True, bare=True, for_owner=False),
 )
 

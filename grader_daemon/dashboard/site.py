@@ -16,10 +16,10 @@ from grader_daemon.api.change_watch import ChangeWatch
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.api.grades import GradeFilter
 from grader_daemon.dashboard.access import Access
+from grader_daemon.dashboard.addresses import BAR, GRADER, PROBLEMS
 from grader_daemon.dashboard.assets import Assets
 from grader_daemon.dashboard.examination import Examination
 from grader_daemon.dashboard.live import Live
-from grader_daemon.dashboard.navigation import BAR, GRADER, PROBLEMS
 from grader_daemon.dashboard.shortcuts import for_page, for_script
 from grader_daemon.dashboard.words import filters, shown
 from grader_daemon.domain.grade import Grade

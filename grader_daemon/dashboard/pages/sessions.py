@@ -7,18 +7,26 @@ from functools import partial
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
+from msgspec.structs import replace
 from starlette.responses import Response
 
 from grader_daemon.api import filter_line
 from grader_daemon.api.filter_line import read_line, write_line
+from grader_daemon.api.grades import GradeFilter, SortKey
 from grader_daemon.api.grades import Page as GradePage
-from grader_daemon.api.grades import SortKey
 from grader_daemon.api.session_filter import ADDRESSED, Filter
 from grader_daemon.api.tables import TableForm, table_lines
 from grader_daemon.dashboard import scope
 from grader_daemon.dashboard.addresses import Choice
-from grader_daemon.dashboard.paging import Paging, paging
-from grader_daemon.dashboard.query_filter import NAMES, address, fields, in_scope, is_timeless, read_filter
+from grader_daemon.dashboard.query_filter import (
+    NAMES,
+    address,
+    fields,
+    in_scope,
+    is_timeless,
+    read_filter,
+    written_place,
+)
 from grader_daemon.dashboard.saved_views import LONGEST_NAME, remove_view, rename_view, save_view, saved_views
 from grader_daemon.dashboard.scope import read_scope
 from grader_daemon.dashboard.scope_line import scope_line
@@ -62,6 +70,8 @@ _NEARNESS: Final[Mapping[str, str]] = {
 }
 _LAST_MESSAGES: Final = 20
 _LONGEST_ANSWER: Final = 10_000
+_COUNTED: Final = 5_000
+"""So many places are read in a few milliseconds; of more it is said that there are more."""
 
 
 class Side(NamedTuple):
@@ -184,6 +194,34 @@ def compare(visit: Visit) -> Response:
     return visit.show(
         "compare.html", sides=sides, lines=list(_lines([side.grade for side in sides])), nearness=nearness
     )
+
+
+class Paging(NamedTuple):
+    """Words on what a page shows, and the addresses of those before and behind; None where there is none."""
+
+    words: str
+    previous: str | None
+    next: str | None
+
+
+def paging(visit: Visit, query: Mapping[str, str], which: GradeFilter, page: GradePage) -> Paging:
+    """Return the place of a page that `which` asked for; the list is read anew, so the place is that of now."""
+    places = visit.grader.context.store.grades.places(replace(which, before=None, limit=_COUNTED + 1))
+    whole = f"{_COUNTED:,} or more sessions" if len(places) > _COUNTED else count(len(places), "session")
+    following = None if page.next is None else address(query, before=written_place(page.next))
+    if which.before is None:
+        shown = len(page.grades)
+        return Paging(whole if shown == len(places) else f"1\N{EN DASH}{shown} of {whole}", None, following)
+    ahead = sum(place <= which.before if which.lowest_first else place >= which.before for place in places)
+    if ahead > _COUNTED:
+        return Paging(f"after the first {_COUNTED:,} sessions", None, following)
+    assert which.limit is not None  # a page has one
+    previous = (
+        address(query)
+        if ahead <= which.limit
+        else address(query, before=written_place(places[ahead - which.limit - 1]))
+    )
+    return Paging(f"{ahead + 1:,}\N{EN DASH}{ahead + len(page.grades):,} of {whole}", previous, following)
 
 
 def _line(visit: Visit, line: str) -> dict[str, str]:

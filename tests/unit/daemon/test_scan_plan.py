@@ -3,16 +3,21 @@ from __future__ import annotations
 from math import inf
 
 import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from grader_daemon.daemon.scan_plan import ScanPlan
+from grader_daemon.daemon.scan_plan import ScanPlan, missing_units
+from grader_daemon.domain.unit import Found, Stamp, Unit
+from tests.units import unit
 
 SCAN = 60.0
 SHARE = 0.001
 LONGEST = 3600.0
 STEPS = st.sampled_from([0.0, 1.0, 2.0, SCAN - 1, SCAN, SCAN + 1, 102.0, LONGEST])
 COSTS = st.sampled_from([0.0, 0.06, 0.102, 10.0])
+NAMES = st.sampled_from("abcd").map(unit)
+DISK = st.dictionaries(NAMES, st.sampled_from([b"1", b"2"]))
 
 
 def _plan() -> ScanPlan:
@@ -133,3 +138,21 @@ class PlanAgainstItsPromises(RuleBasedStateMachine):
 
 
 TestPlanAgainstItsPromises = PlanAgainstItsPromises.TestCase
+
+
+@given(disk=DISK, ledger=DISK, again=st.sets(NAMES))
+def test_missing_is_what_the_ledger_does_not_know_as_it_is_and_what_is_to_be_read_again(
+    disk: dict[Unit, Stamp], ledger: dict[Unit, Stamp], again: set[Unit]
+) -> None:
+    found = [Found(one, stamp, 0) for one, stamp in disk.items()]
+
+    missing = [each.unit for each in missing_units(found, lambda units: [*map(ledger.get, units)], again)]
+
+    assert missing == [one for one in disk if one in again or disk[one] != ledger.get(one)]
+
+
+@given(disk=DISK)
+def test_after_the_work_is_done_nothing_is_missing(disk: dict[Unit, Stamp]) -> None:
+    found = [Found(one, stamp, 0) for one, stamp in disk.items()]
+
+    assert missing_units(found, lambda units: [*map(disk.get, units)], ()) == []

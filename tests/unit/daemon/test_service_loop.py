@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from grader_daemon.daemon import progress, scanner
 from grader_daemon.daemon.notify import Notifier
-from grader_daemon.daemon.reconcile import plan
+from grader_daemon.daemon.scan_plan import missing_units
 from grader_daemon.daemon.scanner import ScanReport
 from grader_daemon.daemon.service_loop import Service
 from grader_daemon.settings import load_settings
@@ -30,12 +30,12 @@ class HeldScan:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.entered = threading.Event()
         self.open = threading.Event()
-        monkeypatch.setattr(scanner, "plan", self._plan)
+        monkeypatch.setattr(scanner, "missing_units", self._plan)
 
     def _plan(self, *arguments: Any) -> Any:
         self.entered.set()
         assert self.open.wait(PATIENCE_SECONDS)
-        return plan(*arguments)
+        return missing_units(*arguments)
 
 
 @pytest.fixture

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from grader_daemon.dashboard.addresses import BAR, GRADER
 from grader_daemon.dashboard.app import PAGES, make_app
 from grader_daemon.dashboard.http_api import ENDPOINTS
 from grader_daemon.dashboard.members import keep_out, let_in, member_door, read_members, tokens_path
-from grader_daemon.dashboard.navigation import BAR, GRADER
 from grader_daemon.dashboard.site import Site
 from grader_daemon.errors import ConfigurationError, NotFoundError
 from grader_daemon.fleet.store import CopyTables

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from starlette.testclient import TestClient
 
-from grader_daemon.dashboard.navigation import BAR, GRADER
+from grader_daemon.dashboard.addresses import BAR, GRADER
 from grader_daemon.dashboard.scope import Scope, read_scope
 from grader_daemon.domain.analysis import Category, ErrorSign, Failure
 from grader_daemon.domain.rollup import Dimension

@@ -16,7 +16,8 @@ from httpx2 import Response
 from starlette.testclient import TestClient
 
 from grader_daemon.api.session_filter import ADDRESSED
-from grader_daemon.dashboard import paging, saved_views
+from grader_daemon.dashboard import saved_views
+from grader_daemon.dashboard.pages import sessions
 from grader_daemon.dashboard.pages.sessions import VIEWS
 from grader_daemon.domain.analysis import Category, Failure, FailureKind
 from grader_daemon.pipeline.saving import save_grades
@@ -97,7 +98,7 @@ def test_pages_say_which_sessions_they_show_and_lead_back_the_same_way(client: T
 def test_of_very_many_sessions_it_is_said_that_there_are_more(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(paging, "_COUNTED", 60)
+    monkeypatch.setattr(sessions, "_COUNTED", 60)
     first = client.get("/sessions").text
     second = client.get(_link(first, "next")).text
     third = client.get(_link(second, "next")).text

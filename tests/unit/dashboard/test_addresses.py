@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from grader_daemon.dashboard.addresses import BAR, GRADER
 from grader_daemon.dashboard.app import PAGES
-from grader_daemon.dashboard.navigation import BAR, GRADER
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import grade, new_grade
