@@ -106,7 +106,7 @@ WINGS: Final = (
         "skills",
         commands={
             "changes": CommandRow(
-                "changes_command:command",
+                "commands:changes",
                 "Show changes in the set-up of agents, and whether they mattered.",
                 Section.LEARN,
             ),

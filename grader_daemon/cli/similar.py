@@ -12,7 +12,7 @@ from grader_daemon.cli import output
 from grader_daemon.cli.options import Whole, json_option, reads
 from grader_daemon.domain.similar import ModelRecord, Similar, SkillOutcome
 from grader_daemon.reports.numbers import BAD_ENDINGS, estimate_words
-from grader_daemon.reports.other_sessions import asked_words, likeness_words
+from grader_daemon.reports.session_words import asked_words, likeness_words
 from grader_daemon.reports.verdicts import outcome_words, shares_words
 
 _ENDS: Final[tuple[tuple[str, Callable[[ModelRecord | SkillOutcome], object]], ...]] = (

@@ -14,8 +14,16 @@ from grader_daemon.outcomes.budget import Budget
 from grader_daemon.outcomes.commits import Commit, History, Walk
 from grader_daemon.outcomes.fate import SeenHistory, ancestors, moment, reverts_of
 from grader_daemon.outcomes.git_objects import Objects
-from grader_daemon.outcomes.line_digests import digests
-from grader_daemon.outcomes.model import MadeCommit, Rewritten, SeenFate, Survival, Work, WrittenFile, due_ages
+from grader_daemon.outcomes.model import (
+    MadeCommit,
+    Rewritten,
+    SeenFate,
+    Survival,
+    Work,
+    WrittenFile,
+    due_ages,
+    line_digests,
+)
 from grader_daemon.outcomes.packs import MOST_INFLATED
 from grader_daemon.outcomes.work_tree import Refs, WorkTree, read_refs
 from grader_daemon.sources.file_reading import open_file
@@ -266,7 +274,7 @@ class RepositoryLook:
         return landed
 
     def _on_disk(self, path: str) -> frozenset[int]:
-        return digests(file_content(os.path.join(self._tree.root, path), self._tree.root, self.budget) or b"")
+        return line_digests(file_content(os.path.join(self._tree.root, path), self._tree.root, self.budget) or b"")
 
     def _lines_at(self, commit: Commit | None, path: str) -> frozenset[int]:
         return self._lines_of(self._blob(commit, path))
@@ -279,7 +287,7 @@ class RepositoryLook:
             if self._kept_lines > _MOST_KEPT_LINES:
                 self._lines.clear()
                 self._kept_lines = 0
-            found = self._lines[blob] = digests(self._history.text(blob))
+            found = self._lines[blob] = line_digests(self._history.text(blob))
             self._kept_lines += len(found)
         return found
 

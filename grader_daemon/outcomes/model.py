@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
 import msgspec
+import xxhash
 
 from grader_daemon.domain.work_fate import WorkFate
 
@@ -17,6 +20,11 @@ MOST_LINES: Final = 400
 MOST_FILES: Final = 40
 HIDDEN: Final = ": it is not there, or hidden from the service"
 """Trouble with a folder that cannot be seen: the sandbox of the service may hide it."""
+_SHORTEST_LINE: Final = 6
+"""Characters of a line that says something: a bracket, an `else:` or a bare `try:` stand in any file."""
+_MOST_LINES_OF_A_TEXT: Final = 20_000
+_WORD: Final = re.compile(r"\w\w")
+_BLANKS: Final = re.compile(rb"[ \t\r\f\v]+")
 
 
 class WrittenFile(msgspec.Struct, frozen=True, gc=False):
@@ -193,3 +201,18 @@ def next_look(ended: datetime, now: datetime, *, last_days: int) -> datetime | N
         if ended + pause > now:
             return ended + pause
     return None
+
+
+def line_digests(text: bytes) -> frozenset[int]:
+    """Return the digests of the lines of a text that say something: enough to find them again.
+
+    Blanks do not count: a formatter moves those.
+    """
+    return frozenset(_digests(text.split(b"\n", _MOST_LINES_OF_A_TEXT)[:_MOST_LINES_OF_A_TEXT]))
+
+
+def _digests(lines: Iterable[bytes]) -> Iterable[int]:
+    for line in lines:
+        bare = _BLANKS.sub(b" ", line.strip())
+        if len(bare) >= _SHORTEST_LINE and _WORD.search(bare.decode("utf-8", "replace")):
+            yield xxhash.xxh3_64_intdigest(bare) >> 1  # which SQLite and JSON keep with a sign

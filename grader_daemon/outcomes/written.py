@@ -15,8 +15,7 @@ from grader_daemon.analysis.tool_calls.edits import PATCH, Edit
 from grader_daemon.domain.analysis import CallStatus
 from grader_daemon.domain.session import Session
 from grader_daemon.domain.text import storable
-from grader_daemon.outcomes.line_digests import digests
-from grader_daemon.outcomes.model import MOST_FILES, MOST_LINES, Work, WrittenFile
+from grader_daemon.outcomes.model import MOST_FILES, MOST_LINES, Work, WrittenFile, line_digests
 from grader_daemon.redaction import Redactor
 
 _MOST_COMMITS: Final = 50
@@ -70,7 +69,7 @@ def _apply(files: dict[str, set[int]], edit: Edit, project: str | None) -> None:
     path = _absolute(edit.path, project)
     if path is None:
         return
-    new, old = digests(_bytes(edit.new)), digests(_bytes(edit.old or ""))
+    new, old = line_digests(_bytes(edit.new)), line_digests(_bytes(edit.old or ""))
     known = files.pop(path, set())
     files[path] = set(new) if edit.old is None else (known - (old - new)) | (new - old)
 

@@ -9,11 +9,10 @@ without the escapes in it (`encoded`).
 from grader_daemon.domain.limits import LONGEST_NAME
 from grader_daemon.domain.rules import RedactionRules
 from grader_daemon.domain.text import clean
-from grader_daemon.redaction.finders import MARK
+from grader_daemon.redaction.finders import MARK, Packed
 from grader_daemon.redaction.forms import ADDRESSES, FORMS
 from grader_daemon.redaction.names import NAMES
 from grader_daemon.redaction.option_values import OPTIONS
-from grader_daemon.redaction.packed import Packed
 from grader_daemon.redaction.redactor import MARGIN, Redactor
 
 _DIGITS = 12

@@ -6,8 +6,9 @@ A look must cost a bounded number of steps, or end behind what it has read: then
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple, Protocol
+from base64 import b64decode
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, NamedTuple, Protocol
 
 MARK = "[redacted]"
 
@@ -36,6 +37,11 @@ CONTINUED = re.compile(
 _BREAK = re.compile(r"\r?\n[ \t]{0,8}")
 _SHORTEST_WRAPPED = 16
 _MOST_LINES = 8
+_PACKED = re.compile(
+    r"(?<![\w+/-])(?=[a-z\d+/]{0,40}[A-Z])(?=[A-Z\d+/]{0,40}[a-z])[A-Za-z0-9+/]{32,20000}+(?:=[ ]?){0,2}(?![\w+/-])"
+)
+"""One that begins in the middle is none: so no character is looked at twice."""
+_PACKED_HEAD: Final = 24
 
 
 def continued(text: str, span: Span) -> Iterator[Span]:
@@ -104,3 +110,25 @@ def covered(text: str, spans: Iterable[Span]) -> str:
             pieces += (text[shown:start], MARK)
         covered = shown = max(covered, end)
     return "".join((*pieces, text[shown:]))
+
+
+class Packed(NamedTuple):
+    """A long word of base64 that is text when unpacked, in which `has_secret` finds something: ``base64 .env``."""
+
+    has_secret: Callable[[str], bool]
+    sign: bytes = LONG_WORD
+
+    def look(self, text: str, position: int) -> Span | None:
+        """See `Finder.look`."""
+        found = _PACKED.match(text, position)
+        if found is None or not _unpacked(found.group()[:_PACKED_HEAD]):
+            return None
+        content = found.group().rstrip("= ")
+        return found.span() if self.has_secret(_unpacked(content[: len(content) - len(content) % 4])) else None
+
+
+def _unpacked(word: str) -> str:
+    """Return the text in a word of base64, "" if there is none."""
+    content = b64decode(word)
+    is_text = content.isascii() and content.decode("ascii").replace("\n", "").replace("\t", "").isprintable()
+    return content.decode("ascii") if is_text else ""

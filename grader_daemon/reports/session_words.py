@@ -1,9 +1,11 @@
-"""Words for the grade of one session, the same in the terminal and on a page."""
+"""Words for the grade of one session, and on its request elsewhere, the same in the terminal and on a page."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
+from shlex import quote
 from typing import Final
 
 from grader_daemon.domain.analysis import FailureKind, SessionState
@@ -14,8 +16,9 @@ from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.quality import QualityCheck
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.session_result import EndingKind
+from grader_daemon.domain.similar import Similar, SimilarSession
 from grader_daemon.domain.text import clean
-from grader_daemon.reports.numbers import MINUS
+from grader_daemon.reports.numbers import MINUS, count
 from grader_daemon.reports.sign_words import sign_sentence
 
 GOT_OVER: Final = {FailureKind.RECOVERED: "yes", FailureKind.HARMFUL: "no", FailureKind.PROBE: "a probe"}
@@ -61,6 +64,14 @@ _WHY: Final = {
 
 _LEVELS: Final = frozenset(("quality.base", "efficiency.level", "efficiency.otherwise"))
 """Rules that give a score its level; the others move it."""
+_RESUME_COMMANDS: Final = {
+    "claude-code": "claude --resume {}",
+    "codex": "codex resume {}",
+    "opencode": "opencode --session {}",
+}
+"""By the format of the session."""
+_PLAIN_ID: Final = re.compile(r"[A-Za-z0-9][\w-]{0,99}", re.ASCII)
+"""An id that a shell takes as it is, and no option."""
 
 
 def agent_words(grade: Grade) -> str | None:
@@ -181,3 +192,27 @@ def moved_words(likely: float, effect: float) -> str:
 def feature_words(name: str, value: float, meaning: str | None, above: float | None) -> str:
     """Return what is so in a session, by the value of a feature and its place among the user's, `above`."""
     return sign_sentence(name, value, above) or meaning or name
+
+
+def resume_command(grade: Grade) -> str | None:
+    """Return the command that resumes a person's session on this machine, in its folder; None where none is known."""
+    command = _RESUME_COMMANDS.get(grade.format or "")
+    is_here = grade.host is None and grade.kind in (None, SessionKind.MAIN)
+    if command is None or not is_here or _PLAIN_ID.fullmatch(grade.session_id) is None:
+        return None
+    folder = f"cd {quote(grade.project)} && " if grade.project and grade.project.isprintable() else ""
+    return folder + command.format(grade.session_id)
+
+
+def asked_words(found: Similar) -> str:
+    """Return in how many other sessions the same was asked for."""
+    others = found.same + found.near
+    if not others:
+        return "in no other finished session"
+    said = f"in {count(others, 'other session')}: {found.same:,} in the same words, {found.near:,} nearly so"
+    return f"{said}; only the newest were searched" if found.more else said
+
+
+def likeness_words(session: SimilarSession) -> str:
+    """Return how alike a request is: "the same", "91 % the same"."""
+    return "the same" if session.likeness == 1 else f"{100 * session.likeness:.0f} % the same"

@@ -1,17 +1,20 @@
-"""``skills``: the skills that agents have, what they were used for, and which one could help."""
+"""``skills`` and ``changes``: the skills of agents and their use, and what changed in how agents are set up."""
 
 from __future__ import annotations
+
+from datetime import datetime
 
 import click
 
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import ListedByDefault, asks, json_option
+from grader_daemon.cli.options import ListedByDefault, asks, json_option, since_options
 from grader_daemon.cli.times import shown_zone
+from grader_daemon.domain.setup_changes import SetupChanges
 from grader_daemon.domain.skills import SkillDetail, SkillRecord, Skills
 from grader_daemon.domain.text import clean
 from grader_daemon.errors import InputError
-from grader_daemon.reports.effect_words import effect_lines, effect_title
+from grader_daemon.reports.effect_words import basis_words, effect_lines, effect_title, examined_words, unsteady_words
 from grader_daemon.reports.numbers import BAD_ENDINGS, count, estimate_words
 from grader_daemon.reports.safe_text import plain
 from grader_daemon.skills.skill_words import advice_lines, asked_words, need_words, skill_draft
@@ -81,6 +84,23 @@ def suggest(*, grader: SelfGrader, name: str, draft: bool, as_json: bool) -> Non
         output.paragraph("", plain(need_words(advice)))
         for words in advice_lines(advice):
             output.paragraph("", output.from_home(plain(words)))
+
+
+@click.command("changes")
+@asks
+@since_options
+@json_option
+def changes(*, grader: SelfGrader, since: datetime | None, as_json: bool) -> None:
+    """Show changes in the set-up of agents, and results before and after each, for the last 90 days.
+
+    It finds models, versions, system prompts and tools in sessions, and skills and configuration files on disk. It
+    compares only tasks of the same type and platform, so that a different mix of tasks makes no difference.
+    """
+    found = grader.setup.changes() if since is None else grader.setup.changes(since)
+    if as_json:
+        output.document(found)
+    else:
+        _print_changes(found)
 
 
 def _print(skills: Skills) -> None:
@@ -164,3 +184,22 @@ def _print_detail(detail: SkillDetail) -> None:
         output.paragraph("", plain(effect_title(effect)))
         for words in effect_lines(effect, shown_zone()):
             output.paragraph("  ", plain(words))
+
+
+def _print_changes(changes: SetupChanges) -> None:
+    output.line(examined_words(changes))
+    for effect in changes.effects:
+        output.line()
+        output.paragraph("", plain(effect_title(effect)))
+        for words in effect_lines(effect, shown_zone()):
+            output.paragraph("  ", plain(words))
+    basis = basis_words(changes.effects)
+    if basis is not None:
+        output.line()
+        output.paragraph("", basis)
+    if not changes.effects:
+        output.line("Sessions and files show no changes.")
+    if changes.unsteady:
+        output.line()
+    for each in changes.unsteady:
+        output.paragraph("", plain(unsteady_words(each)))

@@ -9,9 +9,8 @@ from grader_daemon.analysis.claims.builds import BuildKind, read_build
 from grader_daemon.analysis.claims.code_changes import changed_files
 from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun, may_have_written
 from grader_daemon.analysis.claims.sight import could_check
-from grader_daemon.analysis.claims.stale import stale_check
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
-from grader_daemon.analysis.claims.tested_work import Build, TestedWork
+from grader_daemon.analysis.claims.tested_work import Build, TestedWork, stale_check
 from grader_daemon.analysis.claims.verification import NEVER_CALLED, Verification, contradicted, unsupported, verified
 from grader_daemon.domain.claims import ClaimReason
 from grader_daemon.domain.late_pattern import late_pattern

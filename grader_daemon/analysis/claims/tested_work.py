@@ -23,7 +23,9 @@ from grader_daemon.analysis.claims.subjects import basename
 from grader_daemon.analysis.claims.test_commands import is_test_run
 from grader_daemon.analysis.claims.test_runs import RunReading, read_tests
 from grader_daemon.analysis.claims.undone_changes import UndoneChanges
+from grader_daemon.analysis.claims.verification import Verification, unsupported
 from grader_daemon.analysis.tool_calls import Purpose
+from grader_daemon.domain.claims import ClaimReason, Support
 
 _MOST_CHECKS: Final = 30
 
@@ -208,6 +210,16 @@ def is_of_another(each: ToolRun, failed: ToolRun) -> bool:
     """Return whether it is an editor at work on other files than the one that failed."""
     both = each.paths and failed.paths
     return bool(both) and not any(same_file(path, tried) for path in each.paths for tried in failed.paths)
+
+
+def stale_check(tests: TestedWork, index: int) -> Verification | None:
+    """Return that a check is stale if code was changed after it; whether a new file matters to it is not known."""
+    first: int | None = None
+    for change in tests.changes_after(index):
+        if change.is_sure:
+            return Verification(Support.STALE, (index, change.run.index), ClaimReason.STALE)
+        first = change.run.index if first is None else first
+    return None if first is None else unsupported(ClaimReason.STALE, index, first)
 
 
 def _is_under_test(path: str) -> bool:

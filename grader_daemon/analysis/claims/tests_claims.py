@@ -12,12 +12,11 @@ from typing import Final
 from grader_daemon.analysis.claims.changed_tests import ChangedTests
 from grader_daemon.analysis.claims.evidence import CallRecord
 from grader_daemon.analysis.claims.sight import could_check, hands_on, may_check
-from grader_daemon.analysis.claims.stale import stale_check
 from grader_daemon.analysis.claims.stated_claim import StatedClaim
 from grader_daemon.analysis.claims.test_commands import test_programs
 from grader_daemon.analysis.claims.test_runs import TestsResult, Unseen
 from grader_daemon.analysis.claims.test_scope import is_narrow, may_be_wider
-from grader_daemon.analysis.claims.tested_work import TestedWork, TestRun
+from grader_daemon.analysis.claims.tested_work import TestedWork, TestRun, stale_check
 from grader_daemon.analysis.claims.verification import (
     NEVER_CALLED,
     UNSUPPORTED,

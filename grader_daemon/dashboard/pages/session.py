@@ -32,11 +32,10 @@ from grader_daemon.reports.claim_words import SUPPORTS
 from grader_daemon.reports.early_words import early_words
 from grader_daemon.reports.money import price_words, usd_words, used_words
 from grader_daemon.reports.numbers import BAD_ENDINGS, UNKNOWN, estimate_words
-from grader_daemon.reports.other_sessions import asked_words, likeness_words
-from grader_daemon.reports.resume import resume_command
 from grader_daemon.reports.session_words import (
     after_the_last,
     agent_words,
+    asked_words,
     checked_words,
     claim_words,
     effect_words,
@@ -44,8 +43,10 @@ from grader_daemon.reports.session_words import (
     feature_words,
     flag_words,
     gone_words,
+    likeness_words,
     moved_words,
     of_five,
+    resume_command,
     said_words,
     standing_words,
     why_words,

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Annotated, Final, Generic, TypeVar
+from typing import Annotated, Final, Generic, NamedTuple, TypeVar
 
 import msgspec
 
 from grader_daemon.domain.limits import LONGEST_NAME, SessionId
-from grader_daemon.domain.session import Part
+from grader_daemon.domain.session import Part, SessionKind
 from grader_daemon.sources.decoding import utc
 
 T = TypeVar("T")
@@ -32,6 +32,8 @@ _KINDS_BEFORE = re.compile(
 )
 _WITH_PAYLOADS: Final = frozenset({"response_item", "event_msg"})
 """Types of lines of which the payload has a type of its own."""
+_SUB_AGENT = "subagent"
+_REVIEWS = ("review", "guardian")
 
 
 class Counts(msgspec.Struct, frozen=True):
@@ -296,3 +298,36 @@ def kind_of(line: bytes) -> str:
             return f"{outer}/{inner}" if outer in _WITH_PAYLOADS else outer
     whole = _KIND(line)
     return f"{whole.type}/{whole.payload.type}" if whole.payload and whole.type in _WITH_PAYLOADS else whole.type
+
+
+class Origin(NamedTuple):
+    """Origin of a thread; see `Session`."""
+
+    kind: SessionKind
+    parent: str | None
+    platform: str | None
+
+
+def read_origin(meta: Meta) -> Origin:
+    """Return where a thread comes from, by its first line in each version's format."""
+    source = meta.source
+    if isinstance(source, dict) and _SUB_AGENT in source:
+        made_by = source[_SUB_AGENT]
+        kind = SessionKind.REVIEW if _is_review(made_by) else SessionKind.SUB_AGENT
+        return Origin(kind, meta.parent_thread_id or _spawned_by(made_by) or meta.forked_from_id, meta.originator)
+    platform = source if isinstance(source, str) else meta.originator
+    if meta.thread_source == _SUB_AGENT or meta.parent_thread_id is not None:
+        return Origin(SessionKind.SUB_AGENT, meta.parent_thread_id, platform)
+    return Origin(SessionKind.MAIN, meta.forked_from_id, platform)
+
+
+def _is_review(made_by: object) -> bool:
+    """Return whether it judges the work of another thread: {"other": "guardian"}, "review"."""
+    name = made_by.get("other") if isinstance(made_by, dict) else made_by
+    return isinstance(name, str) and name.startswith(_REVIEWS)
+
+
+def _spawned_by(made_by: object) -> str | None:
+    spawn = made_by.get("thread_spawn") if isinstance(made_by, dict) else None
+    parent = spawn.get("parent_thread_id") if isinstance(spawn, dict) else None
+    return parent[:LONGEST_NAME] if isinstance(parent, str) and parent else None

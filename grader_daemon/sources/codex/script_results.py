@@ -12,7 +12,7 @@ from grader_daemon.domain.analysis import CallStatus
 from grader_daemon.domain.session import Content, Part, ReportedOutcome
 from grader_daemon.sources.codex.call_results import UNREADABLE, Result, exited, read_result
 from grader_daemon.sources.codex.code_mode import PATCH
-from grader_daemon.sources.codex.escapes import unescaped
+from grader_daemon.sources.codex.script_tokens import unescaped
 
 _STRING = r"(?:'(?:[^'\\]++|\\[\s\S])*+'|\"(?:[^\"\\]++|\\[\s\S])*+\")"
 _PIECE = re.compile(

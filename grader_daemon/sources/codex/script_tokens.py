@@ -25,6 +25,12 @@ _IN_HOLE = re.compile(r"\\[\s\S]|\"(?:[^\"\\\n]++|\\[\s\S])*+\"|'(?:[^'\\\n]++|\
 _MOST_TOKENS = 50_000
 _DEEPEST = 40
 _OPENING: Final = {"(": ")", "[": "]", "{": "}"}
+_ESCAPE = re.compile(
+    r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|u\{([0-9a-fA-F]{1,6})\}|U([0-9a-fA-F]{8})|(\r\n|[\s\S]))"
+)
+_SIGNS: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": "", "\r\n": ""}
+_HIGHEST_CHARACTER = 0x10FFFF
+_SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]|[\ud800-\udfff]")
 
 
 class Token(NamedTuple):
@@ -70,6 +76,13 @@ def closings_of(tokens: list[Token]) -> dict[int, int]:
     return closings
 
 
+def unescaped(text: str) -> str:
+    """Return what a text between quotes says, as JavaScript and Python write it."""
+    if "\\" not in text:
+        return text
+    return _SURROGATES.sub(_one_character, _ESCAPE.sub(_character, text))
+
+
 def _pattern_or_sign(code: str, place: int, before: list[Token]) -> tuple[str, int]:
     if before and before[-1].text not in _BEFORE_PATTERN:
         return "sign", place + 1
@@ -90,3 +103,15 @@ def _end_of_template(code: str, place: int) -> int:
         elif sign in ("`", "{", "${"):
             within.append("`" if sign == "`" else "}")
     return place
+
+
+def _character(found: re.Match[str]) -> str:
+    if found[5] is not None:
+        return _SIGNS.get(found[5], found[5])
+    code = int(found[found.lastindex or 0], 16)
+    return chr(code) if code <= _HIGHEST_CHARACTER else found[0]
+
+
+def _one_character(found: re.Match[str]) -> str:
+    """A character of two halves is one; a half alone is none, and could not be stored."""
+    return found[0].encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -7,8 +7,7 @@ from collections.abc import Set as AbstractSet
 from itertools import accumulate
 from typing import Final
 
-from grader_daemon.sources.codex.escapes import unescaped
-from grader_daemon.sources.codex.script_tokens import END, Token
+from grader_daemon.sources.codex.script_tokens import END, Token, unescaped
 
 _DEEPEST = 20
 _MOST_REPEATED = 1_000_000

@@ -15,6 +15,7 @@ from grader_daemon.outcomes.model import (
     Work,
     became,
     due_ages,
+    line_digests,
     next_look,
 )
 from tests.strategies import NOW
@@ -104,3 +105,24 @@ def test_what_became_of_work_is_one_word(seen: SeenFate, kept: tuple[int, int] |
         )
         seen = replace(seen, survival=counted)
     assert became(seen) is what
+
+
+def test_blanks_around_and_between_words_do_not_matter() -> None:
+    assert line_digests(b"def  f(a):\r\n\treturn a") == line_digests(b"    def f(a):\n  return a\n")
+
+
+def test_lines_that_stand_in_any_file_say_nothing() -> None:
+    assert line_digests(b"{\n}\n\n----------\nelse:\n") == frozenset()
+
+
+def test_words_of_any_language_say_something() -> None:
+    assert len(line_digests("имя файла\n".encode())) == 1
+    assert len(line_digests(b"\xff\xfe name of it\n")) == 1
+
+
+def test_a_digest_fits_into_a_column() -> None:
+    assert all(0 <= each < 2**63 for each in line_digests(b"some words\nsome other words\n"))
+
+
+def test_a_text_without_end_is_read_so_far() -> None:
+    assert len(line_digests(b"".join(b"line number %d\n" % number for number in range(30_000)))) == 20_000

@@ -7,8 +7,7 @@ import pytest
 from grader_daemon.analysis.tool_calls import CallView
 from grader_daemon.domain.analysis import CallStatus
 from grader_daemon.domain.session import TOOL, Message
-from grader_daemon.outcomes.line_digests import digests
-from grader_daemon.outcomes.model import MOST_LINES, Work
+from grader_daemon.outcomes.model import MOST_LINES, Work, line_digests
 from grader_daemon.outcomes.written import work_of
 from grader_daemon.redaction import SECRETS
 from tests.strategies import NOW, session
@@ -27,7 +26,7 @@ def work(*calls: tuple[str, object, CallStatus, str], project: str | None = "/sr
 
 
 def lines(text: str) -> set[int]:
-    return set(digests(text.encode()))
+    return set(line_digests(text.encode()))
 
 
 def written(of: Work) -> dict[str, set[int]]:

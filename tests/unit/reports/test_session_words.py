@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.claims import Claim, ClaimKind, ClaimReason, Support
+from grader_daemon.domain.estimate import proportion
 from grader_daemon.domain.grade import Reason
 from grader_daemon.domain.installed import SkillHow, SkillUse
 from grader_daemon.domain.quality import CheckOutcome, QualityCheck
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.session_result import EndingKind, ResultStanding
+from grader_daemon.domain.similar import Similar, SimilarSession
+from grader_daemon.domain.verdict import Outcome, VerdictCounts
 from grader_daemon.reports.session_words import (
     after_the_last,
     agent_words,
+    asked_words,
     borne_out,
     checked_words,
     claim_words,
@@ -23,9 +29,11 @@ from grader_daemon.reports.session_words import (
     feature_words,
     flag_words,
     gone_words,
+    likeness_words,
     moved_words,
     of_five,
     record_words,
+    resume_command,
     said_words,
     skill_words,
     standing_words,
@@ -221,3 +229,61 @@ def test_an_effect_reads_in_percentage_points(effect: float, words: str) -> None
 )
 def test_the_record_is_the_result_with_an_ending_that_is_no_answer(facts: dict[str, object], told: str | None) -> None:
     assert record_words(grade(**{"ending": EndingKind.ANSWERED, **facts})) == told
+
+
+@pytest.mark.parametrize(
+    ("facts", "command"),
+    [
+        pytest.param({"format": "claude-code"}, "claude --resume 0a-1", id="claude-code"),
+        pytest.param({"format": "opencode", "project": "/p"}, "cd /p && opencode --session 0a-1", id="in-its-folder"),
+        pytest.param({"format": "codex", "project": "/p;rm x"}, "cd '/p;rm x' && codex resume 0a-1", id="odd-folder"),
+        pytest.param({"format": "codex", "session_id": "a;b"}, None, id="an-id-that-is-a-command"),
+        pytest.param({"format": "codex", "session_id": "-x"}, None, id="an-id-that-is-an-option"),
+        pytest.param({"format": "codex", "kind": SessionKind.SUB_AGENT}, None, id="a-sub-agent"),
+        pytest.param({"format": "codex", "host": "other"}, None, id="another-machine"),
+        pytest.param({"format": "hermes"}, None, id="another-agent"),
+        pytest.param({"format": None}, None, id="an-unknown-format"),
+    ],
+)
+def test_the_command_is_the_agents_own(facts: dict[str, object], command: str | None) -> None:
+    given = {"session_id": "0a-1", "kind": SessionKind.MAIN, "host": None, "project": None, **facts}
+
+    assert resume_command(grade(**given)) == command
+
+
+def similar(**said: Any) -> Similar:
+    usual: dict[str, Any] = {"same": 6, "near": 2, "more": False}
+    return Similar(
+        session_id=None,
+        verdicts=VerdictCounts(),
+        ended_badly=proportion(2, 7),
+        models=(),
+        skills=(),
+        sessions=(),
+        **(usual | said),
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        pytest.param({"same": 0, "near": 0}, "in no other finished session", id="nowhere"),
+        pytest.param({}, "in 8 other sessions: 6 in the same words, 2 nearly so", id="both"),
+        pytest.param(
+            {"same": 1, "near": 0, "more": True},
+            "in 1 other session: 1 in the same words, 0 nearly so; only the newest were searched",
+            id="more",
+        ),
+    ],
+)
+def test_where_else_it_was_asked(said: dict[str, Any], words: str) -> None:
+    assert asked_words(similar(**said)) == words
+
+
+@pytest.mark.parametrize(("likeness", "words"), [(1.0, "the same"), (0.876, "88 % the same")])
+def test_how_alike_two_requests_are(likeness: float, words: str) -> None:
+    session = SimilarSession(
+        session_id="s", ended_at=NOW, model=None, outcome=Outcome.NO_ANSWER, ended_badly=None, likeness=likeness
+    )
+
+    assert likeness_words(session) == words

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader_daemon.sources.codex.script_tokens import closings_of, tokens_of
+from grader_daemon.sources.codex.script_tokens import closings_of, tokens_of, unescaped
 from tests.timing import is_done_within
 
 
@@ -41,3 +41,18 @@ def test_brackets_are_closed_by_their_own_kind() -> None:
 @pytest.mark.parametrize("code", ["`${", "{", "/*", "/[a", "=/[", "= /a", '"\\', "`", "`${`", "'\\n", '`${"\\'])
 def test_hostile_code_takes_bounded_time(code: str) -> None:
     assert is_done_within(1.0, lambda: tokens_of(code * (500_000 // len(code))))
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        ("plain", "plain"),
+        (r"a\n\t\\\'\"\q", "a\n\t\\'\"q"),
+        (r"\x41\u00e9\u{1F600}\U0001f600", "A\u00e9\U0001f600\U0001f600"),
+        (r"\ud83d\ude00 \ud83d", "\U0001f600 \ufffd"),
+        (r"\u{ffffff}", r"\u{ffffff}"),
+        ("a\\\nb", "ab"),
+    ],
+)
+def test_escapes_are_what_they_stand_for(written: str, text: str) -> None:
+    assert unescaped(written) == text
