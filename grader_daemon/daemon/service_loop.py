@@ -18,13 +18,12 @@ import structlog
 
 from grader_daemon import bootstrap
 from grader_daemon.bootstrap import periodic
-from grader_daemon.daemon.backlog import Backlog
+from grader_daemon.daemon.backlog import Backlog, Progress
 from grader_daemon.daemon.health import Health
 from grader_daemon.daemon.intake import TOO_MANY, Intake
 from grader_daemon.daemon.listening import Listeners
 from grader_daemon.daemon.model_reload import ModelReload
 from grader_daemon.daemon.notify import Notifier
-from grader_daemon.daemon.progress import Progress
 from grader_daemon.daemon.queue import WorkQueue
 from grader_daemon.daemon.scan_plan import ScanPlan
 from grader_daemon.daemon.scanner import ScanNews, ScanReport

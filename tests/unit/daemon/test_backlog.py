@@ -1,16 +1,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from grader_daemon.daemon import backlog as backlog_module
-from grader_daemon.daemon.backlog import Backlog
+from grader_daemon.daemon.backlog import Backlog, Progress
 from grader_daemon.daemon.scanner import ScanReport
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.unit import Unit
+from grader_daemon.sources.discovery import Walk
 from grader_daemon.sources.file_reading import stamp_of
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import Clock
@@ -129,3 +132,89 @@ def test_another_version_is_looked_for_from_the_beginning(world: World) -> None:
     world.backlog.begin_anew("newer")
     assert world.backlog.busy
     assert world.take_all() == known
+
+
+class SteppedClock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def stepped(monkeypatch: pytest.MonkeyPatch) -> SteppedClock:
+    made = SteppedClock()
+    monkeypatch.setattr(backlog_module, "monotonic", made)
+    return made
+
+
+def test_how_many_and_how_fast_and_how_long_is_told_every_few_seconds(tmp_path: Path, stepped: SteppedClock) -> None:
+    progress = Progress()
+    with capture_logs() as told:
+        progress.begin(_walks(tmp_path, 300))
+        for seconds, done in ((0, 0), (2, 50), (4, 90), (7.5, 175)):
+            stepped.now = 1000.0 + seconds
+            progress.tell(done, settled=False)
+
+    assert [tuple(each.values()) for each in told] == [
+        (300, False, "backlog.found", "info"),
+        (50, 300, 25, 10, "backlog.progress", "info"),  # 50 in 2 s, and 250 are left
+        (175, 300, 23, 5, "backlog.progress", "info"),  # 175 in 7.5 s, and 125 are left
+    ]
+
+
+def test_the_end_is_told_once(tmp_path: Path, stepped: SteppedClock) -> None:
+    progress = Progress()
+    with capture_logs() as told:
+        progress.begin(_walks(tmp_path, 300))
+        stepped.now += 1
+        for _ in range(3):
+            progress.tell(301, settled=True)
+            stepped.now += 60
+
+    assert [(each["event"], each.get("seconds_left")) for each in told] == [
+        ("backlog.found", None),
+        ("backlog.progress", 0),
+    ]
+
+
+def test_of_few_files_nothing_is_told(tmp_path: Path, stepped: SteppedClock) -> None:
+    progress = Progress()
+    with capture_logs() as told:
+        progress.begin(_walks(tmp_path, 199))
+        stepped.now += 60
+        progress.tell(7, settled=False)
+        progress.tell(199, settled=True)
+
+    assert told == []
+
+
+def test_a_pace_is_that_of_the_last_half_minute(tmp_path: Path, stepped: SteppedClock) -> None:
+    progress = Progress()
+    with capture_logs() as told:
+        progress.begin(_walks(tmp_path, 1000))
+        for done in (1, 2, 3, 4, 5, 6, 106, 206, 306, 406, 506, 606):
+            stepped.now += 5
+            progress.tell(done, settled=False)
+
+    assert told[-1]["per_second"] == 20
+    assert told[-1]["seconds_left"] == 20  # 394 are left
+
+
+def test_of_more_than_are_counted_nobody_knows_how_long(
+    tmp_path: Path, stepped: SteppedClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backlog_module, "_MOST", 250)
+    progress = Progress()
+    with capture_logs() as told:
+        progress.begin(_walks(tmp_path, 300))
+        stepped.now += 5
+        progress.tell(100, settled=False)
+
+    assert [told[0]["files"], told[0]["is_more"], told[1]["seconds_left"]] == [250, True, None]
+
+
+def _walks(folder: Path, files: int) -> Iterator[Walk]:
+    for number in range(files):
+        (folder / f"session_{number}.json").touch()
+    return hermes([folder]).walks()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from grader_daemon.daemon import progress, scanner
+from grader_daemon.daemon import backlog, scanner
 from grader_daemon.daemon.notify import Notifier
 from grader_daemon.daemon.scan_plan import missing_units
 from grader_daemon.daemon.scanner import ScanReport
@@ -141,7 +141,7 @@ def test_a_stop_before_the_first_comparison_ended_says_so(service: Service, held
 def test_a_first_start_tells_how_much_lay_there_and_later_ones_do_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, logs: Logs
 ) -> None:
-    monkeypatch.setattr(progress, "_FEWEST", 1)
+    monkeypatch.setattr(backlog, "_FEWEST", 1)
     write(tmp_path / "root", "s1")
     settings = load_settings(watch_roots=[tmp_path / "root"], db_path=tmp_path / "db" / "grades.db", quiet_seconds=0)
 
