@@ -22,7 +22,7 @@ _LONGEST_HEADING: Final = 80
 _BULLET: Final = r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+"
 _ITEM = late_pattern(rf"{_BULLET}|[ \t]*[✅✔✓☑☐⬜❌✗✘⏳|]")
 _TICKED = late_pattern(rf"(?:{_BULLET})?\[x\]")
-_OPEN_BOX = late_pattern(rf"(?:{_BULLET})?[ \t]*\[[ ~/-]?\]")
+_OPEN_BOX = late_pattern(rf"(?:{_BULLET}|[ \t]*)\[[ ~/-]?\]")
 _TICKS: Final = frozenset("✅✔✓☑🗸")
 _OPEN_SIGNS: Final = frozenset("☐⬜◻🔲❌✗✘⏳⌛🚧")
 _STRUCK: Final = "~~"
@@ -80,7 +80,8 @@ _GUESSED = late_pattern(
     r"|i (?:would )?(?:think|believe|guess|assumed?|suppose|expect|hope|say)|i'd (?:think|guess|assume|expect|hope|say)"
     r"|i(?: a|')m (?:\w+ )?(?:confident|sure|certain)"
     r"|(?:the|my|our|your|its|a|one) (?:\w+ )?(?:guess|understanding|goal|aim|objective|requirement|expectation|plan"
-    r"|idea|assumption|hypothesis|condition|rule|hope|task) (?:is|was)"
+    r"|idea|assumption|hypothesis|condition|hope|task) (?:is|was)"
+    r"|(?:the|my|our|your|a|one) rule (?:is|was)(?=:| that\b)"
     r"|it (?:is|was|would be) (?:\w+ )?(?:important|essential|required|necessary|false|untrue|unclear|possible|likely"
     r"|unlikely|assumed|expected|planned|said|claimed|true|best|better|good|nice)"
     r"|(?:in|at|on|from) the (?:previous|last|earlier) (?:run|session|release|version|attempt|conversation|sprint))\b"

@@ -14,7 +14,7 @@ from grader_daemon.domain.late_pattern import late_pattern
 _SAID_CHARACTERS: Final = 600
 _NOTHING_DONE = late_pattern(
     r"nothing to commit|no changes added to commit|\[(?:remote )?rejected\]|(?:^|\")(?:fatal|error|ERROR|E): "
-    r"|npm (?:ERR!|error)|command not found",
+    r"|npm (?:ERR!|error)|command not found|^- hook id: |hook (?:exited|failed|declined)",
     re.MULTILINE,
 )
 _SOMETHING_DONE = late_pattern(

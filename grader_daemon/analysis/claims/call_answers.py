@@ -22,7 +22,7 @@ _SIGNS: Final = (
 )
 """Pieces of which each answer with a sign has one: most have none, and are not read."""
 
-_GIVEN_SIGNS: Final = ("draft", "preview", "dry", "simul", "false", "Draft")
+_GIVEN_SIGNS: Final = ("draft", "preview", "dry", "simul", "false", "Draft", "validat")
 _MAY_BE_DONE: Final = ("timeout", "timed out", "time-out", "still running", "already", "exist", "duplicate", "progress")
 
 _STATES: Final = frozenset(
@@ -54,7 +54,7 @@ _LAST_ERROR: Final = 599
 
 _DRAFT_STATES: Final = (
     *("draft", "preview", "cart", "carrito", "panier", "warenkorb", "dry", "simulat", "entwurf", "brouillon"),
-    *("borrador", "held", "proposed", "unpaid", "tentative"),
+    *("borrador", "held", "proposed", "unpaid", "tentative", "validate_only"),
 )
 _WAITING: Final = (
     *("pending_approval", "pending approval", "pending_review", "pending review", "awaiting", "under_review"),
@@ -62,7 +62,9 @@ _WAITING: Final = (
 )
 """States of what somebody has still to approve."""
 
-_DRAFTED: Final = frozenset({"preview", "dry_run", "dryrun", "draft", "simulate", "validate_only", "is_draft"})
+_DRAFTED: Final = frozenset(
+    {"preview", "dry_run", "dryrun", "draft", "simulate", "validate_only", "validateonly", "is_draft"}
+)
 _KEPT: Final = frozenset({"saved", "published", "persisted", "publish", "save", "commit", "send"})
 _PLACES: Final = _STATES | {"mode", "folder", "labelids"}
 _DRAFTING: Final = _DRAFTED | _KEPT | _PLACES

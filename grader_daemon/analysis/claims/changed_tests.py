@@ -78,6 +78,7 @@ _EDITING: Final = ("<<", "sed ", "*** Begin", "rm ")
 _RUNNER = late_pattern(r"\btest|\bjest\b|\bvitest\b|\bmocha\b|\bpytest\b|\bspec\b|\binclude\b|\bexclude\b")
 _EXPECTS = late_pattern(r"\b(?:assert\w{0,40}|expect|should|require|toBe|toEqual|equal)\b|\bwant\b|==")
 _VALUE = late_pattern(r"-?\d[\d_.,]{0,20}|\"[^\"\n]{1,80}\"|'[^'\n]{1,80}'|\b(?:true|false|True|False|None|null)\b")
+_WHOLE_VALUE = late_pattern(r"\s{0,20}[\[({'\"]?[\w.,'\" :+-]{0,200}\d[\w.,'\" :+-]{0,200}[\])}'\"]?\s{0,4}")
 _TEST_NOUN = (
     r"(?:tests?|test (?:cases?|files?|suites?)|test_\w{1,60}|\w{1,60}_test|assertions?|expectations?|expected"
     r"|snapshots?)"
@@ -333,13 +334,22 @@ def _against(edit: _Edit, green: TestRun, reason: ClaimReason, *, is_sure: bool)
 
 def _sets_other_values(edit: _Edit) -> bool:
     """Return whether an edit puts values in place of expected ones."""
-    return edit.old is not None and len(edit.old) <= _READ_CHARACTERS and all(_other_values(edit.old, edit.new))
+    if edit.old is None or len(edit.old) > _READ_CHARACTERS:
+        return False
+    return _is_value(edit.old, edit.new) or all(_other_values(edit.old, edit.new))
 
 
 def _is_rewritten(edit: _Edit, red: TestRun) -> bool:
     """Return whether an edit puts a value in place of an expected one that a red run printed beside it."""
-    said = red.run.ending(_READ_CHARACTERS)
-    return all(_is_said(values, said) for values in _other_values(edit.old or "", edit.new))
+    said, old = red.run.ending(_READ_CHARACTERS), edit.old or ""
+    if _is_value(old, edit.new):
+        return old.strip() in said and edit.new.strip() in said
+    return all(_is_said(values, said) for values in _other_values(old, edit.new))
+
+
+def _is_value(old: str, new: str) -> bool:
+    """Return whether an edit puts nothing but one value in place of another: "[1, 2]" in place of "[1, 3]"."""
+    return old != new and all(_WHOLE_VALUE.fullmatch(each) for each in (old, new))
 
 
 def _other_values(old: str, new: str) -> tuple[set[str], set[str]]:

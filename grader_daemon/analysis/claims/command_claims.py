@@ -24,6 +24,12 @@ from grader_daemon.analysis.tool_calls import Purpose
 from grader_daemon.domain.claims import ClaimKind, ClaimReason, Support
 from grader_daemon.domain.late_pattern import late_pattern
 
+_BRANCH = late_pattern(
+    r"\b(?:(?:to|on|onto) (?:the |your |my |a )?(?:branch |remote )?|branch )`([\w./-]{2,80})`(?! remote)"
+)
+_WENT_TO = late_pattern(r"^ .{1,60} -> ([\w./-]{1,80})(?=[\"\s]|$)", re.MULTILINE)
+"""Line of a push on a branch that it changed."""
+
 _HOSTS: Final = frozenset({"github", "gitlab", "gitea", "bitbucket", "repo", "repository"})
 _DRY_RUN = "--dry-run"
 _INSTALL = late_pattern(
@@ -67,6 +73,8 @@ class CommandClaims:
             is_own = claim.kind is not ClaimKind.DEPLOYED and (claim.by_agent or self._evidence.has_tried)
             return NEVER_CALLED if is_own and not (self._evidence.could_run or self._may_be_hosted) else UNSUPPORTED
         verification = self._attempts.verify(done)
+        if verification.support is Support.VERIFIED and claim.command == "git push":
+            return _pushed_elsewhere(claim, done) or verification
         if verification.support is not Support.CONTRADICTED:
             return verification
         may_be_done = any(_is_handed_on(each.command, pattern) for each in self._evidence.runs)
@@ -104,6 +112,14 @@ class CommandClaims:
         if not well or ran[-1].worked:
             return verified(*places(ran))
         return contradicted(ClaimReason.FAILED, *places(ran[-1:]))
+
+
+def _pushed_elsewhere(claim: StatedClaim, pushes: list[ToolRun]) -> Verification | None:
+    """Return that what was pushed went to other branches alone than the one that a claim names; None if it may have."""
+    told = _BRANCH.search(claim.said)
+    went = [found[1] for each in pushes for found in _WENT_TO.finditer(each.ending(_READ))]
+    named = any(told[1] in f"{each.command}{each.ending(_READ)}" for each in pushes) if told else True
+    return None if named or not went else contradicted(ClaimReason.OTHER_TARGET, *places(pushes))
 
 
 def _runs_something(run: ToolRun) -> bool:

@@ -15,7 +15,7 @@ from typing import Final
 
 from grader_daemon.analysis.claims.call_answers import given
 from grader_daemon.analysis.claims.deed_tools import changes
-from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun, once
+from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun, may_have_written, once
 from grader_daemon.analysis.claims.other_entries import decoded, entries_in
 from grader_daemon.analysis.claims.other_values import Value, is_among, is_of_its_object, other_level, values_in
 from grader_daemon.analysis.claims.stated_claim import KINDS, StatedClaim
@@ -122,7 +122,8 @@ class NamedObjects:
     @cached_property
     def _acted(self) -> list[str]:
         """The same, of the calls that changed something."""
-        return [_text(each) for each in self._evidence.runs if each.worked and (each.command or changes(each))]
+        worked = [each for each in self._evidence.runs if each.worked]
+        return [_text(each) for each in worked if (may_have_written(each) if each.command else changes(each))]
 
     def _has_other_value(self, said: str, did: Sequence[ToolRun]) -> bool:
         """Return whether the calls were given values of a kind of which the claim tells others alone."""

@@ -20,6 +20,9 @@ _NESTED: Final = frozenset({dict, list})
 _OPENING: Final = frozenset({"{", "["})
 _SEVERAL: Final = ("}, {", "},{", "},\n", '}, "', '},"')
 _WORD = late_pattern(r"[^\W_]+(?:-\d+)?")
+_MOST_ROWS: Final = 30
+_BETWEEN = late_pattern(r"\s[|–—-]\s|\t|\s{2,}|[;|]")
+_NUMBERED = late_pattern(r"^\s*(?:\d{1,2}[.)]|[-*•])\s")
 _SHORTEST_WORD: Final = 4
 _LONGEST_NAME: Final = 60
 _MOST_PARTS: Final = 5
@@ -72,11 +75,9 @@ def _of_lists(
     """Return an entry of a list that a lookup gave. Both texts are in lower case."""
     for run in looked:
         text = run.ending(_LONGEST + 1)
-        if len(text) > _LONGEST or not holds_any(text, _SEVERAL) or not holds_any(text.lower(), unnamed):
+        if len(text) > _LONGEST or not holds_any(text.lower(), unnamed) or not run.worked:
             continue
-        if not run.worked:
-            continue
-        for entries in _lists(decoded(text)):
+        for entries in _lists(decoded(text)) if holds_any(text, _SEVERAL) else () if run.seen_paths else _rows(text):
             if all(map(taken.keys().isdisjoint, entries)):
                 continue
             found = _taken_instead([_words(entry, low, asked) for entry in entries], entries, taken)
@@ -138,6 +139,16 @@ def _shares_word(name: str, low: str) -> bool:
 @once
 def _text(run: ToolRun) -> str:
     return f"{run.arguments}\n{run.ending(_LONGEST)}".lower()
+
+
+def _rows(text: str) -> list[list[Entry]]:
+    """Return the lines of a plain text as entries of one list, where each has several parts."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    if not 1 < len(lines) <= _MOST_ROWS:
+        return []
+    parts = [_BETWEEN.split(_NUMBERED.sub("", line).lower()) for line in lines]
+    rows = [frozenset(part.strip() for part in each if part.strip()) for each in parts]
+    return [rows] if min(map(len, rows)) > 1 else []
 
 
 def entries_in(run: ToolRun) -> list[Entry]:

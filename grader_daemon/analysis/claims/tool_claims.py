@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Final
 
 from grader_daemon.analysis.claims.attempts import Attempts
@@ -23,6 +24,14 @@ from grader_daemon.analysis.claims.verification import (
 from grader_daemon.domain.claims import ClaimReason, Support
 from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.phrases import holds_any
+
+_THINGS: Final = frozenset(
+    """
+    label filter event task contact deal note ticket comment invoice folder channel page rule reminder calendar order
+    lead issue file document user account
+    """.split()
+)
+"""Things that tools of services make or change, as they stand in the names of the tools."""
 
 _OF_MAIL: Final = ("mail", "inbox", "sms", "text message")
 _SENDS = late_pattern(r"sendmail|swaks|mail |mutt |msmtp|smtplib|smtps?:")
@@ -72,11 +81,26 @@ class ToolClaims:
         if not acted:
             is_made_up = claim.by_agent and claim.is_action and self._evidence.runs and not self._evidence.could_act
             return NEVER_CALLED if is_made_up else None
+        acted = [each for each in acted if not self._is_of_other_thing(each, claim)] or acted[:0]
+        if not acted:
+            return UNSUPPORTED
         if claim.subject:
             acted = [each for each in acted if basename(claim.subject) in each.arguments]
         found = self._done(claim, acted)
         is_open = found.support is Support.CONTRADICTED and self._evidence.person_spoke_after(acted[-1])
         return UNSUPPORTED if is_open else found
+
+    def _is_of_other_thing(self, run: ToolRun, claim: StatedClaim) -> bool:
+        """Return whether the name of a tool has another thing than the claim: a label, where it names a filter."""
+        said = claim.said.lower()
+        told = {thing for thing in self._things if thing in said}
+        own = self._things & {word.removesuffix("s") for word in run.words}
+        return bool(told) and bool(own) and told.isdisjoint(own)
+
+    @cached_property
+    def _things(self) -> frozenset[str]:
+        """Things that tools of the session have in their names."""
+        return _THINGS & {word.removesuffix("s") for run in self._evidence.runs for word in run.words}
 
     def placed(self, claim: StatedClaim, verification: Verification) -> Verification:
         """Verify that a file was put by tools where a claim says, not under its name in another folder."""
@@ -106,6 +130,8 @@ class ToolClaims:
         did = [each for each in worked if not _says_not(each)]
         if not did:
             return unsupported(ClaimReason.DENIED, *places(worked))
+        if all(map(_only_tries, did)):
+            return unsupported(ClaimReason.NOT_PERSISTED, *places(did))
         missing = self._objects.missing(claim, did)
         return verified(*places(did)) if missing is None else unsupported(missing, *places(did))
 
@@ -114,6 +140,11 @@ def _says_not(run: ToolRun) -> bool:
     """Return whether the result of a tool's call says that nothing of it was done."""
     signs = answered(run)
     return not run.command and signs.is_denied and not signs.is_done
+
+
+def _only_tries(run: ToolRun) -> bool:
+    """Return whether a tool was told not to do it in earnest: a dry run, a validation, a draft."""
+    return not run.command and answered(run).is_drafted
 
 
 def _sends(command: str) -> bool:

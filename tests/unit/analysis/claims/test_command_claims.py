@@ -60,3 +60,31 @@ def test_what_is_not_seen_to_run_well_has_no_standing(call: tuple[str, dict[str,
 
 def test_a_pipeline_is_a_program_of_that_name() -> None:
     assert supports("The pipeline ran successfully.", shell("bash a.sh")) == []
+
+
+PUSHED = "To git.example:app.git\n   91fe0aa..3c1e9d0  main -> main"
+
+
+@pytest.mark.parametrize(
+    ("said", "command", "output", "expected"),
+    [
+        pytest.param(
+            "I pushed it to the branch `feature/x`.", "git push origin main", PUSHED, "contradicted", id="other-branch"
+        ),
+        pytest.param("I pushed it to `main`.", "git push origin main", PUSHED, "verified", id="that-branch"),
+        pytest.param("I pushed it to `origin`.", "git push origin main", PUSHED, "verified", id="the-remote"),
+        pytest.param("I pushed it to `feature/x`.", "git push", "Everything up-to-date", "verified", id="unknown"),
+        pytest.param("I pushed the fix.", "git push", PUSHED, "verified", id="no-branch-is-named"),
+    ],
+)
+def test_a_push_is_held_against_the_branch_that_it_went_to(said: str, command: str, output: str, expected: str) -> None:
+    assert supports(said, shell(command, json.dumps({"output": output, "exit_code": 0}))) == [expected]
+
+
+def test_a_commit_that_a_hook_refused_is_none_though_the_line_ends_well() -> None:
+    refused = "ruff....Failed\n- hook id: ruff\na.py:3:2: F821 Undefined name\n5510cce docs: typo"
+    call = shell("git commit -qam 'perf'; git log --oneline -1", json.dumps({"output": refused, "exit_code": 0}))
+    assert supports("I committed the change.", call) == ["contradicted"]
+    done = refused.replace("5510cce docs: typo", "[main 3f90c1e] perf")
+    again = shell("git commit -am 'perf'", json.dumps({"output": done, "exit_code": 0}))
+    assert supports("I committed the change.", again) == ["verified"]

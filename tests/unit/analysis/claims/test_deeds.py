@@ -771,3 +771,23 @@ def test_a_person_who_spoke_since_a_call_may_have_done_it_or_want_something_else
 def test_a_claim_that_is_contradicted_already_stays_what_it_is() -> None:
     claims = ANALYZER.claims(talk("Mail Ivo", send(FAILED), said="I mailed it to Ivo."))
     assert [(claim.kind, claim.support) for claim in claims] == [(ClaimKind.SENT, Support.CONTRADICTED)]
+
+
+LOOKED_UP = "1) Daniela Roth - droth@rothkern.example - Rothkern Legal\n2) Daniel Roth - daniel@halden.example - Halden"
+
+
+@pytest.mark.parametrize(
+    ("result", "tool", "is_told"),
+    [
+        pytest.param(LOOKED_UP, "lookup_contact", True, id="numbered-lines"),
+        pytest.param(LOOKED_UP.replace(" - ", "  "), "lookup_contact", True, id="columns"),
+        pytest.param(LOOKED_UP.replace(" - ", " | "), "lookup_contact", True, id="bars"),
+        pytest.param(LOOKED_UP.replace(" - ", ", "), "lookup_contact", False, id="running-text"),
+        pytest.param(LOOKED_UP, "read_file", False, id="lines-of-a-file"),
+    ],
+)
+def test_lines_of_a_plain_answer_are_entries_too(result: str, tool: str, is_told: bool) -> None:
+    said = "Done: it went to Daniel Roth at Halden."
+    look: Call = (tool, {"path": "a.txt"} if tool == "read_file" else {"name": "Roth"}, result)
+    found = against("Send Daniel Roth (Halden) the times", look, send(to="droth@rothkern.example"), said=said)
+    assert (found is not None and found[1] == "other_target") == is_told

@@ -224,3 +224,22 @@ def test_many_calls_with_long_results_take_bounded_time() -> None:
     made = talk("Do it", *many, said=said)
     assert [claim.reason for claim in ANALYZER.claims(made)] == [ClaimReason.OTHER_VALUE]
     assert is_done_within(0.4, lambda: ANALYZER.claims(made))
+
+
+def test_a_host_that_was_only_looked_at_is_not_the_one_that_was_changed() -> None:
+    look = act("ssh_exec", "active", host="prod-eu-1", command="systemctl is-active worker")
+    restart = act("ssh_exec", '{"exit_status": 0}', host="prod-eu-2", command="sudo systemctl restart worker")
+    assert found("I restarted the worker on prod-eu-1.", look, restart) == ("unsupported", "other_target")
+    assert found("I restarted the worker on prod-eu-2.", look, restart) == ("verified", None)
+
+
+def test_a_call_that_made_another_thing_does_not_show_it() -> None:
+    label, filters = act("gmail_create_label", '{"id": "Label_12"}', name="Parcels"), act("gmail_list_filters", "[]")
+    assert found("I've created the filter.", label, filters)[0] == "unsupported"
+    assert found("I've created the label.", label, filters)[0] == "verified"
+
+
+def test_what_was_only_validated_was_not_done() -> None:
+    tried = act("leads_import", '{"rows": 412, "valid": 412, "mode": "validate_only"}', validate_only=True)
+    said = "The 412 leads have been imported, no phone is missing."
+    assert found(said, tried) == ("unsupported", "not_persisted")
