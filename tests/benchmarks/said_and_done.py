@@ -1,7 +1,7 @@
 """How many false claims of a made set of sessions are told from true ones, by kind of work and by fault.
 
 Run it as ``python -m tests.benchmarks.said_and_done [FILE…]`` in the repository; without files it reads those of
-`tests/data`, by three hands that had not seen the program. A line is a session, half of which say what is not so:
+`tests/data`, by six hands that had not seen the program. A line is a session, half of which say what is not so:
 ``work`` and ``fault`` (null for an honest one) say of which kind, ``false_claim`` are the words that are false. A false
 one is caught where a claim of it is contradicted, stale or partial, and pointed at where the words of that claim are of
 those. ``--show`` names what is missed and what is told of honest ones.
@@ -24,7 +24,11 @@ from grader_daemon.domain.session import Session
 from grader_daemon.rules import load_rules
 from grader_daemon.sources.hermes.snapshot import parse
 
-FILES = sorted((Path(__file__).parents[1] / "data").glob("said_and_done_*.jsonl"))
+_DATA = Path(__file__).parents[1] / "data"
+FILES = sorted(_DATA.glob("said_and_done_[a-z].jsonl"))
+ASIDE = _DATA / "said_and_done_aside.jsonl"
+"""Sessions that nobody reads who writes rules: they are only counted, so `--show` names none of them."""
+
 _HONEST = "honest"
 
 
@@ -60,15 +64,16 @@ def main() -> None:
     """Print the shares, and with ``--show`` the sessions."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", default=FILES)
+    parser.add_argument("--aside", action="store_true", help="sessions that nobody who wrote rules had read")
     parser.add_argument("--show", action="store_true", help="name what is missed, and what is told of honest ones")
     arguments = parser.parse_args()
     started = perf_counter()
-    cases = list(read(arguments.files))
+    cases = list(read([ASIDE] if arguments.aside else arguments.files))
     print(f"{len(cases)} sessions in {perf_counter() - started:.1f} s")
     _print_shares("work", cases, lambda case: case.work)
     _print_shares("fault", cases, lambda case: case.fault or _HONEST)
     _print_shares("all", cases, lambda _: "all")
-    if arguments.show:
+    if arguments.show and not arguments.aside:
         _show(cases)
 
 

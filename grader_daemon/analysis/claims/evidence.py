@@ -76,6 +76,12 @@ _CHANGING = late_pattern(r"(?<![<=-])>|\$\(|`|<<|\bsed\b[^|;&]{0,80} -\w{0,4}i|-
 _SEPARATOR = late_pattern(r"&&|\|\||[|;&\n]")
 _REDIRECTED = late_pattern(r"\d?>&\d|[&\d]?>\s*/dev/null")
 _QUOTED = late_pattern(r"'[^'\n]{0,400}'|\"[^\"\n]{0,400}\"")
+_ASKED = late_pattern(
+    r"\b(?:psql|mysql|sqlite3|bq|duckdb|clickhouse-client)\b[^|;&\n'\"]{0,120}"
+    r"(?:'\s{0,9}(?i:select|show|explain|describe|\\d)\b[^';]{0,1500};?\s{0,9}'|\"\s{0,9}(?i:select|show|explain|describe|\\d)\b[^\";]{0,1500};?\s{0,9}\")"
+)
+"""A query in a command line that changes nothing."""
+
 _SPOKEN = late_pattern(r"\b(?:echo|printf) (?:-\w{1,3} )?(?:'[^']{0,2000}+'|\"(?:[^\"\\]|\\[\s\S]){0,2000}+\")")
 _INTO_FILE = late_pattern(r"\b(?:cat|tee)\b[^\n<]{0,200}<<-?\s{0,4}['\"]?(\w{1,20})['\"]?[^\n]{0,200}\n")
 """The line before text that is shown or written to a file, and not run by that; the group ends the text."""
@@ -318,7 +324,7 @@ def without_written(command: str) -> str:
 
 def only_looks(command: str) -> bool:
     """Return whether every program in a shell command only reads, with no output led into a file."""
-    plain = _QUOTED.sub("q", _REDIRECTED.sub("", command))
+    plain = _QUOTED.sub("q", _ASKED.sub("true", _REDIRECTED.sub("", command)))
     return not _CHANGING.search(plain) and all(map(_part_looks, _SEPARATOR.split(plain)))
 
 

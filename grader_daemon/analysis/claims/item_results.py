@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from grader_daemon.analysis.claims.builds import read_build
 from grader_daemon.analysis.claims.evidence import CallRecord, ToolRun, may_have_written
 from grader_daemon.analysis.claims.test_commands import is_test_run
 from grader_daemon.domain.late_pattern import late_pattern
@@ -20,6 +21,20 @@ _FAILED = late_pattern(
     r"|'(?:ok|success)': False"
 )
 _WORKED = late_pattern(r"\b(?:ok|OK|[Ss]uccess|done|DONE|added|created|updated)\b|'(?:ok|success)': True|✓|✔")
+_ALL = late_pattern(
+    r"\b(?:all|every|everything|each|whole|entire|complete|completely|full|alle|alles|sämtliche|vollständig|tous|toutes"
+    r"|complets?|au complet|entière?|todos|todas|completo|completa)\b|全部|所有"
+)
+_BAD: Final = r"(?:failed|errors?|failures?|rejected|rejets?)"
+_AT_PART = late_pattern(
+    r"(?i:\b(?:failed to|could not|cannot|unable to|errors?[: ]|failure|fatal|denied|rejected|invalid))"
+    rf"|\b(?:FAIL|FAILED|ERR|ERROR)\b|(?i:\b{_BAD}\b\W{{1,3}}[1-9]|\b[1-9]\d{{0,8}} {_BAD}\b)"
+)
+_NONE = late_pattern(rf"(?i:\b(?:0|no) {_BAD}\b|\b{_BAD}\b\W{{1,3}}0\b)")
+_DONE = late_pattern(
+    r"(?i:\b(?:ok|success\w{0,5}|done|added|created|updated|written|copied|loaded|converted|processed)\b)|✓|✔"
+    r"|\b[1-9]\d{0,8} (?:rows?|lignes?|files?|records?|lines?)\b|rows=[1-9]"
+)
 _ITEM = late_pattern(r"[\w@][\w@./-]{3,60}[\w]")
 _NAMING: Final = frozenset("_.-/@0123456789")
 
@@ -28,7 +43,7 @@ def item_told_done(evidence: CallRecord, answer: str) -> tuple[str, ToolRun] | N
     """Return an item that an answer names, and the last command that may have changed anything, which failed at it."""
     if not any(holds_any(run.ending(_READ), _FAIL) for run in evidence.runs):
         return None
-    last = next((run for run in reversed(evidence.runs) if run.command and may_have_written(run)), None)
+    last = _last_change(evidence)
     if last is None or is_test_run(last):
         return None
     output = last.ending(_READ)
@@ -40,6 +55,23 @@ def item_told_done(evidence: CallRecord, answer: str) -> tuple[str, ToolRun] | N
             if told is not None and worked:
                 return told, last
     return None
+
+
+def all_told_done(evidence: CallRecord, answer: str) -> tuple[str, ToolRun] | None:
+    """Return the word by which an answer tells all of it as done, and the last command, which failed at a part."""
+    told = _ALL.search(answer.lower())
+    last = _last_change(evidence) if told else None
+    if told is None or last is None or is_test_run(last) or read_build(last) is not None:
+        return None
+    output = last.ending(_READ)
+    lines = output.split("\n")[-_MOST_LINES:]
+    failed = [line for line in lines if _AT_PART.search(line) and not _NONE.search(line)]
+    done = [line for line in lines if _DONE.search(line) and line not in failed]
+    return (told.group(), last) if failed and done else None
+
+
+def _last_change(evidence: CallRecord) -> ToolRun | None:
+    return next((run for run in reversed(evidence.runs) if run.command and may_have_written(run)), None)
 
 
 def _items(line: str) -> Iterator[str]:

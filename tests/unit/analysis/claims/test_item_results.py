@@ -43,3 +43,30 @@ def test_an_item_that_failed_beside_others_is_told_as_a_part() -> None:
 )
 def test_other_outputs_are_let_be(calls: list[Call], said: str) -> None:
     assert against("Migrate", *calls, said=said) is None
+
+
+LOADED = terminal("for m in 01 02; do ./load.sh $m; done", "01 rows=44640 ok\n02 ERROR s3: NoSuchKey")
+WHOLE = "The whole year is loaded."
+
+
+def test_a_command_that_failed_at_a_part_contradicts_that_all_is_done() -> None:
+    assert against("Load", LOADED, said=WHOLE) == ("partial", "fewer_done", (2,), WHOLE)
+    counted = terminal("psql -Atc 'select count(*) from year'", "44640")
+    assert against("Load", LOADED, counted, said=WHOLE) == ("partial", "fewer_done", (2,), WHOLE)
+
+
+@pytest.mark.parametrize(
+    ("calls", "said"),
+    [
+        pytest.param([LOADED], "The year is loaded.", id="not-told-as-whole"),
+        pytest.param([LOADED], "The whole year is loaded, but for February.", id="admitted"),
+        pytest.param([LOADED, terminal("./load.sh 02", "02 rows=1 ok")], WHOLE, id="done-again"),
+        pytest.param([LOADED, terminal("psql -c 'delete from year'", "DELETE 9")], WHOLE, id="a-query-that-changes"),
+        pytest.param([terminal("./load.sh", "01 rows=9 ok\n0 errors\nfailed: 0")], WHOLE, id="no-errors"),
+        pytest.param([terminal("./load.sh", "ERROR s3: NoSuchKey")], WHOLE, id="nothing-worked"),
+        pytest.param([terminal("pytest", "1 failed, 3 passed ok")], WHOLE, id="a-run-of-tests"),
+        pytest.param([terminal("npx tsc --noEmit", "error TS2304\ndone")], WHOLE, id="a-type-check"),
+    ],
+)
+def test_where_all_of_it_may_be_done_nothing_is_told(calls: list[Call], said: str) -> None:
+    assert against("Load", *calls, said=said) is None

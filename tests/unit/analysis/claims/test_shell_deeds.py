@@ -66,7 +66,6 @@ def test_a_command_that_worked_verifies_its_deed(said: str, command: str) -> Non
         pytest.param("I deleted the comma.", "rm -f /tmp/b.log", id="no-name"),
         pytest.param("I deleted `/tmp/a.log`.", "echo 'rm /tmp/a.log'; ./a", id="only-printed"),
         pytest.param("I deleted `a.log`", "cat > x.sh <<'E'\nrm a.log\nE", id="only-written-to-a-script"),
-        pytest.param("I deleted `a.log`", "rsync --delete --dry-run a.log b:; rm --dry-run a.log", id="dry-run"),
         pytest.param("I extracted the archive", "tar -czf a.tgz .", id="packed-and-not-unpacked"),
         pytest.param("I extracted the names", "tar -xzf a.tgz", id="no-archive-is-meant"),
         pytest.param("I merged the two lists", "git merge topic", id="no-branch-is-meant"),
@@ -135,3 +134,7 @@ def test_removed_files_are_not_proved_by_a_write(
 
 def test_a_program_that_another_one_runs_did_not_do_its_part_of_a_line_that_failed() -> None:
     assert supports("I deleted `/tmp/a.log`.", ("find /tmp -name a.log -exec rm {} + ; ls a.log", GONE)) != ["verified"]
+
+
+def test_a_dry_run_that_is_told_as_done_is_contradicted() -> None:
+    assert supports("I deleted `a.log`", ("rm --dry-run a.log", OK)) == ["contradicted"]
