@@ -6,7 +6,7 @@ import os
 import stat
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import xxhash
@@ -15,8 +15,10 @@ from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.domain.unit import Found, Stamp, Unit
 from grader_daemon.errors import ChangingFileError
+from grader_daemon.sources.decoding import check_messages
 from grader_daemon.sources.discovery import Walk
 from grader_daemon.sources.file_reading import found_file, look_at, read_file
+from grader_daemon.sources.jsonl import Lines
 from grader_daemon.sources.protocol import Read, Source, UnknownKinds, Watch, as_shown
 
 BESIDE_BYTES: Final = 8
@@ -198,6 +200,18 @@ class AccompaniedFiles(SessionFiles):
 
     def _units_of(self, path: str, status: os.stat_result) -> tuple[Found]:
         return (self.found(Unit(self.name, path), status),)
+
+
+def parsed_session(
+    session: Session, lines: Lines[Any], limits: Limits, *, version: str | None = None, inside: tuple[Unit, ...] = ()
+) -> Parsed:
+    """Return a session made of the lines of a file, written by this version of the agent; see `SessionFiles.parse`."""
+    unknown = UnknownKinds(version, lines.unknown, lines.broken) if lines.unknown or lines.broken else None
+    if not session.messages:
+        reason = SkipReason.UNREADABLE_VERSION if lines.unknown else SkipReason.NOT_A_SESSION
+        return Parsed(Skipped(reason, session.session_id), inside, unknown)
+    check_messages(session, limits)
+    return Parsed(session, inside, unknown)
 
 
 def is_of_files(source: Source) -> bool:

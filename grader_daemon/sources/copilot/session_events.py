@@ -9,15 +9,13 @@ from typing import Final, NamedTuple
 import xxhash
 
 from grader_daemon.domain.limits import Limits
-from grader_daemon.domain.session import Session, Skipped, SkipReason
+from grader_daemon.domain.session import Session
 from grader_daemon.domain.unit import Unit
 from grader_daemon.errors import VanishedFileError
-from grader_daemon.sources.copilot.event_lines import KINDS
+from grader_daemon.sources.copilot.event_lines import KINDS, Line
 from grader_daemon.sources.copilot.event_log import NAME, UNKNOWN, EventLog
-from grader_daemon.sources.decoding import check_messages
-from grader_daemon.sources.jsonl import read_lines
-from grader_daemon.sources.protocol import UnknownKinds
-from grader_daemon.sources.session_files import Parsed, SessionFiles
+from grader_daemon.sources.jsonl import Lines, read_lines
+from grader_daemon.sources.session_files import Parsed, SessionFiles, parsed_session
 
 _EVENTS: Final = "/events.jsonl"
 _SUFFIX: Final = ".jsonl"
@@ -33,7 +31,7 @@ class _Events(NamedTuple):
 
     digest: str
     log: EventLog
-    unknown: UnknownKinds | None
+    lines: Lines[Line]
 
 
 class CopilotSessions(SessionFiles):
@@ -60,17 +58,12 @@ class CopilotSessions(SessionFiles):
         return _BEGIN.search(beginning) is not None and _PRODUCER in beginning
 
     def parse(self, content: bytes, unit: Unit) -> Parsed:
-        _, log, unknown = self._events(content, unit)
+        _, log, lines = self._events(content, unit)
         if unit.key not in log.conversations:
             raise VanishedFileError("the sub-agent is gone")
         session = self._session(log, unit)
         inside = () if unit.key else tuple(Unit(unit.source, unit.locator, key) for key in log.conversations if key)
-        if not session.messages:
-            reason = (
-                SkipReason.UNREADABLE_VERSION if unknown is not None and unknown.kinds else SkipReason.NOT_A_SESSION
-            )
-            return Parsed(Skipped(reason, session.session_id), inside, unknown)
-        return Parsed(session, inside, unknown)
+        return parsed_session(session, lines, self.limits, version=log.version, inside=inside)
 
     def _events(self, content: bytes, unit: Unit) -> _Events:
         """Return what a file holds; the sub-agents in one are read right after it, each as a unit of its own."""
@@ -78,12 +71,8 @@ class CopilotSessions(SessionFiles):
         events = self._newest
         if events is None or events.digest != digest:
             lines = read_lines(content, KINDS, limits=self.limits)
-            log = EventLog(lines.read)
-            unknown = None
-            if lines.unknown or lines.broken:
-                unknown = UnknownKinds(log.version, lines.unknown, lines.broken)
-            events = _Events(digest, log, unknown)
-            self._left = set(log.conversations)
+            events = _Events(digest, EventLog(lines.read), lines._replace(read=[]))
+            self._left = set(events.log.conversations)
         self._left.discard(unit.key)
         self._newest = events if self._left else None
         return events
@@ -95,6 +84,4 @@ class CopilotSessions(SessionFiles):
         told = log.session_id or stem
         is_at_home = any(above == root.rstrip("/") for root in self.roots) or above.endswith("/session-state")
         named = stem if is_at_home else told
-        session = log.session(unit, session_id=named, named_after_id=named == stem)
-        check_messages(session, self.limits)
-        return session
+        return log.session(unit, session_id=named, named_after_id=named == stem)

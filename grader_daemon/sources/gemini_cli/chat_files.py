@@ -12,8 +12,7 @@ from grader_daemon.sources.decoding import decode
 from grader_daemon.sources.gemini_cli.chat_log import NAME, UNKNOWN, Log, read_log
 from grader_daemon.sources.gemini_cli.chat_records import KINDS, Head, kind_of
 from grader_daemon.sources.jsonl import read_lines
-from grader_daemon.sources.protocol import UnknownKinds
-from grader_daemon.sources.session_files import Parsed, SessionFiles
+from grader_daemon.sources.session_files import Parsed, SessionFiles, parsed_session
 
 _CHATS = "/chats/"
 _FILE = re.compile(r"session-[\w.:-]{1,200}\.jsonl?|[\w-]{1,200}/[\w-]{1,200}\.jsonl")
@@ -40,11 +39,7 @@ class GeminiChats(SessionFiles):
         path = unit.locator
         if path.endswith(".jsonl"):
             lines = read_lines(content, KINDS, kind_of=kind_of, limits=self.limits)
-            session = self._session(read_log(lines.read), path)
-            unknown = UnknownKinds(None, lines.unknown, lines.broken) if lines.unknown or lines.broken else None
-            if not session.messages and lines.unknown:
-                return Parsed(Skipped(SkipReason.UNREADABLE_VERSION, session.session_id), unknown=unknown)
-            return Parsed(_or_none(session), unknown=unknown)
+            return parsed_session(self._session(read_log(lines.read), path), lines, self.limits)
         return Parsed(decode(content, lambda whole: self._of_document(whole, path), limits=self.limits))
 
     def _of_document(self, content: bytes, path: str) -> Session | Skipped:
@@ -53,7 +48,7 @@ class GeminiChats(SessionFiles):
         session = self._session(read_log([head]), path)
         if any(len(record.calls or ()) > 1 for record in head.messages or ()):
             session = msgspec.structs.replace(session, usage=())
-        return _or_none(session)
+        return session if session.messages else Skipped(SkipReason.NOT_A_SESSION, session.session_id)
 
     def _session(self, log: Log, path: str) -> Session:
         folder, _, name = path.rpartition("/")
@@ -64,9 +59,4 @@ class GeminiChats(SessionFiles):
             session_id=stem if is_of_sub_agent or not stem.startswith("session-") else stem.rpartition("-")[2] or stem,
             path=path,
             parent=parent if is_of_sub_agent else None,
-            limits=self.limits,
         )
-
-
-def _or_none(session: Session) -> Session | Skipped:
-    return session if session.messages else Skipped(SkipReason.NOT_A_SESSION, session.session_id)

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from grader_daemon.domain.analysis import SessionState
-from grader_daemon.domain.limits import LONGEST_NAME, Limits
+from grader_daemon.domain.limits import LONGEST_NAME
 from grader_daemon.domain.session import (
     ASSISTANT,
     USER,
@@ -24,7 +24,6 @@ from grader_daemon.domain.session import (
     usage_by_model,
 )
 from grader_daemon.domain.session_result import EndingKind
-from grader_daemon.errors import ParseError
 from grader_daemon.sources.decoding import fresh_tokens, name_of, token_count, utc
 from grader_daemon.sources.gemini_cli.chat_records import Call, Entry, Head, Parts, Record, Rewind, Set, Tokens
 from grader_daemon.sources.gemini_cli.tool_results import answer_in, parts_of, read_result, text_of
@@ -89,23 +88,17 @@ class Log:
             case Record():
                 self._add_record(entry)
 
-    def session(self, *, session_id: str, path: str, parent: str | None, limits: Limits) -> Session:
+    def session(self, *, session_id: str, path: str, parent: str | None) -> Session:
         """Return what they make, without messages where nothing was said.
 
         Args:
             session_id: what it is called if no entry says that.
             path: where it was read.
             parent: the session that had it begun.
-            limits: what a session may hold.
-
-        Raises:
-            ParseError: it has more messages than `limits` allow.
         """
         told = _Conversation(self._rewound)
         for record in self._records.values():
             told.add(record)
-        if len(told.messages) > limits.messages:
-            raise ParseError(f"{len(told.messages):,} messages are more than max_messages = {limits.messages:,}")
         head = self.head
         is_sub_agent = head.kind == "subagent" or parent is not None
         return Session(

@@ -11,14 +11,11 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
-from grader_daemon.domain.session import Skipped, SkipReason
 from grader_daemon.domain.unit import Unit
-from grader_daemon.sources.decoding import check_messages
 from grader_daemon.sources.jsonl import read_lines
 from grader_daemon.sources.pi.spoken_branch import UNKNOWN, Place, SpokenBranch, id_in
 from grader_daemon.sources.pi.tree_entries import KINDS, parents_in
-from grader_daemon.sources.protocol import UnknownKinds
-from grader_daemon.sources.session_files import Parsed, SessionFiles
+from grader_daemon.sources.session_files import Parsed, SessionFiles, parsed_session
 
 NAME: Final = "pi"
 """Name of the source and of the agent, and of the format of its sessions."""
@@ -72,10 +69,5 @@ def is_first_line(beginning: bytes) -> bool:
 def parsed_lines(content: bytes, place: Place, source: SessionFiles) -> Parsed:
     """Return the session in the lines of a file; see `SessionFiles.parse`."""
     lines = read_lines(content, KINDS, limits=source.limits)
-    unknown = UnknownKinds(None, lines.unknown, lines.broken) if lines.unknown or lines.broken else None
     session = SpokenBranch(lines.read, partial(parents_in, content)).session(place)
-    if not session.messages:
-        reason = SkipReason.UNREADABLE_VERSION if lines.unknown else SkipReason.NOT_A_SESSION
-        return Parsed(Skipped(reason, session.session_id), unknown=unknown)
-    check_messages(session, source.limits)
-    return Parsed(session, unknown=unknown)
+    return parsed_session(session, lines, source.limits)

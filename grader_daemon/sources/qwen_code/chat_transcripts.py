@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from grader_daemon.domain.session import Session, SessionKind, Skipped, SkipReason
+from grader_daemon.domain.session import Session, SessionKind
 from grader_daemon.domain.unit import Unit
-from grader_daemon.sources.decoding import check_messages
 from grader_daemon.sources.jsonl import read_lines
-from grader_daemon.sources.protocol import UnknownKinds
 from grader_daemon.sources.qwen_code.chat_lines import KINDS, Origin, Record, kind_of
 from grader_daemon.sources.qwen_code.chat_turns import ChatTurns
-from grader_daemon.sources.session_files import Parsed, SessionFiles
+from grader_daemon.sources.session_files import Parsed, SessionFiles, parsed_session
 
 NAME: Final = "qwen-code"
 UNKNOWN: Final = frozenset({"platform", "cost_usd", "finish_reason", "system_prompt_digest", "tools_digest"})
@@ -48,14 +46,7 @@ class QwenChats(SessionFiles):
         stem = unit.locator.rpartition("/")[2].removesuffix(_SUFFIX)
         turns = ChatTurns(lines.read, is_sub_agent=stem.startswith(_AGENT))
         session = self._session(turns, records, unit)
-        unknown = None
-        if lines.unknown or lines.broken:
-            unknown = UnknownKinds(session.agent_version, lines.unknown, lines.broken)
-        if not session.messages:
-            reason = SkipReason.UNREADABLE_VERSION if lines.unknown else SkipReason.NOT_A_SESSION
-            return Parsed(Skipped(reason, session.session_id), unknown=unknown)
-        check_messages(session, self.limits)
-        return Parsed(session, unknown=unknown)
+        return parsed_session(session, lines, self.limits, version=session.agent_version)
 
     def _session(self, turns: ChatTurns, records: list[Record], unit: Unit) -> Session:
         stem = unit.locator.rpartition("/")[2].removesuffix(_SUFFIX)
