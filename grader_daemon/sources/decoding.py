@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 import xxhash
@@ -15,7 +15,12 @@ from grader_daemon.domain.limits import LONGEST_NAME, Limits
 from grader_daemon.domain.session import NO_SESSION_KNOWN, Session, Skipped
 from grader_daemon.errors import ParseError, UnfinishedFileError
 
+C = TypeVar("C")
+D = TypeVar("D")
 T = TypeVar("T")
+
+UNREADABLE: Final = (msgspec.DecodeError, UnicodeError, RecursionError)
+"""Raised by a decoder for what is no JSON of its shape."""
 
 _LIMITS = Limits()
 _MOST_TOKENS = 1 << 40
@@ -138,6 +143,14 @@ def fresh_tokens(read: int | None, *cached: int | None) -> int | None:
 def name_of(value: object) -> str | None:
     """Return a text that names something, cut if it is long; None if it is none, or empty."""
     return value[: 4 * LONGEST_NAME] if isinstance(value, str) and value else None
+
+
+def decoded_or(decode: Callable[[C], T], content: C, otherwise: D) -> T | D:
+    """Return what a decoder makes of JSON; `otherwise` where that has not the shape that it reads."""
+    try:
+        return decode(content)
+    except UNREADABLE:
+        return otherwise
 
 
 def mending(read: Callable[[bytes], T], content: bytes) -> T:

@@ -144,9 +144,6 @@ class _Document(msgspec.Struct, frozen=True):
 
 _DECODE = msgspec.json.Decoder(_Document).decode
 
-UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""Raised where a document is no run."""
-
 _FORMAT = "ATIF-"
 _READABLE = "ATIF-v1."
 

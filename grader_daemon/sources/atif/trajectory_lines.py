@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 import msgspec
@@ -16,8 +17,8 @@ from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.domain.unit import Found, Stamp, Unit
 from grader_daemon.errors import ParseError, UnfinishedFileError, VanishedFileError
-from grader_daemon.sources.atif.trajectory import UNREADABLE, Head, head_of, read_run
-from grader_daemon.sources.decoding import check_values, decode
+from grader_daemon.sources.atif.trajectory import head_of, read_run
+from grader_daemon.sources.decoding import check_values, decode, decoded_or
 from grader_daemon.sources.file_reading import read_file, read_part
 from grader_daemon.sources.jsonl import whole_lines
 from grader_daemon.sources.protocol import Read, UnknownKinds, as_shown
@@ -138,7 +139,7 @@ def _look_through(content: bytes, stem: str, limits: Limits, *, begin: int) -> _
     for number, line in enumerate(whole_lines(content), 1):
         start = content.index(line, start)
         check_values([line], limits)
-        head = _head(line, f"{stem}-{number}")
+        head = decoded_or(partial(head_of, named=f"{stem}-{number}"), line, None)
         if head is None:
             broken += 1
         elif head.version is not None:
@@ -149,13 +150,6 @@ def _look_through(content: bytes, stem: str, limits: Limits, *, begin: int) -> _
     if content.strip() and not lines and not strange:
         raise _why_nothing(content, broken)
     return _Contents(lines, tuple(strange), broken)
-
-
-def _head(line: bytes, named: str) -> Head | None:
-    try:
-        return head_of(line, named=named)
-    except UNREADABLE:
-        return None
 
 
 def _why_nothing(content: bytes, broken: int) -> ParseError:

@@ -13,6 +13,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import msgspec
 import xxhash
@@ -24,7 +25,7 @@ from grader_daemon.errors import ParseError, VanishedFileError
 from grader_daemon.sources.atif.rewards import REWARD_FILES, read_reward
 from grader_daemon.sources.atif.trajectory import CONTINUATION, NAME, UNKNOWN, Version, read_run
 from grader_daemon.sources.atif.trajectory_lines import LINES, TrajectoryLines
-from grader_daemon.sources.decoding import check_values, decode, mending
+from grader_daemon.sources.decoding import check_values, decode, decoded_or, mending
 from grader_daemon.sources.discovery import Walk
 from grader_daemon.sources.file_reading import found_file, look_at, read_file, stamp_of
 from grader_daemon.sources.protocol import Read, UnknownKinds
@@ -47,6 +48,8 @@ class _Head(Version, frozen=True):
 
 
 _HEAD = msgspec.json.Decoder(_Head).decode
+_NO_HEAD = _Head()
+"""That of a document that cannot be read; whoever decodes it says what is wrong."""
 
 
 class AtifTrials(AccompaniedFiles):
@@ -202,8 +205,5 @@ def _stamps(paths: Iterator[str], *, stop: bool) -> Iterator[bytes]:
 
 
 def _next_of(content: bytes) -> str | None:
-    try:
-        following = mending(_HEAD, content).continued_trajectory_ref
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None  # whoever decodes it says what is wrong
+    following = decoded_or(partial(mending, _HEAD), content, _NO_HEAD).continued_trajectory_ref
     return following if isinstance(following, str) and CONTINUATION.fullmatch(following) else None

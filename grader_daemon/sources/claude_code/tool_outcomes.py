@@ -10,6 +10,7 @@ import msgspec
 from grader_daemon.domain.analysis import CallStatus
 from grader_daemon.domain.session import ReportedOutcome
 from grader_daemon.sources.claude_code.entries import Block, Entry
+from grader_daemon.sources.decoding import decoded_or
 
 INTERRUPTED: Final = "[Request interrupted by user"
 """Beginnings of texts that stand for an interruption by a person."""
@@ -72,9 +73,4 @@ def _why_not(text: str, entry: Entry, *, decisions: bool) -> CallStatus:
 
 def _twin_of(entry: Entry) -> _Twin:
     raw = entry.tool_use_result
-    if bytes(memoryview(raw)[:1]) != b"{":
-        return _NO_TWIN
-    try:
-        return _TWIN(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return _NO_TWIN
+    return decoded_or(_TWIN, raw, _NO_TWIN) if bytes(memoryview(raw)[:1]) == b"{" else _NO_TWIN

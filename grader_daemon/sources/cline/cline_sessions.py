@@ -23,7 +23,7 @@ from grader_daemon.errors import VanishedFileError
 from grader_daemon.sources.cline.session_messages import NAME, read_session
 from grader_daemon.sources.cline.stored_messages import Manifest, MessagesFile, StoredMessage, UiMessage
 from grader_daemon.sources.cline.task_history import read_task
-from grader_daemon.sources.decoding import check_values, decode, mending
+from grader_daemon.sources.decoding import UNREADABLE, check_values, decode, mending
 from grader_daemon.sources.discovery import Walk
 from grader_daemon.sources.file_reading import found_file, look_at, read_file, stamp_of
 from grader_daemon.sources.protocol import UnknownKinds
@@ -116,7 +116,7 @@ def _session_in(content: bytes, beside: bytes, unit: Unit, broken: list[str]) ->
     def read_beside(read: Callable[[bytes], T]) -> T | None:
         try:
             return mending(read, beside) if beside else None
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except UNREADABLE:
             broken.append(_beside(unit.locator).rpartition("/")[2])
             return None
 

@@ -32,7 +32,7 @@ from grader_daemon.sources.cline.session_messages import NAME
 from grader_daemon.sources.cline.stored_messages import ApiRequest, Block, StoredMessage, UiMessage, at
 from grader_daemon.sources.cline.tagged_calls import calls_in, spans_in, without
 from grader_daemon.sources.cline.task_results import outcome_of
-from grader_daemon.sources.decoding import fresh_tokens, token_count
+from grader_daemon.sources.decoding import decoded_or, fresh_tokens, token_count
 from grader_daemon.sources.messages_so_far import Conversation
 
 _AGENTS: Final = {"rooveterinaryinc.roo-cline": "roo-code", "kilocode.kilo-code": "kilo-code"}
@@ -59,6 +59,7 @@ _STOPS: Final = {
     "user_cancelled": Ending(SessionState.INTERRUPTED, "user_cancelled", EndingKind.PERSON),
     "streaming_failed": Ending(SessionState.INTERRUPTED, "streaming_failed"),
 }
+_CONTENT: msgspec.json.Decoder[str | tuple[Block, ...] | None] = msgspec.json.Decoder(str | tuple[Block, ...] | None)
 _REQUEST = msgspec.json.Decoder(ApiRequest).decode
 
 
@@ -195,12 +196,9 @@ def _call(block: Block) -> ToolCall:
 
 
 def _content(raw: msgspec.Raw) -> str:
-    try:
-        content = msgspec.json.decode(raw, type=str | tuple[Block, ...] | None)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return bytes(memoryview(raw)).decode("utf-8", "replace")
-    if isinstance(content, str):
-        return content
+    content = decoded_or(_CONTENT.decode, raw, bytes(memoryview(raw)))
+    if isinstance(content, str | bytes):
+        return content if isinstance(content, str) else content.decode("utf-8", "replace")
     return "\n".join(block.text for block in content or () if block.text)
 
 
@@ -213,12 +211,7 @@ def _prompts_in(text: str, *, is_result: bool) -> list[str]:
 
 
 def _request_in(line: UiMessage) -> ApiRequest | None:
-    if line.say != _API_CALL or not line.text:
-        return None
-    try:
-        return _REQUEST(line.text)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return None
+    return decoded_or(_REQUEST, line.text, None) if line.say == _API_CALL and line.text else None
 
 
 def _usage(requests: Sequence[ApiRequest], model: str | None) -> tuple[Usage, ...]:

@@ -9,6 +9,7 @@ import msgspec
 
 from grader_daemon.domain.analysis import CallStatus
 from grader_daemon.domain.session import ReportedOutcome
+from grader_daemon.sources.decoding import decoded_or
 
 _COMMAND: Final = "execute_command"
 _REFUSED: Final = ("The user denied this operation", "Access to ", "This tool cannot be used in PLAN MODE")
@@ -65,12 +66,7 @@ def _of_command(text: str, *, is_error: bool) -> ReportedOutcome | None:
 
 def _told(text: str) -> ReportedOutcome | None:
     """Return what a result in JSON says of itself."""
-    if not text.startswith('{"status":'):
-        return None
-    try:
-        told = _TOLD(text)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return None
+    told = decoded_or(_TOLD, text, _Told()) if text.startswith('{"status":') else _Told()
     if told.status == "denied" or told.type == "access_denied":
         return ReportedOutcome(CallStatus.REFUSED)
     return ReportedOutcome(CallStatus.FAILURE) if told.status == "error" else None

@@ -6,12 +6,13 @@ Codex hands results to the model as text, whose first lines tell the exit code; 
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from grader_daemon.domain.analysis import CallStatus
 from grader_daemon.domain.session import ReportedOutcome
+from grader_daemon.sources.decoding import decoded_or
 
 _NOTE = r"[^\n]{0,99}\n"
 _HEAD = re.compile(
@@ -47,9 +48,6 @@ class _Wrapped(msgspec.Struct, frozen=True):
     output: str
     metadata: _Metadata
 
-
-UNREADABLE: Final = (msgspec.DecodeError, UnicodeError, RecursionError)
-"""Raised by a decoder for what is no JSON of its form."""
 
 _WRAPPED = msgspec.json.Decoder(_Wrapped).decode
 _WRAPPED_BEGINS = '{"output":'
@@ -91,11 +89,8 @@ def exited(code: int) -> ReportedOutcome:
 
 
 def _unwrapped(text: str) -> Result | None:
-    if not text.startswith(_WRAPPED_BEGINS):
-        return None
-    try:
-        wrapped = _WRAPPED(text)
-    except UNREADABLE:
+    wrapped = decoded_or(_WRAPPED, text, None) if text.startswith(_WRAPPED_BEGINS) else None
+    if wrapped is None:
         return None
     code = wrapped.metadata.exit_code
     return Result(wrapped.output, None if code is None else exited(code))

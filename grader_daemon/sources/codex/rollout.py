@@ -31,11 +31,12 @@ from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.errors import ParseError
 from grader_daemon.sources.codex import code_mode
 from grader_daemon.sources.codex import rollout_lines as shapes
-from grader_daemon.sources.codex.call_results import UNREADABLE, exited, read_result
+from grader_daemon.sources.codex.call_results import exited, read_result
+from grader_daemon.sources.codex.origin import read_origin
 from grader_daemon.sources.codex.rollout_lines import Counts, Line, read_origin
 from grader_daemon.sources.codex.taken_apart import WAIT, Ran, take_apart
 from grader_daemon.sources.codex.token_counts import TokenSums
-from grader_daemon.sources.decoding import name_of, setup_digest, utc
+from grader_daemon.sources.decoding import decoded_or, name_of, setup_digest, utc
 from grader_daemon.sources.messages_so_far import Conversation
 
 NAME = "codex"
@@ -262,10 +263,7 @@ class _Rollout(Conversation):
         call = self._calls.get(call_id)
         if call is None or call.name != _WRITES_TO_PROCESS or not isinstance(call.arguments, str):
             return None
-        try:
-            return self._processes.get(str(_PROCESS(call.arguments).session_id))
-        except UNREADABLE:
-            return None
+        return self._processes.get(str(decoded_or(_PROCESS, call.arguments, _Process()).session_id))
 
     def _add_count(self, call: Counts | None, total: Counts | None) -> None:
         self._tokens.add(call, total=total, model=name_of(self._turn.model))

@@ -10,9 +10,11 @@ import msgspec
 
 from grader_daemon.domain.analysis import CallStatus
 from grader_daemon.domain.session import Content, Part, ReportedOutcome
-from grader_daemon.sources.codex.call_results import UNREADABLE, Result, exited, read_result
+from grader_daemon.sources.codex.call_results import Result, exited, read_result
 from grader_daemon.sources.codex.code_mode import PATCH
+from grader_daemon.sources.codex.escapes import unescaped
 from grader_daemon.sources.codex.script_tokens import unescaped
+from grader_daemon.sources.decoding import decoded_or
 
 _STRING = r"(?:'(?:[^'\\]++|\\[\s\S])*+'|\"(?:[^\"\\]++|\\[\s\S])*+\")"
 _PIECE = re.compile(
@@ -171,20 +173,17 @@ def _of_returned(returned: _Returned) -> Result:
 def _returned(text: str) -> _Returned | None:
     if not (text.startswith("{") and '"output"' in text):
         return None
-    try:
-        return _RETURNED(text)
-    except UNREADABLE:
-        cut = _EXIT_CODE_BEFORE_CUT.match(text)
-        return None if cut is None else _Returned(unescaped(text[cut.end() :]), int(cut[1]))
+    returned = decoded_or(_RETURNED, text, None)
+    cut = _EXIT_CODE_BEFORE_CUT.match(text) if returned is None else None
+    return returned if cut is None else _Returned(unescaped(text[cut.end() :]), int(cut[1]))
 
 
 def _several(text: str) -> list[_Returned] | None:
     """Return what several commands gave, printed as one list."""
     if not (text.startswith("[{") and '"output"' in text):
         return None
-    try:
-        listed = _SEVERAL(text)
-    except UNREADABLE:
+    listed = decoded_or(_SEVERAL, text, None)
+    if listed is None:
         return None
     found = [
         each.value if each.output is None else _Returned(each.output, each.exit_code, each.session_id)
@@ -194,10 +193,7 @@ def _several(text: str) -> list[_Returned] | None:
 
 
 def _is_failure_of_server(text: str) -> bool:
-    try:
-        return text.startswith("{") and _OF_SERVER(text).is_error
-    except UNREADABLE:
-        return False
+    return text.startswith("{") and decoded_or(_OF_SERVER, text, _OfServer()).is_error
 
 
 def _texts(content: Content) -> Iterator[str]:

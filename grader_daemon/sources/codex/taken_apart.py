@@ -11,9 +11,10 @@ import msgspec
 from grader_daemon.domain.analysis import CallStatus
 from grader_daemon.domain.session import ASSISTANT, TOOL, FunctionCall, Message, ReportedOutcome, ToolCall
 from grader_daemon.sources.codex import code_mode
-from grader_daemon.sources.codex.call_results import UNREADABLE, Result
+from grader_daemon.sources.codex.call_results import Result
 from grader_daemon.sources.codex.code_mode import calls_in
 from grader_daemon.sources.codex.script_results import Script, read_script, told_of
+from grader_daemon.sources.decoding import decoded_or
 
 WAIT: Final = "wait"
 """Name of the tool that is called for the rest of a code that went on."""
@@ -189,10 +190,7 @@ def _argument(call: ToolCall, name: str) -> str:
     """Return an argument as text; "" where there is none."""
     given = call.arguments
     if isinstance(given, str):
-        try:
-            given = _ARGUMENTS(given)
-        except UNREADABLE:
-            given = None
+        given = decoded_or(_ARGUMENTS, given, None)
     value = given.get(name) if given is not None else None
     return str(value) if isinstance(value, str | int) else ""
 

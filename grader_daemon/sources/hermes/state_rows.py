@@ -30,7 +30,7 @@ from grader_daemon.domain.session import (
 )
 from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.errors import ParseError
-from grader_daemon.sources.decoding import mending, name_of
+from grader_daemon.sources.decoding import UNREADABLE, decoded_or, mending, name_of
 from grader_daemon.sources.hermes import snapshot
 from grader_daemon.sources.hermes.state_records import (
     EPOCH,
@@ -39,7 +39,6 @@ from grader_daemon.sources.hermes.state_records import (
     SessionRow,
     Stored,
     UsageRow,
-    Value,
     count_of,
     moment,
 )
@@ -176,7 +175,7 @@ def _content(row: MessageRow) -> Content:
         return content
     try:
         return mending(_PARTS_OF.decode, content[len(_PARTS) :].encode())
-    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+    except UNREADABLE as error:
         raise ParseError(f"the content of message {row.id} is unknown JSON") from error
 
 
@@ -185,7 +184,7 @@ def _tool_calls(row: MessageRow) -> tuple[ToolCall, ...] | None:
         return None
     try:
         return mending(_CALLS.decode, row.tool_calls.encode())
-    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+    except UNREADABLE as error:
         raise ParseError(f"the tool calls of message {row.id} are unknown JSON") from error
 
 
@@ -202,16 +201,17 @@ class _Results(msgspec.Struct, frozen=True):
     results: tuple[_Result, ...] = ()
 
 
+_DISPATCHED = msgspec.json.Decoder(_Dispatched).decode
+_RESULTS = msgspec.json.Decoder(_Results).decode
+
+
 def _reported(messages: Sequence[Message], delegations: Iterable[Delegation]) -> dict[int, ReportedOutcome]:
     """Return what became of the sub-agents that were sent off: a result says only that they were."""
     outcomes = {delegation.id: _outcome(delegation) for delegation in delegations}
     reported: dict[int, ReportedOutcome] = {}
     for index, message in enumerate(messages):
         if outcomes and message.role == TOOL and isinstance(message.content, str):
-            try:
-                sent = msgspec.json.decode(message.content, type=_Dispatched)
-            except (msgspec.MsgspecError, UnicodeError, RecursionError):
-                continue
+            sent = decoded_or(_DISPATCHED, message.content, _Dispatched())
             if sent.status == "dispatched" and sent.delegation_id in outcomes:
                 reported[index] = ReportedOutcome(outcomes[sent.delegation_id])
     return reported
@@ -222,10 +222,7 @@ def _outcome(delegation: Delegation) -> CallStatus:
     status = _DELEGATED.get(str(delegation.state), CallStatus.PENDING)
     if status is not CallStatus.SUCCESS or not isinstance(delegation.result, str):
         return status
-    try:
-        results = msgspec.json.decode(delegation.result, type=_Results).results
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return status
+    results = decoded_or(_RESULTS, delegation.result, _Results()).results
     failed = any(result.status not in (None, "completed") for result in results)
     return CallStatus.FAILURE if failed else status
 
@@ -249,11 +246,15 @@ class _Markers(msgspec.Struct, frozen=True, rename=lambda name: f"_{name}"):
     reset_from: object = None
 
 
+_MARKERS = msgspec.json.Decoder(_Markers).decode
+
+
 def _kind(row: SessionRow, parent: SessionRow | None, *, marked: bool) -> SessionKind | None:
     named = _KINDS.get(str(row.source))
     if named is not None or row.parent_session_id is None:
         return named or SessionKind.MAIN
-    markers = _markers(row.model_config)
+    config = row.model_config
+    markers = decoded_or(_MARKERS, config, _Markers()) if isinstance(config, str) else _Markers()
     if markers.delegate_from == row.parent_session_id:
         return SessionKind.SUB_AGENT
     if marked or row.parent_session_id in (markers.branched_from, markers.reset_from):
@@ -262,13 +263,6 @@ def _kind(row: SessionRow, parent: SessionRow | None, *, marked: bool) -> Sessio
         return None
     began, ended = moment(row.started_at), moment(parent.ended_at)
     return SessionKind.MAIN if began and ended and began >= ended else SessionKind.SUB_AGENT
-
-
-def _markers(config: Value) -> _Markers:
-    try:
-        return msgspec.json.decode(config, type=_Markers) if isinstance(config, str) else _Markers()
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return _Markers()
 
 
 def _moments(row: SessionRow, messages: Iterable[MessageRow]) -> list[datetime | None]:

@@ -10,7 +10,7 @@ import msgspec
 
 from grader_daemon.domain.limits import LONGEST_NAME, SessionId
 from grader_daemon.domain.session import ASSISTANT, TOOL, FunctionCall, Part, ToolCall, Usage
-from grader_daemon.sources.decoding import fresh_tokens, token_count
+from grader_daemon.sources.decoding import decoded_or, fresh_tokens, token_count
 from grader_daemon.sources.mini_swe_agent.command_results import ResultNotes
 
 _Name = Annotated[str, msgspec.Meta(max_length=4 * LONGEST_NAME)]
@@ -173,10 +173,7 @@ class StoredMessage(msgspec.Struct, frozen=True):
 
     @property
     def _response(self) -> _Response:
-        try:
-            return _DECODE(self.extra.response)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return _NOTHING
+        return decoded_or(_DECODE, self.extra.response, _NOTHING)
 
 
 class _ModelStats(msgspec.Struct, frozen=True):

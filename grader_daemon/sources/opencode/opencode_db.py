@@ -16,7 +16,7 @@ import xxhash
 from grader_daemon.domain.limits import LONGEST_NAME, Limits
 from grader_daemon.errors import ParseError
 from grader_daemon.sources.database_memory import DatabaseMemory, Entry, Mark
-from grader_daemon.sources.decoding import name_of
+from grader_daemon.sources.decoding import UNREADABLE, decoded_or, name_of
 from grader_daemon.sources.opencode.session_parts import (
     MESSAGE,
     PART,
@@ -45,7 +45,6 @@ _LATEST = 9_000_000_000_000
 _head = msgspec.json.Decoder(Head).decode
 _part = msgspec.json.Decoder(Part).decode
 _revert = msgspec.json.Decoder(Revert).decode
-_BROKEN = (msgspec.MsgspecError, UnicodeError, RecursionError)
 
 Schema = frozenset[str]
 """The columns of the table of sessions."""
@@ -171,17 +170,13 @@ def _sessions(reader: Reader, schema: Schema, among: str) -> list[tuple[Value, .
 def _info(row: Sequence[Value]) -> Info:
     named = dict(zip(_SESSION, row, strict=True))
     revert = named["revert"]
-    try:
-        reverted = _revert(revert) if isinstance(revert, str) and revert else None
-    except _BROKEN:
-        reverted = None
     return msgspec.convert(
         {
             "id": named["id"],
             "directory": name_of(named["directory"]),
             "version": name_of(named["version"]),
             "parentID": _name(named["parent_id"]),
-            "revert": reverted,
+            "revert": decoded_or(_revert, revert, None) if isinstance(revert, str) and revert else None,
             "time": Times(created=_number(named["time_created"]), updated=_number(named["time_updated"])),
             "cost": named["cost"] if isinstance(named["cost"], int | float) else None,
         },
@@ -193,7 +188,7 @@ def _decoded(decode: Callable[[bytes], T], row_id: Value, data: Value, *, kind: 
     """Return a row as what it holds; None where it is not of the shape that is known."""
     try:
         decoded = passed.unless_strange(decode, data.encode() if isinstance(data, str) else b"", kind=kind)
-    except _BROKEN:
+    except UNREADABLE:
         passed.add_broken()
         return None
     return None if decoded is None else msgspec.structs.replace(decoded, id=str(row_id))

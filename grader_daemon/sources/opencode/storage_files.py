@@ -19,7 +19,7 @@ from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import NO_SESSION_KNOWN
 from grader_daemon.domain.unit import Found, Unit
 from grader_daemon.errors import ChangingFileError, ParseError, UnfinishedFileError, VanishedFileError
-from grader_daemon.sources.decoding import mending
+from grader_daemon.sources.decoding import UNREADABLE, mending
 from grader_daemon.sources.file_reading import found_file, look_at, read_file, stamp_of
 from grader_daemon.sources.opencode.session_parts import MESSAGE, PART, Head, Info, Part, PassedOver, Stored
 
@@ -30,7 +30,6 @@ _SUFFIX = ".json"
 _info = msgspec.json.Decoder(Info).decode
 _head = msgspec.json.Decoder(Head).decode
 _part = msgspec.json.Decoder(Part).decode
-_BROKEN = (msgspec.MsgspecError, UnicodeError, RecursionError)
 
 
 def is_session(path: str) -> bool:
@@ -116,7 +115,7 @@ class _Reading:
             return decode(content)
         except msgspec.ValidationError as error:
             raise ParseError(f"{NO_SESSION_KNOWN}: {' '.join(str(error).split())}") from error
-        except _BROKEN as error:
+        except UNREADABLE as error:
             raise UnfinishedFileError(f"broken JSON in {os.path.basename(path)}") from error
 
 

@@ -12,7 +12,7 @@ from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.limits import LONGEST_NAME, SessionId
 from grader_daemon.domain.session import MOST_USD, Ending, Session, SessionKind, Skipped, SkipReason, Usage
 from grader_daemon.domain.unit import Unit
-from grader_daemon.sources.decoding import fresh_tokens, setup_digest, token_count
+from grader_daemon.sources.decoding import decoded_or, fresh_tokens, setup_digest, token_count
 from grader_daemon.sources.openhands.told_events import Told, ending_by
 
 NAME: Final = "openhands"
@@ -131,10 +131,7 @@ def _session(line: _Line, told: Told, unit: Unit) -> Session:
 
 def _reward(line: _Line) -> float | None:
     """Return the verdict on a run: `resolved`, wherever the version writes it; scores of other scales are none."""
-    try:
-        result = _RESULT(line.test_result)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        result = _Result()
+    result = decoded_or(_RESULT, line.test_result, _Result())
     reports = (line.report, result.report, result)
     said = [line.resolved, *(report.resolved for report in reports if report is not None)]
     verdict = next((resolved for resolved in said if resolved is not None), None)

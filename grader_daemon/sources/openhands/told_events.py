@@ -11,7 +11,7 @@ import msgspec
 from grader_daemon.domain.analysis import CallStatus, SessionState
 from grader_daemon.domain.session import ASSISTANT, USER, Ending, FunctionCall, Message, ReportedOutcome, ToolCall
 from grader_daemon.domain.session_result import EndingKind
-from grader_daemon.sources.decoding import mending
+from grader_daemon.sources.decoding import UNREADABLE, mending
 from grader_daemon.sources.messages_so_far import Conversation
 from grader_daemon.sources.openhands.event_results import outcome_of, text_of
 from grader_daemon.sources.openhands.stored_events import BOOKKEEPING, TOOLS, StoredEvent, plain
@@ -35,7 +35,6 @@ _NO_ARGUMENTS: Final = frozenset(
 _ANSWERS: Final = ("final_thought", "message", "thought")
 _DECODE: Final = msgspec.json.Decoder(StoredEvent).decode
 _DECODE_PAIR: Final = msgspec.json.Decoder(tuple[msgspec.Raw, ...]).decode
-_UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class Told(Conversation):
@@ -67,7 +66,7 @@ class Told(Conversation):
                 continue
             try:
                 event = mending(_DECODE, bytes(raw))
-            except _UNREADABLE:
+            except UNREADABLE:
                 self.broken += 1
                 continue
             self._add(event)

@@ -9,6 +9,7 @@ import msgspec
 
 from grader_daemon.domain.analysis import CallStatus
 from grader_daemon.domain.session import ReportedOutcome
+from grader_daemon.sources.decoding import decoded_or
 from grader_daemon.sources.pi.tree_entries import Spoken
 
 _EXIT_CODE: Final = re.compile(r"[(\[]?Command exited with code (-?\d{1,10})[)\].]?\s{0,9}\Z")
@@ -81,9 +82,5 @@ def _code_in(details: _Details, end: str) -> int | None:
 
 def _details_of(result: Spoken) -> _Details:
     raw = memoryview(result.details)
-    if len(raw) <= len(b"{}") or raw[0] != _OBJECT:
-        return _NO_DETAILS
-    try:
-        return _DETAILS(raw)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return _NO_DETAILS
+    is_object = len(raw) > len(b"{}") and raw[0] == _OBJECT
+    return decoded_or(_DETAILS, raw, _NO_DETAILS) if is_object else _NO_DETAILS

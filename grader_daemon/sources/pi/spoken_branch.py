@@ -28,7 +28,7 @@ from grader_daemon.domain.session import (
     token_sum,
 )
 from grader_daemon.domain.session_result import EndingKind
-from grader_daemon.sources.decoding import setup_digest, token_count, utc
+from grader_daemon.sources.decoding import decoded_or, setup_digest, token_count, utc
 from grader_daemon.sources.messages_so_far import Conversation
 from grader_daemon.sources.pi.branches import ROOT, newest_branch
 from grader_daemon.sources.pi.flagged_results import outcome_of
@@ -49,6 +49,7 @@ _ENDINGS: Final[Mapping[str, Ending]] = {
     "aborted": Ending(SessionState.INTERRUPTED, "stopReason=aborted", EndingKind.PERSON),
 }
 _TIMED: Final = re.compile(r"\d{4}-\d\d-\d\dT[\d-]{1,20}Z_")
+_SECTIONS = msgspec.json.Decoder(dict[str, object]).decode
 _CHANGING_SECTION: Final = "cwd"
 """The part of a system prompt that pi itself fills in for each run."""
 
@@ -276,9 +277,8 @@ def _cost_of(used: Iterable[tuple[str | None, Tokens]]) -> float | None:
 
 def _prompt_digest(prompt: Spoken) -> str | None:
     """Return a digest of the first system prompt, but for the parts that differ from run to run."""
-    try:
-        sections = msgspec.json.decode(prompt.sections, type=dict[str, object]) if bytes(prompt.sections) else {}
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    sections = decoded_or(_SECTIONS, prompt.sections, None) if bytes(prompt.sections) else {}
+    if sections is None:
         return None
     told = {name: text for name, text in sections.items() if name != _CHANGING_SECTION}
     text = _text(prompt)

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from grader_daemon.domain.limits import LONGEST_NAME, SessionId
+from grader_daemon.sources.decoding import decoded_or
 from grader_daemon.sources.jsonl import whole_lines
 
 _LONGEST_PATH = 4_096
@@ -155,10 +156,7 @@ def parents_in(content: bytes) -> dict[str, str | None]:
     """Return the parent of each line of any kind that has an id, in the order of the lines."""
     parents: dict[str, str | None] = {}
     for line in whole_lines(content):
-        try:
-            ids = _IDS(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            continue
+        ids = decoded_or(_IDS, line, _Ids())
         if ids.id is not None:
             parents[ids.id] = ids.parent_id
     return parents

@@ -8,6 +8,7 @@ import msgspec
 
 from grader_daemon.domain.analysis import CallStatus
 from grader_daemon.domain.session import ReportedOutcome
+from grader_daemon.sources.decoding import decoded_or
 from grader_daemon.sources.gemini_cli.chat_records import Call, FunctionResponse, Part
 from grader_daemon.sources.gemini_cli.tool_results import SHELL, read_result, unframed
 from grader_daemon.sources.qwen_code.chat_lines import CallResult
@@ -87,9 +88,4 @@ def _is_refusal(answer: FunctionResponse, result: CallResult, text: str) -> bool
 
 def _display(result: CallResult) -> _Display:
     raw = result.result_display
-    if bytes(memoryview(raw)[:1]) != b"{":
-        return _NO_DISPLAY
-    try:
-        return _DISPLAY(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return _NO_DISPLAY
+    return decoded_or(_DISPLAY, raw, _NO_DISPLAY) if bytes(memoryview(raw)[:1]) == b"{" else _NO_DISPLAY
