@@ -16,6 +16,11 @@ MOST_TOOLS = 200
 MOST_SIGNS = 200
 """Distinct causes of failures of one session; any more have no fingerprint."""
 
+Word = Annotated[str, msgspec.Meta(max_length=LONGEST_NAME)]
+LongName = Annotated[str, msgspec.Meta(max_length=4 * LONGEST_NAME)]
+Folder = Annotated[str, msgspec.Meta(max_length=4_096)]
+"""Texts in the files of agents that are short in any that an agent wrote."""
+
 SessionId = Annotated[str, msgspec.Meta(max_length=LONGEST_NAME)]
 """The name of a session; one without end names none."""
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
 from grader_daemon.domain.analysis import SessionState
-from grader_daemon.domain.limits import LONGEST_NAME, SessionId
+from grader_daemon.domain.limits import LongName, SessionId
 from grader_daemon.domain.session import (
     ASSISTANT,
     TOOL,
@@ -59,7 +59,6 @@ _API_ERROR = Ending(SessionState.INTERRUPTED, "API error")
 _SYNTHETIC = "<synthetic>"
 """The model of steps that no model gave, as of an error of the API; so Claude Code calls it in its own files, too."""
 
-_Name = Annotated[str, msgspec.Meta(max_length=4 * LONGEST_NAME)]
 _Text = str | tuple[Part, ...] | None
 
 
@@ -69,9 +68,9 @@ class _AgentNotes(msgspec.Struct, frozen=True):
 
 
 class _Agent(msgspec.Struct, frozen=True):
-    name: _Name | None = None
-    version: _Name | None = None
-    model_name: _Name | None = None
+    name: LongName | None = None
+    version: LongName | None = None
+    model_name: LongName | None = None
     extra: _AgentNotes | None = None
 
 
@@ -105,14 +104,14 @@ class _FinalMetrics(msgspec.Struct, frozen=True):
 
 class _StepNotes(msgspec.Struct, frozen=True):
     is_sidechain: bool | None = None
-    agent_id: _Name | None = None
+    agent_id: LongName | None = None
     tool_call_details: object = None
 
 
 class _Step(msgspec.Struct, frozen=True):
     source: str
     timestamp: str | None = None
-    model_name: _Name | None = None
+    model_name: LongName | None = None
     message: _Text = None
     tool_calls: tuple[_Call, ...] | None = None
     observation: _Observation | None = None

@@ -13,7 +13,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from grader_daemon.domain.limits import LONGEST_NAME
+from grader_daemon.domain.limits import Folder, Word
 from grader_daemon.domain.session import Part
 
 USER: Final = "user"
@@ -21,11 +21,6 @@ ASSISTANT: Final = "assistant"
 COST: Final = "cost-state"
 ATTACHMENT: Final = "attachment"
 
-_LONGEST_PATH = 4_096
-
-
-Word = Annotated[str, msgspec.Meta(max_length=LONGEST_NAME)]
-Folder = Annotated[str, msgspec.Meta(max_length=_LONGEST_PATH)]
 Money = Annotated[float, msgspec.Meta(ge=0)]
 
 

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Final
+from typing import Final
 
 import msgspec
 
-from grader_daemon.domain.limits import LONGEST_NAME, SessionId
+from grader_daemon.domain.limits import Folder, SessionId, Word
 
-_LONGEST_PATH = 4_096
 _A_SECOND: Final = 1_000
-
-Word = Annotated[str, msgspec.Meta(max_length=LONGEST_NAME)]
-Folder = Annotated[str, msgspec.Meta(max_length=_LONGEST_PATH)]
 
 
 class Block(msgspec.Struct, frozen=True, gc=False):

@@ -7,16 +7,11 @@ what others say: a call is in the answer that makes it and again in ``tool.execu
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 import msgspec
 
-from grader_daemon.domain.limits import LONGEST_NAME, SessionId
-
-_LONGEST_PATH = 4_096
-
-Word = Annotated[str, msgspec.Meta(max_length=LONGEST_NAME)]
-Folder = Annotated[str, msgspec.Meta(max_length=_LONGEST_PATH)]
+from grader_daemon.domain.limits import Folder, SessionId, Word
 
 
 class Context(msgspec.Struct, frozen=True, gc=False):

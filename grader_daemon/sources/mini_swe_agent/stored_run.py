@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from typing import Annotated, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
-from grader_daemon.domain.limits import LONGEST_NAME, SessionId
+from grader_daemon.domain.limits import LongName, SessionId
 from grader_daemon.domain.session import ASSISTANT, TOOL, FunctionCall, Part, ToolCall, Usage
 from grader_daemon.sources.decoding import decoded_or, fresh_tokens, token_count
 from grader_daemon.sources.mini_swe_agent.command_results import ResultNotes
 
-_Name = Annotated[str, msgspec.Meta(max_length=4 * LONGEST_NAME)]
 _Text = str | tuple[Part, ...] | None
 _TOOL: Final = "bash"
 _RESPONSE: Final = "response"
@@ -49,7 +48,7 @@ class _Choice(msgspec.Struct, frozen=True):
 
 class _Response(msgspec.Struct, frozen=True):
     id: str | None = None
-    model: _Name | None = None
+    model: LongName | None = None
     usage: _Usage | None = None
     choices: tuple[_Choice, ...] | None = None
 
@@ -181,11 +180,11 @@ class _ModelStats(msgspec.Struct, frozen=True):
 
 
 class _Model(msgspec.Struct, frozen=True):
-    model_name: _Name | None = None
+    model_name: LongName | None = None
 
 
 class _Environment(msgspec.Struct, frozen=True):
-    cwd: _Name | None = None
+    cwd: LongName | None = None
 
 
 class _Agent(msgspec.Struct, frozen=True):
@@ -206,7 +205,7 @@ class Info(msgspec.Struct, frozen=True):
     submission: str | None = None
     model_stats: _ModelStats = _ModelStats()
     config: _Config = _Config()
-    mini_version: _Name | None = None
+    mini_version: LongName | None = None
 
 
 class StoredRun(msgspec.Struct, frozen=True):

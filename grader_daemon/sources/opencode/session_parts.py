@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Annotated, Final, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
-from grader_daemon.domain.limits import LONGEST_NAME, SessionId
+from grader_daemon.domain.limits import LongName, SessionId
 from grader_daemon.sources.decoding import mending
 from grader_daemon.sources.protocol import UnknownKinds
 
@@ -21,7 +21,7 @@ MESSAGE: Final = "message"
 PART: Final = "part"
 """What is told of a message, or a piece of one, that is passed over."""
 
-_Name = Annotated[str, msgspec.Meta(max_length=4 * LONGEST_NAME)] | None
+_Name = LongName | None
 _Milliseconds = int | float | None
 
 

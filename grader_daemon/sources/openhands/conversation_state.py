@@ -7,19 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import tzinfo
-from typing import Annotated, Final
+from typing import Final
 
 import msgspec
 
 from grader_daemon.domain.analysis import SessionState
-from grader_daemon.domain.limits import LONGEST_NAME, SessionId
+from grader_daemon.domain.limits import LongName, SessionId
 from grader_daemon.domain.session import Ending, Session, SessionKind, Skipped, SkipReason, usage_by_model
 from grader_daemon.domain.unit import Unit
 from grader_daemon.sources.decoding import setup_digest
 from grader_daemon.sources.openhands.evaluated_run import NAME, Metrics, ReadLine, cost_of, usage_of
 from grader_daemon.sources.openhands.told_events import Told
 
-_Name = Annotated[str, msgspec.Meta(max_length=4 * LONGEST_NAME)]
 _ROOT: Final = "__root__"
 _RUNNING: Final = "running"
 _ENDS: Final = {
@@ -30,7 +29,7 @@ _ENDS: Final = {
 
 
 class _Llm(msgspec.Struct, frozen=True):
-    model: _Name | None = None
+    model: LongName | None = None
 
 
 class _Agent(msgspec.Struct, frozen=True):
@@ -39,7 +38,7 @@ class _Agent(msgspec.Struct, frozen=True):
 
 class _Workspace(msgspec.Struct, frozen=True):
     kind: str = "LocalWorkspace"
-    working_dir: _Name | None = None
+    working_dir: LongName | None = None
 
 
 class _Stats(msgspec.Struct, frozen=True):

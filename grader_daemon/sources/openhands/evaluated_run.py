@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from datetime import tzinfo
-from typing import Annotated, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 import xxhash
 
 from grader_daemon.domain.analysis import SessionState
-from grader_daemon.domain.limits import LONGEST_NAME, SessionId
+from grader_daemon.domain.limits import LongName, SessionId
 from grader_daemon.domain.session import MOST_USD, Ending, Session, SessionKind, Skipped, SkipReason, Usage
 from grader_daemon.domain.unit import Unit
 from grader_daemon.sources.decoding import decoded_or, fresh_tokens, setup_digest, token_count
@@ -22,11 +22,10 @@ UNKNOWN: Final = frozenset({"agent_version", "finish_reason", "parent", "platfor
 """Facts that no evaluation has."""
 
 _END: Final = Ending(SessionState.COMPLETE, "written after the run")
-_Name = Annotated[str, msgspec.Meta(max_length=4 * LONGEST_NAME)]
 
 
 class _Llm(msgspec.Struct, frozen=True):
-    model: _Name | None = None
+    model: LongName | None = None
 
 
 class _Metadata(msgspec.Struct, frozen=True):
@@ -35,7 +34,7 @@ class _Metadata(msgspec.Struct, frozen=True):
 
 
 class _Tokens(msgspec.Struct, frozen=True):
-    model: _Name | None = None
+    model: LongName | None = None
     prompt_tokens: object = None
     completion_tokens: object = None
     cache_read_tokens: object = None

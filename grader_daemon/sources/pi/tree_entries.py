@@ -8,19 +8,14 @@ before. Entries that only keep the books are links of a chain, so of these, too,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Final
+from typing import Final
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from grader_daemon.domain.limits import LONGEST_NAME, SessionId
+from grader_daemon.domain.limits import Folder, LongName, SessionId
 from grader_daemon.sources.decoding import decoded_or
 from grader_daemon.sources.jsonl import whole_lines
-
-_LONGEST_PATH = 4_096
-
-Word = Annotated[str, msgspec.Meta(max_length=4 * LONGEST_NAME)]
-Folder = Annotated[str, msgspec.Meta(max_length=_LONGEST_PATH)]
 
 
 class Cost(msgspec.Struct, frozen=True, gc=False):
@@ -62,13 +57,13 @@ class Spoken(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
     role: str
     content: str | tuple[Block, ...] | None = None
-    model: Word | None = None
+    model: LongName | None = None
     usage: Tokens | None = None
-    stop_reason: Word | None = None
-    response_id: Word | None = None
+    stop_reason: LongName | None = None
+    response_id: LongName | None = None
     timestamp: int | float | str | None = None
     tool_call_id: str | None = None
-    tool_name: Word | None = None
+    tool_name: LongName | None = None
     is_error: object = None
     details: msgspec.Raw = msgspec.Raw()
     sections: msgspec.Raw = msgspec.Raw()
@@ -82,7 +77,7 @@ class Head(msgspec.Struct, frozen=True, gc=False):
     """The first line. `parent` is the path of the session that this one is a copy of, or goes on from; or its id."""
 
     id: SessionId
-    timestamp: Word | None = None
+    timestamp: LongName | None = None
     cwd: Folder | None = None
     parent: Folder | None = msgspec.field(name="parentSession", default=None)
 
@@ -92,9 +87,9 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
     type: str
     message: Spoken
-    id: Word | None = None
-    parent_id: Word | UnsetType | None = msgspec.field(name="parentId", default=UNSET)
-    timestamp: Word | None = None
+    id: LongName | None = None
+    parent_id: LongName | UnsetType | None = msgspec.field(name="parentId", default=UNSET)
+    timestamp: LongName | None = None
     append_mode: object = msgspec.field(name="appendMode", default=None)
 
 
@@ -105,13 +100,13 @@ class Note(msgspec.Struct, frozen=True, gc=False):
     """
 
     type: str
-    id: Word | None = None
-    parent_id: Word | UnsetType | None = msgspec.field(name="parentId", default=UNSET)
-    timestamp: Word | None = None
-    model_id: Word | None = msgspec.field(name="modelId", default=None)
-    model: Word | None = None
+    id: LongName | None = None
+    parent_id: LongName | UnsetType | None = msgspec.field(name="parentId", default=UNSET)
+    timestamp: LongName | None = None
+    model_id: LongName | None = msgspec.field(name="modelId", default=None)
+    model: LongName | None = None
     usage: Tokens | None = None
-    target_id: Word | UnsetType | None = msgspec.field(name="targetId", default=UNSET)
+    target_id: LongName | UnsetType | None = msgspec.field(name="targetId", default=UNSET)
     append_mode: object = msgspec.field(name="appendMode", default=None)
 
 
@@ -120,8 +115,8 @@ Link = Entry | Note
 
 
 class _Ids(msgspec.Struct, frozen=True, gc=False):
-    id: Word | None = None
-    parent_id: Word | None = msgspec.field(name="parentId", default=None)
+    id: LongName | None = None
+    parent_id: LongName | None = msgspec.field(name="parentId", default=None)
 
 
 HEAD: Final = "session"

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Annotated, Final
+from typing import Final
 
 import msgspec
 
-from grader_daemon.domain.limits import LONGEST_NAME, SessionId
+from grader_daemon.domain.limits import Folder, SessionId, Word
 from grader_daemon.sources.gemini_cli.chat_records import Part
 
 USER: Final = "user"
@@ -22,10 +22,6 @@ RESULT: Final = "tool_result"
 _SYSTEM: Final = "system"
 _TELEMETRY: Final = "ui_telemetry"
 _API_ERROR: Final = "qwen-code.api_error"
-_LONGEST_PATH = 4_096
-
-Word = Annotated[str, msgspec.Meta(max_length=LONGEST_NAME)]
-Folder = Annotated[str, msgspec.Meta(max_length=_LONGEST_PATH)]
 
 
 class Content(msgspec.Struct, frozen=True):
