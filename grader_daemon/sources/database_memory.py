@@ -18,7 +18,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 import xxhash
 
 from grader_daemon.errors import ChangingFileError, VanishedFileError
-from grader_daemon.sources.sqlite_files import Reader, Value, database_stamp, look_into
+from grader_daemon.sources.sqlite_files import Reader, Value, database_stamp, look_into, number_of
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -82,6 +82,59 @@ class Queries(Protocol[S]):
 
     def entries(self, reader: Reader, schema: S, ids: Iterable[str]) -> Mapping[str, Entry]:
         """Return the entries of those of these sessions that are there."""
+
+
+class SessionTable:
+    """The queries that a table of sessions and tables of their rows answer alike, whatever the agent; see `Queries`.
+
+    Attributes:
+        table: the table of sessions.
+        id_name: its column with the ids.
+        growing: the tables whose rows name their session, each with the column that numbers the rows.
+    """
+
+    table: str
+    id_name = "id"
+    growing: Sequence[tuple[str, str]]
+
+    def table_in(self, reader: Reader) -> str:
+        """Return the table of sessions of a database."""
+        return self.table
+
+    def named_in_row(self, reader: Reader) -> str:
+        """Return the columns with ids of sessions that a new row of the table concerns."""
+        return self.id_name
+
+    def mark(self, reader: Reader) -> Mark:
+        ((version,),) = reader.rows("PRAGMA schema_version")
+        table = self.table_in(reader)
+        numbers = ", ".join(f"(SELECT max({number}) FROM {name})" for name, number in self.growing)
+        (found,) = reader.rows(f"SELECT {numbers}, (SELECT max(rowid) FROM {table}), (SELECT count(*) FROM {table})")
+        *rows, row, sessions = map(number_of, found)
+        return Mark(version, tuple(rows), sessions, row, self.id_at(reader, row))
+
+    def id_at(self, reader: Reader, row: int) -> Value:
+        found = reader.rows(f"SELECT {self.id_name} FROM {self.table_in(reader)} WHERE rowid = ?", (row,))
+        return found[0][0] if found else None
+
+    def grown_since(self, reader: Reader, mark: Mark) -> tuple[list[str], int]:
+        named = f"SELECT {self.named_in_row(reader)} FROM {self.table_in(reader)} WHERE rowid > ?"
+        new = reader.rows(named, (mark.row,))
+        grown = [
+            row
+            for (name, number), last in zip(self.growing, mark.rows, strict=True)
+            for row in reader.rows(f"SELECT DISTINCT session_id FROM {name} NOT INDEXED WHERE {number} > ?", (last,))
+        ]
+        return list(dict.fromkeys(value for row in (*grown, *new) for value in row if isinstance(value, str))), len(new)
+
+    def ids_after(self, reader: Reader, last: str, limit: int) -> list[str]:
+        name = self.id_name
+        found = reader.rows(
+            f"SELECT {name} FROM {self.table_in(reader)} WHERE {name} > ? AND typeof({name}) = 'text'"
+            f" ORDER BY {name} LIMIT ?",
+            (last, limit),
+        )
+        return [str(row[0]) for row in found]
 
 
 class DatabaseMemory(Generic[S]):

@@ -174,7 +174,7 @@ class Sources:
 
     def __reduce__(self) -> tuple[object, ...]:
         """It goes to another process without the guard."""
-        return _made, (self._sources, self._others)
+        return partial(Sources, self._sources, others=self._others), ()
 
     @cached_property
     def _all(self) -> tuple[Source, ...]:
@@ -378,10 +378,6 @@ class Sources:
     def _recognizing(self, path: str, among: Sequence[Source]) -> Source:
         beginning = read_beginning(path, _BEGINNING)
         return next((source for source in among if source.recognizes(path, beginning)), among[0])
-
-
-def _made(sources: Sequence[Source], others: Sequence[Callable[[], Source]]) -> Sources:
-    return Sources(sources, others=others)
 
 
 def as_shown(session: Session | Skipped) -> Session | Skipped:

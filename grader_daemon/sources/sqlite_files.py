@@ -97,6 +97,11 @@ class Reader:
         return frozenset(str(row[0]) for row in self.rows(_COLUMNS, (table,)))
 
 
+def number_of(value: Value) -> int:
+    """Return a whole number; 0 for what is none."""
+    return value if isinstance(value, int) else 0
+
+
 def look_into(path: str, read: Callable[[Reader], T], *, roots: Sequence[str] = ()) -> T:
     """Return what `read` makes of the database at `path`.
 

@@ -80,7 +80,7 @@ class Hermes(HermesSnapshots):
 
     def __reduce__(self) -> tuple[object, ...]:
         """It goes to another process without what it remembers."""
-        return _made, (self.roots, self._zone, self.limits)
+        return partial(Hermes, self.roots, zone=self._zone, limits=self.limits), ()
 
     def claims(self, path: str) -> bool:
         return super().claims(path) or (_is_database(database_beside(path)) and _RETIRED not in path)
@@ -175,10 +175,6 @@ class Hermes(HermesSnapshots):
         except ReadError:
             return None
         return None if session_id is None else Unit(self.name, database, session_id)
-
-
-def _made(roots: Sequence[str], zone: tzinfo | None, limits: Limits) -> Hermes:
-    return Hermes(roots, zone=zone, limits=limits)
 
 
 def _is_database(path: str) -> bool:

@@ -16,7 +16,7 @@ import xxhash
 
 from grader_daemon.domain.limits import LONGEST_NAME, Limits
 from grader_daemon.errors import ParseError
-from grader_daemon.sources.database_memory import Entry, Mark
+from grader_daemon.sources.database_memory import Entry, SessionTable
 from grader_daemon.sources.hermes.state_records import Delegation, MessageRow, SessionRow, Stored, UsageRow, Value
 from grader_daemon.sources.hermes.state_rows import goes_on_from
 from grader_daemon.sources.sqlite_files import Reader
@@ -93,8 +93,11 @@ class Row(NamedTuple):
         return Entry(xxhash.xxh3_128_digest(repr(content).encode()), nanoseconds, self.tally.messages)
 
 
-class HermesQueries:
+class HermesQueries(SessionTable):
     """See `Queries`."""
+
+    table = "sessions"
+    growing = (("messages", "id"),)
 
     def schema(self, reader: Reader) -> Schema | None:
         schema = Schema(*(reader.columns(table) for table in Schema._fields))
@@ -102,29 +105,6 @@ class HermesQueries:
 
     def is_strange(self, reader: Reader) -> bool:
         return all(reader.columns(table) for table in ("sessions", "messages"))
-
-    def mark(self, reader: Reader) -> Mark:
-        ((version,),) = reader.rows("PRAGMA schema_version")
-        columns = "(SELECT max(id) FROM messages), (SELECT max(rowid) FROM sessions), (SELECT count(*) FROM sessions)"
-        (numbers,) = reader.rows(f"SELECT {columns}")
-        message, row, sessions = (number if isinstance(number, int) else 0 for number in numbers)
-        return Mark(version, (message,), sessions, row, self.id_at(reader, row))
-
-    def id_at(self, reader: Reader, row: int) -> Value:
-        found = reader.rows("SELECT id FROM sessions WHERE rowid = ?", (row,))
-        return found[0][0] if found else None
-
-    def grown_since(self, reader: Reader, mark: Mark) -> tuple[list[str], int]:
-        (message,) = mark.rows
-        grown = reader.rows("SELECT DISTINCT session_id FROM messages NOT INDEXED WHERE id > ?", (message,))
-        new = reader.rows("SELECT id FROM sessions WHERE rowid > ?", (mark.row,))
-        return list(dict.fromkeys(row[0] for row in (*grown, *new) if isinstance(row[0], str))), len(new)
-
-    def ids_after(self, reader: Reader, last: str, limit: int) -> list[str]:
-        found = reader.rows(
-            "SELECT id FROM sessions WHERE id > ? AND typeof(id) = 'text' ORDER BY id LIMIT ?", (last, limit)
-        )
-        return [str(row[0]) for row in found]
 
     def entries(self, reader: Reader, schema: Schema, ids: Iterable[str]) -> Mapping[str, Entry]:
         return {session_id: row.entry for session_id, row in rows_of(reader, schema, ids).items()}

@@ -19,10 +19,10 @@ import xxhash
 
 from grader_daemon.domain.limits import LONGEST_NAME, Limits
 from grader_daemon.errors import ParseError
-from grader_daemon.sources.database_memory import DatabaseMemory, Entry, Mark
+from grader_daemon.sources.database_memory import DatabaseMemory, Entry, SessionTable
 from grader_daemon.sources.decoding import name_of
 from grader_daemon.sources.openclaw.session_windows import Window
-from grader_daemon.sources.sqlite_files import Reader, Value
+from grader_daemon.sources.sqlite_files import Reader, Value, number_of
 
 _WINDOWS: Final = ("session_windows", "sessions")
 """The table of sessions, and what it was called before."""
@@ -67,8 +67,18 @@ class Stored(NamedTuple):
     lines: bytes
 
 
-class OpenClawQueries:
-    """See `Queries`."""
+class OpenClawQueries(SessionTable):
+    """See `Queries`. A session that takes the place of another one changes that, too."""
+
+    id_name = "session_id"
+    growing = ((_LINES, "rowid"),)
+
+    def table_in(self, reader: Reader) -> str:
+        return next((name for name in _WINDOWS if "session_id" in reader.columns(name)), _WINDOWS[0])
+
+    def named_in_row(self, reader: Reader) -> str:
+        previous = "previous_session_id" in reader.columns(self.table_in(reader))
+        return "session_id, previous_session_id" if previous else "session_id"
 
     def schema(self, reader: Reader) -> Schema | None:
         lines = reader.columns(_LINES)
@@ -80,34 +90,6 @@ class OpenClawQueries:
 
     def is_strange(self, reader: Reader) -> bool:
         return bool(reader.columns(_LINES))
-
-    def mark(self, reader: Reader) -> Mark:
-        ((version,),) = reader.rows("PRAGMA schema_version")
-        windows = _windows(reader)
-        numbers = f"(SELECT max(rowid) FROM {_LINES}), (SELECT max(rowid) FROM {windows})"
-        ((line, row, sessions),) = reader.rows(f"SELECT {numbers}, (SELECT count(*) FROM {windows})")
-        return Mark(version, (_number(line),), _number(sessions), _number(row), self.id_at(reader, _number(row)))
-
-    def id_at(self, reader: Reader, row: int) -> Value:
-        found = reader.rows(f"SELECT session_id FROM {_windows(reader)} WHERE rowid = ?", (row,))
-        return found[0][0] if found else None
-
-    def grown_since(self, reader: Reader, mark: Mark) -> tuple[list[str], int]:
-        """See `Queries.grown_since`: a session that takes the place of another one changes that, too."""
-        windows = _windows(reader)
-        previous = "previous_session_id" if "previous_session_id" in reader.columns(windows) else "NULL"
-        new = reader.rows(f"SELECT session_id, {previous} FROM {windows} WHERE rowid > ?", (mark.row,))
-        found = reader.rows(f"SELECT DISTINCT session_id FROM {_LINES} NOT INDEXED WHERE rowid > ?", mark.rows)
-        ids = [value for row in (*found, *new) for value in row if isinstance(value, str)]
-        return list(dict.fromkeys(ids)), len(new)
-
-    def ids_after(self, reader: Reader, last: str, limit: int) -> list[str]:
-        found = reader.rows(
-            f"SELECT session_id FROM {_windows(reader)} WHERE session_id > ? AND typeof(session_id) = 'text'"
-            " ORDER BY session_id LIMIT ?",
-            (last, limit),
-        )
-        return [str(row[0]) for row in found]
 
     def entries(self, reader: Reader, schema: Schema, ids: Iterable[str]) -> Mapping[str, Entry]:
         among = json.dumps([each for each in ids if 0 < len(each) <= LONGEST_NAME])
@@ -123,7 +105,7 @@ class OpenClawQueries:
             tally = tallies.get(row.name)
             if tally is not None:
                 stamp = xxhash.xxh3_128_digest(repr((row, tally)).encode("utf-8", "replace"))
-                entries[row.name] = Entry(stamp, min(row.written, _LATEST) * _MILLISECOND, _number(tally[0]))
+                entries[row.name] = Entry(stamp, min(row.written, _LATEST) * _MILLISECOND, number_of(tally[0]))
         return entries
 
 
@@ -170,7 +152,7 @@ def _some_lines(
         found += rows
         if len(rows) < _ROWS:
             break
-        last = _number(rows[-1][0])
+        last = number_of(rows[-1][0])
         if reader.is_late:
             return found, last
     return found, None
@@ -195,11 +177,6 @@ def _unpacked(packed: bytes) -> bytes:
     return unpacked if len(unpacked) <= _MOST_UNPACKED else b"?"
 
 
-def _windows(reader: Reader) -> str:
-    """Return the table of sessions of a database that has one."""
-    return next((name for name in _WINDOWS if "session_id" in reader.columns(name)), _WINDOWS[0])
-
-
 def _rows_of(reader: Reader, schema: Schema, among: str) -> list[_Row]:
     """Return those of these sessions that are there."""
     windows = schema.windows
@@ -211,7 +188,7 @@ def _rows_of(reader: Reader, schema: Schema, among: str) -> list[_Row]:
     replaced = _replaced(reader, schema, among)
     begun = _begun(reader, schema, {row[-1] for row in rows if row[-1] is not None})
     return [
-        _Row(str(row[0]), row[1], _number(row[2]), _window(row[3:], begun.get(row[-1]), row[0] in replaced))
+        _Row(str(row[0]), row[1], number_of(row[2]), _window(row[3:], begun.get(row[-1]), row[0] in replaced))
         for row in rows
     ]
 
@@ -243,10 +220,6 @@ def _window(told: Sequence[Value], begun_by: Value, replaced: bool) -> Window:  
         model=named["model"],
         channel=named["channel"],
     )
-
-
-def _number(value: Value) -> int:
-    return value if isinstance(value, int) else 0
 
 
 def digest_of(stored: Stored) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -48,7 +49,7 @@ class OpenClaw(SessionFiles):
 
     def __reduce__(self) -> tuple[object, ...]:
         """It goes to another process without what it remembers."""
-        return _made, (self.roots, self.limits)
+        return partial(OpenClaw, self.roots, limits=self.limits), ()
 
     def claims(self, path: str) -> bool:
         return _database_of(path) is not None or _FILE.search(path) is not None
@@ -105,10 +106,6 @@ class OpenClaw(SessionFiles):
         if not isinstance(parsed.session, Session):
             return parsed
         return parsed._replace(session=in_window(in_words_of_persons(parsed.session), window))
-
-
-def _made(roots: Sequence[str], limits: Limits) -> OpenClaw:
-    return OpenClaw(roots, limits=limits)
 
 
 def _is_database(path: str) -> bool:

@@ -15,7 +15,7 @@ import xxhash
 
 from grader_daemon.domain.limits import LONGEST_NAME, Limits
 from grader_daemon.errors import ParseError
-from grader_daemon.sources.database_memory import DatabaseMemory, Entry, Mark
+from grader_daemon.sources.database_memory import DatabaseMemory, Entry, SessionTable
 from grader_daemon.sources.decoding import UNREADABLE, decoded_or, name_of
 from grader_daemon.sources.opencode.session_parts import (
     MESSAGE,
@@ -28,7 +28,7 @@ from grader_daemon.sources.opencode.session_parts import (
     Stored,
     Times,
 )
-from grader_daemon.sources.sqlite_files import Reader, Value
+from grader_daemon.sources.sqlite_files import Reader, Value, number_of
 
 T = TypeVar("T", Head, Part)
 _SESSION = ("id", "parent_id", "directory", "version", "cost", "revert", "time_created", "time_updated")
@@ -50,8 +50,11 @@ Schema = frozenset[str]
 """The columns of the table of sessions."""
 
 
-class OpenCodeQueries:
+class OpenCodeQueries(SessionTable):
     """See `Queries`."""
+
+    table = "session"
+    growing = (("message", "rowid"), ("part", "rowid"))
 
     def schema(self, reader: Reader) -> Schema | None:
         columns = {table: reader.columns(table) for table in _NEEDED}
@@ -59,33 +62,6 @@ class OpenCodeQueries:
 
     def is_strange(self, reader: Reader) -> bool:
         return all(reader.columns(table) for table in _NEEDED)
-
-    def mark(self, reader: Reader) -> Mark:
-        ((version,),) = reader.rows("PRAGMA schema_version")
-        numbers = "(SELECT max(rowid) FROM message), (SELECT max(rowid) FROM part), (SELECT max(rowid) FROM session)"
-        (found,) = reader.rows(f"SELECT {numbers}, (SELECT count(*) FROM session)")
-        message, part, row, sessions = map(_number, found)
-        return Mark(version, (message, part), sessions, row, self.id_at(reader, row))
-
-    def id_at(self, reader: Reader, row: int) -> Value:
-        found = reader.rows("SELECT id FROM session WHERE rowid = ?", (row,))
-        return found[0][0] if found else None
-
-    def grown_since(self, reader: Reader, mark: Mark) -> tuple[list[str], int]:
-        message, part = mark.rows
-        new = reader.rows("SELECT id FROM session WHERE rowid > ?", (mark.row,))
-        found = [
-            *reader.rows("SELECT DISTINCT session_id FROM message NOT INDEXED WHERE rowid > ?", (message,)),
-            *reader.rows("SELECT DISTINCT session_id FROM part NOT INDEXED WHERE rowid > ?", (part,)),
-            *new,
-        ]
-        return list(dict.fromkeys(row[0] for row in found if isinstance(row[0], str))), len(new)
-
-    def ids_after(self, reader: Reader, last: str, limit: int) -> list[str]:
-        found = reader.rows(
-            "SELECT id FROM session WHERE id > ? AND typeof(id) = 'text' ORDER BY id LIMIT ?", (last, limit)
-        )
-        return [str(row[0]) for row in found]
 
     def entries(self, reader: Reader, schema: Schema, ids: Iterable[str]) -> Mapping[str, Entry]:
         among = json.dumps([each for each in ids if 0 < len(each) <= LONGEST_NAME])
@@ -101,8 +77,8 @@ class OpenCodeQueries:
         for row in _sessions(reader, schema, among):
             tally = tallies.get(row[0], (0, None, None))
             stamp = xxhash.xxh3_128_digest(repr((row, tally)).encode("utf-8", "replace"))
-            written = max(_number(row[-1]), _number(tally[1]))
-            entries[str(row[0])] = Entry(stamp, min(written, _LATEST) * _NANOSECONDS, _number(tally[0]))
+            written = max(number_of(row[-1]), number_of(tally[1]))
+            entries[str(row[0])] = Entry(stamp, min(written, _LATEST) * _NANOSECONDS, number_of(tally[0]))
         return entries
 
 
@@ -177,7 +153,7 @@ def _info(row: Sequence[Value]) -> Info:
             "version": name_of(named["version"]),
             "parentID": _name(named["parent_id"]),
             "revert": decoded_or(_revert, revert, None) if isinstance(revert, str) and revert else None,
-            "time": Times(created=_number(named["time_created"]), updated=_number(named["time_updated"])),
+            "time": Times(created=number_of(named["time_created"]), updated=number_of(named["time_updated"])),
             "cost": named["cost"] if isinstance(named["cost"], int | float) else None,
         },
         Info,
@@ -192,10 +168,6 @@ def _decoded(decode: Callable[[bytes], T], row_id: Value, data: Value, *, kind: 
         passed.add_broken()
         return None
     return None if decoded is None else msgspec.structs.replace(decoded, id=str(row_id))
-
-
-def _number(value: Value) -> int:
-    return value if isinstance(value, int) else 0
 
 
 def _name(value: Value) -> str | None:

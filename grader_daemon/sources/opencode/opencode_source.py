@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 import msgspec
 import xxhash
@@ -57,7 +58,7 @@ class OpenCode:
 
     def __reduce__(self) -> tuple[object, ...]:
         """It goes to another process without what it remembers."""
-        return _made, (self.roots, self._limits)
+        return partial(OpenCode, self.roots, limits=self._limits), ()
 
     @property
     def watches(self) -> Sequence[Watch]:
@@ -132,10 +133,6 @@ class OpenCode:
 
     def _units_of(self, path: str, status: os.stat_result) -> Iterable[Found]:
         return self._databases.listed(path, status) if _is_database(path) else units_of(path, self.name)
-
-
-def _made(roots: Sequence[str], limits: Limits) -> OpenCode:
-    return OpenCode(roots, limits=limits)
 
 
 def _name_of(path: str) -> str:

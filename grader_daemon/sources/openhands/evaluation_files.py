@@ -12,7 +12,7 @@ import stat
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import tzinfo
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import msgspec
@@ -73,7 +73,7 @@ class OpenHandsRuns:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Another process knows of no line that was told."""
-        return _made, (self.roots, self._zone, self._limits)
+        return partial(OpenHandsRuns, self.roots, zone=self._zone, limits=self._limits), ()
 
     @property
     def watches(self) -> Sequence[Watch]:
@@ -201,10 +201,6 @@ def _is_conversation(unit: Unit) -> bool:
 def _is_entered(folder: str) -> bool:
     """Return whether runs or conversations may lie in or below a folder."""
     return not folder.endswith("/events")
-
-
-def _made(roots: Sequence[str], zone: tzinfo | None, limits: Limits) -> OpenHandsRuns:
-    return OpenHandsRuns(roots, zone=zone, limits=limits)
 
 
 @lru_cache(maxsize=64)
