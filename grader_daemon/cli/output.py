@@ -266,7 +266,7 @@ def ledger(claims: Sequence[Claim]) -> None:
         ("claim", claim_words),
         ("verdict", lambda claim: claim.support.value),
         ("said in", lambda claim: claim.index),
-        ("evidence", lambda claim: _indexes(claim.evidence)),
+        ("evidence", lambda claim: ", ".join(map(str, claim.evidence))),
         ("why", why_words),
         ("its words", lambda claim: claim.words),
         may_drop=("its words",),
@@ -345,10 +345,6 @@ def said_by(given: Feedback, digest: str | None) -> str:
     from grader_daemon.reports.session_words import said_words  # `--help` must not wait for it
 
     return said_words(given, digest, when=cell(given.given_at))
-
-
-def _indexes(messages: Sequence[int]) -> str:
-    return ", ".join(map(str, messages))
 
 
 def abandon() -> None:

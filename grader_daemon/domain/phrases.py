@@ -62,7 +62,7 @@ class Phrases(Generic[Label]):
 
     def __init__(self, phrases: Iterable[tuple[str, Label]]) -> None:
         texts = [(phrase.strip().lower(), label) for phrase, label in phrases]
-        self._phrases = [(_longest_literal(text), text, label) for text, label in texts if text]
+        self._phrases = [(max(_GAP.split(text), key=len), text, label) for text, label in texts if text]
         self._openings = tuple({_GAP.split(text, 1)[0] for text, _ in texts if text and text[0] != "*"})
         self._by_character: dict[str, list[tuple[str, str, Label]]] = {"*": []}
         for entry in self._phrases:
@@ -115,10 +115,6 @@ class PhraseIndex(Generic[Label]):
 
 def _rank(entry: tuple[int, object, object, object]) -> int:
     return entry[0]
-
-
-def _longest_literal(phrase: str) -> str:
-    return max(_GAP.split(phrase), key=len)
 
 
 @lru_cache(maxsize=4_096)

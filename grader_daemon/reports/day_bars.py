@@ -59,7 +59,7 @@ def day_bars(
     drawn.append(_stacks(bars, end))
     every = -(-len(bars) // _MOST_LABELS)
     drawn.extend(
-        element("text", bar.name, x=percent(_middle(place, len(bars))), y=HEIGHT - 8, class_="tick middle")
+        element("text", bar.name, x=percent(100 * (place + 0.5) / len(bars)), y=HEIGHT - 8, class_="tick middle")
         for place, bar in enumerate(bars)
         if (len(bars) - 1 - place) % every == 0
     )
@@ -118,10 +118,6 @@ def _pieces(known: Sequence[tuple[int, tuple[float, ...]]], group: int, end: flo
         if amounts[group] > 0:
             bottom, height = _height(sum(amounts[:group]), end), (BOTTOM - TOP) * amounts[group] / end
             yield f"M{place + (1 - _BAR) / 2:g} {bottom:.4g}v{-height:.4g}h{_BAR}v{height:.4g}z"
-
-
-def _middle(place: int, days: int) -> float:
-    return 100 * (place + 0.5) / days
 
 
 def _height(value: float, end: float) -> float:

@@ -12,7 +12,8 @@ from typing import assert_never
 
 from grader_daemon.domain.insight import WeeklyReport
 from grader_daemon.domain.text import clean
-from grader_daemon.reports.document_parts import Block, Entries, Entry, Prose, Section, Table, lay_out
+from grader_daemon.reports.document_parts import Block, Entries, Entry, Prose, Table, lay_out
+from grader_daemon.reports.layout import Block, Entries, Entry, Prose, Table, lay_out
 from grader_daemon.reports.safe_text import Name, Words
 
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;", "`": "&#96;"}
@@ -28,7 +29,7 @@ def render_markdown(report: WeeklyReport) -> str:
     whole = lay_out(report)
     blocks = [f"# {escape(whole.title)}", escape(whole.subtitle), *(f"**{_inline(words)}**" for words in whole.notes)]
     for section in whole.sections:
-        blocks += _section(section)
+        blocks += [f"## {section.title}", *map(_block, section.blocks)]
     return "\n\n".join(blocks) + "\n"
 
 
@@ -45,10 +46,6 @@ def _escaped(found: re.Match[str]) -> str:
             return _ENTITIES[found.group()]
         case _:
             return f"\\{found.group()}"
-
-
-def _section(section: Section) -> list[str]:
-    return [f"## {section.title}", *map(_block, section.blocks)]
 
 
 def _block(block: Block) -> str:

@@ -12,7 +12,7 @@ def element(tag: str, *children: Element | str, **attributes: str | float) -> El
 
     Attributes are named as in Python: ``class_``, ``aria_hidden``; numbers are written with at most two decimals.
     """
-    made = Element(tag, {_attribute(key): _text(value) for key, value in attributes.items()})
+    made = Element(tag, {key.rstrip("_").replace("_", "-"): _text(value) for key, value in attributes.items()})
     for child in children:
         if isinstance(child, str):
             _append_text(made, clean(child))
@@ -26,10 +26,6 @@ def _append_text(made: Element, text: str) -> None:
         made[-1].tail = (made[-1].tail or "") + text
     else:
         made.text = (made.text or "") + text
-
-
-def _attribute(key: str) -> str:
-    return key.rstrip("_").replace("_", "-")
 
 
 def _text(value: str | float) -> str:

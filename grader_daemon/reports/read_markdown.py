@@ -106,12 +106,8 @@ def _block(token: Token, tokens: Iterator[Token], read_code: ReadCode) -> Block 
         case "bullet_list_open" | "ordered_list_open":
             ordered = token.type == "ordered_list_open"
             end = token.type.replace("open", "close")
-            return Listing(tuple(_items(tokens, read_code, end)), _start(token) if ordered else None)
+            return Listing(tuple(_items(tokens, read_code, end)), int(token.attrGet("start") or 1) if ordered else None)
     return None
-
-
-def _start(token: Token) -> int:
-    return int(token.attrGet("start") or 1)
 
 
 def _items(tokens: Iterator[Token], read_code: ReadCode, end: str) -> Iterator[tuple[Block, ...]]:

@@ -94,7 +94,7 @@ class ModelScores:
             for column in place:
                 gradient[column] = gradient.get(column, 0.0) + slope * own.open
         steepness = max(value * (1 - value), 1e-9)
-        return _scored(_logit(value), (self._variance(gradient) + apart) / steepness**2)
+        return _scored(math.log(value / (1 - value)), (self._variance(gradient) + apart) / steepness**2)
 
     def gap(self, task_type: str, model: str, other: str) -> Gap:
         """Compare two models at one type of task."""
@@ -231,10 +231,6 @@ def _scored(logit: float, variance: float) -> Scored:
     deviation = math.sqrt(variance)
     low, high = _probability(logit - _Z * deviation), _probability(logit + _Z * deviation)
     return Scored(_probability(logit), low, high, logit, deviation)
-
-
-def _logit(chance: float) -> float:
-    return math.log(chance / (1 - chance))
 
 
 def _probability(logit: float) -> float:

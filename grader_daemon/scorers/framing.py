@@ -59,17 +59,13 @@ def _fitted(turns: Sequence[RedactedTurn], room: int) -> str:
     kept = _without_middle(turns, room // _TURN_CHARACTERS)
     longest = room
     while True:
-        record = _record(_cut(kept, longest))
+        record = escaped(_encode({"messages": _cut(kept, longest)}).decode()).translate(_MARKUP)
         if len(record) <= room:
             return record
         if longest > _SHORTEST:
             longest //= 2
         else:
             kept = _without_middle(kept, len(kept) // 2)
-
-
-def _record(turns: Sequence[RedactedTurn]) -> str:
-    return escaped(_encode({"messages": turns}).decode()).translate(_MARKUP)
 
 
 def _cut(turns: Sequence[RedactedTurn], longest: int) -> list[RedactedTurn]:

@@ -62,7 +62,7 @@ def reports_beside(folder: str, task: str, *, run: str) -> list[str]:
         run: the folder of the whole evaluation, which may be the same.
     """
     own = [os.path.join(folder, REPORT)] if folder != run else []
-    return [*own, *(os.path.join(logs, task, REPORT) for logs in _listed_logs(run)), *_listed_reports(run)]
+    return [*own, *(os.path.join(logs, task, REPORT) for logs in _listed_logs(run)), *_names_in(run, _stamp_of(run))]
 
 
 def reward_of(reports: Sequence[str], task: str, roots: Sequence[str]) -> float | None:
@@ -105,10 +105,6 @@ def _read(path: str, _: Stamp, roots: tuple[str, ...]) -> _Lists | dict[str, _Ve
 def _content(path: str, roots: Sequence[str]) -> bytes:
     status = look_at(path)
     return read_file(found_file(Unit("", path), status), status, limits=_LIMITS, roots=roots)
-
-
-def _listed_reports(run: str) -> Sequence[str]:
-    return _names_in(run, _stamp_of(run))
 
 
 def _listed_logs(run: str) -> Iterator[str]:

@@ -117,7 +117,7 @@ class CallView(msgspec.Struct, eq=False, gc=False):
         if isinstance(arguments, str):
             return arguments
         if self._written is None:
-            self._written = _encoded(arguments) if arguments is not None else ""
+            self._written = msgspec.json.encode(arguments).decode() if arguments is not None else ""
         return self._written
 
     @property
@@ -265,10 +265,6 @@ def view_of(call: ToolCall) -> CallView:
     """Return what a message says of a call."""
     function = call.function
     return CallView(None, None) if function is None else CallView(function.name, function.arguments)
-
-
-def _encoded(arguments: dict[str, object]) -> str:
-    return msgspec.json.encode(arguments).decode()
 
 
 def _line_in(given: _Arguments) -> object:

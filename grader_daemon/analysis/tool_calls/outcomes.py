@@ -188,7 +188,7 @@ def _failed(category: Category, output: str, line: Line, meaning: Meaning | Cate
 def _may_hide(text: str, written: str) -> bool:
     """Return whether to look at a success again: its end has a word of failure, or prints an exit code."""
     end = text[-_EXAMINED_END:]
-    if not written or (text.startswith("{") and not (_may_mask(written) or _is_cut(end))):
+    if not written or (text.startswith("{") and not (holds_any(written, _MASKING) or _is_cut(end))):
         return False
     if '"path"' in written and len(text) > _LONGEST_COMPLAINT:
         return False
@@ -204,7 +204,3 @@ def _is_run(call: CallView) -> bool:
 
 def _is_cut(text: str) -> bool:
     return "truncated" in text[-_LONGEST_MARK:]
-
-
-def _may_mask(written: str) -> bool:
-    return holds_any(written, _MASKING)

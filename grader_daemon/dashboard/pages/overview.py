@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import date, timedelta
+from datetime import timedelta
 from functools import partial
 from typing import Any, Final
 from xml.etree.ElementTree import Element
@@ -333,12 +333,8 @@ def _trend(days: Sequence[ChartDay], daily: Sequence[DayFigures], events: Sequen
     estimates = [day.ended_badly for day in daily]
     if all(one.value is None for one in estimates):
         return None
-    names = [_short(day.day) for day in daily]
+    names = [f"{day.day:%m-%d}" for day in daily]
     return trend_chart(names, estimates, measure=BAD_ENDINGS, identifier="trend", events=events, days=days)
-
-
-def _short(day: date) -> str:
-    return f"{day:%m-%d}"
 
 
 def _matrix(groups: Sequence[Group]) -> Matrix:

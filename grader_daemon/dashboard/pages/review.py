@@ -29,7 +29,7 @@ _SEEDS: Final = 1000
 
 def review(visit: Visit) -> Response:
     """Answer with the session to judge next, and what the grader says of the one before."""
-    passed = _passed(visit.query.get("passed", ""))
+    passed = [each for each in visit.query.get("passed", "").split(",") if each][-_MOST_PASSED:]
     reviews, done = visit.grader.review, visit.grader.review.done_this_week()
     item = _asked_again(visit) or reviews.next_item(seed=done * _SEEDS + len(passed), passed=passed)
     return visit.show(
@@ -146,10 +146,6 @@ def _signature(visit: Visit, session_id: str, sampled: str) -> str:
 
 def _is_signed(visit: Visit, signature: str, session_id: str, sampled: str) -> bool:
     return hmac.compare_digest(signature.encode(), _signature(visit, session_id, sampled).encode())
-
-
-def _passed(written: str) -> list[str]:
-    return [each for each in written.split(",") if each][-_MOST_PASSED:]
 
 
 PAGES: Final = (

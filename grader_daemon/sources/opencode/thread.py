@@ -75,9 +75,13 @@ def to_session(stored: Stored, *, path: str, key: str) -> Session:
         project=info.directory,
         parent=info.parent_id,
         kind=SessionKind.MAIN if info.parent_id is None else SessionKind.SUB_AGENT,
-        agent=_agent(path),
+        agent=next((kin for kin in _KIN if f"/{kin}/" in path or path.endswith(f"/{kin}.db")), NAME),
         agent_version=info.version,
-        usage=_usage(heads),
+        usage=usage_by_model(
+            _tokens(head.tokens, head.model)
+            for head in heads
+            if head.tokens is not None and (head.time.completed is not None or head.finish is not None)
+        ),
         cost_usd=_cost(info.cost, heads),
         started_at=moment(info.time.created),
         updated_at=max(
@@ -115,10 +119,6 @@ class _Thread(Conversation):
             self.append_result(*result, ended, call_id=part.call_id, tool=tool_of(part))
 
 
-def _agent(path: str) -> str:
-    return next((kin for kin in _KIN if f"/{kin}/" in path or path.endswith(f"/{kin}.db")), NAME)
-
-
 def _before(parts: Sequence[Part], part_id: str | None) -> tuple[Part, ...]:
     return tuple(part for part in parts if part_id is not None and part.id < part_id)
 
@@ -148,14 +148,6 @@ def _ending(heads: Sequence[Head]) -> Ending | None:
     if last.finish is None or last.finish in _GOES_ON or last.summary is True:
         return None
     return Ending(SessionState.COMPLETE, f"finish={last.finish}")
-
-
-def _usage(heads: Iterable[Head]) -> tuple[Usage, ...]:
-    return usage_by_model(
-        _tokens(head.tokens, head.model)
-        for head in heads
-        if head.tokens is not None and (head.time.completed is not None or head.finish is not None)
-    )
 
 
 def _tokens(tokens: Tokens, model: str | None) -> Usage:

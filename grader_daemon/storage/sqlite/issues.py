@@ -136,7 +136,13 @@ class Issues:
             last_seen=known_moment(latest[0][0]),
             resolved_at=to_moment(resolved_at),
             ignored_at=to_moment(ignored_at),
-            task_types=self._task_types(fingerprint, span),
+            task_types=dict(
+                self._database.rows(
+                    "SELECT task_type, sum(sessions) FROM issue_tasks WHERE fingerprint = ? AND day BETWEEN ? AND ?"
+                    " GROUP BY task_type ORDER BY 2 DESC, 1",
+                    (fingerprint, span.first.isoformat(), span.last.isoformat()),
+                )
+            ),
             latest=tuple(session_id for _, session_id in latest),
             steps=self._steps(fingerprint, span),
             named=self._named(fingerprint, span, until),
@@ -212,15 +218,6 @@ class Issues:
             (fingerprint, to_text(until), span.last.isoformat(), limit),
         )
         return [(row[0], row[1]) for row in rows]
-
-    def _task_types(self, fingerprint: str, span: Span) -> dict[str, int]:
-        return dict(
-            self._database.rows(
-                "SELECT task_type, sum(sessions) FROM issue_tasks WHERE fingerprint = ? AND day BETWEEN ? AND ?"
-                " GROUP BY task_type ORDER BY 2 DESC, 1",
-                (fingerprint, span.first.isoformat(), span.last.isoformat()),
-            )
-        )
 
     def _named(self, fingerprint: str, span: Span, until: datetime) -> dict[str, int]:
         """Count the sessions of a span in which the newest failures of an issue named each word, most first."""
