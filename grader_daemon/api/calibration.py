@@ -8,7 +8,7 @@ from datetime import timedelta
 import msgspec
 
 from grader_daemon import bootstrap
-from grader_daemon.api.context import GraderContext
+from grader_daemon.api.context import GraderPart
 from grader_daemon.bootstrap import periodic
 from grader_daemon.calibration.early_errors import early_worth
 from grader_daemon.calibration.prior import Provenance, Validity, is_free
@@ -56,11 +56,8 @@ class CalibrationState(msgspec.Struct, frozen=True, kw_only=True):
     history: tuple[Calibration, ...]
 
 
-class Calibrations:
+class Calibrations(GraderPart):
     """Learns from labels, and knows how far verdicts can be trusted."""
-
-    def __init__(self, context: GraderContext) -> None:
-        self._context = context
 
     def learn(self) -> Calibration:
         """Learn from all current labels, and adopt the model that cross-validation shows to be better.

@@ -242,6 +242,13 @@ class GraderContext:
             raise InputError("this SelfGrader is closed; create a new one")
 
 
+class GraderPart:
+    """A part of a grader, which answers by the context that all parts share."""
+
+    def __init__(self, context: GraderContext) -> None:
+        self._context = context
+
+
 def paths_of(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
     """Return several paths; a single text is one of them, never its characters."""
     return tuple(os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths))

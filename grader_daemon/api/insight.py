@@ -10,7 +10,7 @@ from itertools import islice
 
 import msgspec
 
-from grader_daemon.api.context import GraderContext
+from grader_daemon.api.context import GraderPart
 from grader_daemon.api.excerpts import one_line
 from grader_daemon.api.grades import GradeFilter, Grades, check_days
 from grader_daemon.bootstrap import periodic
@@ -52,14 +52,11 @@ _BEFORE_ALERT, _AFTER_ALERT = timedelta(days=14), timedelta(days=7)
 _AROUND_ALERT = timedelta(days=55)
 
 
-class Insight:
+class Insight(GraderPart):
     """Answers questions about many grades.
 
     Spans of days end today and begin at midnight where the person lives (setting `timezone`).
     """
-
-    def __init__(self, context: GraderContext) -> None:
-        self._context = context
 
     def summary(self, *, days: float | None = 7) -> Summary:
         """Count and average the finished sessions that ended in the last `days` days (None: ever)."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from grader_daemon.api.context import GraderContext
+from grader_daemon.api.context import GraderPart
 from grader_daemon.api.excerpts import one_line
 from grader_daemon.domain.feedback import Feedback, FeedbackSource, Label, Said, Sampling, Standing
 from grader_daemon.domain.text import storable
@@ -36,11 +36,8 @@ class LabelledFile(msgspec.Struct, frozen=True, kw_only=True):
     wrong: tuple[str, ...]
 
 
-class Labels:
+class Labels(GraderPart):
     """Keeps what people say of grades, and takes it back."""
-
-    def __init__(self, context: GraderContext) -> None:
-        self._context = context
 
     def add(
         self,

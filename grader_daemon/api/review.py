@@ -11,7 +11,7 @@ import msgspec
 
 from grader_daemon import bootstrap
 from grader_daemon.analysis.user_messages import as_typed, written_by_person
-from grader_daemon.api.context import GraderContext
+from grader_daemon.api.context import GraderPart
 from grader_daemon.api.excerpts import excerpt, failed_excerpt, passage
 from grader_daemon.api.explanation import sentences_of
 from grader_daemon.api.parts import Scorers
@@ -72,11 +72,8 @@ class ReviewItem(msgspec.Struct, frozen=True, kw_only=True):
     note: str | None
 
 
-class Reviews:
+class Reviews(GraderPart):
     """Sessions that people, or a scorer, should judge next, and how far they are."""
-
-    def __init__(self, context: GraderContext) -> None:
-        self._context = context
 
     def next_item(self, *, seed: int | None = None, passed: Collection[str] = ()) -> ReviewItem | None:
         """Return the next session for a person to label, with its evidence; None if there is none.

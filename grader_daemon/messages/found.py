@@ -9,7 +9,7 @@ from datetime import timedelta
 from itertools import islice
 from typing import Final
 
-from grader_daemon.api.context import GraderContext
+from grader_daemon.api.context import GraderPart
 from grader_daemon.api.excerpts import one_line
 from grader_daemon.domain.claims import AGAINST
 from grader_daemon.domain.grade import Grade
@@ -33,11 +33,8 @@ def _every(_: Grade) -> bool:
     return True
 
 
-class Messages:
+class Messages(GraderPart):
     """Words of messages of one database; see `api.parts.MessageSearch`."""
-
-    def __init__(self, context: GraderContext) -> None:
-        self._context = context
 
     @property
     def is_on(self) -> bool:

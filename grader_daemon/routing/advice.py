@@ -6,17 +6,14 @@ import os
 from collections.abc import Collection
 from pathlib import Path
 
-from grader_daemon.api.context import GraderContext
+from grader_daemon.api.context import GraderPart
 from grader_daemon.domain.routing import Route, TaskRoute
 from grader_daemon.errors import InputError
 from grader_daemon.routing.job import Routes, write_route
 
 
-class Advice:
+class Advice(GraderPart):
     """The part `routing` of `SelfGrader`; see `api.parts.Routing`."""
-
-    def __init__(self, context: GraderContext) -> None:
-        self._context = context
 
     def route(
         self,
