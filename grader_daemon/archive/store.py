@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from grader_daemon.storage.sqlite.database import LISTED, Database, listed
+from grader_daemon.storage.sqlite.database import LISTED, Table, listed
 
 
-class ArchiveProgress:
+class ArchiveProgress(Table):
     """The objects of archives that were graded, by 64-bit digests of their names and versions."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def those_done(self, digests: Sequence[int]) -> set[int]:
         """Return those of some digests that are noted as graded."""

@@ -6,8 +6,9 @@ import secrets
 from datetime import datetime
 from typing import Final, NamedTuple
 
+from grader_daemon.hook.agents import Mode
 from grader_daemon.hook.hooked_agents import Mode
-from grader_daemon.storage.sqlite.database import Database
+from grader_daemon.storage.sqlite.database import Table
 from grader_daemon.storage.sqlite.rows import known_moment, to_moment, to_text
 
 _MOST: Final = 100_000
@@ -40,11 +41,8 @@ class Trial(NamedTuple):
     salt: str
 
 
-class HookTable:
+class HookTable(Table):
     """The tables of what hooks found, and of trials."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def told(self, session_id: str) -> frozenset[str]:
         """Return the claims of a session that were told already."""

@@ -13,7 +13,7 @@ from grader_daemon.domain.group_names import UNKNOWN
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.domain.work_fate import FateWorth, WorkCounts, WorkFate, WorkOutcomes
 from grader_daemon.outcomes.model import SeenFate, Work, became
-from grader_daemon.storage.sqlite.database import Database
+from grader_daemon.storage.sqlite.database import Table
 from grader_daemon.storage.sqlite.rows import PERSONS_TASK, to_text
 from grader_daemon.storage.sqlite.store import SqliteStore
 
@@ -35,11 +35,8 @@ class Followed(NamedTuple):
     fate: SeenFate
 
 
-class OutcomesTable:
+class OutcomesTable(Table):
     """The sessions whose work is followed."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def due(self, now: datetime, *, since: datetime, limit: int) -> list[str]:
         """Name finished sessions of this machine that ended since then and are to be looked at: the newest first.

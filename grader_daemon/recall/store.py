@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.recollection import CauseWords, Likeness, PastFailure, PastGrade, PastSession
-from grader_daemon.storage.sqlite.database import LISTED, Database, listed
+from grader_daemon.storage.sqlite.database import LISTED, Table, listed
 from grader_daemon.storage.sqlite.listing_index import index_words
 from grader_daemon.storage.sqlite.session_list import LISTED_AS, outcome_of
 
@@ -77,11 +77,8 @@ _NEWEST = "SELECT session_id FROM session_list ORDER BY ended_at DESC, session_i
 _WITH_WORD = "SELECT rowid FROM session_words WHERE session_words MATCH ? ORDER BY rowid DESC LIMIT ?"
 
 
-class Recall:
+class Recall(Table):
     """Reads of earlier sessions. Open ones are left out: the one that asks may be among them."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def like(self, task: str, limit: int) -> list[Likeness]:
         """Return the sessions that were asked for something alike, the most alike first; of one request the newest."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from grader_daemon.domain.installed import InstalledKind, ObservedVersion
-from grader_daemon.storage.sqlite.database import Database
+from grader_daemon.storage.sqlite.database import Table
 from grader_daemon.storage.sqlite.rows import known_moment, to_moment, to_text
 
 _COLUMNS = ("kind", "name", "agent", "path", "digest", "bytes", "written_at", "first_seen", "last_seen", "gone_at")
@@ -17,11 +17,8 @@ _SAVE = (
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM observed_versions"
 
 
-class ObservedVersions:
+class ObservedVersions(Table):
     """Versions of skills and configuration files as they were seen on disk."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def save(self, versions: Iterable[ObservedVersion]) -> None:
         """Keep versions; of one that is kept, by path and when it was first seen, when it was last seen, and gone."""

@@ -24,7 +24,7 @@ from grader_daemon.domain.setup_changes import SetupChange
 from grader_daemon.errors import NotFoundError
 from grader_daemon.storage.records import Position
 from grader_daemon.storage.sqlite.columns import Column, Columns
-from grader_daemon.storage.sqlite.database import Database
+from grader_daemon.storage.sqlite.database import Table
 from grader_daemon.storage.sqlite.rows import (
     HAS_SCORES,
     PERSONS_TASK,
@@ -73,11 +73,8 @@ _KNOWN_STREAMS = " AND ".join(
 )
 
 
-class Alerts:
+class Alerts(Table):
     """Alerts, the watch on degradation (how far it has read, the state of its detectors), and silences."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     # -- alerts ----------------------------------------------------------------------------------------------------
 

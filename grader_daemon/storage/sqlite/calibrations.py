@@ -10,7 +10,7 @@ import msgspec
 from grader_daemon.domain.calibration import Calibration, Evidence, LevelGuess
 from grader_daemon.domain.completion_model import CompletionModel
 from grader_daemon.domain.verdict import VerdictBy, VerdictSetting
-from grader_daemon.storage.sqlite.database import Database
+from grader_daemon.storage.sqlite.database import Table
 from grader_daemon.storage.sqlite.features import to_features
 from grader_daemon.storage.sqlite.rows import PERSONS_TASK, known_moment, to_text
 
@@ -29,14 +29,11 @@ _decode_model = msgspec.json.Decoder(CompletionModel).decode
 _decode_evidence = msgspec.json.Decoder(Evidence).decode
 
 
-class Calibrations:
+class Calibrations(Table):
     """Calibrations learned from labels: added, never changed.
 
     A row that another version wrote, and this one cannot read, is passed over.
     """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def add(self, made: Calibration) -> Calibration:
         """Keep a calibration; returns it with its number. Call it inside a transaction."""
@@ -112,11 +109,8 @@ def _to_calibration(row: tuple[Any, ...]) -> Calibration | None:
         return None
 
 
-class LevelGuesses:
+class LevelGuesses(Table):
     """A person's guesses of the level; the last one stands."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def add(self, rate: float | None, now: datetime) -> None:
         """Keep a guess, or with None that there is none any more; call it inside a transaction."""

@@ -198,6 +198,13 @@ class Database:
             return self.connection.execute(sql, tuple(values)).fetchall()
 
 
+class Table:
+    """A part of the store: some of its tables, on its one connection."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+
 def is_made(path: Path) -> bool:
     """Return whether there is a database to read; one without a table is none yet: another program begins to make it.
 

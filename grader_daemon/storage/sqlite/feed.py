@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from grader_daemon.storage.records import Change, ChangeKind, MonthMark
-from grader_daemon.storage.sqlite.database import Database
+from grader_daemon.storage.sqlite.database import Table
 from grader_daemon.storage.sqlite.session_list import LISTED_AS
 
 _LAST_CHANGES = (
@@ -19,11 +19,8 @@ _BEHIND = "~"
 """Stands behind all that a month begins with, and before the next one."""
 
 
-class ChangeFeed:
+class ChangeFeed(Table):
     """Feed of changes, in one order: a row for each thing, which moves to the end when it changes again."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def note(self, kind: ChangeKind, subjects: Iterable[str]) -> None:
         """Note that these changed; call it inside the transaction that changes them."""

@@ -10,7 +10,7 @@ import msgspec
 
 from grader_daemon.domain.feedback import Candidate, Feedback, FeedbackSource, JudgedSession, Sampling
 from grader_daemon.domain.verdict import VerdictBy
-from grader_daemon.storage.sqlite.database import LISTED, Database, listed
+from grader_daemon.storage.sqlite.database import LISTED, Table, listed
 from grader_daemon.storage.sqlite.features import to_features
 from grader_daemon.storage.sqlite.rows import HAS_SCORES, PERSONS_TASK, known_moment, to_flag, to_text
 
@@ -30,11 +30,8 @@ _JUDGED = (
 """The fields of `JudgedSession`, in their order."""
 
 
-class Feedbacks:
+class Feedbacks(Table):
     """Feedback of people on sessions: added, never changed."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def add(self, given: Feedback) -> Feedback:
         """Keep what was said of a grade; returns it with its number. Call it inside a transaction."""

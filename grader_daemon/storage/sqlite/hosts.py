@@ -6,18 +6,15 @@ from typing import Final
 
 from grader_daemon.domain.fleet_hosts import FleetHostState
 from grader_daemon.storage.records import FleetCopyState
-from grader_daemon.storage.sqlite.database import Database
+from grader_daemon.storage.sqlite.database import Table
 from grader_daemon.storage.sqlite.rows import to_moment
 
 _HOST: Final = FleetHostState.__struct_fields__
 _HOSTS: Final = f"SELECT {', '.join(_HOST)} FROM fleet_hosts ORDER BY host"
 
 
-class Hosts:
+class Hosts(Table):
     """The tables `fleet_copy` and `fleet_hosts`, as all may read them; empty in a machine's own store."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def state(self) -> FleetCopyState | None:
         """Return of which fleet it is a copy; None of none."""

@@ -15,7 +15,7 @@ from grader_daemon.domain.error_groups import IssueRow, StepCount, StepRow, Tool
 from grader_daemon.domain.text import storable
 from grader_daemon.errors import InputError, NotFoundError
 from grader_daemon.storage.records import GradeFilter
-from grader_daemon.storage.sqlite.database import LISTED, Database, listed
+from grader_daemon.storage.sqlite.database import LISTED, Table, listed
 from grader_daemon.storage.sqlite.rows import known_moment, to_moment, to_text
 
 _LATEST = 3
@@ -23,11 +23,8 @@ _NAMING = 200
 """So many failures of an issue are asked what they name, the newest: a list must not read all of history."""
 
 
-class Issues:
+class Issues(Table):
     """Error issues: what failures have in common; those of finished sessions count."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def save_signs(self, signs: Sequence[ErrorSign]) -> None:
         """Keep what issues look like; the first example stays."""

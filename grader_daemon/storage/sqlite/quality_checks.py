@@ -8,7 +8,7 @@ from typing import Any
 
 from grader_daemon.domain.quality import CheckOutcome, QualityCheck
 from grader_daemon.domain.text import clean
-from grader_daemon.storage.sqlite.database import Database
+from grader_daemon.storage.sqlite.database import Table
 from grader_daemon.storage.sqlite.rows import known_moment, to_text
 
 _COLUMNS = "id, session_id, scorer, checked_at, digest, outcome, quality, ours, discrepancy, error"
@@ -16,11 +16,8 @@ _OURS = "coalesce(d.automatic_quality, g.response_quality)"
 _BY_PERSON = "(d.verdict_by = 'person' OR d.automatic_quality IS NOT NULL)"
 
 
-class QualityChecks:
+class QualityChecks(Table):
     """Calls of scorers outside, and their answers."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     # -- calls -----------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from grader_daemon.domain.group_names import NAME_CHARACTERS
 from grader_daemon.domain.insight import Concern, Coverage, Example, FromPeople
 from grader_daemon.domain.people import OBJECTING
 from grader_daemon.storage.records import StoredReport
-from grader_daemon.storage.sqlite.database import Database
+from grader_daemon.storage.sqlite.database import Table
 from grader_daemon.storage.sqlite.rows import PERSONS_TASK, ended_badly_of, to_moment, to_text
 
 _EXAMPLES = 3
@@ -38,11 +38,8 @@ _SHOWN_BY = {
 }
 
 
-class Reports:
+class Reports(Table):
     """The weekly reports, and what else one needs to know that no sum holds."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def save(self, week: Span, content: str, *, basis: int, now: datetime) -> None:
         """Write the report of a week, in place of an earlier one."""

@@ -14,7 +14,7 @@ from grader_daemon.domain.group_names import NAME_CHARACTERS, UNKNOWN
 from grader_daemon.domain.rollup import SUM_NAMES, Dimension, Sums
 from grader_daemon.domain.scheduled_jobs import JOB_FACTS, MOST_JOBS, JobFacts, KnownJob
 from grader_daemon.domain.verdict import VerdictCounts
-from grader_daemon.storage.sqlite.database import Database
+from grader_daemon.storage.sqlite.database import Table
 
 
 class _Table:
@@ -58,11 +58,8 @@ _SPENT = ("sessions", "unanswered", *SUM_NAMES[SUM_NAMES.index("side") :])
 """Sums that say what sessions used and cost, and of how many that is known."""
 
 
-class Rollups:
+class Rollups(Table):
     """Sums by day and group."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def apply(self, changes: Changes) -> None:
         """Add what grades changed; call it inside the transaction that saves them."""

@@ -12,18 +12,15 @@ import msgspec
 
 from grader_daemon.domain.text import clean
 from grader_daemon.storage.records import DaemonStatus, JobHistory, OutboxMessage
-from grader_daemon.storage.sqlite.database import Database
+from grader_daemon.storage.sqlite.database import Table
 from grader_daemon.storage.sqlite.rows import known_moment, to_moment, to_text
 
 _RUNS_KEPT = 500
 _MANY_ATTEMPTS = 8
 
 
-class DaemonState:
+class DaemonState(Table):
     """Status of the daemon, by itself: one row, written over and over."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def save(self, status: DaemonStatus) -> None:
         """Keep what the daemon says of itself."""
@@ -65,11 +62,8 @@ class DaemonState:
         )
 
 
-class JobRuns:
+class JobRuns(Table):
     """A row for each run of a job that did something, or failed; the newest of each job are kept."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def save(self, job: str, *, started_at: datetime, finished_at: datetime, error: str | None) -> None:
         """Note a run; `error` is None when it went well."""
@@ -93,11 +87,8 @@ class JobRuns:
         return JobHistory(ended_at=to_moment(rows[0][1]) if rows else None, failures=failures)
 
 
-class Outbox:
+class Outbox(Table):
     """Messages that wait for their receivers."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def put(self, *, kind: str, subject: str, event: str, channel: str, payload: str, now: datetime) -> None:
         """Keep a message; call it inside the transaction that makes it true."""

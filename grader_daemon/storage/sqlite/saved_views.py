@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from grader_daemon.storage.sqlite.database import Database
+from grader_daemon.storage.sqlite.database import Table
 
 
-class SavedViews:
+class SavedViews(Table):
     """Queries of the lists that have a name; write inside a transaction."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def all(self) -> dict[str, str]:
         """Return the queries of all views, in the order of their names."""

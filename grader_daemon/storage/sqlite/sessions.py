@@ -15,7 +15,7 @@ from typing import Any
 
 from grader_daemon.domain.identity import Identity
 from grader_daemon.domain.repeats import Asked, Place, Stretch
-from grader_daemon.storage.sqlite.database import Database, listed
+from grader_daemon.storage.sqlite.database import Table, listed
 from grader_daemon.storage.sqlite.rows import known_moment, to_identity, to_moment, to_text
 
 _SELECT = (
@@ -62,11 +62,8 @@ _FROM = f"{_ASKED} AND (d.ended_at, d.session_id) >= (?, ?) ORDER BY d.ended_at,
 """Grades of earlier versions have no `started_at`; where it is, it says the same, and is nearer."""
 
 
-class Rivals:
+class Rivals(Table):
     """Identities of graded sessions that may be the same as another one."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def standing(self, session_id: str) -> Identity | None:
         """Return the session of this id; None if it has no grade of ours."""
@@ -111,11 +108,8 @@ class Rivals:
         return originals + rows(_COPIES, (*conversation, to_text(ended)))
 
 
-class Repeats:
+class Repeats(Table):
     """Sessions of one request, in the order in which they ended; of the sessions, the column `asked_again`."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def shared(self, places: Sequence[Place]) -> list[Place]:
         """Return those of some places whose request another session shares."""
