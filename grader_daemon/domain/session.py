@@ -179,6 +179,11 @@ class ReportedOutcome(msgspec.Struct, frozen=True, gc=False):
     status: CallStatus
     exit_code: int | None = None
 
+    @classmethod
+    def exited(cls, code: int) -> ReportedOutcome:
+        """Return the outcome of a command that ended with an exit code."""
+        return cls(CallStatus.FAILURE if code else CallStatus.SUCCESS, code)
+
 
 class Ending(msgspec.Struct, frozen=True, gc=False):
     """State of a session as the agent records it.

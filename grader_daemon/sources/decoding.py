@@ -12,13 +12,14 @@ import msgspec
 import xxhash
 
 from grader_daemon.domain.limits import LONGEST_NAME, Limits
-from grader_daemon.domain.session import NO_SESSION_KNOWN, Session, Skipped
+from grader_daemon.domain.session import NO_SESSION_KNOWN, Part, Session, Skipped
 from grader_daemon.errors import ParseError, UnfinishedFileError
 
 C = TypeVar("C")
 D = TypeVar("D")
 T = TypeVar("T")
 
+Text = str | Part | tuple[Part, ...] | None
 UNREADABLE: Final = (msgspec.DecodeError, UnicodeError, RecursionError)
 """Raised by a decoder for what is no JSON of its shape."""
 
@@ -117,6 +118,14 @@ def _why_undecodable(content: bytes, error: Exception) -> ParseError:
     return UnfinishedFileError(f"broken JSON: {_one_line(error)}")
 
 
+def moment_of(milliseconds: float | None) -> datetime | None:
+    """Return a time in milliseconds since 1970 as aware UTC; None where it is none."""
+    try:
+        return None if milliseconds is None else datetime.fromtimestamp(milliseconds / 1_000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
 def utc(stamp: object) -> datetime | None:
     """Return an ISO 8601 time with a time zone as aware UTC; None for anything else."""
     if not isinstance(stamp, str):
@@ -143,6 +152,13 @@ def fresh_tokens(read: int | None, *cached: int | None) -> int | None:
 def name_of(value: object) -> str | None:
     """Return a text that names something, cut if it is long; None if it is none, or empty."""
     return value[: 4 * LONGEST_NAME] if isinstance(value, str) and value else None
+
+
+def text_in(content: Text) -> str:
+    """Return the text of a content; pictures and sounds have none."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(part.text for part in ((content,) if isinstance(content, Part) else content or ()) if part.text)
 
 
 def decoded_or(decode: Callable[[C], T], content: C, otherwise: D) -> T | D:

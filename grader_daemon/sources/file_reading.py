@@ -72,6 +72,16 @@ def read_file(
     return content.removeprefix(_MARK)
 
 
+def read_as_is(path: str, *, limits: Limits, roots: Sequence[str]) -> bytes:
+    """Read a file as it is now, which nobody looked at before.
+
+    Raises:
+        ParseError, VanishedFileError, ChangingFileError, ReadError: see `read_file`.
+    """
+    status = look_at(path)
+    return read_file(found_file(Unit("", path), status), status, limits=limits, roots=roots)
+
+
 def read_part(path: str, stamp: Stamp, *, start: int, size: int, roots: Sequence[str]) -> bytes:
     """Read a part of a file that is still of this stamp, such as one of its lines.
 

@@ -14,9 +14,9 @@ from itertools import islice
 import msgspec
 
 from grader_daemon.domain.limits import Limits
-from grader_daemon.domain.unit import Stamp, Unit
+from grader_daemon.domain.unit import Stamp
 from grader_daemon.errors import GraderError
-from grader_daemon.sources.file_reading import found_file, look_at, read_file, stamp_of
+from grader_daemon.sources.file_reading import look_at, read_as_is, stamp_of
 
 REPORT = "report.json"
 _LOGS = "logs/run_evaluation"
@@ -98,13 +98,8 @@ def _read(path: str, _: Stamp, roots: tuple[str, ...]) -> _Lists | dict[str, _Ve
     Raises:
         GraderError, msgspec.DecodeError, UnicodeDecodeError, RecursionError: it is none.
     """
-    content = _content(path, roots)
+    content = read_as_is(path, limits=_LIMITS, roots=roots)
     return _ALL(content) if _NAMES_ALL in content else _ONE(content)
-
-
-def _content(path: str, roots: Sequence[str]) -> bytes:
-    status = look_at(path)
-    return read_file(found_file(Unit("", path), status), status, limits=_LIMITS, roots=roots)
 
 
 def _listed_logs(run: str) -> Iterator[str]:

@@ -14,7 +14,7 @@ from grader_daemon.domain.analysis import CallStatus
 from grader_daemon.domain.session import Part, ReportedOutcome
 from grader_daemon.sources.claude_code.entries import ApiMessage, Block, Entry
 from grader_daemon.sources.claude_code.tool_outcomes import outcome_of
-from grader_daemon.sources.codex.call_results import exited, read_result
+from grader_daemon.sources.codex.call_results import read_result
 
 _FLAGGED = "\n\n[error] tool reported failure"
 """End of the text of a failure; newer converters note it nowhere else."""
@@ -87,7 +87,7 @@ def read_observation(
         return text.removesuffix(_FLAGGED), ReportedOutcome(CallStatus.FAILURE)
     code = _exit_code(details, result.source_call_id)
     if code is not None:
-        return text, exited(code)
+        return text, ReportedOutcome.exited(code)
     if agent == _CODEX:
         read = read_result(text)
         return read.text, read.outcome
@@ -107,7 +107,7 @@ def _plain_outcome(result: Result) -> ReportedOutcome | None:
     if isinstance(is_error, bool):
         return ReportedOutcome(CallStatus.FAILURE if is_error else CallStatus.SUCCESS, code)
     if code is not None:
-        return exited(code)
+        return ReportedOutcome.exited(code)
     return ReportedOutcome(_DONE[word]) if word in _DONE else None
 
 

@@ -13,9 +13,8 @@ from collections.abc import Sequence
 import msgspec
 
 from grader_daemon.domain.limits import Limits
-from grader_daemon.domain.unit import Unit
 from grader_daemon.errors import GraderError
-from grader_daemon.sources.file_reading import found_file, look_at, read_file
+from grader_daemon.sources.file_reading import read_as_is
 
 REWARD_FILES = ("verifier/reward.json", "verifier/reward.txt", "result.json")
 """Paths below the folder of a trial; the first that says something counts."""
@@ -52,9 +51,7 @@ def read_reward(trial: str, roots: Sequence[str]) -> float | None:
 
 def _read(path: str, roots: Sequence[str]) -> float | None:
     try:
-        status = look_at(path)
-        content = read_file(found_file(Unit("", path), status), status, limits=_LIMITS, roots=roots)
-        return _number(path, content)
+        return _number(path, read_as_is(path, limits=_LIMITS, roots=roots))
     except (GraderError, msgspec.DecodeError, ValueError, RecursionError):
         return None  # not there, or not whole yet: then it is told again when it is written
 

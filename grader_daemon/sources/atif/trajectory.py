@@ -22,19 +22,18 @@ from grader_daemon.domain.session import (
     Ending,
     FunctionCall,
     Message,
-    Part,
     ReportedOutcome,
     Session,
     SessionKind,
     ToolCall,
     Usage,
-    total_usage,
+    usage_by_model,
 )
 from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.sources.atif.observations import Result, read_observation
 from grader_daemon.sources.codex.rollout import INJECTED
 from grader_daemon.sources.codex.taken_apart import take_apart
-from grader_daemon.sources.decoding import mending, name_of, token_count
+from grader_daemon.sources.decoding import Text, mending, name_of, text_in, token_count
 
 NAME = "atif"
 """Name of the source, and of the format of its sessions. The agent is the one that the run names."""
@@ -58,8 +57,6 @@ _TOLD_ENDS: Final[Mapping[object, Ending]] = {
 _API_ERROR = Ending(SessionState.INTERRUPTED, "API error")
 _SYNTHETIC = "<synthetic>"
 """The model of steps that no model gave, as of an error of the API; so Claude Code calls it in its own files, too."""
-
-_Text = str | tuple[Part, ...] | None
 
 
 class _AgentNotes(msgspec.Struct, frozen=True):
@@ -112,7 +109,7 @@ class _Step(msgspec.Struct, frozen=True):
     source: str
     timestamp: str | None = None
     model_name: LongName | None = None
-    message: _Text = None
+    message: Text = None
     tool_calls: tuple[_Call, ...] | None = None
     observation: _Observation | None = None
     metrics: _Metrics | None = None
@@ -283,12 +280,12 @@ def _ending(steps: Sequence[_Step], notes: _DocumentNotes | None) -> Ending:
     if isinstance(told, str) and told in _TOLD_ENDS:
         return _TOLD_ENDS[told]
     last = next((step for step in reversed(steps) if step.source == "agent"), None)
-    is_error = last is not None and last.model_name == _SYNTHETIC and _text(last.message).startswith("API Error")
+    is_error = last is not None and last.model_name == _SYNTHETIC and text_in(last.message).startswith("API Error")
     return _API_ERROR if is_error else _END
 
 
 def _messages(step: _Step, agent: str | None) -> Iterator[tuple[Message, ReportedOutcome | None]]:
-    text = _text(step.message)
+    text = text_in(step.message)
     if step.source == "user":
         if not (agent == _CODEX and text.startswith(INJECTED)):
             yield Message(role=USER, content=text), None
@@ -300,13 +297,13 @@ def _messages(step: _Step, agent: str | None) -> Iterator[tuple[Message, Reporte
         yield Message(role=ASSISTANT, content=text or None, tool_calls=calls or None), None
         details = step.extra.tool_call_details if step.extra is not None else None
         for result in step.observation.results if step.observation is not None else ():
-            said, outcome = read_observation(result, _text(result.content), details, agent=agent)
+            said, outcome = read_observation(result, text_in(result.content), details, agent=agent)
             yield Message(role=TOOL, content=said, tool_call_id=result.source_call_id), outcome
 
 
 def _usage(steps: Sequence[_Step], model: str | None) -> tuple[Usage, ...]:
     """Prompt tokens are all that the model read, from a cache or not; what was written to one stands in the notes."""
-    by_model: dict[str | None, list[Usage]] = {}
+    calls: list[Usage] = []
     for step in steps:
         metrics = step.metrics
         if metrics is None:
@@ -317,14 +314,15 @@ def _usage(steps: Sequence[_Step], model: str | None) -> tuple[Usage, ...]:
         written = token_count(notes.cache_write_input_tokens) if written is None else written
         fresh = None if read is None or cached is None else max(0, read - cached - (written or 0))
         used = Usage(
+            model=step.model_name or model,
             input_tokens=fresh,
             cache_read_tokens=cached,
             cache_write_tokens=written,
             output_tokens=token_count(metrics.completion_tokens),
             reasoning_tokens=token_count(notes.reasoning_output_tokens),
         )
-        by_model.setdefault(step.model_name or model, []).append(used)
-    return tuple(msgspec.structs.replace(total_usage(used), model=name) for name, used in by_model.items())
+        calls.append(used)
+    return usage_by_model(calls)
 
 
 def _cost(steps: Sequence[_Step], final: _FinalMetrics | None) -> float | None:
@@ -341,12 +339,6 @@ def _folder(notes: _AgentNotes | None) -> str | None:
         return None
     folder = notes.cwds[0] if isinstance(notes.cwds, list) and notes.cwds else notes.cwd
     return name_of(folder)
-
-
-def _text(content: _Text) -> str:
-    if isinstance(content, str):
-        return content
-    return "\n".join(part.text for part in content or () if part.text)  # pictures and sounds have none
 
 
 def _utc(stamp: str | None) -> datetime | None:

@@ -27,7 +27,7 @@ from grader_daemon.sources.atif.trajectory import CONTINUATION, NAME, UNKNOWN, V
 from grader_daemon.sources.atif.trajectory_lines import LINES, TrajectoryLines
 from grader_daemon.sources.decoding import check_values, decode, decoded_or, mending
 from grader_daemon.sources.discovery import Walk
-from grader_daemon.sources.file_reading import found_file, look_at, read_file, stamp_of
+from grader_daemon.sources.file_reading import found_file, look_at, read_as_is, stamp_of
 from grader_daemon.sources.protocol import Read, UnknownKinds
 from grader_daemon.sources.session_files import AccompaniedFiles, Beside, Parsed
 
@@ -151,12 +151,9 @@ class AtifTrials(AccompaniedFiles):
             seen.add(name)
             place = f"{folder}/{name}"
             try:
-                status = look_at(place)
+                content = read_as_is(place, limits=self.limits, roots=self.roots)
             except VanishedFileError:
                 return
-            content = read_file(
-                found_file(Unit(self.name, place), status), status, limits=self.limits, roots=self.roots
-            )
             size += len(content)
             if size > self.limits.bytes:
                 raise ParseError(f"{size:,} bytes are more than max_file_bytes = {self.limits.bytes:,}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 
 import msgspec
@@ -34,7 +34,7 @@ from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.sources.claude_code import entries
 from grader_daemon.sources.claude_code.entries import ApiUsage, Block, Entry, Line, Note
 from grader_daemon.sources.claude_code.tool_outcomes import INTERRUPTED, is_decided, outcome_of
-from grader_daemon.sources.decoding import token_count
+from grader_daemon.sources.decoding import token_count, utc
 from grader_daemon.sources.task_notifications import notifications_in
 
 _SYNTHETIC = "<synthetic>"
@@ -134,7 +134,7 @@ class Turns:
             if line.uuid in self._seen:
                 return
             self._seen.add(line.uuid)
-        time = _time(line.timestamp)
+        time = utc(line.timestamp)
         if time is not None:
             self.started_at = min(self.started_at or time, time)
             self.updated_at = max(self.updated_at or time, time)
@@ -318,13 +318,3 @@ def _larger(one: int | None, other: int | None) -> int | None:
 def _word(text: str) -> str:
     """Return what is told of why a session stands as it does; nothing but a word, whatever the file says."""
     return text if _WORD.fullmatch(text) else "other"
-
-
-def _time(stamp: str | None) -> datetime | None:
-    if stamp is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(stamp)
-        return moment.astimezone(UTC) if moment.tzinfo is not None else None
-    except (ValueError, OverflowError):
-        return None

@@ -10,18 +10,16 @@ from grader_daemon.domain.session import (
     ASSISTANT,
     USER,
     Ending,
-    FunctionCall,
     Message,
     Session,
     SessionKind,
-    ToolCall,
     Usage,
     usage_by_model,
 )
 from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.domain.unit import Unit
 from grader_daemon.sources.cline.operation_results import read_operations
-from grader_daemon.sources.cline.stored_messages import Block, Manifest, Marks, MessagesFile, Metrics, StoredMessage
+from grader_daemon.sources.cline.stored_messages import Manifest, Marks, MessagesFile, Metrics, StoredMessage
 from grader_daemon.sources.cline.tagged_calls import spans_in
 from grader_daemon.sources.decoding import fresh_tokens, token_count, utc
 from grader_daemon.sources.messages_so_far import Conversation
@@ -70,7 +68,7 @@ class _Conversation(Conversation):
         said, calls = _said(stored), []
         for block in stored.blocks:
             if block.type == "tool_use":
-                calls.append(_call(block))
+                calls.append(block.call)
                 if block.id:
                     self._tools[block.id] = block.name
         model = stored.model_info.id if stored.model_info is not None else None
@@ -133,10 +131,6 @@ def read_session(file: MessagesFile, manifest: Manifest | None, unit: Unit, *, n
         compacted=told.compacted,
         named_after_id=is_sub_agent or named == session_id,
     )
-
-
-def _call(block: Block) -> ToolCall:
-    return ToolCall(block.id, FunctionCall(block.name, str(memoryview(block.input), "utf-8") or None))
 
 
 def _said(stored: StoredMessage) -> str:

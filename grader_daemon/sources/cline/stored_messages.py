@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import Final
+from datetime import datetime
 
 import msgspec
 
 from grader_daemon.domain.limits import Folder, SessionId, Word
-
-_A_SECOND: Final = 1_000
+from grader_daemon.domain.session import FunctionCall, ToolCall
+from grader_daemon.sources.decoding import moment_of
 
 
 class Block(msgspec.Struct, frozen=True, gc=False):
@@ -23,6 +22,11 @@ class Block(msgspec.Struct, frozen=True, gc=False):
     tool_use_id: str | None = None
     content: msgspec.Raw = msgspec.Raw()
     is_error: bool | None = None
+
+    @property
+    def call(self) -> ToolCall:
+        """The call that it makes."""
+        return ToolCall(self.id, FunctionCall(self.name, str(memoryview(self.input), "utf-8") or None))
 
 
 class ModelInfo(msgspec.Struct, frozen=True, gc=False):
@@ -72,7 +76,7 @@ class StoredMessage(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     @property
     def written_at(self) -> datetime | None:
         """Time at which it was written."""
-        return at(self.ts)
+        return moment_of(self.ts)
 
 
 class Origin(msgspec.Struct, frozen=True, gc=False):
@@ -143,11 +147,3 @@ class ApiRequest(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     cost: object = None
     cancel_reason: object = None
     api_protocol: object = None
-
-
-def at(stamp: float | None) -> datetime | None:
-    """Return a time in milliseconds since 1970 as aware UTC; None where it is none."""
-    try:
-        return None if stamp is None else datetime.fromtimestamp(stamp / _A_SECOND, UTC)
-    except (ValueError, OverflowError, OSError):
-        return None

@@ -29,10 +29,10 @@ from grader_daemon.domain.session import (
 from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.domain.unit import Unit
 from grader_daemon.sources.cline.session_messages import NAME
-from grader_daemon.sources.cline.stored_messages import ApiRequest, Block, StoredMessage, UiMessage, at
+from grader_daemon.sources.cline.stored_messages import ApiRequest, Block, StoredMessage, UiMessage
 from grader_daemon.sources.cline.tagged_calls import calls_in, spans_in, without
 from grader_daemon.sources.cline.task_results import outcome_of
-from grader_daemon.sources.decoding import decoded_or, fresh_tokens, token_count
+from grader_daemon.sources.decoding import decoded_or, fresh_tokens, moment_of, token_count
 from grader_daemon.sources.messages_so_far import Conversation
 
 _AGENTS: Final = {"rooveterinaryinc.roo-cline": "roo-code", "kilocode.kilo-code": "kilo-code"}
@@ -85,7 +85,7 @@ class _Conversation(Conversation):
 
     def _add_answer(self, stored: StoredMessage) -> None:
         text = "\n".join(block.text for block in stored.blocks if block.type == "text" and block.text)
-        made = [_call(block) for block in stored.blocks if block.type == "tool_use"]
+        made = [block.call for block in stored.blocks if block.type == "tool_use"]
         self._open = []
         if not made:
             text, tagged = calls_in(text)
@@ -169,7 +169,7 @@ def read_task(history: Sequence[StoredMessage], screen: Sequence[UiMessage], uni
     requests = [request for line in screen if (request := _request_in(line)) is not None]
     models = [line.model_info.model_id for line in screen if line.model_info is not None]
     model = next(filter(None, reversed(models)), None) or told.model
-    times = [time for time in (*told.times, *(at(line.ts) for line in screen)) if time is not None]
+    times = [time for time in (*told.times, *(moment_of(line.ts) for line in screen)) if time is not None]
     return Session(
         session_id=task,
         file=unit.locator,
@@ -189,10 +189,6 @@ def read_task(history: Sequence[StoredMessage], screen: Sequence[UiMessage], uni
         updated_at=max(times, default=None),
         compacted=told.compacted,
     )
-
-
-def _call(block: Block) -> ToolCall:
-    return ToolCall(block.id, FunctionCall(block.name, str(memoryview(block.input), "utf-8") or None))
 
 
 def _content(raw: msgspec.Raw) -> str:

@@ -59,8 +59,7 @@ def _of_command(text: str, *, is_error: bool) -> ReportedOutcome | None:
     head = text[:_HEAD].partition("\nOutput:")[0]
     code = _EXIT_CODE.search(head) if head.startswith("Command ") else None
     if code is not None:
-        exit_code = int(code[1])
-        return ReportedOutcome(CallStatus.FAILURE if exit_code else CallStatus.SUCCESS, exit_code)
+        return ReportedOutcome.exited(int(code[1]))
     return ReportedOutcome(CallStatus.FAILURE) if is_error or text.startswith(_FAILED) else None
 
 

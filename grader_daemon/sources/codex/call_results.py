@@ -73,7 +73,7 @@ def read_result(text: str) -> Result:
         rest, code = text[head.end() :], head["exited"] or head["patched"]
         if head["process"] is not None:
             return Result(rest, ReportedOutcome(CallStatus.PENDING), head["process"])
-        return Result(rest, None if code is None else exited(int(code)))
+        return Result(rest, None if code is None else ReportedOutcome.exited(int(code)))
     if _ABORTED.match(text):
         return Result(text, ReportedOutcome(CallStatus.INTERRUPTED))
     if _REFUSED.match(text):
@@ -83,14 +83,9 @@ def read_result(text: str) -> Result:
     return _unwrapped(text) or Result(text)
 
 
-def exited(code: int) -> ReportedOutcome:
-    """Return the outcome of a command that ended with an exit code."""
-    return ReportedOutcome(CallStatus.FAILURE if code else CallStatus.SUCCESS, code)
-
-
 def _unwrapped(text: str) -> Result | None:
     wrapped = decoded_or(_WRAPPED, text, None) if text.startswith(_WRAPPED_BEGINS) else None
     if wrapped is None:
         return None
     code = wrapped.metadata.exit_code
-    return Result(wrapped.output, None if code is None else exited(code))
+    return Result(wrapped.output, None if code is None else ReportedOutcome.exited(code))

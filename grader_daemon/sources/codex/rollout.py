@@ -22,7 +22,6 @@ from grader_daemon.domain.session import (
     Ending,
     FunctionCall,
     Message,
-    Part,
     ReportedOutcome,
     Session,
     ToolCall,
@@ -31,12 +30,12 @@ from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.errors import ParseError
 from grader_daemon.sources.codex import code_mode
 from grader_daemon.sources.codex import rollout_lines as shapes
-from grader_daemon.sources.codex.call_results import exited, read_result
+from grader_daemon.sources.codex.call_results import read_result
 from grader_daemon.sources.codex.origin import read_origin
 from grader_daemon.sources.codex.rollout_lines import Counts, Line, read_origin
 from grader_daemon.sources.codex.taken_apart import WAIT, Ran, take_apart
 from grader_daemon.sources.codex.token_counts import TokenSums
-from grader_daemon.sources.decoding import decoded_or, name_of, setup_digest, utc
+from grader_daemon.sources.decoding import decoded_or, name_of, setup_digest, text_in, utc
 from grader_daemon.sources.messages_so_far import Conversation
 
 NAME = "codex"
@@ -209,7 +208,7 @@ class _Rollout(Conversation):
                 raise AssertionError(payload)  # all others were seen to before
 
     def _add_said(self, said: shapes.Said, written_at: datetime | None) -> None:
-        text = _text(said.content)
+        text = text_in(said.content)
         if said.role == ASSISTANT:
             if text:
                 self._answering(written_at).texts.append(text)
@@ -235,7 +234,7 @@ class _Rollout(Conversation):
             self._add_result(call_id, "", ReportedOutcome(_STATUS[call.status]), written_at)
 
     def _add_output(self, output: shapes.Output, written_at: datetime | None) -> None:
-        result = read_result(_text(output.output))
+        result = read_result(text_in(output.output))
         outcome, call_id = result.outcome, output.call_id or ""
         began = self._process_of(call_id)
         if began is not None and outcome is not None and outcome.status is not CallStatus.INTERRUPTED:
@@ -354,7 +353,7 @@ def _noted(note: shapes.ItemCompleted | shapes.CallEnded) -> ReportedOutcome | N
     """Return what a note says of a call; None where it says nothing, as of a command that ended with Codex itself."""
     match note:
         case shapes.ItemCompleted(item=shapes.Item(exit_code=int(code))) | shapes.CallEnded(exit_code=int(code)):
-            return exited(code) if code >= 0 else None
+            return ReportedOutcome.exited(code) if code >= 0 else None
         case shapes.ItemCompleted(item=item):
             status = _STATUS.get(item.status or "")
         case shapes.CallEnded(success=bool(success)):
@@ -364,13 +363,6 @@ def _noted(note: shapes.ItemCompleted | shapes.CallEnded) -> ReportedOutcome | N
         case _:
             status = None
     return None if status is None else ReportedOutcome(status)
-
-
-def _text(content: str | Part | tuple[Part, ...] | None) -> str:
-    if isinstance(content, str):
-        return content
-    parts = (content,) if isinstance(content, Part) else content or ()
-    return "\n".join(part.text for part in parts if part.text)  # pictures have none
 
 
 def _is_injected(said: shapes.Said, text: str) -> bool:

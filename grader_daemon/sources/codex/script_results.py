@@ -10,7 +10,7 @@ import msgspec
 
 from grader_daemon.domain.analysis import CallStatus
 from grader_daemon.domain.session import Content, Part, ReportedOutcome
-from grader_daemon.sources.codex.call_results import Result, exited, read_result
+from grader_daemon.sources.codex.call_results import Result, read_result
 from grader_daemon.sources.codex.code_mode import PATCH
 from grader_daemon.sources.codex.escapes import unescaped
 from grader_daemon.sources.codex.script_tokens import unescaped
@@ -164,7 +164,7 @@ def _told(tool: str, text: str) -> Result:
 
 def _of_returned(returned: _Returned) -> Result:
     if returned.exit_code is not None:
-        return Result(returned.output, exited(returned.exit_code))
+        return Result(returned.output, ReportedOutcome.exited(returned.exit_code))
     if returned.session_id is not None:
         return Result(returned.output, _PENDING, str(returned.session_id))
     return Result(returned.output)

@@ -23,7 +23,7 @@ from grader_daemon.domain.session import (
     usage_by_model,
 )
 from grader_daemon.domain.session_result import EndingKind
-from grader_daemon.sources.copilot.completed_calls import ended, read_result
+from grader_daemon.sources.copilot.completed_calls import read_result
 from grader_daemon.sources.copilot.event_lines import (
     Abort,
     Answer,
@@ -157,7 +157,7 @@ class Conversation:
     def add_notice(self, notice: Notice) -> None:
         """Note how a command in the background ended."""
         if notice.shell_id is not None and notice.exit_code is not None:
-            self._end(notice.shell_id, ended(notice.exit_code))
+            self._end(notice.shell_id, ReportedOutcome.exited(notice.exit_code))
 
     def use(self, call: ModelCall) -> None:
         """Add what a call of the model used, and why the model stopped."""

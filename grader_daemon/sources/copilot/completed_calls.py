@@ -62,11 +62,6 @@ def read_result(result: Result, *, tool: str | None, is_denied: bool) -> Outcome
     return _of_command(said, code, runs=tool in _RUNS_COMMANDS or code is not None)
 
 
-def ended(code: int) -> ReportedOutcome:
-    """Return how a command went that ended with this code."""
-    return ReportedOutcome(CallStatus.FAILURE if code else CallStatus.SUCCESS, code)
-
-
 def _of_command(said: str, code: int | None, *, runs: bool) -> Outcome:
     frame = _ENDED.search(said, max(0, len(said) - _LONGEST_FRAME))
     shell = None
@@ -75,7 +70,7 @@ def _of_command(said: str, code: int | None, *, runs: bool) -> Outcome:
         before, between = said[: frame.start()][:-2], said[: frame.start()][-2:]
         said = before + between.rstrip()
     if code is not None:
-        outcome = ended(code)
+        outcome = ReportedOutcome.exited(code)
         return Outcome(said, outcome if runs else ReportedOutcome(CallStatus.SUCCESS), shell, outcome)
     on = _GOES_ON.search(said, max(0, len(said) - _LONGEST_FRAME))
     if on is None or not runs:

@@ -57,7 +57,7 @@ def read_result(call: Call) -> tuple[str, ReportedOutcome | None]:
         output, code = unframed(output)
         if code is None:
             return output, None
-        return output, ReportedOutcome(CallStatus.FAILURE if code else CallStatus.SUCCESS, code)
+        return output, ReportedOutcome.exited(code)
     return output, ReportedOutcome(CallStatus.SUCCESS) if call.status == "success" else None
 
 

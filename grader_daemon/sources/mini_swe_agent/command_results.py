@@ -38,7 +38,7 @@ def outcome_of(notes: ResultNotes, text: str) -> tuple[str, ReportedOutcome | No
         status = CallStatus.NOT_EXECUTED if why == _NOT_EXECUTED else CallStatus.FAILURE
         return f"{why}\n{output}".rstrip("\n"), ReportedOutcome(status)
     code = notes.returncode
-    return output, _exited(code) if isinstance(code, int) and not isinstance(code, bool) else None
+    return output, ReportedOutcome.exited(code) if isinstance(code, int) and not isinstance(code, bool) else None
 
 
 def plain_result(text: str) -> tuple[str, ReportedOutcome | None]:
@@ -49,8 +49,4 @@ def plain_result(text: str) -> tuple[str, ReportedOutcome | None]:
     rest = text[head.end() :]
     if rest.startswith(_OUTPUT):
         rest = rest[len(_OUTPUT) :].removeprefix("\n").rstrip().removesuffix(_END)
-    return rest, _exited(int(head[1]))
-
-
-def _exited(code: int) -> ReportedOutcome:
-    return ReportedOutcome(CallStatus.FAILURE if code else CallStatus.SUCCESS, code)
+    return rest, ReportedOutcome.exited(int(head[1]))

@@ -9,11 +9,10 @@ from typing import Final, NamedTuple
 import msgspec
 
 from grader_daemon.domain.limits import LongName, SessionId
-from grader_daemon.domain.session import ASSISTANT, TOOL, FunctionCall, Part, ToolCall, Usage
-from grader_daemon.sources.decoding import decoded_or, fresh_tokens, token_count
+from grader_daemon.domain.session import ASSISTANT, TOOL, FunctionCall, ToolCall, Usage
+from grader_daemon.sources.decoding import Text, decoded_or, fresh_tokens, text_in, token_count
 from grader_daemon.sources.mini_swe_agent.command_results import ResultNotes
 
-_Text = str | tuple[Part, ...] | None
 _TOOL: Final = "bash"
 _RESPONSE: Final = "response"
 _RESULT: Final = "function_call_output"
@@ -83,7 +82,7 @@ class _Item(msgspec.Struct, frozen=True):
     """A piece of an answer of the responses API."""
 
     type: str | None = None
-    content: _Text = None
+    content: Text = None
     call_id: str | None = None
     name: str | None = None
     arguments: str | None = None
@@ -93,7 +92,7 @@ class StoredMessage(msgspec.Struct, frozen=True):
     """One message; `kind` and `type` are set in those of the responses API, which have no role."""
 
     role: str | None = None
-    content: _Text = None
+    content: Text = None
     tool_calls: tuple[ToolCall, ...] | None = None
     tool_call_id: str | None = None
     kind: str | None = msgspec.field(name="object", default=None)
@@ -127,9 +126,9 @@ class StoredMessage(msgspec.Struct, frozen=True):
         if isinstance(self.output, str):
             return self.output
         if self.output is not None:
-            said = (_plain(item.content) for item in self.output if item.type == "message")
+            said = (text_in(item.content) for item in self.output if item.type == "message")
             return "\n".join(filter(None, said))
-        return _plain(self.content)
+        return text_in(self.content)
 
     @property
     def written_at(self) -> datetime | None:
@@ -248,12 +247,6 @@ def _split(template: str) -> tuple[str, str, str]:
         found[0],
         template[found.end() : following.start() if following else None].rstrip(),
     )
-
-
-def _plain(content: _Text) -> str:
-    if isinstance(content, str):
-        return content
-    return "\n".join(part.text for part in content or () if part.text)
 
 
 def _fenced(text: str) -> tuple[str, list[str]]:

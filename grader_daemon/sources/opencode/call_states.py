@@ -55,7 +55,7 @@ def read_state(part: Part) -> tuple[str, ReportedOutcome] | None:
     if code is None:
         aborted = _USER_ABORTED in output[-_EXAMINED_END:].partition(_NOTE)[2]
         return output, ReportedOutcome(CallStatus.INTERRUPTED if aborted else CallStatus.FAILURE)
-    return output, ReportedOutcome(CallStatus.FAILURE if code else CallStatus.SUCCESS, code)
+    return output, ReportedOutcome.exited(code)
 
 
 def _is_kept_away(output: str) -> bool:

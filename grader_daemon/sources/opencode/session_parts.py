@@ -7,7 +7,6 @@ machinery. In the database the ids stand in columns, in files in the JSON itself
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Final, TypeVar
 
 import msgspec
@@ -155,13 +154,3 @@ class Stored(msgspec.Struct, frozen=True):
 
     info: Info
     messages: tuple[tuple[Head, tuple[Part, ...]], ...] = ()
-
-
-def moment(milliseconds: _Milliseconds) -> datetime | None:
-    """Return a time as OpenCode writes it as aware UTC; None where it is none."""
-    if milliseconds is None:
-        return None
-    try:
-        return datetime.fromtimestamp(milliseconds / 1000, UTC)
-    except (ValueError, OverflowError, OSError):
-        return None

@@ -20,7 +20,7 @@ from grader_daemon.domain.session import NO_SESSION_KNOWN
 from grader_daemon.domain.unit import Found, Unit
 from grader_daemon.errors import ChangingFileError, ParseError, UnfinishedFileError, VanishedFileError
 from grader_daemon.sources.decoding import UNREADABLE, mending
-from grader_daemon.sources.file_reading import found_file, look_at, read_file, stamp_of
+from grader_daemon.sources.file_reading import found_file, look_at, read_as_is, stamp_of
 from grader_daemon.sources.opencode.session_parts import MESSAGE, PART, Head, Info, Part, PassedOver, Stored
 
 T = TypeVar("T")
@@ -70,7 +70,7 @@ def read_session(found: Found, *, roots: Sequence[str], limits: Limits, passed: 
     Raises:
         VanishedFileError, ChangingFileError, ReadError, UnfinishedFileError, ParseError: see `Source.read`.
     """
-    reading = _Reading(found.unit.source, roots, limits)
+    reading = _Reading(roots, limits)
     path = found.unit.locator
     info = reading.decode(path, partial(mending, _info))
     head_of = partial(passed.unless_strange, _head, kind=MESSAGE)
@@ -92,18 +92,14 @@ def read_session(found: Found, *, roots: Sequence[str], limits: Limits, passed: 
 class _Reading:
     """Files read so far, within the limits of one session."""
 
-    def __init__(self, source: str, roots: Sequence[str], limits: Limits) -> None:
-        self._source = source
+    def __init__(self, roots: Sequence[str], limits: Limits) -> None:
         self._roots = roots
         self._limits = limits
         self._bytes = self._files = 0
         self.digest = xxhash.xxh3_128()
 
     def decode(self, path: str, decode: Callable[[bytes], T]) -> T:
-        status = look_at(path)
-        content = read_file(
-            found_file(Unit(self._source, path), status), status, limits=self._limits, roots=self._roots
-        )
+        content = read_as_is(path, limits=self._limits, roots=self._roots)
         self._files += 1
         self._bytes += len(content)
         if self._bytes > self._limits.bytes:

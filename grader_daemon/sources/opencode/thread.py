@@ -19,10 +19,10 @@ from grader_daemon.domain.session import (
     usage_by_model,
 )
 from grader_daemon.domain.session_result import EndingKind
-from grader_daemon.sources.decoding import token_count
+from grader_daemon.sources.decoding import moment_of, token_count
 from grader_daemon.sources.messages_so_far import Conversation
 from grader_daemon.sources.opencode.call_states import read_state, tool_of
-from grader_daemon.sources.opencode.session_parts import Head, Part, Stored, Tokens, moment
+from grader_daemon.sources.opencode.session_parts import Head, Part, Stored, Tokens
 
 NAME = "opencode"
 """Name of the source and of the agent, and of the format of its sessions."""
@@ -83,10 +83,10 @@ def to_session(stored: Stored, *, path: str, key: str) -> Session:
             if head.tokens is not None and (head.time.completed is not None or head.finish is not None)
         ),
         cost_usd=_cost(info.cost, heads),
-        started_at=moment(info.time.created),
+        started_at=moment_of(info.time.created),
         updated_at=max(
-            filter(None, (moment(time) for head in heads for time in (head.time.created, head.time.completed))),
-            default=moment(info.time.updated),
+            filter(None, (moment_of(time) for head in heads for time in (head.time.created, head.time.completed))),
+            default=moment_of(info.time.updated),
         ),
     )
 
@@ -101,7 +101,7 @@ class _Thread(Conversation):
         )
         if head.role == USER:
             if said:
-                self.append(Message(role=USER, content=_unquoted(said)), moment(head.time.created))
+                self.append(Message(role=USER, content=_unquoted(said)), moment_of(head.time.created))
         elif head.role == ASSISTANT and head.summary is not True:
             self._add_answer(head, said, [part for part in parts if part.type == "tool"])
 
@@ -110,12 +110,12 @@ class _Thread(Conversation):
         if not said and not made and head.finish is None:
             return  # it has not answered yet, or never did
         answer = Message(role=ASSISTANT, content=said or None, tool_calls=made or None, finish_reason=head.finish)
-        self.append(answer, moment(head.time.created))
+        self.append(answer, moment_of(head.time.created))
         for part in calls:
             result = read_state(part)
             if result is None or part.state is None:
                 continue
-            ended = moment(part.state.time.end) or moment(head.time.created)
+            ended = moment_of(part.state.time.end) or moment_of(head.time.created)
             self.append_result(*result, ended, call_id=part.call_id, tool=tool_of(part))
 
 

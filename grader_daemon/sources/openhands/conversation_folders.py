@@ -12,7 +12,7 @@ import xxhash
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.unit import Found, Unit
 from grader_daemon.errors import ChangingFileError, ParseError, VanishedFileError
-from grader_daemon.sources.file_reading import found_file, look_at, read_file, stamp_of
+from grader_daemon.sources.file_reading import found_file, look_at, read_as_is, stamp_of
 
 STATE = "base_state.json"
 _EVENTS = "events"
@@ -59,8 +59,7 @@ def read_conversation_files(found: Found, *, roots: Sequence[str], limits: Limit
     contents: list[bytes] = []
     size = 0
     for path in paths:
-        status = look_at(path)
-        contents.append(read_file(found_file(Unit(unit.source, path), status), status, limits=limits, roots=roots))
+        contents.append(read_as_is(path, limits=limits, roots=roots))
         size += len(contents[-1])
         if size > limits.bytes:
             raise ParseError(f"its files are more than max_file_bytes = {limits.bytes:,}")

@@ -6,7 +6,8 @@ from typing import Final
 
 from grader_daemon.domain.analysis import CallStatus
 from grader_daemon.domain.session import ReportedOutcome
-from grader_daemon.sources.openhands.stored_events import Exited, Observed, StoredEvent, plain
+from grader_daemon.sources.decoding import text_in
+from grader_daemon.sources.openhands.stored_events import Exited, Observed, StoredEvent
 
 FAILED: Final = ReportedOutcome(CallStatus.FAILURE)
 REFUSED: Final = ReportedOutcome(CallStatus.REFUSED)
@@ -23,8 +24,8 @@ def text_of(event: StoredEvent) -> str:
     """Return what a call gave."""
     observed = event.observation
     if isinstance(observed, Observed):
-        return plain(observed.content) or _word(observed.output) or _word(observed.error)
-    return plain(event.content) or event.error or event.rejection_reason or ""
+        return text_in(observed.content) or _word(observed.output) or _word(observed.error)
+    return text_in(event.content) or event.error or event.rejection_reason or ""
 
 
 def outcome_of(event: StoredEvent) -> ReportedOutcome | None:
@@ -40,7 +41,7 @@ def outcome_of(event: StoredEvent) -> ReportedOutcome | None:
     code = None if extras is None else _code(extras.metadata, extras.exit_code)
     if code is not None:
         return _exited(code)
-    if event.success is False or plain(event.content).startswith(_ERROR):
+    if event.success is False or text_in(event.content).startswith(_ERROR):
         return FAILED
     return _SUCCESS if event.success is True else None
 
@@ -63,7 +64,7 @@ def _code(metadata: Exited | None, otherwise: object) -> int | None:
 def _exited(code: int) -> ReportedOutcome:
     if code == _GOES_ON:
         return _PENDING
-    return ReportedOutcome(CallStatus.FAILURE if code else CallStatus.SUCCESS, code)
+    return ReportedOutcome.exited(code)
 
 
 def _word(value: object) -> str:

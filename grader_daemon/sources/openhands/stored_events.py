@@ -11,8 +11,7 @@ from typing import Final
 import msgspec
 
 from grader_daemon.domain.session import Part
-
-_Texts = str | tuple[Part, ...] | None
+from grader_daemon.sources.decoding import Text
 
 
 class Exited(msgspec.Struct, frozen=True):
@@ -63,7 +62,7 @@ class Done(msgspec.Struct, frozen=True):
 class Observed(msgspec.Struct, frozen=True):
     """The result of a call, of version 1; its first releases had `output` and `error` in place of the others."""
 
-    content: _Texts = None
+    content: Text = None
     output: object = None
     is_error: object = None
     error: object = None
@@ -74,7 +73,7 @@ class Observed(msgspec.Struct, frozen=True):
 class Said(msgspec.Struct, frozen=True):
     """A message of version 1."""
 
-    content: _Texts = None
+    content: Text = None
 
 
 class StoredEvent(msgspec.Struct, frozen=True):
@@ -87,7 +86,7 @@ class StoredEvent(msgspec.Struct, frozen=True):
     action: str | Done | None = None
     observation: str | Observed | None = None
     args: dict[str, object] | None = None
-    content: _Texts = None
+    content: Text = None
     message: object = None
     extras: Extras | None = None
     cause: object = None
@@ -123,10 +122,3 @@ TOOLS: Final[Mapping[str, str]] = {
     "write": "write_file",
 }
 """Names of tools by the words of version 0, for events that do not name theirs."""
-
-
-def plain(texts: _Texts) -> str:
-    """Return the text of a content."""
-    if isinstance(texts, str):
-        return texts
-    return "\n".join(part.text for part in texts or () if part.text)

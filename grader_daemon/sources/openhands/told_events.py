@@ -11,10 +11,10 @@ import msgspec
 from grader_daemon.domain.analysis import CallStatus, SessionState
 from grader_daemon.domain.session import ASSISTANT, USER, Ending, FunctionCall, Message, ReportedOutcome, ToolCall
 from grader_daemon.domain.session_result import EndingKind
-from grader_daemon.sources.decoding import UNREADABLE, mending
+from grader_daemon.sources.decoding import UNREADABLE, mending, text_in
 from grader_daemon.sources.messages_so_far import Conversation
 from grader_daemon.sources.openhands.event_results import outcome_of, text_of
-from grader_daemon.sources.openhands.stored_events import BOOKKEEPING, TOOLS, StoredEvent, plain
+from grader_daemon.sources.openhands.stored_events import BOOKKEEPING, TOOLS, StoredEvent
 
 _AGENT: Final = "agent"
 _FINISH: Final = "finish"
@@ -110,7 +110,7 @@ class Told(Conversation):
 
     def _add_message(self, event: StoredEvent) -> None:
         args = event.args or {}
-        said = plain(event.llm_message.content) if event.llm_message is not None else args.get("content")
+        said = text_in(event.llm_message.content) if event.llm_message is not None else args.get("content")
         text = said if isinstance(said, str) else ""
         self._group = None
         self.finish()
@@ -131,7 +131,7 @@ class Told(Conversation):
     def _add_call(self, event: StoredEvent, kind: str) -> None:
         notes, args = event.tool_call_metadata, event.args or {}
         call = _call_since_1(event) if event.kind is not None else _call_of_0(event, kind)
-        thought = plain(event.thought) if event.kind is not None else args.get("thought")
+        thought = text_in(event.thought) if event.kind is not None else args.get("thought")
         text = thought if isinstance(thought, str) and thought else None
         group = event.llm_response_id
         if notes is not None and notes.model_response is not None:

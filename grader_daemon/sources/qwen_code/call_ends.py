@@ -76,7 +76,7 @@ def _of_command(text: str, outcome: ReportedOutcome | None, display: _Display) -
     if isinstance(display.exit_code, int) and not isinstance(display.exit_code, bool):
         code = display.exit_code
     if code is not None:
-        return text, ReportedOutcome(CallStatus.FAILURE if code else CallStatus.SUCCESS, code)
+        return text, ReportedOutcome.exited(code)
     return text, ReportedOutcome(CallStatus.PENDING) if text.startswith(_BACKGROUND) else outcome
 
 
