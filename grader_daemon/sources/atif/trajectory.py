@@ -38,9 +38,6 @@ from grader_daemon.sources.decoding import Text, mending, name_of, text_in, toke
 NAME = "atif"
 """Name of the source, and of the format of its sessions. The agent is the one that the run names."""
 
-UNKNOWN: Final = frozenset({"finish_reason", "platform", "system_prompt_digest", "taken_back", "tools_digest"})
-"""Facts that no document has."""
-
 CONTINUATION: Final = re.compile(r"trajectory\.cont-\d{1,4}\.json")
 """The name of a document that continues ``trajectory.json``; no other one is followed."""
 

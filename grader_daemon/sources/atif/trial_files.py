@@ -23,7 +23,7 @@ from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.domain.unit import Found, Stamp, Unit
 from grader_daemon.errors import ParseError, VanishedFileError
 from grader_daemon.sources.atif.rewards import REWARD_FILES, read_reward
-from grader_daemon.sources.atif.trajectory import CONTINUATION, NAME, UNKNOWN, Version, read_run
+from grader_daemon.sources.atif.trajectory import CONTINUATION, NAME, Version, read_run
 from grader_daemon.sources.atif.trajectory_lines import LINES, TrajectoryLines
 from grader_daemon.sources.decoding import check_values, decode, decoded_or, mending
 from grader_daemon.sources.discovery import Walk
@@ -57,7 +57,7 @@ class AtifTrials(AccompaniedFiles):
 
     name = NAME
     title = "ATIF"
-    unknown = UNKNOWN
+    unknown = frozenset({"finish_reason", "platform", "system_prompt_digest", "taken_back", "tools_digest"})
     rewarded = True
 
     def __init__(self, roots: Sequence[str] = (), *, limits: Limits) -> None:

@@ -31,9 +31,6 @@ from grader_daemon.sources.session_files import AccompaniedFiles, Beside, Parsed
 
 T = TypeVar("T")
 
-UNKNOWN: Final = frozenset({"finish_reason", "taken_back", "system_prompt_digest", "tools_digest"})
-"""Facts that no file has."""
-
 _MESSAGES: Final = ".messages.json"
 _HISTORY: Final = "/api_conversation_history.json"
 _SCREEN: Final = "/ui_messages.json"
@@ -53,7 +50,7 @@ class ClineSessions(AccompaniedFiles):
 
     name = NAME
     title = "Cline"
-    unknown = UNKNOWN
+    unknown = frozenset({"finish_reason", "taken_back", "system_prompt_digest", "tools_digest"})
 
     def claims(self, path: str) -> bool:
         return _is_session(path) or _main_of(path) != path

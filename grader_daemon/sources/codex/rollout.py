@@ -41,9 +41,6 @@ from grader_daemon.sources.messages_so_far import Conversation
 NAME = "codex"
 """Name of the source and of the agent, and of the format of its sessions."""
 
-UNKNOWN: Final = frozenset({"cost_usd", "finish_reason", "tools_digest"})
-"""Facts that no rollout has."""
-
 INJECTED: Final = (
     "<environment_context>",
     "<user_instructions>",

@@ -10,7 +10,7 @@ import re
 
 from grader_daemon.domain.session import Skipped, SkipReason
 from grader_daemon.domain.unit import Unit
-from grader_daemon.sources.codex.rollout import NAME, UNKNOWN, to_session
+from grader_daemon.sources.codex.rollout import NAME, to_session
 from grader_daemon.sources.codex.rollout_lines import KINDS, kind_of
 from grader_daemon.sources.jsonl import read_lines
 from grader_daemon.sources.protocol import UnknownKinds
@@ -32,7 +32,7 @@ class CodexRollouts(SessionFiles):
 
     name = NAME
     title = "Codex"
-    unknown = UNKNOWN
+    unknown = frozenset({"cost_usd", "finish_reason", "tools_digest"})
     writes = True
     append_only = True
 

@@ -9,7 +9,7 @@ import msgspec
 from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.domain.unit import Unit
 from grader_daemon.sources.decoding import decode
-from grader_daemon.sources.gemini_cli.chat_log import NAME, UNKNOWN, Log, read_log
+from grader_daemon.sources.gemini_cli.chat_log import NAME, Log, read_log
 from grader_daemon.sources.gemini_cli.chat_records import KINDS, Head, kind_of
 from grader_daemon.sources.jsonl import read_lines
 from grader_daemon.sources.session_files import Parsed, SessionFiles, parsed_session
@@ -27,7 +27,9 @@ class GeminiChats(SessionFiles):
 
     name = NAME
     title = "Gemini CLI"
-    unknown = UNKNOWN
+    unknown = frozenset(
+        {"agent_version", "platform", "cost_usd", "finish_reason", "system_prompt_digest", "tools_digest"}
+    )
 
     def claims(self, path: str) -> bool:
         return _FILE.fullmatch(path.rpartition(_CHATS)[2]) is not None if _CHATS in path else False

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Final
 
 import msgspec
 
@@ -31,11 +30,6 @@ from grader_daemon.sources.messages_so_far import Conversation
 
 NAME = "gemini-cli"
 """Name of the source and of the agent, and of the format of its sessions."""
-
-UNKNOWN: Final = frozenset(
-    {"agent_version", "platform", "cost_usd", "finish_reason", "system_prompt_digest", "tools_digest"}
-)
-"""Facts that no file has."""
 
 _USER, _GEMINI = "user", "gemini"
 _CONTEXT = "<session_context>"

@@ -37,9 +37,6 @@ from grader_daemon.sources.mini_swe_agent.stored_run import Given, StoredMessage
 NAME: Final = "mini-swe-agent"
 """Name of the source, of the format of its sessions, and of the agent."""
 
-UNKNOWN: Final = frozenset({"parent", "platform", "taken_back", "tools_digest"})
-"""Facts that no trajectory has."""
-
 _SUBMITTED: Final = "Submitted"
 _SUBMITS: Final = ("COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", "MINI_SWE_AGENT_FINAL_OUTPUT")
 _LIMITS: Final = ("LimitsExceeded", "TimeExceeded", "ContextWindowExceeded")

@@ -16,7 +16,7 @@ import xxhash
 from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.domain.unit import Stamp, Unit
 from grader_daemon.sources.decoding import decode
-from grader_daemon.sources.mini_swe_agent.agent_run import NAME, UNKNOWN, read_run
+from grader_daemon.sources.mini_swe_agent.agent_run import NAME, read_run
 from grader_daemon.sources.mini_swe_agent.stored_run import FIRST_FORMAT, StoredRun
 from grader_daemon.sources.protocol import UnknownKinds
 from grader_daemon.sources.session_files import AccompaniedFiles, Beside, Parsed
@@ -34,7 +34,7 @@ class MiniSweAgentRuns(AccompaniedFiles):
 
     name = NAME
     title = "mini-SWE-agent"
-    unknown = UNKNOWN
+    unknown = frozenset({"parent", "platform", "taken_back", "tools_digest"})
     rewarded = True
 
     def claims(self, path: str) -> bool:

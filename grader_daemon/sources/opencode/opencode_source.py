@@ -28,7 +28,7 @@ from grader_daemon.sources.opencode.storage_files import (
     session_of_message,
     units_of,
 )
-from grader_daemon.sources.opencode.thread import NAME, UNKNOWN, to_session
+from grader_daemon.sources.opencode.thread import NAME, to_session
 from grader_daemon.sources.protocol import Read, Watch, as_shown
 from grader_daemon.sources.session_databases import SessionDatabases
 from grader_daemon.sources.sqlite_files import MAGIC, database_beside
@@ -44,7 +44,7 @@ class OpenCode:
 
     name = NAME
     title = "OpenCode"
-    unknown = UNKNOWN
+    unknown = frozenset({"platform", "system_prompt_digest", "tools_digest"})
 
     def __init__(self, roots: Sequence[str] = (), *, limits: Limits) -> None:
         """Set up. Below one of `roots` no link is followed to a file."""

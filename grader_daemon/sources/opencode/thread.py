@@ -27,9 +27,6 @@ from grader_daemon.sources.opencode.session_parts import Head, Part, Stored, Tok
 NAME = "opencode"
 """Name of the source and of the agent, and of the format of its sessions."""
 
-UNKNOWN: Final = frozenset({"platform", "system_prompt_digest", "tools_digest"})
-"""Facts that no session has."""
-
 _GOES_ON = frozenset(("tool-calls", "unknown"))
 """Reasons to finish after which OpenCode asks the model again."""
 

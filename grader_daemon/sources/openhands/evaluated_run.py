@@ -18,9 +18,6 @@ from grader_daemon.sources.openhands.told_events import Told, ending_by
 NAME: Final = "openhands"
 """Name of the source, of the format of its sessions, and of the agent."""
 
-UNKNOWN: Final = frozenset({"agent_version", "finish_reason", "parent", "platform", "taken_back", "tools_digest"})
-"""Facts that no evaluation has."""
-
 _END: Final = Ending(SessionState.COMPLETE, "written after the run")
 
 

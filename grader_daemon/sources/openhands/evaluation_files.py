@@ -33,7 +33,7 @@ from grader_daemon.sources.openhands.conversation_folders import (
     state_of,
 )
 from grader_daemon.sources.openhands.conversation_state import read_conversation
-from grader_daemon.sources.openhands.evaluated_run import NAME, UNKNOWN, ReadLine, read_line
+from grader_daemon.sources.openhands.evaluated_run import NAME, ReadLine, read_line
 from grader_daemon.sources.protocol import Read, UnknownKinds, Watch, as_shown
 from grader_daemon.sources.session_files import BESIDE_BYTES
 from grader_daemon.sources.swebench_reports import reports_beside, reward_of, stamps_of
@@ -61,7 +61,7 @@ class OpenHandsRuns:
 
     name = NAME
     title = "OpenHands"
-    unknown = UNKNOWN
+    unknown = frozenset({"agent_version", "finish_reason", "parent", "platform", "taken_back", "tools_digest"})
 
     def __init__(self, roots: Sequence[str] = (), *, zone: tzinfo | None, limits: Limits) -> None:
         """Set up. Below one of `roots` no link is followed; for `zone` see `Told`."""

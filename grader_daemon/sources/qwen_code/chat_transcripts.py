@@ -13,9 +13,6 @@ from grader_daemon.sources.qwen_code.chat_turns import ChatTurns
 from grader_daemon.sources.session_files import Parsed, SessionFiles, parsed_session
 
 NAME: Final = "qwen-code"
-UNKNOWN: Final = frozenset({"platform", "cost_usd", "finish_reason", "system_prompt_digest", "tools_digest"})
-"""Facts that no file has."""
-
 _SUFFIX: Final = ".jsonl"
 _AGENT: Final = "agent-"
 _FILE = re.compile(r"(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|agent-[\w-]{1,200})\.jsonl")
@@ -29,7 +26,7 @@ class QwenChats(SessionFiles):
 
     name = NAME
     title = "Qwen Code"
-    unknown = UNKNOWN
+    unknown = frozenset({"platform", "cost_usd", "finish_reason", "system_prompt_digest", "tools_digest"})
     writes = True
     append_only = True
 
