@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from grader_daemon.domain.grade import BY_AGENT, Grade
 from grader_daemon.domain.insight import Group, Spending
@@ -76,11 +76,6 @@ def agents_words(groups: Iterable[Group]) -> str:
     """Return whose sessions are counted together, if those of several agents are: "claude-code 40, hermes 12"."""
     counted = sorted(((group.sessions, group.name) for group in groups if group.sessions), key=lambda each: -each[0])
     return ", ".join(f"{name} {sessions:,}" for sessions, name in counted) if len(counted) > 1 else ""
-
-
-def has_money(groups: Sequence[Group]) -> bool:
-    """Return whether the cost of any session of these groups is known."""
-    return any(group.spending is not None and group.spending.priced for group in groups)
 
 
 def _share(known: int, sessions: int) -> str:

@@ -7,7 +7,6 @@ from grader_daemon.patterns.groups import group, spending
 from grader_daemon.reports.money import (
     agents_words,
     cost_words,
-    has_money,
     price_words,
     spending_words,
     tokens_words,
@@ -60,12 +59,6 @@ def test_what_nothing_is_known_of_is_unknown_and_not_nothing() -> None:
 def test_without_a_priced_task_there_is_no_price_of_one() -> None:
     spent = spending(Sums(sessions=2, priced=2, cost_millionths=3_000_000))
     assert spending_words(spent, days=3) == ("$3.00 for all 2 sessions, $1.00 a day",)
-
-
-def test_groups_have_money_where_the_cost_of_any_session_is_known() -> None:
-    sums = {(Dimension.MODEL, "known"): _SUMS, (Dimension.MODEL, "unknown"): Sums(sessions=4)}
-    known, unknown = (group(sums, {}, Dimension.MODEL, name) for name in ("known", "unknown"))
-    assert (has_money([unknown, known]), has_money([unknown]), has_money([])) == (True, False, False)
 
 
 def test_a_group_by_tool_knows_no_money() -> None:
