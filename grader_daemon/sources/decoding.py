@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Final, TypeVar
 
 import msgspec
@@ -136,6 +136,19 @@ def utc(stamp: object) -> datetime | None:
             return moment
         return None if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):
+        return None
+
+
+def utc_in(stamp: object, zone: tzinfo | None) -> datetime | None:
+    """Return an ISO 8601 time as aware UTC; one that names no zone is of this one, None: the machine's."""
+    if not isinstance(stamp, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(stamp)
+        if moment.tzinfo is None and zone is not None:
+            moment = moment.replace(tzinfo=zone)
+        return moment.astimezone(UTC)
+    except (ValueError, OverflowError, OSError):
         return None
 
 

@@ -64,7 +64,7 @@ def read_file(
     size = min(_STAMP.unpack(found.stamp)[_SIZE], status.st_size) if grows else status.st_size
     if size > limits.bytes:
         raise ParseError(f"{size:,} bytes are more than max_file_bytes = {limits.bytes:,}")
-    with _opened(path, roots) as descriptor:
+    with opened(path, roots) as descriptor:
         content = _read_first(descriptor, size) if grows else _read_all(descriptor, size)
         stamp = stamp_of(os.fstat(descriptor))
     if stamp != found.stamp and not (grows and _has_grown(found.stamp, stamp)):
@@ -88,7 +88,7 @@ def read_part(path: str, stamp: Stamp, *, start: int, size: int, roots: Sequence
     Raises:
         VanishedFileError, ChangingFileError, ReadError: see `read_file`.
     """
-    with _opened(path, roots) as descriptor:
+    with opened(path, roots) as descriptor:
         content = os.pread(descriptor, size, start)
         after = stamp_of(os.fstat(descriptor))
     if after != stamp:
@@ -110,7 +110,13 @@ def read_beginning(path: str, size: int) -> bytes:
 
 
 @contextmanager
-def _opened(path: str, roots: Sequence[str]) -> Iterator[int]:
+def opened(path: str, roots: Sequence[str]) -> Iterator[int]:
+    """Hand out a descriptor to read a file by; see `open_file`.
+
+    Raises:
+        VanishedFileError: it is gone.
+        ReadError: it cannot be opened or read.
+    """
     try:
         descriptor = open_file(path, roots)
         try:

@@ -84,30 +84,24 @@ class SessionFiles(ABC):
 
     @property
     def watches(self) -> Sequence[Watch]:
-        """See `Source.watches`."""
         return [Watch(root, writes=self.writes) for root in self.roots]
 
     def touched(self, path: str) -> Sequence[Unit]:
-        """See `Source.touched`."""
         return (Unit(self.name, path),)
 
     def walk(self, root: str) -> Walk:
-        """See `Source.walk`."""
         return Walk(root, claims=self.claims, units_of=self._units_of)
 
     def look(self, unit: Unit) -> Found:
-        """See `Source.look`."""
         return found_file(unit, look_at(unit.locator))
 
     def size_of(self, unit: Unit) -> int:
-        """See `Source.size_of`."""
         try:
             return os.lstat(unit.locator).st_size
         except OSError:
             return 0  # whoever reads it says what is wrong
 
     def read(self, found: Found, *, unless: str | None = None) -> Read:
-        """See `Source.read`."""
         unit = found.unit
         status = look_at(unit.locator)
         if stat.S_ISLNK(status.st_mode):
@@ -170,7 +164,6 @@ class AccompaniedFiles(SessionFiles):
         return self.parse(content, unit)
 
     def look(self, unit: Unit) -> Found:
-        """See `Source.look`."""
         return self.found(unit, look_at(unit.locator))
 
     def found(self, unit: Unit, status: os.stat_result) -> Found:
@@ -179,7 +172,6 @@ class AccompaniedFiles(SessionFiles):
         return Found(unit, found.stamp + self.beside(unit.locator), found.written_ns)
 
     def read(self, found: Found, *, unless: str | None = None) -> Read:
-        """See `Source.read`."""
         unit = found.unit
         status = look_at(unit.locator)
         if stat.S_ISLNK(status.st_mode):

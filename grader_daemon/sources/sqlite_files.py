@@ -30,8 +30,8 @@ from typing import Final, NamedTuple, TypeVar
 
 import apsw
 
-from grader_daemon.errors import ChangingFileError, ReadError, VanishedFileError
-from grader_daemon.sources.file_reading import explain, look_at, open_file, stamp_of
+from grader_daemon.errors import ChangingFileError, ReadError
+from grader_daemon.sources.file_reading import explain, look_at, opened, stamp_of
 from grader_daemon.system.open_files import lock_for_reading
 
 Value = str | int | float | bytes | None
@@ -166,7 +166,7 @@ class _Surroundings(NamedTuple):
 
 
 def _look_once(path: str, read: Callable[[Reader], T], roots: Sequence[str]) -> T:
-    with _alone_with(path), _opened(path, roots) as descriptor:
+    with _alone_with(path), opened(path, roots) as descriptor:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise ReadError("not a regular file")
@@ -198,22 +198,6 @@ def _alone_with(path: str) -> Iterator[None]:
         guard = _guards.setdefault((status.st_dev, status.st_ino), threading.Lock())
     with guard:
         yield
-
-
-@contextmanager
-def _opened(path: str, roots: Sequence[str]) -> Iterator[int]:
-    try:
-        descriptor = open_file(path, roots)
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise VanishedFileError("the file is gone") from error
-    except OSError as error:
-        raise ReadError(explain(error)) from error
-    try:
-        yield descriptor
-    except OSError as error:
-        raise ReadError(explain(error)) from error
-    finally:
-        os.close(descriptor)
 
 
 def _has_log(header: bytes) -> bool:

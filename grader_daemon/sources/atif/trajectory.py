@@ -33,7 +33,7 @@ from grader_daemon.domain.session_result import EndingKind
 from grader_daemon.sources.atif.observations import Result, read_observation
 from grader_daemon.sources.codex.rollout import INJECTED
 from grader_daemon.sources.codex.taken_apart import take_apart
-from grader_daemon.sources.decoding import Text, mending, name_of, text_in, token_count
+from grader_daemon.sources.decoding import Text, mending, name_of, text_in, token_count, utc_in
 
 NAME = "atif"
 """Name of the source, and of the format of its sessions. The agent is the one that the run names."""
@@ -240,7 +240,7 @@ def _session(branch: _Branch, run: str, key: str, path: str) -> Session:
             if outcome is not None:
                 reported[len(messages)] = outcome
             messages.append(message)
-            times.append(_utc(step.timestamp))
+            times.append(utc_in(step.timestamp, UTC))  # as Harbor writes it, where it names no zone
     if agent.name == _CODEX:
         messages, reported, origins = take_apart(messages, reported)
         times = [times[origin] for origin in origins]
@@ -336,12 +336,3 @@ def _folder(notes: _AgentNotes | None) -> str | None:
         return None
     folder = notes.cwds[0] if isinstance(notes.cwds, list) and notes.cwds else notes.cwd
     return name_of(folder)
-
-
-def _utc(stamp: str | None) -> datetime | None:
-    """Return a time as UTC; one without a zone is UTC already, as Harbor writes it."""
-    try:
-        moment = datetime.fromisoformat(stamp or "")
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None

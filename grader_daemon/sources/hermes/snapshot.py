@@ -18,7 +18,7 @@ import xxhash
 from grader_daemon.domain.identity import is_random
 from grader_daemon.domain.limits import LONGEST_NAME, Limits, SessionId
 from grader_daemon.domain.session import TOOL, USER, Message, Session, SessionKind, Skipped, SkipReason
-from grader_daemon.sources.decoding import decode, name_of, setup_digest
+from grader_daemon.sources.decoding import decode, name_of, setup_digest, utc_in
 from grader_daemon.sources.hermes import sharegpt
 
 NAME = "hermes"
@@ -134,7 +134,7 @@ def _read(content: bytes, path: str, zone: tzinfo | None) -> Session | Skipped:
     traits = traits_of(messages)
     if traits.review_fork:
         return Skipped(SkipReason.REVIEW_FORK, session_id)
-    started_at, platform = _utc(file.session_start, zone), name_of(file.platform)
+    started_at, platform = utc_in(file.session_start, zone), name_of(file.platform)
     schedule = schedule_of(session_id)
     return Session(
         session_id=session_id,
@@ -150,7 +150,7 @@ def _read(content: bytes, path: str, zone: tzinfo | None) -> Session | Skipped:
         system_prompt_digest=prompt_digest(file.system_prompt),
         tools_digest=setup_digest(file.tools),
         started_at=started_at,
-        updated_at=_utc(file.last_updated, zone),
+        updated_at=utc_in(file.last_updated, zone),
         lineage=_lineage(file.session_start, started_at) if messages else None,
         opening=digest(messages[0].text) if messages else None,
         conversation=conversation_of(messages, traits.call_ids),
@@ -228,18 +228,6 @@ def prompt_digest(system_prompt: msgspec.Raw | bytes) -> str | None:
 def _project(system_prompt: msgspec.Raw) -> str | None:
     found = _WORKING_FOLDER.search(system_prompt)
     return None if found is None else found.group(1).decode("utf-8", "replace")
-
-
-def _utc(stamp: object, zone: tzinfo | None) -> datetime | None:
-    if not isinstance(stamp, str):
-        return None
-    try:
-        moment = datetime.fromisoformat(stamp)
-        if moment.tzinfo is None and zone is not None:
-            moment = moment.replace(tzinfo=zone)
-        return moment.astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None
 
 
 def _lineage(session_start: object, started_at: datetime | None) -> int | None:

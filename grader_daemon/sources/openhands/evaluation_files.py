@@ -24,7 +24,7 @@ from grader_daemon.domain.unit import Found, Stamp, Unit
 from grader_daemon.errors import ChangingFileError, ParseError, ReadError, VanishedFileError
 from grader_daemon.sources.decoding import check_values, decode
 from grader_daemon.sources.discovery import Walk
-from grader_daemon.sources.file_reading import explain, found_file, look_at, open_file, read_part, stamp_of
+from grader_daemon.sources.file_reading import found_file, look_at, opened, read_part, stamp_of
 from grader_daemon.sources.openhands.conversation_folders import (
     STATE,
     look_at_conversation,
@@ -214,17 +214,12 @@ def _index(path: str, stamp: Stamp, roots: tuple[str, ...], most_bytes: int) -> 
     """
     places: dict[str, _Place] = {}
     counts: Counter[str] = Counter()
-    try:
-        with os.fdopen(open_file(path, roots), "rb", buffering=_CHUNK) as file:
-            for task, offset, line in _lines(iter(lambda: file.readline(most_bytes + 1), b""), most_bytes):
-                counts[task] += 1
-                key = task if counts[task] == 1 else f"{task}#{counts[task]}"
-                places[key] = _Place(task, offset, len(line), xxhash.xxh3_128_digest(line))
-            after = os.fstat(file.fileno())
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise VanishedFileError("the file is gone") from error
-    except OSError as error:
-        raise ReadError(explain(error)) from error
+    with opened(path, roots) as descriptor, os.fdopen(descriptor, "rb", buffering=_CHUNK, closefd=False) as file:
+        for task, offset, line in _lines(iter(lambda: file.readline(most_bytes + 1), b""), most_bytes):
+            counts[task] += 1
+            key = task if counts[task] == 1 else f"{task}#{counts[task]}"
+            places[key] = _Place(task, offset, len(line), xxhash.xxh3_128_digest(line))
+        after = os.fstat(descriptor)
     if stamp_of(after) != stamp:
         raise ChangingFileError("the file was written to while it was read")
     return places

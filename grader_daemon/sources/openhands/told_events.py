@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, tzinfo
+from datetime import datetime, tzinfo
 from typing import Final
 
 import msgspec
@@ -11,7 +11,7 @@ import msgspec
 from grader_daemon.domain.analysis import CallStatus, SessionState
 from grader_daemon.domain.session import ASSISTANT, USER, Ending, FunctionCall, Message, ReportedOutcome, ToolCall
 from grader_daemon.domain.session_result import EndingKind
-from grader_daemon.sources.decoding import UNREADABLE, mending, text_in
+from grader_daemon.sources.decoding import UNREADABLE, mending, text_in, utc_in
 from grader_daemon.sources.messages_so_far import Conversation
 from grader_daemon.sources.openhands.event_results import outcome_of, text_of
 from grader_daemon.sources.openhands.stored_events import BOOKKEEPING, TOOLS, StoredEvent
@@ -184,15 +184,7 @@ class Told(Conversation):
         return super().append(message, time)
 
     def _at(self, event: StoredEvent) -> datetime | None:
-        if not isinstance(event.timestamp, str):
-            return None
-        try:
-            moment = datetime.fromisoformat(event.timestamp)
-            if moment.tzinfo is None and self._zone is not None:
-                moment = moment.replace(tzinfo=self._zone)
-            return moment.astimezone(UTC)
-        except (ValueError, OverflowError, OSError):
-            return None
+        return utc_in(event.timestamp, self._zone)
 
 
 def ending_by(error: str) -> Ending:
