@@ -46,11 +46,11 @@ def self_taught(weights: Vector, rows: Sequence[Vector], share: float) -> list[f
     Returns:
         Weights with which the scores of these sessions spread as far as before.
     """
-    scores = _centred([dot(weights, row) for row in rows])
+    scores = centred([dot(weights, row) for row in rows])
     spread = math.sqrt(dot(scores, scores))
     if not share or spread < _PRECISION:
         return list(weights)
-    with_score = [_correlation(_centred(column), scores, spread) for column in zip(*rows, strict=True)]
+    with_score = [_correlation(centred(column), scores, spread) for column in zip(*rows, strict=True)]
     believed = share * len(rows) / (len(rows) + _FEW)
     say = believed * math.hypot(*weights) / math.hypot(*with_score)
     moved = [weight + say * correlation for weight, correlation in zip(weights, with_score, strict=True)]
@@ -64,10 +64,11 @@ def _correlation(column: Vector, scores: Vector, spread: float) -> float:
 
 
 def _spread(scores: Sequence[float]) -> float:
-    centred = _centred(scores)
-    return math.sqrt(sum(map(mul, centred, centred)))
+    around = centred(scores)
+    return math.sqrt(sum(map(mul, around, around)))
 
 
-def _centred(column: Sequence[float]) -> list[float]:
+def centred(column: Sequence[float]) -> list[float]:
+    """Return values as they differ from their mean."""
     mean = sum(column) / len(column)
     return [value - mean for value in column]

@@ -20,7 +20,7 @@ from typing import Final
 import msgspec
 
 from grader_daemon.calibration.agreement import matthews, ranking
-from grader_daemon.calibration.home import self_taught
+from grader_daemon.calibration.home import centred, self_taught
 from grader_daemon.calibration.prior import Prior, is_free
 from grader_daemon.calibration.samples import Place, Sample, places, scaling_of
 from grader_daemon.domain.algebra import Matrix, cholesky, dot, solve
@@ -132,8 +132,8 @@ def train_prior(
 def _seen(place: Place, scaled: Callable[[tuple[float, ...]], list[float]], known: Sequence[int]) -> _Seen:
     outcomes = [sample.completed for sample in place.samples]
     rows = [[row[index] for index in known] for row in [scaled(sample.features) for sample in place.samples]]
-    columns = [_centred(column) for column in zip(*rows, strict=True)]
-    result = _centred(list(map(float, outcomes)))
+    columns = [centred(column) for column in zip(*rows, strict=True)]
+    result = centred(list(map(float, outcomes)))
     size = math.sqrt(dot(result, result))
     lengths = [math.sqrt(dot(column, column)) for column in columns]
     return _Seen(
@@ -269,8 +269,3 @@ def _threshold(scores: Sequence[_Scores], slope: float, intercept: float) -> flo
 
 def _likely(scores: _Scores, slope: float, intercept: float) -> list[float]:
     return [probability(intercept + slope * value) for value in scores.values]
-
-
-def _centred(column: Sequence[float]) -> list[float]:
-    mean = sum(column) / len(column)
-    return [value - mean for value in column]

@@ -38,21 +38,22 @@ def told(done: Exported) -> Exported:
 def follow(export: Export, *, looks_every_seconds: float) -> None:
     """Send for ever; a receiver that is down is tried again, one that refuses ends it."""
     waiting = threading.Event()
-    pauses, is_away = _pauses(), False
+    waits, is_away = pauses(), False
     while True:
         try:
             done = told(export.run())
             if is_away:
                 output.line("The receiver accepts data again.")
-                pauses, is_away = _pauses(), False
+                waits, is_away = pauses(), False
             while done.more:
                 done = told(export.run())
             waiting.wait(looks_every_seconds)
         except DeliveryError as error:
-            pause, is_away = next(pauses), True
+            pause, is_away = next(waits), True
             output.warning(f"{error}; tried again in {pause:g} s")
             waiting.wait(pause)
 
 
-def _pauses() -> Iterator[float]:
+def pauses() -> Iterator[float]:
+    """Yield how many seconds to wait after each time that something was not taken or did not answer."""
     return chain(_PAUSES, repeat(_PAUSES[-1]))

@@ -32,6 +32,7 @@ from watchdog.observers.api import BaseObserver
 
 from grader_daemon.daemon.scan_plan import BLIND_PAUSE_SECONDS
 from grader_daemon.sources.protocol import Watch
+from grader_daemon.storage.disk import identity_of
 from grader_daemon.storage.records import AWAITED, WATCHED
 from grader_daemon.system.open_files import stored_path
 
@@ -181,7 +182,7 @@ class RootWatcher:
     def check(self) -> bool:
         """Start watching, or start again if the root or a thread is not what it was; True if that changed anything."""
         before = self.state
-        identity = _identity(self.root)
+        identity = identity_of(self.root)
         if self._observer is not None and (identity != self._identity or not self._is_alive()):
             self.stop()
         restarted = False
@@ -326,11 +327,3 @@ def _inotify_descriptors() -> frozenset[str]:
                 if os.readlink(f"/proc/self/fd/{descriptor}") == "anon_inode:inotify":
                     found.add(descriptor)
     return frozenset(found)
-
-
-def _identity(root: str) -> tuple[int, int] | None:
-    try:
-        status = os.stat(root)
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino

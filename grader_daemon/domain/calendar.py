@@ -95,7 +95,7 @@ class Span(msgspec.Struct, frozen=True):
     def whole_months(self) -> Span | None:
         """The months that lie in it from their first to their last day; None without any."""
         first = self.first if self.first.day == 1 else _next_month(self.first)
-        last = self.last if _is_last_of_month(self.last) else _back(self.last, self.last.day)
+        last = self.last if _is_last_of_month(self.last) else days_before(self.last, self.last.day)
         if first is None or first > last or not _is_last_of_month(last):
             return None
         return Span(first, last)
@@ -111,7 +111,7 @@ class Span(msgspec.Struct, frozen=True):
 
     def before(self) -> Span:
         """The span of the same length that ends where this one begins, as far as days go back."""
-        return Span(_back(self.first, self.days), _back(self.last, self.days))
+        return Span(days_before(self.first, self.days), days_before(self.last, self.days))
 
 
 ALWAYS = Span(date.min, date.max)
@@ -120,12 +120,12 @@ ALWAYS = Span(date.min, date.max)
 
 def last_days(count: int, today: date) -> Span:
     """Return the last `count` days up to and including `today`."""
-    return Span(_back(today, count - 1), today)
+    return Span(days_before(today, count - 1), today)
 
 
 def week_of(day: date) -> Span:
     """Return the ISO week of `day`, Monday to Sunday."""
-    monday = _back(day, day.weekday())
+    monday = days_before(day, day.weekday())
     return Span(monday, date.fromordinal(min(date.max.toordinal(), monday.toordinal() + 6)))
 
 
@@ -157,5 +157,6 @@ def _is_last_of_month(day: date) -> bool:
     return day == date.max or (day + timedelta(days=1)).day == 1
 
 
-def _back(day: date, days: int) -> date:
+def days_before(day: date, days: int) -> date:
+    """Return the day so many days earlier; the first that there is where none is so early."""
     return date.fromordinal(max(1, day.toordinal() - days))

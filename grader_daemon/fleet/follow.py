@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from datetime import timedelta
 from functools import partial
-from itertools import chain, repeat
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +14,7 @@ import structlog
 
 from grader_daemon import bootstrap
 from grader_daemon.bootstrap import periodic
+from grader_daemon.cli.following import pauses as retry_pauses
 from grader_daemon.domain.fleet_hosts import is_unwatched
 from grader_daemon.errors import DeliveryError, GraderError, StoreBusyError, StoreReplacedError
 from grader_daemon.fleet.copy_settings import make_fleet_copy
@@ -31,7 +31,6 @@ _LOOKS_EVERY_SECONDS: Final = 2.0
 _TELLS_EVERY_SECONDS: Final = 3600.0
 _FIRST_TELLS_AFTER_SECONDS: Final = 60.0
 """The first round of whoever leads has ended by then."""
-_PAUSES: Final = (5.0, 15.0, 60.0, 300.0)
 _LAG: Final = timedelta(hours=1)
 """So long after it ended is a session of a fleet taken up: machines sleep, and networks are cut for a while."""
 
@@ -41,13 +40,13 @@ def follow_fleet(settings: Settings, stop: threading.Event) -> None:
 
     A copy that was deleted is made anew.
     """
-    pauses = _pauses()
+    pauses = retry_pauses()
     while not stop.is_set():
         try:
             with closing(bootstrap.open_store(settings)) as store, closing(make_fleet_copy(settings, store)) as copy:
                 _Follower(copy, (), job_seconds=settings.job_seconds).run(stop)
         except StoreReplacedError:
-            pauses = _pauses()
+            pauses = retry_pauses()
         except GraderError as error:
             pause = next(pauses)
             structlog.get_logger().warning("fleet.away", error=str(error), retry_seconds=pause)
@@ -102,11 +101,11 @@ class _Follower:
         self._log = structlog.get_logger()
 
     def run(self, stop: threading.Event) -> None:
-        pauses = _pauses()
+        pauses = retry_pauses()
         while not stop.is_set():
             try:
                 self._follow(stop)
-                pauses = _pauses()
+                pauses = retry_pauses()
                 self._copy.rows.wait(_LOOKS_EVERY_SECONDS)
             except DeliveryError as error:
                 pause = next(pauses)
@@ -162,7 +161,3 @@ class _Follower:
             raise
         except GraderError as error:
             self._log.error("job.failed", job=job.name, error=str(error), retry_seconds=self._job_seconds)
-
-
-def _pauses() -> Iterator[float]:
-    return chain(_PAUSES, repeat(_PAUSES[-1]))

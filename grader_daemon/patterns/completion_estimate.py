@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from typing import Final
 
-from grader_daemon.domain.calendar import Span
+from grader_daemon.domain.calendar import Span, days_before
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.feedback import FEWEST_DRAWN, Label
 from grader_daemon.domain.rollup import Sums
@@ -80,10 +80,10 @@ def _is_fair(label: Label) -> bool:
 
 def _weeks(labels: Sequence[Label], span: Span) -> Iterator[list[Label]]:
     """Yield those of each week of the window before the span, the last week first."""
-    first, end = _days_before(span.last, WINDOW_DAYS - 1), span.first
+    first, end = days_before(span.last, WINDOW_DAYS - 1), span.first
     while end > first:
-        start = max(first, _days_before(end, _WEEK))
-        yield list(_within(labels, Span(start, _days_before(end, 1))))
+        start = max(first, days_before(end, _WEEK))
+        yield list(_within(labels, Span(start, days_before(end, 1))))
         end = start
 
 
@@ -96,7 +96,3 @@ def _within(labels: Iterable[Label], span: Span) -> Iterator[Label]:
 
 def _prediction(label: Label) -> float:
     return prediction(label.p_completed, completed=label.automatic_completed)
-
-
-def _days_before(day: date, days: int) -> date:
-    return date.fromordinal(max(1, day.toordinal() - days))

@@ -5,7 +5,6 @@ A job is an agent of the person's own session (launchd.plist(5)): no root, and n
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import plistlib
@@ -26,6 +25,8 @@ from grader_daemon.integrations.machine import LABEL_PREFIX
 from grader_daemon.log.rotation import LOG_FILE
 from grader_daemon.service import without_systemd
 from grader_daemon.service.installed_file import InstalledFile
+from grader_daemon.service.systemd import first_line
+from grader_daemon.service.unit_file import sum_of
 from grader_daemon.service.unit_value import Fit, LogEntry, Unit
 
 _NOT_FOUND: Final = frozenset({3, 113})
@@ -71,7 +72,7 @@ class LaunchAgents:
         answer = self._launchctl("print", self._domain)
         if answer.returncode:
             raise ServiceError(
-                f"launchd has no session for you ({_first_line(answer.stderr)}): log in at the screen, or"
+                f"launchd has no session for you ({first_line(answer.stderr)}): log in at the screen, or"
                 f" {without_systemd()}"
             )
 
@@ -151,7 +152,7 @@ class InstalledJob(InstalledFile):
     def was_edited(text: str) -> bool:
         """Return whether somebody changed a list after it was written, or wrote it."""
         summed = _SUMMED.search(text)
-        return _WRITTEN not in text or summed is None or summed[1] != _sum(text[summed.end() :])
+        return _WRITTEN not in text or summed is None or summed[1] != sum_of(text[summed.end() :])
 
     @staticmethod
     def edits(there: str, fitted: str) -> list[str]:
@@ -188,7 +189,7 @@ def written_list(unit: Unit, fit: Fit, *, version: str) -> str:
         raise ConfigurationError(f"it cannot be stored in a property list: {error}") from error
     head, begin, rest = text.partition("<plist ")
     summed = f"{begin}{rest}"
-    return f"{head}{_WRITTEN}{unit.install}`, version {version}. Sum of what follows: {_sum(summed)}. -->\n{summed}"
+    return f"{head}{_WRITTEN}{unit.install}`, version {version}. Sum of what follows: {sum_of(summed)}. -->\n{summed}"
 
 
 def _job(unit: Unit, fit: Fit) -> Mapping[str, Any]:
@@ -268,18 +269,10 @@ def _entry(line: bytes, source: str, descriptor: int) -> LogEntry:
 
 def _require(answer: subprocess.CompletedProcess[str]) -> None:
     if answer.returncode:
-        said = _first_line(answer.stderr) or f"exit code {answer.returncode}"
+        said = first_line(answer.stderr) or f"exit code {answer.returncode}"
         raise ServiceError(f"launchctl {answer.args[1]}: {said}")
-
-
-def _first_line(said: str) -> str:
-    return said.strip().partition("\n")[0]
 
 
 def _number(told: str | None) -> int | None:
     found = _NUMBER.match(told or "")
     return int(found[0]) if found else None
-
-
-def _sum(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]

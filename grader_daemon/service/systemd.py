@@ -142,7 +142,7 @@ def read_log(unit: str, *, lines: int, priority: str | None = None, follow: bool
             yield from map(_entry, journal.stdout)
             said = journal.stderr.read()
             if journal.wait():
-                raise _RefusedError(_first_line(said))
+                raise _RefusedError(first_line(said))
         finally:
             journal.terminate()
 
@@ -155,7 +155,7 @@ def _run(program: str, *arguments: str, runtime: Path | None = None) -> str:
     with _start(program, *arguments, runtime=runtime) as process:
         printed, said = process.communicate()
     if process.returncode:
-        raise _RefusedError(_first_line(said) or f"{program} ended with {process.returncode}")
+        raise _RefusedError(first_line(said) or f"{program} ended with {process.returncode}")
     return printed
 
 
@@ -179,7 +179,8 @@ def _start(program: str, *arguments: str, runtime: Path | None = None) -> subpro
         ) from error
 
 
-def _first_line(said: str) -> str:
+def first_line(said: str) -> str:
+    """Return the first line of what a program said."""
     return said.strip().partition("\n")[0]
 
 

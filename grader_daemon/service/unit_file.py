@@ -67,7 +67,7 @@ def is_edited(text: str) -> bool:
     """Return whether somebody changed a file after it was written, or wrote it. Without a sum, as of old: not known."""
     head, _, rest = text.partition(_END_OF_HEAD)
     summed = _SUMMED.search(head)
-    return not head.startswith(_WRITTEN) or (summed is not None and summed[1] != _sum(rest))
+    return not head.startswith(_WRITTEN) or (summed is not None and summed[1] != sum_of(rest))
 
 
 def still_fits(text: str, fit: Fit, *, version: str) -> bool:
@@ -118,11 +118,12 @@ def _are_below(places: Sequence[Path], paths: Iterable[Path]) -> bool:
 def _headed(file: str, fitted: str, *, unit: Unit, version: str) -> str:
     return (
         f"{_WRITTEN}{unit.install}`, version {version}.\n# Put your own lines into a drop-in: systemctl --user"
-        f" edit {file}. {_SUM_OF} {_sum(fitted)}.{_END_OF_HEAD}{fitted}"
+        f" edit {file}. {_SUM_OF} {sum_of(fitted)}.{_END_OF_HEAD}{fitted}"
     )
 
 
-def _sum(text: str) -> str:
+def sum_of(text: str) -> str:
+    """Return what tells whether somebody edited a text."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

@@ -16,3 +16,12 @@ def is_disk_full(path: Path) -> bool:
     except OSError:
         return False
     return disk.f_bavail * disk.f_frsize < _LEAST_FREE_BYTES
+
+
+def identity_of(path: str | Path) -> tuple[int, int] | None:
+    """Return device and inode of the file or folder at `path`; None if there is none."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

@@ -28,7 +28,7 @@ from grader_daemon.errors import (
     StoreReplacedError,
     UnstorableError,
 )
-from grader_daemon.storage.disk import is_disk_full
+from grader_daemon.storage.disk import identity_of, is_disk_full
 from grader_daemon.storage.sqlite.schema import applied_version, check_readable, migrate, refuse_unreleased
 
 _BUSY_SECONDS = 5.0
@@ -125,10 +125,10 @@ class Database:
 
         SQLite cannot know that they do not belong together, and would replay the log into the other file.
         """
-        if _identity_of(self.path) == self._files.get(self.path):
+        if identity_of(self.path) == self._files.get(self.path):
             return
         for file, identity in self._files.items():
-            if file != self.path and _identity_of(file) == identity:
+            if file != self.path and identity_of(file) == identity:
                 with suppress(OSError):
                     file.unlink()
 
@@ -146,7 +146,7 @@ class Database:
     @property
     def in_place(self) -> bool:
         """True if the file that was opened, and its log, are still those at their paths; else writes may be lost."""
-        return all(_identity_of(file) == identity for file, identity in self._files.items())
+        return all(identity_of(file) == identity for file, identity in self._files.items())
 
     def check_if_doubted(self) -> None:
         """See that the file is sound; a large one is only read through after an unclean end, which leaves a log.
@@ -293,18 +293,9 @@ def _log_files_of(path: Path) -> tuple[Path, Path]:
     return path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")
 
 
-def _identity_of(path: Path) -> tuple[int, int] | None:
-    """Return device and inode of the file at `path`; None if there is none."""
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
-
-
 def _identities_of(*files: Path) -> dict[Path, tuple[int, int]]:
     """Return device and inode of those of some files that exist."""
-    found = {file: _identity_of(file) for file in files}
+    found = {file: identity_of(file) for file in files}
     return {file: identity for file, identity in found.items() if identity is not None}
 
 
