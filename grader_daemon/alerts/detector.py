@@ -225,7 +225,8 @@ def _await_recovery(state: DetectorState, alarm: Alarm, *, value: float, rules: 
     assert state.baseline is not None
     climb = alarm.climb * (1 + alarm.stake * (value - alarm.level)) ** (1 / state.baseline.dispersion)
     if climb > rules.months_per_false_recovery * state.monthly:
-        return _recover(state, state.baseline)
+        # watched afresh, against the same baseline until as many new days have been gathered
+        return _armed(replace(state, began_day=state.day, alarm=None), replace(state.baseline, made_on=state.day))
     better = alarm.better + Totals(1, value, value * value)
     if climb > 1:
         return replace(state, alarm=replace(alarm, climb=climb, better=better))
@@ -244,11 +245,6 @@ def _aim(bad: Totals, baseline: Baseline) -> tuple[float, float]:
     mean += BOUND_Z * sqrt(baseline.dispersion * variance / bad.sessions)
     level = max(0.0, min(mean, baseline.bound - _SMALLEST_GAP))
     return level, stake(baseline.bound - level, variance=variance, room=max(level, _SMALLEST_GAP))
-
-
-def _recover(state: DetectorState, baseline: Baseline) -> DetectorState:
-    """Watch afresh, against the same baseline until as many new days have been gathered."""
-    return _armed(replace(state, began_day=state.day, alarm=None), replace(baseline, made_on=state.day))
 
 
 def _fits(state: DetectorState, drops: int) -> bool:

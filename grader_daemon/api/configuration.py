@@ -113,7 +113,7 @@ def keep_setting(name: str, values: Sequence[str], *, config: str | None) -> Wri
         after[name] = _written(after[name], getattr(settings_in(file, after), name))
     settings = settings_in(file, after)
     warnings = [words for words in check_settings(settings) if words.startswith(f"setting {name} ")] if values else []
-    literal = _literal(after[name]) if values else None
+    literal = json.dumps(after[name], ensure_ascii=False) if values else None  # strings, numbers, lists: TOML's, too
     _write(file, name, literal, after)
     told = _TOLD_SECRET if values and is_secret(name) else literal
     return Written(
@@ -140,11 +140,6 @@ def _written(given: Any, value: Any) -> Any:
             return value.get_secret_value()
         case _:
             return value
-
-
-def _literal(value: Any) -> str:
-    """Write a value in TOML, whose strings, numbers and lists are those of JSON."""
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _write(file: Path, name: str, literal: str | None, after: Mapping[str, Any]) -> None:

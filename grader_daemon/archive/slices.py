@@ -192,13 +192,8 @@ def _files_of(archive: Archive, stored: StoredObject, clock: _Clock) -> Generato
             return
         for member in members(plain):
             refused = "a sparse file; pack it without --sparse" if member.is_sparse else None
-            written_ns = _nanoseconds(member.mtime, stored.written_ns)
+            written_ns = int(member.mtime * 1e9) if 0 <= member.mtime < _LAST_SECOND else stored.written_ns
             yield File(f"{stem}/{member.name}", member.size, written_ns, member.content, refused)
-
-
-def _nanoseconds(seconds: float, otherwise: int) -> int:
-    """Return a time in a tar file, which may be none at all."""
-    return int(seconds * 1e9) if 0 <= seconds < _LAST_SECOND else otherwise
 
 
 def _common_folders(one: str, other: str) -> int:

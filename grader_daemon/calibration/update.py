@@ -60,7 +60,7 @@ def relevelled(home: Prior, labelled: Sequence[Sample]) -> Prior:
     """
     learned = labelled[-MOST_LABELS:]
     slope, level = fit_logistic(
-        [[score, 1.0] for score in _scores(home, learned)],
+        [[dot(home.weights, home.scaling.apply(sample.features)), 1.0] for sample in learned],
         [sample.completed for sample in learned],
         prior=Gaussian(
             means=(1.0, home.intercept), variances=(_SLOPE_VARIANCE, _LEVEL_VARIANCE), in_doubt=(False, False)
@@ -107,11 +107,6 @@ def base_rate(prior: Prior, labelled: Sequence[Sample]) -> float:
     """Return how many tasks are completed: as the labels say, and as the prior does where there are few. 0 to 1."""
     completed = sum([sample.completed for sample in labelled])
     return (completed + _BASE_RATE_LABELS * prior.base_rate) / (len(labelled) + _BASE_RATE_LABELS)
-
-
-def _scores(home: Prior, labelled: Sequence[Sample]) -> list[float]:
-    """Return how far the log-odds of sessions are from those of an ordinary one."""
-    return [dot(home.weights, home.scaling.apply(sample.features)) for sample in labelled]
 
 
 def _threshold(model: CompletionModel, before: CompletionModel, seen: Sequence[tuple[float, ...]]) -> float:

@@ -16,7 +16,7 @@ from typing import Final
 import structlog
 
 from grader_daemon.daemon.scanner import Scanner, ScanReport
-from grader_daemon.domain.unit import Found, Unit
+from grader_daemon.domain.unit import Unit
 from grader_daemon.pipeline.absence import absences
 from grader_daemon.sources.discovery import Walk
 from grader_daemon.sources.protocol import Sources
@@ -129,7 +129,7 @@ class Backlog:
         now = self._clock().timestamp()
         settled = []
         for each in missing:
-            if self._is_young(each, now):
+            if 0 <= now - each.written_ns / 1e9 < self._quiet_seconds:  # a time in the future says nothing: quiet
                 self._on_young(each.unit)
             else:
                 settled.append(each.unit)
@@ -144,10 +144,6 @@ class Backlog:
                 with self._store.transaction():
                     self._store.forget_units(absence.gone)
             yield absence.again
-
-    def _is_young(self, found: Found, now: float) -> bool:
-        """Return whether it was just written to. A time in the future says nothing, so such a unit counts as quiet."""
-        return 0 <= now - found.written_ns / 1e9 < self._quiet_seconds
 
 
 class Progress:

@@ -47,7 +47,8 @@ class Delivery:
         """Send up to `_AT_ONCE` messages, until one fails; gives whether any was due."""
         for sent in range(_AT_ONCE):
             message = self._store.outbox.next(channel)
-            if message is None or not _is_due(message, now):
+            # one that is to wait longer than any pause got its time from a wrong clock, and is due
+            if message is None or now < message.next_at <= now + _PAUSES[-1]:
                 return sent > 0
             if not self._send(message, receiver):
                 break
@@ -90,8 +91,3 @@ class Delivery:
             wait=tenacity.wait_random_exponential(0.2, max=2),
             reraise=True,
         )
-
-
-def _is_due(message: OutboxMessage, now: datetime) -> bool:
-    """Return whether a message is due. One that is to wait longer than any pause got its time from a wrong clock."""
-    return message.next_at <= now or message.next_at > now + _PAUSES[-1]

@@ -76,7 +76,7 @@ def _apply(files: dict[str, set[int]], edit: Edit, project: str | None) -> None:
 
 def _absolute(path: str, project: str | None) -> str | None:
     """Return where a file is; None where that is not known."""
-    if len(path) > _LONGEST_PATH or "$" in path or not _is_storable(path):
+    if len(path) > _LONGEST_PATH or "$" in path or path != storable(path) or "\0" in path:
         return None
     path = os.path.expanduser(path) if path.startswith("~/") else path
     if not os.path.isabs(path):
@@ -84,11 +84,6 @@ def _absolute(path: str, project: str | None) -> str | None:
             return None
         path = os.path.join(project, path)
     return os.path.normpath(path)
-
-
-def _is_storable(path: str) -> bool:
-    """Return whether a path is text that can be kept, and that a file can have."""
-    return path == storable(path) and "\0" not in path
 
 
 def _bytes(text: str) -> bytes:

@@ -111,14 +111,10 @@ def _drawn(
     failed: list[list[bool]] = [[] for _ in trial.draws]
     for start, task in sessions:
         is_known = task.ended_badly is not None or (by_labels and task.session_id in fair)
-        place = bisect_right(begins, _at_the_latest(start)) - 1
+        latest = start if start.microsecond else start.replace(microsecond=999_999)  # some agents write whole seconds
+        place = bisect_right(begins, latest) - 1
         if is_known and place >= 0 and (trial.ended_at is None or start < trial.ended_at):
             failed[place].append(value(task) < 1)
     return [
         Drawn(draw.on, len(each), sum(each)) for draw, each in zip(trial.draws, failed, strict=True) if draw.is_done
     ]
-
-
-def _at_the_latest(start: datetime) -> datetime:
-    """Return the last moment that a start may mean: some agents write whole seconds."""
-    return start if start.microsecond else start.replace(microsecond=999_999)

@@ -27,7 +27,7 @@ from grader_daemon.domain.rollup import Dimension, Metric
 from grader_daemon.errors import InputError
 from grader_daemon.reports.charts import APART, ChartDay, Event, scale_end, sparkline, strip, trend_chart
 from grader_daemon.reports.finding_charts import part_strip
-from grader_daemon.reports.numbers import MEASURES, Measure, estimate_words, part_words
+from grader_daemon.reports.numbers import MEASURES, estimate_words, part_words
 from grader_daemon.reports.phrasing import CAUSE_OF, alert_cause, drop_words, group_words, opening_words, stream_words
 
 _LISTED: Final = 100
@@ -178,16 +178,11 @@ def _parts(split: Decomposition, stream: Stream) -> tuple[Part, ...]:
         ("Different tasks: the mix of task types", split.mix, split.mix_margin),
         ("Worse results: within task types", split.work, split.work_margin),
     )
-    reach = max(abs(part) + (margin or 0.0) for _, part, margin in parts) or _step(measure)
+    reach = max(abs(part) + (margin or 0.0) for _, part, margin in parts) or (measure.highest - measure.lowest) / 10
     return tuple(
         Part(words, part_words(part, margin, measure), part_strip(part, margin, reach=reach))
         for words, part, margin in parts
     )
-
-
-def _step(measure: Measure) -> float:
-    """Return what the scale of a change shows where there is none."""
-    return (measure.highest - measure.lowest) / 10
 
 
 def _shown(grader: SelfGrader, session_id: str, first: StreamDrop | None) -> Shown:
