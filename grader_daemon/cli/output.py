@@ -128,6 +128,11 @@ def document(content: Any = None, /, **fields: Any) -> None:
     line(json_text(content, **fields))
 
 
+def shown(value: _Item, words: Callable[[_Item], None], *, as_json: bool) -> None:
+    """Print a value as one JSON document, or for people, by `words`."""
+    document(value) if as_json else words(value)
+
+
 def result(words: str, *, as_json: bool, **fields: Any) -> None:
     """Print what came of a command: a line of text that is ours or cleaned, or its fields as a JSON document."""
     document(**fields) if as_json else paragraph("", words)

@@ -71,10 +71,7 @@ def command(
 def _show_diff(grader: SelfGrader, since: datetime | None, rules: Path | None, *, as_json: bool) -> None:
     with output.progress("Comparing", len(grader.grading.graded_files(since=since))) as advance:
         found = grader.grading.regrade_diff(since=since, rules_file=rules, advance=advance)
-    if as_json:
-        output.document(found)
-    else:
-        _print(found)
+    output.shown(found, _print, as_json=as_json)
 
 
 def _print(found: RegradeDiff) -> None:

@@ -35,10 +35,7 @@ def command(*, asked: tuple[str, ...], grader: SelfGrader, limit: int, as_json: 
     80 % of their words, and all words with a digit.
     """
     found = grader.grades.similar(" ".join(asked), limit=limit)
-    if as_json:
-        output.document(found)
-    else:
-        _print(found)
+    output.shown(found, _print, as_json=as_json)
 
 
 def _print(found: Similar) -> None:

@@ -28,10 +28,7 @@ _FILE_WORDS = {
 def command(*, grader: SelfGrader, as_json: bool) -> int:
     """Show the daemon's state, folders, backlog and failed files. Exit code 3 if the daemon does not run."""
     status = grader.status()
-    if as_json:
-        output.document(status)
-    else:
-        _print(status)
+    output.shown(status, _print, as_json=as_json)
     return 0 if status.running else _NOT_RUNNING
 
 

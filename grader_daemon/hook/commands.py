@@ -97,10 +97,7 @@ def status(*, grader: SelfGrader, as_json: bool) -> None:
     context = grader.context
     store = context.store if context.has_database else None
     state = hook_state(store, Hooks(context.settings), since=context.now() - timedelta(days=_DAYS))
-    if as_json:
-        output.document(state)
-    else:
-        _print(state)
+    output.shown(state, _print, as_json=as_json)
 
 
 @command.command("trial")

@@ -33,10 +33,7 @@ def command() -> None:
 def list_(*, grader: SelfGrader, as_json: bool) -> None:
     """List the skills on this machine and those used in the last 90 days, the most used first."""
     skills = grader.setup.skills()
-    if as_json:
-        output.document(skills)
-    else:
-        _print(skills)
+    output.shown(skills, _print, as_json=as_json)
 
 
 @command.command("show")
@@ -46,10 +43,7 @@ def list_(*, grader: SelfGrader, as_json: bool) -> None:
 def show(*, grader: SelfGrader, name: str, as_json: bool) -> None:
     """Show one skill: its path, use and versions, and the results since each version."""
     detail = grader.setup.skill(name)
-    if as_json:
-        output.document(detail)
-    else:
-        _print_detail(detail)
+    output.shown(detail, _print_detail, as_json=as_json)
 
 
 @command.command("suggest")
