@@ -10,7 +10,6 @@ from grader_daemon.domain.rules import TailRules
 from grader_daemon.domain.session import ASSISTANT, TOOL, USER, Ending, Message
 from grader_daemon.domain.session_result import EndingKind
 
-_FILTERED: Final = "content_filter"
 _STOPPED: Final = "stopped by the agent's machinery"
 
 
@@ -133,7 +132,7 @@ def _cut_of(messages: tuple[Message, ...], rules: TailRules) -> tuple[EndingKind
     """Return how a session that ends in the agent's message was cut short, and what says so; None if it answered."""
     last = messages[-1]
     if last.finish_reason in rules.interrupted_finish_reasons:
-        kind = EndingKind.ERROR if last.finish_reason == _FILTERED else EndingKind.LIMIT
+        kind = EndingKind.ERROR if last.finish_reason == "content_filter" else EndingKind.LIMIT
         return kind, f"finish_reason={last.finish_reason}"
     no_answer = _no_answer(last, rules)
     if no_answer is not None:

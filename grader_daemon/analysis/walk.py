@@ -22,7 +22,6 @@ from grader_daemon.domain.session import ASSISTANT, TOOL, USER, Message, Session
 from grader_daemon.redaction import Redactor
 
 _SUCCESS: Final = CallStatus.SUCCESS
-_OTHER_TOOL: Final = "other"
 _NOT_CALLED: Final = CallView(None, None)
 _QUESTION_TAIL = 40
 _CLOSERS = " \t\r\n*_`\"')]”’"
@@ -49,7 +48,7 @@ class ToolTally:
         name = self._names.get(tool)
         if name is None:
             few = len(self._names) < MOST_TOOLS
-            name = self._redactor.redact_beginning(tool, LONGEST_NAME) if few else _OTHER_TOOL
+            name = self._redactor.redact_beginning(tool, LONGEST_NAME) if few else "other"
             self._names[tool] = name
         return name
 

@@ -31,7 +31,6 @@ _BACKLOG_SECONDS = 0.25
 _A_FEW = 8
 _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 15.0
-_REDECIDED = "redecided"
 _STEADY_SECONDS = 60.0
 """The database is well when it could be written for so long."""
 
@@ -244,7 +243,7 @@ class Worker:
         redecided, others = self._ingest.redecide(outdated) if outdated else ([], [])
         self._backlog.pass_outdated(outdated)
         for before, now in redecided:
-            self.outcomes[_REDECIDED] += 1
+            self.outcomes["redecided"] += 1
             if self._first_at is not None and before.graded_at >= self._first_at:  # it is counted already
                 self.outcomes[_outcome(before)] -= 1
                 self.outcomes[_outcome(now)] += 1

@@ -25,7 +25,6 @@ _PLAIN: Final = (*_COMMANDS, "file_path: ", "path: ", "filePath: ", "absolute_pa
 
 _NOT_ASKED: Final = ": false"
 """End of an argument that changes nothing."""
-_OUTPUT: Final = "output:"
 _EXIT_CODE: Final = re.compile(r"^exit_code: (-?\d{1,9})$", re.MULTILINE)
 _KINDS: Final = {USER: "user", ASSISTANT: "agent", TOOL: "tool"}
 
@@ -114,7 +113,7 @@ def _brief(text: str, *, is_result: bool) -> str:
     code = _EXIT_CODE.search(text) if is_result else None
     if code is None:
         return _cut(first)
-    said = first.removeprefix(_OUTPUT).strip()
+    said = first.removeprefix("output:").strip()
     return _cut(" · ".join((f"exit {code.group(1)}", said)) if said and code.start() else f"exit {code.group(1)}")
 
 

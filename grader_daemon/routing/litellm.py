@@ -19,7 +19,6 @@ _VARIABLE: Final = "GRADER_ROUTE_FILE"
 """The environment variable of the setting, too."""
 _SCHEMA: Final = 1
 _TOO_DEAR: Final = "too_dear"
-_ONE_MODEL: Final = "one_model"
 _PASSED_OVER: Final = frozenset({"stale", _TOO_DEAR})
 _STAYS: Final = frozenset({None, "not_better", "uncalibrated"})
 """Reasons of a type by which the default stays: much is known, and nothing better; None if not of what is offered."""
@@ -136,7 +135,7 @@ def _is_alone(route: dict[str, Any], known: dict[str, Any], candidates: Iterable
     """Return whether no model is known to be better than another: there is one, or one may be the unused default."""
     default = {"model": known["default"], "last_session": ""}
     if known["default"] is None or any(score["model"] == known["default"] for score in known["models"]):
-        return bool(known["reason"] == _ONE_MODEL)
+        return bool(known["reason"] == "one_model")
     return any(_known_as(candidate, route, [default]) for candidate in candidates)
 
 

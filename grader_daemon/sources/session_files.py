@@ -24,8 +24,6 @@ from grader_daemon.sources.protocol import Read, Source, UnknownKinds, Watch, as
 BESIDE_BYTES: Final = 8
 """Bytes at the end of a stamp that tell what lies beside a file."""
 
-_LINES = ".jsonl"
-
 
 class Parsed(NamedTuple):
     """Session parsed from a file; see `Read`."""
@@ -113,7 +111,7 @@ class SessionFiles(ABC):
         digest = xxhash.xxh3_128_hexdigest(content)
         if digest == unless:
             return Read(digest, None)
-        if unit.locator.endswith(_LINES) and not content.strip():
+        if unit.locator.endswith(".jsonl") and not content.strip():
             return Read(digest, Skipped(SkipReason.NOT_A_SESSION))  # not yet: its first line is still to come
         session, inside, unknown = self.parse(content, unit)
         return Read(digest, as_shown(session), inside, unknown)

@@ -96,13 +96,12 @@ _SHARED: Final = {name: shared for _, shared, names in _FAMILIES for name in nam
 _KNOWN: Final = {name: purpose for purpose, _, names in _FAMILIES for name in names.split()}
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _LONGEST_NAME = 200
-_END_OF_NAMESPACE: Final = "__"
 
 
 @lru_cache(maxsize=1_024)
 def tool_of(name: str) -> Tool:
     """Read the name of a tool, or the word by which a tool is told what to do."""
-    own = name[-_LONGEST_NAME:].rpartition(_END_OF_NAMESPACE)[2]
+    own = name[-_LONGEST_NAME:].rpartition("__")[2]
     words = [word.lower() for word in _WORD.findall(own)]
     return Tool(frozenset(words), _KNOWN.get(own) or _purpose_in(words))
 

@@ -24,7 +24,6 @@ _NOTES = "\n[metadata] {"
 _CLAUDE = "claude-code"
 """Agent whose unflagged results are successes."""
 
-_CODEX = "codex"
 _NO_LINE = Entry("user", ApiMessage())
 """Frame of a result in Claude Code's own files, which is not kept."""
 
@@ -88,7 +87,7 @@ def read_observation(
     code = _exit_code(details, result.source_call_id)
     if code is not None:
         return text, ReportedOutcome.exited(code)
-    if agent == _CODEX:
+    if agent == "codex":
         read = read_result(text)
         return read.text, read.outcome
     return text, None

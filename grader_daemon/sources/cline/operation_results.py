@@ -15,8 +15,6 @@ import msgspec
 from grader_daemon.domain.analysis import CallStatus
 from grader_daemon.domain.session import ReportedOutcome
 
-_SEARCH: Final = "search_codebase"
-_COMMANDS: Final = "run_commands"
 _EXIT = re.compile(r"(?:Command failed: )?\[?Command exited with code (-?\d{1,10})\]?\n{0,2}")
 _REFUSED = re.compile(
     r'Tool "[^"]{1,200}" (?:was not approved|is disabled by policy|requires approval but no approval handler)'
@@ -68,11 +66,11 @@ def read_operations(raw: msgspec.Raw, *, tool: str | None, is_error: bool) -> tu
     """Return the text of a result and how the call went; `is_error` where its block says that it failed."""
     operations = _operations_in(raw)
     failed = [operation for operation in operations if operation.failed]
-    if tool == _SEARCH:
+    if tool == "search_codebase":
         failed = [operation for operation in failed if operation.error is not None]  # to find nothing is no failure
     text = _told(operations, len(failed))
     if not failed and not is_error:
-        if tool != _COMMANDS:
+        if tool != "run_commands":
             return text, ReportedOutcome(CallStatus.SUCCESS)
         return text, ReportedOutcome(CallStatus.PENDING) if _GOES_ON in text else ReportedOutcome(CallStatus.SUCCESS, 0)
     codes = {operation.exit_code for operation in failed}

@@ -27,7 +27,6 @@ from grader_daemon.sources.messages_so_far import Conversation
 NAME: Final = "cline"
 """Name of the source, of the agent, and of the format of its sessions."""
 
-_LEAD: Final = "lead"
 _PARTED: Final = "__"
 """Between the id of a session and what its sub-agents are called."""
 
@@ -105,7 +104,7 @@ def read_session(file: MessagesFile, manifest: Manifest | None, unit: Unit, *, n
     for stored in file.messages:
         told.add(stored)
     session_id = file.session_id or named
-    is_sub_agent = file.agent not in (None, "", _LEAD) or _PARTED in session_id
+    is_sub_agent = file.agent not in (None, "", "lead") or _PARTED in session_id
     notes = manifest if manifest is not None else Manifest()
     own = Manifest() if is_sub_agent else notes
     times = [time for time in (*told.times, utc(own.started_at), utc(own.ended_at)) if time is not None]

@@ -11,7 +11,6 @@ from grader_daemon.domain.analysis import CallStatus
 from grader_daemon.domain.session import ReportedOutcome
 from grader_daemon.sources.decoding import decoded_or
 
-_COMMAND: Final = "execute_command"
 _REFUSED: Final = ("The user denied this operation", "Access to ", "This tool cannot be used in PLAN MODE")
 _BLOCKED: Final = " is blocked by the ."
 _FAILED: Final = (
@@ -46,7 +45,7 @@ def outcome_of(text: str, *, tool: str | None, is_error: bool) -> ReportedOutcom
     told = _told(text)
     if told is not None:
         return told
-    if tool == _COMMAND:
+    if tool == "execute_command":
         return _of_command(text, is_error=is_error)
     return ReportedOutcome(CallStatus.FAILURE) if is_error or text.startswith(_FAILED) else None
 

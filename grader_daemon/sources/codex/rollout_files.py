@@ -16,7 +16,6 @@ from grader_daemon.sources.jsonl import read_lines
 from grader_daemon.sources.protocol import UnknownKinds
 from grader_daemon.sources.session_files import Parsed, SessionFiles
 
-_PREFIX = "rollout-"
 _SUFFIX = ".jsonl"
 _PACKED = ".jsonl.zst"
 """Suffix of old rollouts that Codex packs; no Python before 3.14 can unpack it. They were graded when they were
@@ -38,7 +37,7 @@ class CodexRollouts(SessionFiles):
 
     def claims(self, path: str) -> bool:
         name = path.rpartition("/")[2]
-        return name.startswith(_PREFIX) and name.endswith((_SUFFIX, _PACKED))
+        return name.startswith("rollout-") and name.endswith((_SUFFIX, _PACKED))
 
     def recognizes(self, path: str, beginning: bytes) -> bool:
         return self.claims(path) or _FIRST_LINE.match(beginning) is not None

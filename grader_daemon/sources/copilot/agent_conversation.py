@@ -43,7 +43,6 @@ _PERSONS: Final = frozenset({None, "", "user"})
 
 _FROM_PARENT: Final = "agent-"
 _BY_PERSON: Final = ("user", "remote", "cancel")
-_AT_LIMIT: Final = "limit"
 _WORD = re.compile(r"[a-z_]{1,40}")
 
 
@@ -177,7 +176,7 @@ class Conversation:
         """Note that a turn was stopped."""
         reason = abort.reason or ""
         kind = EndingKind.ERROR
-        if _AT_LIMIT in reason:
+        if "limit" in reason:
             kind = EndingKind.LIMIT
         elif reason.startswith(_BY_PERSON) or not reason:
             kind = EndingKind.PERSON

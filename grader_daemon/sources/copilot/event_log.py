@@ -45,7 +45,6 @@ MAIN: Final = ""
 """Key of the session itself among the conversations of a file."""
 
 _MAIN_METRICS: Final = "main"
-_SYNC: Final = "sync"
 _DENIED: Final = ("denied", "reject")
 _OF_ALL: Final = frozenset({Begin, ModelChange, Shutdown, PermissionRequest})
 _OF_CALLERS: Final = frozenset({SubAgentStart, SubAgentEnd, SubAgentFailure, Permission})
@@ -145,7 +144,7 @@ class EventLog:
         match data:
             case Permission(result=Decision(kind=str(kind))) if kind.startswith(_DENIED):
                 caller.deny(call_id)
-            case SubAgentStart(execution_mode=str(mode)) if mode != _SYNC:
+            case SubAgentStart(execution_mode=str(mode)) if mode != "sync":
                 caller.delegate(call_id)
             case SubAgentFailure():
                 caller.end_delegated(call_id, CallStatus.FAILURE)

@@ -18,7 +18,6 @@ from grader_daemon.sources.jsonl import Lines, read_lines
 from grader_daemon.sources.session_files import Parsed, SessionFiles, parsed_session
 
 _EVENTS: Final = "/events.jsonl"
-_SUFFIX: Final = ".jsonl"
 _FLAT: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.jsonl")
 """Name of a file of early versions, which had no folder for each session."""
 
@@ -80,7 +79,7 @@ class CopilotSessions(SessionFiles):
     def _session(self, log: EventLog, unit: Unit) -> Session:
         """Return the session of a unit, named after its folder, or its file; a copy elsewhere by what it says."""
         folder, _, name = unit.locator.rpartition("/")
-        above, _, stem = folder.rpartition("/") if name == _EVENTS[1:] else (folder, "", name.removesuffix(_SUFFIX))
+        above, _, stem = folder.rpartition("/") if name == _EVENTS[1:] else (folder, "", name.removesuffix(".jsonl"))
         told = log.session_id or stem
         is_at_home = any(above == root.rstrip("/") for root in self.roots) or above.endswith("/session-state")
         named = stem if is_at_home else told

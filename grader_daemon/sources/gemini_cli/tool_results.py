@@ -32,7 +32,6 @@ _TIMED_OUT = "exceeded the timeout"
 _OPENING = "<untrusted_context>\n"
 _CLOSING = "\n</untrusted_context>"
 _OUTPUT = "Output: "
-_EMPTY = "(empty)"
 _FRAME_END = re.compile(
     r"\n(?:Error: [^\n]{0,999}\n)?(?:Exit Code: (-?\d{1,10}|\(none\))\n)?(?:Signal: [^\n]{0,99}\n)?"
     r"(?:Background PIDs: [^\n]{0,999}\n)?(?:Process Group PGID: [^\n]{0,99}\n)?\Z"
@@ -119,4 +118,4 @@ def unframed(text: str) -> tuple[str, int | None]:
     code = tail[1]
     output = body[: len(body) - len(end) + tail.start()]
     note = head if start > 0 else ""  # of an output that was too large to stand here
-    return note + ("" if output == _EMPTY else output), int(code) if code and code[-1].isdigit() else 0
+    return note + ("" if output == "(empty)" else output), int(code) if code and code[-1].isdigit() else 0

@@ -56,7 +56,6 @@ _CHANGES_BY_ITSELF = re.compile(
 )
 """Parts of a prompt that no person edits: what the agent remembers, the folders, and the paragraph of date, session and
 model. Each has an end in any text, so that none is looked for over and over."""
-_SESSIONS_FOLDER = "sessions"
 _STEM_LIMIT = 96
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -93,7 +92,7 @@ def companion(path: str) -> SkipReason | None:
     for prefix, suffix, reason in _COMPANIONS:
         if name.startswith(prefix) and name.endswith(suffix):
             return reason
-    if folder.rpartition("/")[2] != _SESSIONS_FOLDER:
+    if folder.rpartition("/")[2] != "sessions":
         return None
     if name == "sessions.json":
         return SkipReason.SESSION_INDEX

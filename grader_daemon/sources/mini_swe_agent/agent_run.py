@@ -43,7 +43,6 @@ _LIMITS: Final = ("LimitsExceeded", "TimeExceeded", "ContextWindowExceeded")
 _BY_PERSON: Final = ("UserInterruption", "KeyboardInterrupt")
 _LONGEST_STATUS: Final = 80
 _REJECTED: Final = "UserRejection"
-_FORMAT_ERROR: Final = "FormatError"
 _LOCAL: Final = re.compile(r"(?:\A|\.)Local\w{0,40}\Z")
 """The environment whose folder is one of this machine; that of a container is not."""
 
@@ -97,7 +96,7 @@ class _Run(Conversation):
 
     def _add_user(self, stored: StoredMessage) -> None:
         why = stored.extra.interrupt_type
-        if why == _FORMAT_ERROR:
+        if why == "FormatError":
             return
         if why == _REJECTED:
             for refused in self._open.values():

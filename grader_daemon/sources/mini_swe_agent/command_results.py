@@ -12,7 +12,6 @@ from grader_daemon.domain.session import ReportedOutcome
 
 _FRAME: Final = re.compile(r"\s{0,9}<returncode>(-?\d{1,10})</returncode>\s{0,9}")
 _OUTPUT: Final = "<output>"
-_END: Final = "</output>"
 _TIMED_OUT: Final = "The last command <command>"
 _NOT_EXECUTED: Final = "action was not executed"
 
@@ -48,5 +47,5 @@ def plain_result(text: str) -> tuple[str, ReportedOutcome | None]:
         return text, ReportedOutcome(CallStatus.FAILURE) if text.startswith(_TIMED_OUT) else None
     rest = text[head.end() :]
     if rest.startswith(_OUTPUT):
-        rest = rest[len(_OUTPUT) :].removeprefix("\n").rstrip().removesuffix(_END)
+        rest = rest[len(_OUTPUT) :].removeprefix("\n").rstrip().removesuffix("</output>")
     return rest, ReportedOutcome.exited(int(head[1]))

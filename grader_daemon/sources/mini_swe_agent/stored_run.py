@@ -14,7 +14,6 @@ from grader_daemon.sources.decoding import Text, decoded_or, fresh_tokens, text_
 from grader_daemon.sources.mini_swe_agent.command_results import ResultNotes
 
 _TOOL: Final = "bash"
-_RESPONSE: Final = "response"
 _RESULT: Final = "function_call_output"
 _FENCES: Final = ("```mswea_bash_command", "```bash")
 _TASK: Final = re.compile(r"\{\{-?\s{0,9}task\s{0,9}-?\}\}")
@@ -108,7 +107,7 @@ class StoredMessage(msgspec.Struct, frozen=True):
     @property
     def is_answer(self) -> bool:
         """True for what the model gave."""
-        return self.role == ASSISTANT or self.kind == _RESPONSE
+        return self.role == ASSISTANT or self.kind == "response"
 
     @property
     def is_result(self) -> bool:

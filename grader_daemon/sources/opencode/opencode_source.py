@@ -34,7 +34,6 @@ from grader_daemon.sources.session_databases import SessionDatabases
 from grader_daemon.sources.sqlite_files import MAGIC, database_beside
 
 _OWN = "opencode.db"
-_SUFFIX = ".db"
 _STORAGE = "storage"
 _BYTES_A_MESSAGE = 4_000
 
@@ -140,7 +139,7 @@ def _name_of(path: str) -> str:
 
 
 def _is_database(path: str) -> bool:
-    return path.endswith(_SUFFIX)
+    return path.endswith(".db")
 
 
 def _database_of(path: str) -> str | None:

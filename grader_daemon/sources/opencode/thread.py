@@ -30,7 +30,6 @@ NAME = "opencode"
 _GOES_ON = frozenset(("tool-calls", "unknown"))
 """Reasons to finish after which OpenCode asks the model again."""
 
-_ABORTED = "MessageAbortedError"
 _TOO_LONG = "MessageOutputLengthError"
 _QUOTE = '"'
 
@@ -136,7 +135,7 @@ def _ending(heads: Sequence[Head]) -> Ending | None:
         return None
     last = heads[-1]
     if last.error is not None:
-        if last.error.name == _ABORTED:
+        if last.error.name == "MessageAbortedError":
             return Ending(SessionState.INTERRUPTED, "aborted", EndingKind.PERSON)
         kind = EndingKind.LIMIT if last.error.name == _TOO_LONG else EndingKind.ERROR
         return Ending(SessionState.INTERRUPTED, last.error.name or "error", kind)

@@ -19,8 +19,6 @@ from grader_daemon.sources.decoding import setup_digest
 from grader_daemon.sources.openhands.evaluated_run import NAME, Metrics, ReadLine, cost_of, usage_of
 from grader_daemon.sources.openhands.told_events import Told
 
-_ROOT: Final = "__root__"
-_RUNNING: Final = "running"
 _ENDS: Final = {
     "finished": Ending(SessionState.COMPLETE, "finished"),
     "error": Ending(SessionState.INTERRUPTED, "error"),
@@ -133,7 +131,7 @@ def _branch(events: Sequence[bytes], state: _State) -> Sequence[bytes]:
     if leaf is None or all(node.parent_id is None for node in nodes):
         return events
     path = _path_to(leaf, nodes, places)
-    if state.execution_status == _RUNNING:
+    if state.execution_status == "running":
         newest = _path_to(len(nodes) - 1, nodes, places)
         path = newest if leaf in newest else path
     return [events[place] for place in reversed(path)] if len(path) <= len(nodes) else events
@@ -145,7 +143,7 @@ def _path_to(place: int | None, nodes: Sequence[_Node], places: Mapping[str | No
     while place is not None and len(path) <= len(nodes):
         path.append(place)
         parent = nodes[place].parent_id
-        if parent == _ROOT:
+        if parent == "__root__":
             break
         place = places.get(parent) if parent is not None else (place - 1 if place else None)
     return path

@@ -16,7 +16,6 @@ _PENDING: Final = ReportedOutcome(CallStatus.PENDING)
 _GOES_ON: Final = -1
 """Exit code of a command that still runs: what it printed so far is the result."""
 
-_ERROR: Final = "ERROR:"
 _MOST_CODE: Final = 2**31
 
 
@@ -41,7 +40,7 @@ def outcome_of(event: StoredEvent) -> ReportedOutcome | None:
     code = None if extras is None else _code(extras.metadata, extras.exit_code)
     if code is not None:
         return _exited(code)
-    if event.success is False or text_in(event.content).startswith(_ERROR):
+    if event.success is False or text_in(event.content).startswith("ERROR:"):
         return FAILED
     return _SUCCESS if event.success is True else None
 

@@ -18,8 +18,6 @@ from grader_daemon.sources.openhands.stored_events import BOOKKEEPING, TOOLS, St
 
 _AGENT: Final = "agent"
 _FINISH: Final = "finish"
-_MESSAGE: Final = "message"
-_SYSTEM: Final = "system"
 _CONDENSED: Final = ("Condensation", "condensation")
 _URGED: Final = "Please continue working on the task on whatever approach you think is suitable."
 """Beginning of what an evaluation says in place of a person who is asked something."""
@@ -89,7 +87,7 @@ class Told(Conversation):
         kind = event.kind or (event.observation if isinstance(event.observation, str) else event.action)
         if not self.mark and event.source == _AGENT and event.timestamp is not None:
             self.mark = f"{event.id}\0{event.timestamp}"
-        if kind in ("MessageEvent", _MESSAGE):
+        if kind in ("MessageEvent", "message"):
             self._add_message(event)
         elif event.kind == "ActionEvent" or (event.kind is None and event.observation is None and kind == event.action):
             self._add_action(event, str(kind))
@@ -120,7 +118,7 @@ class Told(Conversation):
             self.append(Message(role=USER, content=text), self._at(event))
 
     def _add_action(self, event: StoredEvent, kind: str) -> None:
-        if kind == _SYSTEM:
+        if kind == "system":
             prompt = (event.args or {}).get("content")
             self.system_prompt = prompt if isinstance(prompt, str) else None
         elif event.source == _AGENT and kind not in BOOKKEEPING and kind not in _CONDENSED:

@@ -13,10 +13,7 @@ from grader_daemon.sources.gemini_cli.chat_records import Call, FunctionResponse
 from grader_daemon.sources.gemini_cli.tool_results import SHELL, read_result, unframed
 from grader_daemon.sources.qwen_code.chat_lines import CallResult
 
-_DENIED: Final = "execution_denied"
-_NOT_REGISTERED: Final = "tool_not_registered"
 _NOT_STARTED: Final = "not_started"
-_CANCELLED: Final = "cancelled"
 _BLOCKED: Final = "Blocked: "
 """Beginning of what is said of a command that the program does not run, whoever asks for it."""
 
@@ -51,7 +48,7 @@ def read_end(answer: FunctionResponse, result: CallResult | None) -> tuple[str, 
     result = result or CallResult()
     call = Call(answer.id, answer.name, status=result.status or "success", result=Part(answer=answer))
     text, outcome = read_result(call)
-    if result.status == _CANCELLED:
+    if result.status == "cancelled":
         refused = result.execution_status == _NOT_STARTED
         return text, ReportedOutcome(CallStatus.REFUSED) if refused else outcome
     if outcome is not None and outcome.status is CallStatus.FAILURE and _is_refusal(answer, result, text):
@@ -81,9 +78,11 @@ def _of_command(text: str, outcome: ReportedOutcome | None, display: _Display) -
 
 
 def _is_refusal(answer: FunctionResponse, result: CallResult, text: str) -> bool:
-    if result.error_type == _NOT_REGISTERED:
+    if result.error_type == "tool_not_registered":
         return answer.name in _OWN_TOOLS
-    return result.error_type == _DENIED or (text.startswith(_BLOCKED) and result.execution_status == _NOT_STARTED)
+    return result.error_type == "execution_denied" or (
+        text.startswith(_BLOCKED) and result.execution_status == _NOT_STARTED
+    )
 
 
 def _display(result: CallResult) -> _Display:

@@ -20,7 +20,6 @@ USER: Final = "user"
 ASSISTANT: Final = "assistant"
 RESULT: Final = "tool_result"
 _SYSTEM: Final = "system"
-_TELEMETRY: Final = "ui_telemetry"
 _API_ERROR: Final = "qwen-code.api_error"
 
 
@@ -177,7 +176,7 @@ def kind_of(line: bytes) -> str:
 
 
 def _event_in(found: _Kind) -> object:
-    if found.subtype != _TELEMETRY:
+    if found.subtype != "ui_telemetry":
         return None
     told = _TOLD(found.system_payload)
     return told.ui_event.name if told.ui_event is not None else None

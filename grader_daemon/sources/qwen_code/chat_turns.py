@@ -22,7 +22,6 @@ _PERSON: Final = "real_user"
 _SAID: Final = frozenset({None, "mid_turn_user_message", "cron", "realtime_message"})
 """Subtypes of what was asked for: typed, typed while the agent worked, on a schedule, or spoken."""
 
-_NOTIFICATION: Final = "notification"
 _EMPTY: Final = "(empty content)"
 """Text that stands for an answer without one."""
 
@@ -96,7 +95,7 @@ class ChatTurns(Conversation):
 
     def _add_user(self, record: Record, time: datetime | None) -> None:
         text = text_of(record.message.parts if record.message is not None else None)
-        if _NOTIFICATION in (record.subtype, record.external_input_kind):
+        if "notification" in (record.subtype, record.external_input_kind):
             for call_id, outcome in notifications_in(text):
                 place = self._results.get(call_id)
                 if place is not None:
