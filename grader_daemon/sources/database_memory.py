@@ -101,7 +101,7 @@ class SessionTable:
         """Return the table of sessions of a database."""
         return self.table
 
-    def named_in_row(self, reader: Reader) -> str:
+    def named_in_row(self, reader: Reader, table: str) -> str:
         """Return the columns with ids of sessions that a new row of the table concerns."""
         return self.id_name
 
@@ -118,8 +118,8 @@ class SessionTable:
         return found[0][0] if found else None
 
     def grown_since(self, reader: Reader, mark: Mark) -> tuple[list[str], int]:
-        named = f"SELECT {self.named_in_row(reader)} FROM {self.table_in(reader)} WHERE rowid > ?"
-        new = reader.rows(named, (mark.row,))
+        table = self.table_in(reader)
+        new = reader.rows(f"SELECT {self.named_in_row(reader, table)} FROM {table} WHERE rowid > ?", (mark.row,))
         grown = [
             row
             for (name, number), last in zip(self.growing, mark.rows, strict=True)

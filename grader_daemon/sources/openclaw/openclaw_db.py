@@ -76,8 +76,8 @@ class OpenClawQueries(SessionTable):
     def table_in(self, reader: Reader) -> str:
         return next((name for name in _WINDOWS if "session_id" in reader.columns(name)), _WINDOWS[0])
 
-    def named_in_row(self, reader: Reader) -> str:
-        previous = "previous_session_id" in reader.columns(self.table_in(reader))
+    def named_in_row(self, reader: Reader, table: str) -> str:
+        previous = "previous_session_id" in reader.columns(table)
         return "session_id, previous_session_id" if previous else "session_id"
 
     def schema(self, reader: Reader) -> Schema | None:
