@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from grader_daemon.domain.session import FunctionCall, Message, ToolCall, with_tools
+from grader_daemon.domain.analysis import CallStatus
+from grader_daemon.domain.session import FunctionCall, Message, ReportedOutcome, ToolCall, with_tools
 from grader_daemon.domain.unit import Unit
 from tests.strategies import session
 
@@ -17,3 +18,8 @@ def test_results_are_of_the_tool_that_they_name_or_whose_call_they_answer() -> N
 
 def test_a_session_knows_its_unit() -> None:
     assert session(format="codex", file="/s/a", unit_key="k").unit == Unit("codex", "/s/a", "k")
+
+
+def test_a_command_worked_if_its_exit_code_is_0() -> None:
+    assert ReportedOutcome.exited(0) == ReportedOutcome(CallStatus.SUCCESS, 0)
+    assert ReportedOutcome.exited(2) == ReportedOutcome(CallStatus.FAILURE, 2)

@@ -2,16 +2,27 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from grader_daemon.domain.limits import Limits
-from grader_daemon.domain.session import Session, Skipped, SkipReason
+from grader_daemon.domain.session import Part, Session, Skipped, SkipReason
 from grader_daemon.errors import ParseError, UnfinishedFileError
-from grader_daemon.sources.decoding import fresh_tokens, name_of, token_count, utc
+from grader_daemon.sources.decoding import (
+    Text,
+    decoded_or,
+    fresh_tokens,
+    moment_of,
+    name_of,
+    text_in,
+    token_count,
+    utc,
+    utc_in,
+)
 from grader_daemon.sources.hermes.snapshot import claims, companion, parse
 from tests.hostile import CUT_AT, Kind, cuts
 from tests.strategies import SESSION_ID, document, file_contents, json_answer, json_round, json_user
@@ -317,3 +328,70 @@ def test_a_name_is_a_text_that_is_not_long(value: object, name: str | None) -> N
 )
 def test_only_a_time_with_its_zone_is_one(stamp: object, known: bool) -> None:
     assert utc(stamp) == (datetime(2026, 11, 21, 21, tzinfo=UTC) if known else None)
+
+
+@pytest.mark.parametrize(
+    ("stamp", "zone", "moment"),
+    [
+        pytest.param("2026-11-22T10:00:00", UTC, datetime(2026, 11, 22, 10, tzinfo=UTC), id="in-the-zone-given"),
+        pytest.param(
+            "2026-11-22T10:00:00+02:00", UTC, datetime(2026, 11, 22, 8, tzinfo=UTC), id="in-the-zone-that-it-names"
+        ),
+        pytest.param(
+            "2026-11-22T10:00:00", timezone(timedelta(hours=2)), datetime(2026, 11, 22, 8, tzinfo=UTC), id="made-utc"
+        ),
+        pytest.param("0001-01-01T00:00:00", timezone(timedelta(hours=2)), None, id="before-all-years"),
+        pytest.param("yesterday", None, None, id="no-time"),
+        pytest.param(1_795_327_639, None, None, id="no-text"),
+    ],
+)
+def test_a_time_without_a_zone_is_of_the_one_given(stamp: object, zone: tzinfo | None, moment: datetime | None) -> None:
+    assert utc_in(stamp, zone) == moment
+
+
+def test_without_any_zone_a_time_is_of_this_machine() -> None:
+    assert utc_in("2026-11-22T10:00:00", None) == datetime(2026, 11, 22, 10).astimezone(UTC)
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "moment"),
+    [
+        pytest.param(1_500, datetime(1970, 1, 1, 0, 0, 1, 500_000, tzinfo=UTC), id="a-time"),
+        pytest.param(1e300, None, id="after-all-years"),
+        pytest.param(float("nan"), None, id="no-number"),
+        pytest.param(None, None, id="none"),
+    ],
+)
+def test_milliseconds_since_1970_are_a_time_if_there_is_such_a_one(
+    milliseconds: float | None, moment: datetime | None
+) -> None:
+    assert moment_of(milliseconds) == moment
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        pytest.param("said", "said", id="text"),
+        pytest.param(Part("text", "said"), "said", id="part"),
+        pytest.param((Part("text", "one"), Part("image"), Part("text", "two")), "one\ntwo", id="parts-but-pictures"),
+        pytest.param(None, "", id="nothing"),
+    ],
+)
+def test_the_text_of_a_content_is_that_of_its_parts(content: Text, text: str) -> None:
+    assert text_in(content) == text
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param('{"text": 1}', id="another-shape"),
+        pytest.param("{", id="no-json"),
+        pytest.param('"\ud800"', id="no-unicode"),
+        pytest.param('{"other":' * 100_000, id="too-deep"),
+    ],
+)
+def test_what_a_decoder_cannot_read_is_what_is_said_to_stand_for_it(content: str) -> None:
+    read = msgspec.json.Decoder(Part).decode
+
+    assert decoded_or(read, content, None) is None
+    assert decoded_or(read, '{"text": "said"}', None) == Part(text="said")
