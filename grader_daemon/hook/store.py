@@ -6,7 +6,6 @@ import secrets
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from grader_daemon.hook.agents import Mode
 from grader_daemon.hook.hooked_agents import Mode
 from grader_daemon.storage.sqlite.database import Table
 from grader_daemon.storage.sqlite.rows import known_moment, to_moment, to_text

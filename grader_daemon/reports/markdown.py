@@ -13,7 +13,6 @@ from typing import assert_never
 from grader_daemon.domain.insight import WeeklyReport
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.document_parts import Block, Entries, Entry, Prose, Table, lay_out
-from grader_daemon.reports.layout import Block, Entries, Entry, Prose, Table, lay_out
 from grader_daemon.reports.safe_text import Name, Words
 
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;", "`": "&#96;"}

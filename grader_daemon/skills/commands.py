@@ -91,10 +91,7 @@ def changes(*, grader: SelfGrader, since: datetime | None, as_json: bool) -> Non
     compares only tasks of the same type and platform, so that a different mix of tasks makes no difference.
     """
     found = grader.setup.changes() if since is None else grader.setup.changes(since)
-    if as_json:
-        output.document(found)
-    else:
-        _print_changes(found)
+    output.shown(found, _print_changes, as_json=as_json)
 
 
 def _print(skills: Skills) -> None:

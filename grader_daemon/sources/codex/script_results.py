@@ -12,7 +12,6 @@ from grader_daemon.domain.analysis import CallStatus
 from grader_daemon.domain.session import Content, Part, ReportedOutcome
 from grader_daemon.sources.codex.call_results import Result, read_result
 from grader_daemon.sources.codex.code_mode import PATCH
-from grader_daemon.sources.codex.escapes import unescaped
 from grader_daemon.sources.codex.script_tokens import unescaped
 from grader_daemon.sources.decoding import decoded_or
 
