@@ -33,7 +33,7 @@ _FORMULA = """class GraderDaemon < Formula
   end
 
   test do
-    assert_match version.to_s, shell_output("#{{bin}}/grader-daemon version")
+    assert_match version.to_s, shell_output("#{{bin}}/grader-daemon --version")
     system bin/"grader-daemon", "demo"
   end
 end

@@ -65,8 +65,6 @@ _OF_THE_CORE: Final = {
     "restore": CommandRow("backup:restore_command", "Replace the database with a backup.", Section.OPERATE),
     "regrade": CommandRow("regrade", "Update grades made by other rules, or see what would change.", Section.OPERATE),
     "forget": CommandRow("forget", "Forget files that could not be graded or were skipped.", Section.OPERATE),
-    "help": CommandRow("help", "Show how a command is used.", Section.OPERATE),
-    "version": CommandRow("help:version_command", "Show the version.", Section.OPERATE),
 }
 """Where each command is: `command` of that module unless it is named."""
 
@@ -109,6 +107,13 @@ class _Commands(Group):
             command = imported(_COMMANDS[cmd_name].where)
         assert isinstance(command, click.Command)
         return command
+
+    def meant(self, ctx: click.Context, word: str) -> str:
+        """Return which command may be meant; a name that groups have counts before one that is spelled alike."""
+        from grader_daemon.cli.completion import groups_with  # only a mistake needs the words of all commands
+
+        below = [f"{group} {word}" for group in groups_with(word)]
+        return f"; did you mean {' or '.join(below)}?" if below else super().meant(ctx, word)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         width = max(map(len, _COMMANDS))

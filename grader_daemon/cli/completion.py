@@ -72,12 +72,15 @@ def completions(before: Sequence[str], begun: str) -> list[CompletionItem]:
     kind = awaited if awaited is not None else arguments[min(place, len(arguments) - 1)] if arguments else ""
     if kind == "file":
         return [CompletionItem(begun, type="file")]
-    if kind == "commands":
-        kind = list(_read_words()["commands"])
     if kind == "filters":
         return [CompletionItem(word) for word in _of_a_line(_read_words()["filters"], before, begun, flags)]
     words = kind if isinstance(kind, list) else known(kind, begun, **flags)
     return [CompletionItem(word) for word in words if word.startswith(begun)]
+
+
+def groups_with(name: str) -> list[str]:
+    """Return the groups that have a command of this name."""
+    return [group for group, node in _read_words()["commands"].items() if name in node.get("commands", {})]
 
 
 def _of_a_line(line: Mapping[str, Any], before: Sequence[str], begun: str, flags: Mapping[str, str]) -> list[str]:

@@ -206,8 +206,12 @@ class Group(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that is named."""
         if self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
-            ctx.fail(f"there is no command {args[0]!r}{meant(args[0], self.list_commands(ctx))}")
+            ctx.fail(f"there is no command {args[0]!r}{self.meant(ctx, args[0])}")
         return super().resolve_command(ctx, args)
+
+    def meant(self, ctx: click.Context, word: str) -> str:
+        """Return which command may be meant by a word that is none; "" if none is like it."""
+        return meant(word, self.list_commands(ctx))
 
 
 class ListedByDefault(Group):

@@ -28,7 +28,7 @@ COMMANDS = {
         *("review", "label", "calibrate", "calibration", "similar", "changes", "skills", "trial", "route", "outcomes"),
     ),
     "For programs": ("mcp", "fleet", "push", "export", "metrics"),
-    "Operate": ("doctor", "backup", "restore", "regrade", "forget", "help", "version"),
+    "Operate": ("doctor", "backup", "restore", "regrade", "forget"),
 }
 GRADE_COLUMNS = {
     "session_id": str,

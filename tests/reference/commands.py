@@ -116,8 +116,6 @@ EXAMPLES = MappingProxyType(
             "config unset quiet_seconds",
         ),
         "completion": ("completion bash",),
-        "help": ("help errors show",),
-        "version": ("version",),
         "demo": ("demo",),
     }
 )

@@ -26,7 +26,6 @@ _KINDS = {
     "week": "weeks",
     "error": "issues",
     "timezone": "zones",
-    "names": "commands",
     "line": "filters",
     **{each.name: each.takes for each in FILTERS if isinstance(each.takes, Dimension) and each.takes not in _ELSEWHERE},
 }
@@ -37,7 +36,7 @@ def words_of(command: click.Command, parent: click.Context | None = None) -> dic
     """Return the words of a command: its help, options and arguments with what they take, and commands of its own.
 
     An option that takes nothing has None; else a list of words, or the name of what is asked for: "file", "" for
-    anything, "commands" and "filters" for what stands beside all commands, or what `api.completions` knows.
+    anything, "filters" for what stands beside all commands, or what `api.completions` knows.
     """
     ctx = click.Context(command, parent=parent, **command.context_settings)
     words: dict[str, Any] = {"help": command.get_short_help_str(100)}

@@ -65,10 +65,9 @@ def after(*words: str) -> list[str]:
         pytest.param(("list", "model:"), ["model:m", "model:terminal"], id="not-what-stands-for-no-name"),
         pytest.param(("list", "sin"), ["since:"], id="name-that-takes-anything"),
         pytest.param(("list", "nothing:"), [], id="no-such-name"),
-        pytest.param(("help", "alert"), ["alerts"], id="commands-of-help"),
         pytest.param(("label", "x", "--note", ""), [], id="free-words"),
         pytest.param(("nonsense", "x"), [], id="no-such-command"),
-        pytest.param(("version", ""), [], id="nothing-to-say"),
+        pytest.param(("demo", ""), [], id="nothing-to-say"),
     ],
 )
 @pytest.mark.usefixtures("known_home")

@@ -20,8 +20,8 @@ def test_a_foreign_exception_is_one_line_and_a_traceback_only_if_asked(
             monkeypatch.setenv("GRADER_TRACEBACK", "1")
         raise TypeError("'NoneType' object\nis not subscriptable")
 
-    monkeypatch.setattr("grader_daemon.cli.help.command.callback", fail)
-    ended = run(home, "help")
+    monkeypatch.setattr("grader_daemon.cli.config.path.callback", fail)
+    ended = run(home, "config", "path")
     assert (ended.returncode, "Traceback" in ended.stderr) == (2, is_asked)
     last = ended.stderr.splitlines()[-1]
     assert last.startswith("grader-daemon: a bug in grader-daemon: TypeError: 'NoneType' object is not subscriptable;")
