@@ -53,11 +53,8 @@ _OF_THE_CORE: Final = {
         "review", "Label sessions one by one: half random, half those that teach the model most.", Section.LEARN
     ),
     "label": CommandRow("label", "Say whether a session did its task, or undo that.", Section.LEARN),
-    "calibrate": CommandRow(
-        "calibration:calibrate_command", "Learn from your labels how reliable grades are.", Section.LEARN
-    ),
     "calibration": CommandRow(
-        "calibration", "Show which grader gives verdicts, and how far to trust it.", Section.LEARN
+        "calibration", "Show how reliable grades are, and learn from your labels.", Section.LEARN
     ),
     "similar": CommandRow("similar", "Find sessions with the same task, and how they ended.", Section.LEARN),
     "doctor": CommandRow("doctor", "Check the machine and the set-up; repair what is safe.", Section.OPERATE),

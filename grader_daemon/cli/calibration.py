@@ -1,4 +1,4 @@
-"""``calibration`` and ``calibrate``: how sure grades are and why, and learning from labels."""
+"""``calibration``: how sure grades are and why, and learning from labels."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _WEIGHTS_NOTE = "A weight above 0 makes it likelier that the task is done, a wei
 
 @click.group("calibration", cls=Group)
 def command() -> None:
-    """Show how reliable grades are, and how that was measured."""
+    """Show how reliable grades are, and learn from your labels."""
 
 
 @command.command("show")
@@ -71,9 +71,10 @@ def _print(state: CalibrationState) -> None:
         _print_look(state.look)
     if state.new_labels:
         output.line()
-        output.line(
-            "The newest labels are not used yet. Use them now: grader-daemon calibrate (automatic once a week)."
+        told = (
+            "The newest labels are not used yet. Use them now: grader-daemon calibration update (automatic once a week)"
         )
+        output.paragraph("", f"{told}.")
     _print_weights(state.weights)
     _print_history(state.history)
 
@@ -129,6 +130,31 @@ def _matthews(validity: Validity) -> str:
     both = (("model", validity.model_matthews), ("rules", validity.rules_matthews))
     known = [f"{name} {value:.2f}" for name, value in both if value is not None]
     return f"Matthews correlation: {', '.join(known) or 'not known'}".replace("-", MINUS)
+
+
+@command.command("update")
+@asks
+@click.option(
+    "--dry-run", is_flag=True, help="Write nothing, only show whether the newly trained grader would be used."
+)
+@json_option
+def update(*, grader: SelfGrader, dry_run: bool, as_json: bool) -> None:
+    """Train the grader on your labels. If that makes it measurably better, use it for all grades from then on."""
+    with output.busy("Learning from labels …"):
+        made = grader.calibration.try_out() if dry_run else grader.calibration.learn()
+    if as_json:
+        output.document({"dry_run": dry_run, **calibration_document(made)})
+        return
+    for line in calibration_lines(made):
+        output.paragraph("", line)
+    if dry_run:
+        output.line("Nothing was written.")
+    elif made.number is None:
+        output.line("Another calibration was adopted at the same time, so this one was dropped.")
+    elif made.completion_policy.version != made.evidence.before:
+        output.paragraph(
+            "", "A running daemon updates all grades within a minute; without one, run grader-daemon regrade."
+        )
 
 
 @command.command("level")
@@ -229,28 +255,3 @@ def _print_trained(trained: Trained, out: Path | None) -> None:
 
 def _number(value: float | None) -> str:
     return "unknown" if value is None else f"{value:.3f}"
-
-
-@click.command("calibrate")
-@asks
-@click.option(
-    "--dry-run", is_flag=True, help="Write nothing, only show whether the newly trained grader would be used."
-)
-@json_option
-def calibrate_command(*, grader: SelfGrader, dry_run: bool, as_json: bool) -> None:
-    """Train the grader on your labels. If that makes it measurably better, use it for all grades from then on."""
-    with output.busy("Learning from labels …"):
-        made = grader.calibration.try_out() if dry_run else grader.calibration.learn()
-    if as_json:
-        output.document({"dry_run": dry_run, **calibration_document(made)})
-        return
-    for line in calibration_lines(made):
-        output.paragraph("", line)
-    if dry_run:
-        output.line("Nothing was written.")
-    elif made.number is None:
-        output.line("Another calibration was adopted at the same time, so this one was dropped.")
-    elif made.completion_policy.version != made.evidence.before:
-        output.paragraph(
-            "", "A running daemon updates all grades within a minute; without one, run grader-daemon regrade."
-        )

@@ -24,9 +24,7 @@ COMMANDS = {
         "search",
     ),
     "Set up": ("run", "service", "sources", "grade", "backfill", "config", "completion", "demo", "archive", "hook"),
-    "Learn": (
-        *("review", "label", "calibrate", "calibration", "similar", "changes", "skills", "trial", "route", "outcomes"),
-    ),
+    "Learn": (*("review", "label", "calibration", "similar", "changes", "skills", "trial", "route", "outcomes"),),
     "For programs": ("mcp", "fleet", "push", "export", "metrics"),
     "Operate": ("doctor", "backup", "restore", "regrade", "forget"),
 }

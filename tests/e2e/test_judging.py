@@ -66,7 +66,7 @@ def test_a_running_daemon_grades_again_by_what_was_learned(
     gone = path_of(sessions, "many_00079")
     gone.unlink()
 
-    ask(labelled_home, prior, "calibrate", "--json", verdict="model")  # unless the daemon was faster
+    ask(labelled_home, prior, "calibration", "update", "--json", verdict="model")  # unless the daemon was faster
     updated = daemon.wait_for_event("calibration.updated", labels=LABELS)
     version = updated["now"].removesuffix(".model")
     wait_until(lambda: versions(labelled_home) == {f"{version}.model"}, "all grades to be made again")
@@ -91,7 +91,7 @@ def test_a_running_daemon_grades_again_by_what_was_learned(
 def test_a_daemon_that_dies_while_it_grades_again_goes_on(
     labelled_home: Path, prior: Path, start_daemon: StartDaemon
 ) -> None:
-    version = document(ask(labelled_home, prior, "calibrate", "--json", verdict="model"))["model"]
+    version = document(ask(labelled_home, prior, "calibration", "update", "--json", verdict="model"))["model"]
     daemon = start_daemon(calibration_prior=str(prior), verdict="model", batch_sessions=1)
     wait_until(lambda: f"{version}.model" in versions(labelled_home), "the first new grade")
     daemon.kill()
@@ -104,7 +104,7 @@ def test_a_daemon_that_dies_while_it_grades_again_goes_on(
 
 @pytest.mark.parametrize("policy", ["rules", "model", "auto"])
 def test_who_decides_is_a_setting(labelled_home: Path, prior: Path, policy: str) -> None:
-    made = document(ask(labelled_home, prior, "calibrate", "--json", verdict=policy))
+    made = document(ask(labelled_home, prior, "calibration", "update", "--json", verdict=policy))
 
     assert ask(labelled_home, prior, "regrade", verdict=policy).returncode == 0
 
@@ -117,7 +117,7 @@ def test_who_decides_is_a_setting(labelled_home: Path, prior: Path, policy: str)
 
 
 def test_a_dry_run_writes_nothing(labelled_home: Path, prior: Path) -> None:
-    ended = run_command(labelled_home, "calibrate", "--dry-run", calibration_prior=str(prior))
+    ended = run_command(labelled_home, "calibration", "update", "--dry-run", calibration_prior=str(prior))
 
     assert "Adopted: p1.rules becomes p1-" in ended.stdout
     assert "Nothing was written." in ended.stdout
@@ -128,7 +128,7 @@ def test_a_dry_run_writes_nothing(labelled_home: Path, prior: Path) -> None:
 def test_two_calibrations_at_the_same_time_adopt_the_same_once(labelled_home: Path, prior: Path) -> None:
     running = [
         subprocess.Popen(
-            [sys.executable, "-m", "grader_daemon", "calibrate", "--json"],
+            [sys.executable, "-m", "grader_daemon", "calibration", "update", "--json"],
             env=environment(labelled_home, {"calibration_prior": str(prior)}),
             cwd=labelled_home,
             stdout=subprocess.PIPE,
@@ -147,7 +147,7 @@ def test_few_labels_are_told_to_be_few(home: Path, sessions: Path, prior: Path) 
     ask(home, prior, "backfill")
     ask(home, prior, "label", "many_00000", "--completed", "no")
 
-    ended = ask(home, prior, "calibrate")
+    ended = ask(home, prior, "calibration", "update")
 
     assert "1 of your 1 labels is used (1 given); calibration needs 50." in ended.stdout
     assert "Nothing changes." in ended.stdout
@@ -156,7 +156,7 @@ def test_few_labels_are_told_to_be_few(home: Path, sessions: Path, prior: Path) 
 def test_a_prior_that_is_none_is_told(graded_home: Path, tmp_path: Path) -> None:
     (tmp_path / "prior.json").write_text("{}")
 
-    ended = run_command(graded_home, "calibrate", calibration_prior=str(tmp_path / "prior.json"))
+    ended = run_command(graded_home, "calibration", "update", calibration_prior=str(tmp_path / "prior.json"))
 
     assert ended.returncode == 2
     assert "prior.json" in ended.stderr

@@ -73,9 +73,10 @@ EXAMPLES = MappingProxyType(
             "alerts silence 3 --for 12h",
             "alerts test",
         ),
-        "calibrate": ("calibrate --dry-run", "calibrate"),
         "calibration": (
             "calibration show",
+            "calibration update --dry-run",
+            "calibration update",
             "calibration level 70%",
             "calibration train sessions --labels labels.csv --out prior.json",
         ),

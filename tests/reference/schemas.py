@@ -257,7 +257,7 @@ DOCUMENTS = (
         command=str,
         alert=Alert | None,
     ),
-    _document("calibrate", "`calibrate`", Calibration, dry_run=bool, model=str),
+    _document("calibration-update", "`calibration update`", Calibration, dry_run=bool, model=str),
     _document(
         "calibration-show",
         "`calibration show`",

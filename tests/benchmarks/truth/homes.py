@@ -1,7 +1,8 @@
 """The home of a person: a prior that knows nothing of it, its sessions, its labels, and the product's own calibration.
 
-What a judge is comes from the function behind `grader-daemon calibrate`, with its gate, its threshold and the policy in
-force afterwards. Labels stand with the request that the product itself sees, not with the task of a benchmark.
+What a judge is comes from the function behind `grader-daemon calibration update`, with its gate, its threshold and the
+policy in force afterwards. Labels stand with the request that the product itself sees, not with the task of a
+benchmark.
 """
 
 from __future__ import annotations

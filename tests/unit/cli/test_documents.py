@@ -63,7 +63,7 @@ PRINTED = {
     "alerts-silence": ["alerts", "silence", "1", "--json"],
     "alerts-silences": ["alerts", "silences", "--json"],
     "alerts-test": ["alerts", "test", "--json"],
-    "calibrate": ["calibrate", "--dry-run", "--json"],
+    "calibration-update": ["calibration", "update", "--dry-run", "--json"],
     "calibration-show": ["calibration", "show", "--json"],
     "calibration-level": ["calibration", "level", "70%", "--json"],
     "config-show": ["config", "show", "--json"],

@@ -63,7 +63,7 @@ def version(home: Path) -> int:
         pytest.param(["alerts"], id="alerts"),
         pytest.param(["label", "--list"], id="labels"),
         pytest.param(["export"], id="export"),
-        pytest.param(["calibrate", "--dry-run"], id="calibrate-to-try"),
+        pytest.param(["calibration", "update", "--dry-run"], id="calibrate-to-try"),
         pytest.param(["calibration", "show"], id="calibration"),
         pytest.param(["backfill", "--dry-run"], id="backfill-to-try"),
     ],
@@ -92,7 +92,7 @@ def test_a_command_that_reads_says_in_one_line_which_one_helps(home: Path, run: 
         pytest.param(["label", "graded", "--completed", "yes"], "graded", id="label"),
         pytest.param(["label", "--csv", "labels.csv"], "1 added", id="labels-of-a-file"),
         pytest.param(["review"], "graded", id="review"),
-        pytest.param(["calibrate"], "labels", id="calibrate"),
+        pytest.param(["calibration", "update"], "labels", id="calibrate"),
     ],
 )
 def test_a_command_that_writes_brings_it_up_to_date(

@@ -454,7 +454,12 @@ def test_any_number_of_days_gets_an_answer(asked: Path, command: list[str], days
     [
         *(command for command in WITH_DAYS if command != ["summary"]),  # which is a first screen, and says so
         *(["alerts"], ["show", "x"], ["why", "x"], ["label", "--list"], ["label", "x", "--completed", "yes"]),
-        *(["errors", "resolve", "x"], ["alerts", "ack", "1"], ["calibrate", "--dry-run"], ["calibration", "show"]),
+        *(
+            ["errors", "resolve", "x"],
+            ["alerts", "ack", "1"],
+            ["calibration", "update", "--dry-run"],
+            ["calibration", "show"],
+        ),
         *(["regrade", "--diff"], ["report"]),
     ],
     ids=" ".join,
