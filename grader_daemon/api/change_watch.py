@@ -32,7 +32,7 @@ class ChangeWatch:
     def look(self) -> str:
         """Return a mark that is another one when something changed; `NOTHING` without a database that can be read.
 
-        A database that was replaced, as by `restore`, gives another mark, too.
+        A database that was replaced, as by `backup restore`, gives another mark, too.
         """
         try:
             return self._look()

@@ -70,8 +70,8 @@ class Grades:
     def changes(self, *, after: int = 0, limit: int = 1000) -> list[Change]:
         """Return changes after the change number `after`: grades, labels, withdrawn grades, alerts.
 
-        Whoever follows keeps the `seq` of the last one read, and asks again from there; from 0 after `restore` or a
-        repair, because the numbers of a restored database go on from those of the backup.
+        Whoever follows keeps the `seq` of the last one read, and asks again from there; from 0 after `backup restore`
+        or a repair, because the numbers of a restored database go on from those of the backup.
         """
         return self._context.store.changes.after(after, limit)
 

@@ -58,8 +58,7 @@ _OF_THE_CORE: Final = {
     ),
     "similar": CommandRow("similar", "Find sessions with the same task, and how they ended.", Section.LEARN),
     "doctor": CommandRow("doctor", "Check the machine and the set-up; repair what is safe.", Section.OPERATE),
-    "backup": CommandRow("backup", "Copy the database while the daemon runs.", Section.OPERATE),
-    "restore": CommandRow("backup:restore_command", "Replace the database with a backup.", Section.OPERATE),
+    "backup": CommandRow("backup", "Copy the database while the daemon runs, or restore a copy.", Section.OPERATE),
     "regrade": CommandRow("regrade", "Update grades made by other rules, or see what would change.", Section.OPERATE),
     "forget": CommandRow("forget", "Forget files that could not be graded or were skipped.", Section.OPERATE),
 }

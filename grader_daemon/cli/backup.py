@@ -1,4 +1,4 @@
-"""``backup`` and ``restore``: a checked copy of the database, and the way back."""
+"""``backup``: a checked copy of the database, and the way back."""
 
 from __future__ import annotations
 
@@ -9,16 +9,21 @@ import click
 from grader_daemon import bootstrap
 from grader_daemon.api.backups import back_up, back_up_into, restore
 from grader_daemon.cli import output
-from grader_daemon.cli.options import Whole, json_option, read_settings, settings_options
+from grader_daemon.cli.options import Group, Whole, json_option, read_settings, settings_options
 from grader_daemon.domain.text import clean
 
 
-@click.command("backup")
+@click.group("backup", cls=Group)
+def command() -> None:
+    """Copy the database while the daemon runs, or restore it from a copy."""
+
+
+@command.command("create")
 @settings_options
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--keep", type=Whole(min=1), help="Keep the newest N backups in the folder FILE.")
 @json_option
-def command(*, file: Path, keep: int | None, as_json: bool) -> None:
+def create(*, file: Path, keep: int | None, as_json: bool) -> None:
     """Copy the database to FILE while the daemon runs. An older backup in FILE is replaced.
 
     With --keep, FILE is a folder. The name of the copy is its time, and only the newest N copies stay.
@@ -31,11 +36,11 @@ def command(*, file: Path, keep: int | None, as_json: bool) -> None:
     output.line(clean(f"{made.path}: {made.grades:,} grades, {made.bytes:,} bytes, checked."))
 
 
-@click.command("restore")
+@command.command("restore")
 @settings_options
 @click.argument("file", type=click.Path(path_type=Path))
 @json_option
-def restore_command(*, file: Path, as_json: bool) -> None:
+def restored(*, file: Path, as_json: bool) -> None:
     """Replace the database with the backup FILE. Stop the daemon first."""
     done = restore(read_settings(), file, clock=bootstrap.utc_now)
     if as_json:

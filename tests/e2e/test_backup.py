@@ -38,7 +38,7 @@ def test_a_backup_beside_a_busy_daemon_is_one_moment_of_it(
     with Load(sessions):
         daemon.wait_for_count(500)
         for number in range(3):
-            made = run_command(home, "backup", tmp_path / f"{number}.db")
+            made = run_command(home, "backup", "create", tmp_path / f"{number}.db")
             assert made.returncode == 0, made.stderr
             write(sessions, f"between_{number}")  # the load may have become very many, and add none any more
             daemon.wait_for_grade(f"between_{number}")
@@ -51,7 +51,7 @@ def test_a_backup_beside_a_busy_daemon_is_one_moment_of_it(
 
 
 def test_a_backup_is_private_says_how_much_it_holds_and_needs_no_companions(database: Path, home: Path) -> None:
-    made = run_command(home, "backup", "grades.bak", within=60)
+    made = run_command(home, "backup", "create", "grades.bak", within=60)
 
     backup = home / "grades.bak"
     assert made.stdout == f"{backup}: 3 grades, {backup.stat().st_size:,} bytes, checked.\n"
@@ -68,7 +68,7 @@ def test_a_full_disk_leaves_no_part_of_a_backup(home: Path, database: Path, tmp_
         disk.fill()
         target = disk.folder / "grades.bak"
 
-        ended = run_command(home, "backup", target)
+        ended = run_command(home, "backup", "create", target)
 
         left = [path.name for path in disk.folder.iterdir()]
     assert ended.returncode == 2
@@ -87,7 +87,7 @@ def test_a_restored_backup_is_what_was_backed_up_and_the_daemon_grades_the_rest(
     write(sessions, "later")
     assert run_command(home, "grade", sessions).returncode == 0
 
-    restored = run_command(home, "restore", "grades.bak")
+    restored = run_command(home, "backup", "restore", "grades.bak")
 
     assert restored.returncode == 0, restored.stderr
     assert "3 grades" in restored.stdout
@@ -114,7 +114,7 @@ def test_the_log_of_a_killed_daemon_never_comes_into_the_restored_database(
     log = Path(f"{home / DATABASE}-wal")
     assert log.stat().st_size > 0
 
-    restored = run_command(home, "restore", tmp_path / "grades.bak")
+    restored = run_command(home, "backup", "restore", tmp_path / "grades.bak")
 
     assert restored.returncode == 0, restored.stderr
     assert not log.exists()
@@ -130,7 +130,7 @@ def test_restore_is_refused_while_a_daemon_runs(start_daemon: StartDaemon, home:
     daemon = start_daemon()
     daemon.wait_for_event("service.started")
 
-    refused = run_command(home, "restore", "grades.bak")
+    refused = run_command(home, "backup", "restore", "grades.bak")
 
     assert refused.returncode == 2
     assert refused.stderr.count("\n") == 1
@@ -142,7 +142,7 @@ def test_restore_is_refused_while_any_program_has_the_database_open(home: Path, 
     back_up(database, home / "grades.bak")
     with closing(apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READONLY)) as reader:
         reader.execute("SELECT * FROM session_grades").fetchall()
-        refused = run_command(home, "restore", "grades.bak")
+        refused = run_command(home, "backup", "restore", "grades.bak")
         still = reader.execute("SELECT count(*) FROM session_grades").get
 
     assert refused.returncode == 2

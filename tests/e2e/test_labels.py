@@ -169,11 +169,11 @@ def test_without_sessions_there_is_nothing_to_say(home: Path, arguments: list[st
 
 def test_a_backup_holds_what_people_said(graded_home: Path, sessions: Path) -> None:
     run_command(graded_home, "label", "20261121_100000_aaaaaa", "--completed", "no")
-    run_command(graded_home, "backup", "grades.bak")
+    run_command(graded_home, "backup", "create", "grades.bak")
     run_command(graded_home, "label", "20261121_100000_aaaaaa", "--undo")
     path_of(sessions, "20261121_100000_aaaaaa").unlink()
 
-    assert run_command(graded_home, "restore", "grades.bak").returncode == 0
+    assert run_command(graded_home, "backup", "restore", "grades.bak").returncode == 0
 
     assert "not done (labelled by " in run_command(graded_home, "show", "20261121_100000_aaaaaa").stdout
 

@@ -23,8 +23,7 @@ EXAMPLES = MappingProxyType(
         "regrade": ("regrade", "regrade --all --since 7d --jobs 2", "regrade --diff --rules my-rules.toml"),
         "status": ("status", "status --json"),
         "doctor": ("doctor", "doctor --repair"),
-        "backup": ("backup grades.bak", "backup ~/backups --keep 7"),
-        "restore": ("restore grades.bak",),
+        "backup": ("backup create grades.bak", "backup create ~/backups --keep 7", "backup restore grades.bak"),
         "list": (
             "list",
             "list --since 7d --not-completed --sort quality --reverse",

@@ -158,8 +158,8 @@ DOCUMENTS = (
     _document("forget", "`forget`", files=list[Forgotten]),
     _document("status", "`status`", Status),
     _document("doctor", "`doctor`; `repairs` with `--repair`", repairs=[list[Repair]], checks=list[Check]),
-    _document("backup", "`backup`", Backup),
-    _document("restore", "`restore`", Restored),
+    _document("backup-create", "`backup create`", Backup),
+    _document("backup-restore", "`backup restore`", Restored),
     _document("list", "`list`, `list -o json`", grades=list[_GradeOfFile]),  # type: ignore[valid-type]
     _document("sessions", "only from the page, below `/api`", grades=list[_GradeOfFile], next=str | None),  # type: ignore[valid-type]
     _document("changes", "only from the page, below `/api`", database=str, changes=list[Change]),

@@ -70,7 +70,7 @@ def integrity(context: DoctorContext) -> Finding:
     except StoreDamagedError as error:
         day, damage = None, [reason(error, context.database)]
     if damage:
-        fix = f"{_STOPPED}; or restore a backup: grader-daemon restore FILE"
+        fix = f"{_STOPPED}; or restore a backup: grader-daemon backup restore FILE"
         return problem(f"{count(len(damage), 'fault')}: {some(damage)}", fix)
     if day is not None:
         return ok(f"no error in a sample of {count(pages, 'page')}; to check all: {_FULL}")

@@ -44,7 +44,7 @@ _COMMANDS: Final = {
     "grader-daemon status": "show whether the daemon runs and what is waiting",
     "grader-daemon sources": "list the agents on this machine",
     "grader-daemon service install": "run the daemon as a service",
-    "grader-daemon backup": "copy the database",
+    "grader-daemon backup create": "copy the database",
 }
 
 

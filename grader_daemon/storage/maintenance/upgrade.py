@@ -30,7 +30,7 @@ class Upgrade(NamedTuple):
     def __str__(self) -> str:
         return (
             f"upgraded the database (schema {self.before} to {self.since}), a copy of the old one is kept; to go back:"
-            f" install the earlier version, then: grader-daemon restore {shlex.quote(str(self.kept))}"
+            f" install the earlier version, then: grader-daemon backup restore {shlex.quote(str(self.kept))}"
         )
 
 

@@ -139,7 +139,7 @@ class Database:
 
     @property
     def identity(self) -> str:
-        """The file that was opened; one that is put in its place, as by `restore`, has another."""
+        """The file that was opened; one that is put in its place, as by `backup restore`, has another."""
         device, inode = self._files.get(self.path, (0, 0))
         return f"{device:x}.{inode:x}"
 

@@ -307,7 +307,7 @@ def test_commands_that_write_beside_the_daemon_harm_nothing(
 
     def back_up() -> None:
         while monotonic() < end:
-            assert run_command(home, "backup", backup).returncode == 0
+            assert run_command(home, "backup", "create", backup).returncode == 0
             assert integrity(backup) == "ok"
 
     with harmless(daemon, sessions), ThreadPoolExecutor() as others:

@@ -40,19 +40,29 @@ def sql(path: Path, *statements: str) -> None:
 
 
 def test_a_backup_replaces_an_older_one_and_nothing_else(run: Run, home: Path, database: Path) -> None:
-    assert run(home, "backup", "grades.bak").returncode == 0
+    assert run(home, "backup", "create", "grades.bak").returncode == 0
     database.unlink()
     make_database(database, sessions=4)
     (home / "notes.txt").write_text("mine")
     shutil.copy(database, home / "copy.db")
 
-    again = run(home, "backup", "grades.bak")
-    refused = [run(home, "backup", target) for target in ("notes.txt", "copy.db", ".timmy", "none/x.db")]
+    again = run(home, "backup", "create", "grades.bak")
+    refused = [run(home, "backup", "create", target) for target in ("notes.txt", "copy.db", ".timmy", "none/x.db")]
 
     assert again.returncode == 0
     assert len(rows(home / "grades.bak")) == 4
     assert [(ended.returncode, ended.stdout, ended.stderr.count("\n")) for ended in refused] == [(2, "", 1)] * 4
     assert (home / "notes.txt").read_text() == "mine"
+
+
+def test_a_backup_is_named_create_or_restore(run: Run, home: Path, database: Path) -> None:
+    before = rows(database)
+
+    alone, unnamed = run(home, "backup"), run(home, "backup", "grades.bak")
+
+    assert (alone.returncode, alone.stdout.partition(" [")[0]) == (0, "Usage: grader-daemon backup")
+    assert unnamed.stderr == "grader-daemon: there is no command 'grades.bak'; see 'grader-daemon backup --help'\n"
+    assert (rows(database), (home / "grades.bak").exists()) == (before, False)
 
 
 def test_a_link_in_the_place_of_a_backup_is_replaced_and_not_followed(run: Run, home: Path, database: Path) -> None:
@@ -62,7 +72,7 @@ def test_a_link_in_the_place_of_a_backup_is_replaced_and_not_followed(run: Run, 
     before = rows(database)
 
     for name in ("to_notes", "to_database"):
-        assert run(home, "backup", name).returncode == 0
+        assert run(home, "backup", "create", name).returncode == 0
 
     assert (home / "notes.txt").read_text() == "mine"
     assert rows(database) == before
@@ -84,7 +94,7 @@ def test_restore_refuses_what_is_no_sound_backup_of_ours(
     before = rows(database)
 
     ended = {
-        path: run(home, "restore", str(path))
+        path: run(home, "backup", "restore", str(path))
         for path in (damaged, newer, foreign, text, database, folder, folder / "none")
     }
 
@@ -95,13 +105,13 @@ def test_restore_refuses_what_is_no_sound_backup_of_ours(
 
 
 def test_a_log_without_a_database_never_comes_into_the_restored_one(run: Run, home: Path, database: Path) -> None:
-    assert run(home, "backup", "grades.bak").returncode == 0
+    assert run(home, "backup", "create", "grades.bak").returncode == 0
     before = rows(database)
     for suffix in ("-wal", "-journal"):
         shutil.copy(database, f"{database}{suffix}")
     database.unlink()
 
-    restored = run(home, "restore", "grades.bak")
+    restored = run(home, "backup", "restore", "grades.bak")
 
     assert restored.returncode == 0, restored.stderr
     assert rows(database) == before
@@ -110,11 +120,11 @@ def test_a_log_without_a_database_never_comes_into_the_restored_one(run: Run, ho
 
 
 def test_restore_makes_a_private_database_where_there_was_none(run: Run, home: Path, database: Path) -> None:
-    assert run(home, "backup", "grades.bak").returncode == 0
+    assert run(home, "backup", "create", "grades.bak").returncode == 0
     before = rows(database)
     shutil.rmtree(database.parent)
 
-    restored = run(home, "restore", "grades.bak")
+    restored = run(home, "backup", "restore", "grades.bak")
 
     assert restored.stdout.startswith(f"{database}: 3 grades again.\n")
     assert "kept" not in restored.stdout
@@ -126,7 +136,7 @@ def test_restore_makes_a_private_database_where_there_was_none(run: Run, home: P
 def test_a_database_of_the_original_program_is_taken_and_brought_up_to_date(run: Run, home: Path) -> None:
     sql(home / "old.db", SESSION_GRADES, WEEKLY_REPORTS)
 
-    restored = run(home, "restore", "old.db")
+    restored = run(home, "backup", "restore", "old.db")
 
     assert restored.returncode == 0, restored.stderr
     with Inspection(home / DATABASE) as inspection:
@@ -142,7 +152,7 @@ def test_only_the_newest_backups_of_a_folder_stay(run: Run, home: Path, monkeypa
         (folder / name).write_text("mine")
     for hour in range(4):
         monkeypatch.setattr(bootstrap, "utc_now", lambda hour=hour: datetime(2026, 11, 22, hour, tzinfo=UTC))
-        ended = run(home, "backup", "backups", "--keep", "2", "--json")
+        ended = run(home, "backup", "create", "backups", "--keep", "2", "--json")
         assert (ended.returncode, ended.stderr) == (0, "")
         assert json.loads(ended.stdout)["grades"] == 3
 
@@ -157,5 +167,5 @@ def test_only_the_newest_backups_of_a_folder_stay(run: Run, home: Path, monkeypa
 
 @pytest.mark.usefixtures("database")
 def test_backups_are_kept_in_folders_only(run: Run, home: Path) -> None:
-    ended = run(home, "backup", "nowhere", "--keep", "2")
+    ended = run(home, "backup", "create", "nowhere", "--keep", "2")
     assert (ended.returncode, ended.stderr) == (2, f"grader-daemon: {home}/nowhere: no such folder\n")

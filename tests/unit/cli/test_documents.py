@@ -25,8 +25,8 @@ PRINTED = {
     "forget": ["forget", "--json", ".timmy/sessions/session_broken.json"],
     "status": ["status", "--json"],
     "doctor": ["doctor", "--repair", "--json"],
-    "backup": ["backup", "copy.bak", "--json"],
-    "restore": ["restore", "copy.bak", "--json"],
+    "backup-create": ["backup", "create", "copy.bak", "--json"],
+    "backup-restore": ["backup", "restore", "copy.bak", "--json"],
     "list": ["list", "--json"],
     "grade-line": ["export", "-f", "ndjson", "--search", "deploy"],
     "show": ["show", "demo_01", "--json"],
@@ -134,8 +134,8 @@ def test_document_is_as_its_schema_says(name: str, made: Path, home: Path, run: 
     shutil.copytree(made, home, dirs_exist_ok=True)
     (home / "labels.csv").write_text("session_id,task_completed\ndemo_07,no\n")
     arguments = PRINTED[name]
-    if name == "restore":
-        run(home, "backup", "copy.bak")
+    if name == "backup-restore":
+        run(home, "backup", "create", "copy.bak")
     if name.startswith("hook-"):
         (home / ".codex").mkdir()
     if name == "hook-uninstall":

@@ -103,7 +103,7 @@ def test_a_command_that_writes_brings_it_up_to_date(
     ended = run(home, *arguments)
 
     (kept,) = (home / DATABASE).parent.glob("*.before-upgrade-*")
-    way_back = f"to go back: install the earlier version, then: grader-daemon restore {kept}\n"
+    way_back = f"to go back: install the earlier version, then: grader-daemon backup restore {kept}\n"
     assert (ended.returncode, ended.stderr.count("\n"), ended.stderr.endswith(way_back)) == (0, 1, True)
     assert says in ended.stdout
     assert version(home) == newest_version()

@@ -308,11 +308,11 @@ def test_a_machine_that_begins_anew_is_read_anew(team: Team) -> None:
 
 def test_a_machine_whose_database_is_an_older_one_again_is_read_anew(team: Team) -> None:
     backup = team.lead / "backup.db"
-    team("anna", "backup", str(backup))
+    team("anna", "backup", "create", str(backup))
     team("anna", "label", "demo_05", "--completed", "yes")
     team("anna", "push", "fleet")
     assert team.verdict("anna-laptop/demo_05").startswith("done")
-    team("anna", "restore", str(backup))
+    team("anna", "backup", "restore", str(backup))
     team("anna", "label", "demo_06", "--completed", "no")
     team("anna", "push", "fleet")
     assert team.verdict("anna-laptop/demo_06").startswith("not done (labelled by")

@@ -37,7 +37,7 @@ def pipe(home: Path) -> Path:
 
 def test_a_database_that_is_no_file_is_told_in_one_line(pipe: Path, home: Path, run: Run) -> None:
     for path in (pipe, Path("/dev/null")):
-        for command in (["list"], ["status"], ["report"], ["backup", str(home / "copy")]):
+        for command in (["list"], ["status"], ["report"], ["backup", "create", str(home / "copy")]):
             ended = run(home, *command, "--db-path", str(path))
             assert (ended.returncode, ended.stdout) == (2, "")
             assert f"{path}: it is a folder, a device or a pipe; set db_path to a file" in ended.stderr

@@ -55,7 +55,7 @@ def test_how_it_was_is_kept_for_its_owner_alone(earlier: Path) -> None:
     assert names_beside(earlier) == ["grades.db", f"grades.db.before-upgrade-{NOW:%Y%m%dT%H%M%SZ}"]
     assert (version_of(earlier), version_of(made.kept)) == (newest_version(), VERSION)
     assert stat.S_IMODE(made.kept.stat().st_mode) == 0o600
-    assert str(made).endswith(f"then: grader-daemon restore {made.kept}")
+    assert str(made).endswith(f"then: grader-daemon backup restore {made.kept}")
 
 
 def test_what_is_kept_is_a_way_back(earlier: Path) -> None:
