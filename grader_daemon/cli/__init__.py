@@ -60,7 +60,6 @@ _OF_THE_CORE: Final = {
     "doctor": CommandRow("doctor", "Check the machine and the set-up; repair what is safe.", Section.OPERATE),
     "backup": CommandRow("backup", "Copy the database while the daemon runs, or restore a copy.", Section.OPERATE),
     "regrade": CommandRow("regrade", "Update grades made by other rules, or see what would change.", Section.OPERATE),
-    "forget": CommandRow("forget", "Forget files that could not be graded or were skipped.", Section.OPERATE),
 }
 """Where each command is: `command` of that module unless it is named."""
 

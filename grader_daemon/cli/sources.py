@@ -1,11 +1,13 @@
-"""``sources``: whose sessions lie on this machine, and having them graded or not."""
+"""``sources``: whose sessions lie on this machine, having them graded or not, and files to forget."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import click
 
+from grader_daemon.api.forget import Fate, Forgotten
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.api.sources import (
     OTHERS_PAGE,
@@ -46,6 +48,12 @@ UNKNOWN_WORDS = {
     "usage": "tokens",
 }
 """Fields of a session in words; those without any are of no use to people."""
+
+_FATES = {
+    Fate.FORGOTTEN: "forgotten",
+    Fate.UNKNOWN: "unknown, so there is nothing to forget",
+    Fate.GRADED: "graded, so nothing was forgotten",
+}
 
 
 @click.group("sources", cls=ListedByDefault)
@@ -94,6 +102,26 @@ def enable(*, name: str, paths: tuple[str, ...], as_json: bool) -> None:
 def disable(*, name: str, as_json: bool) -> None:
     """Stop grading an agent's sessions, and stop hints that they are not graded. Existing grades stay."""
     _tell(disable_source(name, config=config_flag()), as_json=as_json)
+
+
+@command.command("forget")
+@asks
+@click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path, readable=False))
+@json_option
+def forget(*, grader: SelfGrader, paths: tuple[Path, ...], as_json: bool) -> int:
+    """Forget files that failed or were skipped. Exit code 1 if a file is unknown, or was graded."""
+    told = grader.grading.forget(paths)
+    if as_json:
+        output.document(files=told)
+    else:
+        for each in told:
+            output.line(clean(f"{each.file}: {_fate_words(each)}"))
+    return int(any(each.fate is not Fate.FORGOTTEN for each in told))
+
+
+def _fate_words(told: Forgotten) -> str:
+    again = "; it is in a watched folder, so the next scan finds it again" if told.comes_back else ""
+    return _FATES[told.fate] + again
 
 
 def _print(found: Sequence[FoundSource]) -> None:

@@ -26,7 +26,7 @@ COMMANDS = {
     "Set up": ("run", "service", "sources", "grade", "backfill", "config", "completion", "demo", "archive", "hook"),
     "Learn": (*("review", "label", "calibration", "similar", "changes", "skills", "trial", "route", "outcomes"),),
     "For programs": ("mcp", "fleet", "push", "export", "metrics"),
-    "Operate": ("doctor", "backup", "regrade", "forget"),
+    "Operate": ("doctor", "backup", "regrade"),
 }
 GRADE_COLUMNS = {
     "session_id": str,

@@ -17,7 +17,6 @@ EXAMPLES = MappingProxyType(
     {
         "run": ("run", "run --once", "run --watch-root ~/.hermes --log-level debug"),
         "grade": ("grade session_20261121_220804_6c9c9d.json", "grade --dry-run --json ~/.timmy/sessions"),
-        "forget": ("forget ~/.timmy/sessions/session_broken.json",),
         "backfill": ("backfill", "backfill --since 7d --jobs 2"),
         "archive": ("archive ~/old-sessions --jobs 4", "archive s3://agents/2025 --jobs 8"),
         "regrade": ("regrade", "regrade --all --since 7d --jobs 2", "regrade --diff --rules my-rules.toml"),
@@ -96,7 +95,12 @@ EXAMPLES = MappingProxyType(
             "fleet install",
             "fleet service-status",
         ),
-        "sources": ("sources", "sources enable claude-code", "sources disable codex"),
+        "sources": (
+            "sources",
+            "sources enable claude-code",
+            "sources disable codex",
+            "sources forget ~/.timmy/sessions/session_broken.json",
+        ),
         "dashboard": ("dashboard --open", "dashboard --port 8080"),
         "mcp": ("mcp", "mcp --db-path /srv/grades.db"),
         "hook": (

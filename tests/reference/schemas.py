@@ -155,7 +155,7 @@ DOCUMENTS = (
     _document("files", "`backfill`, `archive`, `regrade`: number of files by result", files=dict[str, int]),
     _document("files-to-grade", "`backfill --dry-run`", files=list[str]),
     _document("regrade-diff", "`regrade --diff`", RegradeDiff),
-    _document("forget", "`forget`", files=list[Forgotten]),
+    _document("sources-forget", "`sources forget`", files=list[Forgotten]),
     _document("status", "`status`", Status),
     _document("doctor", "`doctor`; `repairs` with `--repair`", repairs=[list[Repair]], checks=list[Check]),
     _document("backup-create", "`backup create`", Backup),

@@ -187,7 +187,7 @@ def _parts(split: Decomposition, stream: Stream) -> tuple[Part, ...]:
 
 def _shown(grader: SelfGrader, session_id: str, first: StreamDrop | None) -> Shown:
     grade = None
-    with suppress(InputError):  # it is gone, as `forget` and a restored backup have it
+    with suppress(InputError):  # it is gone, as `sources forget` and a restored backup have it
         grade = grader.grades.find(session_id).grade
     at = None if grade is None or first is None else _failed_at(grade, first.stream)
     return Shown(session_id, grade, at, message_address(session_id, at))

@@ -22,7 +22,7 @@ PRINTED = {
     "files": ["regrade", "--all", "--json"],
     "files-to-grade": ["backfill", "--dry-run", "--json"],
     "regrade-diff": ["regrade", "--diff", "--json"],
-    "forget": ["forget", "--json", ".timmy/sessions/session_broken.json"],
+    "sources-forget": ["sources", "forget", "--json", ".timmy/sessions/session_broken.json"],
     "status": ["status", "--json"],
     "doctor": ["doctor", "--repair", "--json"],
     "backup-create": ["backup", "create", "copy.bak", "--json"],

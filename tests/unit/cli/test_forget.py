@@ -1,4 +1,4 @@
-"""`forget`, and the traces that `grade` leaves of files that are no sessions."""
+"""`sources forget`, and the traces that `grade` leaves of files that are no sessions."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_what_is_forgotten_and_what_is_not_is_said(home: Path, run: Run) -> None
     run(home, "grade", str(home / WATCHED))
     gone.unlink()
 
-    said = run(home, "forget", str(bad), str(gone), str(fine), "never")
+    said = run(home, "sources", "forget", str(bad), str(gone), str(fine), "never")
 
     assert said.returncode == 1
     assert said.stdout.splitlines() == [
@@ -88,7 +88,7 @@ def test_forgetting_is_told_as_json(home: Path, run: Run) -> None:
     bad = write(home / WATCHED / "session_bad.json", NO_SESSION)
     run(home, "grade", str(bad))
 
-    said = run(home, "forget", "--json", str(bad))
+    said = run(home, "sources", "forget", "--json", str(bad))
 
     assert (said.returncode, json.loads(said.stdout)) == (
         0,
