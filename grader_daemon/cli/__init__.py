@@ -46,8 +46,7 @@ _OF_THE_CORE: Final = {
     "sources": CommandRow("sources", "List the agents found here, and choose which are graded.", Section.SET_UP),
     "grade": CommandRow("grade", "Grade files or folders now; no daemon is needed.", Section.SET_UP),
     "backfill": CommandRow("backfill", "Grade all existing sessions that are not graded yet.", Section.SET_UP),
-    "config": CommandRow("config", "Show settings and where they come from, and change them.", Section.SET_UP),
-    "completion": CommandRow("completion", "Set up Tab completion in bash, zsh or fish.", Section.SET_UP),
+    "config": CommandRow("config", "Show and change settings, and set up Tab completion.", Section.SET_UP),
     "demo": CommandRow("demo", "Grade a few sample sessions, in ten seconds.", Section.SET_UP),
     "review": CommandRow(
         "review", "Label sessions one by one: half random, half those that teach the model most.", Section.LEARN

@@ -1,4 +1,4 @@
-"""``completion``, and what a Tab is answered with: click's way of talking to shells, and words that need no commands.
+"""``config completion``, and answers to a Tab: click's way of talking to shells, and words that need no commands.
 
 Nothing heavy is imported: 120 ms of processor time is what a person bears. Nothing is ever written, and no error told.
 """
@@ -25,9 +25,9 @@ WORDS = Path(__file__).with_name("words.json")
 
 _SETTINGS_FLAGS = {"--db-path": "db_path", "--config": "config"}
 _WHERE = """\b
-bash: eval "$(grader-daemon completion bash)"    in ~/.bashrc
-zsh:  eval "$(grader-daemon completion zsh)"     in ~/.zshrc
-fish: grader-daemon completion fish > ~/.config/fish/completions/grader-daemon.fish
+bash: eval "$(grader-daemon config completion bash)"    in ~/.bashrc
+zsh:  eval "$(grader-daemon config completion zsh)"     in ~/.zshrc
+fish: grader-daemon config completion fish > ~/.config/fish/completions/grader-daemon.fish
 """
 
 

@@ -1,21 +1,19 @@
-"""``config``: the settings, where each comes from, and changing them."""
+"""``config``: the settings, where each comes from, and changing them.
+
+Each command loads what it needs itself: a shell waits for `config completion` whenever it starts.
+"""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from getpass import getpass
+from typing import TYPE_CHECKING
 
 import click
 
-from grader_daemon.api.configuration import (
-    SettingValue,
-    Written,
-    check_settings,
-    keep_setting,
-    setting_value,
-    setting_values,
-)
-from grader_daemon.cli import output
+from grader_daemon.cli import completion, output
+from grader_daemon.cli.loading import loading
 from grader_daemon.cli.options import (
     Group,
     config_flag,
@@ -26,16 +24,20 @@ from grader_daemon.cli.options import (
 )
 from grader_daemon.domain.text import clean
 from grader_daemon.errors import InputError
-from grader_daemon.reports.numbers import count
 from grader_daemon.setting_sources import config_file
-from grader_daemon.settings import is_secret
+
+if TYPE_CHECKING:
+    from grader_daemon.api.configuration import SettingValue, Written
 
 _FINDINGS = 1
 
 
 @click.group("config", cls=Group)
 def command() -> None:
-    """Show settings and where they come from, and change them."""
+    """Show settings and where they come from, change them, and set up Tab completion."""
+
+
+command.add_command(completion.command)
 
 
 @command.command("show")
@@ -43,6 +45,9 @@ def command() -> None:
 @json_option
 def show(*, as_json: bool) -> None:
     """Show every setting, its value and where the value comes from. Secrets are hidden."""
+    with loading():
+        from grader_daemon.api.configuration import setting_values
+
     values = setting_values(read_settings())
     if as_json:
         output.document(settings=values)
@@ -59,6 +64,10 @@ def get(*, name: str, as_json: bool) -> None:
 
     Secrets are not shown.
     """
+    with loading():
+        from grader_daemon.api.configuration import setting_value
+        from grader_daemon.settings import is_secret
+
     setting = setting_value(name, read_settings())
     if as_json:
         output.document(setting)
@@ -89,6 +98,10 @@ def path(*, as_json: bool) -> None:
 @json_option
 def check(*, as_json: bool) -> int:
     """Check all settings and the files they name. Exit code 1 if a setting is suspicious, 2 if a setting is wrong."""
+    with loading():
+        from grader_daemon.api.configuration import check_settings
+        from grader_daemon.reports.numbers import count
+
     settings = quietly_read_settings()
     warnings = check_settings(settings)
     if as_json:
@@ -113,9 +126,11 @@ def set_(*, name: str, values: tuple[str, ...], as_json: bool) -> None:
     The command checks the value first, and keeps the file's comments and order. With `-` as the value, it reads the
     value from standard input and does not show what you type, so that secrets stay out of your shell's history.
     """
+    with loading():
+        from grader_daemon.settings import is_secret
+
     is_read = values == ("-",)
-    written = keep_setting(name, (_read_value(name),) if is_read else values, config=config_flag())
-    _tell(written, as_json=as_json)
+    _write(name, (_read_value(name),) if is_read else values, as_json=as_json)
     if is_secret(name) and not is_read:
         output.warning(f"your shell's history may keep {name}; next time: grader-daemon config set {name} -")
 
@@ -136,7 +151,15 @@ def _read_value(name: str) -> str:
 @json_option
 def unset(*, name: str, as_json: bool) -> None:
     """Remove a setting from the settings file, so that its default applies again."""
-    _tell(keep_setting(name, (), config=config_flag()), as_json=as_json)
+    _write(name, (), as_json=as_json)
+
+
+def _write(name: str, values: Sequence[str], *, as_json: bool) -> None:
+    """Write a setting, or remove it if it has no values, and say what was done."""
+    with loading():
+        from grader_daemon.api.configuration import keep_setting
+
+    _tell(keep_setting(name, values, config=config_flag()), as_json=as_json)
 
 
 def _tell(written: Written, *, as_json: bool) -> None:

@@ -23,7 +23,7 @@ COMMANDS = {
         *("summary", "list", "show", "why", "errors", "patterns", "usage", "report", "alerts", "status", "dashboard"),
         "search",
     ),
-    "Set up": ("run", "service", "sources", "grade", "backfill", "config", "completion", "demo", "archive", "hook"),
+    "Set up": ("run", "service", "sources", "grade", "backfill", "config", "demo", "archive", "hook"),
     "Learn": (*("review", "label", "calibration", "similar", "changes", "skills", "trial", "route", "outcomes"),),
     "For programs": ("mcp", "fleet", "push", "export", "metrics"),
     "Operate": ("doctor", "backup", "regrade"),
@@ -490,7 +490,7 @@ def test_the_demo_uses_none_of_the_settings_and_reads_none_of_the_sessions(home:
         pytest.param(["show", "nothing"], id="what-is-not-there"),
         pytest.param(["list", "--nonsense"], id="wrong-usage"),
         pytest.param(["status"], id="no-daemon"),
-        pytest.param(["completion", "fish"], id="much"),
+        pytest.param(["config", "completion", "fish"], id="much"),
     ],
 )
 def test_a_command_that_is_forked_says_what_one_does_that_is_started(

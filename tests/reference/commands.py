@@ -118,8 +118,8 @@ EXAMPLES = MappingProxyType(
             "config check",
             "config set quiet_seconds 3",
             "config unset quiet_seconds",
+            "config completion bash",
         ),
-        "completion": ("completion bash",),
         "demo": ("demo",),
     }
 )

@@ -49,7 +49,7 @@ def after(*words: str) -> list[str]:
         pytest.param(("errors", "re"), ["reopen", "resolve"], id="command-of-a-group"),
         pytest.param(("list", "--task"), ["--task-type"], id="option"),
         pytest.param(("list", "--state", "c"), ["complete"], id="choice"),
-        pytest.param(("completion", ""), ["bash", "zsh", "fish"], id="argument-of-few-words"),
+        pytest.param(("config", "completion", ""), ["bash", "zsh", "fish"], id="argument-of-few-words"),
         pytest.param(("show", "20261122"), ["20261122_c", "20261122_b"], id="sessions-the-last-first"),
         pytest.param(("--db-path", "none.db", "show", ""), [], id="another-database"),
         pytest.param(("show", "20261123"), [], id="never-what-a-shell-would-run"),
@@ -108,7 +108,7 @@ def test_what_no_shell_asks_is_answered_with_nothing(instruction: str) -> None:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_shell_gets_its_script(home: Path, run: Run, shell: str) -> None:
-    ended = run(home, "completion", shell)
+    ended = run(home, "config", "completion", shell)
     assert ended.returncode == 0
     assert f"_GRADER_DAEMON_COMPLETE={shell}_complete" in ended.stdout
 
@@ -118,7 +118,7 @@ def test_bash_completes_an_id() -> None:
     require_programs("bash")
     program = Path(sys.executable).parent
     asked = (
-        'eval "$(grader-daemon completion bash)"; COMP_WORDS=(grader-daemon show 20261121); COMP_CWORD=2;'
+        'eval "$(grader-daemon config completion bash)"; COMP_WORDS=(grader-daemon show 20261121); COMP_CWORD=2;'
         ' _grader_daemon_completion grader-daemon 20261121 show; echo "${COMPREPLY[@]}"'
     )
     ended = subprocess.run(

@@ -81,6 +81,12 @@ def test_what_asks_nothing_reads_no_settings(arguments: tuple[str, ...]) -> None
     assert not (_OF_GRADING | _OF_READING) & set(_ended(*arguments)["loaded"])
 
 
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_a_shell_that_starts_waits_for_no_settings(shell: str) -> None:
+    """bash is asked for its version, by click, with `subprocess`."""
+    assert not (_OF_GRADING | _OF_READING - {"apsw"}) & set(_ended("config", "completion", shell)["loaded"])
+
+
 _OPENING = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}\n'
 _RECALL = (
     '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"recall","arguments":{"task":"Look at it"}}}\n'

@@ -135,7 +135,7 @@ WITHOUT_JSON = {
     ("trial", "run"),  # becomes another program
     ("demo",),
     ("dashboard", "new-token"),  # says one line and does one thing
-    ("completion",),
+    ("config", "completion"),
 }
 
 
