@@ -180,7 +180,7 @@ WINGS: Final = (
         commands={
             "push": CommandRow(
                 "commands:command",
-                "Send scores to OpenTelemetry, Langfuse or Phoenix, grades to a fleet.",
+                "Send scores to OpenTelemetry, Langfuse or Phoenix, grades to a fleet; print metrics.",
                 Section.FOR_PROGRAMS,
             ),
             "export": CommandRow(
@@ -188,7 +188,7 @@ WINGS: Final = (
                 "Write grades as CSV, JSON lines or Parquet, for other programs.",
                 Section.FOR_PROGRAMS,
             ),
-            "metrics": CommandRow("metrics_command:command", "Print metrics for Prometheus.", Section.FOR_PROGRAMS),
+            "push metrics": CommandRow("metrics_command:command", "Print metrics for Prometheus."),
         },
         jobs=("metrics_job:metrics_jobs",),
         parts={"metrics": "metrics:preferred_text"},

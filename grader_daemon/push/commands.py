@@ -21,7 +21,7 @@ _LOOKS_EVERY_SECONDS: Final = 2.0
 
 @click.group("push", cls=Group)
 def command() -> None:
-    """Send scores to other servers. Nothing is sent until you set a destination."""
+    """Send scores to other servers, or print metrics for Prometheus. Nothing is sent until you set a destination."""
 
 
 _follow_option = click.option("--follow", "-f", is_flag=True, help="Keep running and send each change, until Ctrl-C.")

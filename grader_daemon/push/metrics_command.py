@@ -1,4 +1,4 @@
-"""``metrics``: what is known of all sessions, for Prometheus."""
+"""``push metrics``: what is known of all sessions, for Prometheus."""
 
 from __future__ import annotations
 

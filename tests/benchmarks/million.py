@@ -111,7 +111,7 @@ def _commands(sandbox: Sandbox, known: _Known) -> Iterator[Figure]:
         ("patterns", "-d", "365"),
         ("errors",),
         ("alerts",),
-        ("metrics",),
+        ("push", "metrics"),
         ("report",),
         ("calibration",),
         ("doctor",),

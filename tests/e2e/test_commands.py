@@ -25,7 +25,7 @@ COMMANDS = {
     ),
     "Set up": ("run", "service", "sources", "grade", "backfill", "config", "demo", "archive", "hook"),
     "Learn": (*("review", "label", "calibration", "similar", "changes", "skills", "trial", "route", "outcomes"),),
-    "For programs": ("mcp", "fleet", "push", "export", "metrics"),
+    "For programs": ("mcp", "fleet", "push", "export"),
     "Operate": ("doctor", "backup", "regrade"),
 }
 GRADE_COLUMNS = {

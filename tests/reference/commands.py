@@ -62,7 +62,6 @@ EXAMPLES = MappingProxyType(
             "errors reopen 1-3f",
         ),
         "report": ("report", "report --week 2026-W47 --format html --out week.html"),
-        "metrics": ("metrics", "metrics --out /var/lib/prometheus/node-exporter/grader.prom"),
         "alerts": (
             "alerts",
             "alerts --exit-code",
@@ -78,7 +77,15 @@ EXAMPLES = MappingProxyType(
             "calibration level 70%",
             "calibration train sessions --labels labels.csv --out prior.json",
         ),
-        "push": ("push otlp", "push otlp --from-now --follow", "push langfuse", "push phoenix", "push fleet --follow"),
+        "push": (
+            "push otlp",
+            "push otlp --from-now --follow",
+            "push langfuse",
+            "push phoenix",
+            "push fleet --follow",
+            "push metrics",
+            "push metrics --out /var/lib/prometheus/node-exporter/grader.prom",
+        ),
         "fleet": (
             "fleet init --url postgresql://admin@db.example.org/grader",
             "fleet add-host laptop --user anna --url postgresql://admin@db.example.org/grader",

@@ -128,7 +128,7 @@ WITHOUT_JSON = {
     ("run",),  # logs JSON: --log-format json
     ("fleet", "watch"),  # so does this one: GRADER_LOG_FORMAT=json
     ("export",),  # writes JSON line by line: -f ndjson
-    ("metrics",),  # has a format of its own
+    ("push", "metrics"),  # has a format of its own
     ("service", "logs"),  # each line that the daemon wrote is JSON: journalctl
     ("mcp",),  # speaks JSON with programs
     ("review",),  # a talk with a person

@@ -181,7 +181,7 @@ def test_no_secret_goes_out_by_itself(ways: dict[str, str], way: str) -> None:
         ["errors", "list", "--all", "--json"],
         ["alerts", "list", "--json"],
         ["alerts", "show", "1"],
-        ["metrics"],
+        ["push", "metrics"],
         ["status", "--json"],
         ["doctor", "--json"],
         ["grade", "--dry-run", "--json", "."],
