@@ -58,11 +58,7 @@ WINGS: Final = (
     Wing(
         "archive",
         commands={
-            "archive": CommandRow(
-                "commands:command",
-                "Grade an archive of old sessions, local or remote, also on a cluster.",
-                Section.SET_UP,
-            )
+            "backfill archive": CommandRow("commands:command", "Grade an archive of old sessions, local or remote.")
         },
     ),
     Wing(

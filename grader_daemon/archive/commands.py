@@ -1,4 +1,4 @@
-"""``archive``: old sessions, in this process or on a cluster."""
+"""``backfill archive``: old sessions, in this process or on a cluster."""
 
 from __future__ import annotations
 

@@ -45,7 +45,9 @@ _OF_THE_CORE: Final = {
     "service": CommandRow("service", "Install the daemon as a service that starts automatically.", Section.SET_UP),
     "sources": CommandRow("sources", "List the agents found here, and choose which are graded.", Section.SET_UP),
     "grade": CommandRow("grade", "Grade files or folders now; no daemon is needed.", Section.SET_UP),
-    "backfill": CommandRow("backfill", "Grade all existing sessions that are not graded yet.", Section.SET_UP),
+    "backfill": CommandRow(
+        "backfill", "Grade all existing sessions that are not graded yet, or an archive.", Section.SET_UP
+    ),
     "config": CommandRow("config", "Show and change settings, and set up Tab completion.", Section.SET_UP),
     "demo": CommandRow("demo", "Grade a few sample sessions, in ten seconds.", Section.SET_UP),
     "review": CommandRow(

@@ -12,7 +12,7 @@ from grader_daemon.alerts.settlement import is_news, silent_until
 from grader_daemon.api.documents import alert_document
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import ListedByDefault, Whole, json_option, reads
+from grader_daemon.cli.options import GroupWithDefault, Whole, json_option, reads
 from grader_daemon.cli.times import shown_zone
 from grader_daemon.domain.alert import Alert, Stream
 from grader_daemon.domain.calendar import read_span
@@ -30,7 +30,7 @@ def _read_span(ctx: click.Context, param: click.Parameter, value: str) -> timede
         raise click.BadParameter(str(error), ctx, param) from error
 
 
-@click.group("alerts", cls=ListedByDefault)
+@click.group("alerts", cls=GroupWithDefault)
 def command() -> None:
     """Show alerts about quality, and answer them. Without a subcommand, it lists alerts."""
 

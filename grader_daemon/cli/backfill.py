@@ -1,4 +1,4 @@
-"""``backfill``: everything that is not graded yet, with a progress bar."""
+"""``backfill``: everything that is not graded yet, with a progress bar; archives are of a wing."""
 
 from __future__ import annotations
 
@@ -9,27 +9,37 @@ import click
 
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import asks, jobs_option, json_option, since_options
+from grader_daemon.cli.options import GroupWithDefault, asks, jobs_option, json_option, since_options
 from grader_daemon.cli.outcome_lines import graded_with_progress, is_trouble, tell_outcomes
+from grader_daemon.cli.outcomes import graded_with_progress, is_trouble, tell_outcomes
 from grader_daemon.cli.source_name import SourceName
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.numbers import count
 from grader_daemon.setting_sources import ROOTS
+from grader_daemon.wings import commands_below
 
 
-@click.command("backfill")
+@click.group("backfill", cls=GroupWithDefault, default="folders")
+def command() -> None:
+    """Grade all existing sessions that are not graded yet, in your agents' folders or in an archive.
+
+    `backfill` alone does the same as `backfill folders`, and takes its options.
+    """
+
+
+@command.command("folders")
 @asks
 @since_options
 @click.option("--source", type=SourceName(), help="Only sessions of this agent, enabled or not.")
 @jobs_option
 @click.option("--dry-run", is_flag=True, help="Only show what would be graded.")
 @json_option
-def command(
+def folders(
     *, grader: SelfGrader, since: datetime | None, source: str | None, jobs: int | None, dry_run: bool, as_json: bool
 ) -> int:
-    """Grade all existing sessions that are not graded yet. You can stop it at any time and start it again.
+    """Grade all sessions in your agents' folders that are not graded yet.
 
-    For sessions in other places use `archive`.
+    You can stop it at any time and start it again.
     """
     if not dry_run:
         grader.migrate()
@@ -59,3 +69,7 @@ def _list_files(paths: Sequence[str], *, as_json: bool) -> None:
 
 def _of_whom(source: str) -> str:
     return "in grader-daemon" if source in ROOTS else "in its adapter"
+
+
+for _name, _command in commands_below("backfill"):
+    command.add_command(_command, _name)

@@ -8,7 +8,7 @@ import click
 
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import ListedByDefault, Whole, days_option, json_option, reads
+from grader_daemon.cli.options import GroupWithDefault, Whole, days_option, json_option, reads
 from grader_daemon.cli.times import here, shown_zone
 from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.error_groups import ErrorIssue, IssueState, StepCount
@@ -18,7 +18,7 @@ from grader_daemon.reports.phrasing import call, issue_lines, issue_title
 from grader_daemon.reports.safe_text import plain
 
 
-@click.group("errors", cls=ListedByDefault)
+@click.group("errors", cls=GroupWithDefault)
 def command() -> None:
     """Show error groups (errors with the same cause), and what helped. Without a subcommand, it lists the groups."""
 

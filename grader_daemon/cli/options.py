@@ -214,13 +214,17 @@ class Group(click.Group):
         return meant(word, self.list_commands(ctx))
 
 
-class ListedByDefault(Group):
-    """A group of commands that lists when none of them is named; options then are those of its ``list``."""
+class GroupWithDefault(Group):
+    """A group of commands that calls one of them when none is named; options then are those of this command."""
+
+    def __init__(self, *args: Any, default: str = "list", **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.default = default
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Add ``list`` where no command is named."""
+        """Name the default where no command is named."""
         if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
-            args = ["list", *args]
+            args = [self.default, *args]
         return super().parse_args(ctx, args)
 
 

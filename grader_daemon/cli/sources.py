@@ -20,7 +20,7 @@ from grader_daemon.api.sources import (
 )
 from grader_daemon.api.ungraded import SourceState
 from grader_daemon.cli import output
-from grader_daemon.cli.options import ListedByDefault, asks, config_flag, json_option, settings_options
+from grader_daemon.cli.options import GroupWithDefault, asks, config_flag, json_option, settings_options
 from grader_daemon.cli.source_name import SourceName
 from grader_daemon.cli.status import counted
 from grader_daemon.domain.text import clean
@@ -56,7 +56,7 @@ _FATES = {
 }
 
 
-@click.group("sources", cls=ListedByDefault)
+@click.group("sources", cls=GroupWithDefault)
 def command() -> None:
     """List the agents found on this machine, and turn grading on or off."""
 

@@ -8,7 +8,7 @@ import click
 
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import ListedByDefault, asks, json_option, since_options
+from grader_daemon.cli.options import GroupWithDefault, asks, json_option, since_options
 from grader_daemon.cli.times import shown_zone
 from grader_daemon.domain.setup_changes import SetupChanges
 from grader_daemon.domain.skills import SkillDetail, SkillRecord, Skills
@@ -22,7 +22,7 @@ from grader_daemon.skills.skill_words import advice_lines, asked_words, need_wor
 _SHORT_DIGEST = 8
 
 
-@click.group("skills", cls=ListedByDefault)
+@click.group("skills", cls=GroupWithDefault)
 def command() -> None:
     """Show the agents' skills and their use. Without a subcommand, it lists them."""
 

@@ -1,4 +1,4 @@
-"""What `archive` costs beside `backfill` in one process, over the same sessions of real agents.
+"""What `backfill archive` costs beside `backfill` in one process, over the same sessions of real agents.
 
 Run it as ``python -m tests.benchmarks.archives [--sessions N] [--against COMMIT]`` in the repository, with the labelled
 sessions beside it; they are repeated under other ids, with calls of their own and weeks apart. Processes grade slices

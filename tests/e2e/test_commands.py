@@ -23,7 +23,7 @@ COMMANDS = {
         *("summary", "list", "show", "why", "errors", "patterns", "usage", "report", "alerts", "status", "dashboard"),
         "search",
     ),
-    "Set up": ("run", "service", "sources", "grade", "backfill", "config", "demo", "archive", "hook"),
+    "Set up": ("run", "service", "sources", "grade", "backfill", "config", "demo", "hook"),
     "Learn": (*("review", "label", "calibration", "similar", "changes", "skills", "trial", "route", "outcomes"),),
     "For programs": ("mcp", "fleet", "push", "export"),
     "Operate": ("doctor", "backup", "regrade"),
@@ -385,7 +385,7 @@ def test_a_list_without_a_database_is_one_line(home: Path) -> None:
 # -- help --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("command", ["run", "list", "archive"])
+@pytest.mark.parametrize("command", ["run", "list", "fleet"])
 def test_a_command_has_help(home: Path, command: str) -> None:
     """One that stays, one that asks and one of a wing; all of them: see the unit tests of usage."""
     ended = run_command(home, command, "--help")

@@ -17,8 +17,12 @@ EXAMPLES = MappingProxyType(
     {
         "run": ("run", "run --once", "run --watch-root ~/.hermes --log-level debug"),
         "grade": ("grade session_20261121_220804_6c9c9d.json", "grade --dry-run --json ~/.timmy/sessions"),
-        "backfill": ("backfill", "backfill --since 7d --jobs 2"),
-        "archive": ("archive ~/old-sessions --jobs 4", "archive s3://agents/2025 --jobs 8"),
+        "backfill": (
+            "backfill",
+            "backfill --since 7d --jobs 2",
+            "backfill archive ~/old-sessions --jobs 4",
+            "backfill archive s3://agents/2025 --jobs 8",
+        ),
         "regrade": ("regrade", "regrade --all --since 7d --jobs 2", "regrade --diff --rules my-rules.toml"),
         "status": ("status", "status --json"),
         "doctor": ("doctor", "doctor --repair"),

@@ -152,7 +152,11 @@ DOCUMENTS = (
         skipped=list[_shape("SkippedFile", file=str, reason=str)],  # type: ignore[misc]
         errors=list[_shape("FileInError", file=str, error=str)],  # type: ignore[misc]
     ),
-    _document("files", "`backfill`, `archive`, `regrade`: number of files by result", files=dict[str, int]),
+    _document(
+        "files",
+        "`backfill`, `backfill folders`, `backfill archive`, `regrade`: number of files by result",
+        files=dict[str, int],
+    ),
     _document("files-to-grade", "`backfill --dry-run`", files=list[str]),
     _document("regrade-diff", "`regrade --diff`", RegradeDiff),
     _document("sources-forget", "`sources forget`", files=list[Forgotten]),

@@ -1,4 +1,4 @@
-"""``archive`` that is not begun, or alone; the rest is tried in `tests/e2e/test_archive`."""
+"""``backfill archive`` that is not begun, or alone; the rest is tried in `tests/e2e/test_archive`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.unit.cli.conftest import Run
 def test_what_cannot_be_done_is_told_in_a_line(home: Path, run: Run, options: list[str], says: str) -> None:
     (home / "old").mkdir()
 
-    ended = run(home, "archive", *options)
+    ended = run(home, "backfill", "archive", *options)
 
     assert ended.returncode == 2
     assert says in ended.stderr
@@ -37,7 +37,9 @@ def test_a_folder_and_a_packed_file_need_no_packages(home: Path, run: Run, monke
     (home / f"old/sessions/session_{one}.json").write_bytes(content(one, turns(1)))
     (home / "old.tar.gz").write_bytes(tar_of({f"sessions/session_{other}.json": content(other, turns(2))}))
 
-    folder, packed, two = (run(home, "archive", *said) for said in (["old"], ["old.tar.gz"], ["old", "--jobs", "2"]))
+    folder, packed, two = (
+        run(home, "backfill", "archive", *said) for said in (["old"], ["old.tar.gz"], ["old", "--jobs", "2"])
+    )
 
     assert (folder.stdout, folder.returncode) == ("1 graded\n", 0)
     assert (packed.stdout, packed.returncode) == ("1 graded\n", 0)

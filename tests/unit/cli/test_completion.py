@@ -48,6 +48,8 @@ def after(*words: str) -> list[str]:
         pytest.param(("sh",), ["show"], id="command"),
         pytest.param(("errors", "re"), ["reopen", "resolve"], id="command-of-a-group"),
         pytest.param(("list", "--task"), ["--task-type"], id="option"),
+        pytest.param(("alerts", "--ex"), ["--exit-code"], id="option-of-what-a-group-does-alone"),
+        pytest.param(("backfill", ""), ["archive", "folders"], id="commands-of-a-group"),
         pytest.param(("list", "--state", "c"), ["complete"], id="choice"),
         pytest.param(("config", "completion", ""), ["bash", "zsh", "fish"], id="argument-of-few-words"),
         pytest.param(("show", "20261122"), ["20261122_c", "20261122_b"], id="sessions-the-last-first"),
