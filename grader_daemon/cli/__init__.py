@@ -16,11 +16,12 @@ from itertools import groupby
 from typing import Final
 
 import click
+from click.core import ParameterSource
 
 from grader_daemon._version import __version__
 from grader_daemon.cli import output
 from grader_daemon.cli.loading import loading
-from grader_daemon.cli.options import Group, fleet_option, settings_options
+from grader_daemon.cli.options import DAYS, Group, fleet_option, settings_options
 from grader_daemon.errors import ConfigurationError, GraderError, NoDatabaseError, OutputError
 from grader_daemon.setting_sources import TRACEBACK_VARIABLE, meant
 from grader_daemon.wings import WINGS, CommandRow, Section, imported
@@ -29,7 +30,6 @@ _COMPLETION = "_GRADER_DAEMON_COMPLETE"
 """By this variable a shell asks what a Tab may mean."""
 
 _OF_THE_CORE: Final = {
-    "summary": CommandRow("summary", "Show the current state on one screen, as without a command.", Section.EVERY_DAY),
     "list": CommandRow("listing", "List grades, the newest session first.", Section.EVERY_DAY),
     "show": CommandRow("show", "Show one grade.", Section.EVERY_DAY),
     "why": CommandRow("why", "Show the reasons of a grade, and the messages that prove them.", Section.EVERY_DAY),
@@ -126,19 +126,40 @@ class _Commands(Group):
 )
 @settings_options
 @fleet_option
+@click.option(
+    "-d",
+    "--days",
+    type=DAYS,
+    metavar="DAYS",
+    default=7,
+    show_default=True,
+    help="Without a command: number of days, today included.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Without a command: print one JSON document.")
 @click.version_option(__version__, "-V", "--version", prog_name="grader-daemon")
 @click.pass_context
-def program(ctx: click.Context) -> int:
+def program(ctx: click.Context, *, days: int, as_json: bool) -> int:
     """Grade the sessions that LLM agents leave on this machine, without calling a model.
 
-    Without a command it shows the current state on one screen, like `summary`.
+    Without a command it shows on one screen whether the daemon runs, how the last days went, and what needs a look.
     """
     if ctx.invoked_subcommand is not None:
+        _refuse_options_of_summary(ctx, ctx.invoked_subcommand)
         return 0
-    summary = ctx.command.get_command(ctx, "summary") if isinstance(ctx.command, click.Group) else None
-    assert summary is not None
-    ctx.invoke(summary)
-    return 0
+    with loading():
+        summary = imported("grader_daemon.cli.summary:summary")
+    return summary(days=days, as_json=as_json) or 0
+
+
+def _refuse_options_of_summary(ctx: click.Context, command: str) -> None:
+    """Refuse options that a command would not hear of.
+
+    Raises:
+        click.UsageError: there is one.
+    """
+    for name, option in {"days": "--days", "as_json": "--json"}.items():
+        if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            raise click.UsageError(f"{option} stands before {command}; write it behind {command}", ctx)
 
 
 def main() -> None:

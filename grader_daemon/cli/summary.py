@@ -1,4 +1,4 @@
-"""``summary``: the first look, on one screen; what ``grader-daemon`` alone shows too."""
+"""The first look, on one screen: what ``grader-daemon`` alone shows."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from textwrap import shorten
 
-import click
-
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.api.overview import Look, OpenSessions, Overview, overview, summary_document
 from grader_daemon.api.status import Status, how_to_run
 from grader_daemon.cli import output
 from grader_daemon.cli.grades import titles
-from grader_daemon.cli.options import days_option, is_database_named, json_option, reads
+from grader_daemon.cli.options import is_database_named, reads
 from grader_daemon.cli.status import file_words, silence_words, ungraded_words, waiting_words
 from grader_daemon.domain.error_groups import ErrorIssue, IssueState
 from grader_daemon.domain.fleet_hosts import FleetHostState, FleetView, silent_hosts, unheard_hosts
@@ -31,12 +29,9 @@ _SHOWN_SESSIONS = 3
 _TASK_CHARACTERS = 80
 
 
-@click.command("summary")
 @reads
-@days_option(7)
-@json_option
-def command(*, grader: SelfGrader, days: int, as_json: bool) -> None:
-    """Show on one screen whether the daemon runs, how the last days went, and what needs a look."""
+def summary(*, grader: SelfGrader, days: int, as_json: bool) -> None:
+    """Print whether the daemon runs, how the last days went, and what needs a look."""
     if is_database_named():
         grader.context.check_there()
     if as_json:

@@ -35,7 +35,7 @@ from grader_daemon.settings import Settings
 
 _ASKED: Final = frozenset(
     {
-        *((), ("summary",), ("list",), ("show",), ("why",), ("similar",), ("patterns",), ("usage",), ("report",)),
+        *((), ("list",), ("show",), ("why",), ("similar",), ("patterns",), ("usage",), ("report",)),
         *(("errors", "list"), ("errors", "show"), ("errors", "alternatives")),
         *(("alerts", "list"), ("alerts", "show"), ("alerts", "silences"), ("route",)),
     }

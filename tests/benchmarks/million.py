@@ -105,8 +105,8 @@ def _commands(sandbox: Sandbox, known: _Known) -> Iterator[Figure]:
         ("status",),
         ("show", known.session_id),
         ("why", known.session_id),
-        ("summary",),
-        ("summary", "-d", "365"),
+        (),
+        ("-d", "365"),
         ("patterns",),
         ("patterns", "-d", "365"),
         ("errors",),
@@ -117,10 +117,12 @@ def _commands(sandbox: Sandbox, known: _Known) -> Iterator[Figure]:
         ("doctor",),
     )
     for arguments in asked:
-        machine.progress(" ".join(arguments))
+        name = " ".join(("grader-daemon", *arguments))
+        machine.progress(name)
         _, *used = (sandbox.command(*arguments, allowed=(0, _NOT_RUNNING)).cpu_seconds for _ in range(1 + _TIMES))
-        name = f"grader-daemon {' '.join(arguments)}: CPU"
-        yield at_most(name, statistics.median(used) * 1000, target=ASKED_CPU_MILLISECONDS, unit="ms", digits=0)
+        yield at_most(
+            f"{name}: CPU", statistics.median(used) * 1000, target=ASKED_CPU_MILLISECONDS, unit="ms", digits=0
+        )
 
 
 def _filters(settings: Settings, known: _Known) -> Iterator[Figure]:

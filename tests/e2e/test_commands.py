@@ -20,7 +20,7 @@ from tests.waiting import PATIENCE_SECONDS, wait_until
 
 COMMANDS = {
     "Every day": (
-        *("summary", "list", "show", "why", "errors", "patterns", "usage", "report", "alerts", "status", "dashboard"),
+        *("list", "show", "why", "errors", "patterns", "usage", "report", "alerts", "status", "dashboard"),
         "search",
     ),
     "Set up": ("run", "service", "sources", "grade", "backfill", "config", "demo", "hook"),
@@ -270,7 +270,7 @@ def test_every_json_answer_has_a_schema_version(asked_home: Path) -> None:
         ["list", "--json"],
         ["show", "20261122", "--json"],
         ["why", "20261122", "--json"],
-        ["summary", "--json"],
+        ["--json"],
         ["status", "--json"],
     ):
         _document(run_command(asked_home, *arguments))
@@ -355,8 +355,8 @@ def test_why_works_when_the_session_file_is_gone(graded_home: Path, sessions: Pa
 
 
 def test_summary_counts_finished_sessions_only(asked_home: Path) -> None:
-    text = run_command(asked_home, "summary", "-d", "1")
-    document = _document(run_command(asked_home, "summary", "--json", "-d", "1"))
+    text = run_command(asked_home, "-d", "1")
+    document = _document(run_command(asked_home, "--json", "-d", "1"))
 
     assert text.returncode == 0
     assert document["summary"]["sessions"] == 2
@@ -366,7 +366,7 @@ def test_summary_counts_finished_sessions_only(asked_home: Path) -> None:
 
 
 def test_the_first_look_at_a_home_without_any_sessions_is_no_error(home: Path) -> None:
-    ended = run_command(home, "summary")
+    ended = run_command(home)
 
     assert ended.returncode == 0
     assert "none is graded yet" in ended.stdout

@@ -79,13 +79,13 @@ def test_a_session_shows_what_it_cost_and_by_which_list(graded: Path) -> None:
 
 
 def test_sums_say_of_how_many_sessions_they_are(graded: Path) -> None:
-    summary = document(graded, "summary", "-d", "30")["summary"]
+    summary = document(graded, "-d", "30")["summary"]
     spent = summary["spending"]
     assert spent["cost_usd"] == pytest.approx(SONNET_USD + HAIKU_USD)
     assert (spent["sessions"], spent["priced"], spent["metered"], spent["side"]) == (3, 2, 2, 0)
     assert (spent["input_tokens"], spent["output_tokens"]) == (1_001_000, 6000)
     assert summary["agents"] == {"claude-code": 2, "hermes": 1}
-    said = run_command(graded, "summary", "-d", "30").stdout
+    said = run_command(graded, "-d", "30").stdout
     assert "$1.18 for 2 of 3 sessions" in said
     assert "claude-code 2, hermes 1" in said
 

@@ -46,7 +46,7 @@ COMMANDS = [
     ["show", "hostile", "--transcript"],
     ["show", "hostile", "--around", "1"],
     ["why", "hostile"],
-    ["summary"],
+    [],
     ["status"],
     ["label", "--list"],
     ["grade", ".timmy"],

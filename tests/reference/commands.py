@@ -49,7 +49,7 @@ EXAMPLES = MappingProxyType(
             "label --list",
         ),
         "review": ("review", "review -n 10"),
-        "summary": ("", "summary -d 30", "summary --json"),
+        "": ("", "-d 30", "--json"),
         "patterns": ("patterns", "patterns -d 30 --json"),
         "route": ("route", "route --task-type debugging --max-cost 0.50", "route --out route.json"),
         "outcomes": ("outcomes", "outcomes 20261122_000625 --json"),
@@ -140,19 +140,19 @@ EXAMPLES = MappingProxyType(
 def overview() -> str:
     """Return the table of all commands."""
     ctx = context(program, None, PROGRAM)
+    alone = (f"[`{PROGRAM}`](#{_anchor('alone')})", (program.help or "").split("\n\n")[1].replace("\n", " "))
     return table(
         ("command", "is for"),
-        [(f"[`{PROGRAM} {name}`](#{_anchor(name)})", _purpose(command)) for name, command in below(ctx)],
+        [alone, *((f"[`{PROGRAM} {name}`](#{_anchor(name)})", _purpose(command)) for name, command in below(ctx))],
     )
 
 
 def details() -> str:
-    """Return each command with examples and its help, and those of its own commands."""
+    """Return each command with examples and its help, and those of its own commands; first the program alone."""
     ctx = context(program, None, PROGRAM)
-    return "\n\n".join(
-        "\n\n".join([f"## {PROGRAM} {name}", _examples(name), *_helps(command, ctx, name)])
-        for name, command in below(ctx)
-    )
+    alone = [f"## {PROGRAM} alone", _examples(""), _block("text", ctx.get_help())]
+    commands = ([f"## {PROGRAM} {name}", _examples(name), *_helps(command, ctx, name)] for name, command in below(ctx))
+    return "\n\n".join("\n\n".join(parts) for parts in (alone, *commands))
 
 
 def names() -> list[tuple[str, ...]]:

@@ -206,7 +206,7 @@ DOCUMENTS = (
     _document("label-undo", "`label ID --undo`", taken_back=Feedback),
     _document("label-list", "`label --list`", labels=list[_LabelListed]),  # type: ignore[valid-type]
     _document("label-file", "`label --csv`", LabelledFile),
-    _document("summary", "`summary`", Overview, summary=Summary | None),
+    _document("summary", "`grader-daemon --json`", Overview, summary=Summary | None),
     _document("patterns", "`patterns`", Patterns),
     _document("search", "`search`", FoundMessages),
     _document("usage", "`usage`", UsageByDay, most_expensive=list[_GradeOfFile]),  # type: ignore[valid-type]

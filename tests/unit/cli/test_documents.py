@@ -36,7 +36,7 @@ PRINTED = {
     "label-undo": ["label", "demo_03", "--undo", "--json"],
     "label-list": ["label", "--list", "--json"],
     "label-file": ["label", "--csv", "labels.csv", "--json"],
-    "summary": ["summary", "--json"],
+    "summary": ["--json"],
     "patterns": ["patterns", "-d", "30", "--json"],
     "usage": ["usage", "-d", "30", "--by", "project", "--json"],
     "route": ["route", "--json"],

@@ -56,7 +56,7 @@ def version(home: Path) -> int:
         pytest.param(["show", "graded"], id="show"),
         pytest.param(["why", "graded"], id="why"),
         pytest.param(["status"], id="status"),
-        pytest.param(["summary"], id="summary"),
+        pytest.param([], id="alone"),
         pytest.param(["patterns"], id="patterns"),
         pytest.param(["report"], id="report"),
         pytest.param(["errors", "list"], id="errors"),

@@ -158,13 +158,13 @@ def test_patterns_compare_machines_and_users_and_each_machine_with_itself(team: 
 
 def test_the_first_look_is_about_the_machines_and_not_about_a_daemon(team: Team) -> None:
     team("lead", "fleet", "add-host", "new-laptop", "--url", team.server.url())
-    seen = team("lead", "summary")
+    seen = team("lead")
     assert "fleet" in seen
     assert "3 machines, read " in seen
     assert "; never pushed: new-laptop" in seen
     assert "no contact" not in seen
     assert "daemon  " not in seen
-    document = json.loads(team("lead", "summary", "--json"))
+    document = json.loads(team("lead", "--json"))
     schema = json.loads((SCHEMAS / "summary.json").read_text("utf-8"))
     assert list(misfits(document, schema, root=schema)) == []
     assert [host["host"] for host in document["fleet"]["hosts"]] == ["anna-laptop", "ben-laptop", "new-laptop"]
@@ -341,13 +341,13 @@ def test_a_row_that_this_version_cannot_read_is_left_out_and_told_until_an_updat
             "UPDATE grader.grades SET state = 'paused' WHERE host = 'ben-laptop' AND session_id < 'demo_03'"
         )
     assert len(team.ids()) == 23
-    assert "sessions that this version cannot read: 3 of ben-laptop" in team("lead", "summary")
+    assert "sessions that this version cannot read: 3 of ben-laptop" in team("lead")
     with team.server.admin() as connection:
         connection.execute("UPDATE grader.grades SET state = 'complete' WHERE host = 'ben-laptop'")
     assert len(team.ids()) == 23
     monkeypatch.setattr("grader_daemon.fleet.copy_job.__version__", "99.0")
     assert len(team.ids()) == 26
-    assert "cannot read" not in team("lead", "summary")
+    assert "cannot read" not in team("lead")
 
 
 def test_a_copy_may_have_the_last_days_alone(team: Team) -> None:
@@ -373,7 +373,7 @@ def test_a_removed_machine_is_gone_from_copies(team: Team) -> None:
     assert len(team.ids()) == 26
     team("lead", "fleet", "remove-host", "ben-laptop", "--yes", "--url", team.server.url())
     assert len(team.ids()) == 13
-    assert "1 machine" in team("lead", "summary")
+    assert "1 machine" in team("lead")
 
 
 def test_where_the_server_is_away_the_copy_says_how_it_was(team: Team, run: Run) -> None:

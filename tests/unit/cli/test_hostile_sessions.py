@@ -66,7 +66,7 @@ def leaky(tmp_path_factory: pytest.TempPathFactory, planted: Planted) -> Path:
         ["show", "leaky", "--transcript", "--json"],
         ["why", "leaky"],
         ["why", "leaky", "--json"],
-        ["summary", "-d", "1000"],
+        ["-d", "1000"],
         ["patterns", "-d", "1000"],
         ["patterns", "-d", "1000", "--json"],
         ["errors", "list", "--all"],

@@ -427,7 +427,7 @@ def test_an_unknown_state_gets_one_line(asked: Path, run: Run) -> None:
 
 # -- days ----------------------------------------------------------------------------------------------------------
 
-WITH_DAYS = [["patterns"], ["errors", "list"], ["summary"], ["list"]]
+WITH_DAYS = [["patterns"], ["errors", "list"], [], ["list"]]
 
 
 @pytest.mark.parametrize("days", ["nan", "0", "-1", "0.5", "inf", "soon", f"1{RED}"])
@@ -452,7 +452,7 @@ def test_any_number_of_days_gets_an_answer(asked: Path, command: list[str], days
 @pytest.mark.parametrize(
     "command",
     [
-        *(command for command in WITH_DAYS if command != ["summary"]),  # which is a first screen, and says so
+        *(command for command in WITH_DAYS if command != []),  # which is a first screen, and says so
         *(["alerts"], ["show", "x"], ["why", "x"], ["label", "--list"], ["label", "x", "--completed", "yes"]),
         *(
             ["errors", "resolve", "x"],
@@ -537,7 +537,7 @@ COMMANDS = [
     ["errors", "show", "a"],
     ["errors", "reopen", "a"],
     ["patterns"],
-    ["summary"],
+    [],
     ["report", "--week", "2020-W01"],
     ["report", "--format", "md"],
 ]
@@ -558,7 +558,7 @@ def test_names_are_shown_marked(hostile: Path, arguments: list[str], run: Run) -
 
 @pytest.mark.parametrize(
     "arguments",
-    [["alerts"], ["alerts", "show", "1"], ["errors", "list"], ["errors", "show", "a"], ["patterns"], ["summary"]],
+    [["alerts"], ["alerts", "show", "1"], ["errors", "list"], ["errors", "show", "a"], ["patterns"], []],
 )
 def test_documents_have_names_as_they_are_and_no_control_characters(
     hostile: Path, arguments: list[str], run: Run
@@ -611,7 +611,7 @@ def test_files_that_were_given_up_are_called_so_everywhere(run: Run, home: Path)
     sessions.mkdir(parents=True)
     (sessions / "session_x.json").write_text("this was never a session")
 
-    graded, status, seen = run(home, "backfill"), run(home, "status"), run(home, "summary")
+    graded, status, seen = run(home, "backfill"), run(home, "status"), run(home)
 
     assert graded.stdout == "1 given up\n"
     assert [line.split()[-1] for line in status.stdout.splitlines() if line.startswith("files given up")] == ["1"]

@@ -274,8 +274,8 @@ def test_random_reviews_check_the_rate_of_the_summary(run: Run, home: Path, grad
         grader.grade_session_file(write(sessions, name))
         grader.labels.add(name, completed=number % 2 == 0, sampled=Sampling.RANDOM)
 
-    text = run(home, "summary").stdout
-    checked = document(run(home, "summary", "--json"))["summary"]["checked"]
+    text = run(home).stdout
+    checked = document(run(home, "--json"))["summary"]["checked"]
 
     assert "\n  completion rate " in text
     assert " done, by 20 random labels\n" in text
@@ -289,12 +289,12 @@ def test_a_guess_of_the_level_stands_in_for_the_rate_until_there_are_labels(
     assert "No guess is stored." in run(home, "calibration", "level").stdout
     assert run(home, "calibration", "level", "70%").stdout.startswith("Your guess: 70 % of tasks get done.")
     assert document(run(home, "calibration", "level", "--json"))["level"]["rate"] == 0.7
-    told = run(home, "summary").stdout
+    told = run(home).stdout
     assert " done, from your guess; next: grader-daemon review\n" in told
     grader.labels.add(FINE, completed=True, sampled=Sampling.RANDOM)
-    assert " done, from your guess and 1 random label; next: " in run(home, "summary").stdout
+    assert " done, from your guess and 1 random label; next: " in run(home).stdout
     assert "No guess is stored." in run(home, "calibration", "level", "--forget").stdout
-    assert "not known: 1 of 20 random labels given" in run(home, "summary").stdout
+    assert "not known: 1 of 20 random labels given" in run(home).stdout
 
 
 @pytest.mark.parametrize("wrong", [["most"], ["130%"], ["nan"], ["--", "-3"], ["0.5", "--forget"]])
@@ -308,8 +308,8 @@ def test_a_level_that_is_no_share_is_refused(run: Run, home: Path, grader: SelfG
 def test_without_reviews_the_summary_is_as_it_was(run: Run, home: Path, grader: SelfGrader) -> None:
     grader.labels.add(FINE, completed=False, sampled=Sampling.RANDOM)
 
-    assert "not known: 1 of 20 random labels given" in run(home, "summary").stdout
-    assert document(run(home, "summary", "--json"))["summary"]["checked"] == {
+    assert "not known: 1 of 20 random labels given" in run(home).stdout
+    assert document(run(home, "--json"))["summary"]["checked"] == {
         "value": None,
         "low": None,
         "high": None,

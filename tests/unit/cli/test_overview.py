@@ -1,4 +1,4 @@
-"""The first look: what ``grader-daemon`` alone and ``summary`` show."""
+"""The first look: what ``grader-daemon`` alone shows."""
 
 from __future__ import annotations
 
@@ -51,9 +51,8 @@ def told(shown: str) -> dict[str, str]:
     return {line[:at].strip(): line[at:] for line in lines}
 
 
-@pytest.mark.parametrize("command", [[], ["summary"]], ids=["alone", "summary"])
-def test_the_first_look_tells_how_it_stands(home: Path, run: Run, command: list[str]) -> None:
-    ended = run(home, *command)
+def test_the_first_look_tells_how_it_stands(home: Path, run: Run) -> None:
+    ended = run(home)
 
     said = told(ended.stdout)
     assert (ended.returncode, ended.stderr) == (0, "")
@@ -160,7 +159,7 @@ def test_open_sessions_that_go_in_circles_are_named(home: Path, run: Run) -> Non
 
 
 def test_the_first_look_as_json(home: Path, run: Run) -> None:
-    document = json.loads(run(home, "summary", "--json", "-d", "7").stdout)
+    document = json.loads(run(home, "--json", "-d", "7").stdout)
 
     assert document["schema_version"] == 1
     assert document["summary"]["sessions"] == document["patterns"]["sessions"] == 7
@@ -174,14 +173,14 @@ def test_the_sessions_that_most_likely_failed_are_named_with_why(home: Path, run
     run(home, "label", "failed1", "--completed", "no")
 
     shown = run(home).stdout
-    looks = json.loads(run(home, "summary", "--json").stdout)["looks"]
+    looks = json.loads(run(home, "--json").stdout)["looks"]
 
     assert [look["session_id"] for look in looks][:2] == ["failed0", "failed2"]
     assert {look["why"] for look in looks[:2]} <= {"admits that a part is not done", "the same request came again"}
     assert "failed0: admits that a part is not done; Fix the date parser" in shown
 
 
-@pytest.mark.parametrize("command", [[], ["summary"], ["summary", "--json"]], ids=["alone", "summary", "json"])
+@pytest.mark.parametrize("command", [[], ["--json"]], ids=["alone", "json"])
 def test_a_database_that_is_named_must_be_there(tmp_path: Path, run: Run, command: list[str]) -> None:
     missing = tmp_path / "no" / "such.db"
 

@@ -66,7 +66,7 @@ def home(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        pytest.param(["summary"], "40 sessions counted, + 120 scheduled", id="summary"),
+        pytest.param([], "40 sessions counted, + 120 scheduled", id="summary"),
         pytest.param(["patterns"], "40 finished sessions, + 120 scheduled,", id="patterns"),
         pytest.param(["changes"], "40 finished tasks examined, + 120 scheduled, from the period shown", id="changes"),
         pytest.param(
@@ -84,7 +84,7 @@ def test_scheduled_runs_stand_beside_what_is_counted(home: Path, run: Run, comma
 
 
 def test_the_documents_count_scheduled_runs(home: Path, run: Run) -> None:
-    summary = json.loads(run(home, "summary", "--json").stdout)
+    summary = json.loads(run(home, "--json").stdout)
     report = json.loads(run(home, "report", "--week", THIS_WEEK, "--format", "json").stdout)
     changes = json.loads(run(home, "changes", "--json").stdout)
 

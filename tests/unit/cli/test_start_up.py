@@ -59,7 +59,7 @@ def _ended(*arguments: str, given: str = "") -> dict[str, Any]:
         pytest.param(("list",), id="list"),
         pytest.param(("list", "--sort", "quality"), id="list-sorted"),
         pytest.param(("status",), id="status"),
-        pytest.param(("summary",), id="summary"),
+        pytest.param((), id="summary"),
         pytest.param(("show", "20261121_a"), id="show"),
         pytest.param(("config", "show"), id="config-show"),
     ],
@@ -69,7 +69,7 @@ def test_a_command_that_reads_loads_nothing_that_grades(arguments: tuple[str, ..
     assert not (_OF_GRADING - _OF_SETTINGS) & set(_ended(*arguments)["loaded"])
 
 
-@pytest.mark.parametrize("arguments", [("why", "20261121_a"), ("report",), ("summary", "-d", "365")], ids=" ".join)
+@pytest.mark.parametrize("arguments", [("why", "20261121_a"), ("report",), ("-d", "365")], ids=" ".join)
 @pytest.mark.usefixtures("known_home")
 def test_a_command_that_explains_loads_nothing_that_looks_into_sessions(arguments: tuple[str, ...]) -> None:
     of_sessions = {"grader_daemon.analysis.analyzer", "grader_daemon.analysis.claims", "grader_daemon.pipeline.ingest"}
@@ -186,7 +186,7 @@ _WITHOUT_PSYCOPG = "import sys; sys.modules['psycopg'] = None\nfrom grader_daemo
     ("arguments", "said"),
     [
         pytest.param(("list",), "", id="list"),
-        pytest.param(("summary",), "", id="summary"),
+        pytest.param((), "", id="summary"),
         pytest.param(("dashboard", "--help"), "", id="help-of-the-page"),
         pytest.param(("fleet", "--help"), "", id="help-of-the-fleet"),
         pytest.param(("list", "--db", "postgresql://h/d"), "psycopg", id="list-of-a-fleet"),

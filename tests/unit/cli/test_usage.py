@@ -54,7 +54,17 @@ COMMANDS = dict(commands())
             id="option",
         ),
         pytest.param(
-            ("--jsn",), "there is no option --jsn; see 'grader-daemon --help'", id="option-like-no-other-of-the-group"
+            ("--wombat",), "there is no option --wombat; see 'grader-daemon --help'", id="option-like-no-other"
+        ),
+        pytest.param(
+            ("--json", "list"),
+            "--json stands before list; write it behind list; see 'grader-daemon --help'",
+            id="option-of-the-program-alone",
+        ),
+        pytest.param(
+            ("-d", "7", "list"),
+            "--days stands before list; write it behind list; see 'grader-daemon --help'",
+            id="days-of-the-program-alone",
         ),
         pytest.param(
             ("list", "-d", "nan"),

@@ -174,7 +174,7 @@ def test_no_secret_goes_out_by_itself(ways: dict[str, str], way: str) -> None:
         ["show", "json-later-line", "--transcript", "--json"],
         *(["why", carrier] for carrier in _LARGE),
         ["why", "json-later-line", "--json"],
-        ["summary", "-d", "10"],
+        ["-d", "10"],
         ["patterns", "-d", "10"],
         ["patterns", "-d", "10", "--json"],
         ["errors", "list", "--all"],

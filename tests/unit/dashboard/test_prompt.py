@@ -21,7 +21,7 @@ from tests.unit.cli.test_usage import COMMANDS
 
 _PORT = 7655
 _READ = {
-    *(("summary",), ("list",), ("show",), ("why",), ("similar",), ("patterns",), ("usage",), ("report",), ("route",)),
+    *(("list",), ("show",), ("why",), ("similar",), ("patterns",), ("usage",), ("report",), ("route",)),
     *(("errors", "list"), ("errors", "show"), ("errors", "alternatives")),
     *(("alerts", "list"), ("alerts", "show"), ("alerts", "silences")),
 }
