@@ -1,4 +1,4 @@
-"""`backup` and `restore` of files that are, and are not, what they should be."""
+"""`backup create` and `backup restore` of files that are, and are not, what they should be."""
 
 from __future__ import annotations
 

@@ -17,6 +17,9 @@ from tests.unit.cli.conftest import Run
     ("given", "sent"),
     [
         pytest.param([], [], id="the-first-screen"),
+        pytest.param(
+            ["--db", "https://x", "-d", "30", "--json"], ["-d", "30", "--json"], id="the-first-screen-as-json"
+        ),
         pytest.param(["list", "-n", "5"], ["list", "-n", "5"], id="a-command"),
         pytest.param(["--config", "c", "list", "--db=https://x", "-n", "5"], ["list", "-n", "5"], id="of-this-machine"),
         pytest.param(["list", "--timezone", "UTC", "--watch-root=w"], ["list"], id="behind-the-command"),
@@ -74,6 +77,16 @@ def test_nothing_is_sent_without_a_token(home: Path, run: Run) -> None:
         "grader-daemon: the fleet server http://127.0.0.1:1 does not answer: [Errno 111] Connection refused;"
         " is `grader-daemon fleet serve` running there, and is fleet_read_url right?\n"
     )
+
+
+@pytest.mark.parametrize("words", [(), ("list",)], ids=["alone", "list"])
+def test_a_command_ends_as_the_server_says(
+    home: Path, run: Run, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    settings = home / "served.toml"
+    settings.write_text('fleet_read_url = "http://127.0.0.1:1"\nfleet_read_token_file = "token"\n')
+    monkeypatch.setattr("grader_daemon.cli.served.ask_server", lambda _: 1)
+    assert run(home, "--config", str(settings), *words) == (1, "", "")
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1", "postgresql://x@127.0.0.1:1/x"])

@@ -88,6 +88,13 @@ def test_a_command_is_run_as_at_a_terminal_of_the_member_and_knows_no_secret(
     assert ask("list", columns=40) == (200, {"schema_version": 1, **said})
 
 
+def test_the_first_screen_is_there_as_a_document(ask: Ask, tmp_path: Path) -> None:
+    SqliteStore(tmp_path / "grades.db").close()
+    status, said = ask("-d", "30", "--json")
+    assert (status, said["code"], said["errors"]) == (200, 0, "")
+    assert '"looks": []' in str(said["output"])
+
+
 def test_a_command_that_says_too_much_is_ended(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prompt, "_MOST_BYTES", 10)
     status, said = ask("list", "--help")
