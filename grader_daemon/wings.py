@@ -66,7 +66,7 @@ WINGS: Final = (
         commands={
             "dashboard": CommandRow(
                 "commands:command",
-                "Open the dashboard: all of this in a browser on this machine, live.",
+                "Open the dashboard in a browser: all of this, live.",
                 Section.EVERY_DAY,
             ),
             "fleet serve": CommandRow("fleet_commands:serve", "Serve a fleet's page and API to its members."),
@@ -81,7 +81,7 @@ WINGS: Final = (
         commands={
             "mcp": CommandRow(
                 "commands:command",
-                "Serve agents over MCP: what earlier sessions did and what helped.",
+                "Tell agents over MCP what helped in earlier sessions.",
                 Section.FOR_PROGRAMS,
             )
         },
@@ -91,7 +91,7 @@ WINGS: Final = (
         commands={
             "search": CommandRow(
                 "commands:command",
-                "Find words in the messages of sessions, and how those sessions ended.",
+                "Find words in messages, and how their sessions ended.",
                 Section.EVERY_DAY,
             )
         },
@@ -103,7 +103,7 @@ WINGS: Final = (
         commands={
             "changes": CommandRow(
                 "commands:changes",
-                "Show changes in the set-up of agents, and whether they mattered.",
+                "Show changes in agents' set-up, and whether they mattered.",
                 Section.LEARN,
             ),
             "skills": CommandRow(
@@ -147,7 +147,7 @@ WINGS: Final = (
         "hook",
         commands={
             "hook": CommandRow(
-                "commands:command", "Check an agent's claims against the record before the agent stops.", Section.SET_UP
+                "commands:command", "Check an agent's claims against the record before it stops.", Section.SET_UP
             )
         },
         listeners=("listener:listeners",),
@@ -176,7 +176,7 @@ WINGS: Final = (
         commands={
             "push": CommandRow(
                 "commands:command",
-                "Send scores to OpenTelemetry, Langfuse or Phoenix, grades to a fleet; print metrics.",
+                "Send scores or grades to other programs; print metrics.",
                 Section.FOR_PROGRAMS,
             ),
             "export": CommandRow(

@@ -37,7 +37,7 @@ _OF_THE_CORE: Final = {
     "patterns": CommandRow(
         "patterns", "Show task types, tools, models and errors of the last days.", Section.EVERY_DAY
     ),
-    "usage": CommandRow("usage", "Show tokens and money, by day and model, project, agent or kind.", Section.EVERY_DAY),
+    "usage": CommandRow("usage", "Show tokens and money, by day and model, project or agent.", Section.EVERY_DAY),
     "report": CommandRow("report", "Show the weekly report.", Section.EVERY_DAY),
     "alerts": CommandRow("alerts", "Show what got worse, since when, and why.", Section.EVERY_DAY),
     "status": CommandRow("status", "Show whether the daemon runs and how many files wait.", Section.EVERY_DAY),
@@ -45,14 +45,10 @@ _OF_THE_CORE: Final = {
     "service": CommandRow("service", "Install the daemon as a service that starts automatically.", Section.SET_UP),
     "sources": CommandRow("sources", "List the agents found here, and choose which are graded.", Section.SET_UP),
     "grade": CommandRow("grade", "Grade files or folders now; no daemon is needed.", Section.SET_UP),
-    "backfill": CommandRow(
-        "backfill", "Grade all existing sessions that are not graded yet, or an archive.", Section.SET_UP
-    ),
+    "backfill": CommandRow("backfill", "Grade all sessions that are not graded yet, or an archive.", Section.SET_UP),
     "config": CommandRow("config", "Show and change settings, and set up Tab completion.", Section.SET_UP),
     "demo": CommandRow("demo", "Grade a few sample sessions, in ten seconds.", Section.SET_UP),
-    "review": CommandRow(
-        "review", "Label sessions one by one: half random, half those that teach the model most.", Section.LEARN
-    ),
+    "review": CommandRow("review", "Label sessions one by one; half are chosen at random.", Section.LEARN),
     "label": CommandRow("label", "Say whether a session did its task, or undo that.", Section.LEARN),
     "calibration": CommandRow(
         "calibration", "Show how reliable grades are, and learn from your labels.", Section.LEARN
