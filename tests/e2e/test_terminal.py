@@ -61,14 +61,16 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize("arguments", COMMANDS, ids=lambda arguments: arguments[0])
+@pytest.mark.parametrize("arguments", COMMANDS, ids=lambda arguments: arguments[0] if arguments else "alone")
 def test_escapes_of_a_session_never_reach_a_pipe(hostile_home: Path, arguments: list[str]) -> None:
     ended = run_command(hostile_home, *arguments)
 
     _assert_harmless(ended.stdout + ended.stderr)
 
 
-@pytest.mark.parametrize("arguments", COMMANDS[:: repeats(3, thorough=1)], ids=lambda arguments: arguments[0])
+@pytest.mark.parametrize(
+    "arguments", COMMANDS[:: repeats(3, thorough=1)], ids=lambda arguments: arguments[0] if arguments else "alone"
+)
 def test_escapes_of_a_session_never_reach_a_terminal(hostile_home: Path, arguments: list[str]) -> None:
     shown = _on_a_terminal(hostile_home, arguments)
 

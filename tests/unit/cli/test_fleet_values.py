@@ -206,7 +206,7 @@ def test_no_value_of_a_host_or_a_member_stops_a_command_of_a_member(
         _attack(member, _writable(running, schema.MEMBER_GROUP), chance)
     for command in COMMANDS:
         ended = run(lead, *command)
-        assert ended.returncode in ((0, 1) if command[0] == "alerts" else (0,)) or command[1] == "evil/s1", (
+        assert ended.returncode in ((0, 1) if command == ["alerts"] else (0,)) or "evil/s1" in command, (
             command,
             ended.stderr[-2_000:],
         )
