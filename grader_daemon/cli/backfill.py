@@ -11,7 +11,6 @@ from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import GroupWithDefault, asks, jobs_option, json_option, since_options
 from grader_daemon.cli.outcome_lines import graded_with_progress, is_trouble, tell_outcomes
-from grader_daemon.cli.outcomes import graded_with_progress, is_trouble, tell_outcomes
 from grader_daemon.cli.source_name import SourceName
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.numbers import count
