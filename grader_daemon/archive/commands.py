@@ -29,8 +29,8 @@ _COPIES: Final = (SkipReason.COPY, SkipReason.SUPERSEDED)
 @click.command("archive")
 @click.argument("url")
 @asks
-@click.option("--jobs", type=Whole(1, 64), default=1, show_default=True, help="Number of processes that read files.")
-@click.option("--scheduler", metavar="URL", help="Read the archive on the Dask cluster of this scheduler.")
+@click.option("--jobs", type=Whole(1, 64), default=1, show_default=True, help="Read files in this many processes.")
+@click.option("--scheduler", metavar="URL", help="Read the archive on a Dask cluster; URL is its scheduler.")
 @json_option
 def command(*, grader: SelfGrader, url: str, jobs: int, scheduler: str | None, as_json: bool) -> int:
     """Grade an archive of old sessions. You can stop it at any time and start it again.

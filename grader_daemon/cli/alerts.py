@@ -110,7 +110,7 @@ def list_silences(*, grader: SelfGrader, as_json: bool) -> None:
 @command.command("ack")
 @reads
 @click.argument("number", type=Whole(), metavar="NUMBER")
-@click.option("--note", help="Your note on it.")
+@click.option("--note", help="Store this note with the alert.")
 @json_option
 def acknowledge(*, grader: SelfGrader, number: int, note: str | None, as_json: bool) -> None:
     """Acknowledge an alert: you know about it."""
@@ -122,7 +122,14 @@ def acknowledge(*, grader: SelfGrader, number: int, note: str | None, as_json: b
 @command.command("silence")
 @reads
 @click.argument("number", type=Whole(), metavar="NUMBER")
-@click.option("--for", "span", callback=_read_span, default="7d", show_default=True, help="30m, 12h, 7d or 2w.")
+@click.option(
+    "--for",
+    "span",
+    callback=_read_span,
+    default="7d",
+    show_default=True,
+    help="Silence it for this long: 30m, 12h, 7d or 2w.",
+)
 @json_option
 def silence(*, grader: SelfGrader, number: int, span: timedelta, as_json: bool) -> None:
     """Silence an alert, and others with the same cause, for a time. They are still recorded."""

@@ -29,7 +29,7 @@ def command() -> None:
 @command.command("folders")
 @asks
 @since_options
-@click.option("--source", type=SourceName(), help="Only sessions of this agent, enabled or not.")
+@click.option("--source", type=SourceName(), help="Grade only sessions of this agent, even if its grading is off.")
 @jobs_option
 @click.option("--dry-run", is_flag=True, help="Only show what would be graded.")
 @json_option

@@ -205,10 +205,12 @@ def _share(text: str) -> float:
     "--labels",
     required=True,
     type=click.Path(path_type=Path),
-    help="Table with the columns session_id, completed, source, task_id, family.",
+    help="Read labels from this table; columns: session_id, completed, source, task_id, family.",
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Write the prior to this file. Default: only measure.")
-@click.option("--data", help="Description of the sessions and their licence; stored with the prior.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Write the start model to this file. Default: only measure."
+)
+@click.option("--data", help="Store this text with the start model: which sessions, which licence.")
 @json_option
 def train(*, folder: Path, labels: Path, out: Path | None, data: str | None, as_json: bool) -> None:
     """Train a start model (prior) from labelled sessions in FOLDER, and measure it on sources it did not learn from."""

@@ -26,14 +26,14 @@ def command() -> None:
 @command.command("list")
 @reads
 @days_option(30)
-@click.option("-n", "--limit", type=Whole(min=1), default=50, show_default=True, help="Maximum number to show.")
-@click.option("--all", "every", is_flag=True, help="Include all time, not only the last days.")
+@click.option("-n", "--limit", type=Whole(min=1), default=50, show_default=True, help="Show at most this many groups.")
+@click.option("--all", "every", is_flag=True, help="Show errors of all time, not only of the last days.")
 @click.option(
     "--state",
     "states",
     multiple=True,
     type=click.Choice([state.value for state in IssueState]),
-    help="Only groups in this state; repeatable.",
+    help="Show only groups in this state. Can be repeated.",
 )
 @json_option
 def list_issues(
@@ -68,7 +68,9 @@ def show(*, grader: SelfGrader, issue_id: str, as_json: bool) -> None:
 @reads
 @click.argument("tool")
 @click.argument("category", type=click.Choice([category.value for category in Category]))
-@click.option("--command", "of_command", metavar="COMMAND", help="Only errors of this command, such as 'git push'.")
+@click.option(
+    "--command", "of_command", metavar="COMMAND", help="Show only errors of this command, such as 'git push'."
+)
 @json_option
 def alternatives(*, grader: SelfGrader, tool: str, category: str, of_command: str | None, as_json: bool) -> None:
     """Show what agents tried after this error of a tool, the most reliable step first.

@@ -22,9 +22,9 @@ _NOTE_CHARACTERS = 60
 @click.command("label")
 @reads
 @click.argument("session_id", required=False)
-@click.option("--completed", type=click.Choice(["yes", "no"]), help="Was the task done?")
-@click.option("--quality", type=Whole(1, 5), help="How good was the answer, 1 to 5?")
-@click.option("--note", help="Why, in your words.")
+@click.option("--completed", type=click.Choice(["yes", "no"]), help="Answer whether the task was done.")
+@click.option("--quality", type=Whole(1, 5), help="Rate the answer from 1 (worst) to 5 (best).")
+@click.option("--note", help="Store your reason with the label.")
 @click.option("--csv", "file", type=click.Path(path_type=Path, dir_okay=False), help="Read labels from this file.")
 @click.option("--undo", is_flag=True, help="Undo the session's last label.")
 @click.option("--list", "listed", is_flag=True, help="List all current labels.")

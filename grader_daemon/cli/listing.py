@@ -21,7 +21,9 @@ from grader_daemon.cli.options import Whole, json_option, reads
     f" not fit, in this order: those with one value in all rows, {', '.join(MAY_DROP)}. A pipe gets all columns.",
 )
 @reads
-@click.option("-n", "--limit", type=Whole(min=1), default=20, show_default=True, help="Maximum number to show.")
+@click.option(
+    "-n", "--limit", type=Whole(min=1), default=20, show_default=True, help="Show at most this many sessions."
+)
 @filter_options
 @click.option(
     "-o",
@@ -30,7 +32,7 @@ from grader_daemon.cli.options import Whole, json_option, reads
     type=click.Choice(["table", "json", "csv", "ndjson"]),
     default="table",
     show_default=True,
-    help="Output format.",
+    help="Print in this format.",
 )
 @json_option
 def command(*, grader: SelfGrader, limit: int, which: GradeFilter, form: str, as_json: bool) -> None:

@@ -33,16 +33,16 @@ def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
 def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the flags that stand above environment and configuration file; `read_settings` knows what they say."""
     for names, more in (
-        (("--timezone",), {"metavar": "ZONE", "help": "Time zone of days, weeks and times, such as Europe/Berlin."}),
-        (("--config",), {"type": click.Path(), "metavar": "FILE", "help": "Settings file."}),
-        (("--db-path",), {"type": click.Path(), "metavar": "FILE", "help": "Database of grades."}),
+        (("--timezone",), {"metavar": "ZONE", "help": "Show days and times in this time zone, such as Europe/Berlin."}),
+        (("--config",), {"type": click.Path(), "metavar": "FILE", "help": "Read settings from this file."}),
+        (("--db-path",), {"type": click.Path(), "metavar": "FILE", "help": "Use the database of grades in this file."}),
         (
             ("--watch-root", "watch_roots"),
             {
                 "type": click.Path(),
                 "metavar": "FOLDER",
                 "multiple": True,
-                "help": "A folder with sessions; repeatable.",
+                "help": "Look for Hermes sessions here, not in the usual folder. Repeatable.",
             },
         ),
     ):
@@ -56,7 +56,7 @@ fleet_option = click.option(
     metavar="URL",
     expose_value=False,
     callback=_keep,
-    help="Read a fleet's grades from this URL. Default: fleet_read_url.",
+    help="Read a fleet (the grades of many machines) at this URL, not at the one in the setting fleet_read_url.",
 )
 """``--db``, for commands that can ask a fleet; `read_settings` knows what it says."""
 
@@ -293,7 +293,7 @@ def days_option(default: int) -> Callable[..., Any]:
         metavar="DAYS",
         default=default,
         show_default=True,
-        help="Number of days, today included.",
+        help="Show the last DAYS days, today included.",
     )
 
 
@@ -321,7 +321,7 @@ def since_options(command: Callable[..., Any]) -> Callable[..., Any]:
 jobs_option = click.option(
     "--jobs",
     type=Whole(1, 64),
-    help="Number of processes that read files. Default: 1; for 1,000 files or more, one per processor, up to 4.",
+    help="Read files in this many processes. Default: 1; for 1,000 files or more, one per processor, up to 4.",
 )
 """``--jobs``, for commands that grade many files; None is for the api to choose."""
 

@@ -31,7 +31,9 @@ _TASK_CHARACTERS = 60
 @click.option("--all", "everything", is_flag=True, help="Also grade sessions whose grades are up to date.")
 @click.option("--diff", is_flag=True, help="Write nothing, only show what would change.")
 @click.option(
-    "--rules", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="With --diff: rules file to try."
+    "--rules",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="With --diff: try the rules in this file.",
 )
 @jobs_option
 @json_option

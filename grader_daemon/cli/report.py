@@ -30,9 +30,14 @@ _WEEK_DAYS: Final = 7
 
 @click.command("report")
 @reads
-@click.option("--week", metavar="WEEK", help="ISO week such as 2026-W47. Default: the last full week.")
+@click.option("--week", metavar="WEEK", help="Show this ISO week, such as 2026-W47. Default: the last full week.")
 @click.option(
-    "--format", "form", type=click.Choice(list(RENDERERS)), default="text", show_default=True, help="Output format."
+    "--format",
+    "form",
+    type=click.Choice(list(RENDERERS)),
+    default="text",
+    show_default=True,
+    help="Print in this format.",
 )
 @click.option("--json", "form", flag_value="json", help="Print JSON; the same as --format json.")
 @click.option("--all", "everything", is_flag=True, help="Show the whole report, not only its main points.")

@@ -26,7 +26,7 @@ _QUALITIES = frozenset("12345")
 
 @click.command("review")
 @reads
-@click.option("-n", "--limit", type=Whole(min=1), default=5, show_default=True, help="Maximum number to show.")
+@click.option("-n", "--limit", type=Whole(min=1), default=5, show_default=True, help="Show at most this many sessions.")
 def command(*, grader: SelfGrader, limit: int) -> None:
     """Label sessions with one key each: half are random, half those that teach the model most.
 

@@ -46,10 +46,10 @@ _EX_CONFIG = 78
     "--quiet-seconds",
     type=float,
     metavar="SECONDS",
-    help="Grade a session after this long without a write to its file.",
+    help="Grade a session when nothing has written to its file for this long.",
 )
-@click.option("--log-level", help="Lowest level to log: debug, info, warning or error.")
-@click.option("--log-format", help="Format of log lines: auto, console or json.")
+@click.option("--log-level", help="Log only this level and worse: debug, info, warning or error.")
+@click.option("--log-format", help="Write log lines as auto, console or json.")
 def command(*, once: bool, quiet_seconds: float | None, log_level: str | None, log_format: str | None) -> int:
     """Watch the folders and grade sessions as they finish, until SIGTERM, Ctrl-C, or the end of the terminal.
 

@@ -50,7 +50,7 @@ def status(*, as_json: bool) -> int:
 @settings_options
 @click.option("-f", "--follow", is_flag=True, help="Keep printing new lines until Ctrl-C.")
 @click.option("-n", "--lines", type=Whole(min=1), default=50, show_default=True, help="Show this many newest lines.")
-@click.option("-p", "--priority", type=click.Choice(PRIORITIES), help="Only lines of this priority or worse.")
+@click.option("-p", "--priority", type=click.Choice(PRIORITIES), help="Show only lines of this priority or worse.")
 def logs(*, follow: bool, lines: int, priority: str | None) -> None:
     """Show the service's log; `-p warning` shows only alerts and problems."""
     read_settings()  # for the zone of its times

@@ -87,7 +87,7 @@ def list_(*, grader: SelfGrader, as_json: bool) -> None:
 @settings_options
 @click.argument("name", type=SourceName(), metavar="AGENT")
 @click.option(
-    "--path", "paths", multiple=True, type=click.Path(), help="An additional folder with the agent's sessions."
+    "--path", "paths", multiple=True, type=click.Path(), help="Also read the agent's sessions in this folder."
 )
 @json_option
 def enable(*, name: str, paths: tuple[str, ...], as_json: bool) -> None:

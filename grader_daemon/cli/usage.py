@@ -42,7 +42,7 @@ _SPLITS: Final = tuple(each.replace("_", "-") for each in UsageSplit)
     type=click.Choice(_SPLITS),
     default=UsageSplit.MODEL.value,
     show_default=True,
-    help="What a row of the table stands for, such as a model or a project.",
+    help="Show a table with one row for each model, project, agent, kind or task type.",
 )
 @click.option("--all", "everything", is_flag=True, help=f"Show all rows of each table, not only the first {_SHOWN}.")
 @json_option

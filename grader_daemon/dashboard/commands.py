@@ -36,7 +36,7 @@ _LARGEST_PORT = 65_535
 @settings_options
 @fleet_option
 @click.option("--open", "opens", is_flag=True, help="Open the dashboard in a browser.")
-@click.option("--port", type=Whole(min=0, max=_LARGEST_PORT), help="Port to listen on; 0 chooses a free one.")
+@click.option("--port", type=Whole(min=0, max=_LARGEST_PORT), help="Listen on this port; 0 chooses a free one.")
 @click.option("--idle-exit", type=float, metavar="SECONDS", help="Exit after this many seconds without a request.")
 @click.pass_context
 def command(ctx: click.Context, *, opens: bool, port: int | None, idle_exit: float | None) -> None:

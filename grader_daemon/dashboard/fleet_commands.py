@@ -36,7 +36,7 @@ _MOST_CONNECTIONS: Final = 512
 @click.group("serve", cls=Group, invoke_without_command=True)
 @settings_options
 @fleet_option
-@click.option("--port", type=Whole(min=0, max=_LARGEST_PORT), help="Port to listen on; 0 chooses a free one.")
+@click.option("--port", type=Whole(min=0, max=_LARGEST_PORT), help="Listen on this port; 0 chooses a free one.")
 @click.pass_context
 def serve(ctx: click.Context, *, port: int | None) -> None:
     """Serve dashboard, API and prompt to a fleet's members until Ctrl-C. This includes `fleet watch`.

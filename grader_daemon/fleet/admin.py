@@ -75,7 +75,8 @@ def fleet_url(settings: Settings) -> str:
     """
     if settings.fleet_url is None:
         raise ConfigurationError(
-            "setting fleet_url is missing: the fleet's administrator creates it with grader-daemon fleet add-host NAME"
+            "setting fleet_url is missing: it names the database that gets this machine's grades. Its administrator"
+            " runs grader-daemon fleet add-host NAME, which prints the line for this machine's settings file"
         )
     return settings.fleet_url.get_secret_value()
 

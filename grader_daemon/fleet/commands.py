@@ -30,12 +30,14 @@ if TYPE_CHECKING:
 
 _CLOCKS_DIFFER_SECONDS: Final = 60.0
 _DAYS_FROM: Final = 2
-_url_option = click.option("--url", metavar="URL", help="URL of the fleet's database, with an administrator's login.")
+_url_option = click.option(
+    "--url", metavar="URL", help="Connect to the fleet's PostgreSQL here, with an administrator's login."
+)
 
 
 @click.group("fleet", cls=Group)
 def command() -> None:
-    """Collect the grades of many machines in one PostgreSQL: set it up, add and remove machines."""
+    """Set up a fleet (the grades of many machines in one PostgreSQL), and add and remove machines."""
 
 
 @command.command("install")
@@ -78,7 +80,7 @@ def service_status(*, grader: SelfGrader, as_json: bool) -> int:
 @_url_option
 @json_option
 def init(*, url: str | None, as_json: bool) -> None:
-    """Create or upgrade the schema `grader` in a database. Then upgrade machines with other versions."""
+    """Create or upgrade the fleet's tables, in the schema `grader`. Then upgrade machines with other versions."""
     with _fleet(url) as fleet:
         made = fleet.make()
     if as_json:
@@ -92,11 +94,11 @@ def init(*, url: str | None, as_json: bool) -> None:
 @command.command("add-host")
 @settings_options
 @click.argument("name")
-@click.option("--user", metavar="USER", help="Owner of the machine, for filters and comparisons.")
+@click.option("--user", metavar="USER", help="Store USER as the machine's owner, to filter and compare by.")
 @_url_option
 @json_option
 def add_host(*, name: str, user: str | None, url: str | None, as_json: bool) -> None:
-    """Add a machine, and print the line for its settings file. The password is shown only once."""
+    """Create a machine's login, and print the line for its settings file. The password is shown only once."""
     host = checked_name(name)
     with _fleet(url) as fleet:
         login = fleet.add(host, user=user)
@@ -110,9 +112,9 @@ def add_host(*, name: str, user: str | None, url: str | None, as_json: bool) -> 
 @_url_option
 @json_option
 def add_member(*, name: str, url: str | None, as_json: bool) -> None:
-    """Add a person who can read everything, label, and handle alerts.
+    """Create the login of a member: a person who can read all grades, label, and handle alerts.
 
-    The line for this person's settings file is shown only once.
+    The command prints, only once, the line for this person's settings file.
     """
     member = checked_name(name)
     with _fleet(url) as fleet:
@@ -138,7 +140,7 @@ def remove_member(*, name: str, url: str | None, as_json: bool) -> None:
 @settings_options
 @click.argument("name")
 @_url_option
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Remove it without asking.")
 @json_option
 def remove_host(*, name: str, url: str | None, yes: bool, as_json: bool) -> None:
     """Remove a machine and all it sent. The machine's own database keeps the grades."""
@@ -159,8 +161,8 @@ def remove_host(*, name: str, url: str | None, yes: bool, as_json: bool) -> None
 def pull(*, as_json: bool) -> None:
     """Update this machine's local copy of the fleet's last days.
 
-    Other commands also read new sessions into the copy, and older ones for at most a second. If you interrupt `pull`,
-    the next run continues.
+    Other commands update the copy too, but spend at most a second on older sessions. If you interrupt `pull`, its next
+    run continues.
     """
     from grader_daemon.api.grader import SelfGrader
 
@@ -184,7 +186,9 @@ def watch() -> None:
 
 @command.command("status")
 @settings_options
-@click.option("--url", metavar="URL", help="URL of the fleet's database. Default: fleet_read_url, else fleet_url.")
+@click.option(
+    "--url", metavar="URL", help="Connect to the fleet here. Default: setting fleet_read_url, else fleet_url."
+)
 @json_option
 def status(*, url: str | None, as_json: bool) -> None:
     """Show each machine's version, last contact, backlog and clock."""

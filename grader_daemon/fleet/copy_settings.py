@@ -32,8 +32,8 @@ def read_url(settings: Settings) -> str:
     """
     if settings.fleet_read_url is None:
         raise ConfigurationError(
-            "setting fleet_read_url is missing: the fleet's administrator creates it with"
-            " grader-daemon fleet add-member NAME"
+            "setting fleet_read_url is missing: it names the database with the grades of your machines. Its"
+            " administrator runs grader-daemon fleet add-member NAME, which prints the line for your settings file"
         )
     return settings.fleet_read_url.get_secret_value()
 

@@ -311,8 +311,8 @@ class FleetRows:
             ).fetchone() or (False,)
             if not is_member:
                 raise CallError(
-                    "the login in fleet_read_url is not a member's; the fleet's administrator creates one:"
-                    " grader-daemon fleet add-member"
+                    "the login in fleet_read_url may not read grades, because it is not a member's. The fleet's"
+                    " administrator can create one: grader-daemon fleet add-member NAME"
                 )
             connection.execute("SET timezone = 'UTC'")
             connection.execute(f"LISTEN {CHANNEL}".encode())

@@ -226,8 +226,8 @@ class HostRows:
             ).fetchone()
             if found is None:
                 raise CallError(
-                    "the login in fleet_url is not a machine's; the fleet's administrator creates one:"
-                    " grader-daemon fleet add-host"
+                    "the login in fleet_url may not send grades, because it is not a machine's. The fleet's"
+                    " administrator can create one: grader-daemon fleet add-host NAME"
                 )
             self._host, machine, self._taken, self._labels_sent = found
             self._refuse_others(connection, machine)

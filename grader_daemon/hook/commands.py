@@ -35,7 +35,7 @@ def command() -> None:
     """Check an agent's claims against the session's record before the agent stops.
 
     The agent runs a small program when it wants to stop. The daemon compares the agent's last answer with the session's
-    tool calls. If tool calls contradict a claim, you see it at once, or the agent is asked to check.
+    tool calls. If they contradict a claim, the hook tells you at once or asks the agent to check, as you choose.
     """
 
 
@@ -45,12 +45,12 @@ def command() -> None:
 @click.option(
     "--mode",
     type=click.Choice([mode.value for mode in Mode]),
-    help="If tool calls contradict a claim: tell you, ask the agent to check, or only log.",
+    help="Choose what the hook does if calls contradict a claim: tell you, ask the agent to check, or only log.",
 )
 @click.option(
     "--file",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="The agent's settings file, if it is not the usual one.",
+    help="Write to this settings file of the agent instead of its usual one.",
 )
 @_yes
 @json_option

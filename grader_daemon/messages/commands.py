@@ -41,7 +41,12 @@ _LEAST: Final = 2_000
 @asks
 @click.argument("words", nargs=-1)
 @click.option(
-    "-n", "--limit", type=Whole(min=1, max=1_000), default=20, show_default=True, help="Maximum number to show."
+    "-n",
+    "--limit",
+    type=Whole(min=1, max=1_000),
+    default=20,
+    show_default=True,
+    help="Show at most this many messages.",
 )
 @click.option("--days", type=Whole(min=1), help="Only sessions that ended in the last DAYS days.")
 @click.option("--verdict", type=Words([each.value for each in Outcome]), help="Only sessions with this verdict.")

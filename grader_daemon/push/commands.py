@@ -25,7 +25,7 @@ def command() -> None:
 
 
 _follow_option = click.option("--follow", "-f", is_flag=True, help="Keep running and send each change, until Ctrl-C.")
-_from_now = click.option("--from-now", is_flag=True, help="Skip all changes so far.")
+_from_now = click.option("--from-now", is_flag=True, help="Send only what changes from now on.")
 _force = click.option("--force", is_flag=True, help="Send without asking whether the server knows your sessions.")
 
 

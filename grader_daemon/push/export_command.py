@@ -29,7 +29,7 @@ from grader_daemon.reports.numbers import count
     type=click.Choice([each.value for each in TableForm]),
     default=TableForm.CSV.value,
     show_default=True,
-    help="CSV with a line per grade, JSON lines, or Apache Parquet.",
+    help="Write CSV with a line per grade, JSON lines, or Apache Parquet.",
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Write to this file or folder instead of printing.")
 @click.option(

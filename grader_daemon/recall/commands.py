@@ -15,7 +15,7 @@ from grader_daemon.cli.options import database_of_flags, settings_options
 @settings_options
 @click.option("--grades", "with_grades", is_flag=True, help="Also return the grades of sessions.")
 def command(*, with_grades: bool) -> None:
-    """Serve agents over MCP: what earlier sessions did, what failed and what helped; see docs/mcp.md.
+    """Answer agents over MCP: what earlier sessions did, what failed and what helped; see docs/mcp.md.
 
     Agents start this server and speak the Model Context Protocol with it. The server only reads the database.
     """

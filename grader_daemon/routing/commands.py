@@ -36,13 +36,13 @@ _NOTE = (
 
 @click.command("route")
 @reads
-@click.option("--task-type", metavar="TYPE", help="Only this task type.")
+@click.option("--task-type", metavar="TYPE", help="Show only this task type.")
 @click.option("--default", metavar="MODEL", help="Keep this model unless another model is better.")
 @click.option(
     "--max-cost",
     type=float,
     metavar="USD",
-    help="Prefer no model that costs more, in dollars per task that did not fail.",
+    help="Never prefer a model above this cost, in dollars per task that did not fail.",
 )
 @click.option(
     "--out",

@@ -84,9 +84,9 @@ def command() -> None:
 @click.option("--yes", is_flag=True, help="Start without asking.")
 @json_option
 def start(*, grader: SelfGrader, name: str, yes: bool, as_json: bool) -> None:
-    """Start a trial of NAME: a skill, or the name or path of a prompt file such as CLAUDE.md.
+    """Start a trial of NAME, a skill or a prompt file: a random half of the sessions gets it.
 
-    The command first shows what it will do.
+    For a prompt file, NAME is its name, such as CLAUDE.md, or its path. The command first shows what it will do.
     """
     if as_json and not yes:
         raise click.UsageError("--json needs --yes, because it cannot ask")
@@ -110,9 +110,10 @@ def start(*, grader: SelfGrader, name: str, yes: bool, as_json: bool) -> None:
 @click.argument("name")
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED)
 def run(*, name: str, program: tuple[str, ...]) -> None:
-    """Draw at random whether the session gets the file, then start it: PROGRAM is the agent's command, after `--`.
+    """Start a session of an agent; a random draw decides whether it gets the trial's file.
 
-    If no trial of NAME runs, or the draw fails, the agent starts as usual.
+    Write PROGRAM, the agent's command, after `--`. If no trial of NAME runs, or the draw fails, the agent starts as
+    usual.
     """
     with ExitStack() as held:
         try:
