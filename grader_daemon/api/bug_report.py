@@ -18,7 +18,7 @@ from grader_daemon.reports.session_words import (
     agent_words,
     claim_words,
     ending_words,
-    standing_words,
+    standing_sentence,
     why_words,
 )
 from grader_daemon.reports.story import messages_against
@@ -58,7 +58,7 @@ def _lines(grade: Grade, told: Sequence[SaidAndHappened]) -> Iterator[str]:
     more = len(grade.failures) - _FAILURES
     if more > 0:
         yield f"- and {more:,} more"
-    yield from ("", f"By grader-daemon {__version__} of the session's own record; secrets are covered.")
+    yield from ("", f"Written by grader-daemon {__version__} from the session's own record, without secrets.")
 
 
 def _rank(failure: Failure, against: Collection[int]) -> tuple[bool, bool, int]:
@@ -73,7 +73,7 @@ def _failed(failure: Failure, against: Collection[int]) -> str:
 
 
 def _stands(grade: Grade) -> tuple[tuple[str, str | None], ...]:
-    return ("Ending", ending_words(grade)), ("Result", standing_words(grade))
+    return ("Ending", ending_words(grade)), ("Result", standing_sentence(grade))
 
 
 def _claim(told: SaidAndHappened) -> Iterator[str]:

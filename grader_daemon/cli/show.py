@@ -18,7 +18,6 @@ from grader_daemon.domain.feedback import Standing
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.quality import QualityCheck
 from grader_daemon.domain.session import SessionKind
-from grader_daemon.domain.session_result import EVIDENCE_SENTENCES
 from grader_daemon.domain.verdict import GradeVersion
 from grader_daemon.reports.early_words import early_words
 from grader_daemon.reports.money import price_words, usd_words, used_words
@@ -32,7 +31,7 @@ from grader_daemon.reports.session_words import (
     gone_words,
     of_five,
     skill_words,
-    standing_words,
+    standing_sentence,
 )
 
 _MOST_MESSAGES = 6
@@ -146,12 +145,10 @@ def _print(
 
 def _standing(grade: Grade) -> str | None:
     """Return how the result stands, what says so, and in which messages."""
-    name = standing_words(grade)
-    said = next((reason for reason in grade.reasons if reason.score == "standing"), None)
-    if name is None or said is None:
-        return name
-    where = "" if not said.messages else f" [{', '.join(map(str, said.messages[-_MOST_MESSAGES:]))}]"
-    return f"{name}: {EVIDENCE_SENTENCES[said.rule]}{where}"
+    shown = [index for reason in grade.reasons if reason.score == "standing" for index in reason.messages]
+    where = f" [{', '.join(map(str, shown[-_MOST_MESSAGES:]))}]" if shown else ""
+    told = standing_sentence(grade)
+    return None if told is None else f"{told}{where}"
 
 
 def _cost(grade: Grade, children: list[Child]) -> str:

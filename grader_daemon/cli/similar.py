@@ -26,7 +26,9 @@ _ENDS: Final[tuple[tuple[str, Callable[[ModelRecord | SkillOutcome], object]], .
 @click.command("similar")
 @reads
 @click.argument("asked", metavar="ID|TEXT", nargs=-1, required=True)
-@click.option("-n", "--limit", type=Whole(min=1), default=10, show_default=True, help="Maximum number of sessions.")
+@click.option(
+    "-n", "--limit", type=Whole(min=1), default=10, show_default=True, help="Show at most this many sessions."
+)
 @json_option
 def command(*, asked: tuple[str, ...], grader: SelfGrader, limit: int, as_json: bool) -> None:
     """Show how other sessions with the same task ended.
@@ -40,11 +42,11 @@ def command(*, asked: tuple[str, ...], grader: SelfGrader, limit: int, as_json: 
 
 def _print(found: Similar) -> None:
     if not found.sessions:
-        output.line(f"Requested {asked_words(found)}.")
+        output.line(f"Same task {asked_words(found)}.")
         return
     output.facts(
         [
-            ("asked for", asked_words(found)),
+            ("same task", asked_words(found)),
             ("verdicts", shares_words(found.verdicts)),
             ("bad endings", estimate_words(found.ended_badly, BAD_ENDINGS)),
         ]

@@ -59,7 +59,7 @@ def scope_line(visit: Visit, *, note: str = "", timeless: bool = False, longest:
 
 
 def _days_words(days: int | None) -> str:
-    return "all days" if days is None else count(days, "day")
+    return "all time" if days is None else count(days, "day")
 
 
 def _limit_words(scope: Scope, longest: int | None) -> str:

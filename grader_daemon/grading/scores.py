@@ -14,7 +14,7 @@ from grader_daemon.domain.rules import EfficiencyRules, QualityRules
 SENTENCES: Final = {
     "efficiency.level": "error rate and number of tool calls are within this level's limits",
     "efficiency.otherwise": "error rate or number of tool calls are beyond every level",
-    "quality.base": "every answer starts here",
+    "quality.base": "every answer starts with this score",
     "quality.long_answer": "the final answer is long",
     "quality.longer_answer": "the final answer is very long",
     "quality.code_block": "the final answer has a code block",

@@ -243,7 +243,8 @@ def _problems(report: WeeklyReport) -> tuple[Block, ...]:
 def _groups(caption: str, kind: str, counts: tuple[str, ...], groups: tuple[Group, ...], measure: Measure) -> Block:
     """Return a table of groups with their `counts`, and how they stand by a measure."""
     if not groups:
-        return Prose((f"{caption}: none this week.",))
+        nothing = "too few sessions" if measure is SCORE else "no failed call"
+        return Prose((f"{caption}: {nothing} this week.",))
     rows = tuple(
         _row(
             ((name(group.name),), *((f"{getattr(group, field):,}",) for field in counts)),

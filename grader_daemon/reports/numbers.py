@@ -164,7 +164,7 @@ def tick_words(value: float, measure: Measure) -> str:
 
 
 def estimate_words(estimate: Estimate, measure: Measure) -> str:
-    """Return an estimate with its interval: "71 % (62-79 %)"; what has no value says why: "too few (3 sessions)"."""
+    """Return an estimate with its interval: "71 % (62-79 %)"; what has no value says why: "too few sessions (3)"."""
     if estimate.value is None:
         return missing_words(estimate, measure)
     shown, span = value_words(estimate.value, measure), interval_words(estimate, measure)
@@ -191,7 +191,7 @@ def missing_words(estimate: Estimate, measure: Measure) -> str:
     """Return why an estimate has no value."""
     if not estimate.sample:
         return measure.nothing
-    return f"too few ({count(estimate.sample, 'session')}{measure.sample})"
+    return f"too few sessions ({estimate.sample:,}{measure.sample})"
 
 
 def change_words(figure: Figure, measure: Measure) -> str:

@@ -109,7 +109,7 @@ def notes(report: WeeklyReport) -> tuple[Words, ...]:
 def coverage_words(coverage: Coverage) -> Words:
     """Return how much of what was there a report rests on."""
     if not coverage.seen:
-        return ("No session files were seen.",)
+        return ("The agents wrote no session files in this week.",)
     parts = (
         (True, f"{coverage.graded:,} graded"),
         (coverage.open_sessions, f"{coverage.open_sessions:,} still open and not counted"),
@@ -118,7 +118,7 @@ def coverage_words(coverage: Coverage) -> Words:
         (coverage.dead, f"{coverage.dead:,} that could not be graded"),
     )
     said = ", ".join(words for applies, words in parts if applies)
-    return (f"{count(coverage.seen, 'session file')} seen: {said}.",)
+    return (f"{count(coverage.seen, 'session file')} found: {said}.",)
 
 
 def total_words(report: WeeklyReport) -> str:
@@ -171,9 +171,9 @@ def people_words(report: WeeklyReport) -> tuple[Words, ...]:
     if report.people is None or not report.total_sessions:
         return ()
     sessions = count(report.total_sessions, "session")
-    objected = f"People complained, corrected the agent or gave up in {report.people.objected:,} of {sessions}"
-    again = f"repeated their request after {count(report.people.asked_again, 'session')}"
-    return ((f"{objected}, and {again}.",),)
+    objected = f"In {report.people.objected:,} of {sessions}, a person complained, corrected the agent or gave up"
+    again = f"After {report.people.asked_again:,}, a person asked for the same again"
+    return ((f"{objected}. {again}.",),)
 
 
 def suggestion_lines(suggestion: Suggestion) -> tuple[Words, ...]:

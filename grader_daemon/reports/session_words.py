@@ -15,7 +15,7 @@ from grader_daemon.domain.feedback import Feedback
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.quality import QualityCheck
 from grader_daemon.domain.session import SessionKind
-from grader_daemon.domain.session_result import EndingKind
+from grader_daemon.domain.session_result import EVIDENCE_SENTENCES, EndingKind
 from grader_daemon.domain.similar import Similar, SimilarSession
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.numbers import MINUS, count
@@ -25,9 +25,9 @@ GOT_OVER: Final = {FailureKind.RECOVERED: "yes", FailureKind.HARMFUL: "no", Fail
 """Words for a failure that a session recovered from or not; a probe is none."""
 
 KIND_WORDS: Final = {
-    FailureKind.RECOVERED: "recovered",
-    FailureKind.HARMFUL: "unrecovered",
-    FailureKind.PROBE: "probe",
+    FailureKind.RECOVERED: "worked later",
+    FailureKind.HARMFUL: "never worked later",
+    FailureKind.PROBE: "a probe, no error",
 }
 """The same where nothing around them asks."""
 
@@ -96,6 +96,13 @@ def ending_words(grade: Grade) -> str | None:
 def standing_words(grade: Grade) -> str | None:
     """Return how the result of a session stands, as it is said in a table: "check failed"; None while it is open."""
     return None if grade.standing is None else grade.standing.replace("_", " ")
+
+
+def standing_sentence(grade: Grade) -> str | None:
+    """Return how a result stands, and what says so: "check failed: the last check failed, …"; None while it is open."""
+    name = standing_words(grade)
+    said = [EVIDENCE_SENTENCES[reason.rule] for reason in grade.reasons if reason.score == "standing"]
+    return name if name is None else ": ".join((name, *said))
 
 
 def record_words(grade: Grade) -> str | None:

@@ -105,37 +105,37 @@ _BOTH: Final[Mapping[str, tuple[str, str]]] = {
 """Of what is so or not: both sentences."""
 
 _SHARES: Final[Mapping[str, str]] = {
-    "struggle": "{} of the last turns have an error, a format complaint or an apology.",
-    "errors_at_end": "{} of the last three results mention an error.",
-    "failures": "{} of the last results are failures.",
-    "overcome": "{} of the failures were followed by a success.",
-    "left": "{} of the errors are unrecovered.",
-    "worse": "{} of the last errors came in the later half of the session.",
-    "form_complaints": "{} of the results say that the agent's output could not be read.",
-    "empty_results": "{} of the results are empty.",
-    "repeats": "{} of the last calls, results and texts repeat earlier ones.",
-    "same_calls": "{} of the last calls repeat an earlier call word for word.",
-    "same_results": "{} of the last results repeat an earlier result word for word.",
-    "varied_calls": "{} of the last calls begin differently from all others.",
-    "same_words": "{} of the words in the agent's last two texts are the same.",
-    "alike_results": "{} of the words in the last two results are the same.",
-    "timeouts": "{} of the last results are timeouts.",
-    "asked_made": "{} of the requested changes in services were made.",
-    "specifics_called": "{} of the quotes and paths in your task appear in calls.",
-    "specifics_shown": "{} of the quotes and paths in your task appear in the last results.",
-    "specifics_answered": "{} of the quotes and paths in your task appear in the answer.",
-    "complaints": "{} of your later messages say that something is wrong.",
-    "other_claims_verified": "{} of the claims about anything but tests and fixes are proven by calls.",
-    "other_claims_unsupported": "{} of the claims about anything but tests and fixes have no proof in the calls.",
-    "final_asked": "{} of the words in the final answer are from your task.",
-    "final_words_seen": "{} of the new words in the final answer are in the last results.",
-    "final_backing": "{} of the words in your task are in the result with the final answer.",
-    "missed": "{} of the last results say that nothing was found.",
-    "names_seen": "{} of the names and numbers in your task appear in the last results.",
-    "names_called": "{} of the names and numbers in your task appear in the last calls.",
-    "names_answered": "{} of the names and numbers in your task appear in the answer.",
-    "call_new": "{} of the words in the last call are new.",
-    "query_fits": "{} of the operations that you asked for are in the last query.",
+    "struggle": "Of the last turns, {} have an error, a format complaint or an apology.",
+    "errors_at_end": "Of the last three results, {} mention an error.",
+    "failures": "Of the last results, {} are failures.",
+    "overcome": "Of the failures, {} were followed by a success.",
+    "left": "Of the errors, {} are unrecovered.",
+    "worse": "Of the last errors, {} came in the later half of the session.",
+    "form_complaints": "Of the results, {} say that the agent's output could not be read.",
+    "empty_results": "Of the results, {} are empty.",
+    "repeats": "Of the last calls, results and texts, {} repeat earlier ones.",
+    "same_calls": "Of the last calls, {} repeat an earlier call word for word.",
+    "same_results": "Of the last results, {} repeat an earlier result word for word.",
+    "varied_calls": "Of the last calls, {} begin differently from all others.",
+    "same_words": "Of the words in the agent's last two texts, {} are the same.",
+    "alike_results": "Of the words in the last two results, {} are the same.",
+    "timeouts": "Of the last results, {} are timeouts.",
+    "asked_made": "Of the requested changes in services, {} were made.",
+    "specifics_called": "Of the quotes and paths in your task, {} appear in calls.",
+    "specifics_shown": "Of the quotes and paths in your task, {} appear in the last results.",
+    "specifics_answered": "Of the quotes and paths in your task, {} appear in the answer.",
+    "complaints": "Of your later messages, {} say that something is wrong.",
+    "other_claims_verified": "Of the claims about anything but tests and fixes, {} are proven by calls.",
+    "other_claims_unsupported": "Of the claims about anything but tests and fixes, {} have no proof in the calls.",
+    "final_asked": "Of the words in the final answer, {} are from your task.",
+    "final_words_seen": "Of the new words in the final answer, {} are in the last results.",
+    "final_backing": "Of the words in your task, {} are in the result with the final answer.",
+    "missed": "Of the last results, {} say that nothing was found.",
+    "names_seen": "Of the names and numbers in your task, {} appear in the last results.",
+    "names_called": "Of the names and numbers in your task, {} appear in the last calls.",
+    "names_answered": "Of the names and numbers in your task, {} appear in the answer.",
+    "call_new": "Of the words in the last call, {} are new.",
+    "query_fits": "Of the operations in your task (count, sort, group, …), {} are in the last query.",
 }
 
 _NOTHING_TO_COUNT: Final[Mapping[str, tuple[float, str]]] = {
@@ -237,24 +237,23 @@ def _share(name: str, value: float, above: float | None) -> str:
     nothing, words = _NOTHING_TO_COUNT.get(name, (None, ""))
     if value == nothing:
         return words
-    told, rank = _SHARES[name].format(f"{100 * value:.0f} %"), _rank(above)
+    told, rank = _SHARES[name].format(f"{100 * value:.0f} %"), _rank(above, "a higher share", "a lower share")
     return f"{told.removesuffix('.')}, {rank}." if rank else told
 
 
 def _count(things: str, value: float, above: float | None) -> str:
     if not value:
         return f"There are no {things}."
-    rank = _rank(above)
+    rank = _rank(above, f"more {things}", f"fewer {things}")
     if rank is None:
         return f"The number of {things} {'matters here' if above is None else 'is usual for you'}."
-    more = "more" if rank.startswith("more") else "fewer"
-    return f"There are {more} {things} than in {rank.partition(' than in ')[2]}."
+    return f"There are {rank}."
 
 
-def _rank(above: float | None) -> str | None:
-    """Return how a value stands among your sessions, if it stands out: "more than in 83 % of your sessions"."""
+def _rank(above: float | None, more: str, less: str) -> str | None:
+    """Return how a value that stands out compares: "a lower share than in 83 % of your sessions"."""
     if above is None or _USUAL[0] < above < _USUAL[1]:
         return None
-    share, more = (above, "more") if above > _HALF else (1 - above, "less")
+    share, words = (above, more) if above > _HALF else (1 - above, less)
     sessions = "nearly all your sessions" if share >= _NEARLY_ALL else f"{100 * share:.0f} % of your sessions"
-    return f"{more} than in {sessions}"
+    return f"{words} than in {sessions}"

@@ -10,7 +10,7 @@ from tests.pages.served import Served
 
 def test_the_printed_address_lets_one_in_and_leaves_no_token_in_it(page: Page, dashboard: Served) -> None:
     assert page.url == f"{dashboard.base}/"
-    expect(page.get_by_role("heading", level=1)).to_have_text("3 things need you")
+    expect(page.get_by_role("heading", level=1)).to_have_text("3 things need your attention")
 
 
 def test_nobody_sees_anything_without_the_token(browser: Browser, dashboard: Served) -> None:

@@ -141,7 +141,7 @@ def retention(context: DoctorContext) -> Finding:
 def growth(context: DoctorContext) -> Finding:
     """Check that the newest sessions of each agent are graded soon, or at least looked at."""
     if not context.has_database or not context.is_running:
-        return ok("not checked: no daemon runs")
+        return ok("sessions wait until the daemon runs")
     limit = _LATE + timedelta(seconds=context.settings.max_wait_seconds)
     late = []
     for source, seen in context.seen:

@@ -26,7 +26,7 @@ _FULL = "grader-daemon doctor --full"
 _STOPPED = f"stop the daemon, then: {_REPAIR}"
 _MOVE_AWAY = "move it away, or set db_path to another file"
 _AS_ITS_OWNER = "run this as the database's owner, or set db_path"
-_NONE_YET = "there is none yet"
+_NONE_YET = "no database yet"
 _LARGE_LOG_BYTES = 64_000_000
 """A log is emptied at 16 MB (4,000 pages) unless somebody reads all the time."""
 _SCARCE_BYTES, _LITTLE_BYTES = 100_000_000, 1_000_000_000
@@ -84,7 +84,7 @@ def privacy(context: DoctorContext) -> Finding:
         return ok(_NONE_YET)
     folder, file = path.parent.stat(), path.lstat() if os.path.lexists(path) else None
     if file is not None and not stat.S_ISREG(file.st_mode):
-        return ok(f"not checked: {path} is not a file")
+        return ok(f"no file to protect: {path} is a link, a folder or a device")
     if file is not None and file.st_uid != os.geteuid():
         return problem(f"{path} belongs to user {file.st_uid}, this is {os.geteuid()}", "run it as that user")
     if file is not None and file.st_mode & _OTHERS:

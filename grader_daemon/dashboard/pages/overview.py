@@ -174,8 +174,8 @@ def overview(visit: Visit) -> Response:
 
 def _headline(needed: int) -> str:
     if not needed:
-        return "Nothing needs you"
-    return f"{count(needed, 'thing')} {'needs' if needed == 1 else 'need'} you"
+        return "Nothing needs your attention"
+    return f"{count(needed, 'thing')} {'needs' if needed == 1 else 'need'} your attention"
 
 
 def _span_words(patterns: Patterns) -> str:

@@ -48,7 +48,7 @@ from grader_daemon.reports.session_words import (
     of_five,
     resume_command,
     said_words,
-    standing_words,
+    standing_sentence,
     why_words,
 )
 from grader_daemon.reports.story import repeated_now, repeated_words, story_of
@@ -254,7 +254,7 @@ def _words(visit: Visit, stored: StoredGrade) -> dict[str, Any]:
         "verdict": verdict_words(grade, visit.grader.grades.trust(), said=by_person["completed"]),
         "agent": " ".join(filter(None, (agent_words(grade), grade.agent_version))),
         "ending": ending_words(grade),
-        "standing": standing_words(grade),
+        "standing": standing_sentence(grade),
         "efficiency": of_five(grade.efficiency),
         "quality": quality,
         "checked": None if check is None else checked_words(check, when=moment(check.checked_at)),

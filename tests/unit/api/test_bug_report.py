@@ -29,7 +29,7 @@ def test_it_has_what_was_said_and_the_run_that_speaks_against_it() -> None:
     assert text.startswith("# `Export the table`\n\n- Session `")
     assert "Message 7 says `All 12 tests pass`. Contradicted: the last run failed (message 6)." in text
     assert "```\n$ pytest -q\n1 failed, 11 passed\nexit 1\n```" in text
-    assert "- message 6: `terminal pytest`, command failed, unrecovered, contradicts a claim\n" in text
+    assert "- message 6: `terminal pytest`, command failed, never worked later, contradicts a claim\n" in text
     assert "- Ending: answered\n- Result: contradicted" in text
 
 
@@ -55,10 +55,10 @@ def test_failures_that_tell_most_of_the_end_come_first() -> None:
     text = bug_report(grade(failures=failed, claims=(LIED,)), [])
 
     assert re.findall(r"- message (\d+): `terminal`, command failed, (.*)", text) == [
-        ("6", "recovered, contradicts a claim"),
-        ("4", "unrecovered"),
-        ("2", "recovered"),
-        ("5", "probe"),
+        ("6", "worked later, contradicts a claim"),
+        ("4", "never worked later"),
+        ("2", "worked later"),
+        ("5", "a probe, no error"),
     ]
 
 

@@ -37,7 +37,7 @@ def test_every_message_bears_what_was_found_in_it(tmp_path: Path) -> None:
 
     found = {message.index: message.findings for message in told.messages}
     assert (told.total, told.note) == (6, None)
-    assert found[2] == (Finding(FindingKind.FAILURE, "permission denied, unrecovered"),)
+    assert found[2] == (Finding(FindingKind.FAILURE, "permission denied, never worked later"),)
     assert [finding.kind for finding in found[4]] == [FindingKind.PERSON]
     assert FindingKind.CLAIM in [finding.kind for finding in found[5]]
     assert found[0] == found[1] == ()

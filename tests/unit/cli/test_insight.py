@@ -675,7 +675,7 @@ def test_patterns_say_nothing_of_what_too_few_tell_until_all_is_asked_for(tmp_pa
 
     assert [line.split() for line in table.splitlines()[-1:]] == [["m", "1", "1", "0", "0", "-", "-"]]
     assert ("platform" in short, "\nplatform" in whole) == (False, True)
-    assert "too few (1 session)" in whole
+    assert "too few sessions (1)" in whole
     assert ("change" in table, "before" in table) == (False, False)
 
 

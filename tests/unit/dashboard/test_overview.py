@@ -70,7 +70,7 @@ def test_home_whose_first_session_is_still_to_come_says_so(home_with: Fill) -> N
 
 def test_one_session_is_shown_and_gives_no_rate(home_with: Fill) -> None:
     said = text_of(home_with(1))
-    assert "too few (1 session)" in said
+    assert "too few sessions (1)" in said
     assert "Task 0" in said
 
 
@@ -148,7 +148,7 @@ def test_where_nothing_is_wrong_that_is_said(home_with: Fill, tmp_path: Path) ->
 
     with DaemonLock(tmp_path / "grades.db"):
         said = text_of(client)
-    assert "Nothing needs you" in said
+    assert "Nothing needs your attention" in said
     assert "No open alert, no contradicted claim, the daemon is up to date, and no file failed." in said
 
 
@@ -160,7 +160,7 @@ def test_a_contradicted_answer_needs_a_person_and_is_listed(home_with: Fill, tmp
     with DaemonLock(tmp_path / "grades.db"):
         text = text_of(client)
 
-    assert "1 thing needs you" in text
+    assert "1 thing needs your attention" in text
     assert "False claim 3 answers say something that the record contradicts, in 7 days. Show" in text
     assert "“All 12 tests pass” ≠ the last run failed" in text
     assert client.get("/sessions?days=7&claim=contradicted").text.count("data-id=") == 3

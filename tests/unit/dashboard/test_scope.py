@@ -101,7 +101,7 @@ def test_choices_are_on_every_page_of_the_bar_and_keep_each_other(client: TestCl
         "7 days": f"{address}?{rest}",
         "30 days": f"{address}?days=30&{rest}",
         "90 days": f"{address}?days=90&{rest}",
-        "all days": f"{address}?days=all&{rest}",
+        "all time": f"{address}?days=all&{rest}",
     }
     assert re.findall(r'aria-current="true">([^<]+)<', line) == ["30 days"]
     assert re.findall(r'<option value="([^"]*)" selected', line) == ["/shop", "codex", "main"]
@@ -172,7 +172,7 @@ def test_sessions_are_those_of_the_scope(client: TestClient, query: str, expecte
 def test_days_of_a_search_are_said_to_be_all_and_can_be_chosen(client: TestClient) -> None:
     text = client.get("/sessions?text=task").text
 
-    assert '<a href="/sessions?days=all&amp;text=task" aria-current="true">all days</a>' in text
+    assert '<a href="/sessions?days=all&amp;text=task" aria-current="true">all time</a>' in text
     assert '<a href="/sessions?days=7&amp;text=task">7 days</a>' in text
 
 

@@ -39,11 +39,11 @@ def test_a_session_is_shown_with_its_failures_its_claims_and_why(client_of: Make
     text = graded(client_of, tmp_path, [*messages, json_answer(ANSWER)]).get("/session/told").text
 
     assert "$ cp x y" in text
-    assert "failure: permission denied, unrecovered" in text
+    assert "failure: permission denied, never worked later" in text
     assert 'href="#m2" aria-label="message 2"' in text
     assert "Claims and evidence" in text
     assert "Why this grade" in text
-    assert "What led to the probability" in text
+    assert "Why the task is " in text
 
 
 @pytest.mark.parametrize(

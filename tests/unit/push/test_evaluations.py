@@ -57,4 +57,4 @@ def test_rules_that_spoke_are_said_once_in_words() -> None:
         Reason("task_completed", "completion.phrase", 1.0),
     )
     [quality] = [each for each in evaluations(grade(reasons=reasons), TRUST) if each.name == "response_quality"]
-    assert quality.explanation == "every answer starts here; the final answer has a link or reference"
+    assert quality.explanation == "every answer starts with this score; the final answer has a link or reference"

@@ -60,7 +60,7 @@ def test_chart_has_a_title_and_tells_its_numbers_in_words() -> None:
     assert description is not None
     assert (title.text, description.text) == (
         "Completion rate",
-        "2026-W01 50 % (45–55 %); 2026-W02 too few (3 sessions).",
+        "2026-W01 50 % (45–55 %); 2026-W02 too few sessions (3).",
     )
     assert chart.get("role") == "img"
     assert chart.get("aria-labelledby") == f"{title.get('id')} {description.get('id')}"

@@ -38,12 +38,12 @@ def test_every_report_has_all_sections_in_order_and_none_is_blank(report: Weekly
 def test_empty_sections_say_so() -> None:
     whole = lay_out(empty_report())
 
-    assert prose_of(whole, Topic.COVERAGE) == ["No session files were seen."]
+    assert prose_of(whole, Topic.COVERAGE) == ["The agents wrote no session files in this week."]
     assert prose_of(whole, Topic.SUMMARY) == ["No session finished this week, nor the week before."]
     assert prose_of(whole, Topic.PROBLEMS) == [
-        "Lowest session scores by task type: none this week.",
-        "Error-prone tools, failures per call: none this week.",
-        "Most common errors, failures per call: none this week.",
+        "Lowest session scores by task type: too few sessions this week.",
+        "Error-prone tools, failures per call: no failed call this week.",
+        "Most common errors, failures per call: no failed call this week.",
     ]
     assert prose_of(whole, Topic.SUGGESTIONS) == ["No suggestions this week."]
     assert prose_of(whole, Topic.NEW) == ["No new errors this week."]
@@ -160,12 +160,12 @@ def test_week_with_too_few_sessions_has_no_numbers_in_the_trend() -> None:
     [
         pytest.param(
             FromPeople(objected=4, asked_again=1),
-            "gave up in 4 of 93 sessions, and repeated their request after 1 session.",
+            "In 4 of 93 sessions, a person complained, corrected the agent or gave up. After 1, a person asked for",
             id="some",
         ),
         pytest.param(
             FromPeople(objected=0, asked_again=0),
-            "gave up in 0 of 93 sessions, and repeated their request after 0 sessions.",
+            "In 0 of 93 sessions, a person complained, corrected the agent or gave up. After 0, a person asked for",
             id="none",
         ),
         pytest.param(None, None, id="report-of-an-older-version"),
@@ -174,14 +174,15 @@ def test_week_with_too_few_sessions_has_no_numbers_in_the_trend() -> None:
 def test_summary_says_how_often_people_objected(people: FromPeople | None, said: str | None) -> None:
     prose = prose_of(lay_out(example_report(people=people)), Topic.SUMMARY)
 
-    lead = "People complained, corrected the agent or "
-    assert [sentence for sentence in prose if "People" in sentence] == ([] if said is None else [lead + said])
+    assert [sentence for sentence in prose if "complained" in sentence] == (
+        [] if said is None else [f"{said} the same again."]
+    )
 
 
 def test_empty_week_says_nothing_of_people() -> None:
     report = empty_report(people=FromPeople(objected=0, asked_again=0), sessions_before=5)
 
-    assert not [said for said in prose_of(lay_out(report), Topic.SUMMARY) if said.startswith("People")]
+    assert not [said for said in prose_of(lay_out(report), Topic.SUMMARY) if "complained" in said]
 
 
 def test_a_week_of_several_agents_says_so_before_any_number_of_all() -> None:

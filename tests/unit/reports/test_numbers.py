@@ -79,8 +79,8 @@ def test_value_reads_in_its_own_unit(value: float, measure: Measure, words: str)
         pytest.param(rate(71, 100), COMPLETION, "71 % (61–79 %)", id="rate"),
         pytest.param(score(3.4, 100), EFFICIENCY, "3.4 (3.2–3.6)", id="score"),
         pytest.param(Estimate(value=0.5, sample=9), COMPLETION, "50 %", id="no-interval"),
-        pytest.param(rate(1, 3), COMPLETION, "too few (3 sessions)", id="too-few"),
-        pytest.param(rate(1, 1), RECOVERY, "too few (1 session with failures)", id="too-few-with-failures"),
+        pytest.param(rate(1, 3), COMPLETION, "too few sessions (3)", id="too-few"),
+        pytest.param(rate(1, 1), RECOVERY, "too few sessions (1 with failures)", id="too-few-with-failures"),
         pytest.param(rate(0, 0), COMPLETION, "no sessions", id="none"),
         pytest.param(rate(0, 0), RECOVERY, "no sessions with failures", id="none-with-failures"),
         pytest.param(rate(0, 0), FAILURES, "no tool calls", id="no-calls"),
@@ -176,10 +176,10 @@ def test_only_changes_beyond_chance_are_clear() -> None:
         pytest.param(
             figure(rate(50, 100), rate(1, 3)),
             COMPLETION,
-            "50 % (40–60 %); the week before: too few (3 sessions)",
+            "50 % (40–60 %); the week before: too few sessions (3)",
             id="too-few-before",
         ),
-        pytest.param(figure(rate(1, 3), rate(50, 100)), COMPLETION, "too few (3 sessions)", id="too-few-now"),
+        pytest.param(figure(rate(1, 3), rate(50, 100)), COMPLETION, "too few sessions (3)", id="too-few-now"),
         pytest.param(
             Figure(now=SAME.now, before=SAME.before, change=Estimate(value=-0.04)),
             COMPLETION,

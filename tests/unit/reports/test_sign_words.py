@@ -31,7 +31,7 @@ def test_each_feature_has_a_sentence_for_each_value() -> None:
             "missed",
             0.25,
             0.93,
-            "25 % of the last results say that nothing was found, more than in 93 % of your sessions.",
+            "Of the last results, 25 % say that nothing was found, a higher share than in 93 % of your sessions.",
             id="share-and-its-rank",
         ),
         pytest.param("left", 0.3, 0.9, "There are no errors, or few are unrecovered.", id="nothing-to-count"),

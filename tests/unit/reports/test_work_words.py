@@ -22,7 +22,7 @@ def test_work_of_many_sessions_is_told_in_a_line() -> None:
 
 def test_what_a_fate_is_worth_is_told_with_its_interval() -> None:
     found = [FateWorth(WorkFate.REWRITTEN, Estimate(sample=3)), FateWorth(WorkFate.KEPT, proportion(20, 23))]
-    assert worth_words(found) == "rewritten too few (3 sessions); still there 87 % (68–95 %) of 23 done"
+    assert worth_words(found) == "rewritten too few sessions (3); still there 87 % (68–95 %) of 23 done"
 
 
 def test_nothing_is_told_of_no_commits() -> None:
