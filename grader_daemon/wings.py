@@ -110,7 +110,9 @@ WINGS: Final = (
                 "commands:command", "Show skills, their use, and which one could help.", Section.LEARN
             ),
             "trial": CommandRow(
-                "trial_commands:command", "Measure the effect of a skill or a prompt file, by chance.", Section.LEARN
+                "trial_commands:command",
+                "Measure the effect of a skill or a prompt file on a random half.",
+                Section.LEARN,
             ),
         },
         jobs=("versions_job:versions_jobs",),

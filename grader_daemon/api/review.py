@@ -29,6 +29,7 @@ from grader_daemon.pipeline.group_completion import completion_of
 from grader_daemon.pipeline.save_labels import candidates, is_turn_of_chance, reviewed_since
 from grader_daemon.redaction import Redactor
 from grader_daemon.reports.session_words import why_words
+from grader_daemon.reports.sessions import KIND_WORDS, why_words
 from grader_daemon.storage.records import StoredGrade
 from grader_daemon.wings import part
 
@@ -229,7 +230,7 @@ def _failures(grade: Grade, messages: tuple[Message, ...], redactor: Redactor) -
     for failure in grade.failures[-_SHOWN:]:
         called = excerpt(failure.tool or "a tool", redactor)
         said = _said_at(failure.index, messages, redactor, quote=failed_excerpt)
-        kind = "" if failure.kind is FailureKind.HARMFUL else f", {failure.kind}"
+        kind = "" if failure.kind is FailureKind.HARMFUL else f", {KIND_WORDS[failure.kind]}"
         yield f"{called}: {failure.words}{kind}{said}"
 
 

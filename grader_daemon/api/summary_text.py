@@ -12,7 +12,7 @@ from grader_daemon.domain.text import clean
 from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.reports.money import agents_words, spending_words
 from grader_daemon.reports.numbers import EFFICIENCY, QUALITY, RECOVERY, count, estimate_words, scheduled_words
-from grader_daemon.reports.verdicts import rate_words, shares_words, trust_words
+from grader_daemon.reports.verdicts import grader_name, rate_words, shares_words, trust_words
 
 
 def summary_text(summary: Summary, patterns: Patterns, trust: Trust, *, days: float) -> str:
@@ -23,7 +23,7 @@ def summary_text(summary: Summary, patterns: Patterns, trust: Trust, *, days: fl
     lines = [f"Sessions of the last {span}: {summary.sessions} finished{scheduled}, {others}"]
     if summary.sessions:
         lines += _figures(summary, patterns.overall)
-        lines.append(f"  trust             verdicts by the {trust.by}: {trust_words(trust)}")
+        lines.append(f"  trust             verdicts by the {grader_name(trust.by)}: {trust_words(trust)}")
     lines += [f"  {name:<17} {words}" for name, words in _money(summary, patterns)]
     for title, counts in (("tools", patterns.tool_errors), ("errors", patterns.error_types)):
         most = ", ".join(f"{clean(name)} {count}" for name, count in list(counts.items())[:3])

@@ -310,8 +310,8 @@ def _why(evaluation: Evaluation, prior: Prior, model: CompletionModel) -> str:
         levelled = "; probabilities are moved to the average of your sessions" if is_levelled else ""
         return f"there are no labels yet, so nothing is calibrated{levelled}"
     if gain.value is None or gain.low is None or gain.high is None:
-        level = " at the level of your own sessions" if is_levelled else ""
-        return f"nothing is shown to be better than the prior{level} by cross-validation"
+        level = ", moved to the average of your sessions" if is_levelled else ""
+        return f"no model trained on your labels is clearly better than the start model (prior){level}"
     return (
         f"{evaluation.name}: the Brier score falls by {gain.value:.3f} ({gain.low:.3f} to {gain.high:.3f})"
         " in cross-validation"

@@ -30,6 +30,7 @@ from grader_daemon.reports.reliability import (
     reliability_lines,
     sentence,
 )
+from grader_daemon.reports.verdicts import grader_name
 
 if TYPE_CHECKING:
     from grader_daemon.api.training import Trained
@@ -58,7 +59,7 @@ def show(*, grader: SelfGrader, as_json: bool) -> None:
 def _print(state: CalibrationState) -> None:
     output.facts(
         [
-            ("verdicts by", f"the {state.verdict_by}"),
+            ("verdicts by", f"the {grader_name(state.verdict_by)}"),
             ("because", state.why),
             ("model", state.model),
             ("prior", state.prior),

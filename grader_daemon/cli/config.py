@@ -111,7 +111,7 @@ def check(*, as_json: bool) -> int:
             output.warning(words)
         if not warnings:
             given = count(len(settings.given.sources), "setting")
-            output.line(f"All fine: {given} given, the others are the defaults.")
+            output.line(f"No problem found: {given} changed, all others have their default.")
     return _FINDINGS if warnings else 0
 
 

@@ -22,7 +22,8 @@ from grader_daemon.reports.phrasing import alert_title, days, issue_in_brief, no
 from grader_daemon.reports.plain_text_report import render_text
 from grader_daemon.reports.renderers import RENDERERS
 from grader_daemon.reports.safe_text import plain
-from grader_daemon.reports.verdicts import rate_words, trust_words
+from grader_daemon.reports.text import render_text
+from grader_daemon.reports.verdicts import grader_name, rate_words, trust_words
 
 _SHOWN: Final = 3
 _WEEK_DAYS: Final = 7
@@ -93,7 +94,7 @@ def _facts(report: WeeklyReport) -> Iterator[tuple[str, str]]:
     if left_out:
         yield "not counted", left_out
     if report.total_sessions:
-        yield "trust", f"verdicts by the {report.trust.by}: {trust_words(report.trust)}"
+        yield "trust", f"verdicts by the {grader_name(report.trust.by)}: {trust_words(report.trust)}"
         yield "completion rate", rate_words(report.checked_completion)
     for tally in [tally for tally in report.claims if tally.against][:_SHOWN]:
         yield "contradicted", f"{kind_words(tally)}, in {plain(against_words(tally))}"

@@ -18,7 +18,10 @@ from grader_daemon.domain.text import clean
 from grader_daemon.reports.session_words import ending_words
 from grader_daemon.reports.verdicts import effect_of_answer, plain_verdict
 
-_KEYS = "y done, n not done, 1-5 quality, then y or n; s skip, u undo the last, t text, o file, q quit"
+_KEYS = (
+    "y done, n not done, 1-5 quality, then y or n; s skip, u undo the last label, t show messages, o show the"
+    " file's path, q quit"
+)
 _ENDS = frozenset({"", "\x04"})
 """What stands for the end of the input: none, Ctrl-D."""
 _QUALITIES = frozenset("12345")
@@ -33,11 +36,11 @@ def command(*, grader: SelfGrader, limit: int) -> None:
     Without a terminal, it reads the keys from standard input, one per line.
     """
     grader.migrate()
-    output.line(f"5 a week is enough; {grader.review.done_this_week()} given this week.")
+    output.line(f"5 labels a week are enough; you gave {grader.review.done_this_week()} this week.")
     with keys() as read_key:
         review = _Review(grader, limit, read_key)
         review.run()
-    output.line(f"{review.done} labelled; {grader.review.done_this_week()} given this week.")
+    output.line(f"{review.done} labelled now, {grader.review.done_this_week()} this week.")
     if review.last is not None:
         output.paragraph("", f"To undo the last one: grader-daemon label {output.cell(review.last)} --undo")
 

@@ -39,7 +39,7 @@ def _print(status: Status) -> None:
     output.facts(
         [
             ("daemon", f"running, pid {status.pid}" if status.running else f"not running: {how_to_run()}"),
-            *((output.from_home(f"root {root}"), watching.get(root, "not watched")) for root in status.roots),
+            *((output.from_home(f"folder {root}"), watching.get(root, "not watched")) for root in status.roots),
             *(("not graded", ungraded_words(agent)) for agent in status.ungraded),
             ("database", output.from_home(status.database)),
             ("waiting", waiting_words(status)),
@@ -51,7 +51,7 @@ def _print(status: Status) -> None:
             *([("grader changed", grader_words(changed))] if changed is not None and changed.moved_verdicts else []),
             *([("alerts not delivered", status.undelivered)] if status.undelivered else []),
             *([("quality checks", _checks(status.quality))] if status.quality is not None else []),
-            *((f"not graded: {agent}", path) for agent, path in status.newest_without_grade.items()),
+            *((f"could not grade, {agent}", path) for agent, path in status.newest_without_grade.items()),
             *((f"files {file_words(state)}", count) for state, count in sorted(status.files.items())),
             *((f"  skipped: {reason}", count) for reason, count in status.skipped.items()),
         ]

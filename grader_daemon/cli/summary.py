@@ -22,7 +22,7 @@ from grader_daemon.reports.money import agents_words, spending_words
 from grader_daemon.reports.numbers import TRENDED, WITHIN_HOSTS, count, figure_words, scheduled_words
 from grader_daemon.reports.phrasing import alert_title, issue_in_brief
 from grader_daemon.reports.safe_text import plain
-from grader_daemon.reports.verdicts import grader_words, rate_words, shares_words, trust_words
+from grader_daemon.reports.verdicts import grader_name, grader_words, rate_words, shares_words, trust_words
 
 _SHOWN_ALERTS = 3
 _SHOWN_SESSIONS = 3
@@ -139,7 +139,7 @@ def _verdicts(seen: Overview) -> Iterator[tuple[str, str]]:
     for change in [change for change in seen.grader_changes if change.moved_verdicts][:1]:
         yield "  grader changed", grader_words(change)
     if seen.trust is not None:
-        yield "  trust", f"verdicts by the {seen.trust.by}: {trust_words(seen.trust)}"
+        yield "  trust", f"verdicts by the {grader_name(seen.trust.by)}: {trust_words(seen.trust)}"
 
 
 def _look(look: Look, task: str) -> str:

@@ -18,7 +18,8 @@ from grader_daemon.reports.money import tokens_words, usd_words
 from grader_daemon.reports.numbers import UNKNOWN, brief_words, count
 from grader_daemon.reports.safe_text import Name, Words
 from grader_daemon.reports.session_words import KIND_WORDS, agent_words, borne_out, record_words
-from grader_daemon.reports.verdicts import likely_done, outcome_words, trust_words
+from grader_daemon.reports.sessions import KIND_WORDS, agent_words, borne_out, record_words
+from grader_daemon.reports.verdicts import grader_name, likely_done, outcome_words, trust_words
 
 _MARKS: Final = r"[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
 _PILES: Final = re.compile(f"({_MARKS}{{4}}){_MARKS}+")
@@ -83,6 +84,7 @@ def filters(zone: tzinfo | None) -> dict[str, Callable[..., Any]]:
         "borne_out": borne_out,
         "brief": brief_words,
         "tool": tool_words,
+        "grader": grader_name,
         "trust_words": trust_words,
         "likely_done": likely_done,
         "failure_kind": KIND_WORDS.__getitem__,

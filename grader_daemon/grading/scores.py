@@ -12,8 +12,8 @@ from grader_daemon.domain.phrases import holds_any
 from grader_daemon.domain.rules import EfficiencyRules, QualityRules
 
 SENTENCES: Final = {
-    "efficiency.level": "error rate and number of tool calls are within this level's limits",
-    "efficiency.otherwise": "error rate or number of tool calls are beyond every level",
+    "efficiency.level": "error rate and number of tool calls are low enough for this score",
+    "efficiency.otherwise": "error rate or number of tool calls is too high for a better score",
     "quality.base": "every answer starts with this score",
     "quality.long_answer": "the final answer is long",
     "quality.longer_answer": "the final answer is very long",

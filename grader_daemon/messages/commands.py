@@ -126,8 +126,8 @@ def _how_to_turn_on(grader: SelfGrader) -> str:
     size, sessions = _expected_bytes(grader.context, days=_USUAL_DAYS)
     takes = f"about {size / 1e6:,.0f} MB for {count(sessions, 'session')} of {_USUAL_DAYS} days"
     return (
-        f"message search is off; its index would need {takes}; turn it on with: grader-daemon config"
-        f" set message_search_days {_USUAL_DAYS}, then restart the daemon; 0 deletes it again"
+        f"message search is off. Turn it on: grader-daemon config set message_search_days {_USUAL_DAYS}, then restart"
+        f" the daemon. The index needs {takes}; setting 0 deletes it"
     )
 
 

@@ -97,7 +97,7 @@ def _of(grader: SelfGrader, table: OutcomesTable, session_id: str) -> Followed:
     known = grader.grades.find(session_id).grade.session_id
     found = table.of_session(known)
     if found is None:
-        raise InputError(f"session {known!r}: its outcome has not been checked yet")
+        raise InputError(f"session {known!r}: what became of its work has not been checked yet")
     return found
 
 

@@ -87,16 +87,16 @@ FACTS: Final = tuple(
     for name, group in (
         ("Contradicted", "contradicted"),
         ("Last check failed", "check_failed"),
-        ("Not done, by its own answer", "admitted"),
+        ("Not done, says the answer", "admitted"),
         ("Cut short", "cut_short"),
         ("Gave up", "gave_up"),
-        ("Left midway", "left_midway"),
+        ("Stopped in the middle", "left_midway"),
     )
 )
 """Facts that make an ending bad."""
 SAID: Final = tuple(
     _measure(_RATE, name, group, more_is_better=False, fine_below=0.1)
-    for name, group in (("People objected", "objected"), ("Asked again", "asked_again"))
+    for name, group in (("People objected", "objected"), ("Same task again", "asked_again"))
 )
 """What people said of sessions, or did after them."""
 REPORTED: Final = (BAD_ENDINGS, EFFICIENCY, QUALITY, RECOVERY, FAILURES)

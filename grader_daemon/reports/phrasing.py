@@ -38,7 +38,7 @@ from grader_daemon.reports.numbers import (
     part_words,
 )
 from grader_daemon.reports.safe_text import LONGEST_ID, LONGEST_LINE, Words, joined, name, plain, remark
-from grader_daemon.reports.verdicts import grader_words, rate_words, shares_words, trust_words
+from grader_daemon.reports.verdicts import grader_name, grader_words, rate_words, shares_words, trust_words
 
 INTERVALS_NOTE: Final = (
     "In parentheses: 95 % ranges. A change is clear if its range excludes 0. Scores go from 1 (worst) to 5 (best)."
@@ -158,7 +158,7 @@ def grader_sentences(report: WeeklyReport) -> tuple[str, ...]:
 
 def trust_sentence(report: WeeklyReport) -> str:
     """Return how far the verdicts can be trusted."""
-    return f"Verdicts by the {report.trust.by}: {trust_words(report.trust)}."
+    return f"Verdicts by the {grader_name(report.trust.by)}: {trust_words(report.trust)}."
 
 
 def checked_words(checked: Estimate) -> tuple[str, ...]:
@@ -210,11 +210,11 @@ def helped(steps: Iterable[StepCount]) -> Words:
         return ("The next steps of the agents are unknown",)
     surest = remedies(tried)[:MOST_STEPS]
     if surest:
-        return ("Recovered after: ", *joined([step_words(step) for step in surest], ", "))
+        return ("The call worked after: ", *joined([step_words(step) for step in surest], ", "))
     recovered, tries = sum(step.recovered for step in tried), sum(step.tries for step in tried)
     if not recovered:
-        return (f"Never recovered in {count(tries, 'try', 'tries')}",)
-    return (f"Recovered in {recovered:,} of {count(tries, 'try', 'tries')}; no step stands out",)
+        return (f"The call never worked later in {count(tries, 'try', 'tries')}",)
+    return (f"The call worked later in {recovered:,} of {count(tries, 'try', 'tries')}; no next step clearly helped",)
 
 
 def sure_step(steps: Iterable[StepCount]) -> StepCount | None:
@@ -320,11 +320,11 @@ def _skipped(skipped: Mapping[str, int]) -> str:
 
 
 def _spread(issue: ErrorIssue, zone: tzinfo | None) -> tuple[Words, ...]:
-    """Return when, in what work, and how many sessions went on working after it."""
+    """Return when, in what work, and how many sessions went on to an answer after it."""
     types = sorted(issue.task_types.items(), key=lambda entry: (-entry[1], entry[0]))
     named: list[Words] = [(name(task_type), f" {sessions:,}") for task_type, sessions in types]
     span = f"{day(day_of(issue.first_seen, zone))} to {day(day_of(issue.last_seen, zone))}"
-    went_on = f"{issue.recovered:,} of {count(issue.sessions, 'session')} went on working"
+    went_on = f"{issue.recovered:,} of {count(issue.sessions, 'session')} went on to an answer"
     work: Words = ("; by task type: ", *joined(named[:MOST_CHANGES], ", ")) if named else ()
     return ((f"Seen {span}; {went_on}", *work, "."),)
 

@@ -19,6 +19,7 @@ from grader_daemon.domain.calibration import (
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.verdict import VerdictSetting
 from grader_daemon.reports.numbers import DASH, MINUS, UNKNOWN
+from grader_daemon.reports.verdicts import grader_name
 
 AGREEMENT_ROWS: Final = (
     ("Brier score (0 is best)", "brier"),
@@ -42,12 +43,12 @@ def calibration_lines(made: Calibration) -> Iterator[str]:
     evidence = made.evidence
     yield f"{label_words(evidence.counts)}."
     yield f"{sentence(evidence.why)}."
-    yield f"Verdicts by the {made.verdict_by}: {because_words(made.policy, evidence)}."
+    yield f"Verdicts by the {grader_name(made.verdict_by)}: {because_words(made.policy, evidence)}."
     if not made.adopted:
         yield "Nothing changes."
         return
     if made.completion_policy.version == evidence.before:
-        yield "This is stored; weights and verdicts do not change."
+        yield "The result is stored; weights and verdicts do not change."
         return
     yield f"Adopted: {evidence.before} becomes {made.completion_policy.version}."
     if not evidence.counts.total:
@@ -67,10 +68,10 @@ def label_words(counts: LabelCounts) -> str:
     if not counts.total:
         return f"No label is used yet{others}; calibration needs {FEWEST_LABELS}"
     kinds = (
-        (counts.random, "drawn at random"),
-        (counts.uncertain, "uncertain"),
-        (counts.given, "given"),
-        (counts.rewards, "rewards"),
+        (counts.random, "on random sessions"),
+        (counts.uncertain, "on uncertain sessions"),
+        (counts.given, "chosen by you"),
+        (counts.rewards, "from rewards"),
     )
     said = ", ".join(f"{count} {kind}" for count, kind in kinds if count)
     few = "" if counts.total >= FEWEST_LABELS else f"; calibration needs {FEWEST_LABELS}"
@@ -87,10 +88,10 @@ def because_words(policy: VerdictSetting, evidence: Evidence) -> str:
     if policy is not VerdictSetting.AUTO:
         return f"the setting verdict says {policy}"
     if evidence.by_labels:
-        return f"by your labels, the {evidence.better} did better on sessions not used for training"
+        return f"by your labels, the {grader_name(evidence.better)} did better on sessions not used for training"
     return (
-        f"the {evidence.better} did better on public data that it was not trained on; only your labels can show"
-        " whether this is so here"
+        f"the {grader_name(evidence.better)} did better on public data that it was not trained on; only your labels can"
+        " show whether it does better on your sessions"
     )
 
 

@@ -19,7 +19,7 @@ NOTHING_TO_JUDGE: Final = "no answer: there is neither an answer nor a tool call
 _DEGREES: Final = ((0.8, "very well"), (0.6, "well"), (0.4, "fairly well"), (0.2, "only a little"))
 """Words for correlations, each with its least value: the steps of Landis and Koch (1977) for agreement."""
 
-NO_RATE: Final = "not known: {drawn} of {needed} random labels given"
+NO_RATE: Final = "not known: labels on {drawn} of {needed} random sessions"
 _PROVEN: Final = {
     "completion.cut_short": "an error, a limit or the end of its process cut it short",
     "completion.error_last": "it ends in a tool call that failed",
@@ -108,12 +108,17 @@ def grader_words(change: GraderChange) -> str:
     return f"{change.at:%Y-%m-%d} ({why}). Verdicts on the 7 days before, then: {shares_words(change.before)}{now}"
 
 
+def grader_name(by: VerdictBy) -> str:
+    """Return what gives verdicts, as it is said: "rules", "trained model"."""
+    return "trained model" if by is VerdictBy.MODEL else by.value
+
+
 def trust_words(trust: Trust) -> str:
     """Return how far automatic verdicts can be trusted."""
     if trust.of_fleet:
         return "each machine has its own, and knows how reliable they are"
     if not trust.labels:
-        return f"not calibrated yet: label {FEWEST_LABELS} sessions to improve this"
+        return f"not calibrated on your labels; label {FEWEST_LABELS} sessions to improve them"
     done = "calibrated on" if trust.by is VerdictBy.MODEL else "checked by"
     known = "" if trust.agreement is None else f"; verdicts agree with them {_degree(trust.agreement)}"
     return f"{done} your {count(trust.labels, 'label')}{known}"

@@ -32,12 +32,12 @@ def worry_words(grade: Grade) -> str | None:
     if grade.ending in _BY_ENDING:
         return _BY_ENDING[grade.ending]
     if grade.signals_from_people and grade.signals_from_people[-1].kind in OBJECTING:
-        return "the person was not content"
+        return "the person was not satisfied"
     if grade.asked_again is not None:
-        return "the same request came again"
+        return "the same task was given again"
     if grade.standing is ResultStanding.ADMITTED:
         return "admits that a part is not done"
     errors = sum(failure.kind is FailureKind.HARMFUL for failure in grade.failures)
     if errors:
-        return f"{count(errors, 'error')} not recovered"
-    return None if grade.p_completed is None else f"like others that failed ({grade.p_completed:.2f})"
+        return f"{count(errors, 'failed call')} never worked later"
+    return None if grade.p_completed is None else f"{100 * grade.p_completed:.0f} % likely done"

@@ -29,8 +29,8 @@ _HEADINGS = (
 )
 _COMPARED = "against default"
 _NOTE = (
-    "not failed: share of sessions without a label, bad ending or proof of failure; estimated from all sessions of a"
-    " model, recent ones count more. raw: the plain share."
+    "not failed: share of sessions that no label, bad ending or tool result shows as failed; estimated from all"
+    " sessions of a model, recent ones count more. raw: the same share, just counted."
 )
 
 

@@ -94,9 +94,13 @@ def start(*, grader: SelfGrader, name: str, yes: bool, as_json: bool) -> None:
     subject = subject_of(Installed.of(settings), name)
     if not yes:
         output.paragraph(
-            "", _shown(f"Before sessions of {subject.agent}, `trial run` {held_words(subject)}, by chance.")
+            "",
+            _shown(
+                f"Before each session of {subject.agent}, a random draw decides whether `trial run`"
+                f" {held_words(subject)}."
+            ),
         )
-        output.paragraph("", "Nothing else is changed. `trial stop` puts it back.")
+        output.paragraph("", "Nothing else changes. `trial stop` restores the file.")
         if not click.confirm("Start it?"):
             return
     begun = Trials(TrialFile.of_user(), clock=grader.context.now).start(subject)
@@ -147,7 +151,7 @@ def status(*, grader: SelfGrader, shows_all: bool, as_json: bool) -> None:
         output.document(states)
         return
     if not states.trials:
-        output.line("No trial: grader-daemon trial start NAME")
+        output.line("No trial yet. Start one: grader-daemon trial start NAME")
     shown = [state for state in states.trials if shows_all or not _is_old(state, context.now())]
     for number, state in enumerate(shown):
         if number:

@@ -92,5 +92,5 @@ def _refuse_unsafe(installed: Installed, subject: Subject) -> None:
 def held_words(subject: Subject) -> str:
     """Return what happens to a subject while it is away."""
     if os.path.islink(subject.path):
-        return f"removes the link {subject.path} and makes it again"
-    return f"renames {subject.path} to {os.path.basename(subject.path)}{HELD} and back"
+        return f"removes the link {subject.path} or makes it again"
+    return f"renames {subject.path} to {os.path.basename(subject.path)}{HELD} or back"

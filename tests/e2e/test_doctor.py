@@ -72,7 +72,7 @@ def test_a_daemon_at_work_has_no_problem_and_the_numbers_are_right(
     assert checks["database"]["found"].startswith("40 grades, schema ")
     assert checks["integrity"]["found"].startswith("no error in ")
     assert checks["sums"]["found"].endswith("agree with 40 grades")
-    assert checks["ledger"]["found"] == "40 graded files with their grades"
+    assert checks["ledger"]["found"] == "40 graded files, their grades are stored"
     assert checks["daemon"]["found"].startswith(f"it runs, pid {daemon.pid}, 0 files waiting")
     assert checks["sqlite"]["found"].startswith("3.")
     assert checks["folders"]["found"] == f"4 folders at and below {home / '.timmy'}"

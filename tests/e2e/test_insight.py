@@ -124,7 +124,7 @@ def test_an_issue_tells_what_helped(home: Path, sessions: Path) -> None:
     [issue] = json.loads(run_command(home, "errors", "list", "--json").stdout)["issues"]
     shown = run_command(home, "errors", "show", issue["fingerprint"]).stdout
 
-    assert "Recovered in 3 of 3 tries; no step stands out." in shown
+    assert "The call worked later in 3 of 3 tries; no next step clearly helped." in shown
     assert "in 3 sessions of 1 task type" in shown
 
 

@@ -149,7 +149,7 @@ def test_few_labels_are_told_to_be_few(home: Path, sessions: Path, prior: Path) 
 
     ended = ask(home, prior, "calibration", "update")
 
-    assert "1 of your 1 labels is used (1 given); calibration needs 50." in ended.stdout
+    assert "1 of your 1 labels is used (1 chosen by you); calibration needs 50." in ended.stdout
     assert "Nothing changes." in ended.stdout
 
 

@@ -120,7 +120,7 @@ def test_a_review_by_lines_beside_a_daemon(start_daemon: StartDaemon, home: Path
     ]
     assert {row["source"] for row in told} == {"review"}
     assert told[1]["sampled"] == told[3]["sampled"] in ("random", "uncertain")
-    assert "2 labelled; 2 given this week." in ended.stdout
+    assert "2 labelled now, 2 this week." in ended.stdout
     assert {label["completed"] for label in json.loads(run_command(home, "label", "--list", "--json").stdout)["labels"]}
 
 

@@ -134,8 +134,8 @@ def sums(context: DoctorContext) -> Finding:
         said = ", ".join(f"{number:,} {name}" for name, number in wrong.items())
         return problem(f"they differ from the grades: {said}", _REPAIR)
     if day is not None:
-        return ok(f"for {day} (random), day, month, error groups and list agree with the grades; to check all: {_FULL}")
-    return ok(f"days, months, error groups and the list agree with {count(context.inspection.grades(), 'grade')}")
+        return ok(f"for a random day, {day}, stored counts agree with the grades; to check all: {_FULL}")
+    return ok(f"stored counts by day, month and error group agree with {count(context.inspection.grades(), 'grade')}")
 
 
 def ledger(context: DoctorContext) -> Finding:
@@ -152,7 +152,7 @@ def ledger(context: DoctorContext) -> Finding:
     graded = context.store.file_counts().get("graded", 0)
     if day is not None:
         return ok(f"{count(graded, 'graded file')}, those of {day} have their grades; to check all: {_FULL}{gone}")
-    return ok(f"{count(graded, 'graded file')} with {'its grade' if graded == 1 else 'their grades'}{gone}")
+    return ok(f"{count(graded, 'graded file')}, {'its grade is' if graded == 1 else 'their grades are'} stored{gone}")
 
 
 def grader(context: DoctorContext) -> Finding:

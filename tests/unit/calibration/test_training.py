@@ -138,7 +138,8 @@ def test_labels_have_to_do_better_than_the_prior_at_the_level_of_the_sessions() 
     assert far.evidence.why.startswith("level and slope")
     assert levelled.model.version.startswith("prior-1~")
     assert levelled.evidence.why == (
-        "nothing is shown to be better than the prior at the level of your own sessions by cross-validation"
+        "no model trained on your labels is clearly better than the start model (prior), moved to the average of your"
+        " sessions"
     )
 
 

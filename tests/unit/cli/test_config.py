@@ -172,7 +172,7 @@ def test_settings_are_checked_with_what_they_name(home: Path, run: Run) -> None:
     (home / ".timmy").mkdir()
     fine = run(home, "config", "check")
     assert (fine.returncode, fine.stderr) == (0, "")
-    assert fine.stdout == "All fine: 1 setting given, the others are the defaults.\n"
+    assert fine.stdout == "No problem found: 1 setting changed, all others have their default.\n"
     (home / FILE).parent.mkdir(parents=True)
     (home / FILE).write_text('rules_file = "/nowhere.toml"')
     assert run(home, "config", "check").returncode == 2

@@ -196,7 +196,7 @@ def test_a_sound_machine_has_no_problem(run: Run, home: Path, database: Path) ->
     assert not {check["name"] for check in made.values() if check["state"] == "problem"}
     assert made["database"]["found"].startswith("3 grades, schema ")
     assert str(database) in made["database"]["found"]
-    assert made["sums"]["found"] == "days, months, error groups and the list agree with 3 grades"
+    assert made["sums"]["found"] == "stored counts by day, month and error group agree with 3 grades"
 
 
 def test_an_original_database_is_no_problem(run: Run, home: Path, root: Path) -> None:
@@ -406,7 +406,7 @@ def test_a_grade_that_is_not_whole_is_told_and_graded_again(run: Run, home: Path
     assert before["found"].startswith("1 file recorded as graded, but without a complete grade: ")
     assert "Done: 1 file will be graded again by the daemon\n" in repaired.stdout
     assert run(home, "grade", str(root)).returncode == 0
-    assert checks(run, home)["ledger"]["found"] == "2 graded files with their grades"
+    assert checks(run, home)["ledger"]["found"] == "2 graded files, their grades are stored"
 
 
 def test_a_grade_that_is_not_whole_of_a_file_that_is_gone_is_no_problem(run: Run, home: Path, database: Path) -> None:

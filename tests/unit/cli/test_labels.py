@@ -294,7 +294,7 @@ def test_a_guess_of_the_level_stands_in_for_the_rate_until_there_are_labels(
     grader.labels.add(FINE, completed=True, sampled=Sampling.RANDOM)
     assert " done, from your guess and 1 random label; next: " in run(home).stdout
     assert "No guess is stored." in run(home, "calibration", "level", "--forget").stdout
-    assert "not known: 1 of 20 random labels given" in run(home).stdout
+    assert "not known: labels on 1 of 20 random sessions" in run(home).stdout
 
 
 @pytest.mark.parametrize("wrong", [["most"], ["130%"], ["nan"], ["--", "-3"], ["0.5", "--forget"]])
@@ -308,7 +308,7 @@ def test_a_level_that_is_no_share_is_refused(run: Run, home: Path, grader: SelfG
 def test_without_reviews_the_summary_is_as_it_was(run: Run, home: Path, grader: SelfGrader) -> None:
     grader.labels.add(FINE, completed=False, sampled=Sampling.RANDOM)
 
-    assert "not known: 1 of 20 random labels given" in run(home).stdout
+    assert "not known: labels on 1 of 20 random sessions" in run(home).stdout
     assert document(run(home, "--json"))["summary"]["checked"] == {
         "value": None,
         "low": None,
@@ -423,8 +423,8 @@ def test_one_key_judges_a_session(review: Review, home: Path) -> None:
         (FAILED, 0, None, "review", "random", None),
         (SECOND, 0, 4, "review", "random", None),
     ]
-    assert "5 a week is enough; 0 given this week." in ended.stdout
-    assert "3 labelled; 3 given this week.\n" in ended.stdout
+    assert "5 labels a week are enough; you gave 0 this week." in ended.stdout
+    assert "3 labelled now, 3 this week.\n" in ended.stdout
     assert ended.stdout.endswith(f"To undo the last one: grader-daemon label {SECOND} --undo\n")
 
 
@@ -513,7 +513,7 @@ def test_an_undone_session_is_asked_about_again(review: Review, home: Path) -> N
 
     assert "Undone: done (by timmy on " in ended.stdout
     assert [row[:3] for row in rows(home)] == [(FINE, 1, None), (FINE, None, None), (FINE, 0, None), (FAILED, 1, None)]
-    assert "2 labelled; 2 given this week.\n" in ended.stdout
+    assert "2 labelled now, 2 this week.\n" in ended.stdout
 
 
 def test_a_quality_may_be_corrected_before_the_verdict(review: Review, home: Path) -> None:

@@ -301,7 +301,7 @@ def test_why_says_of_each_error_and_of_the_session_what_became_of_it(tmp_path: P
 
     shown = run(tmp_path, "why", NEW).stdout
 
-    assert "errors_recovered = yes, by what followed the session's last error\n" in shown
+    assert "errors_recovered = yes, judged by what followed the last failed call\n" in shown
     assert [line.split() for line in shown.splitlines() if line.startswith("message ")] == [
         ["message", "tool", "error", "worked", "later"]
     ]

@@ -59,8 +59,8 @@ def test_the_first_look_tells_how_it_stands(home: Path, run: Run) -> None:
     assert said["daemon"].startswith("not running: ")
     assert said["last 7 days"] == "7 sessions counted; not counted: 1 without an answer"
     assert said["verdicts"] == "0 done, 0 not done, 7 unsure"
-    assert said["completion rate"].startswith("not known: 0 of 20 random labels given")
-    assert said["trust"] == "verdicts by the rules: not calibrated yet: label 50 sessions to improve this"
+    assert said["completion rate"].startswith("not known: labels on 0 of 20 random sessions")
+    assert said["trust"] == "verdicts by the rules: not calibrated on your labels; label 50 sessions to improve them"
     assert said["alerts"] == "none are open"
     assert said["new error"].startswith("terminal: permission_denied, 6 failures in 3 sessions")
     assert ended.stdout.endswith("\nNext: grader-daemon service install\n")
@@ -176,7 +176,7 @@ def test_the_sessions_that_most_likely_failed_are_named_with_why(home: Path, run
     looks = json.loads(run(home, "--json").stdout)["looks"]
 
     assert [look["session_id"] for look in looks][:2] == ["failed0", "failed2"]
-    assert {look["why"] for look in looks[:2]} <= {"admits that a part is not done", "the same request came again"}
+    assert {look["why"] for look in looks[:2]} <= {"admits that a part is not done", "the same task was given again"}
     assert "failed0: admits that a part is not done; Fix the date parser" in shown
 
 

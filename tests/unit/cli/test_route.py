@@ -47,7 +47,7 @@ def test_models_are_shown_with_the_one_to_prefer(home: Path, run: Run) -> None:
     assert next(line for line in lines if "strong" in line).endswith("prefer it")
     assert next(line for line in lines if "cheap" in line).endswith("default")
     assert " 90 % " in next(line for line in lines if "strong" in line), "36 of 40 did not fail"
-    assert lines[-1].startswith("not failed: share of sessions without a label")
+    assert lines[-1].startswith("not failed: share of sessions that no label")
     assert "\x1b" not in ended.stdout
 
 

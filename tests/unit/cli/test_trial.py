@@ -92,8 +92,8 @@ def test_what_is_done_is_shown_before_it_begins(run: Run, tmp_path: Path, monkey
     answers = iter(["n", "y"])
     monkeypatch.setattr("click.termui.visible_prompt_func", lambda _: next(answers))
     refused = shown(run, tmp_path, "start", "deploy")
-    assert f"renames {SHOWN} to SKILL.md.grader-trial and back, by chance" in refused
-    assert "No trial: grader-daemon trial start NAME" in shown(run, tmp_path, "status")
+    assert f"renames {SHOWN} to SKILL.md.grader-trial or back." in refused
+    assert "No trial yet. Start one: grader-daemon trial start NAME" in shown(run, tmp_path, "status")
     assert "grader-daemon trial run deploy -- COMMAND" in shown(run, tmp_path, "start", "deploy")
     assert "0 sessions with it, 0 without: too few to tell." in run(tmp_path, "trial", "status").stdout
     assert "a trial of deploy runs" in run(tmp_path, "trial", "start", "deploy", "--yes").stderr

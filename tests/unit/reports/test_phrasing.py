@@ -113,12 +113,12 @@ def test_coverage_says_what_became_of_the_files(coverage: Coverage, words: str) 
         pytest.param((), "The next steps of the agents are unknown", id="nothing-known"),
         pytest.param(
             (example_step("terminal", 3, 0), example_step("web_search", 1, 0)),
-            "Never recovered in 4 tries",
+            "The call never worked later in 4 tries",
             id="nothing-worked",
         ),
         pytest.param(
             (example_step("terminal", 20, 10), example_step("ls", 1, 1)),
-            "Recovered in 11 of 21 tries; no step stands out",
+            "The call worked later in 11 of 21 tries; no next step clearly helped",
             id="one-try-is-no-remedy",
         ),
         pytest.param(
@@ -128,7 +128,7 @@ def test_coverage_says_what_became_of_the_files(coverage: Coverage, words: str) 
                 example_step("read_file", 1, 1),
                 example_step("web_search", 9, 0),
             ),
-            "Recovered after: terminal curl 12 of 14 tries",
+            "The call worked after: terminal curl 12 of 14 tries",
             id="only-what-helped-more-often-than-other-steps",
         ),
     ],
@@ -180,8 +180,8 @@ def test_issue_is_told_at_length() -> None:
     assert read(issue_lines(example_issue())) == [
         "It says Navigation timeout of <n> ms exceeded",
         "For example Navigation timeout of 30000 ms exceeded",
-        "Recovered after: terminal curl 12 of 14 tries.",
-        f"Seen {_SEEN}; 9 of 12 sessions went on working; by task type: research 8, debugging 4.",
+        "The call worked after: terminal curl 12 of 14 tries.",
+        f"Seen {_SEEN}; 9 of 12 sessions went on to an answer; by task type: research 8, debugging 4.",
         "Last in 20261121_220000_abcdef, 20261120_101500_0f1e2d",
     ]
 
@@ -189,13 +189,15 @@ def test_issue_is_told_at_length() -> None:
 def test_issue_in_brief_says_what_helped() -> None:
     issue = example_issue(steps=(example_step("terminal", 40, 39, is_retry=True),))
 
-    assert issue_in_brief(issue, within=" in 7 days").endswith(" in 7 days; recovered after: a retry 39 of 40 tries")
+    assert issue_in_brief(issue, within=" in 7 days").endswith(
+        " in 7 days; the call worked after: a retry 39 of 40 tries"
+    )
 
 
 def test_example_that_is_the_signal_is_not_repeated() -> None:
     issue = example_issue(signal="timed out", example="timed out", task_types={}, latest=())
 
-    assert [line.split(" ")[0] for line in read(issue_lines(issue))] == ["It", "Recovered", "Seen"]
+    assert [line.split(" ")[0] for line in read(issue_lines(issue))] == ["It", "The", "Seen"]
 
 
 @pytest.mark.parametrize(

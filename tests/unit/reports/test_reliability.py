@@ -26,22 +26,22 @@ def estimate(value: float, low: float, high: float) -> Estimate:
         pytest.param(LabelCounts(), "No label is used yet; calibration needs 50", id="none"),
         pytest.param(
             LabelCounts(given=1),
-            "1 of your 1 labels is used (1 given); calibration needs 50",
+            "1 of your 1 labels is used (1 chosen by you); calibration needs 50",
             id="one",
         ),
         pytest.param(
             LabelCounts(random=20, uncertain=30),
-            "50 of your 50 labels are used (20 drawn at random, 30 uncertain)",
+            "50 of your 50 labels are used (20 on random sessions, 30 on uncertain sessions)",
             id="enough",
         ),
         pytest.param(
             LabelCounts(given=40, rewards=30),
-            "70 of your 70 labels are used (40 given, 30 rewards)",
+            "70 of your 70 labels are used (40 chosen by you, 30 from rewards)",
             id="rewards-that-no-person-gave",
         ),
         pytest.param(
             LabelCounts(given=60, left_out=2),
-            ("60 of your 62 labels are used (60 given); 2 are too old or unfinished"),
+            ("60 of your 62 labels are used (60 chosen by you); 2 are too old or unfinished"),
             id="some-left-out",
         ),
     ],
@@ -70,14 +70,14 @@ def test_agreement_stands_with_its_interval(shown: Estimate, words: str) -> None
         pytest.param(
             VerdictSetting.AUTO,
             True,
-            "by your labels, the model did better on sessions not used for training",
+            "by your labels, the trained model did better on sessions not used for training",
             id="by-labels",
         ),
         pytest.param(
             VerdictSetting.AUTO,
             False,
-            "the model did better on public data that it was not trained on; only your labels can show"
-            " whether this is so here",
+            "the trained model did better on public data that it was not trained on; only your labels can"
+            " show whether it does better on your sessions",
             id="by-the-prior",
         ),
     ],
@@ -100,7 +100,7 @@ def test_what_was_adopted_is_told_with_what_changed() -> None:
         ),
     )
     assert list(calibration_lines(made)) == [
-        "60 of your 60 labels are used (60 given).",
+        "60 of your 60 labels are used (60 chosen by you).",
         "Weights: better.",
         f"Verdicts by the rules: {because_words(made.policy, made.evidence)}.",
         "Adopted: m1.rules becomes m2.rules.",
@@ -123,7 +123,7 @@ def test_what_was_not_adopted_changes_nothing() -> None:
 
 def test_what_is_only_kept_in_mind_changes_no_verdict() -> None:
     made = calibration(evidence=evidence(before="m1.rules", seen=9))
-    assert list(calibration_lines(made))[-1] == "This is stored; weights and verdicts do not change."
+    assert list(calibration_lines(made))[-1] == "The result is stored; weights and verdicts do not change."
 
 
 def test_model_and_rules_stand_beside_each_other() -> None:

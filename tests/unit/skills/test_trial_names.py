@@ -25,7 +25,7 @@ def test_a_skill_is_found_by_its_name_or_path(home: Path) -> None:
     folder = write_skill(home / "skills" / "devops" / "deploy", "deploy")
     expected = Subject("deploy", "hermes", str(folder / "SKILL.md"))
     assert named(home, "deploy") == named(home, str(folder)) == named(home, str(folder / "SKILL.md")) == expected
-    assert held_words(expected) == f"renames {folder}/SKILL.md to SKILL.md.grader-trial and back"
+    assert held_words(expected) == f"renames {folder}/SKILL.md to SKILL.md.grader-trial or back"
 
 
 def test_a_skill_in_a_folder_of_another_name_has_the_name_that_agents_know_it_by(home: Path) -> None:
@@ -39,7 +39,7 @@ def test_a_skill_that_is_a_link_is_the_link(home: Path) -> None:
     link.symlink_to(write_skill(home.parent / "shared" / "deploy", "deploy"))
     expected = Subject("deploy", "hermes", str(link))
     assert named(home, "deploy") == named(home, str(link)) == expected
-    assert held_words(expected) == f"removes the link {link} and makes it again"
+    assert held_words(expected) == f"removes the link {link} or makes it again"
 
 
 def test_a_prompt_file_is_found_by_its_name_and_any_other_by_its_path(home: Path) -> None:
