@@ -24,7 +24,7 @@ _NEW_TROUBLE = timedelta(minutes=6)
 def pusher(context: DoctorContext) -> Finding:
     """Check that grades of this machine get to the fleet."""
     if context.settings.fleet_url is None:
-        return ok("no fleet is set, so no grade leaves this machine")
+        return ok("no fleet (shared database of many machines) is set: no grade leaves this machine")
     try:
         fleet_files(context.settings)
     except ConfigurationError as error:
@@ -45,13 +45,13 @@ def watched(context: DoctorContext) -> Finding:
     """Check that somebody raises the alerts of the fleet that is looked at from here, by asking its server."""
     url = context.settings.fleet_read_url
     if url is None:
-        return ok("this machine reads no fleet")
+        return ok("this machine does not read a fleet")
     if context.settings.fleet_server is not None:
         return _served(context.settings.fleet_server)
     with fleet_database(url.get_secret_value()) as fleet:
         watch = fleet.watch()
     if watch is None:
-        return unknown("the login in fleet_read_url is not a member's, so this is unknown")
+        return unknown("unknown: the login in fleet_read_url may not read the fleet, because it is not a member's")
     if is_unwatched(watch, context.now):
         return warning("no machine watches the fleet, so it raises no alerts", "grader-daemon fleet watch")
     return ok(f"{watch.member or 'somebody'} watches the fleet")

@@ -254,7 +254,7 @@ def alert_lines(alert: Alert, zone: tzinfo | None = UTC) -> tuple[Words, ...]:
         *_listed("What changed since: ", [_share(change) for change in alert.changes]),
         *_setup_change(alert, zone),
         *_listed("Also affected: ", [drop_words(drop) for drop in alert.drops[1:]]),
-        *examples("Sessions that explain it most:", alert.sessions),
+        *examples("Sessions that explain the alert best:", alert.sessions),
         *_outcome(alert, zone),
     )
 

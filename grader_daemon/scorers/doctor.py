@@ -19,7 +19,7 @@ def scorer(context: DoctorContext) -> Finding:
     settings = context.settings
     asked = Scorers.of(settings)
     if asked is None:
-        return ok("none is set: no session leaves this machine")
+        return ok("no scorer is set: no session leaves this machine")
     name = name_of(asked)
     if settings.scorer_setting is None:
         return ok(f"{name} is set, and never asked: quality_checks_per_day is 0")

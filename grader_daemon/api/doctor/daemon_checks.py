@@ -24,7 +24,7 @@ _INSTALL = "grader-daemon service install"
 def daemon(context: DoctorContext) -> Finding:
     """Check that a daemon runs on this database, and said so lately."""
     if not context.is_running:
-        return warning("it does not run; sessions wait on disk until it does", how_to_run())
+        return warning("the daemon does not run; new sessions wait on disk until it does", how_to_run())
     said = f"it runs, pid {context.daemon_pid or 'unknown'}"
     status = context.status
     if status is None or status.pid != context.daemon_pid:
@@ -33,7 +33,7 @@ def daemon(context: DoctorContext) -> Finding:
     said = f"{said}, {count(status.backlog, 'file')} waiting as of {span(silent)} ago"
     longest = max(_LONGEST_SILENCE, timedelta(seconds=2 * context.settings.scan_seconds))
     if silent > longest:
-        return problem(f"{said}, and no sign of life since", "look at its log, and restart it")
+        return problem(f"{said}, and has reported nothing since", "read the daemon's log, and restart the daemon")
     return _of_status(said, status, now=context.now, longest=longest)
 
 

@@ -86,7 +86,9 @@ def privacy(context: DoctorContext) -> Finding:
     if file is not None and not stat.S_ISREG(file.st_mode):
         return ok(f"no file to protect: {path} is a link, a folder or a device")
     if file is not None and file.st_uid != os.geteuid():
-        return problem(f"{path} belongs to user {file.st_uid}, this is {os.geteuid()}", "run it as that user")
+        return problem(
+            f"{path} belongs to user {file.st_uid}, this is {os.geteuid()}", "run grader-daemon as that user"
+        )
     if file is not None and file.st_mode & _OTHERS:
         mode = stat.S_IMODE(file.st_mode)
         return problem(
@@ -177,7 +179,7 @@ def other_programs(context: DoctorContext) -> Finding:
     tables, rows = context.inspection.foreign_tables(), context.inspection.foreign_grades(context.sampled_day)
     said = [
         *([f"{count(rows, 'grade')} written by another program (left unchanged)"] if rows else []),
-        *([f"{count(len(tables), 'table')} of others: {some(tables)}"] if tables else []),
+        *([f"{count(len(tables), 'table')} of other programs: {some(tables)}"] if tables else []),
     ]
     return ok("; ".join(said) or "no rows or tables of other programs")
 

@@ -66,14 +66,14 @@ def alerts(visit: Visit) -> Response:
     zone = visit.site.settings.zone
     return visit.show(
         "alerts.html",
-        scope=scope_line(visit, note="Alerts cover all work, so the filters above do not apply here."),
+        scope=scope_line(visit, note="Alerts cover all sessions, so the filters above do not apply here."),
         open=[alert for alert in found if alert.resolved_at is None],
         resolved=[alert for alert in found if alert.resolved_at is not None],
         silences=[(stream_words(stream), until) for stream, until in sorted(silences.items())],
         silent_until=lambda alert: silent_until(alert, silences),
         opening=lambda alert: opening_words(alert, zone),
         cause=alert_cause,
-        first=lambda alert: drop_words(alert.drops[0]) if alert.drops else ("a figure that is no longer watched",),
+        first=lambda alert: drop_words(alert.drops[0]) if alert.drops else ("a figure that alerts no longer watch",),
     )
 
 
@@ -89,7 +89,7 @@ def alert(visit: Visit) -> Response:
         alert=found,
         silent_until=silent_until(found, insight.silences()),
         opening=opening_words(found, visit.site.settings.zone),
-        title=("An alert on a figure that is no longer watched",)
+        title=("An alert on a figure that alerts no longer watch",)
         if first is None
         else stream_words(first.stream, first.called),
         measure=None if first is None else MEASURES[first.stream.metric],

@@ -56,7 +56,7 @@ def changes(visit: Visit) -> Response:
     effects = [effect for effect in found.effects if _is_of(effect, scope)]
     shown = list(_shown(effects[:_LISTED], visit.now, visit.site.settings.zone))
     left = " and ".join(name for name, value in (("project", scope.project), ("machine", scope.host)) if value)
-    note = f"Changes apply to a whole agent, so the {left} filter does not apply here." if left else ""
+    note = f"A change applies to all work of an agent, so the {left} filter does not apply here." if left else ""
     return visit.show(
         "changes.html",
         scope=scope_line(visit, note=note),

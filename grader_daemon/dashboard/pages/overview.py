@@ -201,7 +201,7 @@ def _shown(patterns: Patterns, scope: Scope) -> Group:
 
 
 def _scope_note(scope: Scope) -> str:
-    of_all = "" if not any(scope.whose.values()) else "Errors and alerts cover all work."
+    of_all = "" if not any(scope.whose.values()) else "Errors and alerts cover all sessions."
     return " ".join(each for each in (scope.beyond_the_sums, of_all) if each)
 
 

@@ -42,7 +42,9 @@ def reports(visit: Visit) -> Response:
     today = visit.grader.context.today
     return visit.show(
         "reports.html",
-        scope=scope_line(visit, note="Reports cover whole weeks and all work, so the filters above do not apply here."),
+        scope=scope_line(
+            visit, note="Reports cover whole weeks and all sessions, so the filters above do not apply here."
+        ),
         kept=kept,
         days=days,
         measures=TRENDED,

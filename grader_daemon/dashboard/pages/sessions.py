@@ -63,8 +63,8 @@ VIEWS: Final[tuple[tuple[str, dict[str, str]], ...]] = (
 )
 _COMPARED: Final = 2
 _NEARNESS: Final[Mapping[str, str]] = {
-    Nearness.SAME_REQUEST: "the same request",
-    Nearness.LIKE_REQUEST: "nearly the same request",
+    Nearness.SAME_REQUEST: "the same task",
+    Nearness.LIKE_REQUEST: "nearly the same task",
     Nearness.SAME_PROJECT: "the same type of task in the same project",
     Nearness.SAME_TYPE: "the same type of task",
 }

@@ -438,7 +438,7 @@ def test_what_others_keep_in_the_database_is_told(run: Run, home: Path, database
     made = checks(run, home)["other programs"]
 
     assert made["state"] == "ok"
-    assert made["found"] == "1 grade written by another program (left unchanged); 1 table of others: plans"
+    assert made["found"] == "1 grade written by another program (left unchanged); 1 table of other programs: plans"
 
 
 def test_an_index_that_lacks_rows_is_built_again(run: Run, home: Path, database: Path) -> None:

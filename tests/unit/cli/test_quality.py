@@ -149,7 +149,7 @@ def test_status_says_that_the_scorer_cannot_be_reached(run: Run, home: Path) -> 
 
 
 def test_no_scorer_is_fine(run: Run, home: Path) -> None:
-    assert doctor(run, home)["found"] == "none is set: no session leaves this machine"
+    assert doctor(run, home)["found"] == "no scorer is set: no session leaves this machine"
 
 
 def test_a_scorer_that_is_never_asked_is_fine_and_told(run: Run, home: Path) -> None:

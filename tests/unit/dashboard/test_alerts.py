@@ -137,14 +137,14 @@ def test_alert_of_a_threshold_is_not_split(client: TestClient, add: Add) -> None
     page = client.get(f"/alerts/{add(kind=AlertKind.THRESHOLD, rule='half fails')}").text
 
     assert "Threshold of your rules: <code><bdi>half fails</bdi></code>." in page
-    assert "Not split" in page
+    assert "This alert has no such split" in page
 
 
 def test_alert_of_nothing_that_is_watched_now_is_shown_all_the_same(client: TestClient, add: Add) -> None:
     number = add(drops=())
 
-    assert "a figure that is no longer watched" in client.get("/alerts").text
-    assert "a figure that is no longer watched" in client.get(f"/alerts/{number}").text
+    assert "a figure that alerts no longer watch" in client.get("/alerts").text
+    assert "a figure that alerts no longer watch" in client.get(f"/alerts/{number}").text
 
 
 def test_split_into_nothing_is_drawn_in_the_middle(client: TestClient, add: Add) -> None:

@@ -93,7 +93,7 @@ def test_sessions_are_listed_with_their_machines_and_found_by_them(client: TestC
         pytest.param("/", "3 done, 0 not done, 0 unsure", id="today"),
         pytest.param(
             "/changes?days=30",
-            "Changes apply to a whole agent, so the machine filter does not apply here.",
+            "A change applies to all work of an agent, so the machine filter does not apply here.",
             id="changes",
         ),
         pytest.param("/usage", "Figures cover all machines; only the sessions below are filtered.", id="usage"),
@@ -132,7 +132,7 @@ def test_health_is_that_of_machines_and_trust_is_theirs(client: TestClient) -> N
     assert "The fleet" in health
     assert "The daemon" not in health
     assert re.search(
-        r"last contact left to read desk - 1 \S+ \S+ UTC 1,234 laptop .* 0 new-desk - no data yet - 0 Read ", health
+        r"last contact sessions not read yet desk - 1 \S+ \S+ UTC 1,234 laptop .* 0 new-desk - no data yet - 0 Read ", health
     ), health
     trust = words_of(client, "/trust")
     assert "Each machine gives its own verdicts" in trust

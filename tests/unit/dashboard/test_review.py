@@ -142,7 +142,7 @@ def test_long_request_can_be_read_whole(client_of: MakeClient, tmp_path: Path) -
 
     text = client_of(tmp_path / "grades.db").get("/review").text
 
-    cut, whole = text.split("<h3>Request</h3>")[1].split("</section>")[0].split("All of it, 60 lines")
+    cut, whole = text.split("<h3>Request</h3>")[1].split("</section>")[0].split("Show all 60 lines")
     assert asked[-1] not in cut
     assert asked[-1] in whole
 

@@ -182,7 +182,7 @@ def test_today_has_the_figures_of_a_project_and_of_a_schedule(client: TestClient
     assert "5 sessions counted" in whole
     assert "3 sessions counted" in shop
     assert re.search(r"Bad endings 100 % \S+ %, 3 sessions", shop)
-    assert "Errors and alerts cover all work." in shop
+    assert "Errors and alerts cover all sessions." in shop
     assert "2 sessions counted" in jobs
     assert ids_of(client, "/?project=/site") == {6, 7, 8, 9}
     assert client.get("/?agent=nobody").status_code == 404

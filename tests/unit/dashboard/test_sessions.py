@@ -192,7 +192,7 @@ def test_list_is_a_table_for_other_programs(client: TestClient) -> None:
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        pytest.param("project=/nowhere", "No sessions in this scope.", id="a-project"),
+        pytest.param("project=/nowhere", "No sessions match the choices above.", id="a-project"),
         pytest.param("model=gpt-9", "no session has the model", id="a-model"),
         pytest.param("issue=v9", "no error group has an id", id="an-error"),
     ],

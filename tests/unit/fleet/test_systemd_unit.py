@@ -224,7 +224,11 @@ def _with_grades() -> Settings:
 def test_without_a_fleet_the_doctor_has_nothing_to_say(settings_file: Path) -> None:
     settings_file.write_text("")
 
-    assert _diagnosed(load_settings()) == ("ok", "no fleet is set, so no grade leaves this machine", None)
+    assert _diagnosed(load_settings()) == (
+        "ok",
+        "no fleet (shared database of many machines) is set: no grade leaves this machine",
+        None,
+    )
 
 
 @pytest.mark.usefixtures("no_psycopg", "settings_file")
