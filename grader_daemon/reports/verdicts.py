@@ -19,7 +19,7 @@ NOTHING_TO_JUDGE: Final = "no answer: there is neither an answer nor a tool call
 _DEGREES: Final = ((0.8, "very well"), (0.6, "well"), (0.4, "fairly well"), (0.2, "only a little"))
 """Words for correlations, each with its least value: the steps of Landis and Koch (1977) for agreement."""
 
-NO_RATE: Final = "not known: labels on {drawn} of {needed} random sessions"
+NO_RATE: Final = "unknown: {drawn} of {needed} random sessions labelled"
 _PROVEN: Final = {
     "completion.cut_short": "an error, a limit or the end of its process cut it short",
     "completion.error_last": "it ends in a tool call that failed",
@@ -118,7 +118,7 @@ def trust_words(trust: Trust) -> str:
     if trust.of_fleet:
         return "each machine has its own, and knows how reliable they are"
     if not trust.labels:
-        return f"not calibrated on your labels; label {FEWEST_LABELS} sessions to improve them"
+        return f"not calibrated: needs {FEWEST_LABELS} of your labels"
     done = "calibrated on" if trust.by is VerdictBy.MODEL else "checked by"
     known = "" if trust.agreement is None else f"; verdicts agree with them {_degree(trust.agreement)}"
     return f"{done} your {count(trust.labels, 'label')}{known}"

@@ -61,11 +61,11 @@ def test_the_summary_has_intervals_and_says_how_far_verdicts_can_be_trusted(grad
     assert lines == [
         "Sessions of the last day: 3 finished, 0 open, 1 without an answer",
         "  verdicts          2 done, 1 not done, 0 unsure",
-        "  completion rate   not known: labels on 0 of 20 random sessions; next: grader-daemon review (4 minutes)",
+        "  completion rate   unknown: 0 of 20 random sessions labelled; next: grader-daemon review (4 minutes)",
         "  tool efficiency   5.0 (3.6–5.0)",  # three equal values and a quarter of the range: 4.30 * sqrt(1 / 9)
         "  response quality  3.0 (1.6–4.4)",
         "  errors recovered  3 of 3: 100 % (44–100 %)",
-        "  trust             verdicts by the rules: not calibrated on your labels; label 50 sessions to improve them",
+        "  trust             verdicts by the rules: not calibrated: needs 50 of your labels",
         "  failing errors    timeout 12",
         "  general           3.89 of 5 (3 sessions)",  # (5 + 3 + 1 + 4 * 2 / 3) / 3
     ]

@@ -294,7 +294,7 @@ def test_a_guess_of_the_level_stands_in_for_the_rate_until_there_are_labels(
     grader.labels.add(FINE, completed=True, sampled=Sampling.RANDOM)
     assert " done, from your guess and 1 random label; next: " in run(home).stdout
     assert "No guess is stored." in run(home, "calibration", "level", "--forget").stdout
-    assert "not known: labels on 1 of 20 random sessions" in run(home).stdout
+    assert "unknown: 1 of 20 random sessions labelled" in run(home).stdout
 
 
 @pytest.mark.parametrize("wrong", [["most"], ["130%"], ["nan"], ["--", "-3"], ["0.5", "--forget"]])
@@ -308,7 +308,7 @@ def test_a_level_that_is_no_share_is_refused(run: Run, home: Path, grader: SelfG
 def test_without_reviews_the_summary_is_as_it_was(run: Run, home: Path, grader: SelfGrader) -> None:
     grader.labels.add(FINE, completed=False, sampled=Sampling.RANDOM)
 
-    assert "not known: labels on 1 of 20 random sessions" in run(home).stdout
+    assert "unknown: 1 of 20 random sessions labelled" in run(home).stdout
     assert document(run(home, "--json"))["summary"]["checked"] == {
         "value": None,
         "low": None,

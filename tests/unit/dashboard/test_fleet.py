@@ -132,7 +132,8 @@ def test_health_is_that_of_machines_and_trust_is_theirs(client: TestClient) -> N
     assert "The fleet" in health
     assert "The daemon" not in health
     assert re.search(
-        r"last contact sessions not read yet desk - 1 \S+ \S+ UTC 1,234 laptop .* 0 new-desk - no data yet - 0 Read ", health
+        r"last contact sessions not read yet desk - 1 \S+ \S+ UTC 1,234 laptop .* 0 new-desk - no data yet - 0 Read ",
+        health,
     ), health
     trust = words_of(client, "/trust")
     assert "Each machine gives its own verdicts" in trust

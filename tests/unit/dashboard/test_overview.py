@@ -78,7 +78,7 @@ def test_month_has_rates_with_intervals_and_samples(home_with: Fill) -> None:
     said = text_of(home_with(30))
     assert "7 sessions counted" in said
     assert re.search(r"Verdicts \d+ done, \d+ not done, \d+ unsure Completion rate", said)
-    assert "Completion rate not known: labels on 0 of 20 random sessions" in said
+    assert "Completion rate unknown: 0 of 20 random sessions labelled" in said
     assert re.search(r"Tool efficiency \S+ \S+–\S+, 7 sessions", said)
 
 

@@ -64,8 +64,8 @@ def test_summary_begins_with_the_three_shares() -> None:
     assert prose_of(lay_out(example_report()), Topic.SUMMARY)[:5] == [
         "93 finished sessions, 5 more than the week before: 7 done, 42 not done, 44 unsure.",
         "3 sessions ended without an answer and are not counted.",
-        "Verdicts by the trained model: not calibrated on your labels; label 50 sessions to improve them.",
-        "Completion rate: not known: labels on 0 of 20 random sessions; next: grader-daemon review (4 minutes).",
+        "Verdicts by the trained model: not calibrated: needs 50 of your labels.",
+        "Completion rate: unknown: 0 of 20 random sessions labelled; next: grader-daemon review (4 minutes).",
         "Clearly worse than the week before: bad endings, tool efficiency, failures per tool call.",
     ]
 
@@ -103,7 +103,7 @@ def test_a_report_of_a_version_that_did_not_count_verdicts_has_none() -> None:
         ),
         pytest.param(
             Estimate(sample=3),
-            "Completion rate: not known: labels on 3 of 20 random sessions; next: grader-daemon review (4 minutes).",
+            "Completion rate: unknown: 3 of 20 random sessions labelled; next: grader-daemon review (4 minutes).",
             id="too-few",
         ),
     ],

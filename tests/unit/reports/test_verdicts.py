@@ -25,7 +25,7 @@ from tests.reports_examples import TRUST
 from tests.strategies import NOW, grade
 
 MODEL = {"verdict_by": VerdictBy.MODEL, "rules_version": "r1+m1.model"}
-NOT_CALIBRATED = "not calibrated on your labels; label 50 sessions to improve them"
+NOT_CALIBRATED = "not calibrated: needs 50 of your labels"
 BY_RULES = Trust(version="m1.rules", by=VerdictBy.RULES, agreement=-0.02)
 
 
@@ -72,7 +72,7 @@ BY_RULES = Trust(version="m1.rules", by=VerdictBy.RULES, agreement=-0.02)
         pytest.param(
             {"task_completed": False, "p_completed": 0.46, "rules_version": "r1+m1.rules"},
             BY_RULES,
-            "not done, by the rules; not calibrated on your labels; label 50 sessions to improve them",
+            "not done, by the rules; not calibrated: needs 50 of your labels",
             id="by-the-rules-beside-a-model",
         ),
         pytest.param(
@@ -144,7 +144,7 @@ def test_what_a_person_said_is_told_with_by_whom() -> None:
 
 def test_where_nothing_was_measured_that_is_said() -> None:
     unknown = Trust(version="m1.model", by=VerdictBy.MODEL)
-    assert trust_words(unknown) == "not calibrated on your labels; label 50 sessions to improve them"
+    assert trust_words(unknown) == "not calibrated: needs 50 of your labels"
 
 
 def test_the_three_shares_come_before_any_rate() -> None:
@@ -161,7 +161,7 @@ def test_the_three_shares_come_before_any_rate() -> None:
         ),
         pytest.param(
             Estimate(sample=19),
-            "not known: labels on 19 of 20 random sessions; next: grader-daemon review (4 minutes)",
+            "unknown: 19 of 20 random sessions labelled; next: grader-daemon review (4 minutes)",
             id="too-few-labels",
         ),
         pytest.param(
@@ -211,7 +211,7 @@ def test_how_far_verdicts_of_a_fleet_can_be_trusted_is_known_elsewhere() -> None
             (Outcome.NOT_DONE, Estimate(sample=4)),
             (
                 "This verdict stays not done.",
-                "Last 28 days: not known: labels on 4 of 20 random sessions.",
+                "Last 28 days: unknown: 4 of 20 random sessions labelled.",
             ),
             id="nothing-yet",
         ),
