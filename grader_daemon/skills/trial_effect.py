@@ -41,7 +41,7 @@ class TrialEffect(msgspec.Struct, frozen=True, kw_only=True):
     sessions_with, sessions_without: number of finished sessions on each side.
     draws_with, draws_without: number of draws that have such sessions.
     failed: the share that failed: `now` with it, `before` without it, and the change, whose range holds however often
-        it is looked at; no value where a side has fewer than ten draws.
+        it is checked; no value where a side has fewer than ten draws.
     is_sure: the range of the change leaves out 0: the trial can be stopped.
     """
 

@@ -34,7 +34,7 @@ def test_each_feature_has_a_sentence_for_each_value() -> None:
             "Of the last results, 25 % say that nothing was found, a higher share than in 93 % of your sessions.",
             id="share-and-its-rank",
         ),
-        pytest.param("left", 0.3, 0.9, "There are no errors, or few are unrecovered.", id="nothing-to-count"),
+        pytest.param("left", 0.3, 0.9, "No call failed, or most failed calls worked later.", id="nothing-to-count"),
         pytest.param(
             "asked_length",
             8.7,
