@@ -28,8 +28,7 @@ from grader_daemon.patterns.next_review import choose
 from grader_daemon.pipeline.group_completion import completion_of
 from grader_daemon.pipeline.save_labels import candidates, is_turn_of_chance, reviewed_since
 from grader_daemon.redaction import Redactor
-from grader_daemon.reports.session_words import why_words
-from grader_daemon.reports.sessions import KIND_WORDS, why_words
+from grader_daemon.reports.session_words import KIND_WORDS, why_words
 from grader_daemon.storage.records import StoredGrade
 from grader_daemon.wings import part
 

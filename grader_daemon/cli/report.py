@@ -22,7 +22,6 @@ from grader_daemon.reports.phrasing import alert_title, days, issue_in_brief, no
 from grader_daemon.reports.plain_text_report import render_text
 from grader_daemon.reports.renderers import RENDERERS
 from grader_daemon.reports.safe_text import plain
-from grader_daemon.reports.text import render_text
 from grader_daemon.reports.verdicts import grader_name, rate_words, trust_words
 
 _SHOWN: Final = 3

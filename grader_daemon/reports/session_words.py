@@ -216,7 +216,7 @@ def asked_words(found: Similar) -> str:
     others = found.same + found.near
     if not others:
         return "in no other finished session"
-    said = f"in {count(others, 'other session')}: {found.same:,} in the same words, {found.near:,} nearly so"
+    said = f"in {count(others, 'other session')}: {found.same:,} in the same words, {found.near:,} in nearly the same"
     return f"{said}; only the newest were searched" if found.more else said
 
 

@@ -268,10 +268,10 @@ def similar(**said: Any) -> Similar:
     ("said", "words"),
     [
         pytest.param({"same": 0, "near": 0}, "in no other finished session", id="nowhere"),
-        pytest.param({}, "in 8 other sessions: 6 in the same words, 2 nearly so", id="both"),
+        pytest.param({}, "in 8 other sessions: 6 in the same words, 2 in nearly the same", id="both"),
         pytest.param(
             {"same": 1, "near": 0, "more": True},
-            "in 1 other session: 1 in the same words, 0 nearly so; only the newest were searched",
+            "in 1 other session: 1 in the same words, 0 in nearly the same; only the newest were searched",
             id="more",
         ),
     ],
