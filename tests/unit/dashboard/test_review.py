@@ -90,7 +90,7 @@ def test_answer_is_kept_with_how_the_session_was_chosen_and_then_the_grader_spea
     assert "The grader says:" in text
     assert "label 50 sessions" not in text, "that is being done"
     assert "1 of 5 this week" in text
-    assert "1 verdict moved, this one: done \N{RIGHTWARDS ARROW} not done. Last 28 days: not known:" in text
+    assert "1 verdict moved, this one: done \N{RIGHTWARDS ARROW} not done. Last 28 days: unknown:" in text
     assert _form(text)["session"] != form["session"]
 
 
