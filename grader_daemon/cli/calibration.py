@@ -16,7 +16,7 @@ from grader_daemon.api.documents import calibration_document, calibration_state_
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.calibration.prior import Provenance, Validity
 from grader_daemon.cli import output
-from grader_daemon.cli.options import Group, asks, json_option, read_settings, settings_options
+from grader_daemon.cli.options import GroupWithDefault, asks, json_option, read_settings, settings_options
 from grader_daemon.domain.calibration import Calibration, LabelCounts
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.early_words import worth_words
@@ -39,9 +39,9 @@ _LISTED_WEIGHTS = 10
 _WEIGHTS_NOTE = "A weight above 0 makes it likelier that the task is done, a weight below 0 less likely."
 
 
-@click.group("calibration", cls=Group)
+@click.group("calibration", cls=GroupWithDefault, default="show")
 def command() -> None:
-    """Show how reliable grades are, and learn from your labels."""
+    """Show how reliable grades are, and learn from your labels. Without a subcommand, it is `calibration show`."""
 
 
 @command.command("show")

@@ -550,3 +550,10 @@ def test_what_a_person_said_last_is_shown_too(review: Review, home: Path, grader
 
 def _encoded(value: object) -> str:
     return msgspec.json.encode([value]).decode()
+
+
+def test_calibration_alone_shows_the_grader(run: Run, home: Path, grader: SelfGrader) -> None:
+    grader.labels.add(FINE, completed=True)
+
+    assert run(home, "calibration").stdout == run(home, "calibration", "show").stdout
+    assert document(run(home, "calibration", "--json")) == document(run(home, "calibration", "show", "--json"))
