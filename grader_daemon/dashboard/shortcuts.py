@@ -24,7 +24,7 @@ class Shortcut(msgspec.Struct, frozen=True):
 SHORTCUTS: Final = (
     Shortcut("?", "help", "Show or hide these keys"),
     Shortcut("/", "search", "Search sessions, or jump to a page, an error or a command"),
-    Shortcut("Ctrl K", "search", "Search, even while you type in a field"),
+    Shortcut("Ctrl K", "search", "Search or jump, also inside a text field"),
     Shortcut("t", "theme", "Switch between light and dark"),
     Shortcut("g t", "/", "Go to Today"),
     Shortcut("g s", "/sessions", "Go to Sessions"),
@@ -52,6 +52,7 @@ SHORTCUTS: Final = (
     Shortcut("j", "next-row", "Select the next error", "/errors"),
     Shortcut("k", "previous-row", "Select the previous error", "/errors"),
     Shortcut("Enter", "open-row", "Open the selected error", "/errors"),
+    Shortcut("/", "find", "Find words in this session", "/session"),
     Shortcut("]", "next-finding", "Go to the next failure, claim or comment by a person", "/session"),
     Shortcut("[", "previous-finding", "Go to the previous failure, claim or comment", "/session"),
     Shortcut("j", "next-message", "Go to the next message", "/session"),
@@ -62,9 +63,10 @@ SHORTCUTS: Final = (
 
 
 def for_page(path: str, *, closed: Collection[str] = ()) -> list[Shortcut]:
-    """Return the keys that do something on a page; none leads to `closed` addresses."""
+    """Return the keys that do something on a page, its own before those of all; none leads to `closed` addresses."""
     here = "/" + path.strip("/").partition("/")[0]
-    return [each for each in SHORTCUTS if each.page in ("", here) and each.action not in closed]
+    found = {each.keys: each for page in ("", here) for each in SHORTCUTS if each.page == page}
+    return [each for each in found.values() if each.action not in closed]
 
 
 def for_script(path: str, *, closed: Collection[str] = ()) -> str:

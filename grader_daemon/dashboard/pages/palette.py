@@ -1,8 +1,8 @@
-"""Entries of the palette: pages, views, names, errors and commands at once, sessions by their words or id."""
+"""Entries of the palette: pages, views, names, errors and commands at once, sessions and messages by their words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Final
 from urllib.parse import quote
@@ -11,7 +11,9 @@ import msgspec
 from starlette.responses import Response
 
 from grader_daemon.api.grades import GradeFilter
+from grader_daemon.api.parts import MessageSearch
 from grader_daemon.dashboard.addresses import BAR, GRADER, PROBLEMS, message_address
+from grader_daemon.dashboard.navigation import BAR, GRADER, PROBLEMS
 from grader_daemon.dashboard.pages.sessions import VIEWS
 from grader_daemon.dashboard.query_filter import address
 from grader_daemon.dashboard.saved_views import saved_views
@@ -23,13 +25,19 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.errors import InputError
 from grader_daemon.reports.issue_names import tool_words
+from grader_daemon.reports.told_apart import told_apart
+from grader_daemon.reports.verdicts import outcome_words
+from grader_daemon.wings import part
 
 _MOST_BYTES: Final = 20_000
 _LONGEST: Final = 90
+_LONGEST_HIT, _LONGEST_TITLE = 150, 50
 _NAMES: Final = 30
 """So many projects, models and agents, those with most sessions, and so many errors at most."""
 _ERROR_DAYS: Final = 30
 _SESSIONS: Final = 8
+_MESSAGES: Final = 12
+"""So many messages at most, the first of each session."""
 _LEAST_OF_AN_ID: Final = 4
 
 _COMMANDS: Final = {
@@ -58,12 +66,12 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def palette(visit: Visit) -> Response:
-    """Answer with the entries that are there before anybody types, or with the sessions that have words or an id."""
+    """Answer with the entries that are there before anybody types, or with what has words or is the one with an id."""
     text = visit.query.get("text")
     if not visit.grader.context.has_database:
         found: Iterable[Entry] = () if text else _pages(visit)
     elif text:
-        found = _sessions(visit, text)
+        found = (*_sessions(visit, text), *_messages(visit, text))
     else:
         found = (*_pages(visit), *_views(visit), *_commands(), *_errors(visit), *_names(visit))
     return Response(_bounded(found), media_type="application/json")
@@ -84,9 +92,9 @@ def _bounded(entries: Iterable[Entry]) -> bytes:
     return b"[" + b",".join(parts) + b"]"
 
 
-def _entry(kind: str, words: str, to: str) -> Entry:
+def _entry(kind: str, words: str, to: str, *, longest: int = _LONGEST) -> Entry:
     readable = str(shown(words))
-    return Entry(kind, readable if len(readable) <= _LONGEST else f"{readable[: _LONGEST - 1]}…", to)
+    return Entry(kind, readable if len(readable) <= longest else f"{readable[: longest - 1]}…", to)
 
 
 def _pages(visit: Visit) -> Iterator[Entry]:
@@ -136,3 +144,29 @@ def _sessions(visit: Visit, text: str) -> Iterator[Entry]:
     for grade in {grade.session_id: grade for grade in found}.values():
         words = f"{visit.site.title(grade)} · {grade.session_id[:12]}"
         yield _entry("session", words, visit.at(message_address(grade.session_id, None)))
+
+
+def _messages(visit: Visit, text: str) -> Iterator[Entry]:
+    """Yield the first message with the words of each session, with its verdict, where messages can be searched."""
+    messages: MessageSearch = part("messages")(visit.grader.context)
+    if not messages.is_on:
+        return
+    with suppress(InputError):  # there is no word in it
+        hits = messages.find(text, limit=_MESSAGES, keep=_once()).hits
+        titles = told_apart([hit.task_summary or hit.session_id for hit in hits])
+        for title, hit in zip(titles, hits, strict=True):
+            to = visit.at(message_address(hit.session_id, hit.index))
+            said = f"{title[:_LONGEST_TITLE]}: {hit.excerpt or 'the file is gone or cannot be read'}"
+            yield _entry(f"message, {outcome_words(hit.outcome)}", said, to, longest=_LONGEST_HIT)
+
+
+def _once() -> Callable[[Grade], bool]:
+    """Return a filter that keeps a session when it comes for the first time."""
+    known: set[str] = set()
+
+    def keep(grade: Grade) -> bool:
+        is_new = grade.session_id not in known
+        known.add(grade.session_id)
+        return is_new
+
+    return keep

@@ -113,6 +113,8 @@ def usage(visit: Visit) -> Response:
     groups = sorted(used.groups, key=lambda group: -(amount(group.spending, measure) or 0))
     shown = asked._replace(show=measure)
     days = [_day_row(visit, day, asked.by, measure) for day in used.daily]
+    other = UsageMeasure.TOKENS if measure is UsageMeasure.COST else UsageMeasure.COST
+    other_days = [_day_row(visit, day, asked.by, other) for day in used.daily]
     return visit.show(
         "usage.html",
         scope=scope_line(visit, note=_note(asked), longest=MOST_DAYS),
@@ -126,7 +128,7 @@ def usage(visit: Visit) -> Response:
         amount_words=amount_words,
         unknown=unknown_words(used, measure),
         failed=failed_words(used),
-        drawn=_drawn(days, groups, measure),
+        drawn={each: _drawn(rows, groups, each) for each, rows in ((measure, days), (other, other_days))},
         rows=list(_rows(visit, used, groups[:_LISTED], measure)),
         left_out=len(groups[_LISTED:]),
         split=asked.by.value.replace("_", " "),
@@ -232,7 +234,7 @@ def _drawn(days: Sequence[DayRow], groups: Sequence[UsageGroup], measure: UsageM
     return day_bars(
         [_bar(each, groups, measure) for each in days],
         title=f"{measure.capitalize()} by day",
-        identifier="usage",
+        identifier=f"usage-{measure}",
         scale=partial(scale_words, measure=measure),
         whole=measure is UsageMeasure.SESSIONS,
     )

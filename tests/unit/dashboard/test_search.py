@@ -96,3 +96,21 @@ def test_turned_on_since_the_page_began_it_says_to_begin_again(
     assert client.get("/search").status_code == 200
 
     assert "restart the dashboard" in client_of(tmp_path / "grades.db").get("/search?text=wombat").text
+
+
+def test_palette_has_the_first_message_of_each_session_with_its_verdict(client: TestClient) -> None:
+    found = [each for each in client.get("/palette.json?text=wombat").json() if each["kind"].startswith("message")]
+
+    assert {(each["words"], each["address"].partition("?")[0]) for each in found} == {
+        ("Where is my wombat?: The wombat is gone.", "/session/other#m3"),
+        ("Feed the <b>wombats</b>: Feed the <b>wombats</b>", "/session/told#m0"),
+    }
+    assert all(each["kind"].removeprefix("message, ") in ("done", "not done", "unsure", "no answer") for each in found)
+
+
+def test_palette_has_no_messages_where_these_are_not_searched(
+    client_of: MakeClient, client: TestClient, tmp_path: Path
+) -> None:
+    assert "message" in client.get("/palette.json?text=wombat").text
+
+    assert "message" not in client_of(tmp_path / "grades.db").get("/palette.json?text=wombat").text

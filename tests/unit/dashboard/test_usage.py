@@ -40,6 +40,10 @@ def home_with(client_of: MakeClient, tmp_path: Path) -> Fill:
     return filled
 
 
+def _first_chart(html: str) -> str:
+    return html.partition("<h3>")[0]
+
+
 def _made(number: int, *, ago: int = 0, **changes: Any) -> Any:
     ended = NOW - timedelta(days=ago)
     recorded = {"ending": EndingKind.ANSWERED, "standing": ResultStanding.CLAIMED}
@@ -91,7 +95,7 @@ def test_where_nothing_is_known_it_says_why_and_shows_what_is(home_with: Fill) -
 
 def test_day_says_its_values_and_leads_to_its_sessions(home_with: Fill) -> None:
     client = home_with({**SPENT, "model": "large"}, {**SPENT, "ago": 2, "model": "small"}, {"ago": 3})
-    days = days_of(html_of(client))
+    days = days_of(_first_chart(html_of(client)))
 
     assert len(days) == 7
     told = {words[:10]: (words[12:], address) for words, address in days.items()}
@@ -106,8 +110,27 @@ def test_day_says_its_values_and_leads_to_its_sessions(home_with: Fill) -> None:
     assert 'data-id="s1"' not in listed
 
 
+@pytest.mark.parametrize(
+    ("query", "beside"),
+    [("", "Tokens"), ("?show=tokens", "Cost"), ("?show=sessions", "Cost")],
+    ids=["cost", "tokens", "sessions"],
+)
+def test_other_amount_by_day_stands_beside_the_one_asked_for(home_with: Fill, query: str, beside: str) -> None:
+    html = html_of(home_with(SPENT, {**SPENT, "ago": 2}), f"/usage{query}")
+
+    assert re.findall(r"<h3>(.*?)</h3>", html) == [beside]
+    assert html.count(": no session finished<") == 10
+
+
+def test_amount_of_which_nothing_is_known_has_no_chart_beside(home_with: Fill) -> None:
+    html = html_of(home_with({"agent": "hermes"}))
+
+    assert html.count('class="bars"') == 1
+    assert "<h3>" not in html
+
+
 def test_days_of_which_nothing_is_known_are_gaps(home_with: Fill) -> None:
-    html = html_of(home_with(SPENT, {**SPENT, "ago": 2, "cost_usd": 0.0}, {"ago": 3}))
+    html = _first_chart(html_of(home_with(SPENT, {**SPENT, "ago": 2, "cost_usd": 0.0}, {"ago": 3})))
     [ground] = re.findall(r'<path d="([^"]*)" class="base"', html)
     [bars] = re.findall(r'<path d="([^"]*)" class="s0"', html)
     assert [ground.count("M"), bars.count("M")] == [2, 1]  # a day that cost nothing has a ground, and no bar
@@ -116,7 +139,7 @@ def test_days_of_which_nothing_is_known_are_gaps(home_with: Fill) -> None:
 def test_many_groups_share_one_colour(home_with: Fill) -> None:
     html = html_of(home_with(*({**SPENT, "model": f"m{number}", "cost_usd": 9.0 - number} for number in range(9))))
 
-    assert [html.count(f'class="s{number}"') for number in range(8)] == [1] * 7 + [0]
+    assert [_first_chart(html).count(f'class="s{number}"') for number in range(8)] == [1] * 7 + [0]
     assert html.count('class="swatch s6"') == 3
 
 
