@@ -13,7 +13,6 @@ from starlette.responses import Response
 from grader_daemon.api.grades import GradeFilter
 from grader_daemon.api.parts import MessageSearch
 from grader_daemon.dashboard.addresses import BAR, GRADER, PROBLEMS, message_address
-from grader_daemon.dashboard.navigation import BAR, GRADER, PROBLEMS
 from grader_daemon.dashboard.pages.sessions import VIEWS
 from grader_daemon.dashboard.query_filter import address
 from grader_daemon.dashboard.saved_views import saved_views
