@@ -33,7 +33,7 @@ def test_cost_and_tokens_by_day_are_a_click_away_and_another_split_is_one_more(p
 
 def test_click_on_a_day_leads_to_the_sessions_of_that_day(priced: Page) -> None:
     priced.goto("/usage")
-    bar = priced.locator(".bars a").last
+    bar = priced.get_by_role("group", name="Cost by day").locator("a").last
     said = bar.locator("title").text_content() or ""
     bar.click()
 
