@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from grader_daemon.storage.records import StoredGrade
     from grader_daemon.storage.sqlite.store import SqliteStore
 
-_CHANGED = "the file changed since it was graded; numbers of messages may mean others now"
+_CHANGED = "the file changed since it was graded; message numbers may be wrong"
 
 
 class GraderContext:

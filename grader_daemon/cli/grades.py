@@ -81,7 +81,7 @@ def grade_table(
     if any(grade.verdict_by is VerdictBy.PERSON for grade in grades):
         output.line("* label by a person")
     if grades and all(each.host is not None and each.task_summary is None and each.project is None for each in grades):
-        output.line("The machines send no task texts or projects; to change that, set fleet_texts there.")
+        output.line("The machines send no task texts or projects; to change that, set fleet_texts on each machine.")
 
 
 def titles(tasks: Iterable[str | None]) -> list[str]:
