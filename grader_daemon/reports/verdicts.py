@@ -118,7 +118,7 @@ def trust_words(trust: Trust) -> str:
     if trust.of_fleet:
         return "each machine has its own, and knows how reliable they are"
     if not trust.labels:
-        return f"not calibrated: needs {FEWEST_LABELS} of your labels"
+        return f"not calibrated yet: label {FEWEST_LABELS} sessions"
     done = "calibrated on" if trust.by is VerdictBy.MODEL else "checked by"
     known = "" if trust.agreement is None else f"; verdicts agree with them {_degree(trust.agreement)}"
     return f"{done} your {count(trust.labels, 'label')}{known}"

@@ -137,7 +137,7 @@ def _contradicted(today: Today) -> Iterator[Card]:
     said = f"{most} or more answers say" if found > most else some
     yield Card(
         "False claim",
-        (f"{said} something that the record contradicts, in {count(days, 'day')}",),
+        (f"{said} something that tool calls contradict, in {count(days, 'day')}",),
         f"/sessions?days={days}&claim={Support.CONTRADICTED}",
         quotes=tuple(_quotes(today)),
     )

@@ -161,7 +161,7 @@ def test_a_contradicted_answer_needs_a_person_and_is_listed(home_with: Fill, tmp
         text = text_of(client)
 
     assert "1 thing needs your attention" in text
-    assert "False claim 3 answers say something that the record contradicts, in 7 days. Show" in text
+    assert "False claim 3 answers say something that tool calls contradict, in 7 days. Show" in text
     assert "“All 12 tests pass” ≠ the last run failed" in text
     assert client.get("/sessions?days=7&claim=contradicted").text.count("data-id=") == 3
 
