@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from grader_daemon.storage.sqlite import database
-from tests.begun import copied_or_migrated
+from tests.begun import UNSYNCED_PRAGMAS, copied_or_migrated
 from tests.plans import watched_statements
 
 
@@ -25,6 +25,7 @@ def statements_cost_the_same_after_years() -> Iterator[None]:
 def databases_begin_as_copies(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nearly every test begins one; see `tests.begun`."""
     monkeypatch.setattr(database, "migrate", copied_or_migrated)
+    monkeypatch.setattr(database, "_PRAGMAS", UNSYNCED_PRAGMAS)
 
 
 @pytest.fixture
