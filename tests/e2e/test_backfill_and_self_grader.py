@@ -13,9 +13,10 @@ import pytest
 from tests.e2e.conftest import StartDaemon
 from tests.e2e.daemon_process import DATABASE, environment, query, run_command
 from tests.e2e.session_files import path_of, turns, write, write_many
+from tests.examples import repeats
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
-MANY = 1500
+MANY = repeats(500, thorough=1500)
 """So many are not done before a test has seen the first of them."""
 
 # -- backfill ----------------------------------------------------------------------------------------------------------

@@ -25,6 +25,9 @@ REVERSED = "\u202e"
 HOSTILE = f"Fix {RED}the{REVERSED} parser \x9b31m \x07 [bold red]loud[/] \r\n\x1b]0;title\x07"
 NAME = f"evil{RED}{REVERSED}"
 DENIED = json.dumps({"output": f"{RED}Permission denied{REVERSED}", "exit_code": 1, "error": None})
+_SMALLEST_PIPE_BYTES = 4096
+"""What this holds is less than is said of 150 sessions: who writes that waits for its reader."""
+
 _STYLE = re.compile(r"\x1b\[[\d;]*m")
 
 
@@ -199,13 +202,13 @@ def test_a_table_fits_a_terminal_and_its_short_ids_are_enough(home: Path, sessio
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["list", "-n", "3000"],
-        pytest.param(["list", "-n", "3000", "--json"], marks=pytest.mark.thorough),
+        ["list", "-n", "300"],
+        pytest.param(["list", "-n", "300", "--json"], marks=pytest.mark.thorough),
         pytest.param(["backfill", "--dry-run"], marks=pytest.mark.thorough),
     ],
 )
 def test_a_reader_that_leaves_early_is_no_error(home: Path, sessions: Path, arguments: list[str]) -> None:
-    write_many(sessions, 1500)
+    write_many(sessions, 150)
     if arguments[0] == "list":
         assert run_command(home, "backfill").returncode == 0
     process = subprocess.Popen(
@@ -214,6 +217,7 @@ def test_a_reader_that_leaves_early_is_no_error(home: Path, sessions: Path, argu
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         encoding="utf-8",
+        pipesize=_SMALLEST_PIPE_BYTES,
     )
     assert process.stdout is not None
     assert process.stderr is not None
