@@ -112,7 +112,7 @@ def test_who_decides_is_a_setting(labelled_home: Path, prior: Path, policy: str)
     assert (made["policy"], made["verdict_by"]) == (policy, by)
     assert versions(labelled_home) == {f"{made['model']}.{by}"}
     shown = ask(labelled_home, prior, "calibration", "show", verdict=policy).stdout
-    assert re.search(rf"^verdicts by +the {by}$", shown, re.MULTILINE)
+    assert re.search(rf"^verdicts by +the {'trained model' if by == 'model' else by}$", shown, re.MULTILINE)
     assert made["model"] in shown
 
 

@@ -144,7 +144,7 @@ def test_one_key_is_enough_on_a_terminal(home: Path, sessions: Path) -> None:
         os.write(ours, b"4y")
         shown += _read_until(ours, "2 of 5", "q quit")
         os.write(ours, b"nq")
-        shown += _read_until(ours, "2 given this week.")
+        shown += _read_until(ours, "2 labelled now, 2 this week.")
         assert process.wait(timeout=PATIENCE_SECONDS) == 0
     finally:
         process.kill()
