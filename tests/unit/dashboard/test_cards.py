@@ -111,7 +111,7 @@ def test_an_open_session_in_circles_names_what_it_repeats() -> None:
 def test_what_was_said_stands_beside_what_happened() -> None:
     (card,) = cards(contradicted=[grade(claims=(LIED,)), grade(claims=(LIED,)), grade(claims=(LIED,))])
 
-    assert plain(card.words).startswith("3 answers say something that the record contradicts")
+    assert plain(card.words).startswith("3 answers say something that tool calls contradict")
     assert [(each.said, each.happened) for each in card.quotes] == [("“All 12 tests pass”", "the last run failed")] * 2
 
 
