@@ -16,47 +16,42 @@ from time import monotonic
 _PATIENCE_SECONDS = 5.0
 """A thread that was told to end may still do so."""
 
-Leftovers = dict[str, str]
-"""By what identifies it, how it is told."""
+Leftover = tuple[str, str]
+"""A kind, and what identifies it."""
 
 
 @contextmanager
 def nothing_left() -> Iterator[None]:
     """Raise an AssertionError if what is inside leaves something behind."""
-    before = _alive()
+    before = frozenset(_alive())
     yield
-    left = _left_since(before)
+    left = _alive() - before
     if left:
         gc.collect()
         _wait_for_ends(before)
-        left = _left_since(before)
-    assert not left, f"left behind: {', '.join(sorted(left.values()))}"
+        left = _alive() - before
+    assert not left, f"left behind: {', '.join(sorted(map(_told, left)))}"
 
 
-def _left_since(before: Leftovers) -> Leftovers:
-    return {key: told for key, told in _alive().items() if key not in before}
-
-
-def _wait_for_ends(before: Leftovers) -> None:
+def _wait_for_ends(before: frozenset[Leftover]) -> None:
     """Wait for new threads, and for children that are about to be reaped by one."""
     pause, deadline = threading.Event(), monotonic() + _PATIENCE_SECONDS
-    while _left_since(before) and monotonic() < deadline:
+    while _alive() - before and monotonic() < deadline:
         pause.wait(0.01)
 
 
-def _alive() -> Leftovers:
+def _alive() -> set[Leftover]:
     """Return what there is now."""
-    threads = {f"thread {thread.ident}": f"thread {thread.name}" for thread in threading.enumerate()}
+    threads = {("thread", str(thread.ident)) for thread in threading.enumerate()}
     return threads | _children() | _descriptors()
 
 
-def _children() -> Leftovers:
+def _children() -> set[Leftover]:
     """Return the processes that any thread of this one started and nobody has waited for."""
-    found = {}
+    found = set()
     for task in _listed("/proc/self/task"):
         with suppress(OSError), open(f"/proc/self/task/{task}/children") as children:  # the thread ended
-            for pid in children.read().split():
-                found[f"process {pid}"] = f"process {_command_of(pid)}"
+            found |= {("process", pid) for pid in children.read().split()}
     return found
 
 
@@ -68,15 +63,32 @@ def _listed(folder: str) -> list[str]:
         return []
 
 
+def _told(left: Leftover) -> str:
+    kind, name = left
+    if kind == "process":
+        return f"process {_command_of(name)}"
+    if kind == "thread":
+        return f"thread {next((each.name for each in threading.enumerate() if str(each.ident) == name), name)}"
+    with suppress(OSError):
+        return f"descriptor of {os.readlink(f'/proc/self/fd/{name}')}"
+    return f"descriptor {name}"
+
+
 def _command_of(pid: str) -> str:
     with suppress(OSError):
         return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ").strip() or f"{pid} (not waited for)"
     return pid
 
 
-def _descriptors() -> Leftovers:
-    found = {}
-    for descriptor in _listed("/proc/self/fd"):
-        with suppress(OSError):  # the one that lists them
-            found[f"descriptor {descriptor}"] = f"descriptor of {os.readlink(f'/proc/self/fd/{descriptor}')}"
-    return found
+def _descriptors() -> set[Leftover]:
+    """Return those that are open. To ask what they are of takes ten times as long: that is done for what is left."""
+    return {("descriptor", each) for each in _listed("/proc/self/fd") if _is_open(int(each))}
+
+
+def _is_open(descriptor: int) -> bool:
+    """Return False for the one that listed them."""
+    try:
+        os.get_inheritable(descriptor)
+    except OSError:
+        return False
+    return True
