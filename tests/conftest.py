@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import socket
@@ -73,6 +74,18 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
         if reason not in KERNELS | AGENTS:
             report.outcome, report.longrepr = "failed", f"skipped in CI: {reason}"
     return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep what is collected from the collector of garbage, which would look through all of it again and again."""
+    thresholds = gc.get_threshold()
+    gc.set_threshold(0)  # to disable it does not last: the command line, which is imported here, enables it
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.set_threshold(*thresholds)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
