@@ -14,7 +14,8 @@ import apsw
 from grader_daemon.storage.sqlite import database
 from grader_daemon.storage.sqlite.schema import migrate
 
-UNSYNCED_PRAGMAS = ("synchronous = OFF", *(each for each in database._PRAGMAS if not each.startswith("synchronous")))
+PRAGMAS = database._PRAGMAS
+UNSYNCED_PRAGMAS = ("synchronous = OFF", *(each for each in PRAGMAS if not each.startswith("synchronous")))
 """How a connection is set up that waits for no disk, not even for the first change of its journal mode."""
 
 

@@ -21,11 +21,13 @@ def statements_cost_the_same_after_years() -> Iterator[None]:
     assert found == []
 
 
-@pytest.fixture(autouse=True)
-def databases_begin_as_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, scope="module")
+def databases_begin_as_copies() -> Iterator[None]:
     """Nearly every test begins one; see `tests.begun`."""
-    monkeypatch.setattr(database, "migrate", copied_or_migrated)
-    monkeypatch.setattr(database, "_PRAGMAS", UNSYNCED_PRAGMAS)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(database, "migrate", copied_or_migrated)
+        patched.setattr(database, "_PRAGMAS", UNSYNCED_PRAGMAS)
+        yield
 
 
 @pytest.fixture

@@ -26,8 +26,10 @@ from grader_daemon.domain.unit import Found
 from grader_daemon.errors import InputError, StoreBusyError, StoreDamagedError, StoreError, StoreReplacedError
 from grader_daemon.pipeline.saving import retract, save_grades
 from grader_daemon.storage.records import DaemonStatus, GradeFilter
+from grader_daemon.storage.sqlite import database
 from grader_daemon.storage.sqlite.database import IN_MEMORY, holds_grades
 from grader_daemon.storage.sqlite.store import SqliteStore
+from tests.begun import PRAGMAS
 from tests.earlier import add_migration
 from tests.strategies import NOW, failures, grade, grades, ledger_entries, new_grade
 from tests.units import unit, units
@@ -488,7 +490,7 @@ def test_the_daemons_word_is_kept(store: SqliteStore) -> None:
 
 
 def test_every_connection_is_set_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.undo()  # other tests wait for no disk
+    monkeypatch.setattr(database, "_PRAGMAS", PRAGMAS)  # other tests wait for no disk
     store = SqliteStore(tmp_path / "grades.db")
     asked = ("journal_mode", "synchronous", "wal_autocheckpoint", "cache_size", "checkpoint_fullfsync")
     assert [store.rows(f"PRAGMA {name}")[0][0] for name in asked] == ["wal", 1, 4000, -8000, 1]
