@@ -56,26 +56,28 @@ def _how_tried(module: ast.Module, line: int) -> frozenset[str]:
         if node.lineno <= line <= (node.end_lineno or 0) and isinstance(node, ast.Assign | ast.AnnAssign):
             target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
             if isinstance(target, ast.Name):
-                uses = _uses(module) if target.id.startswith("_") else _uses_everywhere()
-                return frozenset(uses[target.id] if uses[target.id] <= _ANCHORED else ())
+                name = target.id
+                methods = _uses(module)[name] if name.startswith("_") else _uses_everywhere(name)
+                return frozenset(methods if methods <= _ANCHORED else ())
     return frozenset()
 
 
+def _uses_everywhere(name: str) -> set[str]:
+    return {method for path, text in _texts().items() if name in text for method in _uses(_read(path))[name]}
+
+
 @cache
-def _uses_everywhere() -> dict[str, set[str]]:
-    uses: dict[str, set[str]] = defaultdict(set)
-    for path in FOLDER.rglob("*.py"):
-        for name, methods in _uses(_read(path)).items():
-            uses[name] |= methods
-    return uses
+def _texts() -> dict[Path, str]:
+    return {path: path.read_text() for path in FOLDER.rglob("*.py")}
 
 
 @cache
 def _uses(module: ast.Module) -> dict[str, set[str]]:
     """Give what follows each name where it is read: a method, or "" for anything else."""
-    methods = {id(node.value): node.attr for node in ast.walk(module) if isinstance(node, ast.Attribute)}
+    nodes = list(ast.walk(module))
+    methods = {id(node.value): node.attr for node in nodes if isinstance(node, ast.Attribute)}
     uses: dict[str, set[str]] = defaultdict(set)
-    for node in ast.walk(module):
+    for node in nodes:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             uses[node.id].add(methods.get(id(node), ""))
     return uses
