@@ -17,17 +17,12 @@ def cpu_seconds(work: Callable[[], object]) -> float:
     """Give what `work` takes of this process's time on processors, in seconds.
 
     What other tests left in memory is kept from the collector of garbage, which would look through it again and again.
-    If something was kept from it before, as in `tests.conftest`, so it stays.
+    It stays so, as what was collected does: to ask whether something is kept, takes as long as such a look.
     """
-    was_frozen = gc.get_freeze_count() > 0
     gc.freeze()
     began = process_time()
-    try:
-        work()
-        return process_time() - began
-    finally:
-        if not was_frozen:
-            gc.unfreeze()
+    work()
+    return process_time() - began
 
 
 def is_done_within(seconds: float, work: Callable[[], object]) -> bool:
