@@ -491,10 +491,9 @@ def test_the_daemons_word_is_kept(store: SqliteStore) -> None:
 
 def test_every_connection_is_set_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database, "_PRAGMAS", PRAGMAS)  # other tests wait for no disk
-    store = SqliteStore(tmp_path / "grades.db")
     asked = ("journal_mode", "synchronous", "wal_autocheckpoint", "cache_size", "checkpoint_fullfsync")
-    assert [store.rows(f"PRAGMA {name}")[0][0] for name in asked] == ["wal", 1, 4000, -8000, 1]
-    store.close()
+    with closing(SqliteStore(tmp_path / "grades.db")) as store:
+        assert [store.rows(f"PRAGMA {name}")[0][0] for name in asked] == ["wal", 1, 4000, -8000, 1]
 
 
 def test_the_log_of_a_replaced_database_is_not_replayed_into_the_new_one(store: SqliteStore) -> None:
