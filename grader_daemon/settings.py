@@ -250,7 +250,10 @@ class Settings(GradingSettings):
         None, examples=["gpt-5-mini"], description="Model to use if no other is clearly better; see docs/routing.md."
     )
     route_max_cost: float | None = Field(
-        None, gt=0, examples=[0.5], description="Never prefer a model above this cost, in dollars per task."
+        None,
+        gt=0,
+        examples=[0.5],
+        description="Never recommend a model that costs more than this many dollars per task.",
     )
     route_explore: float = Field(
         0.0, ge=0, le=0.1, description="Share of requests that go to another model as a try; see docs/routing.md."

@@ -28,7 +28,7 @@ from grader_daemon.patterns.next_review import choose
 from grader_daemon.pipeline.group_completion import completion_of
 from grader_daemon.pipeline.save_labels import candidates, is_turn_of_chance, reviewed_since
 from grader_daemon.redaction import Redactor
-from grader_daemon.reports.session_words import KIND_WORDS, why_words
+from grader_daemon.reports.session_words import KIND_WORDS, messages_words, why_words
 from grader_daemon.storage.records import StoredGrade
 from grader_daemon.wings import part
 
@@ -236,11 +236,11 @@ def _failures(grade: Grade, messages: tuple[Message, ...], redactor: Redactor) -
 def _claims(grade: Grade, redactor: Redactor) -> Iterable[str]:
     for claim in grade.claims[-_SHOWN:]:
         subject = "" if claim.subject is None else f" {excerpt(claim.subject, redactor)}"
-        shown = ", ".join(str(index) for index in claim.evidence[:_SHOWN])
-        evidence = f", see {shown}" if shown else ""
+        evidence = f", see {messages_words(claim.evidence[:_SHOWN])}" if claim.evidence else ""
         why = why_words(claim)
         reason = f", {why}" if why else ""
-        yield f"{claim.support}: {claim.kind.replace('_', ' ')}{subject}{reason} [{claim.index}{evidence}]"
+        where = f"({messages_words([claim.index])}{evidence})"
+        yield f"{claim.support}: {claim.kind.replace('_', ' ')}{subject}{reason} {where}"
 
 
 def _said_at(
@@ -251,4 +251,5 @@ def _said_at(
     quote: Callable[[str, Redactor], str] = excerpt,
 ) -> str:
     """Return a quote of a message with its index, as the end of a line."""
-    return f" [{index}] {quote(messages[index].text, redactor)}" if index < len(messages) else f" [{index}]"
+    where = f" ({messages_words([index])})"
+    return f"{where}: {quote(messages[index].text, redactor)}" if index < len(messages) else where

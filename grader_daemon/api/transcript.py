@@ -274,7 +274,7 @@ def _findings(grade: Grade, redactor: Redactor) -> dict[int, list[Finding]]:
         found[claim.index].append(Finding(FindingKind.CLAIM, f"{said}: {_verdict(claim)}"))
         for index in claim.evidence:
             found[index].append(
-                Finding(FindingKind.EVIDENCE, f"{_PROVES[claim.support]} the claim in {claim.index}: {said}")
+                Finding(FindingKind.EVIDENCE, f"{_PROVES[claim.support]} the claim in message {claim.index}: {said}")
             )
     for signal in grade.signals_from_people:
         found[signal.index].append(Finding(FindingKind.PERSON, signal.kind.replace("_", " ")))

@@ -18,7 +18,7 @@ from grader_daemon.domain.text import age_words
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.reports.money import tokens_words, usd_words
 from grader_daemon.reports.numbers import count
-from grader_daemon.reports.session_words import agent_words, borne_out, standing_words
+from grader_daemon.reports.session_words import agent_words, borne_out, messages_words, standing_words
 from grader_daemon.reports.told_apart import told_apart
 from grader_daemon.reports.verdicts import brief_verdict, likely_done
 from grader_daemon.reports.worries import worry_words
@@ -138,7 +138,11 @@ def write_grades(grades: Iterable[StoredGrade], form: TableForm, trust: Trust) -
 def people_words(grade: Grade) -> list[str]:
     """Return the signals with their messages, and the session in which the same was asked for again."""
     signals = grade.signals_from_people
-    words = [f"{signal.kind.replace('_', ' ')} [{signal.index}]" for signal in signals[:_SHOWN_SIGNALS]]
+    words = [
+        f"{signal.kind.replace('_', ' ')} ({messages_words([signal.index])})" for signal in signals[:_SHOWN_SIGNALS]
+    ]
     if len(signals) > _SHOWN_SIGNALS:
         words.append(f"{len(signals) - _SHOWN_SIGNALS} more")
-    return words if grade.asked_again is None else [*words, f"asked again in {grade.asked_again}"]
+    return (
+        words if grade.asked_again is None else [*words, f"the person asked for the same again in {grade.asked_again}"]
+    )

@@ -23,18 +23,18 @@ from grader_daemon.reports.early_words import early_words
 from grader_daemon.reports.money import price_words, usd_words, used_words
 from grader_daemon.reports.numbers import count
 from grader_daemon.reports.session_words import (
+    MOST_MESSAGES,
     after_the_last,
     agent_words,
     checked_words,
     ending_words,
     flag_words,
     gone_words,
+    messages_words,
     of_five,
     skill_words,
     standing_sentence,
 )
-
-_MOST_MESSAGES = 6
 
 
 @click.command("show")
@@ -146,7 +146,7 @@ def _print(
 def _standing(grade: Grade) -> str | None:
     """Return how the result stands, what says so, and in which messages."""
     shown = [index for reason in grade.reasons if reason.score == "standing" for index in reason.messages]
-    where = f" [{', '.join(map(str, shown[-_MOST_MESSAGES:]))}]" if shown else ""
+    where = f" ({messages_words(shown[-MOST_MESSAGES:])})" if shown else ""
     told = standing_sentence(grade)
     return None if told is None else f"{told}{where}"
 

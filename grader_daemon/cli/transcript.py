@@ -34,7 +34,7 @@ def transcript_lines(told: Transcript, *, unfolded: int | None) -> Iterator[str]
 
 
 def _message_lines(message: TranscriptMessage, *, is_folded: bool) -> Iterator[str]:
-    yield output.styled(f"[{message.index}] {' '.join(filter(None, (message.role, message.tool)))}", bold=True)
+    yield output.styled(f"Message {message.index}: {' '.join(filter(None, (message.role, message.tool)))}", bold=True)
     for finding in message.findings:
         yield output.styled(f"    \u25b8 {finding.kind}: {finding.text}", fg=_COLOURS[finding.kind])
     if is_folded:

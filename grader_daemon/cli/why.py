@@ -20,11 +20,10 @@ from grader_daemon.domain.feedback import Standing
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.numbers import COMPLETION, value_words
-from grader_daemon.reports.session_words import effect_words, feature_words, moved_words
+from grader_daemon.reports.session_words import effect_words, feature_words, messages_words, moved_words
 
 _TASK = "task_completed"
 _OF_RECORD = frozenset({"ending", "standing"})
-_SHOWN_INDEXES = 6
 
 
 @click.command("why")
@@ -101,7 +100,7 @@ def _print_evidence(explanation: Explanation) -> None:
     if explanation.excerpts:
         output.line()
         for text, same in groupby(explanation.excerpts.items(), key=itemgetter(1)):
-            output.paragraph(f"{_listed([index for index, _ in same])} ", text)
+            output.paragraph("  ", f"{messages_words([index for index, _ in same])}: {text}")
         told = output.cell(explanation.stored.grade.session_id)
         output.paragraph("", f"More of message N: grader-daemon show {told} --around N")
 
@@ -136,11 +135,4 @@ def _value(explanation: Explanation, said: Standing, trust: Trust, score: str) -
 
 
 def _where(reason: Reason) -> str:
-    return f" {_listed(reason.messages)}" if reason.messages else ""
-
-
-def _listed(messages: Sequence[int]) -> str:
-    """Return the indexes of messages, the first few."""
-    shown = ", ".join(map(str, messages[:_SHOWN_INDEXES]))
-    more = len(messages) - _SHOWN_INDEXES
-    return f"[{shown}{f', and {more} more' if more > 0 else ''}]"
+    return f" ({messages_words(reason.messages)})" if reason.messages else ""

@@ -22,7 +22,7 @@ class Shortcut(msgspec.Struct, frozen=True):
 
 
 SHORTCUTS: Final = (
-    Shortcut("?", "help", "Show or hide these keys"),
+    Shortcut("?", "help", "Show or hide the keyboard shortcuts"),
     Shortcut("/", "search", "Search sessions, or jump to a page, an error or a command"),
     Shortcut("Ctrl K", "search", "Search or jump, also inside a text field"),
     Shortcut("t", "theme", "Switch between light and dark"),

@@ -62,6 +62,8 @@ _WHY: Final = {
 }
 """Why a claim has its support, in words."""
 
+MOST_MESSAGES: Final = 6
+"""Most numbers of messages behind one sentence."""
 _LEVELS: Final = frozenset(("quality.base", "efficiency.level", "efficiency.otherwise"))
 """Rules that give a score its level; the others move it."""
 _RESUME_COMMANDS: Final = {
@@ -119,6 +121,12 @@ def after_the_last(grade: Grade) -> str:
         return "a tool call worked, and the session ended in an answer"
     answers = (EndingKind.ANSWERED, EndingKind.ASKED, EndingKind.HANDED_OVER, EndingKind.GAVE_UP)
     return "no tool call worked" if grade.ending in answers else "the session ended without an answer"
+
+
+def messages_words(indexes: Sequence[int], most: int = MOST_MESSAGES) -> str:
+    """Return the numbers of messages, the first few: "message 6", "messages 2, 4, 6, and 3 more"."""
+    shown, more = ", ".join(map(str, indexes[:most])), len(indexes) - most
+    return f"{'message' if len(indexes) == 1 else 'messages'} {shown}{f', and {more:,} more' if more > 0 else ''}"
 
 
 def flag_words(grade: Grade) -> list[str]:

@@ -42,7 +42,7 @@ _NOTE = (
     "--max-cost",
     type=float,
     metavar="USD",
-    help="Never prefer a model above this cost, in dollars per task that did not fail.",
+    help="Never recommend a model that costs more than this many dollars per task that did not fail.",
 )
 @click.option(
     "--out",

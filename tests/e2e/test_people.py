@@ -26,12 +26,15 @@ def test_what_is_asked_twice_is_shown_at_the_first(home: Path, sessions: Path) -
     first, second = document["grades"]
     assert (first["signals_from_people"], first["asked_again"]) == ([{"kind": "complaint", "index": 4}], "second")
     assert (second["signals_from_people"], second["asked_again"]) == ([], None)
-    assert "people              complaint [4], asked again in second" in run_command(home, "show", "first").stdout
+    assert (
+        "people              complaint (message 4), the person asked for the same again in second"
+        in run_command(home, "show", "first").stdout
+    )
     assert "people              -" in run_command(home, "show", "second").stdout
     why = run_command(home, "why", "first").stdout
-    assert "people: complaint [4], asked again in second" in why
+    assert "people: complaint (message 4), the person asked for the same again in second" in why
     assert "-1  completion.complaint" in why
-    assert "[4] user: No, that still fails on 2026-W53" in why
+    assert "message 4: user: No, that still fails on 2026-W53" in why
     told = json.loads(run_command(home, "why", "--json", "first").stdout)
     assert (told["signals_from_people"], told["asked_again"]) == ([{"kind": "complaint", "index": 4}], "second")
     report = " ".join(run_command(home, "report", "--week", "2026-W47", "--all").stdout.split())

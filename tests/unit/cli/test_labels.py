@@ -443,7 +443,7 @@ def test_the_evidence_is_shown(review: Review, home: Path) -> None:
         "Asked:\n  Fix the parser",
         "Answered:\n  Done, the date parser works and all tests pass.",
         "Failed:\n  nothing",
-        "Failed:\n  terminal: permission denied [2] ",
+        "Failed:\n  terminal: permission denied (message 2): ",
     ):
         assert line in ended.stdout
 
@@ -473,8 +473,8 @@ def test_claims_and_what_people_said_are_evidence(review: Review, home: Path, gr
 
     shown = review(home, "q").stdout
 
-    assert "Claims:\n  contradicted: tests passed �[31m��31m� [5, see 2, 4]\n" in shown
-    assert "People said:\n  gave up [0] Fix the parser" in shown
+    assert "Claims:\n  contradicted: tests passed �[31m��31m� (message 5, see messages 2, 4)\n" in shown
+    assert "People said:\n  gave up (message 0): Fix the parser" in shown
 
 
 def test_nothing_in_a_session_is_obeyed_by_a_terminal(review: Review, home: Path) -> None:
@@ -534,7 +534,7 @@ def test_a_session_without_its_file_is_shown_by_what_is_stored(review: Review, h
     shown = review(home, "sq").stdout.partition(FAILED)[2]
 
     assert "Asked:\n  Fix the date parser" in shown
-    assert "Failed:\n  terminal: permission denied [2]\n" in shown
+    assert "Failed:\n  terminal: permission denied (message 2)\n" in shown
     assert "Note:\n  the messages cannot be shown: " in shown
 
 

@@ -306,4 +306,4 @@ def test_why_says_of_each_error_and_of_the_session_what_became_of_it(tmp_path: P
         ["message", "tool", "error", "worked", "later"]
     ]
     assert re.search(r"^ +2  terminal +\w+ +no$", shown, re.MULTILINE)
-    assert "[2, 4] tool: KeyError: 7\n" in shown
+    assert "  messages 2, 4: tool: KeyError: 7\n" in shown

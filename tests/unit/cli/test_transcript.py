@@ -24,10 +24,10 @@ def test_a_transcript_shows_every_message_and_folds_instructions(home: Path, run
     shown = run(home, "show", "told", "--transcript").stdout.splitlines()
 
     assert shown[0] == "told: Fix the date parser"
-    assert [line for line in shown if line.startswith("[")] == [
-        *("[0] system", "[1] user"),
-        *(f"[{index}] {who}" for index, who in enumerate(["assistant", "tool terminal"] * 4, 2)),
-        "[10] assistant",
+    assert [line for line in shown if line.startswith("Message ")] == [
+        *("Message 0: system", "Message 1: user"),
+        *(f"Message {index}: {who}" for index, who in enumerate(["assistant", "tool terminal"] * 4, 2)),
+        "Message 10: assistant",
     ]
     assert "    (14 more characters: --around 0)" in shown
     assert not any("You are Timmy" in line for line in shown)
@@ -37,8 +37,8 @@ def test_the_neighbours_of_a_message(home: Path, run: Run) -> None:
     shown = run(home, "show", "told", "--around", "0").stdout
 
     assert "You are Timmy." in shown
-    assert "[3] tool terminal" in shown
-    assert "[4]" not in shown
+    assert "Message 3: tool terminal" in shown
+    assert "Message 4:" not in shown
     assert shown.endswith("\n4 of 11 messages.\n")
 
 

@@ -40,7 +40,7 @@ def test_a_session_is_shown_with_its_failures_its_claims_and_why(client_of: Make
 
     assert "$ cp x y" in text
     assert "failure: permission denied, never worked later" in text
-    assert 'href="#m2" aria-label="message 2"' in text
+    assert 'href="#m2">message 2</a>' in text
     assert "Claims and evidence" in text
     assert "Why this grade" in text
     assert "Why the task is " in text

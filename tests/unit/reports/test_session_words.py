@@ -30,6 +30,7 @@ from grader_daemon.reports.session_words import (
     flag_words,
     gone_words,
     likeness_words,
+    messages_words,
     moved_words,
     of_five,
     record_words,
@@ -287,3 +288,15 @@ def test_how_alike_two_requests_are(likeness: float, words: str) -> None:
     )
 
     assert likeness_words(session) == words
+
+
+@pytest.mark.parametrize(
+    ("indexes", "words"),
+    [
+        pytest.param([6], "message 6", id="one"),
+        pytest.param([2, 4], "messages 2, 4", id="several"),
+        pytest.param([*range(9)], "messages 0, 1, 2, 3, 4, 5, and 3 more", id="many"),
+    ],
+)
+def test_numbers_of_messages_say_what_they_are(indexes: list[int], words: str) -> None:
+    assert messages_words(indexes) == words
