@@ -23,7 +23,7 @@ def summary_text(summary: Summary, patterns: Patterns, trust: Trust, *, days: fl
     lines = [f"Sessions of the last {span}: {summary.sessions} finished{scheduled}, {others}"]
     if summary.sessions:
         lines += _figures(summary, patterns.overall)
-        lines.append(f"  trust             verdicts by the {grader_name(trust.by)}: {trust_words(trust)}")
+        lines.append(f"  trust             verdicts by the {grader_name(trust.by)}, {trust_words(trust)}")
     lines += [f"  {name:<17} {words}" for name, words in _money(summary, patterns)]
     for title, counts in (("tools", patterns.tool_errors), ("errors", patterns.error_types)):
         most = ", ".join(f"{clean(name)} {count}" for name, count in list(counts.items())[:3])

@@ -218,8 +218,8 @@ def _work_table(dimension: Dimension, groups: tuple[Group, ...], most: int | Non
         *verdicts,
         *((("completion rate", lambda group: estimate_words(group.completion, COMPLETION)),) if is_checked else ()),
         *_measured_columns("bad endings", BAD_ENDINGS, shown, most),
-        ("failures per call", lambda group: _estimate(group.failure_rate.now, FAILURES, most)),
-        may_drop=("failures per call", *(title for title, _ in verdicts)) if most is not None else (),
+        ("failed calls", lambda group: _estimate(group.failure_rate.now, FAILURES, most)),
+        may_drop=("failed calls", *(title for title, _ in verdicts)) if most is not None else (),
     )
 
 
@@ -288,7 +288,7 @@ def _failure_table(dimension: Dimension, groups: tuple[Group, ...], most: int | 
         *((("calls", lambda group: group.calls),) if dimension is not Dimension.CATEGORY else ()),
         ("failures", lambda group: group.failures),
         *((("before", lambda group: group.failures_before),) if most is None else ()),
-        *_measured_columns("failures per call", FAILURES, groups[:most], most),
+        *_measured_columns("failed calls", FAILURES, groups[:most], most),
         *verdicts,
         may_drop=tuple(title for title, _ in verdicts) if most is not None else (),
     )

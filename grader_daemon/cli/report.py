@@ -17,7 +17,14 @@ from grader_daemon.domain.insight import WeeklyReport
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.claim_words import against_words, kind_words
 from grader_daemon.reports.money import spending_words
-from grader_daemon.reports.numbers import REPORTED, brief_words, change_words, direction_of, estimate_words
+from grader_daemon.reports.numbers import (
+    REPORTED,
+    before_words,
+    change_words,
+    clear_words,
+    direction_of,
+    estimate_words,
+)
 from grader_daemon.reports.phrasing import alert_title, days, issue_in_brief, notes, scheduled_words, total_words
 from grader_daemon.reports.plain_text_report import render_text
 from grader_daemon.reports.renderers import RENDERERS
@@ -93,7 +100,7 @@ def _facts(report: WeeklyReport) -> Iterator[tuple[str, str]]:
     if left_out:
         yield "not counted", left_out
     if report.total_sessions:
-        yield "trust", f"verdicts by the {grader_name(report.trust.by)}: {trust_words(report.trust)}"
+        yield "trust", f"verdicts by the {grader_name(report.trust.by)}, {trust_words(report.trust)}"
         yield "completion rate", rate_words(report.checked_completion)
     for tally in [tally for tally in report.claims if tally.against][:_SHOWN]:
         yield "contradicted", f"{kind_words(tally)}, in {plain(against_words(tally))}"
@@ -113,9 +120,9 @@ def _print_figures(report: WeeklyReport) -> None:
         None,
         ("measure", lambda each: each[0].name.lower()),
         ("this week", lambda each: estimate_words(each[1].now, each[0])),
-        ("before", lambda each: None if each[1].before.value is None else brief_words(each[1].before, each[0])),
+        ("before", lambda each: before_words(each[1], each[0])),
         ("change", lambda each: change_words(each[1], each[0])),
-        ("clear?", lambda each: way if (way := direction_of(each[1], each[0])).is_clear else "no"),
+        ("more than chance?", lambda each: clear_words(direction_of(each[1], each[0]))),
     )
 
 

@@ -139,7 +139,7 @@ def _verdicts(seen: Overview) -> Iterator[tuple[str, str]]:
     for change in [change for change in seen.grader_changes if change.moved_verdicts][:1]:
         yield "  grader changed", grader_words(change)
     if seen.trust is not None:
-        yield "  trust", f"verdicts by the {grader_name(seen.trust.by)}: {trust_words(seen.trust)}"
+        yield "  trust", f"verdicts by the {grader_name(seen.trust.by)}, {trust_words(seen.trust)}"
 
 
 def _look(look: Look, task: str) -> str:

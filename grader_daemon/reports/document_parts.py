@@ -31,9 +31,11 @@ from grader_daemon.reports.numbers import (
     WITHIN_HOSTS,
     Direction,
     Measure,
+    before_words,
     brief_words,
     change_words,
     clear_changes,
+    clear_words,
     direction_of,
     estimate_words,
     value_words,
@@ -124,8 +126,7 @@ _WEEK_DAYS: Final = 7
 _MOST_JOBS: Final = 20
 _NAMED: Final = {"this week": Column("This week"), "before": Column("Before"), "change": Column("Change")}
 _VERDICTS: Final = ("Done", "Not done", "Unsure")
-_CLEAR: Final = {Direction.BETTER: "better", Direction.WORSE: "worse", Direction.UNCLEAR: "no"}
-_FIGURE_COLUMNS: Final = (*_NAMED.values(), Column("Clear?", is_number=False))
+_FIGURE_COLUMNS: Final = (*_NAMED.values(), Column("More than chance?", is_number=False))
 
 
 def lay_out(report: WeeklyReport) -> Layout:
@@ -232,10 +233,18 @@ def _problems(report: WeeklyReport) -> tuple[Block, ...]:
     return (
         _groups("Lowest session scores by task type", "Task type", ("sessions",), report.lowest_task_types, SCORE),
         _groups(
-            "Error-prone tools, failures per call", "Tool", ("failures", "calls"), report.error_prone_tools, FAILURES
+            "Error-prone tools, failed calls",
+            "Tool",
+            ("failures", "calls"),
+            report.error_prone_tools,
+            FAILURES,
         ),
         _groups(
-            "Most common errors, failures per call", "Error", ("failures", "sessions"), report.common_errors, FAILURES
+            "Most common errors, failed calls",
+            "Error",
+            ("failures", "sessions"),
+            report.common_errors,
+            FAILURES,
         ),
     )
 
@@ -261,9 +270,9 @@ def _row(head: tuple[Words, ...], figure: Figure, measure: Measure) -> Row:
     direction = direction_of(figure, measure)
     cells = (
         estimate_words(figure.now, measure),
-        brief_words(figure.before, measure),
+        before_words(figure, measure),
         change_words(figure, measure),
-        _CLEAR.get(direction, UNKNOWN),
+        clear_words(direction),
     )
     return Row(cells=(*head, *((cell,) for cell in cells)), figure=figure, measure=measure, direction=direction)
 

@@ -47,7 +47,7 @@ JOB_COLUMNS: Final[Sequence[tuple[str, Callable[[ScheduledJob], str], bool]]] = 
     ("change", lambda job: change_words(job.ended_badly, BAD_ENDINGS), False),
     ("of these", endings_words, False),
     ("verdicts", verdict_words, False),
-    ("errors per call", lambda job: estimate_words(job.failure_rate.now, FAILURES), False),
+    ("failed calls", lambda job: estimate_words(job.failure_rate.now, FAILURES), False),
     ("mean time", lambda job: UNKNOWN if job.seconds is None else duration_words(job.seconds), True),
     ("tokens", used_words, True),
     ("cost", lambda job: usd_words(job.cost_usd), True),

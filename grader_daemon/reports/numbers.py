@@ -27,7 +27,8 @@ WITHIN_HOSTS: Final = "Changes compare each machine with itself, weighted by its
 class Measure(msgspec.Struct, frozen=True, kw_only=True):
     """Something that reports give numbers of, between `lowest` and `highest`, and how these are written.
 
-    A value is multiplied by `factor` and followed by `unit`, a difference by `step` (in the plural). Values below
+    A value is multiplied by `factor` and followed by `unit`, a difference by `step` (in the plural). A sentence adds
+    `scale` to the value. Values below
     `fine_below` get one digit more. `sample` says which sessions count, `nothing` what to say where there are none.
     `group` is the field of a group that holds it, `report` that of a report and of its trend, where its column is
     `brief`.
@@ -42,6 +43,7 @@ class Measure(msgspec.Struct, frozen=True, kw_only=True):
     factor: int
     unit: str
     step: str
+    scale: str = ""
     digits: int
     fine_below: float = 0.0
     more_is_better: bool = True
@@ -50,7 +52,7 @@ class Measure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _RATE: Final = Measure(name="", group="", lowest=0, highest=1, factor=100, unit=" %", step=" points", digits=0)
-_SCORE: Final = Measure(name="", group="", lowest=1, highest=5, factor=1, unit="", step="", digits=1)
+_SCORE: Final = Measure(name="", group="", lowest=1, highest=5, factor=1, unit="", step="", scale=" of 5", digits=1)
 
 
 def _measure(base: Measure, name: str, group: str, **how: object) -> Measure:
@@ -73,10 +75,10 @@ RECOVERY: Final = _measure(
 )
 FAILURES: Final = _measure(
     _RATE,
-    "Failures per tool call",
+    "Failed tool calls",
     "failure_rate",
     report="failure_rate",
-    brief="Failures per call",
+    brief="Failed calls",
     more_is_better=False,
     fine_below=0.1,
     nothing="no tool calls",
@@ -125,6 +127,9 @@ class Direction(StrEnum):
     def is_clear(self) -> bool:
         """True of a change beyond chance."""
         return self in (Direction.BETTER, Direction.WORSE)
+
+
+_CLEAR: Final = {Direction.BETTER: "better", Direction.WORSE: "worse", Direction.UNCLEAR: "no"}
 
 
 def direction_of(figure: Figure, measure: Measure) -> Direction:
@@ -187,6 +192,16 @@ def brief_words(estimate: Estimate, measure: Measure) -> str:
     return value_words(estimate.value, measure)
 
 
+def before_words(figure: Figure, measure: Measure) -> str:
+    """Return the number of the week before for a table: "71 %", "too few", "none"."""
+    return brief_words(figure.before, measure) if figure.before.sample else "none"
+
+
+def clear_words(direction: Direction) -> str:
+    """Return for a table whether a change is more than chance, and which way: "better", "worse", "no"."""
+    return _CLEAR.get(direction, UNKNOWN)
+
+
 def missing_words(estimate: Estimate, measure: Measure) -> str:
     """Return why an estimate has no value."""
     if not estimate.sample:
@@ -204,7 +219,12 @@ def change_words(figure: Figure, measure: Measure) -> str:
 
 def figure_words(figure: Figure, measure: Measure, *, before: str = WEEK_BEFORE) -> str:
     """Return a number and how it stands to the one before, in a sentence."""
-    return f"{estimate_words(figure.now, measure)}{_comparison(figure, measure, before)}"
+    estimate = figure.now
+    if estimate.value is None:
+        return missing_words(estimate, measure)
+    span = interval_words(estimate, measure)
+    shown = f"{value_words(estimate.value, measure)}{measure.scale}{'' if span is None else f' ({span})'}"
+    return f"{shown}{_comparison(figure, measure, before)}"
 
 
 def count_words(number: int, noun: str, *, earlier: int, before: str = WEEK_BEFORE) -> str:
@@ -244,36 +264,42 @@ def points_words(figure: Figure, measure: Measure) -> str:
 
 
 def _comparison(figure: Figure, measure: Measure, before: str) -> str:
-    if figure.now.value is None:
-        return ""
     if figure.change.value is None:
         return f"; {before}: {missing_words(figure.before, measure)}"
     direction = direction_of(figure, measure)
-    course = "up" if figure.change.value > 0 else "down"
-    meaning = f"{course}, {direction}" if direction.is_clear else "no clear change"
-    return f", {_difference(figure, measure)} {before}{_span(figure, measure)}: {meaning}"
+    meaning = f"clearly {direction}" if direction.is_clear else "no clear change"
+    ends = _ends(figure, measure)
+    span = "" if ends is None else f" (between {ends[0]} and {ends[1]}{measure.step})"
+    return f", {_difference(figure, measure)} {before}; {meaning}{span}"
 
 
 def _difference(figure: Figure, measure: Measure) -> str:
     """Return the change in words. `figure.change` has a value."""
     value = figure.change.value or 0.0
     amount = f"{abs(value) * measure.factor:.{_digits_of_change(figure, measure)}f}"
-    more = "more than" if value > 0 else "less than"
+    more = "more than in" if value > 0 else "less than in"
     if float(amount):
         step = measure.step.removesuffix("s") if amount == "1" else measure.step
         return f"{amount}{step} {more}"
-    return f"slightly {more}" if direction_of(figure, measure).is_clear else "the same as"
+    return f"slightly {more}" if direction_of(figure, measure).is_clear else "as in"
 
 
 def _span(figure: Figure, measure: Measure) -> str:
+    ends = _ends(figure, measure)
+    return "" if ends is None else f" ({ends[0]} to {ends[1]})"
+
+
+def _ends(figure: Figure, measure: Measure) -> tuple[str, str] | None:
+    """Return the ends of the interval of a change; None where it has none."""
     low, high = figure.change.low, figure.change.high
     if low is None or high is None:
-        return ""
+        return None
     digits = _digits_of_change(figure, measure)
-    ends = [_signed(end, measure, digits) for end in (low, high)]
+    first, last = _signed(low, measure, digits), _signed(high, measure, digits)
     if low > 0 or high < 0:  # a clear change must not look as if it could be none
-        ends = [f"{'>' if low > 0 else '<'}0" if end == "0" else end for end in ends]
-    return f" ({ends[0]} to {ends[1]})"
+        beyond = f"{'>' if low > 0 else '<'}0"
+        first, last = beyond if first == "0" else first, beyond if last == "0" else last
+    return first, last
 
 
 def _signed(value: float, measure: Measure, digits: int) -> str:

@@ -158,7 +158,7 @@ def grader_sentences(report: WeeklyReport) -> tuple[str, ...]:
 
 def trust_sentence(report: WeeklyReport) -> str:
     """Return how far the verdicts can be trusted."""
-    return f"Verdicts by the {grader_name(report.trust.by)}: {trust_words(report.trust)}."
+    return f"Verdicts by the {grader_name(report.trust.by)}, {trust_words(report.trust)}."
 
 
 def checked_words(checked: Estimate) -> tuple[str, ...]:

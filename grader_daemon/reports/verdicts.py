@@ -116,9 +116,9 @@ def grader_name(by: VerdictBy) -> str:
 def trust_words(trust: Trust) -> str:
     """Return how far automatic verdicts can be trusted."""
     if trust.of_fleet:
-        return "each machine has its own, and knows how reliable they are"
+        return "given by each machine, which shows how reliable they are"
     if not trust.labels:
-        return f"not calibrated yet: label {FEWEST_LABELS} sessions"
+        return f"not yet checked (label {FEWEST_LABELS} sessions to check verdicts)"
     done = "calibrated on" if trust.by is VerdictBy.MODEL else "checked by"
     known = "" if trust.agreement is None else f"; verdicts agree with them {_degree(trust.agreement)}"
     return f"{done} your {count(trust.labels, 'label')}{known}"

@@ -658,7 +658,7 @@ def test_patterns_have_a_line_for_each_row_on_a_narrow_terminal(
     shown = run(tmp_path, "patterns").stdout
 
     assert re.findall(r"^ {4}\S.*", shown, re.MULTILINE) == []
-    assert "(too narrow for: failures per call" in shown
+    assert "(too narrow for: failed calls" in shown
     assert len(shown.splitlines()) <= 40
 
 

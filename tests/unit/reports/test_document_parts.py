@@ -42,8 +42,8 @@ def test_empty_sections_say_so() -> None:
     assert prose_of(whole, Topic.SUMMARY) == ["No session finished this week, nor the week before."]
     assert prose_of(whole, Topic.PROBLEMS) == [
         "Lowest session scores by task type: too few sessions this week.",
-        "Error-prone tools, failures per call: no failed call this week.",
-        "Most common errors, failures per call: no failed call this week.",
+        "Error-prone tools, failed calls: no failed call this week.",
+        "Most common errors, failed calls: no failed call this week.",
     ]
     assert prose_of(whole, Topic.SUGGESTIONS) == ["No suggestions this week."]
     assert prose_of(whole, Topic.NEW) == ["No new errors this week."]
@@ -57,16 +57,16 @@ def test_empty_week_after_a_busy_one_shows_the_one_before() -> None:
     table = next(block for block in blocks_of(lay_out(report), Topic.SUMMARY) if isinstance(block, Table))
 
     assert prose_of(lay_out(report), Topic.SUMMARY)[0] == "No session finished this week; 12 the week before."
-    assert [plain(cell) for cell in table.rows[1].cells] == ["Tool efficiency", "no sessions", "-", "-", "-"]
+    assert [plain(cell) for cell in table.rows[1].cells] == ["Tool efficiency", "no sessions", "none", "-", "-"]
 
 
 def test_summary_begins_with_the_three_shares() -> None:
     assert prose_of(lay_out(example_report()), Topic.SUMMARY)[:5] == [
         "93 finished sessions, 5 more than the week before: 7 done, 42 not done, 44 unsure.",
         "3 sessions ended without an answer and are not counted.",
-        "Verdicts by the trained model: not calibrated yet: label 50 sessions.",
+        "Verdicts by the trained model, not yet checked (label 50 sessions to check verdicts).",
         "Completion rate: unknown: 0 of 20 random sessions labelled; next: grader-daemon review (4 minutes).",
-        "Clearly worse than the week before: bad endings, tool efficiency, failures per tool call.",
+        "Clearly worse than the week before: bad endings, tool efficiency, failed tool calls.",
     ]
 
 
@@ -129,7 +129,7 @@ def test_group_stands_with_its_number_its_interval_and_the_week_before() -> None
 
     assert isinstance(table, Table)
     assert [column.title for column in table.columns] == [
-        "Task type", "Sessions", "This week", "Before", "Change", "Clear?",
+        "Task type", "Sessions", "This week", "Before", "Change", "More than chance?",
     ]  # fmt: skip
     assert [plain(cell) for cell in table.rows[0].cells] == [
         "debugging", "14", "2.4 (2.0–2.8)", "3.5", "−1.1 (−1.7 to −0.5)", "worse",

@@ -49,7 +49,7 @@ def test_a_line_says_how_runs_ended_and_what_they_used() -> None:
         "change": "+66 (+43 to +80)",
         "of these": "20 last check failed, 3 cut short",
         "verdicts": "20 not done, 10 unsure",
-        "errors per call": "no tool calls",
+        "failed calls": "no tool calls",
         "mean time": "2.1 min",
         "tokens": "12.0 k + 900",
         "cost": "$1.20",

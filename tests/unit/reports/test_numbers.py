@@ -134,43 +134,49 @@ def test_only_changes_beyond_chance_are_clear() -> None:
         pytest.param(
             SAME,
             COMPLETION,
-            "71 % (61–81 %), 4 points less than the week before (−13 to +5): no clear change",
+            "71 % (61–81 %), 4 points less than in the week before; no clear change (between −13 and +5 points)",
             id="unclear",
         ),
         pytest.param(
-            DOWN, COMPLETION, "50 % (40–60 %), 25 points less than the week before (−40 to −10): down, worse", id="down"
+            DOWN,
+            COMPLETION,
+            "50 % (40–60 %), 25 points less than in the week before; clearly worse (between −40 and −10 points)",
+            id="down",
         ),
         pytest.param(
-            UP, FAILURES, "75 % (65–85 %), 25 points more than the week before (+10 to +40): up, worse", id="up"
+            UP,
+            FAILURES,
+            "75 % (65–85 %), 25 points more than in the week before; clearly worse (between +10 and +40 points)",
+            id="up",
         ),
         pytest.param(
             change_of(3.4, 3.2, low=-0.1, high=0.5),
             EFFICIENCY,
-            "3.4 (3.3–3.5), 0.2 more than the week before (−0.1 to +0.5): no clear change",
+            "3.4 of 5 (3.3–3.5), 0.2 more than in the week before; no clear change (between −0.1 and +0.5)",
             id="score-has-no-points",
         ),
         pytest.param(
             change_of(0.51, 0.5, low=-0.1, high=0.1),
             COMPLETION,
-            "51 % (41–61 %), 1 point more than the week before (−10 to +10): no clear change",
+            "51 % (41–61 %), 1 point more than in the week before; no clear change (between −10 and +10 points)",
             id="one-point",
         ),
         pytest.param(
             change_of(0.5, 0.5, low=-0.1, high=0.1),
             COMPLETION,
-            "50 % (40–60 %), the same as the week before (−10 to +10): no clear change",
+            "50 % (40–60 %), as in the week before; no clear change (between −10 and +10 points)",
             id="the-same",
         ),
         pytest.param(
             change_of(0.504, 0.5, low=0.001, high=0.008),
             COMPLETION,
-            "50 % (40–60 %), slightly more than the week before (>0 to +1): up, better",
+            "50 % (40–60 %), slightly more than in the week before; clearly better (between >0 and +1 points)",
             id="clear-but-small-rise",
         ),
         pytest.param(
             change_of(0.496, 0.5, low=-0.008, high=-0.001),
             COMPLETION,
-            "50 % (40–60 %), slightly less than the week before (−1 to <0): down, worse",
+            "50 % (40–60 %), slightly less than in the week before; clearly worse (between −1 and <0 points)",
             id="clear-but-small-fall",
         ),
         pytest.param(
@@ -183,7 +189,7 @@ def test_only_changes_beyond_chance_are_clear() -> None:
         pytest.param(
             Figure(now=SAME.now, before=SAME.before, change=Estimate(value=-0.04)),
             COMPLETION,
-            "71 % (61–81 %), 4 points less than the week before: no clear change",
+            "71 % (61–81 %), 4 points less than in the week before; no clear change",
             id="change-without-an-interval",
         ),
     ],
@@ -193,7 +199,7 @@ def test_figure_reads_beside_the_week_before(told: Figure, measure: Measure, wor
 
 
 def test_figure_reads_beside_another_span() -> None:
-    assert "than the 7 days before" in figure_words(SAME, COMPLETION, before="the 7 days before")
+    assert "than in the 7 days before" in figure_words(SAME, COMPLETION, before="the 7 days before")
 
 
 @pytest.mark.parametrize(
@@ -239,7 +245,7 @@ def test_things_are_counted_in_their_plural() -> None:
         pytest.param(
             [(COMPLETION, DOWN), (FAILURES, UP), (EFFICIENCY, UP)],
             (
-                "Clearly worse than the week before: completion rate, failures per tool call.",
+                "Clearly worse than the week before: completion rate, failed tool calls.",
                 "Clearly better than the week before: tool efficiency.",
             ),
             id="worse-first",

@@ -223,7 +223,7 @@ def test_alert_is_told_with_its_cause() -> None:
             "What changed since: model hermes-5-mini: 4 % of sessions before, 62 % since; "
             "task type research: 21 % of sessions before, 12 % since."
         ),
-        "Also affected: failures per tool call of tool terminal, 3.4 % (2.4–4.9 %) before, 18 % (11–28 %) since.",
+        "Also affected: failed tool calls of tool terminal, 3.4 % (2.4–4.9 %) before, 18 % (11–28 %) since.",
         "Sessions that explain the alert best: 20261120_101500_0f1e2d, 20261119_173000_77aa01",
         "Still open.",
     ]

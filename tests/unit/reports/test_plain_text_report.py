@@ -61,7 +61,7 @@ def test_headings_come_in_reading_order() -> None:
 def test_columns_stand_under_their_titles() -> None:
     lines = render_text(example_report()).split("\n")
     start = next(number for number, line in enumerate(lines) if line.startswith("Task type"))
-    verdict = lines[start].index("Clear?")
+    verdict = lines[start].index("More than chance?")
 
     assert [line[verdict:] for line in lines[start + 1 : start + 4]] == ["worse", "no", "-"]
 
