@@ -23,7 +23,7 @@ from grader_daemon.cli.grades import grade_table
 from grader_daemon.daemon.notify import Notifier
 from grader_daemon.daemon.service_loop import Service
 from grader_daemon.domain.grade import Grade
-from grader_daemon.reports.session_words import of_five
+from grader_daemon.reports.session_words import of_five, state_words
 from grader_daemon.reports.verdicts import brief_verdict
 from grader_daemon.settings import Settings, settings_of
 
@@ -75,7 +75,7 @@ def _tell(reader: SelfGrader, agent: threading.Thread, titles: dict[str, str], b
         output.paragraph(
             f"  {monotonic() - began:4.1f} s  graded  ",
             f"{titles[grade.session_id]}: {brief_verdict(grade)},"
-            f" tools {of_five(grade.efficiency) or '-'}, quality {of_five(grade.quality) or '-'}, {grade.state}",
+            f" tools {of_five(grade.efficiency) or '-'}, quality {of_five(grade.quality) or '-'}, {state_words(grade)}",
         )
     agent.join()
     grades = [stored.grade for stored in reader.grades.select()]

@@ -63,7 +63,7 @@ def grade_table(
         ("verdict", brief_verdict),
         ("result", standing_words),
         *([("why", worry_words)] if with_worry else []),
-        ("state", lambda grade: grade.state),
+        ("state", lambda grade: "ended" if grade.state is SessionState.COMPLETE else grade.state),
         ("likely done", likely_done),
         ("task type", lambda grade: grade.task_type),
         ("efficiency", lambda grade: grade.efficiency),

@@ -15,7 +15,7 @@ from grader_daemon.cli.transcript import transcript_lines
 from grader_daemon.domain.feedback import FeedbackSource
 from grader_daemon.domain.grade import Reason
 from grader_daemon.domain.text import clean
-from grader_daemon.reports.session_words import ending_words
+from grader_daemon.reports.session_words import ending_words, state_words
 from grader_daemon.reports.verdicts import effect_of_answer, plain_verdict
 
 _KEYS = (
@@ -141,7 +141,7 @@ def _show(item: ReviewItem, *, number: int, limit: int) -> None:
     about = [grade.task_type, grade.model, f"{grade.tool_calls} tool calls", output.duration(grade.duration_seconds)]
     output.line()
     output.line(f"{number} of {limit}  {output.cell(grade.session_id)}  {output.cell(grade.ended_at)}")
-    ended = ending_words(grade) or grade.state
+    ended = ending_words(grade) or state_words(grade)
     output.paragraph("  ", f"{', '.join(clean(str(each)) for each in about if each)}; {ended}")
     _part("Asked", item.request)
     _part("Asked last", item.last_request)

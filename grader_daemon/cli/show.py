@@ -34,6 +34,7 @@ from grader_daemon.reports.session_words import (
     of_five,
     skill_words,
     standing_sentence,
+    state_words,
 )
 
 
@@ -102,7 +103,7 @@ def _print(
             ("session", grade.session_id),
             ("task", grade.task_summary),
             ("task type", grade.task_type),
-            *([("state", f"{grade.state} ({grade.state_reason})")] if grade.ending is None else []),
+            *([("state", f"{state_words(grade)} ({grade.state_reason})")] if grade.ending is None else []),
             ("ending", ending_words(grade)),
             ("result", _standing(grade)),
             ("verdict", output.plain_verdict(grade, said, digest=digest)),

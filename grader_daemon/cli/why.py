@@ -20,7 +20,7 @@ from grader_daemon.domain.feedback import Standing
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.numbers import COMPLETION, value_words
-from grader_daemon.reports.session_words import effect_words, feature_words, messages_words, moved_words
+from grader_daemon.reports.session_words import effect_words, feature_words, messages_words, moved_words, reason_words
 
 _TASK = "task_completed"
 _OF_RECORD = frozenset({"ending", "standing"})
@@ -54,8 +54,8 @@ def _print(explanation: Explanation, said: Standing, trust: Trust) -> None:
         output.line()
         output.paragraph(f"{score} = ", _value(explanation, said, trust, score))
         for reason in reasons:
-            meaning = f"{reason.rule}: {explanation.sentences[reason.rule]}{_where(reason)}"
-            output.paragraph(f"  {effect_words(reason):>7}  ", meaning)
+            meaning = reason_words(reason, explanation.sentences[reason.rule], grade)
+            output.paragraph(f"  {effect_words(reason):>7}  ", f"{reason.rule}: {meaning}{_where(reason)}")
     _print_likely(explanation)
     if people := people_words(grade):
         output.line()

@@ -87,6 +87,11 @@ def of_five(score: int | None) -> str | None:
     return None if score is None else f"{score} of 5"
 
 
+def state_words(grade: Grade) -> str:
+    """Return whether a session ended: "ended normally", "interrupted", "open"."""
+    return "ended normally" if grade.state is SessionState.COMPLETE else grade.state.value
+
+
 def ending_words(grade: Grade) -> str | None:
     """Return how a session ended, with why: "answered", "cut by limit: finish_reason=length"; None while it is open."""
     if grade.ending is None:
@@ -113,6 +118,13 @@ def record_words(grade: Grade) -> str | None:
         return None if grade.state is SessionState.COMPLETE else grade.state.value
     ending = None if grade.ending is EndingKind.ANSWERED else grade.ending.replace("_", " ")
     return ", ".join(filter(None, (standing_words(grade), ending))) or None
+
+
+def reason_words(reason: Reason, sentence: str, grade: Grade) -> str:
+    """Return what a rule says of a session; of a sentence with two cases, the one that applies, if the end is known."""
+    if reason.rule != "recovery.not_recovered" or grade.ending is None:
+        return sentence
+    return f"{after_the_last(grade)} after the last failure"
 
 
 def after_the_last(grade: Grade) -> str:
@@ -229,5 +241,5 @@ def asked_words(found: Similar) -> str:
 
 
 def likeness_words(session: SimilarSession) -> str:
-    """Return how alike a request is: "the same", "91 % the same"."""
-    return "the same" if session.likeness == 1 else f"{100 * session.likeness:.0f} % the same"
+    """Return how alike a request is: "same request", "91 % the same"."""
+    return "same request" if session.likeness == 1 else f"{100 * session.likeness:.0f} % the same"

@@ -36,7 +36,10 @@ _BOTH: Final[Mapping[str, tuple[str, str]]] = {
         "The agent took at most four turns to work on files.",
         "The agent took more than four turns, or worked on no files.",
     ),
-    "nothing_done": ("The task is about files, and no tool was called.", "Tools were called, or no files were needed."),
+    "nothing_done": (
+        "The task is about files, but the agent called no tool.",
+        "The agent called tools, or the task is not about files.",
+    ),
     "red_to_green": (
         "A run failed after files were written, and the last run did not.",
         "No failed run turned into a passing one.",
@@ -104,39 +107,40 @@ _BOTH: Final[Mapping[str, tuple[str, str]]] = {
 }
 """Of what is so or not: both sentences."""
 
-_SHARES: Final[Mapping[str, str]] = {
-    "struggle": "Of the last turns, {} have an error, a format complaint or an apology.",
-    "errors_at_end": "Of the last three results, {} mention an error.",
-    "failures": "Of the last results, {} are failures.",
-    "overcome": "Of the failures, {} were followed by a success.",
-    "left": "Of the failed calls, {} never worked later.",
-    "worse": "Of the last errors, {} came in the later half of the session.",
-    "form_complaints": "Of the results, {} say that the agent's output could not be read.",
-    "empty_results": "Of the results, {} are empty.",
-    "repeats": "Of the last calls, results and texts, {} repeat earlier ones.",
-    "same_calls": "Of the last calls, {} repeat an earlier call word for word.",
-    "same_results": "Of the last results, {} repeat an earlier result word for word.",
-    "varied_calls": "Of the last calls, {} begin differently from all others.",
-    "same_words": "Of the words in the agent's last two texts, {} are the same.",
-    "alike_results": "Of the words in the last two results, {} are the same.",
-    "timeouts": "Of the last results, {} are timeouts.",
-    "asked_made": "Of the requested changes in services, {} were made.",
-    "specifics_called": "Of the quotes and paths in your task, {} appear in calls.",
-    "specifics_shown": "Of the quotes and paths in your task, {} appear in the last results.",
-    "specifics_answered": "Of the quotes and paths in your task, {} appear in the answer.",
-    "complaints": "Of your later messages, {} say that something is wrong.",
-    "other_claims_verified": "Of the claims about anything but tests and fixes, {} are proven by calls.",
-    "other_claims_unsupported": "Of the claims about anything but tests and fixes, {} have no proof in the calls.",
-    "final_asked": "Of the words in the final answer, {} are from your task.",
-    "final_words_seen": "Of the new words in the final answer, {} are in the last results.",
-    "final_backing": "Of the words in your task, {} are in the result with the final answer.",
-    "missed": "Of the last results, {} say that nothing was found.",
-    "names_seen": "Of the names and numbers in your task, {} appear in the last results.",
-    "names_called": "Of the names and numbers in your task, {} appear in the last calls.",
-    "names_answered": "Of the names and numbers in your task, {} appear in the answer.",
-    "call_new": "Of the words in the last call, {} are new.",
-    "query_fits": "Of the operations in your task (count, sort, group, …), {} are in the last query.",
+_SHARES: Final[Mapping[str, tuple[str, str]]] = {
+    "struggle": ("the last turns", "have an error, a format complaint or an apology"),
+    "errors_at_end": ("the last three tool results", "mention an error"),
+    "failures": ("the last tool results", "are failures"),
+    "overcome": ("the failures", "were followed by a success"),
+    "left": ("the failed calls", "never worked later"),
+    "worse": ("the last errors", "came in the later half of the session"),
+    "form_complaints": ("the tool results", "say that the agent's output could not be read"),
+    "empty_results": ("the tool results", "are empty"),
+    "repeats": ("the last calls, results and texts", "repeat earlier ones"),
+    "same_calls": ("the last calls", "repeat an earlier call word for word"),
+    "same_results": ("the last tool results", "repeat an earlier result word for word"),
+    "varied_calls": ("the last calls", "begin differently from all others"),
+    "same_words": ("the words in the agent's last two texts", "are the same"),
+    "alike_results": ("the words in the last two results", "are the same"),
+    "timeouts": ("the last tool results", "are timeouts"),
+    "asked_made": ("the requested changes in services", "were made"),
+    "specifics_called": ("the quotes and paths in your task", "appear in calls"),
+    "specifics_shown": ("the quotes and paths in your task", "appear in the last results"),
+    "specifics_answered": ("the quotes and paths in your task", "appear in the answer"),
+    "complaints": ("your later messages", "say that something is wrong"),
+    "other_claims_verified": ("the claims about anything but tests and fixes", "are proven by calls"),
+    "other_claims_unsupported": ("the claims about anything but tests and fixes", "have no proof in the calls"),
+    "final_asked": ("the words in the final answer", "are from your task"),
+    "final_words_seen": ("the new words in the final answer", "are in the last results"),
+    "final_backing": ("the words in your task", "are in the result with the final answer"),
+    "missed": ("the last tool results", "say that nothing was found"),
+    "names_seen": ("the names and numbers in your task", "appear in the last results"),
+    "names_called": ("the names and numbers in your task", "appear in the last calls"),
+    "names_answered": ("the names and numbers in your task", "appear in the answer"),
+    "call_new": ("the words in the last call", "are new"),
+    "query_fits": ("the operations in your task (count, sort, group, …)", "are in the last query"),
 }
+"""Of a share: the things of which it is, and what is so of them."""
 
 _NOTHING_TO_COUNT: Final[Mapping[str, tuple[float, str]]] = {
     "overcome": (0.7, "No call failed, or some failures were followed by a success."),
@@ -237,23 +241,27 @@ def _share(name: str, value: float, above: float | None) -> str:
     nothing, words = _NOTHING_TO_COUNT.get(name, (None, ""))
     if value == nothing:
         return words
-    told, rank = _SHARES[name].format(f"{100 * value:.0f} %"), _rank(above, "a higher share", "a lower share")
-    return f"{told.removesuffix('.')}, {rank}." if rank else told
+    things, so = _SHARES[name]
+    share = "All" if value == 1 else "None" if value == 0 else None
+    told = f"Of {things}, {100 * value:.0f} % {so}" if share is None else f"{share} of {things} {so}"
+    sessions = _standing_out(above)
+    if above is None or sessions is None:
+        return f"{told}."
+    return f"{told}; in {sessions}, this share is {'lower' if above > _HALF else 'higher'}."
 
 
 def _count(things: str, value: float, above: float | None) -> str:
     if not value:
         return f"There are no {things}."
-    rank = _rank(above, f"more {things}", f"fewer {things}")
-    if rank is None:
+    sessions = _standing_out(above)
+    if above is None or sessions is None:
         return f"The number of {things} {'matters here' if above is None else 'is usual for you'}."
-    return f"There are {rank}."
+    return f"There are {'more' if above > _HALF else 'fewer'} {things} than in {sessions}."
 
 
-def _rank(above: float | None, more: str, less: str) -> str | None:
-    """Return how a value that stands out compares: "a lower share than in 83 % of your sessions"."""
+def _standing_out(above: float | None) -> str | None:
+    """Return beside which sessions a value stands out: "83 % of your sessions"; None if it is usual or unknown."""
     if above is None or _USUAL[0] < above < _USUAL[1]:
         return None
-    share, words = (above, more) if above > _HALF else (1 - above, less)
-    sessions = "nearly all your sessions" if share >= _NEARLY_ALL else f"{100 * share:.0f} % of your sessions"
-    return f"{words} than in {sessions}"
+    share = max(above, 1 - above)
+    return "nearly all your sessions" if share >= _NEARLY_ALL else f"{100 * share:.0f} % of your sessions"

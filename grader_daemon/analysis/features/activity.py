@@ -13,8 +13,8 @@ from grader_daemon.analysis.features.session_window import SessionWindow
 from grader_daemon.domain.analysis import FailureKind
 
 FEATURES: Final = (
-    Feature("little_done", "At most four turns, in work on files.", -1),
-    Feature("nothing_done", "No tool call, in work on files.", -1),
+    Feature("little_done", "The task is about files, and the agent took at most four turns.", -1),
+    Feature("nothing_done", "The task is about files, but the agent called no tool.", -1),
     Feature("turns_for_answer", "Turns, in work without files.", -1, HIGHEST),
     Feature("asked_length", "Characters of the request.", -0.5, HIGHEST),
     Feature("said_length", "Characters of all texts by the agent.", -1, HIGHEST),

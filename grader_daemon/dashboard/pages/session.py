@@ -46,6 +46,7 @@ from grader_daemon.reports.session_words import (
     likeness_words,
     moved_words,
     of_five,
+    reason_words,
     resume_command,
     said_words,
     standing_sentence,
@@ -269,6 +270,7 @@ def _words(visit: Visit, stored: StoredGrade) -> dict[str, Any]:
         "claim_words": claim_words,
         "why_words": why_words,
         "effect_words": effect_words,
+        "reason_words": reason_words,
         "feature_words": feature_words,
         "moved_words": moved_words,
     }

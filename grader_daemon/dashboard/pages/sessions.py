@@ -41,7 +41,7 @@ from grader_daemon.reports.block_kinds import Block
 from grader_daemon.reports.blocks import blocks_of
 from grader_daemon.reports.money import price_words, used_words
 from grader_daemon.reports.numbers import UNKNOWN, count
-from grader_daemon.reports.session_words import agent_words, claim_words, of_five
+from grader_daemon.reports.session_words import agent_words, claim_words, of_five, state_words
 from grader_daemon.reports.told_apart import told_apart
 from grader_daemon.reports.verdicts import likely_done, outcome_words
 
@@ -305,7 +305,7 @@ def _lines(grades: Sequence[Grade]) -> Iterator[Difference]:
         ("task type", lambda grade: grade.task_type),
         ("agent", agent_words),
         ("model", lambda grade: grade.model),
-        ("state", lambda grade: grade.state.value),
+        ("state", state_words),
         ("lasted", lambda grade: None if grade.duration_seconds is None else duration_words(grade.duration_seconds)),
         ("tokens", used_words),
         ("cost", price_words),

@@ -33,11 +33,13 @@ from grader_daemon.reports.session_words import (
     messages_words,
     moved_words,
     of_five,
+    reason_words,
     record_words,
     resume_command,
     said_words,
     skill_words,
     standing_words,
+    state_words,
     why_words,
 )
 from tests.feedback_examples import feedback
@@ -72,6 +74,24 @@ def test_what_followed_the_last_failure() -> None:
     assert after_the_last(grade(errors_recovered=False, ending=EndingKind.ANSWERED)) == "no tool call worked"
     cut = grade(errors_recovered=False, ending=EndingKind.LIMIT)
     assert after_the_last(cut) == "the session ended without an answer"
+
+
+@pytest.mark.parametrize(
+    ("ending", "words"),
+    [
+        pytest.param(EndingKind.ANSWERED, "no tool call worked after the last failure", id="answered"),
+        pytest.param(EndingKind.LIMIT, "the session ended without an answer after the last failure", id="cut"),
+        pytest.param(None, "either", id="open"),
+    ],
+)
+def test_a_rule_of_two_cases_says_which_applies(ending: EndingKind | None, words: str) -> None:
+    told = grade(errors_recovered=False, ending=ending)
+    assert reason_words(Reason("errors_recovered", "recovery.not_recovered", None), "either", told) == words
+    assert reason_words(Reason("errors_recovered", "recovery.recovered", None), "either", told) == "either"
+
+
+def test_the_state_of_a_session_is_no_word_for_its_task() -> None:
+    assert [state_words(grade(state=state)) for state in SessionState] == ["ended normally", "interrupted", "open"]
 
 
 def test_a_session_of_an_agent_that_deletes_its_sessions_is_gone_for_a_reason() -> None:
@@ -281,7 +301,7 @@ def test_where_else_it_was_asked(said: dict[str, Any], words: str) -> None:
     assert asked_words(similar(**said)) == words
 
 
-@pytest.mark.parametrize(("likeness", "words"), [(1.0, "the same"), (0.876, "88 % the same")])
+@pytest.mark.parametrize(("likeness", "words"), [(1.0, "same request"), (0.876, "88 % the same")])
 def test_how_alike_two_requests_are(likeness: float, words: str) -> None:
     session = SimilarSession(
         session_id="s", ended_at=NOW, model=None, outcome=Outcome.NO_ANSWER, ended_badly=None, likeness=likeness

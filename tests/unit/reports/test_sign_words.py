@@ -31,9 +31,17 @@ def test_each_feature_has_a_sentence_for_each_value() -> None:
             "missed",
             0.25,
             0.93,
-            "Of the last results, 25 % say that nothing was found, a higher share than in 93 % of your sessions.",
+            "Of the last tool results, 25 % say that nothing was found; in 93 % of your sessions, this share is lower.",
             id="share-and-its-rank",
         ),
+        pytest.param(
+            "errors_at_end",
+            1.0,
+            0.88,
+            "All of the last three tool results mention an error; in 88 % of your sessions, this share is lower.",
+            id="all",
+        ),
+        pytest.param("empty_results", 0.0, 0.5, "None of the tool results are empty.", id="none-of-them"),
         pytest.param("left", 0.3, 0.9, "No call failed, or most failed calls worked later.", id="nothing-to-count"),
         pytest.param(
             "asked_length",
@@ -45,7 +53,7 @@ def test_each_feature_has_a_sentence_for_each_value() -> None:
         pytest.param(
             "asked_length", 3.1, 0.1, "There are fewer characters in the task than in 90 % of your sessions.", id="few"
         ),
-        pytest.param("claims", 0.0, 0.1, "There are no claims in the answer.", id="none"),
+        pytest.param("claims", 0.0, 0.1, "There are no claims in the answer.", id="no-claims"),
         pytest.param("claims", 1.1, 0.5, "The number of claims in the answer is usual for you.", id="usual"),
         pytest.param("claims", 1.1, None, "The number of claims in the answer matters here.", id="nothing-to-compare"),
         pytest.param("of_another_version", 1.0, None, None, id="unknown"),
