@@ -18,7 +18,7 @@ from grader_daemon.domain.text import age_words
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.reports.money import tokens_words, usd_words
 from grader_daemon.reports.numbers import count
-from grader_daemon.reports.session_words import agent_words, borne_out, messages_words, standing_words
+from grader_daemon.reports.session_words import agent_words, borne_out, brief_state, messages_words, standing_words
 from grader_daemon.reports.told_apart import told_apart
 from grader_daemon.reports.verdicts import brief_verdict, likely_done
 from grader_daemon.reports.worries import worry_words
@@ -63,7 +63,7 @@ def grade_table(
         ("verdict", brief_verdict),
         ("result", standing_words),
         *([("why", worry_words)] if with_worry else []),
-        ("state", lambda grade: "ended" if grade.state is SessionState.COMPLETE else grade.state),
+        ("state", brief_state),
         ("likely done", likely_done),
         ("task type", lambda grade: grade.task_type),
         ("efficiency", lambda grade: grade.efficiency),

@@ -17,7 +17,14 @@ from grader_daemon.reports.issue_names import tool_words
 from grader_daemon.reports.money import tokens_words, usd_words
 from grader_daemon.reports.numbers import UNKNOWN, brief_words, count
 from grader_daemon.reports.safe_text import Name, Words
-from grader_daemon.reports.session_words import KIND_WORDS, agent_words, borne_out, record_words, state_words
+from grader_daemon.reports.session_words import (
+    KIND_WORDS,
+    agent_words,
+    borne_out,
+    brief_state,
+    record_words,
+    state_words,
+)
 from grader_daemon.reports.verdicts import grader_name, likely_done, outcome_words, trust_words
 
 _MARKS: Final = r"[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
@@ -80,6 +87,7 @@ def filters(zone: tzinfo | None) -> dict[str, Callable[..., Any]]:
         "outcome": outcome_words,
         "agent": agent_words,
         "session_state": state_words,
+        "brief_state": brief_state,
         "record": record_words,
         "borne_out": borne_out,
         "brief": brief_words,

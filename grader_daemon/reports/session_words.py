@@ -87,6 +87,11 @@ def of_five(score: int | None) -> str | None:
     return None if score is None else f"{score} of 5"
 
 
+def brief_state(grade: Grade) -> str:
+    """Return whether a session ended, where there is little room: "ended", "interrupted", "open"."""
+    return "ended" if grade.state is SessionState.COMPLETE else grade.state.value
+
+
 def state_words(grade: Grade) -> str:
     """Return whether a session ended: "ended normally", "interrupted", "open"."""
     return "ended normally" if grade.state is SessionState.COMPLETE else grade.state.value

@@ -118,7 +118,7 @@ def trust_words(trust: Trust) -> str:
     if trust.of_fleet:
         return "given by each machine, which shows how reliable they are"
     if not trust.labels:
-        return f"not yet checked (label {FEWEST_LABELS} sessions to check verdicts)"
+        return f"not yet checked: label {FEWEST_LABELS} sessions"
     done = "calibrated on" if trust.by is VerdictBy.MODEL else "checked by"
     known = "" if trust.agreement is None else f"; verdicts agree with them {_degree(trust.agreement)}"
     return f"{done} your {count(trust.labels, 'label')}{known}"

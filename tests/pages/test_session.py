@@ -42,7 +42,7 @@ def test_a_claim_leads_to_the_message_that_speaks_against_it(page: Page, contrad
     page.goto(contradicted)
     claim = page.locator("li", has=page.locator(".support.contradicted")).first
     evidence = claim.get_by_role("link").last
-    index = evidence.inner_text()
+    index = evidence.inner_text().removeprefix("message ")
     evidence.click()
     expect(page).to_have_url(re.compile(rf"#m{index}$"))
     expect(page.locator(f"#m{index}")).to_be_in_viewport()
@@ -116,7 +116,7 @@ def test_all_of_it_can_be_read_without_script(browser: Browser, dashboard: Serve
     tab.goto(dashboard.entrance)
     tab.goto(contradicted)
     failure = tab.locator(".failures .at").first
-    index = failure.inner_text()
+    index = failure.inner_text().removeprefix("message ")
     failure.click()
     expect(tab.locator(f"#m{index}")).to_be_in_viewport()
     tab.locator(".said details:not([open]) summary").first.click()

@@ -65,7 +65,7 @@ def test_the_summary_has_intervals_and_says_how_far_verdicts_can_be_trusted(grad
         "  tool efficiency   5.0 (3.6–5.0)",  # three equal values and a quarter of the range: 4.30 * sqrt(1 / 9)
         "  response quality  3.0 (1.6–4.4)",
         "  errors recovered  3 of 3: 100 % (44–100 %)",
-        "  trust             verdicts by the rules, not yet checked (label 50 sessions to check verdicts)",
+        "  trust             verdicts by the rules, not yet checked: label 50 sessions",
         "  failing errors    timeout 12",
         "  general           3.89 of 5 (3 sessions)",  # (5 + 3 + 1 + 4 * 2 / 3) / 3
     ]

@@ -60,7 +60,7 @@ def test_the_first_look_tells_how_it_stands(home: Path, run: Run) -> None:
     assert said["last 7 days"] == "7 sessions counted; not counted: 1 without an answer"
     assert said["verdicts"] == "0 done, 0 not done, 7 unsure"
     assert said["completion rate"].startswith("unknown: 0 of 20 random sessions labelled")
-    assert said["trust"] == "verdicts by the rules, not yet checked (label 50 sessions to check verdicts)"
+    assert said["trust"] == "verdicts by the rules, not yet checked: label 50 sessions"
     assert said["alerts"] == "none are open"
     assert said["new error"].startswith("terminal: permission_denied, 6 failures in 3 sessions")
     assert ended.stdout.endswith("\nNext: grader-daemon service install\n")

@@ -22,6 +22,7 @@ from grader_daemon.reports.session_words import (
     agent_words,
     asked_words,
     borne_out,
+    brief_state,
     checked_words,
     claim_words,
     effect_words,
@@ -92,6 +93,7 @@ def test_a_rule_of_two_cases_says_which_applies(ending: EndingKind | None, words
 
 def test_the_state_of_a_session_is_no_word_for_its_task() -> None:
     assert [state_words(grade(state=state)) for state in SessionState] == ["ended normally", "interrupted", "open"]
+    assert [brief_state(grade(state=state)) for state in SessionState] == ["ended", "interrupted", "open"]
 
 
 def test_a_session_of_an_agent_that_deletes_its_sessions_is_gone_for_a_reason() -> None:

@@ -25,7 +25,7 @@ from tests.reports_examples import TRUST
 from tests.strategies import NOW, grade
 
 MODEL = {"verdict_by": VerdictBy.MODEL, "rules_version": "r1+m1.model"}
-NOT_CALIBRATED = "not yet checked (label 50 sessions to check verdicts)"
+NOT_CALIBRATED = "not yet checked: label 50 sessions"
 BY_RULES = Trust(version="m1.rules", by=VerdictBy.RULES, agreement=-0.02)
 
 
@@ -72,7 +72,7 @@ BY_RULES = Trust(version="m1.rules", by=VerdictBy.RULES, agreement=-0.02)
         pytest.param(
             {"task_completed": False, "p_completed": 0.46, "rules_version": "r1+m1.rules"},
             BY_RULES,
-            "not done, by the rules; not yet checked (label 50 sessions to check verdicts)",
+            "not done, by the rules; not yet checked: label 50 sessions",
             id="by-the-rules-beside-a-model",
         ),
         pytest.param(
@@ -144,7 +144,7 @@ def test_what_a_person_said_is_told_with_by_whom() -> None:
 
 def test_where_nothing_was_measured_that_is_said() -> None:
     unknown = Trust(version="m1.model", by=VerdictBy.MODEL)
-    assert trust_words(unknown) == "not yet checked (label 50 sessions to check verdicts)"
+    assert trust_words(unknown) == "not yet checked: label 50 sessions"
 
 
 def test_the_three_shares_come_before_any_rate() -> None:
