@@ -455,7 +455,7 @@ def test_what_the_grader_thinks_is_not_shown_before_a_person_has_judged(review: 
     for word in ("completion.", "quality.", "probability", "The grader says", "yes", "quality 3"):
         assert word not in before
     assert "The grader says: unsure (" in after
-    assert "not calibrated" not in after
+    assert "not yet checked" not in after
     assert "Quality 3 of 5." in after
     assert "    +1  completion.phrase: the final answer says that the task is done" in after
 
