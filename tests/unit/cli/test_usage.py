@@ -112,7 +112,7 @@ def test_the_version_is_told(home: Path, run: Run, arguments: Words) -> None:
     assert run(home, *arguments) == (0, f"grader-daemon, version {__version__}\n", "")
 
 
-@pytest.mark.parametrize("group", ["service", "calibration"])
+@pytest.mark.parametrize("group", ["service", "config"])
 def test_a_group_alone_shows_its_help(home: Path, run: Run, group: str) -> None:
     assert run(home, group) == run(home, group, "--help")
 
