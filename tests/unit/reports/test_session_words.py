@@ -14,7 +14,7 @@ from grader_daemon.domain.grade import Reason
 from grader_daemon.domain.installed import SkillHow, SkillUse
 from grader_daemon.domain.quality import CheckOutcome, QualityCheck
 from grader_daemon.domain.session import SessionKind
-from grader_daemon.domain.session_result import EndingKind, ResultStanding
+from grader_daemon.domain.session_result import EVIDENCE_SENTENCES, EndingKind, ResultStanding
 from grader_daemon.domain.similar import Similar, SimilarSession
 from grader_daemon.domain.verdict import Outcome, VerdictCounts
 from grader_daemon.reports.session_words import (
@@ -39,6 +39,7 @@ from grader_daemon.reports.session_words import (
     resume_command,
     said_words,
     skill_words,
+    standing_sentence,
     standing_words,
     state_words,
     why_words,
@@ -207,6 +208,14 @@ def test_how_a_session_ended_is_told_with_why(
 ) -> None:
     told = grade(**changes)
     assert (ending_words(told), standing_words(told)) == (ending, standing)
+
+
+def test_a_result_is_told_with_the_sentence_of_its_rule() -> None:
+    admitted = Reason("standing", "standing.admitted", None, (3,))
+    told = grade(standing=ResultStanding.ADMITTED, reasons=(Reason("quality", "quality.base", 3.0, ()), admitted))
+
+    assert standing_sentence(told) == f"admitted: {EVIDENCE_SENTENCES['standing.admitted']}"
+    assert standing_sentence(grade(standing=None)) is None
 
 
 @pytest.mark.parametrize(
