@@ -1,7 +1,7 @@
 """Which tests ``python -m tests fast`` runs: of those in `PLACES`, all but the functions in `tests/data/slow.txt`.
 
 Run ``python -m tests.slow`` to measure the tests and write that list anew. The quickest tests are run as long as they
-need at most a fifth of the time of all; a function counts by the mean of its cases. A share does not depend on how fast
+need at most a sixth of the time of all; a function counts by the mean of its cases. A share does not depend on how fast
 or how busy the machine is.
 """
 
@@ -25,7 +25,7 @@ PLACES = (
 """What needs no process of its own, and what most changes break."""
 
 _LIST = Path(__file__).parent / "data" / "slow.txt"
-_SHARE = 0.2
+_SHARE = 1 / 6
 """Of the time of all tests in these places."""
 
 
