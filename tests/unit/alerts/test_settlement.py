@@ -359,6 +359,18 @@ def test_a_drop_that_begins_later_is_another_alert(room: Room) -> None:
     assert Stream(Metric.ENDED_BADLY, Dimension.TASK_TYPE, "b") in {drop.stream for drop in second.drops}
 
 
+def test_the_recovery_of_a_group_ends_no_alert_of_another(room: Room) -> None:
+    later = {"a": phase(30, 45, good=9, task_type="a"), "b": phase(30, 45, good=2, task_type="b")}
+    room.watch(
+        *(
+            [*phase(0, fine, good=9, task_type=name), *phase(fine, 30, good=2, task_type=name), *later[name]]
+            for name, fine in (("a", 15), ("b", 25))
+        )
+    )
+    assert [each.resolved_at for each in room.alerts][1:] == [None]
+    assert ("resolved", 2) not in room.told
+
+
 def test_an_alert_of_the_same_group_after_a_recovery_is_a_new_one(room: Room) -> None:
     room.watch(fallen(), phase(20, 40, good=9), phase(40, 44, good=3))
     assert room.told == [("opened", 1), ("resolved", 1), ("opened", 2)]
