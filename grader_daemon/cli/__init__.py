@@ -21,7 +21,7 @@ from click.core import ParameterSource
 from grader_daemon._version import __version__
 from grader_daemon.cli import output
 from grader_daemon.cli.loading import loading
-from grader_daemon.cli.options import DAYS, Group, fleet_option, settings_options
+from grader_daemon.cli.options import Group, days_option, fleet_option, settings_options
 from grader_daemon.errors import ConfigurationError, GraderError, NoDatabaseError, OutputError
 from grader_daemon.setting_sources import TRACEBACK_VARIABLE, meant
 from grader_daemon.wings import WINGS, CommandRow, Section, imported
@@ -122,15 +122,7 @@ class _Commands(Group):
 )
 @settings_options
 @fleet_option
-@click.option(
-    "-d",
-    "--days",
-    type=DAYS,
-    metavar="DAYS",
-    default=7,
-    show_default=True,
-    help="Without a command: number of days, today included.",
-)
+@days_option(7, words="Without a command: number of days, today included.")
 @click.option("--json", "as_json", is_flag=True, help="Without a command: print one JSON document.")
 @click.version_option(__version__, "-V", "--version", prog_name="grader-daemon")
 @click.pass_context

@@ -284,8 +284,8 @@ def since_of(ctx: click.Context, param: click.Parameter, value: str | None) -> t
         raise click.BadParameter(str(error), ctx, param) from error
 
 
-def days_option(default: int) -> Callable[..., Any]:
-    """Add ``-d DAYS``, for commands about the last days."""
+def days_option(default: int, *, words: str = "Show the last DAYS days, today included.") -> Callable[..., Any]:
+    """Add ``-d DAYS``, for commands about the last days; `words` are its help."""
     return click.option(
         "-d",
         "--days",
@@ -293,7 +293,7 @@ def days_option(default: int) -> Callable[..., Any]:
         metavar="DAYS",
         default=default,
         show_default=True,
-        help="Show the last DAYS days, today included.",
+        help=words,
     )
 
 

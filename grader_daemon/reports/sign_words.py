@@ -140,7 +140,7 @@ _SHARES: Final[Mapping[str, tuple[str, str]]] = {
     "call_new": ("the words in the last call", "are new"),
     "query_fits": ("the operations in your task (count, sort, group, …)", "are in the last query"),
 }
-"""Of a share: the things of which it is, and what is so of them."""
+"""Words for a feature that is a share: the things that are counted, and what is true of the share."""
 
 _NOTHING_TO_COUNT: Final[Mapping[str, tuple[float, str]]] = {
     "overcome": (0.7, "No call failed, or some failures were followed by a success."),

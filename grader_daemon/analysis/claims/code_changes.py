@@ -11,6 +11,7 @@ from grader_daemon.analysis.claims.edit_texts import edits_of
 from grader_daemon.analysis.claims.evidence import ToolRun, once
 from grader_daemon.analysis.claims.subjects import basename
 from grader_daemon.analysis.tool_calls import Purpose
+from grader_daemon.analysis.tool_calls.edits import paths_in_patch
 from grader_daemon.domain.late_pattern import late_pattern
 from grader_daemon.domain.phrases import holds_any
 
@@ -36,7 +37,6 @@ _INTO_FILE = late_pattern(
     r"|\b(?:open|Path)\([\"']([^\"'\n]{1,200})[\"'](?:, ?(?:mode=)?[\"'][wa]|\)\.write_)"
 )
 _IN_PLACE = late_pattern(r"\b(?:sed|perl) [^|;&\n]{0,60}?-\w{0,3}i\b[^|;&\n]{0,300}")
-_PATCHED = late_pattern(r"^\*\*\* (?:Add|Update|Delete) File: ([\w./~+-]{1,200})", re.MULTILINE)
 _NAME = late_pattern(r"[\w./~+-]{1,200}")
 _ALL_BACK = late_pattern(
     r"\bgit(?: -C \S{1,80})? (?:reset --hard|stash(?! (?:pop|apply|list|show|drop|branch))"
@@ -138,7 +138,7 @@ def _written(command: str) -> Iterator[str]:
     for found in _INTO_FILE.finditer(command):
         yield found[1] or found[2] or found[3]
     if "*** " in command:
-        yield from _PATCHED.findall(command)
+        yield from paths_in_patch(command)
     for found in _IN_PLACE.finditer(command):
         yield from (word for word in _NAME.findall(found[0])[1:] if _is_name(word))
 

@@ -38,7 +38,7 @@ _DEED_WORDS = """
     uploaded exported saved stored published shared filed applied enabled disabled activated upgraded downgraded
     restarted restored reset flagged tagged marked converted attached extended arranged processed completed rolled
     deployed migrated loaded appended inserted replaced copied synced corrected fixed cleaned pushed released renewed
-    rotated granted revoked escalated reassigned unsubscribed cleared
+    rotated granted revoked escalated reassigned cleared
     """
 _DEED = rf"(?:{'|'.join(_DEED_WORDS.split())})"
 _TELLS_DONE = late_pattern(

@@ -171,10 +171,10 @@ class Deeds:
 
     def done_in_part(self) -> Deed | None:
         """Return a deed that a command says it did for other items only."""
-        item = item_told_done(self._evidence, self._answer) or all_told_done(self._evidence, self._answer)
+        item = item_told_done(self._evidence, self._answer) or all_told_done(self._evidence, self._sentences)
         if item is None or self._admits:
             return None
-        told = next((each for each in self._sentences if item[0] in each or item[0] in each.lower()), None)
+        told = next((each for each in self._sentences if item[0] in each), None)
         return None if told is None else Deed(_claim(told), _in_part(item[1]))
 
     def only_tried(self) -> Deed | None:

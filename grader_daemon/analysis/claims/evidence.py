@@ -76,9 +76,11 @@ _CHANGING = late_pattern(r"(?<![<=-])>|\$\(|`|<<|\bsed\b[^|;&]{0,80} -\w{0,4}i|-
 _SEPARATOR = late_pattern(r"&&|\|\||[|;&\n]")
 _REDIRECTED = late_pattern(r"\d?>&\d|[&\d]?>\s*/dev/null")
 _QUOTED = late_pattern(r"'[^'\n]{0,400}'|\"[^\"\n]{0,400}\"")
-_ASKED = late_pattern(
-    r"\b(?:psql|mysql|sqlite3|bq|duckdb|clickhouse-client)\b[^|;&\n'\"]{0,120}"
-    r"(?:'\s{0,9}(?i:select|show|explain|describe|\\d)\b[^';]{0,1500};?\s{0,9}'|\"\s{0,9}(?i:select|show|explain|describe|\\d)\b[^\";]{0,1500};?\s{0,9}\")"
+_DATABASES: Final = ("psql", "mysql", "sqlite3", "bq", "duckdb", "clickhouse-client")
+_QUERY: Final = r"\s{0,9}(?i:select|show|explain|describe|\\d)\b"
+_QUERIED = late_pattern(
+    rf"\b(?:{'|'.join(_DATABASES)})\b[^|;&\n'\"]{{0,120}}"
+    rf"(?:'{_QUERY}[^';]{{0,1500}};?\s{{0,9}}'|\"{_QUERY}[^\";]{{0,1500}};?\s{{0,9}}\")"
 )
 """A query in a command line that changes nothing."""
 
@@ -324,7 +326,9 @@ def without_written(command: str) -> str:
 
 def only_looks(command: str) -> bool:
     """Return whether every program in a shell command only reads, with no output led into a file."""
-    plain = _QUOTED.sub("q", _ASKED.sub("true", _REDIRECTED.sub("", command)))
+    plain = _REDIRECTED.sub("", command)
+    plain = _QUERIED.sub("true", plain) if holds_any(plain, _DATABASES) else plain
+    plain = _QUOTED.sub("q", plain)
     return not _CHANGING.search(plain) and all(map(_part_looks, _SEPARATOR.split(plain)))
 
 

@@ -1,8 +1,9 @@
-"""Items of which the last command says, one by one, that some are done and others are not."""
+"""The last command that changed anything, where it says of some items that they are done, and of others that not."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from grader_daemon.analysis.claims.builds import read_build
@@ -23,7 +24,8 @@ _FAILED = late_pattern(
 _WORKED = late_pattern(r"\b(?:ok|OK|[Ss]uccess|done|DONE|added|created|updated)\b|'(?:ok|success)': True|✓|✔")
 _ALL = late_pattern(
     r"\b(?:all|every|everything|each|whole|entire|complete|completely|full|alle|alles|sämtliche|vollständig|tous|toutes"
-    r"|complets?|au complet|entière?|todos|todas|completo|completa)\b|全部|所有"
+    r"|complets?|au complet|entière?|todos|todas|completo|completa)\b|全部|所有",
+    re.IGNORECASE,
 )
 _BAD: Final = r"(?:failed|errors?|failures?|rejected|rejets?)"
 _AT_PART = late_pattern(
@@ -46,8 +48,7 @@ def item_told_done(evidence: CallRecord, answer: str) -> tuple[str, ToolRun] | N
     last = _last_change(evidence)
     if last is None or is_test_run(last):
         return None
-    output = last.ending(_READ)
-    lines = output.split("\n")[-_MOST_LINES:]
+    lines = _lines(last)
     worked = {item for line in lines if _WORKED.search(line) and not _FAILED.search(line) for item in _items(line)}
     for line in lines:
         if _FAILED.search(line):
@@ -57,17 +58,19 @@ def item_told_done(evidence: CallRecord, answer: str) -> tuple[str, ToolRun] | N
     return None
 
 
-def all_told_done(evidence: CallRecord, answer: str) -> tuple[str, ToolRun] | None:
-    """Return the word by which an answer tells all of it as done, and the last command, which failed at a part."""
-    told = _ALL.search(answer.lower())
+def all_told_done(evidence: CallRecord, sentences: Sequence[str]) -> tuple[str, ToolRun] | None:
+    """Return the sentence that tells all of it as done, and the last command, which failed at a part."""
+    told = next((each for each in sentences if _ALL.search(each)), None)
     last = _last_change(evidence) if told else None
     if told is None or last is None or is_test_run(last) or read_build(last) is not None:
         return None
-    output = last.ending(_READ)
-    lines = output.split("\n")[-_MOST_LINES:]
+    lines = _lines(last)
     failed = [line for line in lines if _AT_PART.search(line) and not _NONE.search(line)]
-    done = [line for line in lines if _DONE.search(line) and line not in failed]
-    return (told.group(), last) if failed and done else None
+    return (told, last) if failed and any(_DONE.search(line) and line not in failed for line in lines) else None
+
+
+def _lines(run: ToolRun) -> list[str]:
+    return run.ending(_READ).split("\n")[-_MOST_LINES:]
 
 
 def _last_change(evidence: CallRecord) -> ToolRun | None:

@@ -77,7 +77,7 @@ def _of_lists(
         text = run.ending(_LONGEST + 1)
         if len(text) > _LONGEST or not holds_any(text.lower(), unnamed) or not run.worked:
             continue
-        for entries in _lists(decoded(text)) if holds_any(text, _SEVERAL) else () if run.seen_paths else _rows(text):
+        for entries in _lists_in(run, text):
             if all(map(taken.keys().isdisjoint, entries)):
                 continue
             found = _taken_instead([_words(entry, low, asked) for entry in entries], entries, taken)
@@ -139,6 +139,13 @@ def _shares_word(name: str, low: str) -> bool:
 @once
 def _text(run: ToolRun) -> str:
     return f"{run.arguments}\n{run.ending(_LONGEST)}".lower()
+
+
+def _lists_in(run: ToolRun, text: str) -> list[list[Entry]]:
+    """Return the lists in the result of a call: of JSON, or the lines of a text that is none of a file."""
+    if holds_any(text, _SEVERAL):
+        return _lists(decoded(text))
+    return [] if run.seen_paths else _rows(text)
 
 
 def _rows(text: str) -> list[list[Entry]]:

@@ -81,7 +81,7 @@ class ToolClaims:
         if not acted:
             is_made_up = claim.by_agent and claim.is_action and self._evidence.runs and not self._evidence.could_act
             return NEVER_CALLED if is_made_up else None
-        acted = [each for each in acted if not self._is_of_other_thing(each, claim)] or acted[:0]
+        acted = [each for each in acted if not self._is_of_other_thing(each, claim)]
         if not acted:
             return UNSUPPORTED
         if claim.subject:
