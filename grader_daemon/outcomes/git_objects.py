@@ -4,7 +4,7 @@ Of a repository nothing else is read: no configuration, no attributes, no hooks,
 have a program run or lead out of it. Files are read, not mapped into memory: one that is cut while it is read is an
 error, not the end of the process. An object is checked against its name, so none can be passed off as another.
 
-Formats: gitformat-pack(5), gitformat-loose(5). Why this is no library: docs/decisions/repositories.md.
+Formats: gitformat-pack(5), gitformat-loose(5). Why this is no library: docs/decisions.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Trials of skills and prompt files: begun, drawn before each session, and stopped.
 
 A draw is made by the command that starts a session, and not by the daemon, which cannot write where agents read
-(docs/decisions/trials.md). A session holds a lock until its process ends, so nothing is switched below it.
+(docs/decisions.md). A session holds a lock until its process ends, so nothing is switched below it.
 """
 
 from __future__ import annotations
