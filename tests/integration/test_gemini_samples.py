@@ -36,7 +36,7 @@ OUTCOMES: dict[str, set[CallStatus | None]] = {
     "no_result_reached_the_model": {SUCCESS},
     "killed_or_open": {SUCCESS},
 }
-"""By what the server noted of a call; docs/sources/gemini-cli.md says why the last two deviate."""
+"""By what the server noted of a call; docs/agents.md says why the last two deviate."""
 
 ANSWERS = {
     "gm61/delegate2_2": 3,  # the server counted the third, and its tokens, as the parent's

@@ -39,7 +39,7 @@ DEVIATIONS = {
     ("long60", "v19"): {"failures": 0},
     ("long60", "v30_synthetic"): {"failures": 0},
 }
-"""By the run and the home; see docs/sources/hermes.md for the reasons."""
+"""By the run and the home; see docs/agents.md for the reasons."""
 
 STATES = {"api_400": False, "kill9": False, "sigint": False, "sigterm": False}
 """Runs that were cut short; all others ended in an answer."""

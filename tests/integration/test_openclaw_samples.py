@@ -33,7 +33,7 @@ OUTCOMES: dict[str, set[CallStatus]] = {
     "probe(exit 1, no harm)": {CallStatus.FAILURE},  # which exit codes do no harm is judged later
     "unknown_tool": {CallStatus.FAILURE},
 }
-"""By what the server noted of a call; docs/sources/openclaw.md says why what follows deviates."""
+"""By what the server noted of a call; docs/agents.md says why what follows deviates."""
 
 ANSWERS = {"errors-b": 10}
 UNSEEN_CALLS = {"errors-b": {"call_e9647a6516d846dfaada"}}

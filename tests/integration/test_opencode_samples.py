@@ -41,7 +41,7 @@ OUTCOMES: dict[str, set[CallStatus]] = {
     "no_result_reached_the_model": {SUCCESS},
     "killed_or_open": set(),
 }
-"""By what the server noted of a call; docs/sources/opencode.md says why what follows deviates."""
+"""By what the server noted of a call; docs/agents.md says why what follows deviates."""
 
 STATUS = {("ses_dfc1809a1ffeMq2G9RVYed4h85", "write"): REFUSED}
 TOKENS: dict[str, tuple[int | None, int | None]] = {

@@ -1,4 +1,4 @@
-"""Lines as Codex CLI 0.45, 0.110 and 0.169 write them, cut to what is read; see docs/sources/codex.md."""
+"""Lines as Codex CLI 0.45, 0.110 and 0.169 write them, cut to what is read; see docs/agents.md."""
 
 from __future__ import annotations
 
