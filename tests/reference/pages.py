@@ -9,6 +9,7 @@ from typing import Any
 
 from grader_daemon.cli.completion import WORDS
 from tests.reference import (
+    catalog,
     commands,
     database,
     keys,
@@ -37,6 +38,11 @@ _BLOCKS: Mapping[str, Mapping[str, Callable[[], str]]] = {
     "commands.md": {"overview": commands.overview, "details": commands.details},
     "dashboard.md": {"keys": keys.keys_table, "endpoints": openapi.endpoints_table},
     "export.md": {"columns": tables.columns_table},
+    "grades.md": {
+        "endings": catalog.endings_table,
+        "standings": catalog.standings_table,
+        "rules": catalog.rules_table,
+    },
     "json.md": {"documents": schemas.documents_list, "types": schemas.types_list},
     "log-events.md": {"events": log_events.events_table, "keys": log_events.keys_table},
     "python-api.md": {
