@@ -257,12 +257,18 @@ class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
         complete: whether the week is over.
         revision: how often the report's numbers changed.
         late_sessions: number of sessions that arrived after the first report.
+        coverage: files of the week.
+        total_sessions: finished sessions of the week.
         unanswered: finished sessions without an answer or a tool call; they have no scores, and only `coverage` counts
         them.
+        sessions_before: finished sessions of the week before.
         trust: reliability of the verdicts when the report was made.
         lowest_task_types: task types, the worst first.
         error_prone_tools: tools, those with most errors first.
         common_errors: categories of errors, the most frequent first.
+        new_issues: error groups seen for the first time.
+        returned_issues: error groups that came back.
+        alerts: alerts open at any time of the week, with their state at its end.
         trend: weeks up to this one.
         people: signals of people.
         checked_completion: completion rate corrected by labels; `sample` is the number of random reviews in the last
