@@ -266,8 +266,8 @@ class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True):
         lowest_task_types: task types, the worst first.
         error_prone_tools: tools, those with most errors first.
         common_errors: categories of errors, the most frequent first.
-        new_issues: error groups seen for the first time.
-        returned_issues: error groups that came back.
+        new_issues: error groups in the state `new`.
+        returned_issues: error groups in the state `returned`.
         alerts: alerts open at any time of the week, with their state at its end.
         trend: weeks up to this one.
         people: signals of people.
