@@ -15,6 +15,7 @@ from tests.reference import (
     keys,
     log_events,
     manual,
+    metrics,
     openapi,
     python_api,
     rooms,
@@ -45,6 +46,7 @@ _BLOCKS: Mapping[str, Mapping[str, Callable[[], str]]] = {
     },
     "json.md": {"documents": schemas.documents_list, "types": schemas.types_list},
     "log-events.md": {"events": log_events.events_table, "keys": log_events.keys_table},
+    "metrics.md": {"metrics": metrics.metrics_table},
     "python-api.md": {
         "methods": python_api.methods,
         "names": python_api.names,
