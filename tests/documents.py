@@ -34,6 +34,11 @@ class Page:
         return self.path.read_text("utf-8")
 
     @cached_property
+    def by_hand(self) -> str:
+        """Its text without the blocks that are written from the code."""
+        return re.sub(r"<!-- from the code: .*?<!-- end -->", "", self.text, flags=re.DOTALL)
+
+    @cached_property
     def links(self) -> list[str]:
         """What links and pictures lead to, but for other sites."""
         led = (token.attrGet("href") or token.attrGet("src") for token in self._inline())

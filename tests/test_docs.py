@@ -35,6 +35,8 @@ from tests.tables import for_each
 from tests.unseen_secrets import CARRIERS, KINDS
 
 _MOST_BYTES_OF_README = 9_000
+_MOST_WORDS_BY_HAND = 45_000
+"""As `wc -w` counts them, in README.md and docs/, without what is written from the code."""
 _PROGRAMS = {"grader-daemon": program, "self-grader": self_grader}
 _COMMAND_NAMES = frozenset(program.list_commands(click.Context(program)) if isinstance(program, click.Group) else ())
 
@@ -173,6 +175,20 @@ def test_readme_is_short_and_shows_the_pictures() -> None:
     assert len(readme.text.encode()) <= _MOST_BYTES_OF_README
     pictures = ("terminal.svg", "weekly.png", "overview.png", "session.png")
     assert {f"docs/pictures/{name}" for name in pictures} <= set(readme.links)
+
+
+def test_words_written_by_hand_are_few() -> None:
+    read = [one for one in PAGES if one.name == "README.md" or one.name.startswith("docs/")]
+    words = {one.name: len(one.by_hand.split()) for one in read}
+
+    assert sum(words.values()) <= _MOST_WORDS_BY_HAND, sorted(words.items(), key=lambda item: -item[1])[:10]
+
+
+@_each_page
+def test_page_that_is_mostly_generated_says_so(document: Page) -> None:
+    by_hand = document.by_hand.split()
+
+    assert len(by_hand) * 2 > len(document.text.split()) or "generated from the code" in " ".join(by_hand)
 
 
 def test_install_begins_as_the_readme_does() -> None:
