@@ -221,6 +221,15 @@ def test_changelog_has_a_place_for_what_comes_next() -> None:
     assert "## Unreleased" in (ROOT / "CHANGELOG.md").read_text("utf-8")
 
 
+def test_changelog_names_pages_and_sections_that_exist() -> None:
+    changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    named = re.findall(r"`(docs/[\w/-]+\.md)(?:#([\w-]+))?`", changelog)
+
+    anchors = {one.name: one.anchors for one in PAGES}
+    assert [each for each in named if each[0] not in anchors or (each[1] and each[1] not in anchors[each[0]])] == []
+    assert named
+
+
 @cache
 def _names() -> set[str]:
     """Return every word of the code."""
