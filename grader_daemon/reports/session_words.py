@@ -15,7 +15,7 @@ from grader_daemon.domain.feedback import Feedback
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.quality import QualityCheck
 from grader_daemon.domain.session import SessionKind
-from grader_daemon.domain.session_result import EVIDENCE_SENTENCES, EndingKind
+from grader_daemon.domain.session_result import EVIDENCE_SENTENCES, EndingKind, ResultStanding
 from grader_daemon.domain.similar import Similar, SimilarSession
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.numbers import MINUS, count
@@ -72,6 +72,15 @@ _RESUME_COMMANDS: Final = {
     "opencode": "opencode --session {}",
 }
 """By the format of the session."""
+_STANDING_WORDS: Final = {
+    ResultStanding.CONTRADICTED: "claim contradicted",
+    ResultStanding.CHECK_FAILED: "check failed",
+    ResultStanding.ADMITTED: "says not done",
+    ResultStanding.CHECKED: "check passed",
+    ResultStanding.CLAIMED: "says done",
+    ResultStanding.NO_CLAIM: "says neither",
+}
+"""What shows a result, where there is little room."""
 _PLAIN_ID: Final = re.compile(r"[A-Za-z0-9][\w-]{0,99}", re.ASCII)
 """An id that a shell takes as it is, and no option."""
 
@@ -106,15 +115,14 @@ def ending_words(grade: Grade) -> str | None:
 
 
 def standing_words(grade: Grade) -> str | None:
-    """Return how the result of a session stands, as it is said in a table: "check failed"; None while it is open."""
-    return None if grade.standing is None else grade.standing.replace("_", " ")
+    """Return what shows the result of a session, as it is said in a table: "says done"; None while it is open."""
+    return None if grade.standing is None else _STANDING_WORDS[grade.standing]
 
 
 def standing_sentence(grade: Grade) -> str | None:
-    """Return how a result stands, and what says so: "check failed: the last check failed, …"; None while it is open."""
-    name = standing_words(grade)
+    """Return what shows the result of a session, as a sentence where its rule is known; None while it is open."""
     said = [EVIDENCE_SENTENCES[reason.rule] for reason in grade.reasons if reason.score == "standing"]
-    return name if name is None else ": ".join((name, *said))
+    return next(iter(said), standing_words(grade))
 
 
 def record_words(grade: Grade) -> str | None:

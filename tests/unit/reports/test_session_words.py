@@ -214,7 +214,8 @@ def test_a_result_is_told_with_the_sentence_of_its_rule() -> None:
     admitted = Reason("standing", "standing.admitted", None, (3,))
     told = grade(standing=ResultStanding.ADMITTED, reasons=(Reason("quality", "quality.base", 3.0, ()), admitted))
 
-    assert standing_sentence(told) == f"admitted: {EVIDENCE_SENTENCES['standing.admitted']}"
+    assert standing_sentence(told) == EVIDENCE_SENTENCES["standing.admitted"]
+    assert standing_words(told) == "says not done"
     assert standing_sentence(grade(standing=None)) is None
 
 
