@@ -177,12 +177,12 @@ WINGS: Final = (
         "push",
         commands={
             "push": CommandRow(
-                "commands:command",
+                "score_commands:command",
                 "Send scores or grades to other programs; print metrics.",
                 Section.FOR_PROGRAMS,
             ),
             "export": CommandRow(
-                "export_command:command",
+                "table_command:command",
                 "Write grades as CSV, JSON lines or Parquet, for other programs.",
                 Section.FOR_PROGRAMS,
             ),

@@ -33,30 +33,36 @@ _OF_THE_CORE: Final = {
     "list": CommandRow("listing", "List grades, the newest session first.", Section.EVERY_DAY),
     "show": CommandRow("show", "Show one grade.", Section.EVERY_DAY),
     "why": CommandRow("why", "Show the reasons of a grade, and the messages that prove them.", Section.EVERY_DAY),
-    "errors": CommandRow("errors", "Show errors by their cause, and what helped.", Section.EVERY_DAY),
+    "errors": CommandRow("report_errors", "Show errors by their cause, and what helped.", Section.EVERY_DAY),
     "patterns": CommandRow(
-        "patterns", "Show task types, tools, models and errors of the last days.", Section.EVERY_DAY
+        "report_patterns", "Show task types, tools, models and errors of the last days.", Section.EVERY_DAY
     ),
-    "usage": CommandRow("usage", "Show tokens and money, by day and model, project or agent.", Section.EVERY_DAY),
-    "report": CommandRow("report", "Show the weekly report.", Section.EVERY_DAY),
+    "usage": CommandRow(
+        "report_usage", "Show tokens and money, by day and model, project or agent.", Section.EVERY_DAY
+    ),
+    "report": CommandRow("report_week", "Show the weekly report.", Section.EVERY_DAY),
     "alerts": CommandRow("alerts", "Show what got worse, since when, and why.", Section.EVERY_DAY),
     "status": CommandRow("status", "Show whether the daemon runs and how many files wait.", Section.EVERY_DAY),
     "run": CommandRow("run", "Watch the folders and grade sessions as they finish.", Section.SET_UP),
     "service": CommandRow("service", "Install the daemon as a service that starts automatically.", Section.SET_UP),
     "sources": CommandRow("sources", "List the agents found here, and choose which are graded.", Section.SET_UP),
     "grade": CommandRow("grade", "Grade files or folders now; no daemon is needed.", Section.SET_UP),
-    "backfill": CommandRow("backfill", "Grade all sessions that are not graded yet, or an archive.", Section.SET_UP),
+    "backfill": CommandRow(
+        "grade_ungraded", "Grade all sessions that are not graded yet, or an archive.", Section.SET_UP
+    ),
     "config": CommandRow("config", "Show and change settings, and set up Tab completion.", Section.SET_UP),
-    "demo": CommandRow("demo", "Grade a few sample sessions, in ten seconds.", Section.SET_UP),
-    "review": CommandRow("review", "Label sessions one by one; half are chosen at random.", Section.LEARN),
+    "demo": CommandRow("grade_demo", "Grade a few sample sessions, in ten seconds.", Section.SET_UP),
+    "review": CommandRow("label_one_by_one", "Label sessions one by one; half are chosen at random.", Section.LEARN),
     "label": CommandRow("label", "Say whether a session did its task, or undo that.", Section.LEARN),
     "calibration": CommandRow(
         "calibration", "Show how reliable grades are, and learn from your labels.", Section.LEARN
     ),
-    "similar": CommandRow("similar", "Find sessions with the same task, and how they ended.", Section.LEARN),
+    "similar": CommandRow("search_similar", "Find sessions with the same task, and how they ended.", Section.LEARN),
     "doctor": CommandRow("doctor", "Check the machine and the set-up; repair what is safe.", Section.OPERATE),
     "backup": CommandRow("backup", "Copy the database while the daemon runs, or restore a copy.", Section.OPERATE),
-    "regrade": CommandRow("regrade", "Update grades made by other rules, or see what would change.", Section.OPERATE),
+    "regrade": CommandRow(
+        "grade_again", "Update grades made by other rules, or see what would change.", Section.OPERATE
+    ),
 }
 """Where each command is: `command` of that module unless it is named."""
 

@@ -41,7 +41,7 @@ _COMMANDS = (
 _BEHIND = (
     *("bootstrap.periodic", "calibration.training", "pipeline.ingest", "reports.plain_text_report", "rules.load_prior"),
     *("sources.discovery", "jobs.calibration_job", "jobs.degradation", "jobs.weekly", "skills.versions_job"),
-    *("routing.job", "outcomes.job", "push.commands", "push.metrics_job", "scorers.make", "hook.listener"),
+    *("routing.job", "outcomes.job", "push.score_commands", "push.metrics_job", "scorers.make", "hook.listener"),
     *("fleet.push_job", "api.tables"),
 )
 _PID_BYTES = 8

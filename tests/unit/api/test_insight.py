@@ -13,7 +13,7 @@ import pytest
 from grader_daemon import SelfGrader, bootstrap
 from grader_daemon.api.context import GraderContext
 from grader_daemon.api.insight import Insight
-from grader_daemon.cli import patterns
+from grader_daemon.cli import report_patterns
 from grader_daemon.domain.analysis import Category, ErrorSign, Failure, SessionState, Step
 from grader_daemon.domain.calendar import day_of
 from grader_daemon.domain.error_groups import IssueState
@@ -72,7 +72,7 @@ def test_the_summary_has_intervals_and_says_how_far_verdicts_can_be_trusted(grad
 
 
 def test_what_was_tried_again_is_told_by_its_command(grader: SelfGrader, capsys: pytest.CaptureFixture[str]) -> None:
-    patterns._print(grader.identify_patterns(1))
+    report_patterns._print(grader.identify_patterns(1))
     shown = capsys.readouterr().out
 
     assert "3 finished sessions, " in shown

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from grader_daemon.cli import report, terminal
+from grader_daemon.cli import report_week, terminal
 from grader_daemon.domain.estimate import NO_FIGURE, Estimate
 from grader_daemon.domain.insight import WeeklyReport
 from tests.reports_examples import empty_report, example_alert, example_issue, example_report
@@ -17,7 +17,7 @@ FULL = example_report(
 
 def shown(of: WeeklyReport, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
     monkeypatch.setattr(terminal, "room", lambda: 80)
-    report._print(of)
+    report_week._print(of)
     return capsys.readouterr().out
 
 

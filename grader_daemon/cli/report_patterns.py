@@ -10,8 +10,8 @@ import click
 
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
-from grader_daemon.cli.errors import next_call
 from grader_daemon.cli.options import days_option, json_option, reads
+from grader_daemon.cli.report_errors import next_call
 from grader_daemon.domain.claims import ClaimTally, Support
 from grader_daemon.domain.estimate import Estimate, Figure
 from grader_daemon.domain.insight import Group, Patterns
