@@ -230,10 +230,12 @@ def _made(wing: str, check: str, context: Any) -> Any:
     return given(wing, check)(context)
 
 
-def commands_below(group: str) -> Iterator[tuple[str, Any]]:
-    """Yield the commands of wings that belong to a group of another, by their names there."""
+def rows_below(group: str) -> dict[str, CommandRow]:
+    """Return the commands of wings below a command of another, by their names there, with their whole place."""
+    found: dict[str, CommandRow] = {}
     for wing in WINGS:
         for name, row in wing.commands.items():
             above, _, below = name.rpartition(" ")
             if above == group:
-                yield below, given(wing.name, row.where)
+                found[below] = row._replace(where=f"grader_daemon.{wing.name}.{row.where}")
+    return found

@@ -20,7 +20,7 @@ from grader_daemon.analysis.claims.stated_claim import MOST_CLAIMS
 from grader_daemon.analysis.features import FEATURES
 from grader_daemon.calibration.update import MOST_LABELS
 from grader_daemon.cli import program
-from grader_daemon.cli.options import GroupWithDefault
+from grader_daemon.cli.groups import GroupWithDefault
 from grader_daemon.cli.self_grader import command as self_grader
 from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.claims import Support
@@ -294,7 +294,9 @@ def _faults_of_call(command: click.Command, arguments: list[str], *, told: str) 
 def _options(command: click.Command) -> dict[str, click.Parameter]:
     """Return the options of a command by their names, for a group also those of what it does without a command."""
     own = {name: option for option in command.params for name in (*option.opts, *option.secondary_opts)}
-    return own | _options(command.commands[command.default]) if isinstance(command, GroupWithDefault) else own
+    if isinstance(command, GroupWithDefault):
+        own |= _options(command.default_command(click.Context(command)))
+    return own
 
 
 def _faults_of_value(option: click.Parameter | None, value: str, *, told: str) -> Iterator[str]:

@@ -20,8 +20,9 @@ from click.core import ParameterSource
 
 from grader_daemon._version import __version__
 from grader_daemon.cli import output
+from grader_daemon.cli.groups import Group
 from grader_daemon.cli.loading import loading
-from grader_daemon.cli.options import Group, days_option, fleet_option, settings_options
+from grader_daemon.cli.options import days_option, fleet_option, settings_options
 from grader_daemon.errors import ConfigurationError, GraderError, NoDatabaseError, OutputError
 from grader_daemon.setting_sources import TRACEBACK_VARIABLE, meant
 from grader_daemon.wings import WINGS, CommandRow, Section, imported
@@ -89,22 +90,11 @@ def _commands() -> Iterator[tuple[str, CommandRow]]:
         yield from ((name, row) for name, row in found.items() if row.section is section)
 
 
-_COMMANDS: Final = dict(_commands())
-
-
 class _Commands(Group):
-    """Knows the names of its commands without importing them."""
+    """The group of all commands, in sections."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's signature
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in _COMMANDS:
-            return None
-        with loading():
-            command = imported(_COMMANDS[cmd_name].where)
-        assert isinstance(command, click.Command)
-        return command
+        return list(self.rows)
 
     def meant(self, ctx: click.Context, word: str) -> str:
         """Return which command may be meant; a name that groups have counts before one that is spelled alike."""
@@ -114,14 +104,15 @@ class _Commands(Group):
         return f"; did you mean {' or '.join(below)}?" if below else super().meant(ctx, word)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        width = max(map(len, _COMMANDS))
-        for section, rows in groupby(_COMMANDS.items(), key=lambda named: named[1].section):
+        width = max(map(len, self.rows))
+        for section, rows in groupby(self.rows.items(), key=lambda named: named[1].section):
             with formatter.section(str(section)):
                 formatter.write_dl([(name.ljust(width), row.help_line) for name, row in rows])
 
 
 @click.command(
     cls=_Commands,
+    rows=dict(_commands()),
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=_EXAMPLES,

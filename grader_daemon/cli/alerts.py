@@ -12,7 +12,8 @@ from grader_daemon.alerts.settlement import is_news, silent_until
 from grader_daemon.api.documents import alert_document
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import GroupWithDefault, Whole, json_option, reads
+from grader_daemon.cli.groups import GroupWithDefault
+from grader_daemon.cli.options import Whole, json_option, reads
 from grader_daemon.cli.times import shown_zone
 from grader_daemon.domain.alert import Alert, Stream
 from grader_daemon.domain.calendar import read_span

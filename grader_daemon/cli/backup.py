@@ -9,7 +9,8 @@ import click
 from grader_daemon import bootstrap
 from grader_daemon.api.backups import back_up, back_up_into, restore
 from grader_daemon.cli import output
-from grader_daemon.cli.options import Group, Whole, json_option, read_settings, settings_options
+from grader_daemon.cli.groups import Group
+from grader_daemon.cli.options import Whole, json_option, read_settings, settings_options
 from grader_daemon.domain.text import clean
 
 

@@ -16,7 +16,8 @@ from grader_daemon.api.documents import calibration_document, calibration_state_
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.calibration.prior import Provenance, Validity
 from grader_daemon.cli import output
-from grader_daemon.cli.options import GroupWithDefault, asks, json_option, read_settings, settings_options
+from grader_daemon.cli.groups import GroupWithDefault
+from grader_daemon.cli.options import asks, json_option, read_settings, settings_options
 from grader_daemon.domain.calibration import Calibration, LabelCounts
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.early_words import worth_words

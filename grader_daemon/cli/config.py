@@ -13,15 +13,9 @@ from typing import TYPE_CHECKING
 import click
 
 from grader_daemon.cli import completion, output
+from grader_daemon.cli.groups import Group
 from grader_daemon.cli.loading import loading
-from grader_daemon.cli.options import (
-    Group,
-    config_flag,
-    json_option,
-    quietly_read_settings,
-    read_settings,
-    settings_options,
-)
+from grader_daemon.cli.options import config_flag, json_option, quietly_read_settings, read_settings, settings_options
 from grader_daemon.domain.text import clean
 from grader_daemon.errors import InputError
 from grader_daemon.setting_sources import config_file

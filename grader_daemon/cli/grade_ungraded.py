@@ -9,16 +9,17 @@ import click
 
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import GroupWithDefault, asks, jobs_option, json_option, since_options
+from grader_daemon.cli.groups import GroupWithDefault
+from grader_daemon.cli.options import asks, jobs_option, json_option, since_options
 from grader_daemon.cli.outcome_lines import graded_with_progress, is_trouble, tell_outcomes
 from grader_daemon.cli.source_name import SourceName
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.numbers import count
 from grader_daemon.setting_sources import ROOTS
-from grader_daemon.wings import commands_below
+from grader_daemon.wings import rows_below
 
 
-@click.group("backfill", cls=GroupWithDefault, default="folders")
+@click.group("backfill", cls=GroupWithDefault, rows=rows_below("backfill"), default="folders")
 def command() -> None:
     """Grade all existing sessions that are not graded yet, in your agents' folders or in an archive.
 
@@ -68,7 +69,3 @@ def _list_files(paths: Sequence[str], *, as_json: bool) -> None:
 
 def _of_whom(source: str) -> str:
     return "in grader-daemon" if source in ROOTS else "in its adapter"
-
-
-for _name, _command in commands_below("backfill"):
-    command.add_command(_command, _name)

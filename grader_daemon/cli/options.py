@@ -14,7 +14,7 @@ import click
 from grader_daemon.cli import output
 from grader_daemon.cli.loading import loading
 from grader_daemon.errors import InputError, NoDatabaseError
-from grader_daemon.setting_sources import database_path, meant, unknown_zone
+from grader_daemon.setting_sources import database_path, unknown_zone
 
 if TYPE_CHECKING:
     from grader_daemon.api.grader import SelfGrader
@@ -186,46 +186,6 @@ def quietly_read_settings(**flags: Any) -> Settings:
 def given_flags(**flags: Any) -> dict[str, Any]:
     """Return `flags`, and what `settings_options` took, by the names of settings."""
     return {**click.get_current_context().meta.get(_FLAGS, {}), **flags}
-
-
-class Group(click.Group):
-    """A group of commands: of a command that is none it says which may be meant.
-
-    Alone it shows its help, unless it has something better to do.
-    """
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Show the help where nothing is given."""
-        if not (args or self.invoke_without_command or ctx.resilient_parsing):
-            output.line(ctx.get_help())
-            ctx.exit()
-        return super().parse_args(ctx, args)
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that is named."""
-        if self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
-            ctx.fail(f"there is no command {args[0]!r}{self.meant(ctx, args[0])}")
-        return super().resolve_command(ctx, args)
-
-    def meant(self, ctx: click.Context, word: str) -> str:
-        """Return which command may be meant by a word that is none; "" if none is like it."""
-        return meant(word, self.list_commands(ctx))
-
-
-class GroupWithDefault(Group):
-    """A group of commands that calls one of them when none is named; options then are those of this command."""
-
-    def __init__(self, *args: Any, default: str = "list", **more: Any) -> None:
-        super().__init__(*args, **more)
-        self.default = default
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Name the default where no command is named."""
-        if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
-            args = [self.default, *args]
-        return super().parse_args(ctx, args)
 
 
 class Words(click.Choice[str]):

@@ -8,7 +8,8 @@ import click
 
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import GroupWithDefault, Whole, days_option, json_option, reads
+from grader_daemon.cli.groups import GroupWithDefault
+from grader_daemon.cli.options import Whole, days_option, json_option, reads
 from grader_daemon.cli.times import here, shown_zone
 from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.error_groups import ErrorIssue, IssueState, StepCount

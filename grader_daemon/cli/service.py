@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from grader_daemon.cli import output
-from grader_daemon.cli.options import Group, Whole, json_option, read_settings, settings_options
+from grader_daemon.cli.groups import Group
+from grader_daemon.cli.options import Whole, json_option, read_settings, settings_options
 from grader_daemon.cli.unit_commands import NOT_RUNNING, force_option, install_service, print_uninstalled, status_facts
 from grader_daemon.service.daemon_unit import DAEMON
 from grader_daemon.service.manager import PRIORITIES, read_service_log, user_service

@@ -20,7 +20,8 @@ from grader_daemon.api.sources import (
 )
 from grader_daemon.api.ungraded import SourceState
 from grader_daemon.cli import output
-from grader_daemon.cli.options import GroupWithDefault, asks, config_flag, json_option, settings_options
+from grader_daemon.cli.groups import GroupWithDefault
+from grader_daemon.cli.options import asks, config_flag, json_option, settings_options
 from grader_daemon.cli.source_name import SourceName
 from grader_daemon.cli.status import counted
 from grader_daemon.domain.text import clean

@@ -14,7 +14,8 @@ import click
 
 from grader_daemon import log
 from grader_daemon.cli import output
-from grader_daemon.cli.options import Group, Whole, fleet_option, json_option, read_settings, settings_options
+from grader_daemon.cli.groups import Group
+from grader_daemon.cli.options import Whole, fleet_option, json_option, read_settings, settings_options
 from grader_daemon.cli.reading import settings_to_read
 from grader_daemon.cli.unit_commands import NOT_RUNNING, file_facts, force_option, print_installation, print_uninstalled
 from grader_daemon.domain.this_machine import is_this_machine

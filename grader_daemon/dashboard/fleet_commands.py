@@ -16,7 +16,8 @@ import click
 from grader_daemon import log
 from grader_daemon.bootstrap import SOURCES, utc_now
 from grader_daemon.cli import output
-from grader_daemon.cli.options import Group, Whole, fleet_option, json_option, read_settings, settings_options
+from grader_daemon.cli.groups import Group
+from grader_daemon.cli.options import Whole, fleet_option, json_option, read_settings, settings_options
 from grader_daemon.cli.unit_commands import NOT_RUNNING, force_option, install_service, print_uninstalled, status_facts
 from grader_daemon.dashboard.members import keep_out, let_in, member_door, read_members, tokens_path
 from grader_daemon.domain.text import clean

@@ -12,7 +12,8 @@ import click
 from grader_daemon import log
 from grader_daemon.bootstrap import utc_now
 from grader_daemon.cli import output
-from grader_daemon.cli.options import Group, asks, fleet_option, json_option, read_settings, settings_options
+from grader_daemon.cli.groups import Group
+from grader_daemon.cli.options import asks, fleet_option, json_option, read_settings, settings_options
 from grader_daemon.cli.reading import read_fleet
 from grader_daemon.cli.unit_commands import NOT_RUNNING, force_option, install_service, print_uninstalled, status_facts
 from grader_daemon.domain.fleet_hosts import is_silent, is_unwatched
@@ -21,7 +22,7 @@ from grader_daemon.errors import ConfigurationError
 from grader_daemon.fleet.admin import checked_name, configuration_line, fleet_database, fleet_url
 from grader_daemon.fleet.copy_settings import settings_of_copy
 from grader_daemon.fleet.follow import watch_fleet
-from grader_daemon.wings import commands_below
+from grader_daemon.wings import rows_below
 
 if TYPE_CHECKING:
     from grader_daemon.api.grader import SelfGrader
@@ -35,7 +36,7 @@ _url_option = click.option(
 )
 
 
-@click.group("fleet", cls=Group)
+@click.group("fleet", cls=Group, rows=rows_below("fleet"))
 def command() -> None:
     """Set up a fleet (the grades of many machines in one PostgreSQL), and add and remove machines."""
 
@@ -262,7 +263,3 @@ def _more(status: PusherStatus) -> list[tuple[str, str]]:
     behind = "nothing is graded yet" if status.behind is None else f"{status.behind:,} changes"
     trouble = [("last trouble", f"{output.cell(status.trouble_at)}, {status.trouble}")] if status.trouble else []
     return [("backlog", behind), *trouble]
-
-
-for _name, _command in commands_below("fleet"):
-    command.add_command(_command, _name)

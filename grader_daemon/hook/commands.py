@@ -12,7 +12,8 @@ import click
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.api.ungraded import enabling
 from grader_daemon.cli import output
-from grader_daemon.cli.options import Group, asks, json_option
+from grader_daemon.cli.groups import Group
+from grader_daemon.cli.options import asks, json_option
 from grader_daemon.domain.text import clean
 from grader_daemon.errors import InputError
 from grader_daemon.hook.hook_state import HookState, hook_state

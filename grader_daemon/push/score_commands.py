@@ -10,16 +10,17 @@ from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.following import follow as follow_feed
 from grader_daemon.cli.following import rounds, told
-from grader_daemon.cli.options import Group, asks, json_option
+from grader_daemon.cli.groups import Group
+from grader_daemon.cli.options import asks, json_option
 from grader_daemon.errors import CallError
 from grader_daemon.push.score_export import Recognized, ScoreExport
 from grader_daemon.push.targets import langfuse_export, otlp_export, phoenix_export
-from grader_daemon.wings import commands_below
+from grader_daemon.wings import rows_below
 
 _LOOKS_EVERY_SECONDS: Final = 2.0
 
 
-@click.group("push", cls=Group)
+@click.group("push", cls=Group, rows=rows_below("push"))
 def command() -> None:
     """Send scores to other servers, or print metrics for Prometheus. Nothing is sent until you set a destination."""
 
@@ -99,7 +100,3 @@ def _recognized(export: ScoreExport, server: str, *, is_told: bool) -> Recognize
     if recognized.asked and is_told:
         output.line(f"{words}.")
     return recognized
-
-
-for _name, _command in commands_below("push"):
-    command.add_command(_command, _name)

@@ -8,7 +8,8 @@ import click
 
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import GroupWithDefault, asks, json_option, since_options
+from grader_daemon.cli.groups import GroupWithDefault
+from grader_daemon.cli.options import asks, json_option, since_options
 from grader_daemon.cli.times import shown_zone
 from grader_daemon.domain.setup_changes import SetupChanges
 from grader_daemon.domain.skills import SkillDetail, SkillRecord, Skills

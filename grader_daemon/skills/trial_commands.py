@@ -13,7 +13,8 @@ import msgspec
 
 from grader_daemon.bootstrap import utc_now
 from grader_daemon.cli import output
-from grader_daemon.cli.options import Group, asks, json_option
+from grader_daemon.cli.groups import Group
+from grader_daemon.cli.options import asks, json_option
 from grader_daemon.cli.times import shown_zone
 from grader_daemon.domain.text import clean
 from grader_daemon.errors import GraderError

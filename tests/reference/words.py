@@ -14,7 +14,7 @@ import click
 from grader_daemon.api import filter_line
 from grader_daemon.api.session_filter import ADDRESSED, FILTERS, Filter
 from grader_daemon.cli import program
-from grader_daemon.cli.options import GroupWithDefault
+from grader_daemon.cli.groups import GroupWithDefault
 from grader_daemon.domain.rollup import Dimension
 
 _ELSEWHERE = (Dimension.PROJECT, Dimension.HOST, Dimension.USER)

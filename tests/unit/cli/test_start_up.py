@@ -81,6 +81,10 @@ def test_what_asks_nothing_reads_no_settings(arguments: tuple[str, ...]) -> None
     assert not (_OF_GRADING | _OF_READING) & set(_ended(*arguments)["loaded"])
 
 
+def test_the_help_of_a_group_loads_no_command_of_another_room() -> None:
+    assert "grader_daemon.dashboard.fleet_commands" not in _ended("fleet", "--help")["loaded"]
+
+
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_a_shell_that_starts_waits_for_no_settings(shell: str) -> None:
     """bash is asked for its version, by click, with `subprocess`."""
