@@ -136,9 +136,7 @@ WINGS: Final = (
     Wing(
         "outcomes",
         commands={
-            "outcomes": CommandRow(
-                "commands:command", "Show what became of sessions' work, in git and on disk.", Section.LEARN
-            )
+            "report outcomes": CommandRow("commands:command", "Show what became of sessions' work, in git and on disk.")
         },
         jobs=("job:outcome_jobs",),
         checks={"outcomes": "doctor:outcomes"},

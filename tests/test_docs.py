@@ -55,7 +55,7 @@ def test_commands_and_their_options_exist(document: Page) -> None:
     ("command", "fault"),
     [
         ("grader-daemon lst", "lst"),
-        ("grader-daemon errors sho ID", "sho"),
+        ("grader-daemon report errors sho ID", "sho"),
         ("grader-daemon list --claims verified", "--claims"),
         ("grader-daemon report --format pdf", "pdf"),
         ("python -m pytest tests/test_docs.py::test_nothing", "test_nothing"),

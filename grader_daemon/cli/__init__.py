@@ -34,14 +34,7 @@ _OF_THE_CORE: Final = {
     "list": CommandRow("listing", "List grades, the newest session first.", Section.EVERY_DAY),
     "show": CommandRow("show", "Show one grade.", Section.EVERY_DAY),
     "why": CommandRow("why", "Show the reasons of a grade, and the messages that prove them.", Section.EVERY_DAY),
-    "errors": CommandRow("report_errors", "Show errors by their cause, and what helped.", Section.EVERY_DAY),
-    "patterns": CommandRow(
-        "report_patterns", "Show task types, tools, models and errors of the last days.", Section.EVERY_DAY
-    ),
-    "usage": CommandRow(
-        "report_usage", "Show tokens and money, by day and model, project or agent.", Section.EVERY_DAY
-    ),
-    "report": CommandRow("report_week", "Show the weekly report.", Section.EVERY_DAY),
+    "report": CommandRow("report", "Show the weekly report, errors, patterns, usage or outcomes.", Section.EVERY_DAY),
     "alerts": CommandRow("alerts", "Show what got worse, since when, and why.", Section.EVERY_DAY),
     "status": CommandRow("status", "Show whether the daemon runs and how many files wait.", Section.EVERY_DAY),
     "run": CommandRow("run", "Watch the folders and grade sessions as they finish.", Section.SET_UP),

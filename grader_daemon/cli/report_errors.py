@@ -1,4 +1,4 @@
-"""``errors``: failures of one cause, what helped, and what people say of them."""
+"""``report errors``: failures of one cause, what helped, and what people say of them."""
 
 from __future__ import annotations
 

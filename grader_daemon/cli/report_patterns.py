@@ -1,4 +1,4 @@
-"""``patterns``: task types, tools, models and errors of the last days."""
+"""``report patterns``: task types, tools, models and errors of the last days."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _print_in_brief(patterns: Patterns) -> None:
     _work_table(Dimension.MODEL, patterns.groups[Dimension.MODEL], _SHOWN)
     _failure_table(Dimension.CATEGORY, patterns.groups[Dimension.CATEGORY], _SHOWN)
     output.line()
-    output.paragraph("", f"Next: grader-daemon patterns -d {patterns.days} --all, {_MORE}")
+    output.paragraph("", f"Next: grader-daemon report patterns -d {patterns.days} --all, {_MORE}")
 
 
 def _print(patterns: Patterns) -> None:
@@ -273,7 +273,9 @@ def _print_spending(patterns: Patterns) -> None:
     output.line()
     for sentence in said:
         output.paragraph("", f"Spent: {sentence}." if sentence is said[0] else f"{sentence[0].upper()}{sentence[1:]}.")
-    output.paragraph("", f"By model, project, agent, kind, task type and day: grader-daemon usage -d {patterns.days}")
+    output.paragraph(
+        "", f"By model, project, agent, kind, task type and day: grader-daemon report usage -d {patterns.days}"
+    )
 
 
 def _failure_table(dimension: Dimension, groups: tuple[Group, ...], most: int | None) -> None:

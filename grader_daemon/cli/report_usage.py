@@ -1,4 +1,4 @@
-"""``usage``: tokens and money of the last days, by group and day, and the sessions that cost most."""
+"""``report usage``: tokens and money of the last days, by group and day, and the sessions that cost most."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``report``: the weekly report, in short or whole."""
+"""``report week``: the weekly report, in short or whole."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SHOWN: Final = 3
 _WEEK_DAYS: Final = 7
 
 
-@click.command("report")
+@click.command("week")
 @reads
 @click.option("--week", metavar="WEEK", help="Show this ISO week, such as 2026-W47. Default: the last full week.")
 @click.option(
@@ -132,5 +132,5 @@ def _next(report: WeeklyReport, issues: list[ErrorIssue]) -> str:
     if numbers:
         return f"grader-daemon alerts show {numbers[0]}"
     if issues:
-        return clean(f"grader-daemon errors show {issues[0].fingerprint}")
+        return clean(f"grader-daemon report errors show {issues[0].fingerprint}")
     return "grader-daemon list"

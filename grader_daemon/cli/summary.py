@@ -124,7 +124,7 @@ def _figures(patterns: Patterns, seen: Overview) -> Iterator[tuple[str, str]]:
         yield "  machines", WITHIN_HOSTS
     agents = agents_words(patterns.groups[Dimension.AGENT])
     if agents:
-        yield "  agents", clean(f"{agents}; by agent: grader-daemon patterns")
+        yield "  agents", clean(f"{agents}; by agent: grader-daemon report patterns")
     spent = None if overall.spending is None else spending_words(overall.spending, days=patterns.days)
     if spent:
         yield "  spent", "; ".join(spent)
@@ -176,5 +176,5 @@ def _next(seen: Overview) -> str:
     if status.files.get("dead"):
         return "grader-daemon doctor"
     if seen.worst_error is not None:
-        return f"grader-daemon errors show {seen.worst_error.fingerprint}"
+        return f"grader-daemon report errors show {seen.worst_error.fingerprint}"
     return "grader-daemon list"

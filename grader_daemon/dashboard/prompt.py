@@ -35,8 +35,9 @@ from grader_daemon.settings import Settings
 
 _ASKED: Final = frozenset(
     {
-        *((), ("list",), ("show",), ("why",), ("similar",), ("patterns",), ("usage",), ("report",)),
-        *(("errors", "list"), ("errors", "show"), ("errors", "alternatives")),
+        *((), ("list",), ("show",), ("why",), ("similar",), ("report", "week")),
+        *(("report", "patterns"), ("report", "usage")),
+        *(("report", "errors", "list"), ("report", "errors", "show"), ("report", "errors", "alternatives")),
         *(("alerts", "list"), ("alerts", "show"), ("alerts", "silences"), ("route",)),
     }
 )

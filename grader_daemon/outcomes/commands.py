@@ -1,4 +1,4 @@
-"""``outcomes``: what became of the work of sessions."""
+"""``report outcomes``: what became of the work of sessions."""
 
 from __future__ import annotations
 

@@ -57,4 +57,4 @@ JOB_COLUMNS: Final[Sequence[tuple[str, Callable[[ScheduledJob], str], bool]]] = 
 
 def more_jobs_words(jobs: Sequence[ScheduledJob], shown: int) -> str | None:
     """Return how many jobs are not shown; None where all are."""
-    return f"{count(len(jobs) - shown, 'more job')}: grader-daemon patterns --all" if len(jobs) > shown else None
+    return f"{count(len(jobs) - shown, 'more job')}: grader-daemon report patterns --all" if len(jobs) > shown else None

@@ -19,10 +19,13 @@ _SHARE: Final = 0.20
 
 _BLANK: Final = {
     Category.COMMAND_FAILED.value: (
-        "See which commands fail, and what followed: grader-daemon errors list",
+        "See which commands fail, and what followed: grader-daemon report errors list",
         "commands without an error message",
     ),
-    Category.UNKNOWN.value: ("Look at the errors of an unknown kind: grader-daemon errors list", "of an unknown kind"),
+    Category.UNKNOWN.value: (
+        "Look at the errors of an unknown kind: grader-daemon report errors list",
+        "of an unknown kind",
+    ),
 }
 """Categories that are no advice by themselves: what to do, and what they are."""
 

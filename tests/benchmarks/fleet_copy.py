@@ -44,10 +44,10 @@ _QUESTIONS: Final = (
     ("list",),
     ("list", "--user", "user7"),
     (),
-    ("patterns",),
-    ("patterns", "-d", "28"),
+    ("report", "patterns"),
+    ("report", "patterns", "-d", "28"),
     ("report",),
-    ("errors",),
+    ("report", "errors"),
     ("alerts",),
     ("route",),
 )

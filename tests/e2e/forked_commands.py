@@ -36,7 +36,8 @@ _LIKE_ANY = {"LANG": "C.UTF-8", "TZ": "UTC"}
 
 _READ_AT_START = ("LC_", "LD_", "PYTHON", "FAKETIME", "COVERAGE", "MALLOC")
 _COMMANDS = (
-    *("alerts", "doctor", "errors", "grade", "label", "listing", "patterns", "report", "run", "show", "status", "why"),
+    *("alerts", "doctor", "grade", "label", "listing", "report", "report_errors", "report_patterns", "report_week"),
+    *("run", "show", "status", "why"),
 )
 _BEHIND = (
     *("bootstrap.periodic", "calibration.training", "pipeline.ingest", "reports.plain_text_report", "rules.load_prior"),

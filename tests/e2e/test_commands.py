@@ -19,12 +19,9 @@ from tests.strategies import json_answer, json_round, json_user
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
 COMMANDS = {
-    "Every day": (
-        *("list", "show", "why", "errors", "patterns", "usage", "report", "alerts", "status", "dashboard"),
-        "search",
-    ),
+    "Every day": ("list", "show", "why", "report", "alerts", "status", "dashboard", "search"),
     "Set up": ("run", "service", "sources", "grade", "backfill", "config", "demo", "hook"),
-    "Learn": (*("review", "label", "calibration", "similar", "changes", "skills", "trial", "route", "outcomes"),),
+    "Learn": (*("review", "label", "calibration", "similar", "changes", "skills", "trial", "route"),),
     "For programs": ("mcp", "fleet", "push", "export"),
     "Operate": ("doctor", "backup", "regrade"),
 }

@@ -100,9 +100,9 @@ def test_doctor_makes_the_checks_that_the_page_shows(home: SampleHome) -> None:
 
 
 def test_error_issues_have_the_columns_that_the_page_shows(home: SampleHome) -> None:
-    shown = _output("docs/insight.md", "grader-daemon errors list")[0]
+    shown = _output("docs/insight.md", "grader-daemon report errors list")[0]
 
-    assert home.run("errors", "list").splitlines()[0].split() == shown.split()
+    assert home.run("report", "errors", "list").splitlines()[0].split() == shown.split()
 
 
 @pytest.mark.thorough

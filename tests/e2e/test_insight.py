@@ -103,15 +103,15 @@ def test_failures_of_one_cause_are_one_issue_that_people_settle(home: Path, sess
         write(sessions, name, failing(2))
     run_command(home, "grade", sessions)
 
-    [issue] = json.loads(run_command(home, "errors", "list", "--json").stdout)["issues"]
+    [issue] = json.loads(run_command(home, "report", "errors", "list", "--json").stdout)["issues"]
     fingerprint = issue["fingerprint"]
     assert (issue["failures"], issue["sessions"], issue["state"]) == (4, 2, "new")
     for action, state in (("resolve", "resolved"), ("ignore", "ignored"), ("reopen", "new")):
-        said = run_command(home, "errors", action, fingerprint.partition("-")[2][:6]).stdout
+        said = run_command(home, "report", "errors", action, fingerprint.partition("-")[2][:6]).stdout
         assert said.startswith(f"{fingerprint} is {state}")
-    run_command(home, "errors", "ignore", fingerprint)
-    assert run_command(home, "errors", "list").stdout == "No error groups.\n"
-    assert fingerprint in run_command(home, "errors", "list", "--state", "ignored").stdout
+    run_command(home, "report", "errors", "ignore", fingerprint)
+    assert run_command(home, "report", "errors", "list").stdout == "No error groups.\n"
+    assert fingerprint in run_command(home, "report", "errors", "list", "--state", "ignored").stdout
 
 
 def test_an_issue_tells_what_helped(home: Path, sessions: Path) -> None:
@@ -121,8 +121,8 @@ def test_an_issue_tells_what_helped(home: Path, sessions: Path) -> None:
         write(sessions, f"s{number}", [json_user("Read it"), *work, json_answer()])
     run_command(home, "grade", sessions)
 
-    [issue] = json.loads(run_command(home, "errors", "list", "--json").stdout)["issues"]
-    shown = run_command(home, "errors", "show", issue["fingerprint"]).stdout
+    [issue] = json.loads(run_command(home, "report", "errors", "list", "--json").stdout)["issues"]
+    shown = run_command(home, "report", "errors", "show", issue["fingerprint"]).stdout
 
     assert "The call worked later in 3 of 3 tries; no next step clearly helped." in shown
     assert "in 3 sessions of 1 task type" in shown

@@ -91,7 +91,7 @@ def test_sums_say_of_how_many_sessions_they_are(graded: Path) -> None:
 
 
 def test_patterns_have_the_table_by_agent_first_and_the_cost_of_each_group(graded: Path) -> None:
-    groups = document(graded, "patterns", "-d", "30")["groups"]
+    groups = document(graded, "report", "patterns", "-d", "30")["groups"]
     cost = {
         (dimension, group["name"]): group["spending"]["cost_usd"]
         for dimension in ("agent", "model", "project", "kind")
@@ -102,7 +102,7 @@ def test_patterns_have_the_table_by_agent_first_and_the_cost_of_each_group(grade
     assert cost["model", "claude-haiku-4-5"] == pytest.approx(HAIKU_USD)
     assert cost["project", "/work/here"] == pytest.approx(SONNET_USD + HAIKU_USD)
     assert cost["kind", "main"] == pytest.approx(SONNET_USD + HAIKU_USD)
-    said = run_command(graded, "patterns", "-d", "30", "--all").stdout.splitlines()
+    said = run_command(graded, "report", "patterns", "-d", "30", "--all").stdout.splitlines()
     assert said[1].startswith("Agents: claude-code 2, hermes 1.")
     assert said[said.index("") + 1].startswith("agent ")  # the first table
 

@@ -76,7 +76,7 @@ class Upgraded(NamedTuple):
 _ASKED = {
     "grades": ("list", "-n", "1000"),
     "labels": ("label", "--list"),
-    "errors": ("errors", "list", "--all", "-n", "1000"),
+    "errors": ("report", "errors", "list", "--all", "-n", "1000"),
     **{name: ("config", "get", name) for name in _SETTINGS},
 }
 
@@ -105,9 +105,9 @@ def _live(program: _Installed) -> None:
     program.run("run", "--once")
     program.run("label", "there_1", "--completed", "no", "--note", "the wrong file")
     program.run("label", "there_2", "--completed", "yes")
-    issues = program.told("errors", "list")["issues"]
+    issues = program.told("report", "errors", "list")["issues"]
     for issue in issues[:1]:
-        program.run("errors", "resolve", issue["fingerprint"])
+        program.run("report", "errors", "resolve", issue["fingerprint"])
 
 
 def _released(folder: Path) -> Path:

@@ -24,8 +24,8 @@ BUILDS = sorted(path.name.partition(".")[0] for path in UNRELEASED.glob("*.db.xz
 EXPORTS: dict[str, Sequence[str]] = {
     "grades": ("list", "-n", "1000", "--json"),
     "labels": ("label", "--list", "--json"),
-    "issues": ("errors", "list", "--all", "-n", "1000", "--json"),
-    "ignored issues": ("errors", "list", "--all", "--state", "ignored", "--json"),
+    "issues": ("report", "errors", "list", "--all", "-n", "1000", "--json"),
+    "ignored issues": ("report", "errors", "list", "--all", "--state", "ignored", "--json"),
     "alerts": ("alerts", "list", "--json"),
     "silences": ("alerts", "silences", "--json"),
     "calibration": ("calibration", "show", "--json"),

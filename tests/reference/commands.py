@@ -50,22 +50,24 @@ EXAMPLES = MappingProxyType(
         ),
         "review": ("review", "review -n 10"),
         "": ("", "-d 30", "--json"),
-        "patterns": ("patterns", "patterns -d 30 --json"),
         "route": ("route", "route --task-type debugging --max-cost 0.50", "route --out route.json"),
-        "outcomes": ("outcomes", "outcomes 20261122_000625 --json"),
         "changes": ("changes", "changes --since 2026-11-01 --json"),
         "skills": ("skills", "skills show deploy", "skills suggest debugging", "skills suggest debugging --draft"),
         "trial": ("trial start deploy", "trial run deploy -- hermes", "trial status", "trial stop deploy"),
-        "usage": ("usage", "usage -d 30 --by project --all", "usage --json"),
-        "errors": (
-            "errors list",
-            "errors show 1-3f",
-            "errors alternatives terminal permission_denied",
-            "errors resolve 1-3f",
-            "errors ignore 1-3f",
-            "errors reopen 1-3f",
+        "report": (
+            "report",
+            "report --week 2026-W47 --format html --out week.html",
+            "report errors",
+            "report errors show 1-3f",
+            "report errors alternatives terminal permission_denied",
+            "report errors resolve 1-3f",
+            "report errors ignore 1-3f",
+            "report errors reopen 1-3f",
+            "report patterns -d 30 --json",
+            "report usage -d 30 --by project --all",
+            "report outcomes",
+            "report outcomes 20261122_000625 --json",
         ),
-        "report": ("report", "report --week 2026-W47 --format html --out week.html"),
         "alerts": (
             "alerts",
             "alerts --exit-code",
@@ -157,12 +159,13 @@ def details() -> str:
 
 def names() -> list[tuple[str, ...]]:
     """Return the names of all commands, and of the commands of groups behind that of the group."""
-    ctx = context(program, None, PROGRAM)
-    found: list[tuple[str, ...]] = []
+    return list(_names(context(program, None, PROGRAM)))
+
+
+def _names(ctx: click.Context) -> Iterator[tuple[str, ...]]:
     for name, command in below(ctx):
-        found.append((name,))
-        found += [(name, inner) for inner, _ in below(context(command, ctx, name))]
-    return found
+        yield (name,)
+        yield from ((name, *inner) for inner in _names(context(command, ctx, name)))
 
 
 def _helps(command: click.Command, parent: click.Context, name: str) -> Iterator[str]:
@@ -170,7 +173,7 @@ def _helps(command: click.Command, parent: click.Context, name: str) -> Iterator
     yield _block("text", ctx.get_help())
     for inner, its_command in below(ctx):
         yield f"### {ctx.command_path} {inner}"
-        yield _block("text", context(its_command, ctx, inner).get_help())
+        yield from _helps(its_command, ctx, inner)
 
 
 def below(ctx: click.Context) -> Iterator[tuple[str, click.Command]]:

@@ -207,12 +207,12 @@ DOCUMENTS = (
     _document("label-list", "`label --list`", labels=list[_LabelListed]),  # type: ignore[valid-type]
     _document("label-file", "`label --csv`", LabelledFile),
     _document("summary", "`grader-daemon --json`", Overview, summary=Summary | None),
-    _document("patterns", "`patterns`", Patterns),
+    _document("patterns", "`report patterns`", Patterns),
     _document("search", "`search`", FoundMessages),
-    _document("usage", "`usage`", UsageByDay, most_expensive=list[_GradeOfFile]),  # type: ignore[valid-type]
+    _document("usage", "`report usage`", UsageByDay, most_expensive=list[_GradeOfFile]),  # type: ignore[valid-type]
     _document("similar", "`similar`", Similar),
     _document("route", "`route`; the file of the setting `route_file`", Route),
-    _document("outcomes", "`outcomes`", sessions=list[SessionOutcome], worth=list[FateWorth]),
+    _document("outcomes", "`report outcomes`", sessions=list[SessionOutcome], worth=list[FateWorth]),
     _document("hook-status", "`hook status`", HookState),
     _document("hook-install", "`hook install`", agent=str, mode=Mode, file=str),
     _document("hook-uninstall", "`hook uninstall`", agent=str, file=str),
@@ -224,9 +224,9 @@ DOCUMENTS = (
     _document("trial-start", "`trial start`", StartedTrial),
     _document("trial-status", "`trial status`", TrialStates),
     _document("trial-stop", "`trial stop`", stopped=list[StoppedTrial]),
-    _document("errors-list", "`errors list`", issues=list[ErrorIssue]),
-    _document("errors-alternatives", "`errors alternatives`", alternatives=list[StepCount]),
-    _document("errors-show", "`errors show`, `resolve`, `ignore`, `reopen`", issue=ErrorIssue),
+    _document("errors-list", "`report errors list`", issues=list[ErrorIssue]),
+    _document("errors-alternatives", "`report errors alternatives`", alternatives=list[StepCount]),
+    _document("errors-show", "`report errors show`, `resolve`, `ignore`, `reopen`", issue=ErrorIssue),
     _document(
         "push",
         "`push langfuse`, `push otlp`, `push phoenix`. `sessions` counts the sessions whose scores were sent,"
@@ -237,7 +237,7 @@ DOCUMENTS = (
         asked=int,
         known=int,
     ),
-    Document("report", "`report --json`; `report_json` of the database", WeeklyReport),
+    Document("report", "`report --json`, `report week`; `report_json` of the database", WeeklyReport),
     _document("alerts-list", "`alerts`, `alerts list`", alerts=list[_AlertListed]),  # type: ignore[valid-type]
     _document("alerts-show", "`alerts show`", alert=_AlertListed),
     _document("alerts-ack", "`alerts ack`, `unack`, `unsilence`", alert=Alert),

@@ -297,13 +297,13 @@ def test_commands_that_write_beside_the_daemon_harm_nothing(
     home, end = daemon.home, monotonic() + _BESIDE_SECONDS
     write(sessions, "failing", failing(3))
     daemon.wait_for_grade("failing")
-    (issue,) = json.loads(run_command(home, "errors", "list", "--json").stdout)["issues"]
+    (issue,) = json.loads(run_command(home, "report", "errors", "list", "--json").stdout)["issues"]
     backup = tmp_path / "backup.db"
 
     def resolve_and_reopen() -> None:
         while monotonic() < end:
-            assert run_command(home, "errors", "resolve", issue["fingerprint"]).returncode == 0
-            assert run_command(home, "errors", "reopen", issue["fingerprint"]).returncode == 0
+            assert run_command(home, "report", "errors", "resolve", issue["fingerprint"]).returncode == 0
+            assert run_command(home, "report", "errors", "reopen", issue["fingerprint"]).returncode == 0
 
     def back_up() -> None:
         while monotonic() < end:

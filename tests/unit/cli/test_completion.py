@@ -46,7 +46,7 @@ def after(*words: str) -> list[str]:
     ("words", "offered"),
     [
         pytest.param(("sh",), ["show"], id="command"),
-        pytest.param(("errors", "re"), ["reopen", "resolve"], id="command-of-a-group"),
+        pytest.param(("report", "errors", "re"), ["reopen", "resolve"], id="command-of-a-group"),
         pytest.param(("list", "--task"), ["--task-type"], id="option"),
         pytest.param(("alerts", "--ex"), ["--exit-code"], id="option-of-what-a-group-does-alone"),
         pytest.param(("backfill", ""), ["archive", "folders"], id="commands-of-a-group"),
@@ -78,8 +78,8 @@ def test_a_tab_offers_what_may_stand_there(words: tuple[str, ...], offered: list
 
 
 def test_issues_and_weeks_come_from_the_database(known_home: Path) -> None:
-    (issue,) = after("errors", "show", "")
-    assert after("errors", "show", issue[:3]) == [issue]
+    (issue,) = after("report", "errors", "show", "")
+    assert after("report", "errors", "show", issue[:3]) == [issue]
     store = SqliteStore(known_home / DATABASE, host="here")
     store.connection.execute(
         "INSERT INTO weekly_reports (week_start, week_end, generated_at, report_json) VALUES (?, ?, ?, '{}')",

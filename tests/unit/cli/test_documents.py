@@ -37,10 +37,10 @@ PRINTED = {
     "label-list": ["label", "--list", "--json"],
     "label-file": ["label", "--csv", "labels.csv", "--json"],
     "summary": ["--json"],
-    "patterns": ["patterns", "-d", "30", "--json"],
-    "usage": ["usage", "-d", "30", "--by", "project", "--json"],
+    "patterns": ["report", "patterns", "-d", "30", "--json"],
+    "usage": ["report", "usage", "-d", "30", "--by", "project", "--json"],
     "route": ["route", "--json"],
-    "outcomes": ["outcomes", "--json"],
+    "outcomes": ["report", "outcomes", "--json"],
     "hook-status": ["hook", "status", "--json"],
     "hook-install": ["hook", "install", "codex", "--yes", "--json"],
     "hook-uninstall": ["hook", "uninstall", "codex", "--yes", "--json"],
@@ -53,9 +53,9 @@ PRINTED = {
     "trial-start": ["trial", "start", "deploy", "--yes", "--json"],
     "trial-status": ["trial", "status", "--json"],
     "trial-stop": ["trial", "stop", "--json"],
-    "errors-list": ["errors", "list", "--json"],
-    "errors-alternatives": ["errors", "alternatives", "terminal", "timeout", "--json"],
-    "errors-show": ["errors", "show", "ISSUE", "--json"],
+    "errors-list": ["report", "errors", "list", "--json"],
+    "errors-alternatives": ["report", "errors", "alternatives", "terminal", "timeout", "--json"],
+    "errors-show": ["report", "errors", "show", "ISSUE", "--json"],
     "report": ["report", "--json"],
     "alerts-list": ["alerts", "--json"],
     "alerts-show": ["alerts", "show", "1", "--json"],
@@ -120,11 +120,11 @@ def _is_leaf(words: tuple[str, ...]) -> bool:
 
 
 def _commands_of(document: Document) -> set[tuple[str, ...]]:
-    """Find the commands that a document says print it; behind `errors show`, `resolve` is `errors resolve`."""
+    """Find the commands that a document says print it; behind `alerts ack`, `unack` is `alerts unack`."""
     spans = [span.split() for span in re.findall(r"`([^`]+)`", document.commands)]
-    group = spans[0][0]
+    group = spans[0][:-1]
     named = {
-        reading for span in spans for reading in (tuple(span[:3]), tuple(span[:2]), tuple(span[:1]), (group, span[0]))
+        reading for span in spans for reading in (tuple(span[:3]), tuple(span[:2]), tuple(span[:1]), (*group, span[0]))
     }
     return {words for words in named if words in names() and _is_leaf(words)} - WITHOUT_JSON
 
@@ -145,7 +145,7 @@ def test_document_is_as_its_schema_says(name: str, made: Path, home: Path, run: 
     if name in ("fleet-tokens", "fleet-remove-token"):
         run(home, "fleet", "add-token", "anna")
     if "ISSUE" in arguments:
-        issues = json.loads(run(home, "errors", "list", "-d", "30", "--json").stdout)["issues"]
+        issues = json.loads(run(home, "report", "errors", "list", "-d", "30", "--json").stdout)["issues"]
         arguments = [issues[0]["fingerprint"] if each == "ISSUE" else each for each in arguments]
 
     ended = run(home, *arguments)

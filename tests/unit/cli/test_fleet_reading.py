@@ -136,23 +136,23 @@ def test_a_copied_grade_is_that_of_its_machine(team: Team, texts: bool) -> None:
 
 
 def test_errors_of_machines_are_one_issue_and_told_in_words_only_if_they_were_sent(team: Team) -> None:
-    worst = json.loads(team("lead", "errors", "list", "--json"))["issues"][0]
+    worst = json.loads(team("lead", "report", "errors", "list", "--json"))["issues"][0]
     assert (worst["failures"], worst["sessions"], worst["signal"]) == (18, 6, "")
     team("anna", "config", "set", "fleet_texts", "true")
     team("anna", "push", "fleet", "--take-over")
-    again = json.loads(team("lead", "errors", "list", "--json"))["issues"][0]
+    again = json.loads(team("lead", "report", "errors", "list", "--json"))["issues"][0]
     assert (again["failures"], again["sessions"]) == (18, 6)
     assert "Permission denied" in again["signal"]
 
 
 def test_patterns_compare_machines_and_users_and_each_machine_with_itself(team: Team) -> None:
-    document = json.loads(team("lead", "patterns", "--json"))
+    document = json.loads(team("lead", "report", "patterns", "--json"))
     assert {group["name"]: group["sessions"] for group in document["groups"]["host"]} == {
         "anna-laptop": 7,
         "ben-laptop": 7,
     }
     assert {group["name"] for group in document["groups"]["user"]} == {"anna", "ben"}
-    told = team("lead", "patterns")
+    told = team("lead", "report", "patterns")
     assert "Of 2 machines. Changes compare each machine with itself" in told
 
 
@@ -394,14 +394,14 @@ def test_where_the_server_is_away_the_copy_says_how_it_was(team: Team, run: Run)
 
 
 def test_what_is_decided_of_errors_and_alerts_is_decided_for_all(team: Team, tmp_path: Path) -> None:
-    issue = json.loads(team("lead", "errors", "list", "--json"))["issues"][0]["fingerprint"]
-    team("lead", "errors", "resolve", issue)
+    issue = json.loads(team("lead", "report", "errors", "list", "--json"))["issues"][0]["fingerprint"]
+    team("lead", "report", "errors", "resolve", issue)
     other = tmp_path / "other"
     shutil.copytree(team.lead, other, ignore=shutil.ignore_patterns(".cache"))
     team.machines["other"] = other
-    assert json.loads(team("other", "errors", "show", issue, "--json"))["issue"]["state"] == "resolved"
-    team("other", "errors", "reopen", issue)
-    assert json.loads(team("lead", "errors", "show", issue, "--json"))["issue"]["state"] != "resolved"
+    assert json.loads(team("other", "report", "errors", "show", issue, "--json"))["issue"]["state"] == "resolved"
+    team("other", "report", "errors", "reopen", issue)
+    assert json.loads(team("lead", "report", "errors", "show", issue, "--json"))["issue"]["state"] != "resolved"
 
 
 def test_a_host_s_login_reads_no_fleet_and_a_person_s_sends_nothing(team: Team) -> None:
@@ -567,8 +567,8 @@ def test_what_cannot_be_read_of_decisions_is_told_and_stops_no_command(team: Tea
         connection.execute("""UPDATE grader.fleet SET decisions = '{"alerts": "x"}'""")
     ended = run(team.lead, "list")
     assert (ended.returncode, "cannot read the fleet's decisions" in ended.stderr) == (0, True)
-    issue = json.loads(team("lead", "errors", "list", "--json"))["issues"][0]["fingerprint"]
-    team("lead", "errors", "resolve", issue)  # which decides anew
+    issue = json.loads(team("lead", "report", "errors", "list", "--json"))["issues"][0]["fingerprint"]
+    team("lead", "report", "errors", "resolve", issue)  # which decides anew
     assert "cannot be read" not in run(team.lead, "list").stderr
 
 
@@ -578,7 +578,7 @@ def test_a_category_of_a_newer_machine_is_unknown(team: Team) -> None:
         newer = """replace(failures::text, '"category": "', '"category": "new_')::jsonb"""
         connection.execute(f"UPDATE grader.grades SET failures = {newer}".encode())
     assert len(team.ids()) == 26
-    issues = json.loads(team("lead", "errors", "list", "--json"))["issues"]
+    issues = json.loads(team("lead", "report", "errors", "list", "--json"))["issues"]
     assert {issue["category"] for issue in issues} == {"unknown"}
 
 

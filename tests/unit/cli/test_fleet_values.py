@@ -65,7 +65,16 @@ OF_TYPE: Final[dict[str, Sequence[Any]]] = {
     "bytea": (b"", b"x", b"\0" * 8_192, b"\0" * 1_000_000),
 }
 COMMANDS: Final[tuple[list[str], ...]] = (
-    *([], ["list"], ["errors"], ["patterns"], ["route"], ["report"], ["alerts"], ["fleet", "status"]),
+    *(
+        [],
+        ["list"],
+        ["report", "errors"],
+        ["report", "patterns"],
+        ["route"],
+        ["report"],
+        ["alerts"],
+        ["fleet", "status"],
+    ),
     *(["show", "victim/demo_05"], ["why", "victim/demo_05"], ["label", "victim/demo_05", "--completed", "yes"]),
     *(["show", "evil/s1"], ["list", "-n", "200", "-o", "csv"], ["export"], ["similar", "victim/demo_05"]),
 )

@@ -326,22 +326,22 @@ def test_a_test_without_receivers_says_how_to_set_one(home: Path, run: Run) -> N
 
 
 def test_error_issues_are_documents(asked: Path, run: Run) -> None:
-    [listed] = _document(run(asked, "errors", "list", "--json"))["issues"]
-    shown = _document(run(asked, "errors", "show", ISSUE, "--json"))["issue"]
+    [listed] = _document(run(asked, "report", "errors", "list", "--json"))["issues"]
+    shown = _document(run(asked, "report", "errors", "show", ISSUE, "--json"))["issue"]
     assert listed["fingerprint"] == shown["fingerprint"] == ISSUE
     assert (listed["failures"], listed["sessions"]) == (4, 4)
 
 
 def test_without_a_command_error_issues_are_listed(asked: Path, run: Run) -> None:
-    ended = run(asked, "errors")
+    ended = run(asked, "report", "errors")
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert ended == run(asked, "errors", "list")
+    assert ended == run(asked, "report", "errors", "list")
     assert ISSUE in ended.stdout
 
 
 @pytest.mark.parametrize("issue_id", [ISSUE, ISSUE[:5], "aaaa", "1", "a"])
 def test_the_beginning_of_an_id_is_enough(asked: Path, issue_id: str, run: Run) -> None:
-    ended = run(asked, "errors", "show", issue_id)
+    ended = run(asked, "report", "errors", "show", issue_id)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.startswith(f"{ISSUE}: terminal")
 
@@ -359,30 +359,32 @@ def test_the_beginning_of_an_id_is_enough(asked: Path, issue_id: str, run: Run) 
     ],
 )
 def test_wrong_ids_get_one_line(asked: Path, command: str, issue_id: str | bytes, run: Run) -> None:
-    ended = run(asked, "errors", command, issue_id)
+    ended = run(asked, "report", "errors", command, issue_id)
     assert (ended.returncode, ended.stdout) == (2, "")
     assert ended.stderr.count("\n") == 1
     assert ended.stderr.rstrip("\n").isprintable()
 
 
 def test_alternatives_are_a_table_and_a_document(asked: Path, run: Run) -> None:
-    ended = run(asked, "errors", "alternatives", "terminal", "permission_denied")
-    [step] = _document(run(asked, "errors", "alternatives", "terminal", "permission_denied", "--json"))["alternatives"]
+    ended = run(asked, "report", "errors", "alternatives", "terminal", "permission_denied")
+    [step] = _document(run(asked, "report", "errors", "alternatives", "terminal", "permission_denied", "--json"))[
+        "alternatives"
+    ]
     assert (step["tool"], step["tries"], step["worked"], step["rate"]["value"]) == ("other terminal", 4, 4, None)
     assert (ended.returncode, "too few  " in ended.stdout) == (0, True)  # of tries: nothing is said of sessions
 
 
 def test_alternatives_to_what_did_not_fail_are_not_known(asked: Path, run: Run) -> None:
-    ended = run(asked, "errors", "alternatives", "terminal", "permission_denied", "--command", "git push")
+    ended = run(asked, "report", "errors", "alternatives", "terminal", "permission_denied", "--command", "git push")
     assert (ended.returncode, ended.stdout) == (0, "The steps after such errors are unknown.\n")
 
 
 def test_alternatives_to_an_unknown_cause_name_the_known_ones(asked: Path, run: Run) -> None:
-    assert "permission_denied" in run(asked, "errors", "alternatives", "terminal", "magic").stderr
+    assert "permission_denied" in run(asked, "report", "errors", "alternatives", "terminal", "magic").stderr
 
 
 def test_alternatives_of_hostile_names_are_harmless(hostile: Path, run: Run) -> None:
-    ended = run(hostile, "errors", "alternatives", HOSTILE, "permission_denied")
+    ended = run(hostile, "report", "errors", "alternatives", HOSTILE, "permission_denied")
     assert ended.returncode == 0
     assert all(part.isprintable() for part in ended.stdout.split("\n"))
 
@@ -392,7 +394,7 @@ def test_an_issue_is_shown_with_what_worked_after_others_of_its_cause(home: Path
     store = SqliteStore(home / DATABASE)
     _also_failed(store)
     store.close()
-    shown = run(home, "errors", "show", ISSUE).stdout
+    shown = run(home, "report", "errors", "show", ISSUE).stdout
     assert "After any permission_denied of terminal:" in shown
     assert "read_file" in shown.partition("After any")[2]
     assert "read_file" not in shown.partition("After any")[0]
@@ -417,17 +419,17 @@ def test_an_id_that_fits_several_gets_one_line(home: Path, run: Run) -> None:
         made = grade(session_id="s", ended_on=now().date().isoformat(), failures=(failure,), total_errors=1)
         save_grades(store, [msgspec.structs.replace(new_grade(made), signs=(sign,))])
     store.close()
-    assert "several" in _refused(run(home, "errors", "resolve", "a"))
-    assert run(home, "errors", "resolve", "ab").returncode == 0
+    assert "several" in _refused(run(home, "report", "errors", "resolve", "a"))
+    assert run(home, "report", "errors", "resolve", "ab").returncode == 0
 
 
 def test_an_unknown_state_gets_one_line(asked: Path, run: Run) -> None:
-    assert "'broken'" in _refused(run(asked, "errors", "list", "--state", "broken"))
+    assert "'broken'" in _refused(run(asked, "report", "errors", "list", "--state", "broken"))
 
 
 # -- days ----------------------------------------------------------------------------------------------------------
 
-WITH_DAYS = [["patterns"], ["errors", "list"], [], ["list"]]
+WITH_DAYS = [["report", "patterns"], ["report", "errors", "list"], [], ["list"]]
 
 
 @pytest.mark.parametrize("days", ["nan", "0", "-1", "0.5", "inf", "soon", f"1{RED}"])
@@ -443,9 +445,9 @@ def test_any_number_of_days_gets_an_answer(asked: Path, command: list[str], days
     ended = run(asked, *command, "-d", days, "--json")
     assert (ended.returncode, ended.stderr) == (0, "")
     found = _document(ended)
-    if command == ["errors", "list"]:
+    if command == ["report", "errors", "list"]:
         assert [issue["failures"] for issue in found["issues"]] == [4]
-    elif command == ["patterns"]:
+    elif command == ["report", "patterns"]:
         assert found["sessions"] == 4
 
 
@@ -455,7 +457,7 @@ def test_any_number_of_days_gets_an_answer(asked: Path, command: list[str], days
         *(command for command in WITH_DAYS if command != []),  # which is a first screen, and says so
         *(["alerts"], ["show", "x"], ["why", "x"], ["label", "--list"], ["label", "x", "--completed", "yes"]),
         *(
-            ["errors", "resolve", "x"],
+            ["report", "errors", "resolve", "x"],
             ["alerts", "ack", "1"],
             ["calibration", "update", "--dry-run"],
             ["calibration", "show"],
@@ -498,7 +500,14 @@ def set_zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]
 )
 @pytest.mark.parametrize(
     "arguments",
-    [["errors", "list", "--all"], ["errors", "show", "b"], ["alerts"], ["alerts", "show", "1"], ["list"], ["patterns"]],
+    [
+        ["report", "errors", "list", "--all"],
+        ["report", "errors", "show", "b"],
+        ["alerts"],
+        ["alerts", "show", "1"],
+        ["list"],
+        ["report", "patterns"],
+    ],
     ids=" ".join,
 )
 def test_moments_at_the_edge_of_time_are_shown(
@@ -532,11 +541,11 @@ COMMANDS = [
     ["alerts", "show", "1"],
     ["alerts", "ack", "1", "--note", HOSTILE],
     ["alerts", "silence", "1"],
-    ["errors", "list"],
-    ["errors", "list", "--all", "--state", "new"],
-    ["errors", "show", "a"],
-    ["errors", "reopen", "a"],
-    ["patterns"],
+    ["report", "errors", "list"],
+    ["report", "errors", "list", "--all", "--state", "new"],
+    ["report", "errors", "show", "a"],
+    ["report", "errors", "reopen", "a"],
+    ["report", "patterns"],
     [],
     ["report", "--week", "2020-W01"],
     ["report", "--format", "md"],
@@ -551,14 +560,23 @@ def test_escapes_in_names_never_reach_a_pipe(hostile: Path, arguments: list[str]
     assert all(character.isprintable() or character == "\n" for character in ended.stdout), ascii(ended.stdout)
 
 
-@pytest.mark.parametrize("arguments", [["alerts"], ["alerts", "show", "1"], ["errors", "show", "a"], ["patterns"]])
+@pytest.mark.parametrize(
+    "arguments", [["alerts"], ["alerts", "show", "1"], ["report", "errors", "show", "a"], ["report", "patterns"]]
+)
 def test_names_are_shown_marked(hostile: Path, arguments: list[str], run: Run) -> None:
     assert f"evil{HARMLESS}" in run(hostile, *arguments).stdout
 
 
 @pytest.mark.parametrize(
     "arguments",
-    [["alerts"], ["alerts", "show", "1"], ["errors", "list"], ["errors", "show", "a"], ["patterns"], []],
+    [
+        ["alerts"],
+        ["alerts", "show", "1"],
+        ["report", "errors", "list"],
+        ["report", "errors", "show", "a"],
+        ["report", "patterns"],
+        [],
+    ],
 )
 def test_documents_have_names_as_they_are_and_no_control_characters(
     hostile: Path, arguments: list[str], run: Run
@@ -588,7 +606,10 @@ def test_what_is_done_with_alerts_and_issues_is_a_document(home: Path, run: Run,
     silent = _document(run(home, "alerts", "silence", "1", "--for", "2d", "--json"))
     assert (known["number"], known["note"]) == (1, "mine")
     assert (silent["number"], silent["silent_until"][:4].isdecimal()) == (1, True)
-    states = [_document(run(home, "errors", deed, ISSUE, "--json"))["issue"]["state"] for deed in ("resolve", "ignore")]
+    states = [
+        _document(run(home, "report", "errors", deed, ISSUE, "--json"))["issue"]["state"]
+        for deed in ("resolve", "ignore")
+    ]
     assert states == ["resolved", "ignored"]
     report = run(home, "report", "--json", "--out", str(tmp_path / "r.json"))
     assert report.stdout == f"{tmp_path}/r.json is written.\n"
@@ -630,7 +651,7 @@ def test_patterns_have_the_first_rows_until_all_are_asked_for(tmp_path: Path, ru
             save_grades(store, [new_grade(done)])
     store.close()
 
-    short, whole = (run(tmp_path, "patterns", "-d", "2", *more).stdout for more in ([], ["--all"]))
+    short, whole = (run(tmp_path, "report", "patterns", "-d", "2", *more).stdout for more in ([], ["--all"]))
 
     assert ("5 others: --all\n" in short, "others" in whole) == (True, False)
     assert (short.count("model-"), whole.count("model-")) == (3, 8)
@@ -655,7 +676,7 @@ def test_patterns_have_a_line_for_each_row_on_a_narrow_terminal(
     store.close()
     monkeypatch.setattr(terminal, "room", lambda: 80)
 
-    shown = run(tmp_path, "patterns").stdout
+    shown = run(tmp_path, "report", "patterns").stdout
 
     assert re.findall(r"^ {4}\S.*", shown, re.MULTILINE) == []
     assert "(too narrow for: failed calls" in shown
@@ -670,7 +691,7 @@ def test_patterns_say_nothing_of_what_too_few_tell_until_all_is_asked_for(tmp_pa
         save_grades(store, [new_grade(done)])
     store.close()
 
-    short, whole = (run(tmp_path, "patterns", "-d", "2", *more).stdout for more in ([], ["--all"]))
+    short, whole = (run(tmp_path, "report", "patterns", "-d", "2", *more).stdout for more in ([], ["--all"]))
     table = next(lines for lines in short.split("\n\n") if lines.startswith("model"))
 
     assert [line.split() for line in table.splitlines()[-1:]] == [["m", "1", "1", "0", "0", "-", "-"]]

@@ -81,7 +81,7 @@ def test_a_list_holds_what_was_asked_for(home: Path, run: Run, options: list[str
 
 
 def test_an_issue_is_found_by_the_beginning_of_its_id(home: Path, run: Run) -> None:
-    [issue] = json.loads(run(home, "errors", "list", "--json", "--all").stdout)["issues"]
+    [issue] = json.loads(run(home, "report", "errors", "list", "--json", "--all").stdout)["issues"]
 
     assert listed(run(home, "list", "--json", "--issue", issue["fingerprint"][:6])) == [FAILED]
 

@@ -131,8 +131,8 @@ def test_the_worst_new_error_is_next_where_all_is_well(home: Path, run: Run) -> 
     with DaemonLock(home / DATABASE):
         ended = run(home)
 
-    [issue] = json.loads(run(home, "errors", "list", "--json").stdout)["issues"]
-    assert ended.stdout.endswith(f"\nNext: grader-daemon errors show {issue['fingerprint']}\n")
+    [issue] = json.loads(run(home, "report", "errors", "list", "--json").stdout)["issues"]
+    assert ended.stdout.endswith(f"\nNext: grader-daemon report errors show {issue['fingerprint']}\n")
 
 
 def test_a_file_that_was_given_up_is_counted_and_next(home: Path, run: Run) -> None:

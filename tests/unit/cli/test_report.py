@@ -44,7 +44,7 @@ def test_nothing_is_said_of_what_too_few_sessions_tell(
     ("of", "command"),
     [
         pytest.param(FULL, "grader-daemon alerts show 0", id="an-open-alert"),
-        pytest.param(example_report(alerts=()), "grader-daemon errors show ", id="the-error-of-most-sessions"),
+        pytest.param(example_report(alerts=()), "grader-daemon report errors show ", id="the-error-of-most-sessions"),
         pytest.param(empty_report(), "grader-daemon list", id="nothing-to-look-at"),
     ],
 )

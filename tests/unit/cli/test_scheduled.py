@@ -67,7 +67,7 @@ def home(tmp_path: Path) -> Path:
     ("command", "words"),
     [
         pytest.param([], "40 sessions counted, + 120 scheduled", id="summary"),
-        pytest.param(["patterns"], "40 finished sessions, + 120 scheduled,", id="patterns"),
+        pytest.param(["report", "patterns"], "40 finished sessions, + 120 scheduled,", id="patterns"),
         pytest.param(["changes"], "40 finished tasks examined, + 120 scheduled, from the period shown", id="changes"),
         pytest.param(
             ["report", "--week", THIS_WEEK],
@@ -95,7 +95,7 @@ def test_the_documents_count_scheduled_runs(home: Path, run: Run) -> None:
 
 
 def test_each_scheduled_job_has_its_line(home: Path, run: Run) -> None:
-    shown = run(home, "patterns", "--all").stdout
+    shown = run(home, "report", "patterns", "--all").stdout
     line = next(line for line in shown.splitlines() if "Check the backups" in line)
     report = " ".join(run(home, "report", "--week", THIS_WEEK, "--all").stdout.split())
 
@@ -106,7 +106,7 @@ def test_each_scheduled_job_has_its_line(home: Path, run: Run) -> None:
 
 
 def test_documents_have_each_scheduled_job(home: Path, run: Run) -> None:
-    [job] = json.loads(run(home, "patterns", "--json").stdout)["jobs"]
+    [job] = json.loads(run(home, "report", "patterns", "--json").stdout)["jobs"]
     report = json.loads(run(home, "report", "--week", THIS_WEEK, "--format", "json").stdout)
 
     assert (job["job"], job["name"], job["runs"], job["facts"]["check_failed"]) == (
@@ -129,7 +129,7 @@ def test_a_home_of_scheduled_runs_alone_has_their_table(tmp_path: Path, run: Run
     with closing(SqliteStore(tmp_path / DATABASE)) as store, store.transaction():
         save_grades(store, [new_grade(made)])
 
-    shown = run(tmp_path, "patterns", "--all").stdout
+    shown = run(tmp_path, "report", "patterns", "--all").stdout
 
     assert "0 finished sessions, + 1 scheduled," in shown
     assert re.search(r"^cron +1 ", shown, re.MULTILINE)

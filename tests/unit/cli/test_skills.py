@@ -258,7 +258,7 @@ def test_what_is_neither_type_nor_skill_gets_one_line(home: Path, run: Run) -> N
 
 def test_where_nothing_fits_that_is_said(home: Path, run: Run) -> None:
     (home / ".timmy/skills/trace-reader/SKILL.md").unlink()
-    run(home, "errors", "ignore", "1-aaa")
+    run(home, "report", "errors", "ignore", "1-aaa")
 
     assert json.loads(run(home, "skills", "suggest", "debugging", "--json").stdout)["reason"] == "nothing_fits"
 

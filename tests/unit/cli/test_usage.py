@@ -42,10 +42,15 @@ COMMANDS = dict(commands())
             "there is no command 'train'; did you mean calibration train? See 'grader-daemon --help'",
             id="command-of-a-group-without-the-group",
         ),
+        pytest.param(
+            ("errors", "list"),
+            "there is no command 'errors'; did you mean report errors? See 'grader-daemon --help'",
+            id="group-of-a-group-without-the-group",
+        ),
         pytest.param(("help", "list"), "there is no command 'help'; see 'grader-daemon --help'", id="help"),
         pytest.param(
-            ("errors", "resovle", "a"),
-            "there is no command 'resovle'; did you mean resolve? See 'grader-daemon errors --help'",
+            ("report", "errors", "resovle", "a"),
+            "there is no command 'resovle'; did you mean resolve? See 'grader-daemon report errors --help'",
             id="command-of-a-group",
         ),
         pytest.param(

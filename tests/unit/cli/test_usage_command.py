@@ -55,7 +55,7 @@ def test_money_is_told_by_model_beside_the_days_before(home: Path, run: Run) -> 
         {"ago": 13, "model": "mute"},
     )
 
-    text = run(home, "usage").stdout
+    text = run(home, "report", "usage").stdout
 
     assert "3 finished sessions of every kind" in text
     assert "beside the 7 days before" in text
@@ -72,14 +72,14 @@ def test_money_is_told_by_model_beside_the_days_before(home: Path, run: Run) -> 
 def test_other_splits_have_words_of_their_own(home: Path, run: Run) -> None:
     _fill(home, {"ago": 0, "task_type": "writing_code", **SPENT}, {"ago": 0, "kind": SessionKind.CRON, **SPENT})
 
-    assert _row(run(home, "usage", "--by", "task-type").stdout, "writing code ")
-    assert _row(run(home, "usage", "--by", "kind").stdout, "scheduled ")
+    assert _row(run(home, "report", "usage", "--by", "task-type").stdout, "writing code ")
+    assert _row(run(home, "report", "usage", "--by", "kind").stdout, "scheduled ")
 
 
 def test_what_is_not_known_says_why(home: Path, run: Run) -> None:
     _fill(home, {"ago": 0, "agent": "hermes"})
 
-    text = run(home, "usage").stdout
+    text = run(home, "report", "usage").stdout
 
     assert "No cost known: hermes does not record tokens" in text
     assert "No tokens known: hermes does not record tokens" in text
@@ -91,13 +91,16 @@ def test_what_is_not_known_says_why(home: Path, run: Run) -> None:
 def test_home_without_sessions_in_these_days_has_one_line(home: Path, run: Run) -> None:
     _fill(home, {"ago": 40})
 
-    assert run(home, "usage").stdout.count("\n") == 1
+    assert run(home, "report", "usage").stdout.count("\n") == 1
 
 
 def test_rows_behind_the_first_are_counted_and_shown_when_asked_for(home: Path, run: Run) -> None:
     _fill(home, *({"ago": 0, "model": f"model{number}", **SPENT} for number in range(7)))
 
-    short, whole = run(home, "usage", "-d", "1").stdout, run(home, "usage", "-d", "1", "--all").stdout
+    short, whole = (
+        run(home, "report", "usage", "-d", "1").stdout,
+        run(home, "report", "usage", "-d", "1", "--all").stdout,
+    )
 
     assert short.count("2 others: --all") == 2  # of models, and of sessions
     assert "others" not in whole
@@ -107,7 +110,7 @@ def test_rows_behind_the_first_are_counted_and_shown_when_asked_for(home: Path, 
 def test_document_has_days_groups_and_the_sessions_that_cost_most(home: Path, run: Run) -> None:
     _fill(home, {"ago": 0, "project": "/p", **SPENT}, {"ago": 3, **SPENT, "cost_usd": 2.0}, {"ago": 3})
 
-    told = json.loads(run(home, "usage", "--by", "project", "--json").stdout)
+    told = json.loads(run(home, "report", "usage", "--by", "project", "--json").stdout)
 
     assert [day["spending"]["cost_usd"] for day in told["daily"]] == [None, None, None, 2.0, None, None, 0.25]
     assert [(group["name"], group["spending"]["priced"]) for group in told["groups"]] == [("unknown", 1), ("/p", 1)]

@@ -175,10 +175,10 @@ def test_no_secret_goes_out_by_itself(ways: dict[str, str], way: str) -> None:
         *(["why", carrier] for carrier in _LARGE),
         ["why", "json-later-line", "--json"],
         ["-d", "10"],
-        ["patterns", "-d", "10"],
-        ["patterns", "-d", "10", "--json"],
-        ["errors", "list", "--all"],
-        ["errors", "list", "--all", "--json"],
+        ["report", "patterns", "-d", "10"],
+        ["report", "patterns", "-d", "10", "--json"],
+        ["report", "report", "errors", "list", "--all"],
+        ["report", "report", "errors", "list", "--all", "--json"],
         ["alerts", "list", "--json"],
         ["alerts", "show", "1"],
         ["push", "metrics"],
@@ -197,11 +197,11 @@ def test_no_secret_is_shown(ways: dict[str, str], arguments: list[str], run: Run
 
 
 def test_no_secret_is_shown_with_an_error(ways: dict[str, str], run: Run) -> None:
-    listed = json.loads(run(Path(ways["home"]), "errors", "list", "--all", "--json").stdout)["issues"]
+    listed = json.loads(run(Path(ways["home"]), "report", "errors", "list", "--all", "--json").stdout)["issues"]
 
     assert len(listed) >= 50
     for issue in listed[::10]:
-        assert leaks(run(Path(ways["home"]), "errors", "show", issue["fingerprint"]).stdout) == set()
+        assert leaks(run(Path(ways["home"]), "report", "errors", "show", issue["fingerprint"]).stdout) == set()
 
 
 def test_no_secret_is_in_scores_that_are_sent(ways: dict[str, str], run: Run) -> None:

@@ -21,8 +21,9 @@ from tests.unit.cli.test_usage import COMMANDS
 
 _PORT = 7655
 _READ = {
-    *(("list",), ("show",), ("why",), ("similar",), ("patterns",), ("usage",), ("report",), ("route",)),
-    *(("errors", "list"), ("errors", "show"), ("errors", "alternatives")),
+    *(("list",), ("show",), ("why",), ("similar",), ("route",)),
+    *(("report", "week"), ("report", "patterns"), ("report", "usage")),
+    *(("report", "errors", "list"), ("report", "errors", "show"), ("report", "errors", "alternatives")),
     *(("alerts", "list"), ("alerts", "show"), ("alerts", "silences")),
 }
 """Reviewed by hand: none of them writes, reads a file, waits or calls a server."""
@@ -62,7 +63,7 @@ def test_what_does_more_than_read_is_refused(ask: Ask, monkeypatch: pytest.Monke
         pytest.param(["--config", "/etc/x", "list"], id="settings-of-another"),
         pytest.param(["list", "--db-path=/etc/x"], id="another-database"),
         pytest.param(["list", "--db", "postgresql://x"], id="another-fleet"),
-        pytest.param(["errors", "--watch-root", "/etc"], id="a-folder"),
+        pytest.param(["report", "errors", "--watch-root", "/etc"], id="a-folder"),
         pytest.param(["report", "--out", "/tmp/x"], id="a-file-to-write"),
         pytest.param(["--help", "run"], id="help-before-another"),
         pytest.param(["list", "--nonsense"], id="no-such-option"),

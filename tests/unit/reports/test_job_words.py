@@ -70,8 +70,8 @@ def test_runs_that_ended_badly_in_no_way_that_is_counted() -> None:
     ("jobs", "words"),
     [
         (2, None),
-        (3, "1 more job: grader-daemon patterns --all"),
-        (2_002, "2,000 more jobs: grader-daemon patterns --all"),
+        (3, "1 more job: grader-daemon report patterns --all"),
+        (2_002, "2,000 more jobs: grader-daemon report patterns --all"),
     ],
 )
 def test_jobs_that_are_not_shown_are_counted(jobs: int, words: str | None) -> None:
@@ -86,4 +86,4 @@ def test_a_report_has_a_line_for_each_job() -> None:
     assert isinstance(more, Prose)
     assert plain(table.rows[0].cells[0]) == "Check the backups"
     assert (len(table.rows), table.rows[0].direction) == (20, Direction.WORSE)
-    assert plain(more.words) == "1 more job: grader-daemon patterns --all"
+    assert plain(more.words) == "1 more job: grader-daemon report patterns --all"

@@ -242,13 +242,13 @@ def test_an_error_with_five_failures_that_are_a_fifth_of_all(failures: int, all_
     [
         pytest.param(
             "unknown",
-            "Look at the errors of an unknown kind: grader-daemon errors list",
+            "Look at the errors of an unknown kind: grader-daemon report errors list",
             "9 of 20 failures are of an unknown kind",
             id="unknown",
         ),
         pytest.param(
             "command_failed",
-            "See which commands fail, and what followed: grader-daemon errors list",
+            "See which commands fail, and what followed: grader-daemon report errors list",
             "9 of 20 failures are commands without an error message",
             id="command-failed",
         ),
