@@ -72,7 +72,7 @@ class QualityStatus(msgspec.Struct, frozen=True, kw_only=True):
         scorer: its name.
         calls: number of calls today.
         calls_per_day: limit of calls a day.
-        disagreeing: number of sessions that `review` asks about because the scorer and `response_quality` differ.
+        disagreeing: number of sessions that `label` asks about because the scorer and `response_quality` differ.
         last_at: time of the last call.
         error: why the last call gave no answer; None if it gave one.
     """

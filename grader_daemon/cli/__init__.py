@@ -46,8 +46,7 @@ _OF_THE_CORE: Final = {
     ),
     "config": CommandRow("config", "Show and change settings, and set up Tab completion.", Section.SET_UP),
     "demo": CommandRow("grade_demo", "Grade a few sample sessions, in ten seconds.", Section.SET_UP),
-    "review": CommandRow("label_one_by_one", "Label sessions one by one; half are chosen at random.", Section.LEARN),
-    "label": CommandRow("label", "Say whether a session did its task, or undo that.", Section.LEARN),
+    "label": CommandRow("label", "Say whether a session did its task; without a session, one by one.", Section.LEARN),
     "calibration": CommandRow(
         "calibration", "Show how reliable grades are, and learn from your labels.", Section.LEARN
     ),
@@ -60,6 +59,11 @@ _OF_THE_CORE: Final = {
 }
 """Where each command is: `command` of that module unless it is named."""
 
+
+_EARLIER_NAMES: Final = {
+    "review": "label",
+}
+"""Commands that have another name now, of whom no group has one of the old name."""
 
 _EXAMPLES: Final = """\b
 Examples:
@@ -90,9 +94,11 @@ class _Commands(Group):
         return list(self.rows)
 
     def meant(self, ctx: click.Context, word: str) -> str:
-        """Return which command may be meant; a name that groups have counts before one that is spelled alike."""
+        """Return which command may be meant; an earlier name and one that groups have count before a like spelling."""
         from grader_daemon.cli.completion import groups_with  # only a mistake needs the words of all commands
 
+        if word in _EARLIER_NAMES:
+            return f"; did you mean {_EARLIER_NAMES[word]}?"
         below = [f"{group} {word}" for group in groups_with(word)]
         return f"; did you mean {' or '.join(below)}?" if below else super().meant(ctx, word)
 

@@ -186,7 +186,7 @@ def level(*, grader: SelfGrader, share: str | None, forget: bool, as_json: bool)
         )
     else:
         told = f"Your guess: {value_words(guess.rate, COMPLETION)} of tasks get done."
-        output.paragraph("", f"{told} To replace it with labels: grader-daemon review")
+        output.paragraph("", f"{told} To replace it with labels: grader-daemon label")
 
 
 def _share(text: str) -> float:

@@ -1,4 +1,4 @@
-"""``label``: what a person says of a grade, and taking it back."""
+"""``label``: what a person says of a grade, and taking it back; alone it asks about sessions one by one."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import msgspec
 
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
+from grader_daemon.cli.label_one_by_one import label_one_by_one
 from grader_daemon.cli.options import Whole, json_option, reads
 from grader_daemon.domain.feedback import Feedback, FeedbackSource, Label
 from grader_daemon.domain.grade import Grade
@@ -17,11 +18,19 @@ from grader_daemon.reports.verdicts import plain_verdict
 _INTERNAL = ("features", "request")
 _SHOWN_UNKNOWN = 10
 _NOTE_CHARACTERS = 60
+_USUAL_NUMBER = 5
 
 
 @click.command("label")
 @reads
 @click.argument("session_id", required=False)
+@click.option(
+    "-n",
+    "--limit",
+    type=Whole(min=1),
+    metavar="N",
+    help=f"Without other options: ask about at most N sessions. Default: {_USUAL_NUMBER}.",
+)
 @click.option("--completed", type=click.Choice(["yes", "no"]), help="Answer whether the task was done.")
 @click.option("--quality", type=Whole(1, 5), help="Rate the answer from 1 (worst) to 5 (best).")
 @click.option("--note", help="Store your reason with the label.")
@@ -33,6 +42,7 @@ def command(
     *,
     grader: SelfGrader,
     session_id: str | None,
+    limit: int | None,
     completed: str | None,
     quality: int | None,
     note: str | None,
@@ -43,12 +53,20 @@ def command(
 ) -> int:
     """Label a session: did it do its task? Your label overrides every automatic verdict.
 
+    Without a session, it shows sessions one by one, and you label each with one key: half are random, half those that
+    teach the model most. Without a terminal, it reads the keys from standard input, one per line.
+
     The beginning of an id is enough. A CSV file needs the columns session_id (full ids) and completed or success (yes
     or no, true or false, 1 or 0). Optional columns: quality (1 to 5) and note.
     """
     says = (completed, quality, note) != (None, None, None)
     ways = {"--csv": file is not None, "--undo": undo, "--list": listed, "a label": says}
     wanted = [name for name, is_wanted in ways.items() if is_wanted]
+    if (session_id, as_json, wanted) == (None, False, []):
+        label_one_by_one(grader, limit=limit or _USUAL_NUMBER)
+        return 0
+    if limit is not None:
+        raise click.UsageError("-n is for labelling one by one: leave out the rest")
     if len(wanted) != 1:
         raise click.UsageError("give one of these: --completed and --quality, --undo, --csv, --list")
     if (session_id is None) != (listed or file is not None):
@@ -112,7 +130,7 @@ def _list(labels: list[Label], *, as_json: bool) -> None:
             ("note", lambda label: (label.note or "")[:_NOTE_CHARACTERS]),
         )
     else:
-        output.line("No labels yet; see 'grader-daemon review'.")
+        output.line("No labels yet. Next: grader-daemon label")
 
 
 def _how(label: Label) -> str:

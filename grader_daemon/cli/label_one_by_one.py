@@ -1,16 +1,13 @@
-"""``review``: sessions to judge, one key each. What the grader thinks is shown when the person has judged."""
+"""``label`` alone: sessions to judge, one key each. What the grader thinks is shown when the person has judged."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import click
-
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.api.review import ReviewItem
 from grader_daemon.cli import output
 from grader_daemon.cli.keys import keys
-from grader_daemon.cli.options import Whole, reads
 from grader_daemon.cli.transcript import transcript_lines
 from grader_daemon.domain.feedback import FeedbackSource
 from grader_daemon.domain.grade import Reason
@@ -27,14 +24,8 @@ _ENDS = frozenset({"", "\x04"})
 _QUALITIES = frozenset("12345")
 
 
-@click.command("review")
-@reads
-@click.option("-n", "--limit", type=Whole(min=1), default=5, show_default=True, help="Show at most this many sessions.")
-def command(*, grader: SelfGrader, limit: int) -> None:
-    """Label sessions with one key each: half are random, half those that teach the model most.
-
-    Without a terminal, it reads the keys from standard input, one per line.
-    """
+def label_one_by_one(grader: SelfGrader, *, limit: int) -> None:
+    """Ask about at most so many sessions, and say what was labelled."""
     grader.migrate()
     output.line(f"5 labels a week are enough; you gave {grader.review.done_this_week()} this week.")
     with keys() as read_key:

@@ -120,7 +120,7 @@ def _checks(quality: QualityStatus) -> str:
     """One line about the scorer that is asked."""
     said = f"{quality.calls} of {quality.calls_per_day} today by {quality.scorer}"
     if quality.disagreeing:
-        said += f"; {quality.disagreeing} disagree with the grade: grader-daemon review"
+        said += f"; {quality.disagreeing} disagree with the grade: grader-daemon label"
     return said if quality.error is None else f"{said}; the last call without an answer: {quality.error}"
 
 

@@ -76,8 +76,8 @@ class LabelCounts(msgspec.Struct, frozen=True, kw_only=True):
     """Number of labels to learn from, by origin.
 
     Attributes:
-        random: labels on sessions that `review` chose at random.
-        uncertain: labels on sessions that `review` chose because their verdict was uncertain.
+        random: labels on sessions that `label` chose at random.
+        uncertain: labels on sessions that `label` chose because their verdict was uncertain.
         given: labels that people gave without being asked.
         rewards: rewards from verifiers.
         left_out: other valid labels on completion: too old, or on sessions that continued later, are open, are side

@@ -37,7 +37,7 @@ NOBODYS_WORD: Final = {FeedbackSource.REWARD: VerdictBy.REWARD, FeedbackSource.R
 
 
 class Sampling(StrEnum):
-    """Reason why `review` asked about a session."""
+    """Reason why `label` asked about a session."""
 
     RANDOM = "random"
     UNCERTAIN = "uncertain"
@@ -85,7 +85,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """Result of all the feedback on a session.
 
     `completed` and `quality` are the feedback whose word on it counts, `last` is what would be taken back first; all
-    are None where nobody says anything. `drawn_at_random` says that `review` once asked for the session by chance.
+    are None where nobody says anything. `drawn_at_random` says that `label` once asked for the session by chance.
     """
 
     completed: Feedback | None = None

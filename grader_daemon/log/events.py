@@ -186,7 +186,7 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
             "notice",
             _CHECK,
             "the scorer and the grade differ; a person should look at the session",
-            "{session_id}: {scorer} says {quality}, the grade says {ours}; next: grader-daemon review".format_map,
+            "{session_id}: {scorer} says {quality}, the grade says {ours}; next: grader-daemon label".format_map,
         ),
         "quality.unanswered": Event(
             "warning",

@@ -1,4 +1,4 @@
-"""The completion rate of a span as people would give it, by labels on sessions that `review` drew by chance.
+"""The completion rate of a span as people would give it, by labels on sessions that `label` drew by chance.
 
 Without enough of them it is not known: a mean of predictions follows the style of answers more than their success. See
 `corrected_rate` for how labels put predictions right.

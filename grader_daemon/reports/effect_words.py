@@ -32,7 +32,7 @@ def effect_lines(effect: SetupEffect, zone: tzinfo | None = UTC) -> Iterator[Wor
     if _lacks_labels(effect):
         yield (f"{moment(effect.changes[0].at, zone)}; {sessions}, for task types with sessions on both sides.",)
         needed = f"A comparison needs about {ENOUGH_LABELS} random labels on each side, at least {FEWEST_DRAWN}"
-        yield (f"{needed}: {_missing_labels(effect)}. Next: grader-daemon review.",)
+        yield (f"{needed}: {_missing_labels(effect)}. Next: grader-daemon label.",)
     elif figure.change.value is None:
         yield (f"{moment(effect.changes[0].at, zone)}; {sessions}, for task types with sessions on both sides.",)
         yield (f"{FEWEST_SESSIONS} requests are needed on each side: {_missing(effect)}.",)
@@ -57,7 +57,7 @@ def basis_words(effects: Iterable[SetupEffect]) -> str | None:
     if any(effect.by_words is False and effect.completion.change.value is not None for effect in effects):
         return (
             "Compared by probabilities, not by labels: effects look much too small, and a model that only sounds"
-            " more certain seems better. To improve this: grader-daemon review."
+            " more certain seems better. To improve this: grader-daemon label."
         )
     return None
 

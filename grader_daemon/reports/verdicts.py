@@ -58,7 +58,7 @@ def rate_words(checked: Estimate) -> str:
     if checked.sample >= FEWEST_DRAWN and checked.value is not None:
         return known_rate_words(checked)
     minutes = " (4 minutes)" if checked.value is None else ""
-    return f"{known_rate_words(checked)}; next: grader-daemon review{minutes}"
+    return f"{known_rate_words(checked)}; next: grader-daemon label{minutes}"
 
 
 def known_rate_words(checked: Estimate) -> str:

@@ -28,7 +28,7 @@ _COUNTED = "SELECT sessions, completed FROM daily_rollups WHERE dimension = 'ove
 def review(home: Path, keys: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Review with these keys, each on a line of the standard input."""
     return subprocess.run(
-        [sys.executable, "-m", "grader_daemon", "review", *arguments],
+        [sys.executable, "-m", "grader_daemon", "label", *arguments],
         env=environment(home, {}),
         cwd=home,
         input="".join(f"{key}\n" for key in keys),
@@ -131,7 +131,7 @@ def test_one_key_is_enough_on_a_terminal(home: Path, sessions: Path) -> None:
     ours, theirs = pty.openpty()
     before = termios.tcgetattr(ours)
     process = subprocess.Popen(
-        [sys.executable, "-m", "grader_daemon", "review"],
+        [sys.executable, "-m", "grader_daemon", "label"],
         env=environment(home, {}) | {"TERM": "xterm"},
         cwd=home,
         stdin=theirs,
@@ -159,7 +159,7 @@ def test_one_key_is_enough_on_a_terminal(home: Path, sessions: Path) -> None:
     assert told == [{"completed": 1, "quality": 4}, {"completed": 0, "quality": None}]
 
 
-@pytest.mark.parametrize("arguments", [["review"], ["label", "--list"]], ids=["review", "list"])
+@pytest.mark.parametrize("arguments", [["label"], ["label", "--list"]], ids=["label", "list"])
 def test_without_sessions_there_is_nothing_to_say(home: Path, arguments: list[str]) -> None:
     ended = run_command(home, *arguments)
 

@@ -41,7 +41,7 @@ _LEAST_OF_AN_ID: Final = 4
 
 _COMMANDS: Final = {
     "grader-daemon": "show the current state on one screen",
-    "grader-daemon review": "label sessions",
+    "grader-daemon label": "label sessions",
     "grader-daemon list --verdict not-done": "list the newest sessions that are not done",
     "grader-daemon report errors": "list errors by cause, and what helped",
     "grader-daemon changes": "show changes in agents' set-up and their effect",

@@ -61,7 +61,7 @@ def test_the_summary_has_intervals_and_says_how_far_verdicts_can_be_trusted(grad
     assert lines == [
         "Sessions of the last day: 3 finished, 0 open, 1 without an answer",
         "  verdicts          2 done, 1 not done, 0 unsure",
-        "  completion rate   unknown: 0 of 20 random sessions labelled; next: grader-daemon review (4 minutes)",
+        "  completion rate   unknown: 0 of 20 random sessions labelled; next: grader-daemon label (4 minutes)",
         "  tool efficiency   5.0 (3.6–5.0)",  # three equal values and a quarter of the range: 4.30 * sqrt(1 / 9)
         "  response quality  3.0 (1.6–4.4)",
         "  errors recovered  3 of 3: 100 % (44–100 %)",

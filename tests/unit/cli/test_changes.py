@@ -101,7 +101,7 @@ def test_without_labels_completion_is_not_compared(home: Path, run: Run) -> None
     assert lines[7].startswith("Too few labels to compare completion since the model of hermes changed")
     assert lines[9] == (
         "  A comparison needs about 50 random labels on each side, at least 20: 20 more before, 20 more since."
-        " Next: grader-daemon review."
+        " Next: grader-daemon label."
     )
     effects = json.loads(run(home, "changes", "--json").stdout)["effects"]
     assert {each["by_words"] for each in effects} == {False}

@@ -91,7 +91,7 @@ def test_a_command_that_reads_says_in_one_line_which_one_helps(home: Path, run: 
         pytest.param(["regrade", "--all"], "Nothing to do.", id="regrade-all"),
         pytest.param(["label", "graded", "--completed", "yes"], "graded", id="label"),
         pytest.param(["label", "--csv", "labels.csv"], "1 added", id="labels-of-a-file"),
-        pytest.param(["review"], "graded", id="review"),
+        pytest.param(["label"], "graded", id="review"),
         pytest.param(["calibration", "update"], "labels", id="calibrate"),
     ],
 )

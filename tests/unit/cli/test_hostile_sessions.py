@@ -100,7 +100,7 @@ def test_secrets_are_not_shown_in_a_review(
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO("s\n" * 20))
 
-    shown = run(leaky, "review").stdout
+    shown = run(leaky, "label").stdout
 
     assert "Asked:" in shown
     assert planted.in_(shown) == set()
@@ -150,7 +150,7 @@ def test_control_characters_of_names_are_never_shown(evil: Path, arguments: list
 def test_control_characters_are_never_shown_in_a_review(evil: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO("o\ns\n" * 20))
 
-    shown = run(evil, "review").stdout
+    shown = run(evil, "label").stdout
 
     assert "Asked:" in shown
     assert set(_CONTROL.findall(shown)) == set()

@@ -1,4 +1,4 @@
-"""``label`` and ``review`` as a person uses them."""
+"""``label`` as a person uses it, of a session and one by one."""
 
 from __future__ import annotations
 
@@ -187,6 +187,9 @@ def test_labels_are_listed(run: Run, home: Path) -> None:
         pytest.param(["nobody", "--completed", "yes"], id="no-such-session"),
         pytest.param(["20261121", "--completed", "yes"], id="several-sessions"),
         pytest.param(["--csv", "absent.csv"], id="no-such-file"),
+        pytest.param([FINE, "-n", "3"], id="one-by-one-of-a-session"),
+        pytest.param(["--list", "-n", "3"], id="one-by-one-and-a-list"),
+        pytest.param(["--json"], id="one-by-one-for-a-program"),
     ],
 )
 def test_wrong_usage_changes_nothing(run: Run, home: Path, arguments: list[str]) -> None:
@@ -290,7 +293,7 @@ def test_a_guess_of_the_level_stands_in_for_the_rate_until_there_are_labels(
     assert run(home, "calibration", "level", "70%").stdout.startswith("Your guess: 70 % of tasks get done.")
     assert document(run(home, "calibration", "level", "--json"))["level"]["rate"] == 0.7
     told = run(home).stdout
-    assert " done, from your guess; next: grader-daemon review\n" in told
+    assert " done, from your guess; next: grader-daemon label\n" in told
     grader.labels.add(FINE, completed=True, sampled=Sampling.RANDOM)
     assert " done, from your guess and 1 random label; next: " in run(home).stdout
     assert "No guess is stored." in run(home, "calibration", "level", "--forget").stdout
@@ -409,7 +412,7 @@ def review(run: Run, monkeypatch: pytest.MonkeyPatch) -> Review:
     def reviewed(home: Path, keys: Iterable[str], *arguments: str) -> Ended:
         monkeypatch.setattr("grader_daemon.api.review.choose", in_order)
         monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{key}\n" for key in keys)))
-        return run(home, "review", *arguments)
+        return run(home, "label", *arguments)
 
     return reviewed
 

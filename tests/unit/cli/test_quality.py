@@ -132,7 +132,7 @@ def test_status_says_how_many_calls_were_made_and_who_disagrees(run: Run, home: 
     note(home, "s1", CheckOutcome.ANSWERED, quality=5.0 if ours < 4 else 1.0)
     note(home, "s2", CheckOutcome.ANSWERED, quality=float(ours))
 
-    assert f"2 of 20 today by {SCORER}; 1 disagree with the grade: grader-daemon review\n" in run(home, "status").stdout
+    assert f"2 of 20 today by {SCORER}; 1 disagree with the grade: grader-daemon label\n" in run(home, "status").stdout
     quality = json.loads(run(home, "status", "--json").stdout)["quality"]
     assert (quality["calls"], quality["disagreeing"], quality["error"]) == (2, 1, None)
 

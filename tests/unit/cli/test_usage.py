@@ -43,6 +43,11 @@ COMMANDS = dict(commands())
             id="command-of-a-group-without-the-group",
         ),
         pytest.param(
+            ("review",),
+            "there is no command 'review'; did you mean label? See 'grader-daemon --help'",
+            id="earlier-name",
+        ),
+        pytest.param(
             ("errors", "list"),
             "there is no command 'errors'; did you mean report errors? See 'grader-daemon --help'",
             id="group-of-a-group-without-the-group",
@@ -146,7 +151,6 @@ WITHOUT_JSON = {
     ("push", "metrics"),  # has a format of its own
     ("service", "logs"),  # each line that the daemon wrote is JSON: journalctl
     ("mcp",),  # speaks JSON with programs
-    ("review",),  # a talk with a person
     ("trial", "run"),  # becomes another program
     ("demo",),
     ("dashboard", "new-token"),  # says one line and does one thing

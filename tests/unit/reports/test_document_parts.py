@@ -65,7 +65,7 @@ def test_summary_begins_with_the_three_shares() -> None:
         "93 finished sessions, 5 more than the week before: 7 done, 42 not done, 44 unsure.",
         "3 sessions ended without an answer and are not counted.",
         "Verdicts by the trained model, not yet checked: label 50 sessions.",
-        "Completion rate: unknown: 0 of 20 random sessions labelled; next: grader-daemon review (4 minutes).",
+        "Completion rate: unknown: 0 of 20 random sessions labelled; next: grader-daemon label (4 minutes).",
         "Clearly worse than the week before: bad endings, tool efficiency, failed tool calls.",
     ]
 
@@ -103,7 +103,7 @@ def test_a_report_of_a_version_that_did_not_count_verdicts_has_none() -> None:
         ),
         pytest.param(
             Estimate(sample=3),
-            "Completion rate: unknown: 3 of 20 random sessions labelled; next: grader-daemon review (4 minutes).",
+            "Completion rate: unknown: 3 of 20 random sessions labelled; next: grader-daemon label (4 minutes).",
             id="too-few",
         ),
     ],

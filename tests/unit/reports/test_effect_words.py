@@ -105,7 +105,7 @@ def test_without_labels_it_says_how_many_are_needed() -> None:
     assert plain(effect_title(effect)).startswith("Too few labels to compare completion since the model")
     assert (
         "A comparison needs about 50 random labels on each side, at least 20: 14 more before, 20 more since."
-        " Next: grader-daemon review." in map(plain, effect_lines(effect))
+        " Next: grader-daemon label." in map(plain, effect_lines(effect))
     )
 
 

@@ -161,17 +161,17 @@ def test_the_three_shares_come_before_any_rate() -> None:
         ),
         pytest.param(
             Estimate(sample=19),
-            "unknown: 19 of 20 random sessions labelled; next: grader-daemon review (4 minutes)",
+            "unknown: 19 of 20 random sessions labelled; next: grader-daemon label (4 minutes)",
             id="too-few-labels",
         ),
         pytest.param(
             Estimate(value=0.7, low=0.31, high=0.92),
-            "70 % (31–92 %) done, from your guess; next: grader-daemon review",
+            "70 % (31–92 %) done, from your guess; next: grader-daemon label",
             id="a-guess",
         ),
         pytest.param(
             Estimate(value=0.6, low=0.4, high=0.77, sample=7),
-            "60 % (40–77 %) done, from your guess and 7 random labels; next: grader-daemon review",
+            "60 % (40–77 %) done, from your guess and 7 random labels; next: grader-daemon label",
             id="a-guess-and-a-few-labels",
         ),
     ],
