@@ -69,8 +69,8 @@ def leaky(tmp_path_factory: pytest.TempPathFactory, planted: Planted) -> Path:
         ["-d", "1000"],
         ["report", "patterns", "-d", "1000"],
         ["report", "patterns", "-d", "1000", "--json"],
-        ["report", "report", "errors", "list", "--all"],
-        ["report", "report", "errors", "list", "--all", "--json"],
+        ["report", "errors", "list", "--all"],
+        ["report", "errors", "list", "--all", "--json"],
         ["status", "--json"],
         ["doctor", "--json"],
         ["alerts", "--json"],
@@ -87,12 +87,12 @@ def test_secrets_are_not_shown(leaky: Path, planted: Planted, arguments: list[st
 
 
 def test_secrets_are_not_shown_with_an_error(leaky: Path, planted: Planted, run: Run) -> None:
-    listed = json.loads(run(leaky, "report", "report", "errors", "list", "--all", "--json").stdout)
+    listed = json.loads(run(leaky, "report", "errors", "list", "--all", "--json").stdout)
     ids = set(re.findall(r"\b\d-[0-9a-f]{12}\b", json.dumps(listed)))
 
     assert len(ids) >= 4
     for issue in ids:
-        assert planted.in_(run(leaky, "report", "report", "errors", "show", issue).stdout) == set()
+        assert planted.in_(run(leaky, "report", "errors", "show", issue).stdout) == set()
 
 
 def test_secrets_are_not_shown_in_a_review(
