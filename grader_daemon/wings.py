@@ -58,7 +58,7 @@ WINGS: Final = (
     Wing(
         "archive",
         commands={
-            "backfill archive": CommandRow("commands:command", "Grade an archive of old sessions, local or remote.")
+            "grade --archive": CommandRow("commands:command", "Grade an archive of old sessions, local or remote.")
         },
     ),
     Wing(

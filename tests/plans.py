@@ -26,7 +26,7 @@ ALLOWED = {
     "Store.recount": "makes everything anew",
     "Ledger.recount_files": "makes everything anew",
     "ChangeFeed.months": "`export` by month, asked by hand, compares all months",
-    "Ledger.graded_paths": "`regrade` asks for every file",
+    "Ledger.graded_paths": "`grade --again` asks for every file",
     "Calibrations.finished": "stops at its limit",
     "Calibrations.history": "stops at its limit",
     "QualityChecks.sample": "draws from the sessions of four weeks, once a day",

@@ -20,7 +20,7 @@ from grader_daemon.analysis.claims.stated_claim import MOST_CLAIMS
 from grader_daemon.analysis.features import FEATURES
 from grader_daemon.calibration.update import MOST_LABELS
 from grader_daemon.cli import program
-from grader_daemon.cli.groups import GroupWithDefault
+from grader_daemon.cli.groups import CommandWithWays, GroupWithDefault
 from grader_daemon.cli.self_grader import command as self_grader
 from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.claims import Support
@@ -274,6 +274,8 @@ def _faults_of_call(command: click.Command, arguments: list[str], *, told: str) 
     for argument in arguments:
         if argument.startswith("-") and argument != "-":
             name, _, value = argument.partition("=")
+            command = _turned(command, name)
+            known = known | _options(command)
             waiting = known.get(name)
             if waiting is None and name not in {"-h", "--help"}:
                 yield f"no option {name}: {told}"
@@ -289,6 +291,11 @@ def _faults_of_call(command: click.Command, arguments: list[str], *, told: str) 
                 return
             command, known = found, known | _options(found)
         waiting = None
+
+
+def _turned(command: click.Command, option: str) -> click.Command:
+    """Return what an option makes of a command."""
+    return command.way(option) if isinstance(command, CommandWithWays) and option in command.ways else command
 
 
 def _options(command: click.Command) -> dict[str, click.Parameter]:

@@ -205,7 +205,7 @@ class Grades:
                 why = (
                     f"its request is too short to find similar tasks: it needs {fewest} characters"
                     if is_short
-                    else "its request is unknown; if an earlier version graded it, run grader-daemon regrade"
+                    else "its request is unknown; if an earlier version graded it, run grader-daemon grade --again"
                 )
                 raise InputError(f"session {grade.session_id}: {why}")
             return self._similar(grade.session_id, grade.request, grade.wording, limit)

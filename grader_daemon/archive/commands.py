@@ -1,4 +1,4 @@
-"""``backfill archive``: old sessions, in this process or on a cluster."""
+"""``grade --archive``: old sessions, in this process or on a cluster."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FIRST_SECONDS: Final = 2.0
 _COPIES: Final = (SkipReason.COPY, SkipReason.SUPERSEDED)
 
 
-@click.command("archive")
+@click.command("--archive")
 @click.argument("url")
 @asks
 @click.option("--jobs", type=Whole(1, 64), default=1, show_default=True, help="Read files in this many processes.")

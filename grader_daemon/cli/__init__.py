@@ -40,12 +40,10 @@ _OF_THE_CORE: Final = {
     "run": CommandRow("run", "Watch the folders and grade sessions as they finish.", Section.SET_UP),
     "service": CommandRow("service", "Install the daemon as a service that starts automatically.", Section.SET_UP),
     "sources": CommandRow("sources", "List the agents found here, and choose which are graded.", Section.SET_UP),
-    "grade": CommandRow("grade", "Grade files or folders now; no daemon is needed.", Section.SET_UP),
-    "backfill": CommandRow(
-        "grade_ungraded", "Grade all sessions that are not graded yet, or an archive.", Section.SET_UP
+    "grade": CommandRow(
+        "grade", "Grade sessions now: all that are not graded yet, files, or an archive.", Section.SET_UP
     ),
     "config": CommandRow("config", "Show and change settings, and set up Tab completion.", Section.SET_UP),
-    "demo": CommandRow("grade_demo", "Grade a few sample sessions, in ten seconds.", Section.SET_UP),
     "label": CommandRow("label", "Say whether a session did its task; without a session, one by one.", Section.LEARN),
     "calibration": CommandRow(
         "calibration", "Show how reliable grades are, and learn from your labels.", Section.LEARN
@@ -53,14 +51,15 @@ _OF_THE_CORE: Final = {
     "similar": CommandRow("search_similar", "Find sessions with the same task, and how they ended.", Section.LEARN),
     "doctor": CommandRow("doctor", "Check the machine and the set-up; repair what is safe.", Section.OPERATE),
     "backup": CommandRow("backup", "Copy the database while the daemon runs, or restore a copy.", Section.OPERATE),
-    "regrade": CommandRow(
-        "grade_again", "Update grades made by other rules, or see what would change.", Section.OPERATE
-    ),
 }
 """Where each command is: `command` of that module unless it is named."""
 
 
 _EARLIER_NAMES: Final = {
+    "archive": "grade --archive",
+    "backfill": "grade or grade --archive",
+    "demo": "grade --demo",
+    "regrade": "grade --again",
     "review": "label",
 }
 """Commands that have another name now, of whom no group has one of the old name."""

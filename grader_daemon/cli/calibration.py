@@ -155,7 +155,7 @@ def update(*, grader: SelfGrader, dry_run: bool, as_json: bool) -> None:
         output.line("Another calibration was adopted at the same time, so this one was dropped.")
     elif made.completion_policy.version != made.evidence.before:
         output.paragraph(
-            "", "A running daemon updates all grades within a minute; without one, run grader-daemon regrade."
+            "", "A running daemon updates all grades within a minute; without one, run grader-daemon grade --again."
         )
 
 

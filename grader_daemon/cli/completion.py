@@ -115,6 +115,8 @@ def _walk(before: Sequence[str]) -> tuple[dict[str, Any], dict[str, str], int, A
             if option in _SETTINGS_FLAGS:
                 flags[_SETTINGS_FLAGS[option]] = word
             awaited = None
+        elif word in node.get("ways", {}):
+            node, place = node["ways"][word], 0
         elif word.startswith("-"):
             option, awaited = word, node["options"].get(word)
         elif word in node.get("commands", {}):

@@ -1,8 +1,9 @@
-"""``grade``: files and folders, now."""
+"""``grade``: what is not graded yet, or files and folders, now; its other ways are modules of their own."""
 
 from __future__ import annotations
 
 import sys
+from datetime import datetime
 from pathlib import Path
 
 import click
@@ -12,36 +13,87 @@ from grader_daemon.api.grader import SelfGrader
 from grader_daemon.api.grading import GradingResult
 from grader_daemon.api.standard_input import NAME as STANDARD_INPUT
 from grader_daemon.cli import output
+from grader_daemon.cli.grade_ungraded import grade_ungraded
 from grader_daemon.cli.grades import grade_table
-from grader_daemon.cli.options import asks, json_option
+from grader_daemon.cli.groups import CommandWithWays
+from grader_daemon.cli.options import asks, jobs_option, json_option, since_options
 from grader_daemon.cli.source_name import SourceName
 from grader_daemon.domain.session import NO_SESSION_KNOWN, SkipReason
 from grader_daemon.domain.text import clean
 from grader_daemon.errors import InputError
+from grader_daemon.wings import CommandRow, rows_below
 
 _WORDS: dict[str, str] = {SkipReason.NOT_A_SESSION: NO_SESSION_KNOWN}
 """In place of a reason that does not say enough."""
 
 
-@click.command("grade")
+@click.command(
+    "grade",
+    cls=CommandWithWays,
+    ways={
+        "--again": CommandRow(
+            "grader_daemon.cli.grade_again:command", "Update grades made by other rules, or see what would change."
+        ),
+        **rows_below("grade"),
+        "--demo": CommandRow("grader_daemon.cli.grade_demo:command", "Grade a few sample sessions, in ten seconds."),
+    },
+)
 @asks
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path, readable=False))
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path, readable=False))
+@since_options
+@click.option(
+    "--source",
+    "agent",
+    type=SourceName(),
+    metavar="SOURCE",
+    help="Only sessions of this agent, even if its grading is off.",
+)
+@jobs_option
 @click.option(
     "--as",
     "source",
     type=SourceName(),
     metavar="SOURCE",
-    help="Read the files as sessions of this agent, such as atif or codex.",
+    help="Read PATHS as sessions of this agent, such as atif or codex.",
+)
+@click.option(
+    "--dry-run", is_flag=True, help="Store nothing. PATHS are graded as if the database were empty, else files listed."
 )
 @json_option
-@click.option("--dry-run", is_flag=True, help="Store nothing, and grade as if the database were empty.")
-def command(*, grader: SelfGrader, paths: tuple[Path, ...], source: str | None, as_json: bool, dry_run: bool) -> int:
-    """Grade session files, or all session files in folders. Exit code 1 if a file cannot be graded.
+def command(
+    *,
+    grader: SelfGrader,
+    paths: tuple[Path, ...],
+    since: datetime | None,
+    agent: str | None,
+    jobs: int | None,
+    source: str | None,
+    dry_run: bool,
+    as_json: bool,
+) -> int:
+    """Grade sessions now; no daemon is needed. Exit code 1 if a file cannot be graded.
 
-    With --as, `-` reads one session from standard input (of ATIF, also several). Then nothing is stored.
+    Without PATHS, it grades all sessions in your agents' folders that are not graded yet. You can stop it at any time
+    and start it again.
 
-    The model does not learn from these files, so probabilities are slightly worse than the daemon's.
+    With PATHS, it grades these session files, and all session files in these folders. The model does not learn from
+    them, so probabilities are slightly worse than the daemon's. With --as, `-` reads one session from standard input
+    (of ATIF, also several). Then nothing is stored.
+
+    --again, --archive and --demo have options of their own: `grade --again --help`.
     """
+    if not paths:
+        if source is not None:
+            raise click.UsageError("--as needs the files to read; for sessions of one agent give --source")
+        return grade_ungraded(grader, since=since, source=agent, jobs=jobs, dry_run=dry_run, as_json=as_json)
+    if (since, agent, jobs) != (None, None, None):
+        raise click.UsageError("give files and folders, or -d, --since, --source and --jobs, not both")
+    return _grade_paths(grader, paths, source, dry_run=dry_run, as_json=as_json)
+
+
+def _grade_paths(
+    grader: SelfGrader, paths: tuple[Path, ...], source: str | None, *, dry_run: bool, as_json: bool
+) -> int:
     if STANDARD_INPUT in map(str, paths):
         result = _of_standard_input(grader, paths, source)
     else:

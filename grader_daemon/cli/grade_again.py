@@ -1,4 +1,4 @@
-"""``regrade``: grade again what another version graded, or see what that would change."""
+"""``grade --again``: what another version graded, graded again, or what that would change."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NAMES = {
 _TASK_CHARACTERS = 60
 
 
-@click.command("regrade")
+@click.command("--again")
 @asks
 @since_options
 @click.option("--all", "everything", is_flag=True, help="Also grade sessions whose grades are up to date.")

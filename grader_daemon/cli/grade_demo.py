@@ -1,4 +1,7 @@
-"""``demo``: the product in a few seconds. Sample sessions, written as an agent writes them, graded as they finish."""
+"""``grade --demo``: the product in a few seconds.
+
+Sample sessions, written as an agent writes them, are graded as they finish.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ _PATIENCE_SECONDS = 20.0
 Turn = dict[str, Any]
 
 
-@click.command("demo")
+@click.command("--demo")
 def command() -> int:
     """Write sample sessions into a temporary folder and grade them with the real daemon. Leaves nothing behind.
 

@@ -1,46 +1,22 @@
-"""``backfill``: everything that is not graded yet, with a progress bar; archives are of a wing."""
+"""``grade`` without paths: everything that is not graded yet, with a progress bar."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
 
-import click
-
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
-from grader_daemon.cli.groups import GroupWithDefault
-from grader_daemon.cli.options import asks, jobs_option, json_option, since_options
 from grader_daemon.cli.outcome_lines import graded_with_progress, is_trouble, tell_outcomes
-from grader_daemon.cli.source_name import SourceName
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.numbers import count
 from grader_daemon.setting_sources import ROOTS
-from grader_daemon.wings import rows_below
 
 
-@click.group("backfill", cls=GroupWithDefault, rows=rows_below("backfill"), default="folders")
-def command() -> None:
-    """Grade all existing sessions that are not graded yet, in your agents' folders or in an archive.
-
-    `backfill` alone does the same as `backfill folders`, and takes its options.
-    """
-
-
-@command.command("folders")
-@asks
-@since_options
-@click.option("--source", type=SourceName(), help="Grade only sessions of this agent, even if its grading is off.")
-@jobs_option
-@click.option("--dry-run", is_flag=True, help="Only show what would be graded.")
-@json_option
-def folders(
-    *, grader: SelfGrader, since: datetime | None, source: str | None, jobs: int | None, dry_run: bool, as_json: bool
+def grade_ungraded(
+    grader: SelfGrader, *, since: datetime | None, source: str | None, jobs: int | None, dry_run: bool, as_json: bool
 ) -> int:
-    """Grade all sessions in your agents' folders that are not graded yet.
-
-    You can stop it at any time and start it again.
-    """
+    """Grade what is not graded yet, or print what would be; return the exit code."""
     if not dry_run:
         grader.migrate()
     files = grader.grading.ungraded_files(since=since, source=source)

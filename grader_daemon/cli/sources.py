@@ -203,4 +203,4 @@ def _what_is_next(done: Switched) -> Iterator[str]:
     elif done.written and done.daemon is not None:
         yield f"The daemon (pid {done.daemon}) does not have the new settings: look at its log, or restart it"
     elif done.state is SourceState.ENABLED and done.daemon is None:
-        yield f"Next: grader-daemon backfill --source {done.name}, or grader-daemon run"
+        yield f"Next: grader-daemon grade --source {done.name}, or grader-daemon run"

@@ -25,7 +25,7 @@ from starlette.responses import Response
 
 from grader_daemon.api.json_text import json_text
 from grader_daemon.cli import program
-from grader_daemon.cli.groups import GroupWithDefault
+from grader_daemon.cli.groups import CommandWithWays, GroupWithDefault
 from grader_daemon.cli.terminal import TERMINAL_VARIABLE
 from grader_daemon.dashboard.http_api import refused
 from grader_daemon.domain.text import clean
@@ -179,6 +179,10 @@ def _parsed(command: click.Command, words: list[str], name: str = "") -> Iterato
     """Yield the name of a command with what it is given, then those below it; values are not looked at."""
     if isinstance(command, GroupWithDefault):
         words = command.named(words)
+    if isinstance(command, CommandWithWays) and (asked := command.way_among(words))[0] is not None:
+        yield name, []
+        yield from _parsed(command.way(asked[0]), asked[1], asked[0])
+        return
     context = click.Context(command, **program.context_settings)  # a command keeps the help option of its first context
     try:
         _, rest, given = command.make_parser(context).parse_args(words)

@@ -1,6 +1,6 @@
 """One unit, from where it lies to what should be recorded of it, without touching the database.
 
-That makes it safe to do in several processes at once (`backfill`) and easy to try out (`grade --dry-run`).
+That makes it safe to do in several processes at once (`grade`) and easy to try out (`grade --dry-run`).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Run it as ``python -m tests.benchmarks.agentsview`` where the labelled sessions are at hand; ``--install`` fetches
 agentsview first, from PyPI. Both get the same home with all sessions as Hermes writes them and a new database: CPU
-seconds of ``agentsview sync`` and of ``grader-daemon backfill`` as whole processes with their children, in turns, on
+seconds of ``agentsview sync`` and of ``grader-daemon grade`` as whole processes with their children, in turns, on
 files in the page cache; the median of each. `net` is without the start, measured with a home of one session.
 """
 
@@ -47,7 +47,7 @@ PROGRAMS = {
         "sessions",
     ),
     OURS: Program(
-        (sys.executable, "-m", "grader_daemon", "backfill"),
+        (sys.executable, "-m", "grader_daemon", "grade"),
         {"GRADER_WATCH_ROOTS": "~/.hermes"},
         ".timmy/uniwizard/session_grades.db",
         "session_grades",

@@ -1,6 +1,6 @@
 """Grades slices of sessions by one commit, for `archives`: a folder on each line of its input, an answer for each.
 
-It runs in a process of its own, whose `PYTHONPATH` names the commit first. A slice is graded as `backfill` does in one
+It runs in a process of its own, whose `PYTHONPATH` names the commit first. A slice is graded as `grade` does in one
 process, or as an archive by a cluster of one worker: there, too, nobody waits for a processor because of the others.
 """
 

@@ -1,8 +1,8 @@
-"""What `backfill archive` costs beside `backfill` in one process, over the same sessions of real agents.
+"""What `grade --archive` costs beside `grade` in one process, over the same sessions of real agents.
 
 Run it as ``python -m tests.benchmarks.archives [--sessions N] [--against COMMIT]`` in the repository, with the labelled
 sessions beside it; they are repeated under other ids, with calls of their own and weeks apart. Processes grade slices
-of 500 in turns, each into a database of its own: one as `backfill` does, one each as archives of plain files and of a
+of 500 in turns, each into a database of its own: one as `grade` does, one each as archives of plain files and of a
 .tar.zst, by a cluster of one worker; with ``--against`` also those of another commit. What is compared is the CPU of
 all their processes, because the clock says more of who else is at work on the machine; the ratio is the median of those
 of the slices. The first slice is there to warm up. The start of a cluster is not in it.

@@ -1,14 +1,14 @@
-"""How long ``grader-daemon backfill`` takes by the clock, in one process and with a helper for each core.
+"""How long ``grader-daemon grade`` takes by the clock, in one process and with a helper for each core.
 
 Run it as ``python -m tests.benchmarks.backfill``. The whole command with all it does (start, search, rows, end), in
 turns on the same files, which are in the page cache; the start, measured with an empty folder, is taken off. What a
 session costs of a processor is what `throughput` measures.
 
 ``--first-start`` measures what a first start takes of processors instead: all that ``run --once`` does, learning and
-reports too, beside ``backfill`` in one process and with helpers, start included.
+reports too, beside ``grade`` in one process and with helpers, start included.
 
-``--another-grader`` measures what ``regrade`` takes of processors after other limits of rules, and then another prior,
-beside ``backfill`` and ``regrade --all``, start included.
+``--another-grader`` measures what ``grade --again`` takes of processors after other limits of rules, and then another
+prior, beside ``grade`` and ``grade --again --all``, start included.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ high_error_rate = 0.2
 
 def start_seconds(folder: Path, *, jobs: int, rounds: int) -> float:
     """Wall-clock of the command when there is nothing to do."""
-    command = partial(make_sandbox(folder / "empty").command, "backfill", "--jobs", str(jobs))
+    command = partial(make_sandbox(folder / "empty").command, "grade", "--jobs", str(jobs))
     return statistics.median(_seconds(command) for _ in range(rounds))
 
 
@@ -52,7 +52,7 @@ def grading_seconds(corpus: Corpus, folder: Path, *, root: Path, jobs: int) -> f
         SystemExit: not all is graded.
     """
     sandbox = make_sandbox(folder, root=root)
-    seconds = _seconds(partial(sandbox.command, "backfill", "--jobs", str(jobs)))
+    seconds = _seconds(partial(sandbox.command, "grade", "--jobs", str(jobs)))
     _check_all_graded(sandbox, corpus)
     return seconds
 
@@ -63,7 +63,7 @@ def first_start(corpus: Corpus, folder: Path, *, root: Path, jobs: int, rounds: 
     Raises:
         SystemExit: not all is graded.
     """
-    ways = {"alone": ("backfill",), "together": ("backfill", "--jobs", str(jobs)), "once": ("run", "--once")}
+    ways = {"alone": ("grade",), "together": ("grade", "--jobs", str(jobs)), "once": ("run", "--once")}
     spent: dict[str, list[float]] = {name: [] for name in ways}
     for number in range(rounds):
         progress(f"{corpus.name}: round {number + 1} of {rounds}")
@@ -81,7 +81,7 @@ def another_grader(corpus: Corpus, folder: Path, *, root: Path) -> dict[str, flo
         SystemExit: not all is graded.
     """
     sandbox = make_sandbox(folder, root=root)
-    spent = {"backfill": sandbox.command("backfill", "--jobs", "1").cpu_seconds}
+    spent = {"grade": sandbox.command("grade", "--jobs", "1").cpu_seconds}
     _check_all_graded(sandbox, corpus)
     (rules := folder / "rules.toml").write_text(_OTHER_LIMITS)
     (prior := folder / "prior.json").write_text(_another_prior())
@@ -89,8 +89,8 @@ def another_grader(corpus: Corpus, folder: Path, *, root: Path) -> dict[str, flo
     for change, name, path in (("limits", "GRADER_RULES_FILE", rules), ("prior", "GRADER_CALIBRATION_PRIOR", prior)):
         settings[name] = str(path)
         sandbox = replace(sandbox, settings=dict(settings))
-        spent[change] = sandbox.command("regrade", "--jobs", "1").cpu_seconds
-    spent["all"] = sandbox.command("regrade", "--all", "--jobs", "1").cpu_seconds
+        spent[change] = sandbox.command("grade", "--again", "--jobs", "1").cpu_seconds
+    spent["all"] = sandbox.command("grade", "--again", "--all", "--jobs", "1").cpu_seconds
     return spent
 
 
@@ -112,7 +112,7 @@ def print_another_grader(names: Sequence[str], folder: Path, *, rounds: int) -> 
         rows.append((name, f"{corpus.sessions:,}", *(f"{cost:.2f} ({cost / costs[0]:.2f})" for cost in costs)))
     progress_done()
     print_table(
-        ("session", "files", "backfill, ms", "other limits, ms", "another prior, ms", "regrade --all, ms"), rows
+        ("session", "files", "grade, ms", "other limits, ms", "another prior, ms", "grade --again --all, ms"), rows
     )
 
 
@@ -167,7 +167,9 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=max(2, os.cpu_count() or 1), help="helpers (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=3, help="turns (default: %(default)s)")
     parser.add_argument("--first-start", action="store_true", help="processor time of `run --once` beside that")
-    parser.add_argument("--another-grader", action="store_true", help="that of `regrade` after changes of the grader")
+    parser.add_argument(
+        "--another-grader", action="store_true", help="that of `grade --again` after changes of the grader"
+    )
     parser.add_argument("--only", nargs="+", choices=(*REAL, *MADE), default=(*MADE,), help="default: made ones")
     add_folder_option(parser)
     options = parser.parse_args()

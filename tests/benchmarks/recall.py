@@ -63,7 +63,7 @@ def main() -> int:
     with work_folder(options.folder) as folder:
         sandbox = make_sandbox(folder)
         tasks = _write(sandbox.root)
-        sandbox.command("backfill", "--jobs", "1")
+        sandbox.command("grade", "--jobs", "1")
         told = [_ask(Recollections(sandbox.database), request, tasks) for request in _requests()]
     rows = [(each.request.half, _signs(each.right), each.request.text) for each in told]
     print_table(("half", "told", "request"), rows)

@@ -1,4 +1,4 @@
-"""`backfill archive` on a real Dask cluster: interrupted, with workers that end, and from object storage."""
+"""`grade --archive` on a real Dask cluster: interrupted, with workers that end, and from object storage."""
 
 from __future__ import annotations
 
@@ -229,8 +229,8 @@ def test_the_command_tells_what_came_of_an_archive(archive: Path, tmp_path: Path
                 sys.executable,
                 "-m",
                 "grader_daemon",
-                "backfill",
-                "archive",
+                "grade",
+                "--archive",
                 "old",
                 "--jobs",
                 "2",
@@ -265,7 +265,7 @@ def without_progress(lines: str) -> str:
 
 def archived(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "grader_daemon", "backfill", "archive", "old", "--db-path", "grades.db", *options],
+        [sys.executable, "-m", "grader_daemon", "grade", "--archive", "old", "--db-path", "grades.db", *options],
         cwd=folder,
         env=environment(folder, {}),
         capture_output=True,
@@ -349,7 +349,7 @@ def test_what_a_killed_command_has_handed_out_does_not_keep_workers_busy(
 ) -> None:
     """What a worker has begun it ends: a slice, not an object."""
     (tmp_path / "old/all.tar.gz").write_bytes(many_times(archive, 40))
-    command = [sys.executable, "-m", "grader_daemon", "backfill", "archive", "old", "--db-path", "other.db"]
+    command = [sys.executable, "-m", "grader_daemon", "grade", "--archive", "old", "--db-path", "other.db"]
     with own_cluster() as client:
         process = subprocess.Popen(
             [*command, "--scheduler", client.scheduler.address], cwd=tmp_path, env=environment(tmp_path, {})

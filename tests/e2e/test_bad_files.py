@@ -381,7 +381,7 @@ def test_backfill_passes_over_names_that_are_not_utf_8(home: Path, sessions: Pat
     write(sessions, "good")
 
     for jobs in ("1", "2"):
-        ended = run_command(home, "backfill", "--jobs", jobs)
+        ended = run_command(home, "grade", "--jobs", jobs)
         assert "Traceback" not in ended.stderr
         assert ended.returncode in (0, 1)
 

@@ -19,7 +19,7 @@ _TAB = {"_GRADER_DAEMON_COMPLETE": "bash_complete", "COMP_WORDS": "grader-daemon
     [
         pytest.param(["--help"], {}, id="help"),
         pytest.param(["list", "--help"], {}, id="help-of-a-command"),
-        pytest.param(["demo"], {"PYTHONUNBUFFERED": "1"}, id="demo-that-a-thread-tells-of"),
+        pytest.param(["grade", "--demo"], {"PYTHONUNBUFFERED": "1"}, id="demo-that-a-thread-tells-of"),
         pytest.param([], _TAB, id="completion"),
     ],
 )
@@ -41,7 +41,7 @@ def test_a_pipe_that_nobody_reads_is_no_error(home: Path, arguments: list[str], 
 
 def test_a_demo_whose_reader_leaves_in_the_middle_ends_in_order(home: Path) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-u", "-m", "grader_daemon", "demo"],
+        [sys.executable, "-u", "-m", "grader_daemon", "grade", "--demo"],
         env=environment(home, {}),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

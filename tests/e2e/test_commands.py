@@ -20,10 +20,10 @@ from tests.waiting import PATIENCE_SECONDS, wait_until
 
 COMMANDS = {
     "Every day": ("list", "show", "why", "report", "alerts", "status", "dashboard", "search"),
-    "Set up": ("run", "service", "sources", "grade", "backfill", "config", "demo", "hook"),
+    "Set up": ("run", "service", "sources", "grade", "config", "hook"),
     "Learn": (*("label", "calibration", "similar", "changes", "skills", "trial", "route"),),
     "For programs": ("mcp", "fleet", "push", "export"),
-    "Operate": ("doctor", "backup", "regrade"),
+    "Operate": ("doctor", "backup"),
 }
 GRADE_COLUMNS = {
     "session_id": str,
@@ -190,7 +190,7 @@ def test_what_is_not_there_is_told_in_one_line(asked_home: Path, arguments: list
         pytest.param(["list", "--no-such-option"], id="no-such-option"),
         pytest.param(["grade"], id="no-path"),
         pytest.param(["list", "-n", "many"], id="not-a-number"),
-        pytest.param(["backfill", "--since", "yesteryear"], id="not-a-date"),
+        pytest.param(["grade", "--since", "yesteryear"], id="not-a-date"),
     ],
 )
 def test_wrong_usage_ends_with_2_and_no_traceback(home: Path, arguments: list[str]) -> None:
@@ -427,7 +427,7 @@ def test_self_grader_without_options_shows_its_help(home: Path) -> None:
 
 
 def test_a_wrong_setting_is_told_by_every_command_in_one_line(home: Path) -> None:
-    for command in (["list"], ["status"], ["grade", "."], ["backfill"], ["why", "x"]):
+    for command in (["list"], ["status"], ["grade", "."], ["grade"], ["why", "x"]):
         ended = run_command(home, *command, quiet_seconds="soon")
         assert ended.returncode == 2
         assert ended.stderr.count("\n") == 1
@@ -439,7 +439,7 @@ def test_the_demo_shows_its_samples_and_leaves_nothing_behind(home: Path, tmp_pa
     temporary.mkdir()
 
     ended = subprocess.run(
-        [sys.executable, "-m", "grader_daemon", "demo"],
+        [sys.executable, "-m", "grader_daemon", "grade", "--demo"],
         env={**environment(home, {}), "TMPDIR": str(temporary)},
         capture_output=True,
         text=True,
@@ -467,7 +467,7 @@ def test_the_demo_uses_none_of_the_settings_and_reads_none_of_the_sessions(home:
     (folder / "config.toml").write_text('sources = ["hermes", "claude-code"]\nalert_webhook_url = "no address"\n')
 
     ended = subprocess.run(
-        [sys.executable, "-m", "grader_daemon", "demo"],
+        [sys.executable, "-m", "grader_daemon", "grade", "--demo"],
         env={**environment(home, {}), "TMPDIR": str(tmp_path), "GRADER_QUIET_SECONDS": "nonsense"},
         capture_output=True,
         text=True,

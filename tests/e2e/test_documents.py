@@ -83,7 +83,7 @@ def test_demo_prints_what_the_page_shows(home: SampleHome) -> None:
     [shown] = [block for block in page("docs/install.md").blocks("text") if "An agent works there" in block]
     told = [_without_time(line) for line in shown.splitlines() if " s  " in line]
 
-    printed = [_without_time(line) for line in home.run("demo").splitlines()]
+    printed = [_without_time(line) for line in home.run("grade", "--demo").splitlines()]
 
     assert len(told) == 4
     assert [line for line in told if line not in printed] == []

@@ -31,7 +31,7 @@ def prior(tmp_path: Path) -> Path:
 def labelled_home(home: Path, sessions: Path, prior: Path, tmp_path: Path) -> Path:
     """Graded sessions, most of them judged by a person: few were completed."""
     ids = write_many(sessions, SESSIONS, messages=turns(task="Fix the date parser of module NUMBER"))
-    assert run_command(home, "backfill", calibration_prior=str(prior)).returncode == 0
+    assert run_command(home, "grade", calibration_prior=str(prior)).returncode == 0
     lines = ["session_id,completed", *(f"{name},{int(n % 8 == 0)}" for n, name in enumerate(ids[:LABELS]))]
     file = tmp_path / "labels.csv"
     file.write_text("\n".join(lines))
@@ -106,7 +106,7 @@ def test_a_daemon_that_dies_while_it_grades_again_goes_on(
 def test_who_decides_is_a_setting(labelled_home: Path, prior: Path, policy: str) -> None:
     made = document(ask(labelled_home, prior, "calibration", "update", "--json", verdict=policy))
 
-    assert ask(labelled_home, prior, "regrade", verdict=policy).returncode == 0
+    assert ask(labelled_home, prior, "grade", "--again", verdict=policy).returncode == 0
 
     by = "model" if policy == "model" else "rules"  # by one probability for all, nobody is told apart
     assert (made["policy"], made["verdict_by"]) == (policy, by)
@@ -144,7 +144,7 @@ def test_two_calibrations_at_the_same_time_adopt_the_same_once(labelled_home: Pa
 
 def test_few_labels_are_told_to_be_few(home: Path, sessions: Path, prior: Path) -> None:
     write_many(sessions, 1)
-    ask(home, prior, "backfill")
+    ask(home, prior, "grade")
     ask(home, prior, "label", "many_00000", "--completed", "no")
 
     ended = ask(home, prior, "calibration", "update")
@@ -162,7 +162,7 @@ def test_a_prior_that_is_none_is_told(graded_home: Path, tmp_path: Path) -> None
     assert "prior.json" in ended.stderr
 
 
-# -- regrade -----------------------------------------------------------------------------------------------------------
+# -- grade --again -----------------------------------------------------------------------------------------------------
 
 
 def test_what_an_edited_rule_would_change_is_shown_before(labelled_home: Path, tmp_path: Path) -> None:
@@ -170,8 +170,8 @@ def test_what_an_edited_rule_would_change_is_shown_before(labelled_home: Path, t
     rules.write_text("[quality]\nbase = 1\n")
     before = query(labelled_home / DATABASE, "SELECT * FROM session_grades ORDER BY id")
 
-    found = document(run_command(labelled_home, "regrade", "--diff", "--rules", rules, "--json"))
-    told = run_command(labelled_home, "regrade", "--diff", "--rules", rules)
+    found = document(run_command(labelled_home, "grade", "--again", "--diff", "--rules", rules, "--json"))
+    told = run_command(labelled_home, "grade", "--again", "--diff", "--rules", rules)
 
     assert (found["sessions"], found["changed"]) == (SESSIONS, SESSIONS)
     changes = {each["column"]: (each["rises"], each["falls"]) for each in found["columns"]}
@@ -185,13 +185,13 @@ def test_what_an_edited_rule_would_change_is_shown_before(labelled_home: Path, t
 
 
 def test_nothing_differs_by_the_same_rules(labelled_home: Path, prior: Path) -> None:
-    found = document(run_command(labelled_home, "regrade", "--diff", "--json", calibration_prior=str(prior)))
+    found = document(run_command(labelled_home, "grade", "--again", "--diff", "--json", calibration_prior=str(prior)))
     assert (found["sessions"], found["changed"]) == (SESSIONS, 0)
 
 
 def test_only_what_another_version_graded_is_graded_again(labelled_home: Path, prior: Path) -> None:
     def regraded(*arguments: str, verdict: str = "auto") -> dict[str, int]:
-        files = document(ask(labelled_home, prior, "regrade", "--json", *arguments, verdict=verdict))["files"]
+        files = document(ask(labelled_home, prior, "grade", "--again", "--json", *arguments, verdict=verdict))["files"]
         assert isinstance(files, dict)
         return files
 
@@ -205,6 +205,6 @@ def test_only_what_another_version_graded_is_graded_again(labelled_home: Path, p
 def test_rules_are_tried_only(labelled_home: Path, tmp_path: Path) -> None:
     rules = tmp_path / "rules.toml"
     rules.write_text("")
-    ended = run_command(labelled_home, "regrade", "--rules", rules)
+    ended = run_command(labelled_home, "grade", "--again", "--rules", rules)
     assert ended.returncode == 2
     assert "--diff" in ended.stderr

@@ -22,7 +22,7 @@ _ROOMS = (
 
 
 def test_the_newest_python_grades_a_session_that_it_watches() -> None:
-    _run("-m", "grader_daemon", "demo")
+    _run("-m", "grader_daemon", "grade", "--demo")
 
 
 @pytest.mark.thorough

@@ -46,7 +46,7 @@ def test_the_rules_say_how_soon_the_same_must_be_asked_again(home: Path, session
     rules = tmp_path / "rules.toml"
     rules.write_text("[people]\nasked_again_hours = 1\n[people.signals.complaint]\nphrases = []\n")
 
-    ended = run_command(home, "backfill", rules_file=str(rules))
+    ended = run_command(home, "grade", rules_file=str(rules))
 
     assert ended.returncode == 0, ended.stderr
     assert query(home / DATABASE, "SELECT asked_again, people FROM session_details ORDER BY session_id") == [

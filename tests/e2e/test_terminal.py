@@ -53,7 +53,7 @@ COMMANDS = [
     ["status"],
     ["label", "--list"],
     ["grade", ".timmy"],
-    ["backfill", "--dry-run"],
+    ["grade", "--dry-run"],
     ["report", "patterns", "-d", "1000"],
     ["report", "errors", "list", "--all"],
     ["report", "errors", "show", "2"],
@@ -204,13 +204,13 @@ def test_a_table_fits_a_terminal_and_its_short_ids_are_enough(home: Path, sessio
     [
         ["list", "-n", "300"],
         pytest.param(["list", "-n", "300", "--json"], marks=pytest.mark.thorough),
-        pytest.param(["backfill", "--dry-run"], marks=pytest.mark.thorough),
+        pytest.param(["grade", "--dry-run"], marks=pytest.mark.thorough),
     ],
 )
 def test_a_reader_that_leaves_early_is_no_error(home: Path, sessions: Path, arguments: list[str]) -> None:
     write_many(sessions, 150)
     if arguments[0] == "list":
-        assert run_command(home, "backfill").returncode == 0
+        assert run_command(home, "grade").returncode == 0
     process = subprocess.Popen(
         [sys.executable, "-m", "grader_daemon", *arguments],
         env=environment(home, {}),

@@ -35,7 +35,7 @@ _SETTINGS = {
     "max_file_bytes": "30000000",
 }
 _OF_THE_RECORD = ("session_id", "session_file", "model", "ended_at", "total_api_calls", "tool_calls", "state")
-"""What a grade has from its session; verdicts may become others, which `regrade --diff` tells before."""
+"""What a grade has from its session; verdicts may become others, which `grade --again --diff` tells before."""
 
 
 class _Installed:

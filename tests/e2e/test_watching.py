@@ -63,7 +63,7 @@ def test_a_root_inside_another_grades_nothing_twice(start_daemon: StartDaemon, t
     assert {row["grades"] for row in daemon.query("SELECT grades FROM session_files")} == {1}
 
 
-@pytest.mark.parametrize("healed_by", ["daemon", "run --once", "backfill", "grade"])
+@pytest.mark.parametrize("healed_by", ["daemon", "run --once", "grade", "grade PATHS"])
 def test_a_folder_renamed_and_renamed_back_is_where_its_grades_point_to(
     start_daemon: StartDaemon, home: Path, healed_by: str
 ) -> None:
@@ -83,7 +83,7 @@ def test_a_folder_renamed_and_renamed_back_is_where_its_grades_point_to(
         daemon.stop()
     (root / "moved").rename(root / "sessions")
     if healed_by != "daemon":
-        arguments = [*healed_by.split(), *(map(str, files) if healed_by == "grade" else ())]
+        arguments = [*healed_by.removesuffix(" PATHS").split(), *(map(str, files) if "PATHS" in healed_by else ())]
         run_command(home, *arguments, watch_roots=[str(root)])
 
     wait_until(lambda: _graded_from(daemon) == set(files), "the grades to point to files that are there")

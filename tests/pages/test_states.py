@@ -52,7 +52,7 @@ def test_home_without_a_database_says_on_each_page_how_to_begin(nothing: Page, p
         expect(nothing.get_by_text("grader-daemon service install")).to_be_visible()
     else:
         expect(nothing.get_by_role("heading", level=1)).to_have_text("No session is graded yet")
-        expect(nothing.get_by_text("grader-daemon demo")).to_be_visible()
+        expect(nothing.get_by_text("grader-daemon grade --demo")).to_be_visible()
 
 
 def test_first_grade_appears_by_itself(browser: Browser, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 import click
 
 from grader_daemon.cli import program
+from grader_daemon.cli.groups import CommandWithWays
 from tests.reference.blocks import table
 
 _WIDTH = 100
@@ -16,14 +17,18 @@ PROGRAM = "grader-daemon"
 EXAMPLES = MappingProxyType(
     {
         "run": ("run", "run --once", "run --watch-root ~/.hermes --log-level debug"),
-        "grade": ("grade session_20261121_220804_6c9c9d.json", "grade --dry-run --json ~/.timmy/sessions"),
-        "backfill": (
-            "backfill",
-            "backfill --since 7d --jobs 2",
-            "backfill archive ~/old-sessions --jobs 4",
-            "backfill archive s3://agents/2025 --jobs 8",
+        "grade": (
+            "grade",
+            "grade --since 7d --jobs 2",
+            "grade session_20261121_220804_6c9c9d.json",
+            "grade --dry-run --json ~/.timmy/sessions",
+            "grade --again",
+            "grade --again --all --since 7d --jobs 2",
+            "grade --again --diff --rules my-rules.toml",
+            "grade --archive ~/old-sessions --jobs 4",
+            "grade --archive s3://agents/2025 --jobs 8",
+            "grade --demo",
         ),
-        "regrade": ("regrade", "regrade --all --since 7d --jobs 2", "regrade --diff --rules my-rules.toml"),
         "status": ("status", "status --json"),
         "doctor": ("doctor", "doctor --repair"),
         "backup": ("backup create grades.bak", "backup create ~/backups --keep 7", "backup restore grades.bak"),
@@ -134,7 +139,6 @@ EXAMPLES = MappingProxyType(
             "config unset quiet_seconds",
             "config completion bash",
         ),
-        "demo": ("demo",),
     }
 )
 """How each command is called, without the name of the program; a test has click read all of them."""
@@ -178,7 +182,9 @@ def _helps(command: click.Command, parent: click.Context, name: str) -> Iterator
 
 
 def below(ctx: click.Context) -> Iterator[tuple[str, click.Command]]:
-    """Yield the commands of a group; none of what is no group."""
+    """Yield the commands of a group, and the ways of a command; none of what has neither."""
+    if isinstance(ctx.command, CommandWithWays):
+        yield from ((name, ctx.command.way(name)) for name in ctx.command.ways)
     if isinstance(ctx.command, click.Group):
         for name in ctx.command.list_commands(ctx):
             command = ctx.command.get_command(ctx, name)

@@ -47,7 +47,7 @@ TABLES = {
     "alert_streams": "detector state of each watched metric",
     "alert_position": "position of the alert watch",
     "alert_silences": "silenced metrics, and the end of each silence",
-    "archive_objects": "archive objects that `backfill archive` has graded",
+    "archive_objects": "archive objects that `grade --archive` has graded",
     "grade_changes": "the change feed, in one order",
     "feed_positions": "stored positions of the change feed's readers",
     "observed_versions": "versions of skills and configuration files seen on disk",

@@ -147,18 +147,18 @@ _LabelListed = _shape("LabelListed", Label, but=("features", "request"))
 DOCUMENTS = (
     _document(
         "grade",
-        "`grade`",
+        "`grade` with a path",
         grades=list[_GradeOfFile],  # type: ignore[valid-type]
         skipped=list[_shape("SkippedFile", file=str, reason=str)],  # type: ignore[misc]
         errors=list[_shape("FileInError", file=str, error=str)],  # type: ignore[misc]
     ),
     _document(
         "files",
-        "`backfill`, `backfill folders`, `backfill archive`, `regrade`: number of files by result",
+        "`grade --again`, `grade --archive`, and `grade` without a path: number of files by result",
         files=dict[str, int],
     ),
-    _document("files-to-grade", "`backfill --dry-run`", files=list[str]),
-    _document("regrade-diff", "`regrade --diff`", RegradeDiff),
+    _document("files-to-grade", "`grade --dry-run` without a path", files=list[str]),
+    _document("regrade-diff", "`grade --again --diff`", RegradeDiff),
     _document("sources-forget", "`sources forget`", files=list[Forgotten]),
     _document("status", "`status`", Status),
     _document("doctor", "`doctor`; `repairs` with `--repair`", repairs=[list[Repair]], checks=list[Check]),

@@ -149,7 +149,7 @@ def growth(context: DoctorContext) -> Finding:
         if newest is not None:
             late.append(f"{source.title}, {span(context.now - newest.written_at)} ago: {newest.unit}")
     if late:
-        fix = "systemctl --user restart grader-daemon, or restart it yourself; then grader-daemon backfill"
+        fix = "systemctl --user restart grader-daemon, or restart it yourself; then grader-daemon grade"
         return problem(f"not graded yet, though written: {some(late)}", fix)
     looked_at = f", of the last {MANY:,} files by name" if any(seen.is_more for _, seen in context.seen) else ""
     return ok(f"the newest session of each agent is graded{looked_at}")

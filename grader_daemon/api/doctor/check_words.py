@@ -10,7 +10,7 @@ from grader_daemon.errors import StoreError
 from grader_daemon.integrations.machine import holders
 
 _SHOWN = 3
-UPGRADE = "grader-daemon run --once, which keeps a copy; to see the changes first: grader-daemon regrade --diff"
+UPGRADE = "grader-daemon run --once, which keeps a copy; to see the changes first: grader-daemon grade --again --diff"
 EARLIER = "not checked: the database is from an earlier version of grader-daemon"
 
 

@@ -78,7 +78,8 @@ def check_readable(connection: apsw.Connection, name: str) -> None:
         raise StoreError(f"database {name}: it has no grades; check db_path")
     raise StoreOutdatedError(
         f"database {name}: it is from an earlier version of grader-daemon (schema {applied}, this one has {newest});"
-        " to upgrade it and keep a copy: grader-daemon run --once; to preview the changes: grader-daemon regrade --diff"
+        " to upgrade it and keep a copy: grader-daemon run --once; to preview the changes:"
+        " grader-daemon grade --again --diff"
     )
 
 

@@ -58,7 +58,7 @@ def _is_as_its_schema_says(printed: str, name: str) -> bool:
 
 def test_the_first_visit_starts_the_page_in_its_sandbox(box: Box) -> None:
     box.put(path_of(SESSIONS, "worked"), content("worked"))
-    box.grader("backfill")
+    box.grader("grade")
 
     said = box.grader("dashboard install")
 

@@ -37,7 +37,7 @@ def server(running: Server, box: Box) -> Server:
     """The server with a fleet that has this box, which has one grade, and sent nothing yet."""
     running.empty()
     box.put(path_of(SESSIONS, "worked"), content("worked"))
-    box.grader("backfill")
+    box.grader("grade")
     box.grader(f"fleet init --url {running.url()}")
     box.put(CONFIG, box.grader(f"fleet add-host laptop --url {running.url()}").encode())
     return running

@@ -151,7 +151,7 @@ def test_commands_tell_of_it_in_a_line(home: Path, run: Run) -> None:
     break_it(home)
     failed = run(home, "grade", "--as", "acme", "--dry-run", log)
     listed = run(home, "sources")
-    filled = run(home, "backfill", "--dry-run")
+    filled = run(home, "grade", "--dry-run")
 
     why = "acme-grader 1.0: cannot be loaded: ValueError: no (acme_grader.py:1)"
     assert (graded.returncode, graded.stderr) == (0, "")

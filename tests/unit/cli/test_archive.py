@@ -1,4 +1,4 @@
-"""``backfill archive`` that is not begun, or alone; the rest is tried in `tests/e2e/test_archive`."""
+"""``grade --archive`` that is not begun, or alone; the rest is tried in `tests/e2e/test_archive`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.unit.cli.conftest import Run
 def test_what_cannot_be_done_is_told_in_a_line(home: Path, run: Run, options: list[str], says: str) -> None:
     (home / "old").mkdir()
 
-    ended = run(home, "backfill", "archive", *options)
+    ended = run(home, "grade", "--archive", *options)
 
     assert ended.returncode == 2
     assert says in ended.stderr
@@ -38,7 +38,7 @@ def test_a_folder_and_a_packed_file_need_no_packages(home: Path, run: Run, monke
     (home / "old.tar.gz").write_bytes(tar_of({f"sessions/session_{other}.json": content(other, turns(2))}))
 
     folder, packed, two = (
-        run(home, "backfill", "archive", *said) for said in (["old"], ["old.tar.gz"], ["old", "--jobs", "2"])
+        run(home, "grade", "--archive", *said) for said in (["old"], ["old.tar.gz"], ["old", "--jobs", "2"])
     )
 
     assert (folder.stdout, folder.returncode) == ("1 graded\n", 0)

@@ -49,7 +49,9 @@ def after(*words: str) -> list[str]:
         pytest.param(("report", "errors", "re"), ["reopen", "resolve"], id="command-of-a-group"),
         pytest.param(("list", "--task"), ["--task-type"], id="option"),
         pytest.param(("alerts", "--ex"), ["--exit-code"], id="option-of-what-a-group-does-alone"),
-        pytest.param(("backfill", ""), ["archive", "folders"], id="commands-of-a-group"),
+        pytest.param(("backup", ""), ["create", "restore"], id="commands-of-a-group"),
+        pytest.param(("grade", "--a"), ["--as", "--again", "--archive"], id="option-that-makes-another-command"),
+        pytest.param(("grade", "--again", "--r"), ["--rules"], id="option-of-another-command"),
         pytest.param(("list", "--state", "c"), ["complete"], id="choice"),
         pytest.param(("config", "completion", ""), ["bash", "zsh", "fish"], id="argument-of-few-words"),
         pytest.param(("show", "20261122"), ["20261122_c", "20261122_b"], id="sessions-the-last-first"),
@@ -69,7 +71,7 @@ def after(*words: str) -> list[str]:
         pytest.param(("list", "nothing:"), [], id="no-such-name"),
         pytest.param(("label", "x", "--note", ""), [], id="free-words"),
         pytest.param(("nonsense", "x"), [], id="no-such-command"),
-        pytest.param(("demo", ""), [], id="nothing-to-say"),
+        pytest.param(("grade", "--demo", ""), [], id="nothing-to-say"),
     ],
 )
 @pytest.mark.usefixtures("known_home")

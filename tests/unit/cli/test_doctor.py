@@ -395,7 +395,7 @@ def test_sums_that_are_not_those_of_the_grades_are_told_and_counted_again(
 def test_a_grade_that_is_not_whole_is_told_and_graded_again(run: Run, home: Path, root: Path, table: str) -> None:
     for name in ("one", "two"):
         write(root, name, failing(2), age=60)
-    assert run(home, "backfill").returncode == 0
+    assert run(home, "grade").returncode == 0
     assert checks(run, home)["ledger"]["state"] == "ok"
     sql(home / DATABASE, f"DELETE FROM {table} WHERE session_id = 'one'")
     before = checks(run, home)["ledger"]

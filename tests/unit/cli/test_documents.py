@@ -19,9 +19,9 @@ from tests.unit.cli.test_usage import WITHOUT_JSON
 
 PRINTED = {
     "grade": ["grade", "--json", ".timmy/sessions"],
-    "files": ["regrade", "--all", "--json"],
-    "files-to-grade": ["backfill", "--dry-run", "--json"],
-    "regrade-diff": ["regrade", "--diff", "--json"],
+    "files": ["grade", "--again", "--all", "--json"],
+    "files-to-grade": ["grade", "--dry-run", "--json"],
+    "regrade-diff": ["grade", "--again", "--diff", "--json"],
     "sources-forget": ["sources", "forget", "--json", ".timmy/sessions/session_broken.json"],
     "status": ["status", "--json"],
     "doctor": ["doctor", "--repair", "--json"],
@@ -116,7 +116,7 @@ def test_every_command_that_speaks_json_has_a_document() -> None:
 
 
 def _is_leaf(words: tuple[str, ...]) -> bool:
-    return not any(other[:-1] == words for other in names())
+    return not any(other[:-1] == words and not other[-1].startswith("-") for other in names())
 
 
 def _commands_of(document: Document) -> set[tuple[str, ...]]:

@@ -65,7 +65,7 @@ def version(home: Path) -> int:
         pytest.param(["export"], id="export"),
         pytest.param(["calibration", "update", "--dry-run"], id="calibrate-to-try"),
         pytest.param(["calibration", "show"], id="calibration"),
-        pytest.param(["backfill", "--dry-run"], id="backfill-to-try"),
+        pytest.param(["grade", "--dry-run"], id="backfill-to-try"),
     ],
 )
 def test_a_command_that_reads_says_in_one_line_which_one_helps(home: Path, run: Run, arguments: list[str]) -> None:
@@ -84,11 +84,11 @@ def test_a_command_that_reads_says_in_one_line_which_one_helps(home: Path, run: 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        pytest.param(["backfill"], "1 graded", id="backfill"),
+        pytest.param(["grade"], "1 graded", id="backfill"),
         pytest.param(["grade", ".timmy/sessions/session_waiting.json"], "waiting", id="grade"),
         pytest.param(["grade", ".timmy/sessions"], "waiting", id="grade-a-folder"),
-        pytest.param(["regrade"], "Nothing to do.", id="regrade"),
-        pytest.param(["regrade", "--all"], "Nothing to do.", id="regrade-all"),
+        pytest.param(["grade", "--again"], "Nothing to do.", id="regrade"),
+        pytest.param(["grade", "--again", "--all"], "Nothing to do.", id="regrade-all"),
         pytest.param(["label", "graded", "--completed", "yes"], "graded", id="label"),
         pytest.param(["label", "--csv", "labels.csv"], "1 added", id="labels-of-a-file"),
         pytest.param(["label"], "graded", id="review"),
@@ -113,11 +113,11 @@ def test_what_an_upgrade_changes_is_told_before_and_leaves_the_database(
     earlier_home: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = shutil.copytree(earlier_home, tmp_path / "home")
-    run(home, "backfill")
+    run(home, "grade")
     add_migration(monkeypatch)
     before = (home / DATABASE).read_bytes()
 
-    ended = run(home, "regrade", "--diff")
+    ended = run(home, "grade", "--again", "--diff")
 
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "of 1 sessions would change; nothing was written." in ended.stdout
@@ -134,7 +134,7 @@ def test_the_doctor_says_in_plain_words_that_an_earlier_version_left_it(home: Pa
     checks = {each["name"]: each for each in json.loads(ended.stdout)["checks"]}
     found = checks["database"]
     assert f"it is from an earlier version of grader-daemon (schema {VERSION}, this" in found["found"]
-    assert (found["state"], "regrade --diff" in found["fix"]) == ("warning", True)
+    assert (found["state"], "grade --again --diff" in found["fix"]) == ("warning", True)
     unchecked = {name for name, each in checks.items() if each["found"].startswith("not checked: the database is from")}
     assert unchecked == {"sums", "ledger", "grader", "agent versions", "last session", "dead files"}
     assert checks["other programs"]["found"] == "no rows or tables of other programs"
@@ -158,7 +158,7 @@ def test_an_empty_folder_that_is_to_be_graded_is_told_without_a_database(tmp_pat
 
 
 @pytest.mark.parametrize(
-    "arguments", [["list"], ["backfill"], ["regrade", "--diff"], ["label", "--list"], ["run", "--once"]]
+    "arguments", [["list"], ["grade"], ["grade", "--again", "--diff"], ["label", "--list"], ["run", "--once"]]
 )
 def test_one_of_before_the_first_release_is_left_alone_with_the_command_that_carries_it_over(
     tmp_path: Path, run: Run, arguments: list[str]

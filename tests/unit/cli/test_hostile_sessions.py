@@ -131,7 +131,7 @@ def evil(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ["list", "--json"],
         ["grade", "."],
         ["grade", ".", "--json"],
-        ["backfill"],
+        ["grade"],
         ["status"],
         ["status", "--json"],
         ["doctor"],

@@ -462,7 +462,7 @@ def test_any_number_of_days_gets_an_answer(asked: Path, command: list[str], days
             ["calibration", "update", "--dry-run"],
             ["calibration", "show"],
         ),
-        *(["regrade", "--diff"], ["report"]),
+        *(["grade", "--again", "--diff"], ["report"]),
     ],
     ids=" ".join,
 )
@@ -632,7 +632,7 @@ def test_files_that_were_given_up_are_called_so_everywhere(run: Run, home: Path)
     sessions.mkdir(parents=True)
     (sessions / "session_x.json").write_text("this was never a session")
 
-    graded, status, seen = run(home, "backfill"), run(home, "status"), run(home)
+    graded, status, seen = run(home, "grade"), run(home, "status"), run(home)
 
     assert graded.stdout == "1 given up\n"
     assert [line.split()[-1] for line in status.stdout.splitlines() if line.startswith("files given up")] == ["1"]

@@ -104,7 +104,7 @@ def test_an_agent_that_is_not_graded_is_the_first_thing_to_enable(tmp_path: Path
 
 def test_days_without_sessions_have_no_figures(tmp_path: Path, run: Run) -> None:
     write_ended(tmp_path / SESSIONS, "long_ago", now() - timedelta(days=20))
-    run(tmp_path, "backfill")
+    run(tmp_path, "grade")
 
     said = told(run(tmp_path).stdout)
 
@@ -137,7 +137,7 @@ def test_the_worst_new_error_is_next_where_all_is_well(home: Path, run: Run) -> 
 
 def test_a_file_that_was_given_up_is_counted_and_next(home: Path, run: Run) -> None:
     (home / SESSIONS / "session_broken.json").write_text("[1]")
-    run(home, "backfill")
+    run(home, "grade")
 
     with DaemonLock(home / DATABASE):
         shown = run(home).stdout
@@ -149,7 +149,7 @@ def test_a_file_that_was_given_up_is_counted_and_next(home: Path, run: Run) -> N
 def test_open_sessions_that_go_in_circles_are_named(home: Path, run: Run) -> None:
     for name in ("circling", "fine"):
         write(home / SESSIONS, name, failing(6, answer=None) if name == "circling" else turns(1, answer=None))
-    run(home, "backfill")
+    run(home, "grade")
 
     said = told(run(home).stdout)
 

@@ -100,7 +100,7 @@ def test_an_agent_is_enabled_and_declined(home: Path, run: Run) -> None:
     asked = run(home).stdout
 
     assert enabled.startswith("Claude Code is graded: 1 session in ")
-    assert "Next: grader-daemon backfill --source claude-code, or grader-daemon run" in enabled
+    assert "Next: grader-daemon grade --source claude-code, or grader-daemon run" in enabled
     assert "claude-code graded: 1 session in " in " ".join(graded.split())
     assert "Nothing to do: nothing changed." in again
     assert declined.startswith("Claude Code is no longer graded or mentioned.")

@@ -7,6 +7,7 @@ import click
 import pytest
 
 from grader_daemon import __version__, cli
+from grader_daemon.cli.groups import CommandWithWays
 from tests.tables import for_each
 from tests.unit.cli.conftest import Run
 
@@ -16,7 +17,9 @@ Words = tuple[str, ...]
 def commands(
     group: click.Command = cli.program, path: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """Every command with the words that name it."""
+    """Every command with the words that name it, and the ways of each."""
+    if isinstance(group, CommandWithWays):
+        yield from (((*path, name), group.way(name)) for name in group.ways)
     if not isinstance(group, click.Group):
         yield path, group
         return
@@ -46,6 +49,21 @@ COMMANDS = dict(commands())
             ("review",),
             "there is no command 'review'; did you mean label? See 'grader-daemon --help'",
             id="earlier-name",
+        ),
+        pytest.param(
+            ("grade", "--again", "--source", "codex"),
+            "there is no option --source; did you mean --since? See 'grader-daemon grade --again --help'",
+            id="option-that-one-way-has-not",
+        ),
+        pytest.param(
+            ("grade", "--as", "codex"),
+            "--as needs the files to read; for sessions of one agent give --source; see 'grader-daemon grade --help'",
+            id="agent-of-no-file",
+        ),
+        pytest.param(
+            ("grade", "a.json", "-d", "3"),
+            "give files and folders, or -d, --since, --source and --jobs, not both; see 'grader-daemon grade --help'",
+            id="days-of-a-file",
         ),
         pytest.param(
             ("errors", "list"),
@@ -104,7 +122,7 @@ def test_wrong_usage_is_told_in_one_line_of_one_style(home: Path, run: Run, argu
     [
         pytest.param(("label", "x", "--completed", ""), "--completed", id="value"),
         pytest.param(("label", "x", "--completed="), "--completed", id="value-behind-an-equals-sign"),
-        pytest.param(("backfill", "--watch-root", ""), "--watch-root", id="folder"),
+        pytest.param(("grade", "--watch-root", ""), "--watch-root", id="folder"),
         pytest.param(("--db-path", "", "list"), "--db-path", id="before-the-command"),
         pytest.param(("show", ""), "show", id="id"),
         pytest.param(("",), "the first argument", id="command"),
@@ -152,7 +170,7 @@ WITHOUT_JSON = {
     ("service", "logs"),  # each line that the daemon wrote is JSON: journalctl
     ("mcp",),  # speaks JSON with programs
     ("trial", "run"),  # becomes another program
-    ("demo",),
+    ("grade", "--demo"),
     ("dashboard", "new-token"),  # says one line and does one thing
     ("config", "completion"),
 }

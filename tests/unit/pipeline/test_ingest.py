@@ -224,7 +224,7 @@ def test_a_file_that_cannot_be_examined_is_tried_again(
 
 
 def test_tries_are_counted_on_where_others_examine(ingest: Ingest, clock: Clock, write_session: SessionWriter) -> None:
-    """As `backfill --jobs` does; three tries are what `PAUSES` allow."""
+    """As `grade --jobs` does; three tries are what `PAUSES` allow."""
     path = write_session(content=b"")
     seen = []
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""Grading what is missing: ``backfill``, and the command line of the original design."""
+"""Grading what is missing: ``grade``, and the command line of the original design."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from tests.waiting import PATIENCE_SECONDS, wait_until
 MANY = repeats(500, thorough=1500)
 """So many are not done before a test has seen the first of them."""
 
-# -- backfill ----------------------------------------------------------------------------------------------------------
+# -- grade without paths ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("jobs", [pytest.param("1", marks=pytest.mark.thorough), "2"])
 def test_backfill_grades_what_is_missing(graded_home: Path, sessions: Path, jobs: str) -> None:
     write_many(sessions, 250)
 
-    ended = run_command(graded_home, "backfill", "--jobs", jobs)
-    again = run_command(graded_home, "backfill", "--jobs", jobs)
+    ended = run_command(graded_home, "grade", "--jobs", jobs)
+    again = run_command(graded_home, "grade", "--jobs", jobs)
 
     assert ended.returncode == again.returncode == 0
     assert ended.stderr == again.stderr == ""
@@ -39,7 +39,7 @@ def test_backfill_grades_what_is_missing(graded_home: Path, sessions: Path, jobs
 def test_a_dry_backfill_only_says_what_it_would_do(home: Path, sessions: Path) -> None:
     ids = write_many(sessions, 3)
 
-    ended = run_command(home, "backfill", "--dry-run")
+    ended = run_command(home, "grade", "--dry-run")
 
     assert ended.returncode == 0
     assert all(str(path_of(sessions, session_id)) in ended.stdout for session_id in ids)
@@ -51,7 +51,7 @@ def test_backfill_can_be_held_to_recent_files(home: Path, sessions: Path) -> Non
     write(sessions, "of_last_week", age=8 * 86_400)
     write(sessions, "of_today")
 
-    assert run_command(home, "backfill", "--since", "7d").returncode == 0
+    assert run_command(home, "grade", "--since", "7d").returncode == 0
 
     assert query(home / DATABASE, "SELECT session_id FROM session_grades") == [{"session_id": "of_today"}]
 
@@ -60,14 +60,14 @@ def test_backfill_ends_with_1_when_a_file_cannot_be_graded(home: Path, sessions:
     write(sessions, "good")
     path_of(sessions, "bad").write_bytes(b"no JSON")
 
-    assert run_command(home, "backfill").returncode == 1
+    assert run_command(home, "grade").returncode == 1
 
 
 @pytest.mark.parametrize("jobs", [pytest.param("1", marks=pytest.mark.thorough), "2"])
 def test_an_interrupted_backfill_can_be_started_again(home: Path, sessions: Path, jobs: str) -> None:
     write_many(sessions, MANY, messages=turns(10))
     process = subprocess.Popen(
-        [sys.executable, "-m", "grader_daemon", "backfill", "--jobs", jobs],
+        [sys.executable, "-m", "grader_daemon", "grade", "--jobs", jobs],
         env=environment(home, {"batch_sessions": 50}),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -83,7 +83,7 @@ def test_an_interrupted_backfill_can_be_started_again(home: Path, sessions: Path
     assert process.returncode == 130
     assert "Traceback" not in told
     assert 0 < done < MANY
-    again = run_command(home, "backfill", "--jobs", jobs)
+    again = run_command(home, "grade", "--jobs", jobs)
     assert f"{MANY - done} graded" in again.stdout
     assert query(home / DATABASE, "SELECT 1 FROM session_files WHERE grades <> 1") == []
 
@@ -94,7 +94,7 @@ def test_backfill_beside_a_running_daemon_grades_nothing_wrong(
     ids = write_many(sessions, MANY)
     daemon = start_daemon()
 
-    ended = run_command(home, "backfill", "--jobs", "2")
+    ended = run_command(home, "grade", "--jobs", "2")
 
     assert ended.returncode == 0
     assert ended.stderr == ""
@@ -173,7 +173,7 @@ def test_a_helper_process_that_is_killed_costs_nothing(home: Path, sessions: Pat
     """At most the file that it read is tried again later."""
     ids = write_many(sessions, MANY, messages=turns(10))
     with subprocess.Popen(
-        [sys.executable, "-m", "grader_daemon", "backfill", "--jobs", "2"],
+        [sys.executable, "-m", "grader_daemon", "grade", "--jobs", "2"],
         env=environment(home, {}),
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -26,13 +26,13 @@ def home(tmp_path: Path, write_session: SessionWriter) -> Path:
 
 
 def test_a_folder_that_is_none_is_an_error(home: Path, run: Run) -> None:
-    ended = run(home, "backfill", "--watch-root", "nope")
+    ended = run(home, "grade", "--watch-root", "nope")
     assert (ended.returncode, ended.stdout) == (2, "")
     assert ended.stderr == f"grader-daemon: {home}/nope: no such folder, so nothing was searched\n"
 
 
 def test_beside_a_folder_that_is_none_the_others_are_graded(home: Path, run: Run) -> None:
-    ended = run(home, "backfill", "--watch-root", "nope", "--watch-root", "sessions")
+    ended = run(home, "grade", "--watch-root", "nope", "--watch-root", "sessions")
     assert (ended.returncode, ended.stdout) == (1, "2 graded\n")
     assert "nope: no such folder; the others are searched" in ended.stderr
 
@@ -48,7 +48,7 @@ def test_beside_a_source_that_fails_the_others_are_graded(
     (home / ".codex/sessions/rollout-2026-11-01T00-00-00-1.jsonl").write_text("{}")
     run(home, "sources", "enable", "codex")
     monkeypatch.setattr(CodexRollouts, method, fail)
-    ended = run(home, "backfill", "--watch-root", "sessions")
+    ended = run(home, "grade", "--watch-root", "sessions")
 
     assert (ended.returncode, ended.stdout) == (1, "2 graded\n")
     assert ended.stderr == (
@@ -74,17 +74,23 @@ def test_json_of_another_kind_is_told_in_words(home: Path, run: Run) -> None:
 
 
 def test_what_came_of_it_is_a_document_too(home: Path, run: Run) -> None:
-    tried = json.loads(run(home, "backfill", "--watch-root", "sessions", "--dry-run", "--json").stdout)
-    done = json.loads(run(home, "backfill", "--watch-root", "sessions", "--json").stdout)
+    tried = json.loads(run(home, "grade", "--watch-root", "sessions", "--dry-run", "--json").stdout)
+    done = json.loads(run(home, "grade", "--watch-root", "sessions", "--json").stdout)
     assert sorted(Path(path).name for path in tried["files"]) == ["session_a.json", "session_b.json"]
     assert done == {"schema_version": 1, "files": {"graded": 2}}
 
 
-@pytest.mark.parametrize("command", [["backfill"], ["regrade", "--all"]], ids=" ".join)
+@pytest.mark.parametrize(
+    ("command", "method"),
+    [
+        pytest.param(["grade"], "backfill", id="ungraded"),
+        pytest.param(["grade", "--again", "--all"], "regrade", id="again"),
+    ],
+)
 def test_whoever_stops_it_is_told_how_far_it_came(
-    home: Path, run: Run, monkeypatch: pytest.MonkeyPatch, command: list[str]
+    home: Path, run: Run, monkeypatch: pytest.MonkeyPatch, command: list[str], method: str
 ) -> None:
-    run(home, "backfill", "--watch-root", "sessions", "--since", "9999w")
+    run(home, "grade", "--watch-root", "sessions", "--since", "9999w")
     (home / "sessions" / "session_a.json").touch()
     (home / "sessions" / "session_b.json").touch()
 
@@ -92,7 +98,7 @@ def test_whoever_stops_it_is_told_how_far_it_came(
         yield [IngestResult(unit=unit("a"), outcome=IngestOutcome.GRADED)]
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Grading, command[0], interrupted)
+    monkeypatch.setattr(Grading, method, interrupted)
     ended = run(home, *command, "--watch-root", "sessions")
     assert (ended.returncode, ended.stdout) == (130, "")
     assert ended.stderr.rstrip() == "Stopped: 1 of 2 files are done and saved. Start again for the rest."
