@@ -91,7 +91,7 @@ WINGS: Final = (
         commands={
             "search": CommandRow(
                 "commands:command",
-                "Find words in messages, and how their sessions ended.",
+                "Find words in messages, or sessions with the same task.",
                 Section.EVERY_DAY,
             )
         },

@@ -48,7 +48,6 @@ _OF_THE_CORE: Final = {
     "calibration": CommandRow(
         "calibration", "Show how reliable grades are, and learn from your labels.", Section.LEARN
     ),
-    "similar": CommandRow("search_similar", "Find sessions with the same task, and how they ended.", Section.LEARN),
     "doctor": CommandRow("doctor", "Check the machine and the set-up; repair what is safe.", Section.OPERATE),
     "backup": CommandRow("backup", "Copy the database while the daemon runs, or restore a copy.", Section.OPERATE),
 }
@@ -61,6 +60,7 @@ _EARLIER_NAMES: Final = {
     "demo": "grade --demo",
     "regrade": "grade --again",
     "review": "label",
+    "similar": "search --similar",
 }
 """Commands that have another name now, of whom no group has one of the old name."""
 

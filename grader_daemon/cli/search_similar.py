@@ -1,4 +1,4 @@
-"""``similar``: the same request in other sessions, and what became of it."""
+"""``search --similar``: the same request in other sessions, and what became of it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ENDS: Final[tuple[tuple[str, Callable[[ModelRecord | SkillOutcome], object]], .
 )
 
 
-@click.command("similar")
+@click.command("--similar")
 @reads
 @click.argument("asked", metavar="ID|TEXT", nargs=-1, required=True)
 @click.option(

@@ -35,7 +35,7 @@ from grader_daemon.settings import Settings
 
 _ASKED: Final = frozenset(
     {
-        *((), ("list",), ("show",), ("why",), ("similar",), ("report", "week")),
+        *((), ("list",), ("show",), ("why",), ("search", "--similar"), ("report", "week")),
         *(("report", "patterns"), ("report", "usage")),
         *(("report", "errors", "list"), ("report", "errors", "show"), ("report", "errors", "alternatives")),
         *(("alerts", "list"), ("alerts", "show"), ("alerts", "silences"), ("route",)),

@@ -14,6 +14,7 @@ from grader_daemon.api.context import GraderContext
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.grades import titles
+from grader_daemon.cli.groups import CommandWithWays
 from grader_daemon.cli.options import Whole, Words, asks, json_option
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.message_search import FoundMessages, MessageHit
@@ -26,6 +27,7 @@ from grader_daemon.reports.money import usd_words
 from grader_daemon.reports.numbers import count
 from grader_daemon.reports.safe_text import cut
 from grader_daemon.reports.verdicts import outcome_words
+from grader_daemon.wings import CommandRow
 
 _USUAL_DAYS = 92
 
@@ -37,7 +39,15 @@ _OF_A_BYTE: Final = 0.5
 _LEAST: Final = 2_000
 
 
-@click.command("search")
+@click.command(
+    "search",
+    cls=CommandWithWays,
+    ways={
+        "--similar": CommandRow(
+            "grader_daemon.cli.search_similar:command", "Find sessions with the same task, and how they ended."
+        )
+    },
+)
 @asks
 @click.argument("words", nargs=-1)
 @click.option(
@@ -67,6 +77,8 @@ def command(
     """Find words in messages, and see how their sessions ended: `search alembic upgrade`, `search '"disk full"'`.
 
     One message must contain all words, or words that begin with them. Double quotes search for a phrase.
+
+    `search --similar ID|TEXT` finds sessions by their task, without an index; see `search --similar --help`.
     """
     messages = Messages(grader.context)
     if not messages.is_on:

@@ -19,7 +19,7 @@ from tests.waiting import PATIENCE_SECONDS, wait_until
 MANY = repeats(500, thorough=1500)
 """So many are not done before a test has seen the first of them."""
 
-# -- grade without paths ----------------------------------------------------------------------------------------------------------
+# -- grade without paths -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("jobs", [pytest.param("1", marks=pytest.mark.thorough), "2"])

@@ -37,7 +37,13 @@ EXAMPLES = MappingProxyType(
             "list --since 7d --not-completed --sort quality --reverse",
             "list --tool terminal --error permission-denied -o csv",
         ),
-        "search": ("search alembic upgrade", "search '\"disk full\"' --verdict not-done", "search wombat --json"),
+        "search": (
+            "search alembic upgrade",
+            "search '\"disk full\"' --verdict not-done",
+            "search wombat --json",
+            "search --similar 20261122_000625",
+            "search --similar Deploy the release to production",
+        ),
         "export": ("export --since 2026-11-01", "export --format parquet --partition month --out grades"),
         "show": (
             "show 20261122_000625",
@@ -46,7 +52,6 @@ EXAMPLES = MappingProxyType(
             "show 20261122_000625 --markdown",
         ),
         "why": ("why 20261122_000625",),
-        "similar": ("similar 20261122_000625", "similar Deploy the release to production", "similar 2026112 --json"),
         "label": (
             "label",
             "label -n 10",

@@ -28,7 +28,7 @@ TABLES = {
     "last_grades": "the latest grade, and the latest live grade",
     "live_lags": "delays from a session's last write to its grade, while the daemon runs",
     "session_list": "narrow rows for `list`, with the columns to filter and sort by",
-    "session_facets": "tools and errors of each session, for `list`; parts of its task's wording, for `similar`",
+    "session_facets": "tools and errors of each session, for `list`; parts of its wording, for `search --similar`",
     "session_words": "words of tasks, for `list --search` (FTS5)",
     "daily_rollups": "totals by day, dimension and name",
     "monthly_rollups": "the same by month",

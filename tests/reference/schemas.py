@@ -210,7 +210,7 @@ DOCUMENTS = (
     _document("patterns", "`report patterns`", Patterns),
     _document("search", "`search`", FoundMessages),
     _document("usage", "`report usage`", UsageByDay, most_expensive=list[_GradeOfFile]),  # type: ignore[valid-type]
-    _document("similar", "`similar`", Similar),
+    _document("similar", "`search --similar`", Similar),
     _document("route", "`route`; the file of the setting `route_file`", Route),
     _document("outcomes", "`report outcomes`", sessions=list[SessionOutcome], worth=list[FateWorth]),
     _document("hook-status", "`hook status`", HookState),

@@ -228,7 +228,7 @@ def _claims(told: Sequence[SaidAndHappened]) -> dict[str, Any]:
 
 
 def _similar(found: Similar) -> dict[str, Any]:
-    """Return what became of the same request in other sessions, in the words of `similar`."""
+    """Return what became of the same request in other sessions, in the words of `search --similar`."""
     return {
         "similar": found,
         "similar_asked": asked_words(found),

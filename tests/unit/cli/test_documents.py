@@ -45,7 +45,7 @@ PRINTED = {
     "hook-install": ["hook", "install", "codex", "--yes", "--json"],
     "hook-uninstall": ["hook", "uninstall", "codex", "--yes", "--json"],
     "hook-trial": ["hook", "trial", "start", "--json"],
-    "similar": ["similar", "demo_again", "--json"],
+    "similar": ["search", "--similar", "demo_again", "--json"],
     "setup-changes": ["changes", "--json"],
     "skills-list": ["skills", "--json"],
     "skills-show": ["skills", "show", "deploy", "--json"],

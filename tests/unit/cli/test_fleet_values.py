@@ -76,7 +76,7 @@ COMMANDS: Final[tuple[list[str], ...]] = (
         ["fleet", "status"],
     ),
     *(["show", "victim/demo_05"], ["why", "victim/demo_05"], ["label", "victim/demo_05", "--completed", "yes"]),
-    *(["show", "evil/s1"], ["list", "-n", "200", "-o", "csv"], ["export"], ["similar", "victim/demo_05"]),
+    *(["show", "evil/s1"], ["list", "-n", "200", "-o", "csv"], ["export"], ["search", "--similar", "victim/demo_05"]),
 )
 
 

@@ -66,6 +66,11 @@ COMMANDS = dict(commands())
             id="days-of-a-file",
         ),
         pytest.param(
+            ("similar", "s9"),
+            "there is no command 'similar'; did you mean search --similar? See 'grader-daemon --help'",
+            id="earlier-name-of-a-way",
+        ),
+        pytest.param(
             ("errors", "list"),
             "there is no command 'errors'; did you mean report errors? See 'grader-daemon --help'",
             id="group-of-a-group-without-the-group",

@@ -21,7 +21,7 @@ from tests.unit.cli.test_usage import COMMANDS
 
 _PORT = 7655
 _READ = {
-    *(("list",), ("show",), ("why",), ("similar",), ("route",)),
+    *(("list",), ("show",), ("why",), ("search", "--similar"), ("route",)),
     *(("report", "week"), ("report", "patterns"), ("report", "usage")),
     *(("report", "errors", "list"), ("report", "errors", "show"), ("report", "errors", "alternatives")),
     *(("alerts", "list"), ("alerts", "show"), ("alerts", "silences")),

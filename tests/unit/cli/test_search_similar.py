@@ -45,7 +45,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def test_what_became_of_a_request_is_told_with_its_numbers(home: Path, run: Run) -> None:
-    text = run(home, "similar", TASK, "now").stdout
+    text = run(home, "search", "--similar", TASK, "now").stdout
     assert "in 10 other sessions: 0 in the same words, 10 in nearly the same" in text
     assert "bad endings 50 % (24" in " ".join(text.split())  # Wilson, of 5 of 10
     assert re.search(r"^evil\S* +4 +4 +0 +0  too few sessions \(4\)$", text, re.MULTILINE)
@@ -54,12 +54,12 @@ def test_what_became_of_a_request_is_told_with_its_numbers(home: Path, run: Run)
 
 
 def test_a_session_is_not_counted_among_the_others(home: Path, run: Run) -> None:
-    text = run(home, "similar", "s9").stdout
+    text = run(home, "search", "--similar", "s9").stdout
     assert "in 9 other sessions: 9 in the same words" in text
 
 
 def test_the_document_holds_all_of_it(home: Path, run: Run) -> None:
-    document = json.loads(run(home, "similar", TASK, "--json", "-n", "2").stdout)
+    document = json.loads(run(home, "search", "--similar", TASK, "--json", "-n", "2").stdout)
     assert (document["same"], document["near"]) == (10, 0)
     assert document["ended_badly"]["value"] == 0.5
     assert [each["session_id"] for each in document["sessions"]] == ["s9", "s8"]
@@ -75,13 +75,13 @@ def test_the_document_holds_all_of_it(home: Path, run: Run) -> None:
     ],
 )
 def test_what_cannot_be_answered_is_one_line(home: Path, run: Run, asked: str, words: str) -> None:
-    ended = run(home, "similar", *asked.split())
+    ended = run(home, "search", "--similar", *asked.split())
     assert ended.returncode == 2
     assert words in ended.stderr
     assert ended.stderr.count("\n") == 1
 
 
 def test_a_request_that_nobody_else_had_is_said(home: Path, run: Run) -> None:
-    assert run(home, "similar", "Write", "a", "poem", "about", "the", "sea").stdout == (
+    assert run(home, "search", "--similar", "Write", "a", "poem", "about", "the", "sea").stdout == (
         "Same task in no other finished session.\n"
     )
