@@ -136,15 +136,16 @@ class Settings(GradingSettings):
     otlp_header_secret: HeaderLine | None = Field(
         None,
         examples=["Authorization: Bearer …"],
-        description="HTTP header for `push otlp`, if its receiver needs one.",
+        description="HTTP header for `export scores otlp`, if its receiver needs one.",
     )
     otlp_schema_url: HttpUrl = Field(
-        "https://opentelemetry.io/schemas/1.38.0", description="OpenTelemetry schema URL in the events of `push otlp`."
+        "https://opentelemetry.io/schemas/1.38.0",
+        description="OpenTelemetry schema URL in the events of `export scores otlp`.",
     )
     otlp_logs_url: HttpUrl | None = Field(
         None,
         examples=["http://127.0.0.1:4318/v1/logs"],
-        description="URL to which `push otlp` sends scores by OTLP/HTTP. Default: nothing is sent.",
+        description="URL to which `export scores otlp` sends scores by OTLP/HTTP. Default: nothing is sent.",
     )
     langfuse_public_key: HeaderSecret | None = Field(
         None, examples=["pk-lf-…"], min_length=1, description="Public key of the Langfuse project."
@@ -155,7 +156,7 @@ class Settings(GradingSettings):
     langfuse_url: HttpUrl | None = Field(
         None,
         examples=["https://cloud.langfuse.com"],
-        description="URL of the Langfuse server for `push langfuse`. Default: nothing is sent.",
+        description="URL of the Langfuse server for `export scores langfuse`. Default: nothing is sent.",
     )
     phoenix_api_key: HeaderSecret | None = Field(
         None, examples=["the key"], min_length=1, description="API key of the Phoenix server."
@@ -163,7 +164,7 @@ class Settings(GradingSettings):
     phoenix_url: HttpUrl | None = Field(
         None,
         examples=["http://127.0.0.1:6006"],
-        description="URL of the Phoenix server for `push phoenix`. Default: nothing is sent.",
+        description="URL of the Phoenix server for `export scores phoenix`. Default: nothing is sent.",
     )
     push_timeout_seconds: Seconds = Field(
         10.0, gt=0, le=300, description="Timeout for one call to a server that receives scores."
@@ -174,7 +175,7 @@ class Settings(GradingSettings):
     fleet_url: PostgresUrl | None = Field(
         None,
         examples=["postgresql://grader_host_laptop:…@db.example.org/grader"],
-        description="PostgreSQL database to which `push fleet` sends grades. Default: nothing is sent.",
+        description="PostgreSQL database to which `fleet push` sends grades. Default: nothing is sent.",
     )
     fleet_read_token_file: File | None = Field(
         None, examples=["~/.config/grader-daemon/fleet.token"], description="File with your token for a fleet server."

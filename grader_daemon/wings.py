@@ -165,7 +165,7 @@ WINGS: Final = (
             "fleet": CommandRow(
                 "commands:command", "Share one PostgreSQL between many machines.", Section.FOR_PROGRAMS
             ),
-            "push fleet": CommandRow("push_command:command", "Send grades to your team's PostgreSQL."),
+            "fleet push": CommandRow("push_command:command", "Send grades to your team's PostgreSQL."),
         },
         units={"pusher": "systemd_unit:PUSHER", "server": "systemd_unit:SERVER"},
         checks={"fleet": "doctor:pusher", "fleet watch": "doctor:watched"},
@@ -174,17 +174,12 @@ WINGS: Final = (
     Wing(
         "push",
         commands={
-            "push": CommandRow(
-                "score_commands:command",
-                "Send scores or grades to other programs; print metrics.",
-                Section.FOR_PROGRAMS,
-            ),
             "export": CommandRow(
-                "table_command:command",
-                "Write grades as CSV, JSON lines or Parquet, for other programs.",
+                "commands:command",
+                "Write grades as tables, send scores to other programs, print metrics.",
                 Section.FOR_PROGRAMS,
             ),
-            "push metrics": CommandRow("metrics_command:command", "Print metrics for Prometheus."),
+            "export metrics": CommandRow("metrics_command:command", "Print metrics for Prometheus."),
         },
         jobs=("metrics_job:metrics_jobs",),
         parts={"metrics": "metrics:preferred_text"},

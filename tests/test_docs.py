@@ -20,7 +20,7 @@ from grader_daemon.analysis.claims.stated_claim import MOST_CLAIMS
 from grader_daemon.analysis.features import FEATURES
 from grader_daemon.calibration.update import MOST_LABELS
 from grader_daemon.cli import program
-from grader_daemon.cli.groups import CommandWithWays, GroupWithDefault
+from grader_daemon.cli.groups import CommandWithWays, GroupWithDefault, GroupWithWords
 from grader_daemon.cli.self_grader import command as self_grader
 from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.claims import Support
@@ -285,12 +285,18 @@ def _faults_of_call(command: click.Command, arguments: list[str], *, told: str) 
         if waiting is not None and not getattr(waiting, "is_flag", False):
             yield from _faults_of_value(waiting, argument, told=told)
         elif isinstance(command, click.Group) and not argument.isupper():
-            found = command.get_command(context, argument)
+            found = _below(command, context, argument)
             if found is None:
                 yield f"no command {argument}: {told}"
                 return
             command, known = found, known | _options(found)
         waiting = None
+
+
+def _below(command: click.Group, context: click.Context, word: str) -> click.Command | None:
+    """Return the command that a word calls in a group."""
+    named = command.named([word])[0] if isinstance(command, GroupWithWords) else word
+    return command.get_command(context, named)
 
 
 def _turned(command: click.Command, option: str) -> click.Command:

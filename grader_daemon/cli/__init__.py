@@ -58,6 +58,7 @@ _EARLIER_NAMES: Final = {
     "archive": "grade --archive",
     "backfill": "grade or grade --archive",
     "demo": "grade --demo",
+    "push": "export scores, export metrics or fleet push",
     "regrade": "grade --again",
     "review": "label",
     "similar": "search --similar",

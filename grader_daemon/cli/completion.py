@@ -64,11 +64,15 @@ def completions(before: Sequence[str], begun: str) -> list[CompletionItem]:
     node, flags, place, awaited = _walk(before)
     if awaited is None and begun.startswith("-"):
         return [CompletionItem(name) for name in node["options"] if name.startswith(begun)]
-    if awaited is None and "commands" in node:
-        return [
-            CompletionItem(name, help=each["help"]) for name, each in node["commands"].items() if name.startswith(begun)
-        ]
-    arguments = node["arguments"]
+    below = node.get("commands", {}) if awaited is None and not place else {}
+    commands = [CompletionItem(name, help=each["help"]) for name, each in below.items() if name.startswith(begun)]
+    return [*commands, *_values_of(node["arguments"], before, begun, flags, place=place, awaited=awaited)]
+
+
+def _values_of(
+    arguments: Sequence[Any], before: Sequence[str], begun: str, flags: Mapping[str, str], *, place: int, awaited: Any
+) -> list[CompletionItem]:
+    """Return what may be the value of the option that awaits one, else the argument in this place."""
     kind = awaited if awaited is not None else arguments[min(place, len(arguments) - 1)] if arguments else ""
     if kind == "file":
         return [CompletionItem(begun, type="file")]
@@ -119,7 +123,7 @@ def _walk(before: Sequence[str]) -> tuple[dict[str, Any], dict[str, str], int, A
             node, place = node["ways"][word], 0
         elif word.startswith("-"):
             option, awaited = word, node["options"].get(word)
-        elif word in node.get("commands", {}):
+        elif not place and word in node.get("commands", {}):
             node, place = node["commands"][word], 0
         else:
             place += 1

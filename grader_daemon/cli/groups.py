@@ -85,6 +85,15 @@ class GroupWithDefault(Group):
         return command
 
 
+class GroupWithWords(GroupWithDefault):
+    """A group whose default takes words: a first word that names no command is one of them."""
+
+    def named(self, words: list[str]) -> list[str]:
+        """Return words with the command that they call in front."""
+        is_named = bool(words) and (words[0] in self.rows or words[0] in self.commands)
+        return words if is_named else [self.default, *words]
+
+
 class CommandWithWays(click.Command):
     """A command that an option turns into another one, with options of its own, as `grade` and `grade --again`.
 

@@ -46,7 +46,7 @@ def command() -> None:
 @force_option
 @json_option
 def install(*, force: bool, as_json: bool) -> None:
-    """Install `push fleet --follow` as a service. Run this again after you change settings or upgrade.
+    """Install `fleet push --follow` as a service. Run this again after you change settings or upgrade.
 
     First set the destination as fleet_url in the settings file. The service keeps the settings you give here and other
     GRADER_… variables.

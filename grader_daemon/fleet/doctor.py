@@ -14,7 +14,7 @@ from grader_daemon.fleet.systemd_unit import PUSHER, PusherStatus, pusher_status
 from grader_daemon.integrations.posting import Poster
 from grader_daemon.reports.numbers import count
 
-_BY_HAND = "grader-daemon push fleet"
+_BY_HAND = "grader-daemon fleet push"
 _ON_THE_SERVER = "on its machine: grader-daemon fleet serve status"
 _SERVER_SECONDS = 5.0
 _NEW_TROUBLE = timedelta(minutes=6)

@@ -1,4 +1,4 @@
-"""``push fleet``: the grades of this machine, to the PostgreSQL of a team."""
+"""``fleet push``: the grades of this machine, to the PostgreSQL of a team."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from grader_daemon.fleet.admin import fleet_push
 _LOOKS_EVERY_SECONDS: Final = 0.5
 
 
-@click.command("fleet")
+@click.command("push")
 @asks
 @click.option("--follow", "-f", is_flag=True, help="Keep running and send each change, until Ctrl-C.")
 @click.option("--take-over", is_flag=True, help="Let this machine replace the one that used this login before.")
 @json_option
 def command(*, grader: SelfGrader, follow: bool, take_over: bool, as_json: bool) -> None:
-    """Send grades to your team's PostgreSQL, set in fleet_url; see `fleet`.
+    """Send grades to your team's PostgreSQL, set in fleet_url.
 
     Each run continues where the last one ended, even after weeks. Messages of sessions are never sent.
     """

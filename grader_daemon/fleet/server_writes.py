@@ -247,7 +247,7 @@ class HostRows:
             connection.execute(f"UPDATE grader.hosts SET other_machine_at = now() WHERE {_OWN}".encode())
             raise CallError(
                 f"another machine or database sends as host {self._host}: create a login for this one (fleet"
-                " add-host), or let it replace the other one (push fleet --take-over)"
+                " add-host), or let it replace the other one (fleet push --take-over)"
             )
         patience = monotonic() + _PATIENCE_SECONDS
         while self._is_another_there(connection):

@@ -82,7 +82,7 @@ def _fit(settings: Settings) -> Fit:
         ConfigurationError: nobody said where the fleet is, or psycopg is not installed.
     """
     files = fleet_files(settings)
-    fit = demands(settings, "push", "fleet", "--follow", read=files)
+    fit = demands(settings, "fleet", "push", "--follow", read=files)
     place = settings.db_path.resolve()
     command = fit.command if place == settings.db_path else (*fit.command, "--db-path", str(place))
     read_once = (settings.given.file, *files)
@@ -92,7 +92,7 @@ def _fit(settings: Settings) -> Fit:
 PUSHER: Final = Unit(
     name="grader-push",
     install="grader-daemon fleet install",
-    foreground="push fleet --follow",
+    foreground="fleet push --follow",
     fit=_fit,
     started="Started",
 )

@@ -1,4 +1,4 @@
-"""``push metrics``: what is known of all sessions, for Prometheus."""
+"""``export metrics``: what is known of all sessions, for Prometheus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``push``: scores for other programs, from the change feed."""
+"""``export scores``: scores for other programs, from the change feed."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ from grader_daemon.cli.options import asks, json_option
 from grader_daemon.errors import CallError
 from grader_daemon.push.score_export import Recognized, ScoreExport
 from grader_daemon.push.targets import langfuse_export, otlp_export, phoenix_export
-from grader_daemon.wings import rows_below
 
 _LOOKS_EVERY_SECONDS: Final = 2.0
 
 
-@click.group("push", cls=Group, rows=rows_below("push"))
+@click.group("scores", cls=Group)
 def command() -> None:
-    """Send scores to other servers, or print metrics for Prometheus. Nothing is sent until you set a destination."""
+    """Send scores to other servers. Nothing is sent until you set a destination."""
 
 
 _follow_option = click.option("--follow", "-f", is_flag=True, help="Keep running and send each change, until Ctrl-C.")

@@ -1,4 +1,4 @@
-"""``export``: many grades as tables for other programs."""
+"""``export table``: many grades as tables for other programs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from grader_daemon.push.table_file import write_table
 from grader_daemon.reports.numbers import count
 
 
-@click.command("export")
+@click.command("table")
 @reads
 @filter_options
 @click.option(

@@ -7,7 +7,7 @@ processors adds up. Grades are those of the labelled sessions, or of made ones w
 1. Sent: all grades by one connection; then by four processes, each with the grades of ten hosts one after the other.
    Once as the product does it, from the database of the host, and once the server alone: the same batches, made
    before the clock runs.
-2. Seen: ``push fleet --follow`` runs; sessions are graded one at a time, at random moments. Measured is the time from
+2. Seen: ``fleet push --follow`` runs; sessions are graded one at a time, at random moments. Measured is the time from
    the beginning of grading, which takes some milliseconds, to the moment at which another connection, which asks
    every millisecond, sees the row.
 3. With ``--rows``: so many rows more, copies of those that are there made by SQL, of 40 other hosts over a year; then
@@ -241,7 +241,7 @@ def seen_figures(server: Server, sandbox: Sandbox, settings: Settings, *, grades
     url = let_in(server, "laptop")
     send(settings, url)
     paths = write_sessions([sandbox.root] * grades, size=4_000, first_seed=1_000_000)
-    command = [sys.executable, "-m", "grader_daemon", "push", "fleet", "--follow"]
+    command = [sys.executable, "-m", "grader_daemon", "fleet", "push", "--follow"]
     follower = subprocess.Popen(command, env=sandbox.environment | {"GRADER_FLEET_URL": url})
     try:
         with SelfGrader(settings=settings) as grader, server.admin() as looking:

@@ -111,7 +111,7 @@ def _commands(sandbox: Sandbox, known: _Known) -> Iterator[Figure]:
         ("report", "patterns", "-d", "365"),
         ("report", "errors"),
         ("alerts",),
-        ("push", "metrics"),
+        ("export", "metrics"),
         ("report",),
         ("calibration",),
         ("doctor",),

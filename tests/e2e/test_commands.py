@@ -22,7 +22,7 @@ COMMANDS = {
     "Every day": ("list", "show", "why", "report", "alerts", "status", "dashboard", "search"),
     "Set up": ("run", "service", "sources", "grade", "config", "hook"),
     "Learn": (*("label", "calibration", "changes", "skills", "trial", "route"),),
-    "For programs": ("mcp", "fleet", "push", "export"),
+    "For programs": ("mcp", "fleet", "export"),
     "Operate": ("doctor", "backup"),
 }
 GRADE_COLUMNS = {

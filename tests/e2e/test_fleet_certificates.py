@@ -69,7 +69,7 @@ def _pushed(home: Path, url: str, *, trusted: Authority | None) -> subprocess.Co
     hosts = home / "hosts"
     hosts.write_text(f"{LOOPBACK} localhost db.example.org db.example.net\n")
     named = ("unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"', hosts)
-    return run_command(home, "push", "fleet", under=named, fleet_url=url, fleet_texts=True)
+    return run_command(home, "fleet", "push", under=named, fleet_url=url, fleet_texts=True)
 
 
 def test_a_server_on_another_machine_that_is_who_it_should_be_is_told(

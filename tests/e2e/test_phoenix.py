@@ -92,7 +92,7 @@ def _scores(url: str, *sessions: str) -> dict[tuple[str, str], Any]:
 
 
 def _push(home: Path, url: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "grader_daemon", "push", "phoenix"]
+    command = [sys.executable, "-m", "grader_daemon", "export", "scores", "phoenix"]
     settings = environment(home, {"phoenix_url": url})
     return subprocess.run(command, env=settings, capture_output=True, text=True, timeout=60, check=False)
 

@@ -20,7 +20,7 @@ from tests.waiting import wait_until
 
 @contextmanager
 def _following(home: Path, receiver: Receiver) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "grader_daemon", "push", "otlp", "--follow"]
+    command = [sys.executable, "-m", "grader_daemon", "export", "scores", "otlp", "--follow"]
     settings = {"otlp_logs_url": receiver.url}
     with subprocess.Popen(command, env=environment(home, settings), stderr=subprocess.PIPE, text=True) as process:
         try:

@@ -24,7 +24,7 @@ def test_a_machine_without_systemd_is_told_what_to_do(tmp_path: Path, command: l
     )
     assert (ended.returncode, ended.stdout) == (2, "")
     assert (
-        "run `grader-daemon run`, `dashboard`, `push fleet --follow` or `fleet serve` in the foreground" in ended.stderr
+        "run `grader-daemon run`, `dashboard`, `fleet push --follow` or `fleet serve` in the foreground" in ended.stderr
     )
     assert ended.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []

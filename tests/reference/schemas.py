@@ -167,7 +167,7 @@ DOCUMENTS = (
     _document("list", "`list`, `list -o json`", grades=list[_GradeOfFile]),  # type: ignore[valid-type]
     _document("sessions", "only from the page, below `/api`", grades=list[_GradeOfFile], next=str | None),  # type: ignore[valid-type]
     _document("changes", "only from the page, below `/api`", database=str, changes=list[Change]),
-    Document("grade-line", "a line of `export -f ndjson` and `list -o ndjson`", _GradeOfFile),
+    Document("grade-line", "a line of `export table -f ndjson` and `list -o ndjson`", _GradeOfFile),
     _document(
         "show",
         "`show`",
@@ -229,9 +229,9 @@ DOCUMENTS = (
     _document("errors-show", "`report errors show`, `resolve`, `ignore`, `reopen`", issue=ErrorIssue),
     _document(
         "push",
-        "`push langfuse`, `push otlp`, `push phoenix`. `sessions` counts the sessions whose scores were sent,"
-        " `passed_over` those whose scores the server did not take completely, `asked` those looked up there, and"
-        " `known` those that it has under their ids",
+        "`export scores langfuse`, `export scores otlp`, `export scores phoenix`. `sessions` counts the sessions whose"
+        " scores were sent, `passed_over` those whose scores the server did not take completely, `asked` those looked"
+        " up there, and `known` those that it has under their ids",
         sessions=int,
         passed_over=int,
         asked=int,
@@ -280,7 +280,7 @@ DOCUMENTS = (
         file=str | None,
     ),
     _document("sources-list", "`sources`, `sources list`", sources=list[FoundSource], not_read=list[FoundElsewhere]),
-    _document("push-fleet", "`push fleet`", sessions=int),
+    _document("push-fleet", "`fleet push`", sessions=int),
     _document("fleet-init", "`fleet init`", FleetMade),
     _document("fleet-add-host", "`fleet add-host`", host=str, user=str | None, role=str, line=str),
     _document("fleet-add-member", "`fleet add-member`", member=str, role=str, line=str),

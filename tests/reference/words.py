@@ -14,7 +14,7 @@ import click
 from grader_daemon.api import filter_line
 from grader_daemon.api.session_filter import ADDRESSED, FILTERS, Filter
 from grader_daemon.cli import program
-from grader_daemon.cli.groups import CommandWithWays, GroupWithDefault
+from grader_daemon.cli.groups import CommandWithWays, GroupWithDefault, GroupWithWords
 from grader_daemon.domain.rollup import Dimension
 
 _ELSEWHERE = (Dimension.PROJECT, Dimension.HOST, Dimension.USER)
@@ -54,6 +54,8 @@ def words_of(command: click.Command, parent: click.Context | None = None) -> dic
         words["commands"] = {name: words_of(each, ctx) for name, each in found.items() if each is not None}
     if isinstance(command, CommandWithWays):
         words["ways"] = {name: words_of(command.way(name), ctx) for name in command.ways}
+    if isinstance(command, GroupWithWords):
+        words["arguments"] = words["commands"][command.default]["arguments"]
     if isinstance(command, GroupWithDefault):
         words["options"] |= words["commands"][command.default]["options"]
     return words

@@ -1,4 +1,4 @@
-"""A machine that sends to its fleet: a real ``push fleet --follow``."""
+"""A machine that sends to its fleet: a real ``fleet push --follow``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Following:
         settings = {"fleet_url": url, "fleet_texts": True}
         with self._said.open("w") as said:
             self._process = subprocess.Popen(
-                [*under, sys.executable, "-m", "grader_daemon", "push", "fleet", "--follow"],
+                [*under, sys.executable, "-m", "grader_daemon", "fleet", "push", "--follow"],
                 env=environment(home, settings) | {"PYTHONPATH": str(hurry)},
                 cwd=home,
                 stdin=subprocess.DEVNULL,

@@ -298,7 +298,7 @@ def test_a_machine_that_is_killed_at_any_moment_has_all_there_once(server: Serve
     random = Random(4)
     killed: Counter[str] = Counter()
     with (
-        ForkedDaemons(home, {"fleet_url": url, "fleet_texts": True}, ["push", "fleet", "--follow"]) as pushing,
+        ForkedDaemons(home, {"fleet_url": url, "fleet_texts": True}, ["fleet", "push", "--follow"]) as pushing,
         _Work(home),
         server.admin() as admin,
     ):
@@ -316,7 +316,7 @@ def test_a_machine_that_is_killed_at_any_moment_has_all_there_once(server: Serve
     assert _in_batches(killed) >= KILLS / 4, killed
     assert "Traceback" not in pushing.log.read_text()
 
-    done = run_command(home, "push", "fleet", fleet_url=url, fleet_texts=True)
+    done = run_command(home, "fleet", "push", fleet_url=url, fleet_texts=True)
 
     assert done.returncode == 0, done.stderr
     assert_has_exactly(server, "laptop", home / DATABASE)

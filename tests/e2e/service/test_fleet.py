@@ -156,7 +156,7 @@ def test_a_database_behind_a_link_is_the_same_machine(box: Box, server: Server, 
     """Links end at the edge of the sandbox, and the fleet refuses two databases with one login."""
     box.sh("mv .timmy elsewhere && ln -s elsewhere .timmy")
     try:
-        assert box.grader("push fleet") == "Sent 1 session.\n"
+        assert box.grader("fleet push") == "Sent 1 session.\n"
         assert _told(server) == [(False,)]
         box.grader("fleet install")
         judge("yes")
@@ -180,7 +180,7 @@ def test_the_unit_of_the_repository_can_be_used_by_hand(box: Box, server: Server
 @pytest.mark.thorough
 def test_members_are_served_from_within_the_sandbox(box: Box, server: Server) -> None:
     """Page, commands in processes of their own, and a token that is made while it runs."""
-    box.grader("push fleet")
+    box.grader("fleet push")
     port = free_port()
     login = box.grader(f"fleet add-member lead --url {server.url()}")
     box.put(CONFIG, f"{login}fleet_serve_port = {port}\n".encode())

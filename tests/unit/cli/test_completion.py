@@ -66,6 +66,7 @@ def after(*words: str) -> list[str]:
         pytest.param(("list", "verdict", ":"), [*_VERDICTS], id="value-behind-a-colon-of-bash"),
         pytest.param(("list", "verdict", ":", "u"), ["unsure"], id="value-begun-in-bash"),
         pytest.param(("export", "model:m"), ["model:m"], id="value-from-the-database"),
+        pytest.param(("export", "sc"), ["scores", "scheduled"], id="command-or-word-of-a-line"),
         pytest.param(("list", "model:"), ["model:m", "model:terminal"], id="not-what-stands-for-no-name"),
         pytest.param(("list", "sin"), ["since:"], id="name-that-takes-anything"),
         pytest.param(("list", "nothing:"), [], id="no-such-name"),

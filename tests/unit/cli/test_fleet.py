@@ -67,9 +67,9 @@ def _counted(server: Server) -> int:
 
 
 def test_all_grades_are_sent_once_and_a_label_when_it_is_given(host: Path, server: Server, run: Run) -> None:
-    told = [run(host, "push", "fleet").stdout, run(host, "push", "fleet").stdout]
+    told = [run(host, "fleet", "push").stdout, run(host, "fleet", "push").stdout]
     run(host, "label", "demo_03", "--completed", "no")
-    assert [*told, run(host, "push", "fleet").stdout] == [
+    assert [*told, run(host, "fleet", "push").stdout] == [
         "Sent 13 sessions.\n",
         "Sent 0 sessions.\n",
         "Sent 1 session.\n",
@@ -98,7 +98,7 @@ def test_words_of_sessions_are_sent_only_if_somebody_says_so(host: Path, server:
             (claims,),
         )
     run(host, "config", "set", "fleet_texts", str(texts).lower())
-    run(host, "push", "fleet")
+    run(host, "fleet", "push")
     with server.admin() as connection:
         counted = connection.execute(
             "SELECT count(task_summary), count(session_file), count(project), count(request_words), count(last_check),"
@@ -122,7 +122,7 @@ def test_rows_of_another_program_stop_no_other(host: Path, server: Server, run: 
         for number, (name, value) in enumerate(values, 1):
             database.execute(f"UPDATE session_grades SET {name} = ? WHERE session_id = ?", (value, f"demo_{number:02}"))
         database.execute("DELETE FROM session_details WHERE session_id = 'demo_10'")
-    sent = run(host, "push", "fleet")
+    sent = run(host, "fleet", "push")
     assert (sent.stdout, sent.stderr) == ("Sent 13 sessions.\n", "")
     with server.admin() as connection:
         rows: dict[str, Any] = dict(
@@ -136,7 +136,7 @@ def test_rows_of_another_program_stop_no_other(host: Path, server: Server, run: 
 
 def test_status_tells_each_host_and_its_document_is_as_its_schema_says(host: Path, server: Server, run: Run) -> None:
     assert "never pushed" in run(host, "fleet", "status", "--url", server.url()).stdout
-    run(host, "push", "fleet")
+    run(host, "fleet", "push")
     document = json.loads(run(host, "fleet", "status", "--json").stdout)
     schema = json.loads((SCHEMAS / "fleet-status.json").read_text("utf-8"))
     assert list(misfits(document, schema, root=schema)) == []
@@ -177,34 +177,34 @@ def test_documents_are_as_their_schemas_say(
 
 
 def test_the_document_of_a_push_is_as_its_schema_says(host: Path, run: Run) -> None:
-    document = json.loads(run(host, "push", "fleet", "--json").stdout)
+    document = json.loads(run(host, "fleet", "push", "--json").stdout)
     schema = json.loads((SCHEMAS / "push-fleet.json").read_text("utf-8"))
     assert (document["sessions"], list(misfits(document, schema, root=schema))) == (13, [])
 
 
 def test_a_host_is_removed_with_its_data_and_let_in_again(host: Path, server: Server, run: Run) -> None:
-    run(host, "push", "fleet")
+    run(host, "fleet", "push")
     assert "--yes" in run(host, "fleet", "remove-host", "laptop", "--url", server.url()).stderr
     removed = run(host, "fleet", "remove-host", "laptop", "--url", server.url(), "--yes")
     assert removed.stdout == "Removed laptop and 13 of its grades.\n"
     assert _counted(server) == 0
-    refused = run(host, "push", "fleet")
+    refused = run(host, "fleet", "push")
     assert refused.returncode == 2
     assert "password authentication failed" in refused.stderr
     _let_in(host, "laptop", server, run)
-    assert run(host, "push", "fleet").stdout == "Sent 13 sessions.\n"
+    assert run(host, "fleet", "push").stdout == "Sent 13 sessions.\n"
 
 
 def test_a_second_machine_with_the_same_login_is_refused_and_told(
     host: Path, server: Server, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run(host, "push", "fleet")
+    run(host, "fleet", "push")
     monkeypatch.setattr("grader_daemon.fleet.admin.machine_id", lambda: "another")
-    refused = run(host, "push", "fleet")
+    refused = run(host, "fleet", "push")
     assert refused.returncode == 2
     assert "another machine or database sends as host laptop" in refused.stderr
     assert "a second machine tried to send as laptop" in run(host, "fleet", "status").stderr
-    assert run(host, "push", "fleet", "--take-over").stdout == "Sent 13 sessions.\n"
+    assert run(host, "fleet", "push", "--take-over").stdout == "Sent 13 sessions.\n"
     assert _hosts(host, run, server)["laptop"]["other_machine_at"] is None
     assert _counted(server) == 13
 
@@ -212,34 +212,34 @@ def test_a_second_machine_with_the_same_login_is_refused_and_told(
 def test_a_clone_with_the_same_identity_is_refused_while_the_other_pushes(host: Path, server: Server, run: Run) -> None:
     url = json.loads(json.dumps((host / SETTINGS).read_text().split('"')[1]))
     with psycopg.connect(url, application_name="grader-daemon push"):
-        refused = run(host, "push", "fleet")
+        refused = run(host, "fleet", "push")
     assert "another program sends as host laptop right now" in refused.stderr
     assert _counted(server) == 0
 
 
 def test_what_the_server_lost_is_sent_again(host: Path, server: Server, run: Run) -> None:
-    run(host, "push", "fleet")
+    run(host, "fleet", "push")
     with server.admin() as connection:
         connection.execute("DELETE FROM grader.grades")
         connection.execute("UPDATE grader.hosts SET last_seq = 0")
-    assert run(host, "push", "fleet").stdout == "Sent 13 sessions.\n"
+    assert run(host, "fleet", "push").stdout == "Sent 13 sessions.\n"
     assert _counted(server) == 13
 
 
 def test_a_new_database_takes_the_place_of_the_one_before(host: Path, server: Server, run: Run) -> None:
-    run(host, "push", "fleet")
+    run(host, "fleet", "push")
     database = host / demo_home.DATABASE
     for file in database.parent.glob(f"{database.name}*"):
         file.unlink()
     run(host, "grade", ".timmy/sessions/session_demo_01.json", ".timmy/sessions/session_demo_02.json")
-    assert run(host, "push", "fleet").stdout == "Sent 2 sessions.\n"
+    assert run(host, "fleet", "push").stdout == "Sent 2 sessions.\n"
     assert _counted(server) == 2
 
 
 def test_a_host_that_comes_back_after_thirty_days_catches_up_whatever_its_clock(
     host: Path, server: Server, run: Run
 ) -> None:
-    run(host, "push", "fleet")
+    run(host, "fleet", "push")
     with server.admin() as connection:
         connection.execute("UPDATE grader.hosts SET last_seen = now() - interval '30 days', clock_ahead = -42")
     told = run(host, "fleet", "status", "--url", server.url())
@@ -247,13 +247,13 @@ def test_a_host_that_comes_back_after_thirty_days_catches_up_whatever_its_clock(
     assert re.search(r"no contact with laptop since \S+ \S+ UTC, 30 days ago", told.stderr)
     run(host, "label", "demo_05", "--completed", "no")
     run(host, "label", "demo_06", "--completed", "no")
-    assert run(host, "push", "fleet").stdout == "Sent 2 sessions.\n"
+    assert run(host, "fleet", "push").stdout == "Sent 2 sessions.\n"
     seen = datetime.fromisoformat(str(_hosts(host, run, server)["laptop"]["last_seen"]))
     assert datetime.now(UTC) - seen < timedelta(minutes=5)  # noqa: TID251  the server's clock is this one
     assert "no contact" not in run(host, "fleet", "status", "--url", server.url()).stderr
 
 
-@pytest.mark.parametrize("command", [["push", "fleet"], ["fleet", "status"]])
+@pytest.mark.parametrize("command", [["fleet", "push"], ["fleet", "status"]])
 def test_an_older_program_says_that_it_must_be_updated(
     host: Path, server: Server, run: Run, command: list[str]
 ) -> None:
@@ -294,7 +294,7 @@ def test_before_it_is_made_there_is_no_fleet(server: Server, home: Path, run: Ru
 def test_without_a_url_the_setting_is_missing(home: Path, made: Path, run: Run) -> None:
     assert "setting fleet_url is missing" in run(home, "fleet", "status").stderr
     shutil.copytree(made, home, dirs_exist_ok=True)
-    assert "setting fleet_url is missing" in run(home, "push", "fleet").stderr
+    assert "setting fleet_url is missing" in run(home, "fleet", "push").stderr
 
 
 @pytest.mark.parametrize("url", ["postgresql://a:secret@h:x/db", "postgresql://a:secret@h/db?nonsense=1"])
@@ -309,7 +309,7 @@ def test_a_name_that_no_role_can_have_is_refused(home: Path, run: Run) -> None:
 
 
 def test_one_cannot_follow_and_end_in_a_document(host: Path, run: Run) -> None:
-    assert run(host, "push", "fleet", "--follow", "--json").returncode == 2
+    assert run(host, "fleet", "push", "--follow", "--json").returncode == 2
 
 
 @contextmanager
@@ -343,7 +343,7 @@ def test_members_are_served_what_machines_sent_by_https_and_need_no_copy(
     with closing(apsw.Connection(str(host / demo_home.DATABASE))) as database:
         database.execute("UPDATE session_grades SET task_summary = '<script>alert(1)</script>' || session_id")
     run(host, "config", "set", "fleet_texts", "true")
-    run(host, "push", "fleet")
+    run(host, "fleet", "push")
     lead = tmp_path / "lead"
     (lead / SETTINGS).parent.mkdir(parents=True)
     authority, certificate, key = Authority("of members"), lead / "page.crt", lead / "page.key"

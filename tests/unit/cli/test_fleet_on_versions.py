@@ -49,18 +49,18 @@ def test_a_fleet_is_made_filled_guarded_told_and_left(server: Server, made: Path
         line = fleet("add-host", host)
         (home / SETTINGS).parent.mkdir(parents=True, exist_ok=True)
         (home / SETTINGS).write_text(line)
-        assert run(home, "push", "fleet").stdout == "Sent 13 sessions.\n"
+        assert run(home, "fleet", "push").stdout == "Sent 13 sessions.\n"
 
     refused = {name for name, attack in ATTACKS.items() if _is_refused(line.split('"')[1], attack)}
     assert refused == set(ATTACKS)
-    assert run(home, "push", "fleet").stdout == "Sent 0 sessions.\n"
+    assert run(home, "fleet", "push").stdout == "Sent 0 sessions.\n"
 
     with server.admin() as admin:
         counted = admin.execute("SELECT host, count(*) FROM grader.grades GROUP BY host ORDER BY host").fetchall()
     assert counted == [("evil", 13), ("victim", 13)]
     assert "never pushed" not in fleet("status")
     assert fleet("remove-host", "evil", "--yes") == "Removed evil and 13 of its grades.\n"
-    assert "password authentication failed" in run(home, "push", "fleet").stderr
+    assert "password authentication failed" in run(home, "fleet", "push").stderr
 
 
 def _is_refused(url: str, attack: str) -> bool:

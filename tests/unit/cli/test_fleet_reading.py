@@ -76,7 +76,7 @@ def team(running: Server, made: Path, tmp_path: Path, run: Run) -> Team:
     for user, home in team.machines.items():
         shutil.copytree(made, home)
         team.let_in(user, team("lead", "fleet", "add-host", f"{user}-laptop", "--user", user, "--url", url))
-        team(user, "push", "fleet")
+        team(user, "fleet", "push")
     team.let_in("lead", team("lead", "fleet", "add-member", "lead", "--url", url))
     return team
 
@@ -101,7 +101,7 @@ def test_a_url_asks_a_fleet_and_a_file_this_machine(team: Team) -> None:
 def test_what_is_read_again_is_only_what_changed(team: Team) -> None:
     assert len(team.ids()) == 26
     team("anna", "label", "demo_05", "--completed", "yes")
-    team("anna", "push", "fleet")
+    team("anna", "fleet", "push")
     with closing(SqliteStore(next((team.lead / COPIES).glob("*.db")))) as copy:
         before = copy.changes.newest()
     assert team.verdict("anna-laptop/demo_05").startswith("done (labelled by ")
@@ -115,7 +115,7 @@ _WORK_DONE = ("request_words", "answer_beginning", "last_check", "edited_paths")
 @pytest.mark.parametrize("texts", [False, True])
 def test_a_copied_grade_is_that_of_its_machine(team: Team, texts: bool) -> None:
     team("anna", "config", "set", "fleet_texts", str(texts).lower())
-    team("anna", "push", "fleet", "--take-over")
+    team("anna", "fleet", "push", "--take-over")
     own = {each["session_id"]: each for each in json.loads(team("anna", "list", "-n", "50", "--json"))["grades"]}
     copied = json.loads(team("lead", "list", "-n", "50", "--host", "anna-laptop", "--json"))["grades"]
     not_there = ("id", "session_id", "host", "verdict")
@@ -139,7 +139,7 @@ def test_errors_of_machines_are_one_issue_and_told_in_words_only_if_they_were_se
     worst = json.loads(team("lead", "report", "errors", "list", "--json"))["issues"][0]
     assert (worst["failures"], worst["sessions"], worst["signal"]) == (18, 6, "")
     team("anna", "config", "set", "fleet_texts", "true")
-    team("anna", "push", "fleet", "--take-over")
+    team("anna", "fleet", "push", "--take-over")
     again = json.loads(team("lead", "report", "errors", "list", "--json"))["issues"][0]
     assert (again["failures"], again["sessions"]) == (18, 6)
     assert "Permission denied" in again["signal"]
@@ -188,7 +188,7 @@ def test_a_label_stands_at_once_and_comes_back_to_its_machine(team: Team) -> Non
     assert "(by lead on " in team("lead", "label", "anna-laptop/demo_05", "--completed", "yes", "--note", "it works")
     assert team.verdict("anna-laptop/demo_05").startswith("done (labelled by lead")
     assert team.verdict("demo_05", home="anna").startswith("unsure")
-    team("anna", "push", "fleet")
+    team("anna", "fleet", "push")
     assert team.verdict("demo_05", home="anna").startswith("done (labelled by lead")
     labels = json.loads(team("anna", "label", "--list", "--json"))["labels"]
     [label] = [each for each in labels if each["session_id"] == "demo_05"]
@@ -198,14 +198,14 @@ def test_a_label_stands_at_once_and_comes_back_to_its_machine(team: Team) -> Non
         "fleet",
         "it works",
     )
-    team("anna", "push", "fleet")
+    team("anna", "fleet", "push")
     assert team.verdict("anna-laptop/demo_05").startswith("done (labelled by lead")
 
 
 def test_of_two_words_the_newer_stands_on_both_sides_and_both_are_kept(team: Team) -> None:
     team("lead", "label", "anna-laptop/demo_05", "--completed", "yes")
     team("anna", "label", "demo_05", "--completed", "no")
-    team("anna", "push", "fleet")
+    team("anna", "fleet", "push")
     assert team.verdict("demo_05", home="anna").startswith("not done (labelled by ")
     assert team.verdict("anna-laptop/demo_05").startswith("not done (labelled by ")
     shutil.rmtree(team.lead / COPIES)  # also to somebody who looks for the first time
@@ -213,7 +213,7 @@ def test_of_two_words_the_newer_stands_on_both_sides_and_both_are_kept(team: Tea
     assert "lead" not in team.verdict("anna-laptop/demo_05")
     team("anna", "label", "demo_05", "--undo")
     assert team.verdict("demo_05", home="anna").startswith("done (labelled by lead")
-    team("anna", "push", "fleet")
+    team("anna", "fleet", "push")
     assert team.verdict("anna-laptop/demo_05").startswith("done (labelled by lead")
 
 
@@ -230,10 +230,10 @@ def test_a_label_that_waits_for_its_machine_stays_above_what_the_machine_sends(t
 
 def test_a_word_is_taken_back_by_who_said_it(team: Team) -> None:
     team("lead", "label", "anna-laptop/demo_05", "--completed", "yes")
-    team("anna", "push", "fleet")
+    team("anna", "fleet", "push")
     team("lead", "label", "--undo", "anna-laptop/demo_05")
     assert team.verdict("anna-laptop/demo_05").startswith("unsure")
-    team("anna", "push", "fleet")
+    team("anna", "fleet", "push")
     assert team.verdict("demo_05", home="anna").startswith("unsure")
     assert "has no label to undo" in team.fails("lead", "label", "--undo", "anna-laptop/demo_03")
     with team.server.admin() as connection:
@@ -244,10 +244,10 @@ def test_a_word_is_taken_back_by_who_said_it(team: Team) -> None:
 def test_a_person_takes_back_their_own_word_below_a_newer_one(team: Team) -> None:
     team("lead", "label", "anna-laptop/demo_05", "--completed", "yes")
     team("anna", "label", "demo_05", "--completed", "no")
-    team("anna", "push", "fleet")
+    team("anna", "fleet", "push")
     assert "withdrawn: done" in team("lead", "label", "--undo", "anna-laptop/demo_05")
     assert team.verdict("anna-laptop/demo_05").startswith("not done (labelled by")
-    team("anna", "push", "fleet")
+    team("anna", "fleet", "push")
     team("anna", "label", "--undo", "demo_05")
     assert "said by" not in team.verdict("demo_05", home="anna")
 
@@ -279,7 +279,7 @@ def test_labels_of_a_file_come_back_too(team: Team, tmp_path: Path) -> None:
     told = json.loads(team("lead", "label", "--csv", str(table), "--json"))
     assert told["added"] == 2
     for user in team.machines:
-        team(user, "push", "fleet")
+        team(user, "fleet", "push")
     assert team.verdict("demo_09", home="ben").startswith("done (labelled by lead")
 
 
@@ -290,7 +290,7 @@ def test_what_is_forgotten_on_a_machine_is_gone_for_all(team: Team) -> None:
         from grader_daemon.pipeline.saving import retract
 
         retract(store, "demo_05", SkipReason.COPY)
-    team("anna", "push", "fleet")
+    team("anna", "fleet", "push")
     assert "anna-laptop/demo_05" not in team.ids()
     assert len(team.ids()) == 25
 
@@ -301,7 +301,7 @@ def test_a_machine_that_begins_anew_is_read_anew(team: Team) -> None:
     for file in database.parent.glob(f"{database.name}*"):
         file.unlink()
     team("anna", "grade", ".timmy/sessions/session_demo_01.json", ".timmy/sessions/session_demo_02.json")
-    team("anna", "push", "fleet")
+    team("anna", "fleet", "push")
     assert sorted(team.ids("--host", "anna-laptop")) == ["anna-laptop/demo_01", "anna-laptop/demo_02"]
     assert len(team.ids()) == 15
 
@@ -310,11 +310,11 @@ def test_a_machine_whose_database_is_an_older_one_again_is_read_anew(team: Team)
     backup = team.lead / "backup.db"
     team("anna", "backup", "create", str(backup))
     team("anna", "label", "demo_05", "--completed", "yes")
-    team("anna", "push", "fleet")
+    team("anna", "fleet", "push")
     assert team.verdict("anna-laptop/demo_05").startswith("done")
     team("anna", "backup", "restore", str(backup))
     team("anna", "label", "demo_06", "--completed", "no")
-    team("anna", "push", "fleet")
+    team("anna", "fleet", "push")
     assert team.verdict("anna-laptop/demo_06").startswith("not done (labelled by")
 
 
@@ -323,7 +323,7 @@ def test_who_reads_beside_another_program_sees_what_is_there(
 ) -> None:
     assert len(team.ids()) == 26
     team("anna", "label", "demo_05", "--completed", "yes")
-    team("anna", "push", "fleet")
+    team("anna", "fleet", "push")
     copy = next((team.lead / COPIES).glob("*.db"))
     monkeypatch.setattr("grader_daemon.storage.lock._ASKED_SECONDS", 0.0)
     with only_one(copy.with_name(f"{copy.name}.copying")):
@@ -411,7 +411,7 @@ def test_a_host_s_login_reads_no_fleet_and_a_person_s_sends_nothing(team: Team) 
     team.let_in("anna", (team.machines["anna"] / SETTINGS).read_text())
     member = team("lead", "fleet", "add-member", "other", "--url", team.server.url())
     team.let_in("anna", member.replace("fleet_read_url", "fleet_url"))
-    assert "not a machine's" in team.fails("anna", "push", "fleet")
+    assert "not a machine's" in team.fails("anna", "fleet", "push")
 
 
 def test_a_person_who_left_is_let_in_no_more(team: Team) -> None:
@@ -419,7 +419,7 @@ def test_a_person_who_left_is_let_in_no_more(team: Team) -> None:
     assert team("lead", "fleet", "remove-member", "lead", "--url", team.server.url()) == "Removed lead.\n"
     shutil.rmtree(team.lead / COPIES)
     assert "password authentication failed" in team.fails("lead", "list")
-    team("anna", "push", "fleet")
+    team("anna", "fleet", "push")
     assert team.verdict("demo_05", home="anna").startswith("done (labelled by lead")
     assert "no member lead" in team.fails("lead", "fleet", "remove-member", "lead", "--url", team.server.url())
 
@@ -502,7 +502,7 @@ def test_a_session_of_the_future_stands_where_it_came_in(team: Team) -> None:
 def test_a_clock_that_is_wrong_is_told(team: Team, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as ahead:
         ahead.setattr("grader_daemon.bootstrap.utc_now", lambda: utc_now() + timedelta(days=400))
-        team("anna", "push", "fleet")
+        team("anna", "fleet", "push")
     told = run(team.lead, "fleet", "status").stderr
     assert "the clock of anna-laptop was 400 d" in told
     assert "ben-laptop" not in told
@@ -550,7 +550,7 @@ def test_what_comes_in_is_read_before_all_older_sessions_are(team: Team) -> None
         with closing(copy.catch_up(utc_now)) as batches:
             next(batches)
             team("anna", "label", "demo_05", "--completed", "yes")
-            team("anna", "push", "fleet")
+            team("anna", "fleet", "push")
             while not _is_labelled(grader, "anna-laptop/demo_05"):
                 next(batches)
         assert copy.older() > 0

@@ -102,7 +102,7 @@ def homes(running: Server, made: Path, tmp_path: Path, run: Run) -> dict[str, Pa
         line = run(home, "fleet", kind, name, "--url", running.url()).stdout
         (home / SETTINGS).parent.mkdir(parents=True, exist_ok=True)
         (home / SETTINGS).write_text(line)
-    assert run(homes["victim"], "push", "fleet").returncode == 0
+    assert run(homes["victim"], "fleet", "push").returncode == 0
     return homes
 
 
@@ -225,7 +225,7 @@ def test_no_value_of_a_host_or_a_member_stops_a_command_of_a_member(
     assert sum(grade["session_id"].startswith("victim/") for grade in shown) == 13
     monkeypatch.setenv("HOME", str(lead))
     _watch_one_round(lead)
-    assert run(homes["victim"], "push", "fleet").returncode == 0
+    assert run(homes["victim"], "fleet", "push").returncode == 0
     with running.admin() as connection:
         assert connection.execute("SELECT worked_at IS NOT NULL FROM grader.watch").fetchone() == (True,)
 

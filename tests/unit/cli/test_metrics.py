@@ -16,7 +16,7 @@ def full_home(made: Path, tmp_path: Path) -> Path:
 
 
 def test_metrics_of_a_home_can_be_read(full_home: Path, run: Run) -> None:
-    ended = run(full_home, "push", "metrics")
+    ended = run(full_home, "export", "metrics")
     told = read_classic(ended.stdout)
     assert (ended.returncode, value(told, "grader_up")) == (0, 0)
     assert value(told, "grader_files", state="graded") == 13
@@ -25,14 +25,14 @@ def test_metrics_of_a_home_can_be_read(full_home: Path, run: Run) -> None:
 
 
 def test_before_anything_was_graded_there_are_metrics_and_no_database(home: Path, run: Run) -> None:
-    ended = run(home, "push", "metrics")
+    ended = run(home, "export", "metrics")
     assert value(read_classic(ended.stdout), "grader_up") == 0
     assert list(home.iterdir()) == []
 
 
 def test_they_go_into_a_file_that_others_may_read(full_home: Path, run: Run) -> None:
-    printed = run(full_home, "push", "metrics").stdout
-    ended = run(full_home, "push", "metrics", "--out", "grader.prom")
+    printed = run(full_home, "export", "metrics").stdout
+    ended = run(full_home, "export", "metrics", "--out", "grader.prom")
     written = full_home / "grader.prom"
     assert (ended.returncode, ended.stdout) == (0, "grader.prom is written.\n")
     assert series(read_classic(written.read_text("utf-8"))) == series(read_classic(printed))
@@ -40,7 +40,7 @@ def test_they_go_into_a_file_that_others_may_read(full_home: Path, run: Run) -> 
 
 
 def test_a_place_that_cannot_be_written_is_told_in_one_line(home: Path, run: Run) -> None:
-    ended = run(home, "push", "metrics", "--out", "missing/grader.prom")
+    ended = run(home, "export", "metrics", "--out", "missing/grader.prom")
     assert (ended.returncode, ended.stderr) == (
         2,
         "grader-daemon: missing/grader.prom: cannot be written: No such file or directory\n",
@@ -49,4 +49,4 @@ def test_a_place_that_cannot_be_written_is_told_in_one_line(home: Path, run: Run
 
 @pytest.mark.parametrize("name", ["demo_", "step.sh", "date parser"])
 def test_no_session_is_named(full_home: Path, run: Run, name: str) -> None:
-    assert name not in run(full_home, "push", "metrics").stdout
+    assert name not in run(full_home, "export", "metrics").stdout

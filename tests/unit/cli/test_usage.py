@@ -71,6 +71,12 @@ COMMANDS = dict(commands())
             id="earlier-name-of-a-way",
         ),
         pytest.param(
+            ("push", "otlp"),
+            "there is no command 'push'; did you mean export scores, export metrics or fleet push? See"
+            " 'grader-daemon --help'",
+            id="earlier-name-of-several",
+        ),
+        pytest.param(
             ("errors", "list"),
             "there is no command 'errors'; did you mean report errors? See 'grader-daemon --help'",
             id="group-of-a-group-without-the-group",
@@ -170,8 +176,8 @@ def test_help_has_words_for_people(words: Words) -> None:
 WITHOUT_JSON = {
     ("run",),  # logs JSON: --log-format json
     ("fleet", "watch"),  # so does this one: GRADER_LOG_FORMAT=json
-    ("export",),  # writes JSON line by line: -f ndjson
-    ("push", "metrics"),  # has a format of its own
+    ("export", "table"),  # writes JSON line by line: -f ndjson
+    ("export", "metrics"),  # has a format of its own
     ("service", "logs"),  # each line that the daemon wrote is JSON: journalctl
     ("mcp",),  # speaks JSON with programs
     ("trial", "run"),  # becomes another program

@@ -181,7 +181,7 @@ def test_no_secret_goes_out_by_itself(ways: dict[str, str], way: str) -> None:
         ["report", "errors", "list", "--all", "--json"],
         ["alerts", "list", "--json"],
         ["alerts", "show", "1"],
-        ["push", "metrics"],
+        ["export", "metrics"],
         ["status", "--json"],
         ["doctor", "--json"],
         ["grade", "--dry-run", "--json", "."],
@@ -207,7 +207,7 @@ def test_no_secret_is_shown_with_an_error(ways: dict[str, str], run: Run) -> Non
 def test_no_secret_is_in_scores_that_are_sent(ways: dict[str, str], run: Run) -> None:
     with receiving() as receiver:
         run(Path(ways["home"]), "config", "set", "otlp_logs_url", receiver.url)
-        run(Path(ways["home"]), "push", "otlp")
+        run(Path(ways["home"]), "export", "scores", "otlp")
 
     told = repr([attributes(record) for record in receiver.records])
     assert len(receiver.records) >= 2 * len(SMALL)

@@ -93,7 +93,7 @@ def test_it_sends_from_its_sandbox_and_the_unit_holds_no_secret(tmp_path: Path, 
 
     unit = _unit(tmp_path).read_text()
     assert "a-secret-word" not in unit
-    assert directives(unit)["ExecStart"] == f"{sys.executable} -P -m grader_daemon push fleet --follow"
+    assert directives(unit)["ExecStart"] == f"{sys.executable} -P -m grader_daemon fleet push --follow"
     shown = directives(unit)["BindReadOnlyPaths"].split()
     assert {f"-{tmp_path}/{name}" for name in (".pgpass", ".pg_service.conf", ".postgresql")} < set(shown)
     assert f"-{settings_file.parent}" in shown
@@ -108,7 +108,7 @@ def test_a_database_behind_a_link_is_named_by_where_it_is(tmp_path: Path, settin
     _service().install(load_settings())
 
     place = tmp_path / "disk/uniwizard/session_grades.db"
-    assert directives(_unit(tmp_path).read_text())["ExecStart"].endswith(f"push fleet --follow --db-path {place}")
+    assert directives(_unit(tmp_path).read_text())["ExecStart"].endswith(f"fleet push --follow --db-path {place}")
 
 
 def test_without_a_fleet_nothing_is_installed(tmp_path: Path, settings_file: Path) -> None:
@@ -283,7 +283,7 @@ _AWAY = ("grader-push", "grader-daemon: warning: PostgreSQL: away", timedelta(mi
             [],
             "warning",
             "2 changes not sent yet, and no service sends",
-            "grader-daemon fleet install; to send once: grader-daemon push fleet",
+            "grader-daemon fleet install; to send once: grader-daemon fleet push",
             id="it-is-not-installed",
         ),
     ],
@@ -328,7 +328,7 @@ def test_the_doctor_has_an_outdated_one_installed_again(complain: Callable[..., 
 @pytest.mark.parametrize(
     ("settings", "state", "left", "fix"),
     [
-        pytest.param(_with_grades, "unknown", "2 changes not sent yet", "grader-daemon push fleet", id="some"),
+        pytest.param(_with_grades, "unknown", "2 changes not sent yet", "grader-daemon fleet push", id="some"),
         pytest.param(load_settings, "ok", "nothing waits to be sent", None, id="none"),
     ],
 )

@@ -26,7 +26,7 @@ def test_names_of_units_and_files_are_their_own() -> None:
 
 def test_without_systemd_each_has_a_command_for_the_foreground() -> None:
     assert without_systemd() == (
-        "run `grader-daemon run`, `dashboard`, `push fleet --follow` or `fleet serve` in the foreground"
+        "run `grader-daemon run`, `dashboard`, `fleet push --follow` or `fleet serve` in the foreground"
         " or under your own supervisor"
     )
 
