@@ -103,16 +103,14 @@ WINGS: Final = (
         commands={
             "changes": CommandRow(
                 "commands:changes",
-                "Show changes in agents' set-up, and whether they mattered.",
+                "Show changes in agents' set-up, and measure one in a trial.",
                 Section.LEARN,
             ),
             "skills": CommandRow(
                 "commands:command", "Show skills, their use, and which one could help.", Section.LEARN
             ),
-            "trial": CommandRow(
-                "trial_commands:command",
-                "Measure the effect of a skill or a prompt file on a random half.",
-                Section.LEARN,
+            "changes trial": CommandRow(
+                "trial_commands:command", "Measure the effect of a skill or a prompt file on a random half."
             ),
         },
         jobs=("versions_job:versions_jobs",),
@@ -176,7 +174,7 @@ WINGS: Final = (
         commands={
             "export": CommandRow(
                 "commands:command",
-                "Write grades as tables, send scores to other programs, print metrics.",
+                "Write tables of grades, send scores elsewhere, print metrics.",
                 Section.FOR_PROGRAMS,
             ),
             "export metrics": CommandRow("metrics_command:command", "Print metrics for Prometheus."),

@@ -40,11 +40,9 @@ _OF_THE_CORE: Final = {
     "run": CommandRow("run", "Watch the folders and grade sessions as they finish.", Section.SET_UP),
     "service": CommandRow("service", "Install the daemon as a service that starts automatically.", Section.SET_UP),
     "sources": CommandRow("sources", "List the agents found here, and choose which are graded.", Section.SET_UP),
-    "grade": CommandRow(
-        "grade", "Grade sessions now: all that are not graded yet, files, or an archive.", Section.SET_UP
-    ),
+    "grade": CommandRow("grade", "Grade sessions now: those not graded yet, files, or an archive.", Section.SET_UP),
     "config": CommandRow("config", "Show and change settings, and set up Tab completion.", Section.SET_UP),
-    "label": CommandRow("label", "Say whether a session did its task; without a session, one by one.", Section.LEARN),
+    "label": CommandRow("label", "Say whether sessions did their tasks, one by one or by id.", Section.LEARN),
     "calibration": CommandRow(
         "calibration", "Show how reliable grades are, and learn from your labels.", Section.LEARN
     ),
@@ -62,6 +60,7 @@ _EARLIER_NAMES: Final = {
     "regrade": "grade --again",
     "review": "label",
     "similar": "search --similar",
+    "trial": "changes trial",
 }
 """Commands that have another name now, of whom no group has one of the old name."""
 

@@ -19,6 +19,7 @@ from grader_daemon.reports.effect_words import basis_words, effect_lines, effect
 from grader_daemon.reports.numbers import BAD_ENDINGS, count, estimate_words
 from grader_daemon.reports.safe_text import plain
 from grader_daemon.skills.skill_words import advice_lines, asked_words, need_words, skill_draft
+from grader_daemon.wings import rows_below
 
 _SHORT_DIGEST = 8
 
@@ -81,11 +82,19 @@ def suggest(*, grader: SelfGrader, name: str, draft: bool, as_json: bool) -> Non
             output.paragraph("", output.from_home(plain(words)))
 
 
-@click.command("changes")
+@click.group("changes", cls=GroupWithDefault, rows=rows_below("changes"))
+def changes() -> None:
+    """Show changes in the set-up of agents and their effect, or measure one in a trial.
+
+    `changes` alone does the same as `changes list`, and takes its options.
+    """
+
+
+@changes.command("list")
 @asks
 @since_options
 @json_option
-def changes(*, grader: SelfGrader, since: datetime | None, as_json: bool) -> None:
+def list_changes(*, grader: SelfGrader, since: datetime | None, as_json: bool) -> None:
     """Show changes in the set-up of agents, and results before and after each, for the last 90 days.
 
     It finds models, versions, system prompts and tools in sessions, and skills and configuration files on disk. It

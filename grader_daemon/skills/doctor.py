@@ -36,6 +36,6 @@ def trials(context: DoctorContext) -> Finding:
         if idle > _FORGOTTEN and position_of(trial.file) is Position.OFF:
             return warning(
                 f"the trial of {trial.name} has taken {trial.file.path} away; its last draw was {idle.days} days ago",
-                f"grader-daemon trial stop {trial.name}",
+                f"grader-daemon changes trial stop {trial.name}",
             )
     return ok(f"{count(len(running), 'trial')} running")

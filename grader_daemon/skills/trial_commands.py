@@ -1,4 +1,4 @@
-"""``trial``: a skill or a prompt file that sessions have by chance, to measure what it does."""
+"""``changes trial``: a skill or a prompt file that sessions have by chance, to measure what it does."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ class StoppedTrial(msgspec.Struct, frozen=True, kw_only=True):
 def command() -> None:
     """Measure the effect of a skill or a prompt file: a random half of the sessions gets it.
 
-    `trial start` chooses the file. `trial run` then starts each session of the agent, with or without the file. A
-    session started without `trial run` has the file if the session before it had it.
+    `changes trial start` chooses the file. `changes trial run` then starts each session of the agent, with or without
+    the file. A session started without it has the file if the session before had it.
     """
 
 
@@ -97,18 +97,20 @@ def start(*, grader: SelfGrader, name: str, yes: bool, as_json: bool) -> None:
         output.paragraph(
             "",
             _shown(
-                f"Before each session of {subject.agent}, a random draw decides whether `trial run`"
+                f"Before each session of {subject.agent}, a random draw decides whether `changes trial run`"
                 f" {held_words(subject)}."
             ),
         )
-        output.paragraph("", "Nothing else changes. `trial stop` restores the file.")
+        output.paragraph("", "Nothing else changes. `changes trial stop` restores the file.")
         if not click.confirm("Start it?"):
             return
     begun = Trials(TrialFile.of_user(), clock=grader.context.now).start(subject)
     if as_json:
         output.document(StartedTrial(name=begun.name, agent=begun.agent, path=begun.file.path))
     else:
-        output.line(clean(f"Start {begun.agent} from now on by: grader-daemon trial run {begun.name} -- COMMAND"))
+        output.line(
+            clean(f"Start {begun.agent} from now on by: grader-daemon changes trial run {begun.name} -- COMMAND")
+        )
 
 
 @command.command("run")
@@ -125,9 +127,11 @@ def run(*, name: str, program: tuple[str, ...]) -> None:
             file = TrialFile.of_user()
             trial = held.enter_context(Trials(file, clock=utc_now).session(name))
             if trial is None and all(each.name != name for each in file.trials()):
-                output.warning(f"there never was a trial of {name}; see grader-daemon trial status")
+                output.warning(f"there never was a trial of {name}; see grader-daemon changes trial status")
             if trial is not None and trial.end is not None:
-                output.warning(f"the trial of {name} is over: {_ENDS[trial.end]}; see grader-daemon trial status")
+                output.warning(
+                    f"the trial of {name} is over: {_ENDS[trial.end]}; see grader-daemon changes trial status"
+                )
         except (GraderError, OSError) as error:  # whatever it is, the agent starts
             output.warning(f"nothing was drawn: {error}")
         _become(program)
@@ -152,14 +156,14 @@ def status(*, grader: SelfGrader, shows_all: bool, as_json: bool) -> None:
         output.document(states)
         return
     if not states.trials:
-        output.line("No trial yet. Start one: grader-daemon trial start NAME")
+        output.line("No trial yet. Start one: grader-daemon changes trial start NAME")
     shown = [state for state in states.trials if shows_all or not _is_old(state, context.now())]
     for number, state in enumerate(shown):
         if number:
             output.line()
         _print(state)
     if left := len(states.trials) - len(shown):
-        output.line(f"{count(left, 'trial')} ended more than 30 days ago: grader-daemon trial status --all")
+        output.line(f"{count(left, 'trial')} ended more than 30 days ago: grader-daemon changes trial status --all")
 
 
 @command.command("stop")
@@ -216,9 +220,11 @@ def _print(state: TrialState) -> None:
     for words in _effect_words(state.effect, by_labels=state.by_labels, runs=state.end is None):
         output.paragraph("  ", words)
     if state.end is None and state.effect.is_sure:
-        output.paragraph("  ", clean(f"The difference is clear. End the trial: grader-daemon trial stop {state.name}"))
+        output.paragraph(
+            "  ", clean(f"The difference is clear. End the trial: grader-daemon changes trial stop {state.name}")
+        )
     if state.end is None and not state.draws:
-        output.paragraph("  ", clean(f"Start sessions by: grader-daemon trial run {state.name} -- COMMAND"))
+        output.paragraph("  ", clean(f"Start sessions by: grader-daemon changes trial run {state.name} -- COMMAND"))
 
 
 def _effect_words(effect: TrialEffect, *, by_labels: bool, runs: bool) -> list[str]:

@@ -1,6 +1,7 @@
 """The trials of a user, in a folder beside the settings.
 
-`trial run` does what they say where agents read. So they are not beside the database: its folder is the daemon's.
+`changes trial run` does what they say where agents read. So they are not beside the database, whose folder is the
+daemon's.
 """
 
 from __future__ import annotations

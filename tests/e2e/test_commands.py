@@ -21,7 +21,7 @@ from tests.waiting import PATIENCE_SECONDS, wait_until
 COMMANDS = {
     "Every day": ("list", "show", "why", "report", "alerts", "status", "dashboard", "search"),
     "Set up": ("run", "service", "sources", "grade", "config", "hook"),
-    "Learn": (*("label", "calibration", "changes", "skills", "trial", "route"),),
+    "Learn": (*("label", "calibration", "changes", "skills", "route"),),
     "For programs": ("mcp", "fleet", "export"),
     "Operate": ("doctor", "backup"),
 }

@@ -12,7 +12,7 @@ from grader_daemon.skills.trial_names import Subject
 from grader_daemon.skills.trials import Trials
 from tests.e2e.daemon_process import environment, run_command
 
-RUN = ("trial", "run", "deploy", "--")
+RUN = ("changes", "trial", "run", "deploy", "--")
 
 
 def test_nothing_is_switched_below_a_session_until_its_process_is_killed(home: Path) -> None:

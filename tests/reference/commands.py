@@ -72,9 +72,15 @@ EXAMPLES = MappingProxyType(
         ),
         "": ("", "-d 30", "--json"),
         "route": ("route", "route --task-type debugging --max-cost 0.50", "route --out route.json"),
-        "changes": ("changes", "changes --since 2026-11-01 --json"),
+        "changes": (
+            "changes",
+            "changes --since 2026-11-01 --json",
+            "changes trial start deploy",
+            "changes trial run deploy -- hermes",
+            "changes trial status",
+            "changes trial stop deploy",
+        ),
         "skills": ("skills", "skills show deploy", "skills suggest debugging", "skills suggest debugging --draft"),
-        "trial": ("trial start deploy", "trial run deploy -- hermes", "trial status", "trial stop deploy"),
         "report": (
             "report",
             "report --week 2026-W47 --format html --out week.html",

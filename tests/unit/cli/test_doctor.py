@@ -576,7 +576,7 @@ def test_a_trial_that_was_forgotten_with_its_file_away_is_told(run: Run, home: P
     away = checks(run, home)["trials"]
 
     assert (in_place["state"], in_place["found"]) == ("ok", "1 trial running")
-    assert (away["state"], away["fix"]) == ("warning", "grader-daemon trial stop deploy")
+    assert (away["state"], away["fix"]) == ("warning", "grader-daemon changes trial stop deploy")
     assert away["found"] == f"the trial of deploy has taken {skill} away; its last draw was 8 days ago"
 
 

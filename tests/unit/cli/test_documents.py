@@ -50,9 +50,9 @@ PRINTED = {
     "skills-list": ["skills", "--json"],
     "skills-show": ["skills", "show", "deploy", "--json"],
     "skills-suggest": ["skills", "suggest", "debugging", "--json"],
-    "trial-start": ["trial", "start", "deploy", "--yes", "--json"],
-    "trial-status": ["trial", "status", "--json"],
-    "trial-stop": ["trial", "stop", "--json"],
+    "trial-start": ["changes", "trial", "start", "deploy", "--yes", "--json"],
+    "trial-status": ["changes", "trial", "status", "--json"],
+    "trial-stop": ["changes", "trial", "stop", "--json"],
     "errors-list": ["report", "errors", "list", "--json"],
     "errors-alternatives": ["report", "errors", "alternatives", "terminal", "timeout", "--json"],
     "errors-show": ["report", "errors", "show", "ISSUE", "--json"],
@@ -141,7 +141,7 @@ def test_document_is_as_its_schema_says(name: str, made: Path, home: Path, run: 
     if name == "hook-uninstall":
         run(home, "hook", "install", "codex", "--yes")
     if name in ("trial-status", "trial-stop"):
-        run(home, "trial", "start", "deploy", "--yes")
+        run(home, "changes", "trial", "start", "deploy", "--yes")
     if name in ("fleet-tokens", "fleet-remove-token"):
         run(home, "fleet", "add-token", "anna")
     if "ISSUE" in arguments:

@@ -28,7 +28,7 @@ SHOWN = f"~/{SKILL}"
 
 @pytest.fixture(autouse=True)
 def signals_as_before() -> Iterator[None]:
-    """`trial run` gives the agent the signals that a shell would; the tests go on with those of Python."""
+    """`changes trial run` gives the agent the signals that a shell would; the tests go on with those of Python."""
     before = {number: signal.getsignal(number) for number in (signal.SIGPIPE, signal.SIGXFSZ)}
     yield
     for number, handler in before.items():
@@ -46,13 +46,13 @@ def skill(tmp_path: Path) -> Path:
 
 
 def shown(run: Run, home: Path, *arguments: str) -> str:
-    ended = run(home, "trial", *arguments)
+    ended = run(home, "changes", "trial", *arguments)
     assert (ended.returncode, ended.stderr) == (0, "")
     return ended.stdout
 
 
 class ScriptedAgent:
-    """An agent that fails unless it finds the skill: in place of the program that `trial run` becomes."""
+    """An agent that fails unless it finds the skill: in place of the program that `changes trial run` becomes."""
 
     def __init__(self, store: SqliteStore, skill: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self._store = store
@@ -84,7 +84,7 @@ def agent(skill: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
 
 def session(run: Run, home: Path) -> Ended:
     """Start the agent as its person does."""
-    return run(home, "trial", "run", "deploy", "--", "hermes", "-p", "")
+    return run(home, "changes", "trial", "run", "deploy", "--", "hermes", "-p", "")
 
 
 @pytest.mark.usefixtures("skill")
@@ -93,15 +93,15 @@ def test_what_is_done_is_shown_before_it_begins(run: Run, tmp_path: Path, monkey
     monkeypatch.setattr("click.termui.visible_prompt_func", lambda _: next(answers))
     refused = shown(run, tmp_path, "start", "deploy")
     assert f"renames {SHOWN} to SKILL.md.grader-trial or back." in refused
-    assert "No trial yet. Start one: grader-daemon trial start NAME" in shown(run, tmp_path, "status")
-    assert "grader-daemon trial run deploy -- COMMAND" in shown(run, tmp_path, "start", "deploy")
-    assert "0 sessions with it, 0 without: too few to tell." in run(tmp_path, "trial", "status").stdout
-    assert "a trial of deploy runs" in run(tmp_path, "trial", "start", "deploy", "--yes").stderr
+    assert "No trial yet. Start one: grader-daemon changes trial start NAME" in shown(run, tmp_path, "status")
+    assert "grader-daemon changes trial run deploy -- COMMAND" in shown(run, tmp_path, "start", "deploy")
+    assert "0 sessions with it, 0 without: too few to tell." in run(tmp_path, "changes", "trial", "status").stdout
+    assert "a trial of deploy runs" in run(tmp_path, "changes", "trial", "start", "deploy", "--yes").stderr
     assert f"The trial of deploy is over. {SHOWN} is in its place." in shown(run, tmp_path, "stop")
 
 
 def test_programs_say_yes_beforehand(run: Run, tmp_path: Path, skill: Path) -> None:
-    ended = run(tmp_path, "trial", "start", "deploy", "--json")
+    ended = run(tmp_path, "changes", "trial", "start", "deploy", "--json")
     assert (ended.returncode, "--json needs --yes, because it cannot ask" in ended.stderr) == (2, True)
     document = json.loads(shown(run, tmp_path, "start", "deploy", "--yes", "--json"))
     assert (document["agent"], document["path"]) == ("hermes", str(skill))
@@ -156,10 +156,10 @@ def test_trials_that_ended_long_ago_are_counted_and_shown_on_request(run: Run, t
     trials[0]["ended_at"] = (utc_now() - timedelta(days=31)).isoformat()
     (tmp_path / TRIALS).write_text(json.dumps(trials))
 
-    usual, everything = (run(tmp_path, "trial", "status", *said).stdout for said in ([], ["--all"]))
+    usual, everything = (run(tmp_path, "changes", "trial", "status", *said).stdout for said in ([], ["--all"]))
 
     assert usual.count("over: you stopped it") == 1
-    assert usual.endswith("1 trial ended more than 30 days ago: grader-daemon trial status --all\n")
+    assert usual.endswith("1 trial ended more than 30 days ago: grader-daemon changes trial status --all\n")
     assert everything.count("over: you stopped it") == 2
     assert "30 days" not in everything
 
@@ -179,9 +179,9 @@ def test_who_reads_a_fleet_sees_the_sessions_of_this_machine(
 
 
 def test_where_no_session_was_graded_it_is_said(run: Run, tmp_path: Path, skill: Path) -> None:  # noqa: ARG001
-    assert run(tmp_path, "trial", "status").stderr == ""
+    assert run(tmp_path, "changes", "trial", "status").stderr == ""
     shown(run, tmp_path, "start", "deploy", "--yes")
-    ended = run(tmp_path, "trial", "status")
+    ended = run(tmp_path, "changes", "trial", "status")
     said = f"no database at {tmp_path / DATABASE}: no session was graded on this machine yet"
     assert (ended.returncode, said in ended.stderr) == (0, True)
     assert "0 sessions with it, 0 without" in ended.stdout
@@ -230,6 +230,6 @@ def test_a_file_of_another_in_its_place_is_kept_and_named(
 
 
 def test_a_program_that_is_not_there_is_told_as_a_shell_does(run: Run, tmp_path: Path) -> None:
-    ended = run(tmp_path, "trial", "run", "deploy", "--", "no-such-agent")
+    ended = run(tmp_path, "changes", "trial", "run", "deploy", "--", "no-such-agent")
     assert ended.returncode == 127
     assert ended.stderr.endswith("\ngrader-daemon: no-such-agent: No such file or directory\n")

@@ -77,6 +77,11 @@ COMMANDS = dict(commands())
             id="earlier-name-of-several",
         ),
         pytest.param(
+            ("trial", "start", "deploy"),
+            "there is no command 'trial'; did you mean changes trial? See 'grader-daemon --help'",
+            id="earlier-name-of-a-group-that-two-groups-have",
+        ),
+        pytest.param(
             ("errors", "list"),
             "there is no command 'errors'; did you mean report errors? See 'grader-daemon --help'",
             id="group-of-a-group-without-the-group",
@@ -180,7 +185,7 @@ WITHOUT_JSON = {
     ("export", "metrics"),  # has a format of its own
     ("service", "logs"),  # each line that the daemon wrote is JSON: journalctl
     ("mcp",),  # speaks JSON with programs
-    ("trial", "run"),  # becomes another program
+    ("changes", "trial", "run"),  # becomes another program
     ("grade", "--demo"),
     ("dashboard", "new-token"),  # says one line and does one thing
     ("config", "completion"),
