@@ -34,7 +34,7 @@ _FORMULA = """class GraderDaemon < Formula
 
   test do
     assert_match version.to_s, shell_output("#{{bin}}/grader-daemon --version")
-    system bin/"grader-daemon", "demo"
+    system bin/"grader-daemon", "grade", "--demo"
   end
 end
 """
