@@ -209,7 +209,8 @@ def below(ctx: click.Context) -> Iterator[tuple[str, click.Command]]:
 def context(command: click.Command, parent: click.Context | None, name: str) -> click.Context:
     """Return a command as it is called, whose help is as wide as on the page."""
     if parent is not None and isinstance(parent.command, CommandWithWays):
-        parent, name = parent.parent, f"{parent.info_name} {name}"
+        name = f"{parent.info_name} {name}"
+        parent = parent.parent
     return click.Context(command, parent=parent, info_name=name, terminal_width=_WIDTH, **command.context_settings)
 
 
