@@ -96,7 +96,11 @@ def test_what_reads_this_machine_alone_says_so_where_nothing_was_graded(home: Pa
     (home / "token").write_text("a-token")
     settings.write_text(f'fleet_read_url = "{url}"\nfleet_read_token_file = "{home / "token"}"\n')
 
-    for words, name in (("changes", "changes"), ("skills suggest debugging", "skills suggest"), ("search x", "search")):
+    for words, name in (
+        ("changes", "changes list"),
+        ("skills suggest debugging", "skills suggest"),
+        ("search x", "search"),
+    ):
         ended = run(home, *words.split())
 
         said = f"`{name}` does not read the fleet in fleet_read_url, only sessions of this machine; no database at "
