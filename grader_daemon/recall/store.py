@@ -31,10 +31,10 @@ _TEMPLATE = 0.8
 """Words that such a share of the requests of a project have are its template."""
 _PROJECT = 10
 """Of fewer requests that share a word of the question, a project has no template."""
-_LEAST_SHARE = 0.35
+_LEAST_SHARE = 0.4
 """Of the weight of all words of the question, of those too that no session has. This and the next one were chosen by
 `tests.benchmarks.recall`."""
-_OF_THE_BEST = 0.85
+_OF_THE_BEST = 0.9
 """Of the weight of what the most alike session shares: what shares less is mostly another task."""
 _COMMON: Final = frozenset(
     re.findall(

@@ -29,16 +29,16 @@ def ids(store: SqliteStore, task: str, limit: int = 5) -> list[str]:
 
 
 def test_sessions_that_share_more_and_rarer_words_come_first(store: SqliteStore) -> None:
-    remember(store, "a", "Deploy the api to the staging cluster in Paris with helm")
-    remember(store, "b", "Deploy the api to the staging cluster in Paris with kubectl and helm")
+    remember(store, "a", "Deploy the api and its worker to the staging cluster in Paris with helm")
+    remember(store, "b", "Deploy the api and its worker to the staging cluster in Paris with kubectl and helm")
     for number in range(5):
         remember(store, f"c{number}", "Summarize my mail about helm, kubectl and Paris")
 
-    found = Recall(store).like("deploy API on staging cluster in Paris by Kubectl", 5)
+    found = Recall(store).like("deploy API, worker on staging cluster in Paris by Kubectl", 5)
 
     assert [(each.session.session_id, sorted(each.shared)) for each in found] == [
-        ("b", ["api", "cluster", "deploy", "kubectl", "paris", "staging"]),
-        ("a", ["api", "cluster", "deploy", "paris", "staging"]),
+        ("b", ["api", "cluster", "deploy", "kubectl", "paris", "staging", "worker"]),
+        ("a", ["api", "cluster", "deploy", "paris", "staging", "worker"]),
     ]
 
 
@@ -48,6 +48,25 @@ def test_what_is_much_less_alike_than_the_most_alike_session_is_left_out(store: 
 
     assert ids(store, "Deploy the api to staging with kubectl") == ["b"]
     assert ids(store, "Deploy the api to staging") == ["b", "a"]
+
+
+def test_a_session_that_shares_less_than_nine_tenths_of_the_most_is_left_out(store: SqliteStore) -> None:
+    """Of two sessions a word of both weighs ln 2, a word of one ln 3: of ten words and one more, 86 % are shared."""
+    ten = " ".join(f"word{number}" for number in range(10))
+    remember(store, "a", ten)
+    remember(store, "b", f"{ten} kubectl")
+
+    assert ids(store, f"{ten} kubectl") == ["b"]
+
+
+@pytest.mark.parametrize(("shared", "found"), [(4, ["a"]), (3, [])], ids=["half", "three-eighths"])
+def test_a_session_that_shares_less_than_two_fifths_of_the_question_is_left_out(
+    store: SqliteStore, shared: int, found: list[str]
+) -> None:
+    words = [f"word{number}" for number in range(8)]
+    remember(store, "a", " ".join(words[:shared]))
+
+    assert ids(store, " ".join(words)) == found
 
 
 def test_the_session_that_asks_hides_none_that_is_less_alike(store: SqliteStore) -> None:
@@ -159,7 +178,8 @@ def test_words_that_many_sessions_have_do_not_outweigh_a_rare_one(store: SqliteS
     "task",
     [
         pytest.param('deploy" OR "release', id="quotes"),
-        pytest.param("deploy* AND NOT (release) NEAR task_summary:release", id="operators"),
+        pytest.param("deploy* AND NOT (release) task_summary:release", id="operators"),
+        pytest.param("NEAR (deploy release)", id="nearness"),
         pytest.param("deploy \x00 release \ud800", id="characters-that-no-text-has"),
     ],
 )

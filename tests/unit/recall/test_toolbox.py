@@ -104,6 +104,17 @@ def test_recall_tells_what_was_written_checked_and_answered(tmp_path: Path) -> N
     assert said.endswith('  answered: "The units parse again."')
 
 
+def test_two_sessions_are_told_unless_more_are_asked_for(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "grades.db")
+    for number in range(4):
+        remember(store, f"s{number}", "Deploy the release", request=number)
+    store.close()
+    talk = Talk(Server(Toolbox(tmp_path / "grades.db", with_grades=False))).agree()
+
+    assert talk.said("recall", task="Deploy the release").count("grader://") == 2
+    assert talk.said("recall", task="Deploy the release", limit=4).count("grader://") == 4
+
+
 def test_nothing_alike_is_said_so(talk: Talk) -> None:
     assert talk.agree().said("recall", task="Bake bread") == ("There is no earlier session with a similar task.")
 
