@@ -9,10 +9,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from grader_daemon.domain.text import nearest
 from grader_daemon.errors import ConfigurationError
@@ -78,8 +77,7 @@ class Source(StrEnum):
     DEFAULT = "default"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class Given(NamedTuple):
     """Source that each setting is given by; `file` is where the TOML file is.
 
     `variables` names the environment variable of each setting that has one, also where a flag stands above it.

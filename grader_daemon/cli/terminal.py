@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from typing import Final
 
@@ -24,7 +23,9 @@ def width() -> int:
     """Columns of the terminal; 100 where there is none."""
     if not _is_there():
         return _PIPED_COLUMNS
-    return max(_FEWEST_COLUMNS, shutil.get_terminal_size((_PIPED_COLUMNS, 24)).columns)
+    from shutil import get_terminal_size  # with its archives it takes as long as a twentieth of a short command
+
+    return max(_FEWEST_COLUMNS, get_terminal_size((_PIPED_COLUMNS, 24)).columns)
 
 
 def room() -> int | None:

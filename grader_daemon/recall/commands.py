@@ -8,6 +8,7 @@ from io import BytesIO
 import click
 
 from grader_daemon.cli import output
+from grader_daemon.cli.loading import loading
 from grader_daemon.cli.options import database_of_flags, settings_options
 
 
@@ -19,8 +20,9 @@ def command(*, with_grades: bool) -> None:
 
     Agents start this server and speak the Model Context Protocol with it. The server only reads the database.
     """
-    from grader_daemon.recall.mcp_server import serve  # `--help` must not wait for it
-    from grader_daemon.recall.toolbox import Toolbox
+    with loading():  # `--help` must not wait for it
+        from grader_daemon.recall.mcp_server import serve
+        from grader_daemon.recall.toolbox import Toolbox
 
     toolbox = Toolbox(database_of_flags(), with_grades=with_grades)
     requests = BytesIO() if sys.stdin is None else sys.stdin.buffer

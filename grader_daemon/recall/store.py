@@ -16,8 +16,8 @@ from typing import Any, Final
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.recollection import CauseWords, Likeness, PastFailure, PastGrade, PastSession
 from grader_daemon.storage.sqlite.database import LISTED, Table, listed
+from grader_daemon.storage.sqlite.listed_grade import LISTED_AS, outcome_of
 from grader_daemon.storage.sqlite.listing_index import index_words
-from grader_daemon.storage.sqlite.session_list import LISTED_AS, outcome_of
 
 _MOST_WORDS = 12
 """The rarest words of a question that are looked for: the others tell little. Words that no session has come last, so

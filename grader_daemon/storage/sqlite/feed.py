@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from grader_daemon.storage.records import Change, ChangeKind, MonthMark
 from grader_daemon.storage.sqlite.database import Table
-from grader_daemon.storage.sqlite.session_list import LISTED_AS
+from grader_daemon.storage.sqlite.listed_grade import LISTED_AS
 
 _LAST_CHANGES = (
     "SELECT substr(l.ended_at, 1, 7) AS month, max(c.seq) FROM grade_changes AS c"

@@ -21,6 +21,7 @@ from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import InputError, NotFoundError
 from grader_daemon.storage.records import GradeFilter, NewGrade, OutlinedGrade, Page, PageKey, StoredGrade
 from grader_daemon.storage.sqlite.database import LISTED, Database, listed
+from grader_daemon.storage.sqlite.listed_grade import LISTED_AS, outcome_of
 from grader_daemon.storage.sqlite.listing_index import BANDS_OF
 from grader_daemon.storage.sqlite.rows import (
     DETAIL_COLUMNS,
@@ -42,7 +43,7 @@ from grader_daemon.storage.sqlite.rows import (
     to_text,
     verdict_row,
 )
-from grader_daemon.storage.sqlite.session_list import LISTED_AS, SessionList, outcome_of
+from grader_daemon.storage.sqlite.session_list import SessionList
 
 _PAGE = 1000
 _UPSERT_GRADE = (

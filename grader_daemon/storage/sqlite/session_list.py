@@ -19,6 +19,7 @@ from grader_daemon.errors import InputError
 from grader_daemon.storage.records import GradeFilter, PageKey, SortKey
 from grader_daemon.storage.sqlite.cost_order import ABOVE_ALL, BELOW_ALL, ended_within, find_by_cost, is_by_cost
 from grader_daemon.storage.sqlite.database import LISTED, Database, listed
+from grader_daemon.storage.sqlite.listed_grade import ENDED_AT
 from grader_daemon.storage.sqlite.listing_index import FACETS, index_words
 from grader_daemon.storage.sqlite.rows import ANSWERED, BY_LABEL, COMPLETED, HAS_SCORES, to_text
 
@@ -26,14 +27,6 @@ LISTING: Final = ("session_list", "session_facets", "session_words")
 """Tables that hold nothing but what the rows of grades say."""
 
 _OF = "session_grades AS g LEFT JOIN session_details AS d ON d.session_id = g.session_id"
-_ENDED_AT = (
-    "iif(d.ended_at > g.graded_at, min(d.ended_at, coalesce("
-    "strftime('%Y-%m-%dT%H:%M:%S+00:00', g.graded_at, '+1 hour'), d.ended_at)), coalesce(d.ended_at, g.graded_at))"
-)
-"""When a session ended; one of the future, by the clock of another machine, an hour behind when it was graded."""
-
-LISTED_AS: Final = f"session_list AS l ON l.ended_at = {_ENDED_AT} AND l.session_id = g.session_id"
-"""The row of the list of a grade `g` with its details `d`, to be joined."""
 
 
 def _claims(support: Support) -> str:
@@ -42,7 +35,7 @@ def _claims(support: Support) -> str:
 
 
 _VALUES = {
-    "ended_at": _ENDED_AT,
+    "ended_at": ENDED_AT,
     "session_id": "g.session_id",
     "id": "g.id",
     "state": "coalesce(d.state, 'complete')",
@@ -129,14 +122,7 @@ _HIGHEST: Final = {SortKey.EFFICIENCY: 5, SortKey.QUALITY: 5, SortKey.WORST: 2}
 """The values above which there is none."""
 _LOWEST: Final = {SortKey.EFFICIENCY: 1, SortKey.QUALITY: 1, SortKey.ERRORS: 0, SortKey.CALLS: 0}
 """The values below which there is none."""
-_LOOKED_UP = f"(l.ended_at, l.session_id) IN (SELECT {_ENDED_AT}, g.session_id FROM {_OF} WHERE g.id IN {LISTED})"
-
-
-def outcome_of(completed: int | None, unsure: int) -> Outcome:
-    """Read the verdict of a row of the list."""
-    if unsure:
-        return Outcome.UNSURE
-    return {None: Outcome.NO_ANSWER, 0: Outcome.NOT_DONE}.get(completed, Outcome.DONE)
+_LOOKED_UP = f"(l.ended_at, l.session_id) IN (SELECT {ENDED_AT}, g.session_id FROM {_OF} WHERE g.id IN {LISTED})"
 
 
 class _Stretch(NamedTuple):
@@ -185,7 +171,7 @@ class SessionList:
         execute, these = self._database.connection.execute, listed(session_ids)
         execute(
             f"DELETE FROM session_list WHERE (ended_at, session_id) IN"
-            f" (SELECT {_ENDED_AT}, g.session_id FROM {_OF} WHERE {_THESE})",
+            f" (SELECT {ENDED_AT}, g.session_id FROM {_OF} WHERE {_THESE})",
             (these,),
         )
         for facets in FACETS:

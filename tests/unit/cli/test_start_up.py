@@ -100,9 +100,9 @@ _RECALL = (
 @pytest.mark.usefixtures("known_home")
 def test_an_agent_waits_for_nothing_that_it_did_not_ask_for() -> None:
     opened, asked = (set(_ended("mcp", given=given)["loaded"]) for given in (_OPENING, _OPENING + _RECALL))
-    never = (_OF_READING - {"msgspec", "apsw"}) | {"grader_daemon.storage.sqlite.store"}
+    never = (_OF_READING - {"msgspec", "apsw"}) | {"grader_daemon.storage.sqlite.store", "shutil", "dataclasses"}
     assert not (_OF_GRADING | never | {"apsw", "grader_daemon.recall.find_recollections"}) & opened
-    assert not (_OF_GRADING | never | {"grader_daemon.domain.insight"}) & asked
+    assert not (_OF_GRADING | never | {"grader_daemon.domain.insight", "grader_daemon.storage.records"}) & asked
     assert "grader_daemon.recall.find_recollections" in asked
 
 
