@@ -15,7 +15,7 @@ from grader_daemon._version import __version__
 from grader_daemon.api.context import GraderContext
 from grader_daemon.errors import ConfigurationError, InputError
 from grader_daemon.fleet.copy_settings import needing_psycopg, read_url
-from grader_daemon.fleet.sent_rows import SENT_COLUMNS, sent_row
+from grader_daemon.fleet.sent_rows import SENT_COLUMNS, sent_rows
 from grader_daemon.integrations.machine import machine_id
 from grader_daemon.setting_types import is_fleet_name
 from grader_daemon.settings import Settings
@@ -136,6 +136,5 @@ def _identity(settings: Settings) -> str:
     return hashlib.sha256(own.encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
-def _rows(stored: list[OutlinedGrade], *, trust: Callable[[], Trust], texts: bool) -> list[list[Any]]:
-    now = trust()
-    return [sent_row(each, now, texts=texts) for each in stored]
+def _rows(stored: list[OutlinedGrade], *, trust: Callable[[], Trust], texts: bool) -> list[tuple[Any, ...]]:
+    return sent_rows(stored, trust(), texts=texts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
@@ -23,7 +23,7 @@ from grader_daemon.storage.sqlite.store import SqliteStore
 _AT_ONCE: Final = 500
 _NOT_SAID_HERE: Final = frozenset({FeedbackSource.FLEET, FeedbackSource.REWARD, FeedbackSource.REVERT})
 _GREETS_EVERY_SECONDS: Final = 60.0
-MakeRows = Callable[[list[OutlinedGrade]], list[list[Any]]]
+MakeRows = Callable[[list[OutlinedGrade]], Sequence[Sequence[Any]]]
 """Function that makes the rows to be sent of grades, in their order."""
 
 
@@ -42,7 +42,8 @@ class FleetPush:
     """Reads the feed for the fleet. Its place is what both sides say they have: what one of them lost is sent again.
 
     The server has each batch whole or not at all, and a row for each session, so nothing is there twice. While it works
-    on a batch, a thread makes the next one: what changes meanwhile stands behind it in the feed, and is sent again.
+    on a batch, a thread makes the next one: what changes meanwhile stands behind it in the feed, and is sent again. The
+    thread begins when all rows are handed over, because it would take turns with what writes them.
     """
 
     def __init__(self, store: SqliteStore, rows: HostRows, *, make_rows: MakeRows, texts: bool) -> None:
@@ -85,11 +86,17 @@ class FleetPush:
 
     def _save(self, batch: _Batch, *, newest: int) -> None:
         """Hand a batch to the server, and have the next one made meanwhile."""
-        following = self._maker.submit(self._make, batch.seq) if batch.is_full else None
+        making: list[Future[_Batch | None]] = []
+
+        def make_next() -> None:
+            if batch.is_full:
+                making.append(self._maker.submit(self._make, batch.seq))
+
+        named = {"after": batch.after, "seq": batch.seq, "newest": newest}
         try:
-            self._rows.save(batch.rows, batch.gone, after=batch.after, seq=batch.seq, newest=newest, signs=batch.signs)
+            self._rows.save(batch.rows, batch.gone, **named, signs=batch.signs, meanwhile=make_next)
         finally:
-            self._next = None if following is None else following.result()
+            self._next = making[0].result() if making else None
 
     def _batch_after(self, place: int) -> _Batch | None:
         """Return the batch behind a place in the feed, which may be made already; None where nothing changed."""

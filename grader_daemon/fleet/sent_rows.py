@@ -35,6 +35,7 @@ _TEXTS: Final = [
     )
 ]
 """Places of the words of a session, and of paths, which name people."""
+_CLAIMS: Final = _AT["claims"]
 _MADE_HERE: Final = frozenset({"id", "failures", "outcome", "verdict", "score"})
 _stored_of = itemgetter(*(0 if name in _MADE_HERE else OUTLINED.index(name) for name in SENT_COLUMNS))
 _NUL: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
@@ -52,25 +53,19 @@ _decode_claims = msgspec.json.Decoder(tuple[Claim, ...]).decode
 _encode = msgspec.json.Encoder().encode
 
 
-def sent_row(graded: OutlinedGrade, trust: Trust, *, texts: bool) -> list[Any]:
-    """Return what `SENT_COLUMNS` hold of a grade: cut, or unknown, where it is out of bounds.
+def sent_rows(graded: Sequence[OutlinedGrade], trust: Trust, *, texts: bool) -> list[tuple[Any, ...]]:
+    """Return what `SENT_COLUMNS` hold of each grade: cut, or unknown, where it is out of bounds.
 
     Without `texts`, nothing that a session says, and no path. Of failures it has all, by which a copy counts them as
-    this database does.
+    this database does. All that a column holds is bounded at once, which takes half of the time that each row takes.
     """
-    row = list(_stored_of(graded.columns))
-    for name, value in judged_columns(graded.outline, trust=trust).items():
-        row[_AT[name]] = value
-    row[_AT["id"]] = graded.id
-    row[_AT["tools"]] = to_tools(row[_AT["tools"]])
-    row[_AT["failures"]] = graded.outline.failures
+    columns = list(zip(*(_stored(each, trust) for each in graded), strict=True)) or [()] * len(SENT_COLUMNS)
     if not texts:
         for place in _TEXTS:
-            row[place] = None
-        claims = row[_AT["claims"]]
-        if claims != _EMPTY:
-            row[_AT["claims"]] = [_without_words(claim) for claim in _decode_claims(claims)]
-    return [value if value is None or cell is None else cell(value) for value, cell in zip(row, _CELLS, strict=True)]
+            columns[place] = (None,) * len(graded)
+        columns[_CLAIMS] = tuple(map(_without_words, columns[_CLAIMS]))
+    bounded = (held if cells is None else cells(held) for held, cells in zip(columns, _CELLS, strict=True))
+    return list(zip(*bounded, strict=True))
 
 
 def bounded_text(value: str) -> str:
@@ -84,30 +79,62 @@ def has_room(session_id: str) -> bool:
     return len(session_id.encode("utf-8", "surrogatepass")) <= _MOST_CHARACTERS and "\0" not in session_id
 
 
-def cell_of(shape: Shape) -> Callable[[Any], Any]:
-    """Return the function that makes what a column of a shape holds of a known value."""
-    return _SCALAR_CELLS[shape] if isinstance(shape, Scalar) else _list
+def cells_of(shape: Shape) -> Callable[[Sequence[Any]], list[Any]]:
+    """Return the function that makes the cells of a column of a shape of its values, of which some may be unknown."""
+    return _SCALAR_CELLS[shape] if isinstance(shape, Scalar) else _lists
 
 
-def _without_words(claim: Claim) -> Claim:
-    return msgspec.structs.replace(claim, subject=None, words=None)
+def _stored(graded: OutlinedGrade, trust: Trust) -> list[Any]:
+    """Return what is stored of a grade, and what is made of it here."""
+    row = list(_stored_of(graded.columns))
+    for name, value in judged_columns(graded.outline, trust=trust).items():
+        row[_AT[name]] = value
+    row[_AT["id"]] = graded.id
+    row[_AT["tools"]] = to_tools(row[_AT["tools"]])
+    row[_AT["failures"]] = graded.outline.failures
+    return row
 
 
-def _number(value: int) -> int:
-    return value if 0 <= value <= _MOST else max(0, min(value, _MOST))
+def _without_words(claims: str) -> str | list[Claim]:
+    if claims == _EMPTY:
+        return claims
+    return [msgspec.structs.replace(claim, subject=None, words=None) for claim in _decode_claims(claims)]
 
 
-def _score(value: int) -> int | None:
-    return value if value in _SCALE else None
+def _texts(values: Sequence[str | None]) -> list[str | None]:
+    return [
+        value if value is None or (len(value) <= _MOST_CHARACTERS and "\0" not in value) else bounded_text(value)
+        for value in values
+    ]
 
 
-def _measure(value: float) -> float | None:
-    return value if 0 <= value <= _MOST else None
+def _numbers(values: Sequence[int | None]) -> list[int | None]:
+    return [value if value is None or 0 <= value <= _MOST else max(0, min(value, _MOST)) for value in values]
 
 
-def _moment(text: str) -> datetime | None:
-    moment = to_moment(text)
-    return moment if moment is not None and moment.year in _YEARS else None
+def _scores(values: Sequence[int | None]) -> list[int | None]:
+    return [value if value in _SCALE else None for value in values]
+
+
+def _measures(values: Sequence[float | None]) -> list[float | None]:
+    return [value if value is not None and 0 <= value <= _MOST else None for value in values]
+
+
+def _flags(values: Sequence[Any]) -> list[bool | None]:
+    return [value if value is None else bool(value) for value in values]
+
+
+def _moments(values: Sequence[str | None]) -> list[datetime | None]:
+    moments = map(to_moment, values)
+    return [moment if moment is not None and moment.year in _YEARS else None for moment in moments]
+
+
+def _days(values: Sequence[str | None]) -> list[date | None]:
+    return [None if value is None else _day(value) for value in values]
+
+
+def _lists(values: Sequence[str | Sequence[Any] | None]) -> list[str | None]:
+    return [value if value is None or value == _EMPTY else _list(value) for value in values]
 
 
 def _day(text: str) -> date | None:
@@ -134,16 +161,16 @@ def _cut(value: Sequence[Any]) -> str:
     return told.decode()
 
 
-_SCALAR_CELLS: Final[Mapping[Scalar, Callable[[Any], Any]]] = {
-    Scalar.TEXT: bounded_text,
-    Scalar.INTEGER: _number,
-    Scalar.NUMBER: _measure,
-    Scalar.BOOLEAN: bool,
-    Scalar.TIME: _moment,
-    Scalar.DAY: _day,
+_SCALAR_CELLS: Final[Mapping[Scalar, Callable[[Sequence[Any]], list[Any]]]] = {
+    Scalar.TEXT: _texts,
+    Scalar.INTEGER: _numbers,
+    Scalar.NUMBER: _measures,
+    Scalar.BOOLEAN: _flags,
+    Scalar.TIME: _moments,
+    Scalar.DAY: _days,
 }
-_OF_A_COLUMN: Final = dict.fromkeys(("tool_calls_efficient", "response_quality", "automatic_quality"), _score)
+_OF_A_COLUMN: Final = dict.fromkeys(("tool_calls_efficient", "response_quality", "automatic_quality"), _scores)
 _CELLS: Final = (
-    *(_OF_A_COLUMN.get(name, cell_of(shape)) for name, shape in _OF_THE_TABLE.items()),
+    *(_OF_A_COLUMN.get(name, cells_of(shape)) for name, shape in _OF_THE_TABLE.items()),
     *(None, None),  # a hash is a number of any size
 )

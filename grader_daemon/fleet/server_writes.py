@@ -114,12 +114,13 @@ class HostRows:
         seq: int,
         newest: int,
         signs: Sequence[ErrorSign] = (),
+        meanwhile: Callable[[], None] = lambda: None,
     ) -> None:
         """Write rows in the place of those of the same sessions, and remove those of sessions that are `gone`.
 
         They are what changed `after` a number of the feed up to and with `seq`; what begins at 0 is all there is. What
         begins before what was taken already is of a feed that was set back: whoever copies the rows reads all anew.
-        `signs` are what the errors in the rows look like.
+        `signs` are what the errors in the rows look like; `meanwhile` is called when the server has all rows.
 
         Raises:
             DeliveryError: it was not taken now.
@@ -132,6 +133,7 @@ class HostRows:
             with connection.cursor() as cursor, cursor.copy(self._copy) as copy:
                 for row in rows:
                     copy.write_row((self._host, *row))
+                meanwhile()
             if signs:
                 told = [[getattr(sign, name) or None for sign in signs] for name in _SIGN]
                 connection.execute(_SAVE_SIGNS, (self._host, *told))

@@ -575,7 +575,7 @@ def test_what_cannot_be_read_of_decisions_is_told_and_stops_no_command(team: Tea
 def test_a_category_of_a_newer_machine_is_unknown(team: Team) -> None:
     with team.server.admin() as connection:
         connection.execute("UPDATE grader.error_issues SET category = 'no-such-category'")
-        newer = """replace(failures::text, '"category": "', '"category": "new_')::jsonb"""
+        newer = """replace(failures::text, '"category":"', '"category":"new_')::json"""
         connection.execute(f"UPDATE grader.grades SET failures = {newer}".encode())
     assert len(team.ids()) == 26
     issues = json.loads(team("lead", "report", "errors", "list", "--json"))["issues"]

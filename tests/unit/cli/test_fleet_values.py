@@ -38,6 +38,7 @@ JSON: Final = (
     '[{"index": 99999999999999999999999, "tool": "x", "category": "unknown"}]',
     '[{"index": -1, "tool": "x", "category": "brand_new", "subcategory": "brand_new", "fingerprint": "f"}]',
     "[" * 900 + "]" * 900,
+    *(r'["\u0000"]', r'[{"tool": "\\u0000", "calls": 1}]', r'["\ud800"]', "[1e999999]", '[{"a": 1, "a": 2}]'),
     json.dumps(["x" * 100] * 50_000),
     '[{"tool": "x", "calls": 9007199254740993, "failures": -5}]',
     '{"alerts": "x"}',
@@ -61,6 +62,7 @@ OF_TYPE: Final[dict[str, Sequence[Any]]] = {
     "boolean": (None, True, False),
     "timestamp with time zone": MOMENTS,
     "date": DAYS,
+    "json": JSON,
     "jsonb": JSON,
     "bytea": (b"", b"x", b"\0" * 8_192, b"\0" * 1_000_000),
 }
@@ -191,7 +193,7 @@ def _random(kind: str, chance: random.Random) -> Any:
             return chance.randrange(-(2**63), 2**63)
         case "double precision":
             return chance.uniform(-1e13, 1e13)
-        case "jsonb":
+        case "json" | "jsonb":
             return json.dumps([{str(chance.random()): chance.choice([None, [], {}, -1, "x", 1e300])}])
         case "bytea":
             return chance.randbytes(100)

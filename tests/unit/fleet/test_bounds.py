@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from uuid import uuid4
 
 import psycopg
@@ -63,6 +64,25 @@ def test_neither_a_host_nor_a_member_can_lock_a_table(who: str, request: pytest.
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 connection.execute(f"BEGIN; LOCK TABLE grader.{table} IN {mode} MODE".encode())
             connection.execute("ROLLBACK")
+
+
+@pytest.mark.parametrize("column", ["failures", "reasons", "claims", "signals_from_people", "tools"])
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [
+        pytest.param("{}", psycopg.errors.CheckViolation, id="no-list"),
+        pytest.param(f'["{"x" * 2**21}"]', psycopg.errors.CheckViolation, id="too-long"),
+        pytest.param(r'["\u0000"]', psycopg.errors.UntranslatableCharacter, id="nul"),
+        pytest.param('["x"', psycopg.errors.InvalidTextRepresentation, id="no-json"),
+        pytest.param(r'["\\u0000"]', None, id="what-looks-like-nul"),
+    ],
+)
+def test_lists_are_bounded(
+    evil: psycopg.Connection, column: str, value: str, error: type[psycopg.Error] | None
+) -> None:
+    insert = f"INSERT INTO grader.grades (host, session_id, changed_seq, {column}) VALUES ('evil', 's', 1, %s)".encode()
+    with nullcontext() if error is None else pytest.raises(error):
+        evil.execute(insert, (value,))
 
 
 def test_moments_of_arrival_are_those_of_the_server(server: Server, evil: psycopg.Connection) -> None:

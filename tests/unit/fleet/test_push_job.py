@@ -28,6 +28,7 @@ class Rows:
     def __init__(self) -> None:
         self.there: dict[str, str] = {}
         self.place = 0
+        self.while_it_is_told: Callable[[], None] = lambda: None
         self.while_it_works: Callable[[], None] = lambda: None
 
     def taken(self) -> int:
@@ -45,8 +46,19 @@ class Rows:
     def close(self) -> None:
         pass
 
-    def save(self, rows: Sequence[Sequence[Any]], gone: Sequence[str], *, after: int, seq: int, **_: Any) -> None:
+    def save(
+        self,
+        rows: Sequence[Sequence[Any]],
+        gone: Sequence[str],
+        *,
+        after: int,
+        seq: int,
+        meanwhile: Callable[[], None],
+        **_: Any,
+    ) -> None:
         assert after == self.place
+        self.while_it_is_told()
+        meanwhile()
         self.while_it_works()
         self.there |= {name: model for name, model, _ in rows}
         for name in gone:
@@ -100,6 +112,15 @@ def test_the_next_batch_is_made_while_the_server_works(push: FleetPush, rows: Ro
     push.run()
 
     assert seen == [True]
+
+
+def test_no_batch_is_made_while_another_is_handed_over(push: FleetPush, rows: Rows, made: list[Event]) -> None:
+    seen = []
+    rows.while_it_is_told = lambda: seen.append(made[1].wait(0.05))
+
+    push.run()
+
+    assert (seen, made[1].is_set()) == ([False], True)
 
 
 def test_what_changes_behind_a_batch_that_is_made_is_sent_again(

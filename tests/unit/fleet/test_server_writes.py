@@ -71,6 +71,27 @@ def test_eight_hosts_push_at_once_and_each_row_is_there_once(server: Server) -> 
     assert _counted(server) == dict.fromkeys(HOSTS, 2000)
 
 
+def test_what_is_done_meanwhile_begins_when_the_server_has_all_rows_and_before_they_are_there(server: Server) -> None:
+    handed: list[tuple[str, int]] = []
+    seen: list[tuple[int, int]] = []
+
+    class Told(list[tuple[str, int]]):
+        def __iter__(self) -> Iterator[tuple[str, int]]:
+            for row in super().__iter__():
+                handed.append(row)
+                yield row
+
+    with closing(_rows(_let_in(server, "laptop"))) as rows:
+        rows.save(
+            *(Told(_batch(1, 9)), []),
+            after=0,
+            seq=9,
+            newest=9,
+            meanwhile=lambda: seen.append((len(handed), sum(_counted(server).values()))),
+        )
+    assert (seen, _counted(server)) == ([(9, 0)], {"laptop": 9})
+
+
 def test_a_batch_in_which_the_server_dies_is_not_there_and_is_sent_once_more(server: Server) -> None:
     class Deadly(list[tuple[str, int]]):
         def __iter__(self) -> Iterator[tuple[str, int]]:
