@@ -46,6 +46,12 @@ class Dimension(StrEnum):
     JOB = "job"
 
 
+SUMMED_BY_MACHINES: Final = (
+    *(Dimension.OVERALL, Dimension.KIND, Dimension.TASK_TYPE, Dimension.MODEL, Dimension.AGENT),
+)
+"""Dimensions of which each machine of a fleet sends its own sums."""
+
+
 class Metric(StrEnum):
     """A metric that can get worse: a rate of 0 to 1, or a score of 1 to 5.
 

@@ -118,7 +118,7 @@ class FleetCopy:
         if since is not None:
             self._forget_older(since)
         first = self._read_first(waiting, since)
-        self._finish(known, waiting, now)
+        self._finish(known, waiting, now, since=since)
         if first:
             yield first
 
@@ -129,14 +129,18 @@ class FleetCopy:
         """
         return None if self._kept is None else self.rows.now() - self._kept
 
-    def _finish(self, known: FleetCopyState, waiting: dict[str, list[FleetLabel]], now: datetime) -> None:
+    def _finish(
+        self, known: FleetCopyState, waiting: dict[str, list[FleetLabel]], now: datetime, *, since: datetime | None
+    ) -> None:
         """Read what people said and decided, behind the grades that it is of."""
         labels_at = self._take(waiting, known)
         decided = self.rows.decisions(but=known.decisions)
-        lacks = self.older() > 0  # then labels of what comes are read again
+        lacks = self.older() > 0  # then labels of what comes are read again, and the machines' own sums answer
+        sums = self.rows.sums(since=None if since is None else since.date()) if lacks else []
         with self.store.transaction():
             adopted = self._adopted(known, decided)
             self._tables.mark_errors()
+            self._tables.save_sums(sums)
             self._tables.save_state(replace(adopted, read_at=now, labels_at=None if lacks else labels_at))
 
     @contextmanager

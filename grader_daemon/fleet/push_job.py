@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import date
 from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
@@ -15,6 +16,8 @@ from grader_daemon.domain.feedback import Feedback, FeedbackSource, FleetLabel
 from grader_daemon.domain.fleet_hosts import FEED_FOLLOWER
 from grader_daemon.domain.grade import Grade
 from grader_daemon.fleet.sent_rows import bounded_text, has_room
+from grader_daemon.fleet.sent_sums import changed_days
+from grader_daemon.fleet.server_sums import SummedDays
 from grader_daemon.fleet.server_writes import HostRows
 from grader_daemon.pipeline.save_labels import take_labels
 from grader_daemon.storage.records import ChangeKind, OutlinedGrade
@@ -28,13 +31,14 @@ MakeRows = Callable[[list[OutlinedGrade]], Sequence[Sequence[Any]]]
 
 
 class _Batch(NamedTuple):
-    """Rows of what changed `after` a place in the feed up to and with `seq`, as `HostRows.save` is given them."""
+    """Changes behind a place in the feed, `after`, up to and with `seq`, as `HostRows.save` is given them."""
 
     after: int
     seq: int
     rows: Sequence[Sequence[Any]]
     gone: Sequence[str]
     signs: Sequence[ErrorSign]
+    days: SummedDays
     is_full: bool
 
 
@@ -88,24 +92,38 @@ class FleetPush:
         """Hand a batch to the server, and have the next one made meanwhile."""
         making: list[Future[_Batch | None]] = []
 
+        known = {**self._summed_at(batch.after), **batch.days.revisions}
+
         def make_next() -> None:
             if batch.is_full:
-                making.append(self._maker.submit(self._make, batch.seq))
+                making.append(self._maker.submit(self._make, batch.seq, known))
 
-        named = {"after": batch.after, "seq": batch.seq, "newest": newest}
         try:
-            self._rows.save(batch.rows, batch.gone, **named, signs=batch.signs, meanwhile=make_next)
+            self._rows.save(
+                *(batch.rows, batch.gone),
+                after=batch.after,
+                seq=batch.seq,
+                newest=newest,
+                signs=batch.signs,
+                days=batch.days,
+                meanwhile=make_next,
+            )
         finally:
             self._next = making[0].result() if making else None
 
     def _batch_after(self, place: int) -> _Batch | None:
         """Return the batch behind a place in the feed, which may be made already; None where nothing changed."""
         made, self._next = self._next, None
-        return made if made is not None and made.after == place else self._make(place)
+        return made if made is not None and made.after == place else self._make(place, self._summed_at(place))
 
-    def _make(self, after: int) -> _Batch | None:
+    def _summed_at(self, place: int) -> Mapping[date, int]:
+        """Return of which days the server has sums; what begins at 0 takes the place of all."""
+        return self._rows.summed() if place else {}
+
+    def _make(self, after: int, known: Mapping[date, int]) -> _Batch | None:
         changes = self._store.changes.after(after, _AT_ONCE)
-        if not changes:
+        days = changed_days(self._store.rollups, known)
+        if not changes and not (after and days.revisions):
             return None
         sessions = [change for change in changes if change.kind is not ChangeKind.ALERT and has_room(change.subject)]
         places = {change.subject: change.seq for change in sessions}
@@ -114,10 +132,11 @@ class FleetPush:
         rows = self._make_rows(there)
         return _Batch(
             after=after,
-            seq=changes[-1].seq,
+            seq=changes[-1].seq if changes else after,
             rows=[[*row, places[each.outline.session_id]] for each, row in zip(there, rows, strict=True)],
             gone=[name for name in places if name not in graded],
             signs=self._signs([each.outline for each in there]),
+            days=days,
             is_full=len(changes) == _AT_ONCE,
         )
 

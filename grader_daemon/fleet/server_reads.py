@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import datetime
-from typing import Final, NamedTuple
+from datetime import date, datetime
+from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
 import psycopg
@@ -23,6 +23,7 @@ from grader_daemon.errors import CallError, DeliveryError, GraderError, InputErr
 from grader_daemon.fleet.server_connection import Link, bound_waiting, translated
 from grader_daemon.fleet.server_rows import read_grade, read_label, read_sign
 from grader_daemon.fleet.server_schema import MEMBER_GROUP, check_version
+from grader_daemon.fleet.server_sums import read_sums
 from grader_daemon.fleet.server_watch import finite, leads, read_watch
 from grader_daemon.fleet.server_writes import CHANNEL, LABEL_CHANNEL, LABEL_COLUMNS
 
@@ -177,6 +178,11 @@ class FleetRows:
             rows = connection.execute(query, (host, place, since, since, limit)).fetchall()
         grades = [SentGrade(seq, read_grade(grade)) for seq, grade, _ in rows]
         return SentGrades(grades, more=bool(rows) and (rows[0][2] == limit or len(rows) < rows[0][2]))
+
+    def sums(self, *, since: date | None) -> list[tuple[Any, ...]]:
+        """Return what the machines counted by day, since a day or ever, for `CopyTables.save_sums`."""
+        with self._link.talking() as connection:
+            return read_sums(connection, since=since)
 
     def removed(self, host: str, *, after: int, up_to: int | None) -> list[str]:
         """Return the ids of sessions of a host, as it has them, that were removed between places in its feed.

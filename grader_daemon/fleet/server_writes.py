@@ -6,8 +6,8 @@ at all; clocks decide nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from datetime import datetime
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime
 from time import monotonic, sleep
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ from grader_daemon.domain.feedback import FleetLabel
 from grader_daemon.errors import CallError, DeliveryError
 from grader_daemon.fleet.server_connection import Link, bound_waiting, connect, translated
 from grader_daemon.fleet.server_schema import HOST_GROUP, check_version
+from grader_daemon.fleet.server_sums import NO_DAYS, SummedDays, read_revisions, write_days
 
 CHANNEL: Final = "grader_grades"
 """Where a host is named after each batch of it (LISTEN)."""
@@ -62,6 +63,7 @@ class HostRows:
         self._host = ""
         self._taken = 0
         self._labels_sent = 0
+        self._summed: dict[date, int] = {}
         self._has_looked_for_labels = False
         names = (*columns, "changed_seq")
         told = ", ".join(names)
@@ -90,6 +92,11 @@ class HostRows:
         self._link.connected()
         return self._taken
 
+    def summed(self) -> Mapping[date, int]:
+        """Return the state of each day of which the server has sums of this host; raises as `taken` does."""
+        self._link.connected()
+        return self._summed
+
     def take_over(self) -> None:
         """From now on this machine is the host, whichever was before.
 
@@ -114,13 +121,15 @@ class HostRows:
         seq: int,
         newest: int,
         signs: Sequence[ErrorSign] = (),
+        days: SummedDays = NO_DAYS,
         meanwhile: Callable[[], None] = lambda: None,
     ) -> None:
         """Write rows in the place of those of the same sessions, and remove those of sessions that are `gone`.
 
         They are what changed `after` a number of the feed up to and with `seq`; what begins at 0 is all there is. What
         begins before what was taken already is of a feed that was set back: whoever copies the rows reads all anew.
-        `signs` are what the errors in the rows look like; `meanwhile` is called when the server has all rows.
+        `signs` are what the errors in the rows look like, `days` the sums of days on which something changed.
+        `meanwhile` is called when the server has all rows.
 
         Raises:
             DeliveryError: it was not taken now.
@@ -137,8 +146,10 @@ class HostRows:
             if signs:
                 told = [[getattr(sign, name) or None for sign in signs] for name in _SIGN]
                 connection.execute(_SAVE_SIGNS, (self._host, *told))
+            write_days(connection, self._host, days)
             connection.execute(self._finish)
         self._taken = seq
+        self._summed = {**({} if after == 0 else self._summed), **days.revisions}
 
     def greet(self, *, newest: int) -> None:
         """Report that this host is there, and has nothing to send.
@@ -233,6 +244,7 @@ class HostRows:
                 )
             self._host, machine, self._taken, self._labels_sent = found
             self._refuse_others(connection, machine)
+            self._summed = read_revisions(connection, self._host)
             connection.execute(
                 "CREATE TEMPORARY TABLE batch (LIKE grader.grades INCLUDING DEFAULTS) ON COMMIT DELETE ROWS"
             )

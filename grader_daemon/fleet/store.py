@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
 import apsw
 import msgspec
 
 from grader_daemon.domain.fleet_hosts import FleetHostState, copied_id
+from grader_daemon.domain.rollup import SUM_NAMES
 from grader_daemon.errors import InputError
 from grader_daemon.storage.records import FleetCopyState
 from grader_daemon.storage.sqlite.alerts import ALERT_COLUMNS, Alerts
@@ -90,6 +91,12 @@ class CopyTables(Hosts):
             "SELECT session_id FROM session_list WHERE ended_at < ? LIMIT ?", (to_text(moment), limit)
         )
         return [name for (name,) in rows]
+
+    def save_sums(self, sums: Sequence[Sequence[Any]]) -> None:
+        """Replace the sums of machines, each with its dimension, day and name; call it inside a transaction."""
+        connection = self._database.connection
+        connection.execute("DELETE FROM fleet_sums")
+        connection.executemany(f"INSERT OR REPLACE INTO fleet_sums VALUES (?, ?, ?{', ?' * len(SUM_NAMES)})", sums)
 
     def decisions(self) -> bytes:
         """Return what all copies share: alerts, their watch, what is to be told, what people said of them; as JSON."""

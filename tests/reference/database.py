@@ -21,6 +21,7 @@ TABLES = {
     "alerts": "alerts with their evidence",
     "fleet_hosts": "local copy of a fleet: its machines, and how much of each is copied",
     "fleet_marks": "local copy of a fleet: states of error groups without local sessions",
+    "fleet_sums": "local copy of a fleet: sums by the machines, while sessions are still being copied",
     "fleet_copy": "local copy of a fleet: the fleet's identity, and the time of the last read",
     "weekly_reports": "the weekly reports as JSON",
     "session_files": "the ledger: the state of each file",

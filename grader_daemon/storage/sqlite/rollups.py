@@ -11,10 +11,10 @@ from grader_daemon.domain.claims import CLAIM_SUMS, ClaimKind, ClaimTally, Suppo
 from grader_daemon.domain.counting import Changes, GroupKey, by_month, kept_name
 from grader_daemon.domain.error_groups import ToolStep
 from grader_daemon.domain.group_names import NAME_CHARACTERS, UNKNOWN
-from grader_daemon.domain.rollup import SUM_NAMES, Dimension, Sums
+from grader_daemon.domain.rollup import SUM_NAMES, SUMMED_BY_MACHINES, Dimension, Sums
 from grader_daemon.domain.scheduled_jobs import JOB_FACTS, MOST_JOBS, JobFacts, KnownJob
 from grader_daemon.domain.verdict import VerdictCounts
-from grader_daemon.storage.sqlite.database import Table
+from grader_daemon.storage.sqlite.database import LISTED, Table, listed
 
 
 class _Table:
@@ -54,6 +54,13 @@ _TABLES = (
 DERIVED = (*(table.name for table in _TABLES), "scheduled_jobs")
 """Tables that hold nothing but sums of others."""
 _TOTALS = ", ".join(f"sum({name})" for name in SUM_NAMES)
+_KEYS_AND_SUMS = ", ".join(("dimension", "day", "name", *SUM_NAMES))
+_OF_MACHINES = ", ".join(f"'{dimension}'" for dimension in (*SUMMED_BY_MACHINES, Dimension.HOST))
+_WITH_SUMS_OF_MACHINES = (
+    f"(SELECT {_KEYS_AND_SUMS} FROM fleet_sums UNION ALL"
+    f" SELECT {_KEYS_AND_SUMS} FROM daily_rollups WHERE dimension NOT IN ({_OF_MACHINES}))"
+)
+"""Sums by day in a copy of a fleet that does not have all sessions yet."""
 _SPENT = ("sessions", "unanswered", *SUM_NAMES[SUM_NAMES.index("side") :])
 """Sums that say what sessions used and cost, and of how many that is known."""
 
@@ -96,13 +103,13 @@ class Rollups(Table):
     def groups(self, span: Span, dimensions: Collection[Dimension]) -> dict[tuple[Dimension, str], Sums]:
         """Sum each group of some dimensions over the days of a span."""
         wanted = ", ".join(f"'{dimension}'" for dimension in sorted(dimensions))
-        where, values = _within(span, f"dimension IN ({wanted}) AND", "rollups")
+        where, values = self._groups_within(span, f"dimension IN ({wanted}) AND")
         rows = self._database.rows(f"SELECT dimension, name, {_TOTALS} FROM {where} GROUP BY dimension, name", values)
         return {(Dimension(row[0]), row[1]): _to_sums(row[2:]) for row in rows}
 
     def group(self, dimension: Dimension, name: str, span: Span) -> Sums:
         """Sum one group over the days of a span."""
-        where, values = _within(span, f"dimension = '{dimension}' AND", "rollups")
+        where, values = self._groups_within(span, f"dimension = '{dimension}' AND")
         values = (*values, kept_name(dimension, name))
         row = self._database.rows(f"SELECT {_TOTALS} FROM {where} WHERE name = ?", values)[0]
         return Sums() if row[0] is None else _to_sums(row)
@@ -114,16 +121,25 @@ class Rollups(Table):
     def days(self, span: Span, dimension: Dimension = Dimension.OVERALL, name: str = "") -> dict[date, Sums]:
         """Sum one group on each day of a span, in order, by default all sessions; days without any are left out."""
         rows = self._database.rows(
-            f"SELECT day, {', '.join(SUM_NAMES)} FROM daily_rollups"
+            f"SELECT day, {', '.join(SUM_NAMES)} FROM {self._days()}"
             f" WHERE dimension = '{dimension}' AND name = ? AND day BETWEEN ? AND ? ORDER BY day",
             (kept_name(dimension, name), span.first.isoformat(), span.last.isoformat()),
         )
         return {date.fromisoformat(row[0]): sums for row in rows if (sums := _to_sums(row[1:])).finished}
 
+    def of_days(self, days: Collection[date], dimensions: Collection[Dimension]) -> list[tuple[Any, ...]]:
+        """Return what is kept of some days: day, dimension and name of each group, and its sums, `SUM_NAMES`."""
+        wanted = ", ".join(f"'{dimension}'" for dimension in dimensions)
+        return self._database.rows(
+            f"SELECT day, dimension, name, {', '.join(SUM_NAMES)} FROM daily_rollups"
+            f" WHERE dimension IN ({wanted}) AND day IN {LISTED}",
+            (listed([day.isoformat() for day in days]),),
+        )
+
     def spent(self, span: Span, dimension: Dimension) -> dict[tuple[date, str], Sums]:
         """Sum what the sessions of each group of a dimension used and cost on each day; other sums stay 0."""
         rows = self._database.rows(
-            f"SELECT day, name, {', '.join(_SPENT)} FROM daily_rollups WHERE dimension = '{dimension}'"
+            f"SELECT day, name, {', '.join(_SPENT)} FROM {self._days()} WHERE dimension = '{dimension}'"
             " AND day BETWEEN ? AND ? AND sessions + unanswered + side > 0 ORDER BY day, name",
             (span.first.isoformat(), span.last.isoformat()),
         )
@@ -180,14 +196,14 @@ class Rollups(Table):
     def days_with_sessions(self) -> list[date]:
         """Days on which finished sessions ended, answered or not, in order."""
         rows = self._database.rows(
-            "SELECT day FROM daily_rollups WHERE dimension = 'overall' AND sessions + unanswered > 0 ORDER BY day"
+            f"SELECT day FROM {self._days()} WHERE dimension = 'overall' AND sessions + unanswered > 0 ORDER BY day"
         )
         return [date.fromisoformat(row[0]) for row in rows]
 
     def first_day(self) -> date | None:
         """Return the first day on which a session of any kind finished; None before there was one."""
         rows = self._database.rows(
-            "SELECT min(day) FROM daily_rollups WHERE dimension = 'overall' AND sessions + unanswered + side > 0"
+            f"SELECT min(day) FROM {self._days()} WHERE dimension = 'overall' AND sessions + unanswered + side > 0"
         )
         return None if rows[0][0] is None else date.fromisoformat(rows[0][0])
 
@@ -195,6 +211,19 @@ class Rollups(Table):
         """Return how often something changed on each day."""
         rows = self._database.rows("SELECT day, revision FROM rollup_days")
         return {date.fromisoformat(day): revision for day, revision in rows}
+
+    def _days(self) -> str:
+        """Return the table of sums by day, as it stands in a query."""
+        of_machines = self._database.rows("SELECT 1 FROM fleet_sums LIMIT 1")
+        return _WITH_SUMS_OF_MACHINES if of_machines else _DAYS.name
+
+    def _groups_within(self, span: Span, condition: str) -> tuple[str, tuple[str, ...]]:
+        """Return the sums of a span as a subquery, with its values."""
+        days = self._days()
+        if days == _DAYS.name:
+            return _within(span, condition, "rollups")
+        within = f"(SELECT * FROM {days} WHERE {condition} day BETWEEN ? AND ?)"
+        return within, (span.first.isoformat(), span.last.isoformat())
 
     def _forgotten(self, groups: Iterable[GroupKey], changes: Changes) -> set[tuple[str, str]]:
         """Return the groups of jobs that were forgotten with their runs, and of which no run is added."""

@@ -6,14 +6,17 @@ import json
 import shutil
 from collections.abc import Callable
 from contextlib import closing
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
 
 from grader_daemon import SelfGrader, bootstrap
 from grader_daemon.bootstrap import utc_now
+from grader_daemon.domain.calendar import Span
+from grader_daemon.domain.rollup import SUMMED_BY_MACHINES, Dimension
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.fleet.copy_settings import make_fleet_copy, settings_of_copy
 from grader_daemon.settings import load_settings
@@ -554,6 +557,43 @@ def test_what_comes_in_is_read_before_all_older_sessions_are(team: Team) -> None
             while not _is_labelled(grader, "anna-laptop/demo_05"):
                 next(batches)
         assert copy.older() > 0
+
+
+@pytest.mark.usefixtures("small_batches")
+@pytest.mark.parametrize("lacking", [False, True])
+def test_totals_are_of_all_sessions_while_they_are_read_if_all_machines_sent_theirs(team: Team, lacking: bool) -> None:
+    if lacking:  # as of a machine that did not push since the server was brought to this version
+        with team.server.admin() as connection:
+            connection.execute("DELETE FROM grader.summed_days WHERE host = 'ben-laptop'")
+    url = (team.lead / SETTINGS).read_text().split('"')[1]
+    settings = load_settings(fleet_read_url=url, fleet_copy_file=str(team.lead / "copy.db"))
+    with SelfGrader(settings=settings_of_copy(settings)) as grader:
+        copy = grader.context.fleet
+        assert copy is not None
+        with closing(copy.catch_up(utc_now)) as batches:
+            next(batches)
+            assert copy.older() > 0
+            first = _totals(grader)
+        grader.read_fleet()
+        assert (_totals(grader) == first) is not lacking
+        [left] = grader.context.store.rows("SELECT count(*) FROM fleet_sums")
+        assert left == (0,)
+
+
+def _totals(grader: SelfGrader) -> list[Any]:
+    """Sums of all groups that machines count and of each machine, over all days and on each."""
+    rollups = grader.context.store.rollups
+    year = Span(date(2026, 1, 1), date(2026, 12, 31))
+    dimensions = {*SUMMED_BY_MACHINES, Dimension.HOST}
+    of_names = [rollups.group(dimension, name, year) for dimension, name in sorted(rollups.groups(year, dimensions))]
+    return [
+        rollups.groups(year, dimensions),
+        *of_names,
+        rollups.days(year),
+        rollups.spent(year, Dimension.MODEL),
+        rollups.days_with_sessions(),
+        rollups.first_day(),
+    ]
 
 
 def _is_labelled(grader: SelfGrader, session: str) -> bool:

@@ -17,7 +17,10 @@ from grader_daemon.fleet.server_reads import FleetRows
 from grader_daemon.fleet.server_rows import read_grade, read_label, read_sign
 from tests.postgres import Server, serving
 
-TABLES = ("hosts", "grades", "removals", "error_issues", "labels", "fleet", "watch", "schema_versions")
+TABLES = (
+    *("hosts", "grades", "removals", "error_issues", "labels", "fleet", "watch", "schema_versions"),
+    *("summed_days", "daily_sums"),
+)
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from datetime import date
 from threading import Event
 from typing import Any, cast
 
@@ -11,6 +12,7 @@ import pytest
 from grader_daemon.errors import DeliveryError
 from grader_daemon.fleet import push_job
 from grader_daemon.fleet.push_job import FleetPush
+from grader_daemon.fleet.server_sums import SummedDays
 from grader_daemon.fleet.server_writes import HostRows
 from grader_daemon.pipeline.saving import remove_copies, save_grades
 from grader_daemon.storage.records import OutlinedGrade
@@ -28,11 +30,15 @@ class Rows:
     def __init__(self) -> None:
         self.there: dict[str, str] = {}
         self.place = 0
+        self.days: dict[date, int] = {}
         self.while_it_is_told: Callable[[], None] = lambda: None
         self.while_it_works: Callable[[], None] = lambda: None
 
     def taken(self) -> int:
         return self.place
+
+    def summed(self) -> dict[date, int]:
+        return self.days
 
     def labels(self) -> list[Any]:
         return []
@@ -53,6 +59,7 @@ class Rows:
         *,
         after: int,
         seq: int,
+        days: SummedDays,
         meanwhile: Callable[[], None],
         **_: Any,
     ) -> None:
@@ -64,6 +71,7 @@ class Rows:
         for name in gone:
             self.there.pop(name, None)
         self.place = seq
+        self.days |= days.revisions
 
 
 @pytest.fixture
