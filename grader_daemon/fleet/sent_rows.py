@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime
-from operator import itemgetter
+from datetime import date
 from typing import Any, Final
 
 import msgspec
@@ -35,9 +34,9 @@ _TEXTS: Final = [
     )
 ]
 """Places of the words of a session, and of paths, which name people."""
-_CLAIMS: Final = _AT["claims"]
 _MADE_HERE: Final = frozenset({"id", "failures", "outcome", "verdict", "score"})
-_stored_of = itemgetter(*(0 if name in _MADE_HERE else OUTLINED.index(name) for name in SENT_COLUMNS))
+_STORED: Final = [0 if name in _MADE_HERE else OUTLINED.index(name) for name in SENT_COLUMNS]
+"""Places of columns among those that are stored."""
 _NUL: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 """NUL in JSON, whose backslash is no escaped one."""
 _ESCAPED_NUL: Final = "\\u0000"
@@ -59,11 +58,13 @@ def sent_rows(graded: Sequence[OutlinedGrade], trust: Trust, *, texts: bool) -> 
     Without `texts`, nothing that a session says, and no path. Of failures it has all, by which a copy counts them as
     this database does. All that a column holds is bounded at once, which takes half of the time that each row takes.
     """
-    columns = list(zip(*(_stored(each, trust) for each in graded), strict=True)) or [()] * len(SENT_COLUMNS)
+    if not graded:
+        return []
+    columns = _columns(graded, trust)
     if not texts:
         for place in _TEXTS:
             columns[place] = (None,) * len(graded)
-        columns[_CLAIMS] = tuple(map(_without_words, columns[_CLAIMS]))
+        columns[_AT["claims"]] = tuple(map(_without_words, columns[_AT["claims"]]))
     bounded = (held if cells is None else cells(held) for held, cells in zip(columns, _CELLS, strict=True))
     return list(zip(*bounded, strict=True))
 
@@ -84,15 +85,18 @@ def cells_of(shape: Shape) -> Callable[[Sequence[Any]], list[Any]]:
     return _SCALAR_CELLS[shape] if isinstance(shape, Scalar) else _lists
 
 
-def _stored(graded: OutlinedGrade, trust: Trust) -> list[Any]:
-    """Return what is stored of a grade, and what is made of it here."""
-    row = list(_stored_of(graded.columns))
-    for name, value in judged_columns(graded.outline, trust=trust).items():
-        row[_AT[name]] = value
-    row[_AT["id"]] = graded.id
-    row[_AT["tools"]] = to_tools(row[_AT["tools"]])
-    row[_AT["failures"]] = graded.outline.failures
-    return row
+def _columns(graded: Sequence[OutlinedGrade], trust: Trust) -> list[Sequence[Any]]:
+    """Return the columns of what is stored of grades, and of what is made of them here."""
+    stored = list(zip(*(each.columns for each in graded), strict=True))
+    columns: list[Sequence[Any]] = [stored[place] for place in _STORED]
+    judged = [judged_columns(each.outline, trust=trust) for each in graded]
+    for name in {name for each in judged for name in each}:
+        place = _AT[name]
+        columns[place] = [each.get(name, held) for each, held in zip(judged, columns[place], strict=True)]
+    columns[_AT["id"]] = [each.id for each in graded]
+    columns[_AT["tools"]] = list(map(to_tools, columns[_AT["tools"]]))
+    columns[_AT["failures"]] = [each.outline.failures for each in graded]
+    return columns
 
 
 def _without_words(claims: str) -> str | list[Claim]:
@@ -124,12 +128,12 @@ def _flags(values: Sequence[Any]) -> list[bool | None]:
     return [value if value is None else bool(value) for value in values]
 
 
-def _moments(values: Sequence[str | None]) -> list[datetime | None]:
+def _moments(values: Sequence[str | None]) -> list[str | None]:
     moments = map(to_moment, values)
-    return [moment if moment is not None and moment.year in _YEARS else None for moment in moments]
+    return [moment.isoformat() if moment is not None and moment.year in _YEARS else None for moment in moments]
 
 
-def _days(values: Sequence[str | None]) -> list[date | None]:
+def _days(values: Sequence[str | None]) -> list[str | None]:
     return [None if value is None else _day(value) for value in values]
 
 
@@ -137,12 +141,12 @@ def _lists(values: Sequence[str | Sequence[Any] | None]) -> list[str | None]:
     return [value if value is None or value == _EMPTY else _list(value) for value in values]
 
 
-def _day(text: str) -> date | None:
+def _day(text: str) -> str | None:
     try:
         day = date.fromisoformat(text)
     except ValueError:
         return None
-    return day if day.year in _YEARS else None
+    return day.isoformat() if day.year in _YEARS else None
 
 
 def _list(value: str | Sequence[Any]) -> str:
