@@ -19,26 +19,21 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from time import monotonic, process_time, sleep
 from typing import Final
 
 from grader_daemon import SelfGrader
-from grader_daemon.fleet.admin import configuration_line, fleet_database, fleet_push
 from grader_daemon.fleet.copy_settings import settings_of_copy
-from grader_daemon.fleet.server_admin import FleetLogin
 from grader_daemon.settings import Settings, load_settings
 from tests.benchmarks import machine
 from tests.benchmarks.dashboard_server import Dashboard
+from tests.benchmarks.filled_fleet import fill_fleet
 from tests.benchmarks.machine import Figure, at_most
 from tests.benchmarks.process import Sandbox, make_sandbox
-from tests.benchmarks.sessions import write_sessions
 from tests.postgres import Server, serving
 
-_HOSTS: Final = 50
 _A_DAY: Final = 1_000
-_SENT: Final = 400
 _TIMES: Final = 3
 _QUESTIONS: Final = (
     ("list",),
@@ -67,7 +62,7 @@ def main() -> int:
     machine.print_machine()
     with machine.work_folder(arguments.folder) as folder, serving() as server:
         machine.forget_settings(folder)
-        url = _make_fleet(server, folder, days=arguments.days)
+        url = fill_fleet(server, folder, days=arguments.days, a_day=_A_DAY).url
         read = {"fleet_read_url": url, "fleet_copy_file": str(folder / "copy.db"), "timezone": "UTC"}
         lead = folder / "lead"
         lead.mkdir()
@@ -77,80 +72,6 @@ def main() -> int:
     machine.progress_done()
     machine.print_figures(figures)
     return int(any(figure.met is False for figure in figures))
-
-
-def _make_fleet(server: Server, folder: Path, *, days: int) -> str:
-    """Fill the server; returns the URL by which somebody reads it."""
-    machine.progress("making the fleet")
-    with fleet_database(server.url()) as fleet:
-        fleet.make()
-        sends = _url(fleet.add("h0", user="user0"))
-        for number in range(1, _HOSTS):
-            fleet.add(f"h{number}", user=f"user{number % 20}")
-        reads = _url(fleet.add_member("lead"))
-    _send(folder, sends)
-    with server.admin() as connection:
-        columns = [name for (name,) in connection.execute(_COLUMNS).fetchall()]
-        told = ", ".join(columns)
-        made = ", ".join(_MADE.get(name, f"g.{name}") for name in columns)
-        connection.execute(b"CREATE TABLE first AS SELECT *, row_number() OVER () AS number FROM grader.grades")
-        connection.execute("DELETE FROM grader.grades")
-        for day in range(days):
-            machine.progress(f"making the fleet, day {day + 1} of {days}")
-            connection.execute(
-                f"INSERT INTO grader.grades (host, {told}) SELECT 'h' || h, {made}"
-                f" FROM generate_series(0, {_HOSTS - 1}) AS h, generate_series(1, {_A_DAY}) AS n"
-                " JOIN first AS g ON g.number = n %% (SELECT count(*) FROM first) + 1".encode(),
-                {"day": day, "a_day": _A_DAY},
-            )
-        connection.execute(
-            "UPDATE grader.hosts AS h SET machine = h.host, epoch = 1, version = '0', last_seen = now(),"
-            " last_seq = %s, newest_seq = %s",
-            (days * _A_DAY, days * _A_DAY),
-        )
-        connection.execute(
-            "INSERT INTO grader.error_issues SELECT 'h1', fingerprint, tool, command, category,"
-            " subcategory, signal, example FROM grader.error_issues WHERE host = 'h0'"
-        )
-        connection.execute("VACUUM ANALYZE grader.grades")
-    return reads
-
-
-_COLUMNS: Final = (
-    "SELECT column_name FROM information_schema.columns WHERE table_schema = 'grader' AND table_name = 'grades'"
-    " AND column_name NOT IN ('host', 'received_at') ORDER BY ordinal_position"
-)
-_ENDED: Final = "now() - %(day)s * interval '1 day' - n * interval '80 seconds'"
-_MADE: Final = {
-    "session_id": "g.session_id || '-' || h || '-' || %(day)s || '-' || n",
-    "ended_at": _ENDED,
-    "session_start": f"{_ENDED} - interval '5 minutes'",
-    "ended_on": f"(({_ENDED}) AT TIME ZONE 'UTC')::date",
-    "request": "g.request + n",
-    "asked_again": "NULL",
-    "changed_seq": "%(day)s * %(a_day)s + n",
-    "task_completed": "CASE WHEN g.scored THEN abs(hashtext(h || '.' || n || '.' || %(day)s) %% 100) < 70 END",
-}
-"""What a copy of a row has of its own."""
-
-
-def _send(folder: Path, url: str) -> None:
-    """Grade some sessions, and send them as the product does."""
-    root = folder / "sessions"
-    root.mkdir()
-    for _ in write_sessions([root] * _SENT, size=4_000):
-        pass
-    settings = load_settings(db_path=str(folder / "h0.db"), watch_roots=[str(root)], fleet_url=url, fleet_texts=True)
-    with SelfGrader(settings=settings) as grader:
-        for _ in grader.grading.backfill(grader.grading.ungraded_files()):
-            pass
-        with closing(fleet_push(grader.context)) as push:
-            while push.run().more:
-                pass
-
-
-def _url(login: FleetLogin) -> str:
-    return configuration_line(login, setting="x").split('"')[1]
 
 
 def _copying(server: Server, settings: Settings) -> Iterator[Figure]:
