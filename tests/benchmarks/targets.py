@@ -151,7 +151,7 @@ PAGE_FIRST_MILLISECONDS = 400.0
 
 PAGE_OVERVIEW_BYTES = 40_000
 PAGE_SESSION_BYTES = 200_000
-PAGE_STATIC_ZIPPED_BYTES = 12_000
+PAGE_STATIC_ZIPPED_BYTES = 16_000
 """What a page weighs, one of a session with 200 messages, and what all of them load, gzipped."""
 
 PAGE_APPEARS_MILLISECONDS = 150.0

@@ -124,6 +124,50 @@ def test_all_of_it_can_be_read_without_script(browser: Browser, dashboard: Serve
     context.close()
 
 
+def test_words_are_found_while_one_types_in_messages_of_all_pages(own_page: Page, own_dashboard: Served) -> None:
+    said = [*turns(110, answer=None), *turns(1, answer="The **keel** is dry, and the Keel is clean.")[-1:]]
+    write(own_dashboard.home / ".timmy" / "sessions", "long", said)
+    _grade(own_dashboard.home)
+    own_page.goto("/session/long")
+    shown, count = own_page.locator(".said"), own_page.locator("#found")
+    expect(shown).to_have_count(200)
+    own_page.keyboard.press("/")
+    own_page.keyboard.type("keel is")
+
+    expect(count).to_have_text(f"1 of {len(said)} messages with these words")
+    expect(count).to_have_attribute("role", "status")
+    expect(shown).to_have_count(1)
+    expect(shown).to_be_in_viewport()
+    expect(own_page.get_by_role("searchbox", name="Find in this session")).to_be_focused()
+    assert own_page.url.endswith("/session/long?find=keel%20is")
+    marked = own_page.evaluate("[...CSS.highlights.get('found')].map(String)")
+    assert marked == ["keel is", "Keel is"], "also over what is bold in parts"
+
+    own_page.keyboard.press("Control+a")
+    own_page.keyboard.press("Delete")
+    expect(shown).to_have_count(200)
+    expect(count).to_have_text("")
+    assert own_page.url.endswith("/session/long")
+    assert own_page.evaluate("CSS.highlights.get('found').size") == 0
+
+
+def test_enter_goes_from_hit_to_hit_and_opens_what_is_folded(page: Page, contradicted: str) -> None:
+    page.goto(contradicted)
+    page.keyboard.press("/")
+    page.keyboard.type("export")
+    hits, here = page.locator(".said"), page.locator(".said[aria-current]")
+    expect(page.locator("#found")).to_contain_text("messages with these words")
+    total = hits.count()
+    assert total > 1
+    for key, at in (("Enter", 1), ("Shift+Enter", 0), ("Shift+Enter", total - 1)):
+        page.keyboard.press(key)
+        expect(here).to_have_id(str(hits.nth(at).get_attribute("id")))
+        expect(page.locator("#found")).to_contain_text(f"Hit {at + 1} · {total} of")
+    expect(here).to_be_in_viewport()
+    folded = page.locator(".said details:not([open])").filter(has_text="export")
+    expect(folded).to_have_count(0)
+
+
 @pytest.mark.thorough
 def test_a_session_that_goes_on_grows_while_it_is_read(own_page: Page, own_dashboard: Served) -> None:
     sessions = own_dashboard.home / ".timmy" / "sessions"

@@ -90,7 +90,8 @@ def session(visit: Visit) -> Response:
     """Answer with a session, from the message on that is asked for."""
     grades = visit.grader.grades
     session_id, first = visit.path["session_id"], _number(visit.query.get("from", "0"))
-    outline, only = grades.outline(session_id), _only(visit)
+    outline, asked = grades.outline(session_id), _only(visit)
+    only = None if asked is None else asked[:PAGE_MESSAGES]
     listed = range(first, first + PAGE_MESSAGES) if only is None else only
     longest = _longest([outline.messages[index] for index in listed if index < len(outline.messages)])
     told = grades.transcript(session_id, first=first, count=PAGE_MESSAGES, only=only, longest=longest)
@@ -107,7 +108,7 @@ def session(visit: Visit) -> Response:
         shown=shown,
         is_part=only is not None,
         find=visit.query.get("find", ""),
-        only_failures="only" in visit.query,
+        part_words="" if asked is None else _part_words(visit, len(asked), told.total),
         head=_head(grade),
         resume=resume_command(grade),
         messages=[shown_message(each, outline) for each in told.messages],
@@ -136,14 +137,24 @@ def session(visit: Visit) -> Response:
 
 
 def _only(visit: Visit) -> list[int] | None:
-    """Return the messages that an address asks for: those with failures, or with words; None for all of them."""
+    """Return the messages that an address asks for: those with failures, or with words; None for all of them.
+
+    One more than a page holds says that there are more.
+    """
     session_id, words = visit.path["session_id"], visit.query.get("find", "").strip()
     if words:
-        return visit.grader.grades.messages_with(session_id, words, limit=PAGE_MESSAGES)
+        return visit.grader.grades.messages_with(session_id, words, limit=PAGE_MESSAGES + 1)
     if "only" not in visit.query:
         return None
     found = {failure.index for failure in visit.grader.grades.find(session_id).grade.failures}
-    return sorted(found)[:PAGE_MESSAGES]
+    return sorted(found)[: PAGE_MESSAGES + 1]
+
+
+def _part_words(visit: Visit, found: int, total: int) -> str:
+    """Return how many messages of all have what an address asks for; the page shows the first of them."""
+    number = f"{PAGE_MESSAGES} or more" if found > PAGE_MESSAGES else str(found)
+    what = "these words" if visit.query.get("find", "").strip() else "failures"
+    return f"{number} of {total:,} messages with {what}"
 
 
 def _head(grade: Grade) -> list[str]:

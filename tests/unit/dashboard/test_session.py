@@ -114,10 +114,10 @@ def test_it_tells_how_it_came_to_that(client_of: MakeClient, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("query", "told", "shown"),
     [
-        pytest.param("only=failures", "2 messages with failures", ["202", "204"], id="failures"),
-        pytest.param("find=CP+X", "1 message with these words", ["201"], id="words-of-a-call"),
-        pytest.param("find=Permission", "2 messages with these words", ["202", "204"], id="words-of-a-result"),
-        pytest.param("find=sk-test", "0 messages with these words", [], id="a-secret"),
+        pytest.param("only=failures", "2 of 206 messages with failures", ["202", "204"], id="failures"),
+        pytest.param("find=CP+X", "1 of 206 messages with these words", ["201"], id="words-of-a-call"),
+        pytest.param("find=Permission", "2 of 206 messages with these words", ["202", "204"], id="words-of-a-result"),
+        pytest.param("find=sk-test", "0 of 206 messages with these words", [], id="a-secret"),
     ],
 )
 def test_some_messages_of_all_pages_are_shown_alone(
@@ -131,6 +131,13 @@ def test_some_messages_of_all_pages_are_shown_alone(
     assert told in text
     assert re.findall(r'<article id="m(\d+)"', text) == shown
     assert all(f'class="at" href="?from=200#m{each}"' in text for each in shown), "among all others"
+
+
+def test_a_page_says_that_more_messages_have_the_words_than_it_shows(client_of: MakeClient, tmp_path: Path) -> None:
+    client = graded(client_of, tmp_path, turns(201))
+
+    assert "200 or more of 404 messages with these words" in client.get("/session/told?find=fine").text
+    assert "201 of" not in client.get("/session/told?find=fine").text
 
 
 def test_head_has_how_long_it_took_and_the_command_that_resumes_it(client_of: MakeClient, tmp_path: Path) -> None:

@@ -22,7 +22,10 @@ live.replace = (fresh) => {
     const chosen = new Set(page.all("[aria-selected=true], :checked", old).map(live.identity));
     const put = document.importNode(now, true);
     for (const row of page.all("[data-id]", put)) if (!known.has(row.dataset.id)) row.classList.add("fresh");
-    page.all("details", old).forEach((each, place) => page.all("details", put)[place]?.toggleAttribute("open", each.open));
+    const folded = page.all("details", put);
+    page.all("details", old).forEach((each, place) => {
+      if (folded[place]?.closest("[id]")?.id === each.closest("[id]")?.id) folded[place]?.toggleAttribute("open", each.open);
+    });
     old.replaceWith(put);
     for (const each of page.all("[data-id], input[type=checkbox]", put)) {
       if (!chosen.has(live.identity(each))) continue;
@@ -30,23 +33,31 @@ live.replace = (fresh) => {
       else each.setAttribute("aria-selected", "true");
     }
   }
+  document.dispatchEvent(new Event("replaced"));
 };
 live.identity = (each) => (each.matches("input") ? `input ${each.value}` : `row ${each.dataset.id}`);
+
+// Ask for the page at the address of now; null where it cannot be had.
+live.load = (then) => {
+  const asking = new XMLHttpRequest();
+  asking.open("GET", location.href);
+  asking.responseType = "document";
+  asking.onloadend = () => then(asking.status === 200 ? asking.response : null);
+  asking.send();
+  return asking;
+};
 
 live.refresh = () => {
   if (live.asking) {
     live.again = true;
     return;
   }
-  const asking = new XMLHttpRequest();
   const begun = performance.now();
-  live.asking = asking;
-  asking.open("GET", location.href);
-  asking.responseType = "document";
-  asking.onloadend = () => {
-    const fresh = asking.response;
-    if (asking.status === 200 && page.one("[data-live=whole]")) location.reload();
-    else if (asking.status === 200 && fresh) {
+  const asked = location.search;
+  live.again = false;
+  live.asking = live.load((fresh) => {
+    if (fresh && page.one("[data-live=whole]")) location.reload();
+    else if (fresh && asked === location.search) {
       live.mark = fresh.body.dataset.mark;
       live.replace(fresh);
     }
@@ -55,9 +66,7 @@ live.refresh = () => {
       live.asking = null;
       if (live.again) live.refresh();
     }, 4 * (performance.now() - begun));
-  };
-  live.again = false;
-  asking.send();
+  });
 };
 
 live.open = () => {

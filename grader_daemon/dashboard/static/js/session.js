@@ -44,7 +44,6 @@ page.actions["previous-finding"] = () => session.jump(-1);
 page.actions["next-message"] = () => session.step(1);
 page.actions["previous-message"] = () => session.step(-1);
 page.actions.unfold = session.open;
-page.actions.find = () => page.one("[name=find]")?.focus();
 page.actions.failures = () => page.one("[data-go=failures]")?.click();
 addEventListener("hashchange", session.arrive);
 session.arrive();
