@@ -8,6 +8,7 @@ from typing import Final
 
 from starlette.responses import Response
 
+from grader_daemon.dashboard.code_colours import DARK_CODE, LIGHT_CODE
 from grader_daemon.reports.style import DARK, LIGHT, variables
 
 _FIRST: Final = "base"
@@ -54,7 +55,7 @@ def _joined(kind: str) -> str:
 
 
 def _palette() -> str:
-    light, dark = variables(LIGHT), variables(DARK)
+    light, dark = variables({**LIGHT, **LIGHT_CODE}), variables({**DARK, **DARK_CODE})
     return (
         f":root{{color-scheme:light;{light}}}\n"
         f"@media screen and (prefers-color-scheme:dark){{:root[data-theme=auto]{{color-scheme:dark;{dark}}}}}\n"

@@ -20,7 +20,8 @@ MOST_CALLS: Final = 40
 _MOST_FINDINGS: Final = 12
 _INSTRUCTIONS: Final = frozenset(("system", "developer"))
 _COMMANDS: Final = ("command: ", "cmd: ")
-_PLAIN: Final = (*_COMMANDS, "file_path: ", "path: ", "filePath: ", "absolute_path: ", "filename: ", "notebook_path: ")
+_PATHS: Final = ("file_path: ", "path: ", "filePath: ", "absolute_path: ", "filename: ", "notebook_path: ")
+_PLAIN: Final = (*_COMMANDS, *_PATHS)
 """Arguments that are understood without their names."""
 
 _NOT_ASKED: Final = ": false"
@@ -30,12 +31,16 @@ _KINDS: Final = {USER: "user", ASSISTANT: "agent", TOOL: "tool"}
 
 
 class ShownCall(NamedTuple):
-    """A tool call: `brief` is its arguments on a line, `blocks` all of them, nothing where the line says them."""
+    """A tool call: `brief` is its arguments on a line, `blocks` all of them, nothing where the line says them.
+
+    `path` is the file that it names; None if it names none.
+    """
 
     tool: str | None
     brief: str
     blocks: tuple[Block, ...]
     left_out: int
+    path: str | None
 
 
 class ShownMessage(NamedTuple):
@@ -85,7 +90,8 @@ def _shown_call(call: TranscriptCall) -> ShownCall:
     first = blocks[0].lines if blocks and isinstance(blocks[0], Code) else ()  # what an edit changes stands behind it
     brief = _cut(_command(first) if call.runs_command else " · ".join(_told(first)))
     is_all = brief.removeprefix("$ ") in (call.arguments, call.arguments.partition(": ")[2]) and not call.left_out
-    return ShownCall(_named(call.tool), brief, () if is_all else blocks, call.left_out)
+    path = next((line[len(name) :] for line in first for name in _PATHS if line.startswith(name)), None)
+    return ShownCall(_named(call.tool), brief, () if is_all else blocks, call.left_out, path)
 
 
 def _command(lines: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from grader_daemon.api.change_watch import NOTHING
+from grader_daemon.dashboard.code_colours import Colours
 from grader_daemon.dashboard.scope import Scope, at
 from grader_daemon.dashboard.site import Site
 
@@ -61,7 +62,7 @@ class Visit:
 
     def show(self, template: str, /, *, status: int = 200, **values: Any) -> Response:
         """Answer with a page."""
-        values = {"visit": self, "now": self.now, "mark": self.mark, **values}
+        values = {"visit": self, "now": self.now, "mark": self.mark, "colours": Colours(), **values}
         return HTMLResponse(self.site.render(template, cookies=self.request.cookies, values=values), status)
 
     def go_to(self, path: str, **query: str) -> Response:

@@ -251,7 +251,7 @@ def test_blocks_are_set_as_what_they_are(client_of: MakeClient, tmp_path: Path) 
     assert '<p class="said-heading" dir="auto">Head' in text
     assert '<th scope="col">a' in text
     assert '<span class="removed">-old</span><span class="added">+new</span>' in text
-    assert '<pre data-language="py">x = `1`</pre>' in text
+    assert '<pre data-language="py">x = `<span class="value">1</span>`</pre>' in text
     assert "Use <code>ls</code> <strong>now</strong>" in text
 
 
