@@ -108,18 +108,21 @@ def test_text_is_found_in_all_sessions_with_their_verdicts(hands: Hands) -> None
     assert hands.used == 2
 
 
-def test_cost_by_day_is_a_click_away_and_another_split_is_one_more(hands: Hands) -> None:
+def test_cost_by_day_and_model_and_by_project_is_a_click_away(hands: Hands) -> None:
     hands.click(hands.tab.get_by_role("link", name="Usage"))
     see(
         hands.tab.get_by_role("heading", name="Cost by day and model"),
         hands.tab.get_by_role("group", name="Cost by day"),
     )
+    projects = hands.tab.locator(".beside li")
+    see(
+        hands.tab.locator("table.groups tr", has_text="claude-opus-4-5"),
+        hands.tab.get_by_role("heading", name="Cost by project"),
+        *projects.all(),
+    )
+    expect(projects).to_have_count(5)
+    expect(projects.first).to_have_text(re.compile(r"billing \$\d+\.\d\d \d+ %"))
     assert hands.used == 1
-    hands.click(hands.tab.get_by_role("link", name="project", exact=True))
-
-    see(hands.tab.get_by_role("heading", name="Cost by day and project"))
-    see(hands.tab.get_by_role("row", name="/home/you/work/shop"))
-    assert hands.used == 2
 
 
 def test_tokens_by_day_are_a_click_away(hands: Hands) -> None:

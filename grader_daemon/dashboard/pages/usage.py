@@ -51,6 +51,8 @@ from grader_daemon.reports.usage_words import (
 _COLOURED: Final = 6
 """So many groups have a colour of their own; the others are one."""
 _LISTED: Final = 20
+_BESIDE: Final = 5
+"""So many groups of another split stand in a tile: the height of the tile of tokens."""
 
 _Word = TypeVar("_Word", bound=StrEnum)
 
@@ -91,6 +93,15 @@ class Row(NamedTuple):
     cache: str
 
 
+class Beside(NamedTuple):
+    """The largest groups of another split, and where all of it is shown; `more` are left out."""
+
+    title: str
+    address: str
+    rows: list[Row]
+    more: int
+
+
 class DayRow(NamedTuple):
     """A day: where its sessions are listed, if there are any, and what is known of its groups, the most first."""
 
@@ -128,6 +139,7 @@ def usage(visit: Visit) -> Response:
         amount_words=amount_words,
         unknown=unknown_words(used, measure),
         failed=failed_words(used),
+        beside=None if asked.only is not None else _beside(visit, shown, measure),
         drawn={each: _drawn(rows, groups, each) for each, rows in ((measure, days), (other, other_days))},
         rows=list(_rows(visit, used, groups[:_LISTED], measure)),
         left_out=len(groups[_LISTED:]),
@@ -217,6 +229,19 @@ def _total_lines(used: UsageByDay, measure: UsageMeasure) -> list[str]:
     of = kinds_words(used) if measure is UsageMeasure.SESSIONS else known_words(used.spending, measure)
     cache = cache_words(used.spending) if measure is UsageMeasure.TOKENS else ""
     return [line for line in (of, cache, before_words(used, measure)) if line]
+
+
+def _beside(visit: Visit, asked: Asked, measure: UsageMeasure) -> Beside | None:
+    """Return who used most by project, beside projects by model; None if nothing is known of any with a name."""
+    split = UsageSplit.MODEL if asked.by is UsageSplit.PROJECT else UsageSplit.PROJECT
+    other = asked._replace(by=split)
+    used = _used(visit, other)
+    known = [group for group in used.groups if amount(group.spending, measure) is not None]
+    if all(group.name == UNKNOWN for group in known):
+        return None
+    first = sorted(known, key=lambda group: -(amount(group.spending, measure) or 0))[:_BESIDE]
+    title = f"{measure.capitalize()} by {split}"
+    return Beside(title, other.address(), list(_rows(visit, used, first, measure)), len(known) - len(first))
 
 
 def _day_row(visit: Visit, day: UsageDay, split: UsageSplit, measure: UsageMeasure) -> DayRow:

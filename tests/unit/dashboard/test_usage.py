@@ -207,3 +207,26 @@ def test_table_for_other_programs_has_a_row_for_each_group_of_a_day(home_with: F
         [yesterday, "mute", "1", "", "0", "", "", "", "", "0"],
         [TODAY, "'=1+1", "1", "0.25", "1", "1000", "3000", "", "500", "1"],
     ]
+
+
+def test_most_used_projects_stand_beside_the_models_and_models_beside_projects(home_with: Fill) -> None:
+    made = [{**SPENT, "project": f"/w/p{number}", "cost_usd": number} for number in range(1, 8)]
+    client = home_with(*made, {**SPENT, "model": "m-1", "project": None})
+    said = text_of(client)
+
+    assert "Cost by project p7 $7.00 25 % p6 $6.00 21 %" in said
+    assert "p3 $3.00 11 % 3 more" in said
+    assert "Cost by model" in text_of(client, "/usage?by=project")
+    assert "Tokens by project" in text_of(client, "/usage?show=tokens")
+    assert 'href="/sessions?project=%2Fw%2Fp7&amp;sort=cost"' in html_of(client)
+
+
+@pytest.mark.parametrize(
+    ("made", "address"),
+    [
+        pytest.param(SPENT, "/usage", id="projects-without-names"),
+        pytest.param({**SPENT, "project": "/w"}, "/usage?project=/w", id="one-group-which-is-not-split-further"),
+    ],
+)
+def test_nothing_stands_beside(home_with: Fill, made: dict[str, Any], address: str) -> None:
+    assert "beside" not in html_of(home_with(made), address)
