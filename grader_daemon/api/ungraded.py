@@ -53,23 +53,34 @@ class UngradedAgent(msgspec.Struct, frozen=True, kw_only=True):
 
 def ungraded_agents(settings: Settings) -> tuple[UngradedAgent, ...]:
     """Return agents at work without a grade, that nobody declined; a look in passing."""
-    unwatched = (
-        (bootstrap.make_source(name, settings), folder)
+    return tuple(
+        found
         for name in bootstrap.SOURCES
         if state_of(name, settings) is not SourceState.DECLINED
         for folder in _unwatched(name, settings)
+        if (found := _seen(name, folder, settings, enabling(name, folder if name in settings.sources else None)))
     )
+
+
+def watched_agents(settings: Settings) -> tuple[UngradedAgent, ...]:
+    """Return agents whose sessions the daemon grades when it runs, as far as they have any; a look in passing."""
     return tuple(
-        UngradedAgent(
-            agent=source.name,
-            title=source.title,
-            path=folder,
-            sessions=seen.sessions,
-            is_more=seen.is_more,
-            fix=enabling(source.name, folder if source.name in settings.sources else None),
-        )
-        for source, folder in unwatched
-        if (seen := look(source, [folder], sessions=_FEW, folders=_FEW_FOLDERS)).sessions
+        found
+        for name in bootstrap.SOURCES
+        if name in settings.sources
+        for folder in bootstrap.roots_of(settings, name)
+        if os.path.isdir(folder) and (found := _seen(name, folder, settings, "grader-daemon run"))
+    )
+
+
+def _seen(name: str, folder: str, settings: Settings, fix: str) -> UngradedAgent | None:
+    """Return what an agent has in a folder; None if it has nothing."""
+    source = bootstrap.make_source(name, settings)
+    seen = look(source, [folder], sessions=_FEW, folders=_FEW_FOLDERS)
+    if not seen.sessions:
+        return None
+    return UngradedAgent(
+        agent=name, title=source.title, path=folder, sessions=seen.sessions, is_more=seen.is_more, fix=fix
     )
 
 

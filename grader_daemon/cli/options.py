@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _FLAGS = "grader_daemon.flags"
 _LARGEST = 1_000_000_000
+_OPTIONS = {"timezone": "--timezone", "config": "--config", "db_path": "--db-path", "watch_roots": "--watch-root"}
+"""Options of `settings_options`, by the names of settings."""
 
 
 def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
@@ -186,6 +188,17 @@ def quietly_read_settings(**flags: Any) -> Settings:
 def given_flags(**flags: Any) -> dict[str, Any]:
     """Return `flags`, and what `settings_options` took, by the names of settings."""
     return {**click.get_current_context().meta.get(_FLAGS, {}), **flags}
+
+
+def flags_again() -> list[str]:
+    """Return the flags that `settings_options` took, as another command of ours is given them."""
+    given = given_flags()
+    again: list[str] = []
+    for name, option in _OPTIONS.items():
+        value = given.get(name, ())
+        for each in value if isinstance(value, tuple) else (value,):
+            again += [option, str(each)]
+    return again
 
 
 class Words(click.Choice[str]):

@@ -23,6 +23,7 @@ from grader_daemon.dashboard.pages import (
     alerts,
     changes,
     errors,
+    first_look,
     health,
     overview,
     palette,
@@ -72,6 +73,7 @@ def _metrics(visit: Visit) -> Response:
 
 PAGES: Final[tuple[Page, ...]] = (
     *overview.PAGES,
+    *first_look.PAGES,
     *session.PAGES,
     *sessions.PAGES,
     *search.PAGES,
@@ -156,7 +158,7 @@ def _answered(page: Page, visit: Visit) -> Response:
     try:
         visit.scope = read_scope(visit.query)
         if not (page.bare or visit.grader.context.has_database):
-            return visit.show("nothing_yet.html", ungraded=visit.grader.status().ungraded)
+            return first_look.first_look(visit)
         if visit.grader.context.has_database:
             visit.mark = visit.grader.grades.change_mark()
         return page.answer(visit)

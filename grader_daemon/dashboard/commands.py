@@ -7,6 +7,7 @@ import threading
 import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,19 +16,29 @@ import click
 from grader_daemon import log
 from grader_daemon.cli import output
 from grader_daemon.cli.groups import Group
-from grader_daemon.cli.options import Whole, fleet_option, json_option, read_settings, settings_options
+from grader_daemon.cli.options import (
+    Whole,
+    config_flag,
+    flags_again,
+    fleet_option,
+    given_flags,
+    json_option,
+    read_settings,
+    settings_options,
+)
 from grader_daemon.cli.reading import settings_to_read
 from grader_daemon.cli.unit_commands import NOT_RUNNING, file_facts, force_option, print_installation, print_uninstalled
 from grader_daemon.domain.this_machine import is_this_machine
 from grader_daemon.errors import ConfigurationError
 from grader_daemon.log.rotation import LOG_FILE
-from grader_daemon.settings import Settings
+from grader_daemon.settings import Settings, load_settings
 from grader_daemon.wings import part
 
 if TYPE_CHECKING:
     import socket
 
     from grader_daemon.api.parts import SharedCopies
+    from grader_daemon.dashboard.first_grading import FirstGrading
     from grader_daemon.dashboard.systemd_unit import DashboardStatus
 
 _LARGEST_PORT = 65_535
@@ -66,8 +77,9 @@ def command(ctx: click.Context, *, opens: bool, port: int | None, idle_exit: flo
             output.line("Ctrl-C ends it.")
         output.flush()
 
+    first_grading = None if keeps_log or _is_of_fleet(settings) else _first_grading()
     with _following(settings):
-        serve(settings, listening, idle_exit=idle_exit, tell=tell)
+        serve(settings, listening, idle_exit=idle_exit, tell=tell, first_grading=first_grading)
 
 
 @command.command("install")
@@ -140,6 +152,13 @@ def _following(settings: Settings) -> Iterator[None]:
     finally:
         stop.set()
         following.join()
+
+
+def _first_grading() -> FirstGrading:
+    """Return what grades this machine's sessions at a click, by the flags of this command."""
+    from grader_daemon.dashboard.first_grading import FirstGrading
+
+    return FirstGrading(partial(load_settings, **given_flags()), config=config_flag(), options=flags_again())
 
 
 def _is_of_fleet(settings: Settings) -> bool:

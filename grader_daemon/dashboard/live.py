@@ -8,7 +8,7 @@ of the HTML standard, section 9.2.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from typing import Final
 
@@ -28,8 +28,10 @@ _LONGEST_MARK: Final = 100
 class Live:
     """Looks for changes while anybody listens, and wakes up those who do."""
 
-    def __init__(self, watch: ChangeWatch) -> None:
+    def __init__(self, watch: ChangeWatch, more: Callable[[], str]) -> None:
+        """`more` is a mark of what changes beside the database."""
         self._watch = watch
+        self._more = more
         self._mark = ""
         self._listeners = 0
         self._looking: asyncio.Task[None] | None = None
@@ -52,7 +54,7 @@ class Live:
         """Yield an event for each mark that differs from the one before, and a comment where none does for long."""
         self._listeners += 1
         if self._looking is None:
-            self._mark = self._watch.look()
+            self._mark = self._watch.look() + self._more()
             self._looking = asyncio.create_task(self._look())
         try:
             yield f"retry: {_RECONNECT_MS}\n\n"
@@ -79,7 +81,7 @@ class Live:
     async def _look(self) -> None:
         while True:
             await asyncio.sleep(_LOOKS_EVERY_SECONDS)
-            mark = self._watch.look()
+            mark = self._watch.look() + self._more()
             if mark != self._mark:
                 self._mark = mark
                 async with self._changed:

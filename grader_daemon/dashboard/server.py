@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from grader_daemon.dashboard.access import MOST_HEADER_BYTES, door_of, make_access
 from grader_daemon.dashboard.app import make_app
 from grader_daemon.dashboard.connection import Connection
+from grader_daemon.dashboard.first_grading import FirstGrading
 from grader_daemon.dashboard.site import Site
 from grader_daemon.errors import ConfigurationError
 from grader_daemon.settings import Settings
@@ -63,18 +64,23 @@ class Tls(NamedTuple):
 
 
 def serve(
-    settings: Settings, listening: socket.socket, *, idle_exit: float | None, tell: Callable[[str], None]
+    settings: Settings,
+    listening: socket.socket,
+    *,
+    idle_exit: float | None,
+    tell: Callable[[str], None],
+    first_grading: FirstGrading | None = None,
 ) -> None:
     """Serve the page of this machine until a signal; with `idle_exit`, until nobody has looked for so many seconds.
 
-    `tell` is given the address with its token when the page can be opened.
+    `tell` is given the address with its token when the page can be opened; `first_grading` is what the page may begin.
 
     Raises:
         ConfigurationError: the certificate or its key cannot be used.
     """
     access = make_access(settings, listening.getsockname()[1])
     serve_app(
-        make_app(Site(settings, door_of(settings, access))),
+        make_app(Site(settings, door_of(settings, access), first_grading=first_grading)),
         listening,
         tls=Tls(settings.dashboard_certificate_file, settings.dashboard_key_file, "dashboard"),
         idle_exit=idle_exit,

@@ -19,6 +19,7 @@ from grader_daemon.dashboard.access import Access
 from grader_daemon.dashboard.addresses import BAR, GRADER, PROBLEMS
 from grader_daemon.dashboard.assets import Assets
 from grader_daemon.dashboard.examination import Examination
+from grader_daemon.dashboard.first_grading import FirstGrading
 from grader_daemon.dashboard.live import Live
 from grader_daemon.dashboard.shortcuts import for_page, for_script
 from grader_daemon.dashboard.words import filters, shown
@@ -46,16 +47,22 @@ class Site:
     """State that visits share. They are answered one at a time by `in_turn`."""
 
     def __init__(
-        self, settings: Settings, door: Callable[[], Access], *, clock: bootstrap.Clock = bootstrap.utc_now
+        self,
+        settings: Settings,
+        door: Callable[[], Access],
+        *,
+        clock: bootstrap.Clock = bootstrap.utc_now,
+        first_grading: FirstGrading | None = None,
     ) -> None:
-        """`door` is asked at each request who may look now."""
+        """`door` is asked at each request who may look now; without `first_grading` the pages begin none."""
         self.settings = settings
         self.reads_only = door().reads_only
         self._door = door
         self.clock = clock
         self.assets = Assets()
         self.examination = Examination(settings, clock)
-        self.live = Live(ChangeWatch(settings))
+        self.live = Live(ChangeWatch(settings), lambda: self.grading_mark)
+        self.first_grading = first_grading
         self._grader: SelfGrader | None = None
         self._is_read = False
         self._recent: dict[str, tuple[datetime, Any]] = {}
@@ -99,13 +106,29 @@ class Site:
             del self._recent[next(iter(self._recent))]
         return made
 
+    @property
+    def grading_mark(self) -> str:
+        """Mark that is another one while a first grading goes on, so that open pages hear of its end."""
+        state = None if self.first_grading is None else self.first_grading.state
+        return "+" if state is not None and state.goes_on else ""
+
+    def take_over(self, settings: Settings) -> None:
+        """Answer by other settings from now on."""
+        if self._grader is not None:
+            self._grader.close()
+            self._grader = None
+        self.settings = settings
+        self.examination = Examination(settings, self.clock)
+
     async def in_turn(self, answer: Callable[[], Answer]) -> Answer:
         """Answer in a thread of its own, when those before it are answered."""
         self._turn = self._turn or anyio.CapacityLimiter(1)
         return await anyio.to_thread.run_sync(answer, limiter=self._turn)
 
     def close(self) -> None:
-        """Close the database."""
+        """Close the database, and end the first grading."""
+        if self.first_grading is not None:
+            self.first_grading.close()
         if self._grader is not None:
             self._grader.close()
 

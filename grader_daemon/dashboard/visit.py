@@ -62,7 +62,13 @@ class Visit:
 
     def show(self, template: str, /, *, status: int = 200, **values: Any) -> Response:
         """Answer with a page."""
-        values = {"visit": self, "now": self.now, "mark": self.mark, "colours": Colours(), **values}
+        values = {
+            "visit": self,
+            "now": self.now,
+            "mark": f"{self.mark}{self.site.grading_mark}",
+            "colours": Colours(),
+            **values,
+        }
         return HTMLResponse(self.site.render(template, cookies=self.request.cookies, values=values), status)
 
     def go_to(self, path: str, **query: str) -> Response:

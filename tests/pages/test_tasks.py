@@ -26,6 +26,8 @@ from tests.pages.task_home import FAILED_CALLS, LONG, SESSIONS, TICKET, TICKETS,
 from tests.pictures import Home
 from tests.transcripts import Transcript
 
+_FIRST_GRADES_MS = 30_000
+"""So long the first grades of a home may take: they are seen after 3 s on a machine without other load."""
 YESTERDAY = f"{AT - timedelta(days=1):%Y-%m-%d}"
 
 
@@ -228,13 +230,18 @@ def test_grader_is_corrected_by_a_key_and_says_what_that_did(hands: Hands) -> No
     assert hands.used == 2
 
 
-def test_first_look_names_the_agents_with_their_commands(browser: Browser, tmp_path: Path) -> None:
+def test_first_look_names_the_agents_and_grades_their_sessions_by_a_click(browser: Browser, tmp_path: Path) -> None:
     sessions = write_task_files(tmp_path)
     with serve(tmp_path) as served:
         for tab in signed_in(browser, served):
+            hands = Hands(tab)
             see(tab.get_by_text(f"Claude Code has {sessions} sessions"))
-            see(tab.get_by_text("grader-daemon sources enable claude-code"))
             assert not re.search(r"\$0|\b0 sessions", tab.inner_text("body"))
+            hands.click(tab.get_by_role("button", name="Grade these"))
+
+            expect(tab.get_by_text("Grading existing sessions")).to_be_visible(timeout=_FIRST_GRADES_MS)
+            expect(tab.locator("tr[data-id]").first).to_be_visible(timeout=_FIRST_GRADES_MS)
+            assert hands.used == 1
 
 
 def _settings(home: Path) -> Settings:

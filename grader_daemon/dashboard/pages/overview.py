@@ -146,6 +146,7 @@ def overview(visit: Visit) -> Response:
         "overview.html",
         scope=scope_line(visit, note=_scope_note(scope), longest=MOST_DAYS),
         seen=seen,
+        grading=None if visit.site.first_grading is None else visit.site.first_grading.state,
         headline=_headline(len(needed)),
         span=_span_words(seen.patterns),
         patterns=seen.patterns,

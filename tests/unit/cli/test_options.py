@@ -5,10 +5,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+import click
 import pytest
+from click.testing import CliRunner
 
 from grader_daemon import bootstrap
 from grader_daemon.cli import output
+from grader_daemon.cli.options import flags_again, settings_options
 from grader_daemon.cli.times import show_times_in
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -170,3 +173,16 @@ def test_a_number_beyond_its_range_is_refused_with_what_can_be_given(
 ) -> None:
     ended = run(home, *options)
     assert (ended.returncode, says in ended.stderr) == (2, True)
+
+
+def test_flags_can_be_given_to_another_command_again() -> None:
+    @click.command()
+    @settings_options
+    def command() -> None:
+        click.echo(" ".join(flags_again()))
+
+    given = ["--watch-root", "/a", "--config", "/c.toml", "--watch-root", "/b c", "--db-path", "/d.db"]
+
+    said = CliRunner().invoke(command, given).output
+    assert said == "--config /c.toml --db-path /d.db --watch-root /a --watch-root /b c\n"
+    assert CliRunner().invoke(command, []).output == "\n"

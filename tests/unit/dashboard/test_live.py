@@ -33,11 +33,11 @@ async def _next(stream: AsyncGenerator[str]) -> str:
     return await anext(stream) if told.startswith("retry") else told
 
 
-def _run(test: Callable[[Live, Watch], Awaitable[None]]) -> Watch:
+def _run(test: Callable[[Live, Watch], Awaitable[None]], *, more: str = "") -> Watch:
     watch = Watch()
 
     async def run() -> None:
-        live = Live(watch)  # type: ignore[arg-type]  # as far as it is used
+        live = Live(watch, lambda: more)  # type: ignore[arg-type]  # as far as it is used
         async with asyncio.timeout(10):
             await test(live, watch)
             await live.close()
@@ -97,3 +97,10 @@ def test_nobody_looks_when_nobody_listens_any_more() -> None:
         assert watch.looks == looks > 0
 
     _run(test)
+
+
+def test_change_beside_the_database_is_told_too() -> None:
+    async def test(live: Live, _: Watch) -> None:
+        assert await _next(live._told("1-1")) == "id: 1-1+\nevent: change\ndata:\n\n"
+
+    _run(test, more="+")
