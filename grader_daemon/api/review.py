@@ -26,7 +26,7 @@ from grader_daemon.domain.session import ASSISTANT, USER, Message, Session
 from grader_daemon.errors import InputError
 from grader_daemon.patterns.next_review import choose
 from grader_daemon.pipeline.group_completion import completion_of
-from grader_daemon.pipeline.save_labels import candidates, is_turn_of_chance, reviewed_since
+from grader_daemon.pipeline.save_labels import candidates, is_turn_of_chance, reviews_since
 from grader_daemon.redaction import Redactor
 from grader_daemon.reports.session_words import KIND_WORDS, messages_words, why_words
 from grader_daemon.storage.records import StoredGrade
@@ -70,6 +70,19 @@ class ReviewItem(msgspec.Struct, frozen=True, kw_only=True):
     signals: tuple[str, ...]
     sentences: dict[str, str]
     note: str | None
+
+
+class ReviewAnswer(msgspec.Struct, frozen=True):
+    """Answer of a person in a review: the session's grade, and whether its task was done."""
+
+    grade: Grade
+    completed: bool
+
+    @property
+    def surprise(self) -> float:
+        """Distance from the grader's probability, 0 to 1; a half if the grader has none."""
+        likely = self.grade.p_completed
+        return _THRESHOLD if likely is None else abs(self.completed - likely)
 
 
 class Reviews(GraderPart):
@@ -130,7 +143,22 @@ class Reviews(GraderPart):
     def done_this_week(self) -> int:
         """Return the number of sessions labelled in reviews since Monday."""
         monday = week_of(self._context.today).first
-        return reviewed_since(self._context.store, start_of(monday, self._context.settings.zone))
+        return len(reviews_since(self._context.store, start_of(monday, self._context.settings.zone)))
+
+    def answers_this_week(self) -> tuple[ReviewAnswer, ...]:
+        """Return what people answered in reviews since Monday, the most surprising for the grader first."""
+        monday = start_of(week_of(self._context.today).first, self._context.settings.zone)
+        grades = self._context.store.grades
+        answers = (
+            ReviewAnswer(grades.find(last.session_id).grade, last.completed)
+            for last in reviews_since(self._context.store, monday)
+            if last.completed is not None
+        )
+        return tuple(sorted(answers, key=lambda answer: -answer.surprise))
+
+    def newest_label(self) -> int:
+        """Return the number of the newest label, which is another one after each answer; 0 without any."""
+        return self._context.store.feedback.newest_number()
 
     def left_this_week(self) -> int:
         """Return how many of the week's five questions are not answered; 0 if fewer sessions are left to ask about."""

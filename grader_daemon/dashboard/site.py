@@ -20,6 +20,7 @@ from grader_daemon.dashboard.addresses import BAR, GRADER, PROBLEMS
 from grader_daemon.dashboard.assets import Assets
 from grader_daemon.dashboard.examination import Examination
 from grader_daemon.dashboard.first_grading import FirstGrading
+from grader_daemon.dashboard.label_trial import LabelTrial
 from grader_daemon.dashboard.live import Live
 from grader_daemon.dashboard.shortcuts import for_page, for_script
 from grader_daemon.dashboard.words import filters, shown
@@ -61,7 +62,8 @@ class Site:
         self.clock = clock
         self.assets = Assets()
         self.examination = Examination(settings, clock)
-        self.live = Live(ChangeWatch(settings), lambda: self.grading_mark)
+        self.label_trial = LabelTrial(settings, clock)
+        self.live = Live(ChangeWatch(settings), lambda: self.work_mark)
         self.first_grading = first_grading
         self._grader: SelfGrader | None = None
         self._is_read = False
@@ -107,10 +109,11 @@ class Site:
         return made
 
     @property
-    def grading_mark(self) -> str:
-        """Mark that is another one while a first grading goes on, so that open pages hear of its end."""
+    def work_mark(self) -> str:
+        """Mark that is another one while something goes on in the background, so that open pages hear of its end."""
         state = None if self.first_grading is None else self.first_grading.state
-        return "+" if state is not None and state.goes_on else ""
+        grades = state is not None and state.goes_on
+        return f"{'+' if grades else ''}{'*' if self.label_trial.goes_on else ''}"
 
     def take_over(self, settings: Settings) -> None:
         """Answer by other settings from now on."""
@@ -119,6 +122,7 @@ class Site:
             self._grader = None
         self.settings = settings
         self.examination = Examination(settings, self.clock)
+        self.label_trial = LabelTrial(settings, self.clock)
 
     async def in_turn(self, answer: Callable[[], Answer]) -> Answer:
         """Answer in a thread of its own, when those before it are answered."""

@@ -65,7 +65,7 @@ class Visit:
         values = {
             "visit": self,
             "now": self.now,
-            "mark": f"{self.mark}{self.site.grading_mark}",
+            "mark": f"{self.mark}{self.site.work_mark}",
             "colours": Colours(),
             **values,
         }

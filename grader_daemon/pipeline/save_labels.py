@@ -144,11 +144,11 @@ def labels(store: SqliteStore, session_ids: Sequence[str] | None = None) -> list
     return [to_label(said[session.session_id], last, session) for last, session in stand]
 
 
-def reviewed_since(store: SqliteStore, moment: datetime) -> int:
-    """Count the sessions that were judged in reviews since then, and not taken back."""
+def reviews_since(store: SqliteStore, moment: datetime) -> list[Feedback]:
+    """Return the last answer on each session that was judged in reviews since then, and not taken back."""
     said = standing_by_session(store.feedback.said_of_reviewed(moment))
     lasts = [each.last for each in said.values() if each.last is not None]
-    return sum(last.source is FeedbackSource.REVIEW and last.given_at >= moment for last in lasts)
+    return [last for last in lasts if last.source is FeedbackSource.REVIEW and last.given_at >= moment]
 
 
 def is_turn_of_chance(store: SqliteStore) -> bool:

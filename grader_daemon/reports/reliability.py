@@ -17,8 +17,8 @@ from grader_daemon.domain.calibration import (
     ReliabilityBin,
 )
 from grader_daemon.domain.estimate import Estimate
-from grader_daemon.domain.verdict import VerdictSetting
-from grader_daemon.reports.numbers import DASH, MINUS, UNKNOWN
+from grader_daemon.domain.verdict import VerdictBy, VerdictSetting
+from grader_daemon.reports.numbers import DASH, MINUS, UNKNOWN, count
 from grader_daemon.reports.verdicts import grader_name
 
 AGREEMENT_ROWS: Final = (
@@ -60,6 +60,19 @@ def calibration_lines(made: Calibration) -> Iterator[str]:
     )
     for change in evidence.weights:
         yield f"  {change.name}: {number_words(change.before)} to {number_words(change.after)}"
+
+
+def trial_words(made: Calibration, before: float | None) -> tuple[str, ...]:
+    """Return what a calibration would change; `before` is the agreement of the verdicts of now, if it is known."""
+    if not made.adopted or made.completion_policy.version == made.evidence.before:
+        return (f"{label_words(made.evidence.counts)}.", f"{sentence(made.evidence.why)}.", "No verdict would change.")
+    measured = made.evidence.model if made.verdict_by is VerdictBy.MODEL else made.evidence.rules
+    now = None if measured is None else measured.mcc.value
+    known = [f"{each:.2f}".replace("-", MINUS) for each in (before, now) if each is not None]
+    arrow = " \N{RIGHTWARDS ARROW} "
+    agreement = "" if now is None else f"Agreement with your labels: {arrow.join(known)} (1 is best)."
+    turned = f"{count(made.evidence.turned, 'verdict')} on labelled sessions would change."
+    return tuple(filter(None, (agreement, turned)))
 
 
 def label_words(counts: LabelCounts) -> str:

@@ -18,6 +18,7 @@ from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.domain.feedback import FeedbackSource, Sampling, automatic
 from grader_daemon.errors import InputError
 from grader_daemon.reports.numbers import UNKNOWN
+from grader_daemon.reports.reliability import trial_words
 from grader_daemon.reports.session_words import effect_words, of_five
 from grader_daemon.reports.verdicts import effect_of_answer, plain_verdict
 
@@ -25,6 +26,7 @@ _MOST_PASSED: Final = 100
 _TOLD_SCORES: Final = frozenset({"task_completed", "response_quality"})
 _COMPLETED: Final[Mapping[str, bool | None]] = {"yes": True, "no": False, "": None}
 _SEEDS: Final = 1000
+_MOST_ANSWERS: Final = 10
 
 
 def review(visit: Visit) -> Response:
@@ -41,7 +43,14 @@ def review(visit: Visit) -> Response:
         skipped=None if item is None else ",".join([*passed, item.stored.grade.session_id][-_MOST_PASSED:]),
         signature=None if item is None else _signature(visit, item.stored.grade.session_id, item.sampled),
         judged=_judged(visit),
+        trial=_trial(visit) if done >= WEEKLY_QUESTIONS else None,
     )
+
+
+def use(visit: Visit) -> Response:
+    """Have the grader learn from the labels, and use what it has learned if that is better."""
+    visit.grader.calibration.learn()
+    return visit.go_to("/review")
 
 
 def judge(visit: Visit) -> Response:
@@ -140,6 +149,16 @@ def _judged(visit: Visit) -> dict[str, Any] | None:
     }
 
 
+def _trial(visit: Visit) -> dict[str, Any]:
+    """Return what the answers of the week would change, and which of them surprise the grader most."""
+    tried = visit.site.label_trial.of(visit.grader.review.newest_label())
+    return {
+        "tried": tried,
+        "words": () if tried.made is None else trial_words(tried.made, tried.agreement_before),
+        "answers": visit.grader.review.answers_this_week()[:_MOST_ANSWERS],
+    }
+
+
 def _signature(visit: Visit, session_id: str, sampled: str) -> str:
     return visit.site.access.signed(f"{sampled} {session_id}")
 
@@ -151,6 +170,7 @@ def _is_signed(visit: Visit, signature: str, session_id: str, sampled: str) -> b
 PAGES: Final = (
     Page("/review", review, for_owner=True),
     Page("/review", judge, writes=True),
+    Page("/review/use", use, writes=True),
     Page("/review/undo", take_back, writes=True),
     Page("/session/{session_id:path}/label", label, writes=True),
     Page("/session/{session_id:path}/unlabel", unlabel, writes=True),

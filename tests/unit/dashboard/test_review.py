@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing
 from datetime import timedelta
 from html import unescape
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from grader_daemon.api.calibration import Calibrations
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.api.labels import Labels
 from grader_daemon.domain.feedback import FeedbackSource, Sampling
@@ -17,8 +19,9 @@ from grader_daemon.errors import StoreBusyError
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.e2e.session_files import write
-from tests.strategies import NOW, grade, json_answer, json_round, json_user, new_grade
+from tests.strategies import NOW, calibration, grade, json_answer, json_round, json_user, model, new_grade
 from tests.unit.dashboard.conftest import ACCESS, MakeClient
+from tests.waiting import wait_until
 
 _FIELD = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)">')
 
@@ -102,6 +105,55 @@ def test_more_answers_than_a_week_asks_for_are_counted_alone(
         client.post("/review", data={**_form(client.get("/review").text), "completed": "no"})
 
     assert "3 this week: that is enough" in client.get("/review").text
+
+
+def test_answers_of_a_week_are_tried_out_without_writing_anything(
+    client: TestClient, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grader_daemon.dashboard.pages.review.WEEKLY_QUESTIONS", 2)
+    for answer in ("no", "yes"):
+        assert "What your answers change" not in client.get("/review").text
+        client.post("/review", data={**_form(client.get("/review").text), "completed": answer})
+
+    def tried() -> str:
+        text = client.get("/review").text.partition("What your answers change")[2].partition("</section>")[0]
+        return text if "Learning from" not in text else ""
+
+    text = wait_until(tried, "the trial ends")
+    assert "No verdict would change" in text
+    assert "Use it" not in text
+    assert re.findall(r"the grader: (\d+) % likely done; you: (done|not done)", text) == [
+        ("78", "not done"),
+        ("78", "done"),
+    ], "the most surprising first"
+    with closing(SqliteStore(path)) as store:
+        assert store.calibrations.last_look() is None
+
+
+def test_better_grader_is_used_by_a_click(client: TestClient, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("grader_daemon.dashboard.pages.review.WEEKLY_QUESTIONS", 0)
+    monkeypatch.setattr(Calibrations, "try_out", lambda _: calibration(model=model(version="m2")))
+    text = wait_until(lambda: _with(client.get("/review").text, "Use it"), "the trial ends")
+    assert 'action="/review/use"' in text
+
+    assert client.post("/review/use", data={"form_token": ACCESS.form_token}).headers["location"] == "/review"
+    with closing(SqliteStore(path)) as store:
+        assert store.calibrations.last_look() is not None
+
+
+def test_trial_that_fails_says_why(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: Calibrations) -> None:
+        raise StoreBusyError("the database is locked")
+
+    monkeypatch.setattr("grader_daemon.dashboard.pages.review.WEEKLY_QUESTIONS", 0)
+    monkeypatch.setattr(Calibrations, "try_out", fail)
+
+    wait_until(lambda: _with(client.get("/review").text, "the database is locked"), "the trial ends")
+
+
+def _with(text: str, words: str) -> str:
+    """Return a text if it has words, else nothing."""
+    return text if words in text else ""
 
 
 def test_what_the_grader_says_after_a_judgement_is_not_the_word_of_the_person(client: TestClient) -> None:

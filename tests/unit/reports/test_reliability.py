@@ -12,6 +12,7 @@ from grader_daemon.reports.reliability import (
     calibration_lines,
     label_words,
     reliability_lines,
+    trial_words,
 )
 from tests.strategies import calibration, evidence, model
 
@@ -153,3 +154,32 @@ def test_reliability_is_drawn(likely: float, share: float, bar: str) -> None:
 
 def test_what_lies_outside_the_interval_does_not_fit() -> None:
     assert [fits for _, fits in reliability_lines([ReliabilityBin(0.9, estimate(0.5, 0.4, 0.6))])] == [False]
+
+
+def _agreement(matthews: float) -> Agreement:
+    unknown = Estimate()
+    return Agreement(brier=unknown, ece=unknown, mcc=estimate(matthews, 0, 1), kappa=unknown, auc=unknown)
+
+
+@pytest.mark.parametrize(
+    ("before", "agreement"),
+    [
+        pytest.param(0.3, "Agreement with your labels: 0.30 \N{RIGHTWARDS ARROW} 0.31 (1 is best).", id="known-before"),
+        pytest.param(None, "Agreement with your labels: 0.31 (1 is best).", id="not-known-before"),
+    ],
+)
+def test_trial_of_labels_says_how_agreement_and_verdicts_would_change(before: float | None, agreement: str) -> None:
+    known = evidence(before="m1.rules", rules=_agreement(0.2), model=_agreement(0.31), turned=14)
+    made = calibration(model=model(version="m2"), verdict_by=VerdictBy.MODEL, evidence=known)
+
+    assert trial_words(made, before) == (agreement, "14 verdicts on labelled sessions would change.")
+
+
+def test_trial_of_too_few_labels_says_that_nothing_would_change() -> None:
+    made = calibration(adopted=False, evidence=evidence(why="too few labels", counts=LabelCounts(random=5)))
+
+    assert trial_words(made, 0.3) == (
+        "5 of your 5 labels are used (5 on random sessions); calibration needs 50.",
+        "Too few labels.",
+        "No verdict would change.",
+    )

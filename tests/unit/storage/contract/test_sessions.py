@@ -31,7 +31,7 @@ from grader_daemon.domain.similar import AskedAlike
 from grader_daemon.domain.verdict import Outcome
 from grader_daemon.domain.wording import wording_of
 from grader_daemon.errors import InputError, StoreError
-from grader_daemon.pipeline.save_labels import add_feedback, candidates, labels, reviewed_since, standing_of
+from grader_daemon.pipeline.save_labels import add_feedback, candidates, labels, reviews_since, standing_of
 from grader_daemon.pipeline.saving import retract, save_grades
 from grader_daemon.storage.records import GradeFilter, MonthMark, SortKey
 from grader_daemon.storage.sqlite.database import IN_MEMORY
@@ -91,7 +91,7 @@ def seen(store: SqliteStore) -> object:
         standing_of(store, known),
         store.feedback.judged_requests(),
         sorted(candidates(store, since=None), key=lambda one: one.session_id),
-        reviewed_since(store, NOW - HOUR),
+        sorted(reviews_since(store, NOW - HOUR), key=lambda one: one.session_id),
         store.file_counts(),
         store.skip_counts(),
         store.graded_paths(),

@@ -21,7 +21,7 @@ from grader_daemon.domain.session import SkipReason
 from grader_daemon.domain.session_features import Features
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.errors import InputError
-from grader_daemon.pipeline.save_labels import add_feedback, candidates, labels, reviewed_since, standing_of
+from grader_daemon.pipeline.save_labels import add_feedback, candidates, labels, reviews_since, standing_of
 from grader_daemon.pipeline.saving import retract, save_grades
 from grader_daemon.storage.maintenance.backup import back_up, restore
 from grader_daemon.storage.maintenance.inspection import Inspection
@@ -375,8 +375,8 @@ def test_reviews_of_a_week_are_counted_by_session(store: SqliteStore) -> None:
     give(store, said("b", completed=True, **review))
     undo(store, "c")
 
-    assert reviewed_since(store, NOW) == 1
-    assert reviewed_since(store, NOW - HOUR) == 2
+    assert [each.session_id for each in reviews_since(store, NOW)] == ["b"]
+    assert {each.session_id for each in reviews_since(store, NOW - HOUR)} == {"a", "b"}
 
 
 # -- damage and copies -------------------------------------------------------------------------------------------------
