@@ -81,8 +81,8 @@ FILTERS: Final = (
     Filter("project", Dimension.PROJECT, "Only sessions that worked in this folder.", "project"),
     Filter("kind", SessionKind, "Only sessions of this kind; a person starts sessions of the kind main.", "begun as"),
     Filter("job", Dimension.JOB, "Only runs of this scheduled job, by its key.", "scheduled job"),
-    Filter("host", Dimension.HOST, "Only sessions on this machine, if you read a fleet (many machines).", "host"),
-    Filter("user", Dimension.USER, "Only sessions on this user's machines, if you read a fleet.", "user"),
+    Filter("host", Dimension.HOST, "Only sessions on this machine of a fleet (many machines).", "host"),
+    Filter("user", Dimension.USER, "Only sessions on this user's machines in a fleet (many machines).", "user"),
     Filter("tool", Dimension.TOOL, "Only sessions that called this tool.", "tool"),
     Filter("error", Category, "Only sessions with an error of this category.", "failure"),
     Filter(

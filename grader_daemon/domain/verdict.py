@@ -168,7 +168,7 @@ class GradeVersion(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         if self.by is None:
             return f"rules {self.rules}"
-        model = f"model {self.model}" if self.model is not None else "no model"
+        model = f"trained model {self.model}" if self.model is not None else "no trained model"
         return f"rules {self.rules}, {model}, verdict by the {self.by}"
 
 

@@ -30,7 +30,7 @@ def test_it_has_what_was_said_and_the_run_that_speaks_against_it() -> None:
     assert "Message 7 says `All 12 tests pass`. Contradicted: the last run failed (message 6)." in text
     assert "```\n$ pytest -q\n1 failed, 11 passed\nexit 1\n```" in text
     assert "- message 6: `terminal pytest`, command failed, never worked later, contradicts a claim\n" in text
-    assert "- Ending: answered\n- Result: contradicted" in text
+    assert "- Ending: answered\n- Result: claim contradicted" in text
 
 
 def test_what_is_borne_out_is_left_out() -> None:
