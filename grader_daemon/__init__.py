@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from grader_daemon.api.labels import LabelledFile as LabelledFile
     from grader_daemon.api.outline import Outline as Outline
     from grader_daemon.api.overview import Overview as Overview
+    from grader_daemon.api.review import ReviewAnswer as ReviewAnswer
     from grader_daemon.api.review import ReviewItem as ReviewItem
     from grader_daemon.api.said_and_happened import Happened as Happened
     from grader_daemon.api.said_and_happened import SaidAndHappened as SaidAndHappened
@@ -127,7 +128,7 @@ _HOMES = {
     "api.outline": "Outline",
     "api.said_and_happened": "Happened SaidAndHappened",
     "api.overview": "Overview",
-    "api.review": "ReviewItem",
+    "api.review": "ReviewAnswer ReviewItem",
     "api.status": "Status",
     "api.documents": "as_dict as_frame",
     "api.transcript": "Transcript",

@@ -78,7 +78,7 @@ def test_the_bar_counts_alerts_that_are_news(client: TestClient, add: Add) -> No
     say(client, known, "acknowledge")
     say(client, silent, "silence", **{"for": "24h"})
 
-    assert '>1<span class="unseen"> new alerts</span>' in client.get("/health").text
+    assert '>1<span class="unseen"> new alert</span>' in client.get("/health").text
 
 
 def test_open_alerts_say_whether_other_work_came_in(client: TestClient, add: Add) -> None:

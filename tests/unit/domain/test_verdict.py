@@ -105,19 +105,19 @@ def test_the_outcome_that_people_are_told(changes: dict[str, object], outcome: O
         pytest.param(
             "9ca1+prior-1.model",
             GradeVersion("9ca1", "prior-1", VerdictBy.MODEL),
-            "rules 9ca1, model prior-1, verdict by the model",
+            "rules 9ca1, trained model prior-1, verdict by the model",
             id="all",
         ),
         pytest.param(
             "9ca1+a.b.rules",
             GradeVersion("9ca1", "a.b", VerdictBy.RULES),
-            "rules 9ca1, model a.b, verdict by the rules",
+            "rules 9ca1, trained model a.b, verdict by the rules",
             id="a-dot-in-the-name-of-the-model",
         ),
         pytest.param(
             "9ca1+none.rules",
             GradeVersion("9ca1", None, VerdictBy.RULES),
-            "rules 9ca1, no model, verdict by the rules",
+            "rules 9ca1, no trained model, verdict by the rules",
             id="no-model",
         ),
         pytest.param("9ca1", GradeVersion("9ca1", None, None), "rules 9ca1", id="of-before-there-were-models"),

@@ -23,7 +23,7 @@ def test_each_feature_has_a_sentence_for_each_value() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "above", "words"),
     [
-        pytest.param("closed", 1.0, 0.8, "One of the last calls submits the work.", id="so"),
+        pytest.param("closed", 1.0, 0.8, "One of the last tool calls submits the work.", id="so"),
         pytest.param("closed", 0.0, None, "No call at the end submits the work.", id="not-so"),
         pytest.param("trial", 0.0, 0.1, "The run after the last file change failed.", id="not-so-of-three"),
         pytest.param("trial", 0.5, 0.1, "Nothing was run after the last file change.", id="unknown-of-three"),
