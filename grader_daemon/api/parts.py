@@ -11,6 +11,7 @@ from typing import Protocol
 
 from grader_daemon.domain.feedback import Feedback, Said
 from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.insight import Patterns
 from grader_daemon.domain.message_search import FoundMessages
 from grader_daemon.domain.quality import QualityCheck, QualityScorer
 from grader_daemon.domain.routing import Route, TaskRoute
@@ -92,6 +93,9 @@ class Setup(Protocol):
         Raises:
             InputError: it is neither.
         """
+
+    def unused_skills(self, patterns: Patterns) -> tuple[str, ...]:
+        """Return a sentence on each task type that needs an installed skill which is hardly used there."""
 
 
 class MessageSearch(Protocol):

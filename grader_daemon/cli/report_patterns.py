@@ -98,7 +98,7 @@ def command(*, grader: SelfGrader, days: int, everything: bool, as_json: bool) -
     if as_json:
         output.document(patterns)
     else:
-        _print(patterns) if everything else _print_in_brief(patterns)
+        _print(patterns, grader.setup.unused_skills(patterns)) if everything else _print_in_brief(patterns)
 
 
 def _print_in_brief(patterns: Patterns) -> None:
@@ -112,13 +112,15 @@ def _print_in_brief(patterns: Patterns) -> None:
     output.paragraph("", f"Next: grader-daemon report patterns -d {patterns.days} --all, {_MORE}")
 
 
-def _print(patterns: Patterns) -> None:
+def _print(patterns: Patterns, unused_skills: Iterable[str]) -> None:
     _print_head(patterns)
     agents = agents_words(patterns.groups[Dimension.AGENT])
     if patterns.sessions:
         _print_whole(patterns, in_brief=False)
     for dimension in (*_OF_A_FLEET, *((Dimension.AGENT,) if agents else ()), *_WORK):
         _work_table(dimension, patterns.groups[dimension], None)
+        for sentence in unused_skills if dimension is Dimension.TASK_TYPE else ():
+            output.paragraph("", clean(sentence))
     _claims_table(patterns.claims)
     _jobs_table(patterns.jobs)
     _print_spending(patterns)

@@ -69,6 +69,13 @@ def suggest(
     )
 
 
+def unused_skills(task_types: Sequence[Group], overall: Group, advice_on: AdviceOn) -> Iterator[str]:
+    """Yield a sentence on each task type that needs an installed skill which is hardly used there."""
+    for group, advice, because in _needs(task_types, overall, advice_on):
+        if advice is not None and advice.skills:
+            yield f"{_enhancement(group, advice)}. Reason: {because}."
+
+
 _Found = Iterator[tuple[Example, str, str]]
 
 
@@ -89,13 +96,24 @@ def _for_all(overall: Group) -> _Found:
 
 
 def _for_task_types(groups: Sequence[Group], overall: Group, advice_on: AdviceOn) -> _Found:
+    for group, advice, because in _needs(groups, overall, advice_on):
+        yield Example(Concern.TASK_TYPE, group.name), _enhancement(group, advice), because
+
+
+def _needs(
+    groups: Sequence[Group], overall: Group, advice_on: AdviceOn
+) -> Iterator[tuple[Group, SkillAdvice | None, str]]:
+    """Yield the task types that need help, what could help, and why."""
     for group in groups:
         low_score = _low_score(group)
         advice = advice_on(group.name) if low_score is not None or _ends_worse(group, overall) else None
         because = low_score or _surely_worse(advice)
         if because is not None:
-            text = f"Consider skill enhancement for {group.name}{_that_lies_unused(advice)}"
-            yield Example(Concern.TASK_TYPE, group.name), text, because
+            yield group, advice, because
+
+
+def _enhancement(group: Group, advice: SkillAdvice | None) -> str:
+    return f"Consider skill enhancement for {group.name}{_that_lies_unused(advice)}"
 
 
 def _low_score(group: Group) -> str | None:

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 
 from grader_daemon.analysis.user_messages.task_types import TaskTypes
 from grader_daemon.domain.calendar import beginning, day_of, last_days
+from grader_daemon.domain.insight import Patterns
+from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.routing import WINDOW_DAYS
 from grader_daemon.domain.setup_changes import USUAL_SPAN, SetupChange, SetupChanges
 from grader_daemon.domain.skills import SkillAdvice, SkillDetail, Skills
 from grader_daemon.errors import InputError
+from grader_daemon.reports.suggestions import unused_skills
 from grader_daemon.rules import load_rules
 from grader_daemon.skills.places import Installed
 from grader_daemon.skills.read_changes import changes_between, setup_changes
@@ -80,6 +83,12 @@ class Setup:
                 raise
             return advice
         return book.advice(name, span=span)
+
+    def unused_skills(self, patterns: Patterns) -> tuple[str, ...]:
+        """Return a sentence on each task type that needs an installed skill which is hardly used there."""
+        context = self._context
+        advice_on = skill_advice(context.settings, context.store, context.now())
+        return tuple(unused_skills(patterns.groups[Dimension.TASK_TYPE], patterns.overall, advice_on))
 
     @property
     def _book(self) -> SkillBook:

@@ -72,7 +72,7 @@ def test_the_summary_has_intervals_and_says_how_far_verdicts_can_be_trusted(grad
 
 
 def test_what_was_tried_again_is_told_by_its_command(grader: SelfGrader, capsys: pytest.CaptureFixture[str]) -> None:
-    report_patterns._print(grader.identify_patterns(1))
+    report_patterns._print(grader.identify_patterns(1), ())
     shown = capsys.readouterr().out
 
     assert "3 finished sessions, " in shown

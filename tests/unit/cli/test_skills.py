@@ -227,6 +227,19 @@ def test_of_several_types_the_one_that_goes_worst_is_advised_on(home: Path, run:
     assert need.startswith("40 tasks of debugging")
 
 
+def test_patterns_name_the_skill_that_lies_unused_below_the_task_types(home: Path, run: Run) -> None:
+    said = " ".join(run(home, "patterns", "--all").stdout.split())
+
+    assert (
+        "Consider skill enhancement for debugging: the installed skill trace-reader was used in only 0 of 40 of its"
+        " tasks. Reason: in 90 days 75 % (59–86 %) of 40 tasks of debugging ended badly, 15 % (8–26 %) of those of"
+        " other types."
+    ) in said
+    assert "enhancement for writing" not in said
+    assert said.index("task type ") < said.index("Consider skill") < said.index("platform ")
+    assert "trace-reader" not in run(home, "patterns").stdout
+
+
 def test_the_report_names_the_skill_that_lies_unused(home: Path, run: Run) -> None:
     now = datetime.now(UTC)  # noqa: TID251  the commands' clock is the real one
     bad = [
