@@ -7,6 +7,9 @@ of 500 in turns, each into a database of its own: one as `grade` does, one each 
 all their processes, because the clock says more of who else is at work on the machine; the ratio is the median of those
 of the slices. The first slice is there to warm up. The start of a cluster is not in it.
 
+With ``--s3`` the .tar.zst are also read from object storage, which moto plays in a process that is not counted
+(``.ci/run`` fetches it).
+
 ``--make FOLDER`` only writes an archive of .tar.zst of 64 MB each, when unpacked, for runs by hand. ``--simulate``
 prints what a billion sessions take, see `tests/benchmarks/archive_scale.py`.
 """
@@ -46,8 +49,11 @@ from tests.benchmarks.machine import (
 )
 from tests.benchmarks.targets import ARCHIVE_OF_ONE_PROCESS
 from tests.benchmarks.throughput import ROOT, check_out
+from tests.object_storage import object_storage
 
 FORMS: Final = ("plain", "packed")
+_STORED: Final = "s3"
+_BUCKET: Final = "slices"
 _SESSIONS: Final = 7_000
 _SLICE_SESSIONS: Final = 500
 _TAR_BYTES: Final = 64 * 1024 * 1024
@@ -65,6 +71,10 @@ class Way(NamedTuple):
     form: str
     way: str
     checkout: Path = ROOT
+
+    def place(self, folder: Path) -> str:
+        """Return where its slices are."""
+        return f"s3://{_BUCKET}/packed" if self.form == _STORED else str(folder / self.form)
 
 
 def copied_sessions() -> Iterator[tuple[str, bytes]]:
@@ -159,7 +169,7 @@ def side(way: Way, folder: Path) -> Iterator[Callable[[int], Spent]]:
     stdin, stdout = process.stdin, process.stdout
 
     def grade(number: int) -> Spent:
-        stdin.write(f"{folder / way.form / f'{number:04d}'}\n".encode())
+        stdin.write(f"{way.place(folder)}/{number:04d}\n".encode())
         stdin.flush()
         answer = stdout.readline()
         if not answer:
@@ -175,6 +185,19 @@ def side(way: Way, folder: Path) -> Iterator[Callable[[int], Spent]]:
         stdin.close()
         process.wait()
         stdout.close()
+
+
+@contextmanager
+def stored(folder: Path) -> Iterator[None]:
+    """Keep the packed slices in object storage, too, which this process and those that it starts find."""
+    with object_storage(folder) as variables:
+        os.environ.update(variables)
+        from s3fs import S3FileSystem  # only who measures it needs it
+
+        storage = S3FileSystem()
+        storage.mkdir(_BUCKET)
+        storage.put(str(folder / "packed"), f"{_BUCKET}/packed", recursive=True)
+        yield
 
 
 def measure(folder: Path, ways: Sequence[Way], *, slices: int) -> list[list[Spent]]:
@@ -200,7 +223,7 @@ def tell(ways: Sequence[Way], spent: Sequence[Sequence[Spent]]) -> list[Figure]:
         cells = [f"{statistics.median(part) / _SLICE_SESSIONS * 1e6:,.0f}" for part in parts]
         clock = statistics.median(each.seconds for each in done) / _SLICE_SESSIONS * 1e6
         rows.append((way.name, *cells, f"{clock:,.0f}", f"{ratio:.2f}"))
-        if way.name in FORMS:
+        if way.name in (*FORMS, _STORED):
             target, met = f">= {ARCHIVE_OF_ONE_PROCESS:g}", ratio >= ARCHIVE_OF_ONE_PROCESS
             figures.append(Figure(f"sessions a second of a processor, {way.name}", f"{ratio:.2f}", target, met=met))
     print_table(_HEAD, rows)
@@ -216,6 +239,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sessions", type=int, default=_SESSIONS, help="how many (default: %(default)s)")
     parser.add_argument("--against", metavar="COMMIT", help="run archives by this commit, too")
+    parser.add_argument("--s3", action="store_true", help="also from object storage")
     parser.add_argument("--make", type=Path, metavar="FOLDER", help="only write an archive")
     parser.add_argument("--simulate", action="store_true", help="what a billion sessions take, on paper")
     add_folder_option(parser)
@@ -229,11 +253,14 @@ def main() -> int:
         return 0
     print_machine()
     ways = [Way("one process", "plain", "plain"), *(Way(form, form, "archive") for form in FORMS)]
-    with work_folder(options.folder) as folder:
+    with work_folder(options.folder) as folder, ExitStack() as stack:
         size = write_slices(folder, options.sessions)
         print(f"{options.sessions:,} sessions of {size / options.sessions / 1e3:.1f} KB\n")
         if options.against and (before := check_out(options.against, folder / "before")):
             ways += [Way(f"{form}, {options.against}", form, "archive", before) for form in FORMS]
+        if options.s3:
+            stack.enter_context(stored(folder))
+            ways.append(Way(_STORED, _STORED, "archive"))
         figures = tell(ways, measure(folder, ways, slices=options.sessions // _SLICE_SESSIONS))
     print_figures(figures)
     return int(any(figure.met is False for figure in figures))

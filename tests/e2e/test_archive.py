@@ -27,7 +27,7 @@ from grader_daemon.pipeline.examine import Examiner
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.e2e.daemon_process import environment
 from tests.e2e.session_files import content, turns
-from tests.needs import require_moto
+from tests.object_storage import object_storage
 from tests.unit.archive.conftest import tar_of
 from tests.waiting import wait_until
 
@@ -171,31 +171,13 @@ def _add_path(path: str) -> None:
     sys.path.insert(0, path)
 
 
-@contextmanager
-def object_storage(folder: Path) -> Iterator[str]:
-    """Run a server that speaks S3; gives its address."""
-    with (folder / "moto.log").open("wb") as log:
-        process = subprocess.Popen(
-            [require_moto(), "-H", "127.0.0.1", "-p", "0"], cwd=folder, stdout=log, stderr=subprocess.STDOUT
-        )
-    try:
-        lines = folder / "moto.log"
-        wait_until(lambda: "Running on http" in lines.read_text() or process.poll() is not None, "moto", within=180)
-        yield next(word for word in lines.read_text().split() if word.startswith("http://127.0.0.1"))
-    finally:
-        process.terminate()
-        process.wait(20)
-
-
 @pytest.mark.thorough
 def test_sessions_in_object_storage_are_graded(
     archive: Path, grader: SelfGrader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with object_storage(tmp_path) as address:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", address)
-        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "none")
-        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "none")
-        monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    with object_storage(tmp_path) as variables:
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
         from s3fs import S3FileSystem
 
         storage = S3FileSystem(skip_instance_cache=True)
