@@ -15,9 +15,10 @@ from grader_daemon.api.filter_line import read_line, write_line
 from grader_daemon.api.grades import GradeFilter, SortKey
 from grader_daemon.api.grades import Page as GradePage
 from grader_daemon.api.session_filter import ADDRESSED, Filter
+from grader_daemon.api.steps import aligned_steps
 from grader_daemon.api.tables import TableForm, table_lines
 from grader_daemon.dashboard import scope
-from grader_daemon.dashboard.addresses import Choice
+from grader_daemon.dashboard.addresses import Choice, message_address
 from grader_daemon.dashboard.query_filter import (
     NAMES,
     address,
@@ -191,8 +192,14 @@ def compare(visit: Visit) -> Response:
         raise InputError(f"choose two sessions in the list to compare, not {len(ids)}")
     sides = [_side(visit, session_id) for session_id in ids]
     nearness = _NEARNESS.get(visit.query.get("near", ""))
+    left, right = (visit.grader.grades.find(session_id) for session_id in ids)
     return visit.show(
-        "compare.html", sides=sides, lines=list(_lines([side.grade for side in sides])), nearness=nearness
+        "compare.html",
+        sides=sides,
+        lines=list(_lines([side.grade for side in sides])),
+        nearness=nearness,
+        steps=aligned_steps(visit.grader.context, left, right),
+        message_address=message_address,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from collections.abc import Sequence
 from contextlib import closing
@@ -15,6 +16,7 @@ import pytest
 from httpx2 import Response
 from starlette.testclient import TestClient
 
+from grader_daemon.api.grader import SelfGrader
 from grader_daemon.api.session_filter import ADDRESSED
 from grader_daemon.dashboard import saved_views
 from grader_daemon.dashboard.pages import sessions
@@ -22,7 +24,8 @@ from grader_daemon.dashboard.pages.sessions import VIEWS
 from grader_daemon.domain.analysis import Category, Failure, FailureKind
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.sqlite.store import SqliteStore
-from tests.strategies import NOW, grade, new_grade
+from tests.e2e.session_files import write
+from tests.strategies import NOW, grade, json_answer, json_round, json_user, new_grade
 from tests.unit.dashboard.conftest import ACCESS, MakeClient
 
 _COUNT = 120
@@ -352,3 +355,30 @@ def test_only_so_many_views_are_kept(client: TestClient, monkeypatch: pytest.Mon
     _say(client, "save", "model=opus", name="a")
     assert "1 views is the maximum" in _say(client, "save", "model=opus", name="b").text
     assert _say(client, "save", "model=haiku", name="a").status_code == 303
+
+
+def test_steps_of_two_sessions_stand_side_by_side_and_the_first_difference_is_marked(
+    client_of: MakeClient, tmp_path: Path
+) -> None:
+    for name, last in (("one", "make test"), ("other", "tox")):
+        output = json.dumps({"output": "no tests", "exit_code": int(name == "one"), "error": None})
+        rounds = [
+            *json_round("x", call_id="a", arguments='{"command": "ls"}'),
+            *json_round(output, call_id="b", arguments='{"command": "pytest"}'),
+            *json_round("x", call_id="c", arguments=json.dumps({"command": last})),
+        ]
+        write(tmp_path / "sessions", name, [json_user("Test it"), *rounds, json_answer("Done.")])
+    with SelfGrader(db_path=tmp_path / "grades.db", watch_roots=tmp_path / "sessions") as grader:
+        grader.grade_latest_sessions()
+    text = client_of(tmp_path / "grades.db").get("/compare?id=one&id=other").text.partition('id="steps-h"')[2]
+    shown = " ".join(re.sub(r"<[^>]+>", " ", text.partition("</section>")[0]).split())
+
+    assert "1 equal step 1 terminal ls 1 terminal ls First difference" in shown
+    assert "3 terminal pytest failed 5 terminal make test" not in shown
+    assert shown.count("First difference") == 1
+    assert shown.count("pytest failed") == 1
+    assert 'href="/session/other#m5"' in text
+
+
+def test_sessions_without_their_files_are_compared_without_steps(client: TestClient) -> None:
+    assert 'id="steps-h"' not in client.get("/compare?id=s0&id=s1").text
