@@ -86,9 +86,10 @@ def _copy_of(grader: SelfGrader) -> SharedCopy:
 
 
 def _catch_up(grader: SelfGrader) -> None:
-    fleet = _copy_of(grader)
+    fleet, seen = _copy_of(grader), grader.context.fleet_view()
+    is_new = seen is None or seen.read_at is None  # what the machines counted answers before more is read
     try:
-        read_fleet(grader, at_most_seconds=_WAITS_SECONDS)
+        read_fleet(grader, at_most_seconds=0.0 if is_new else _WAITS_SECONDS)
         if left := fleet.older():
             output.warning(f"up to {left:,} older sessions are not read yet; to read them: grader-daemon fleet pull")
         if fleet.told is not None:

@@ -35,6 +35,7 @@ import psycopg
 
 from grader_daemon import SelfGrader
 from grader_daemon.fleet.admin import fleet_push
+from grader_daemon.fleet.push_command import collecting_rarely
 from grader_daemon.fleet.push_job import FleetPush
 from grader_daemon.settings import Settings, load_settings
 from tests.benchmarks.corpora import made_corpus, real_corpora
@@ -98,7 +99,7 @@ def _secret(url: str) -> Any:
 
 def send(settings: Settings, url: str, *, batches: int | None = None) -> int:
     """Send as the product does, all or so many batches; gives how many grades."""
-    with pushing(settings, url) as export:
+    with collecting_rarely(), pushing(settings, url) as export:
         runs = iter(export.run, None)
         return sum(done.sessions for done in islice(_while_more(runs), batches))
 

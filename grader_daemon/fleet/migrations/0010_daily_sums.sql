@@ -30,6 +30,7 @@ CREATE TABLE grader.daily_sums (
     DEFAULT 0, failed_priced bigint NOT NULL DEFAULT 0, failed_millionths bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (host, day, dimension, name)
 );
+CREATE INDEX daily_sums_day ON grader.daily_sums (day, dimension);
 DO $do$
 DECLARE
     counted text;

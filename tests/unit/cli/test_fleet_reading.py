@@ -544,6 +544,17 @@ def test_the_newest_are_there_first_and_all_that_is_left_is_pulled(
 
 
 @pytest.mark.usefixtures("small_batches")
+def test_the_first_command_has_all_totals_without_waiting_for_older_sessions(
+    team: Team, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grader_daemon.cli.reading._WAITS_SECONDS", 600.0)
+    first, then = run(team.lead, "--json"), run(team.lead, "--json")
+    assert ("not read yet" in first.stderr, "not read yet" in then.stderr) == (True, False)
+    totals, whole = (json.loads(ended.stdout)["summary"]["sessions"] for ended in (first, then))
+    assert totals == whole > 4
+
+
+@pytest.mark.usefixtures("small_batches")
 def test_what_comes_in_is_read_before_all_older_sessions_are(team: Team) -> None:
     url = (team.lead / SETTINGS).read_text().split('"')[1]
     settings = load_settings(fleet_read_url=url, fleet_copy_file=str(team.lead / "copy.db"))
