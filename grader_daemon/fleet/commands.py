@@ -200,7 +200,7 @@ def status(*, url: str | None, as_json: bool) -> None:
             "fleet status needs the fleet's database, which a server does not hand on: name it with --url"
         )
     with fleet_database(url or (by_person.get_secret_value() if by_person else fleet_url(settings))) as fleet:
-        hosts, watch = fleet.hosts(), fleet.watch()
+        hosts, watch, now = fleet.hosts(), fleet.watch(), fleet.now()
     if as_json:
         output.document(hosts=hosts, watch=watch)
         return
@@ -214,7 +214,6 @@ def status(*, url: str | None, as_json: bool) -> None:
             for host in hosts
         ],
     )
-    now = utc_now()
     for host in hosts:
         _warn_of(host, now)
     if watch is not None and is_unwatched(watch, now):

@@ -197,6 +197,13 @@ class FleetDatabase:
             check_version(self._connection)
             return self._hosts(self._connection.cursor(row_factory=class_row(FleetHost)))
 
+    def now(self) -> datetime:
+        """Return the time by the clock of the server, by which all contacts are noted."""
+        with translated():
+            [now] = self._connection.execute("SELECT now()").fetchone() or (None,)
+        assert isinstance(now, datetime)
+        return now
+
     def watch(self) -> FleetWatch | None:
         """Return who watches the fleet; None where this login may not know.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from contextlib import closing
@@ -509,6 +510,18 @@ def test_a_clock_that_is_wrong_is_told(team: Team, run: Run, monkeypatch: pytest
     told = run(team.lead, "fleet", "status").stderr
     assert "the clock of anna-laptop was 400 d" in told
     assert "ben-laptop" not in told
+
+
+def test_a_clock_that_is_ahead_where_the_state_is_asked_makes_no_machine_silent(
+    team: Team, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with team.server.admin() as connection:
+        connection.execute("UPDATE grader.watch SET member = 'lead', worked_at = now()")
+        connection.execute("UPDATE grader.hosts SET last_seen = now() - interval '2 days' WHERE host = 'ben-laptop'")
+    monkeypatch.setattr("grader_daemon.fleet.commands.utc_now", lambda: utc_now() + timedelta(days=30))
+    told = run(team.lead, "fleet", "status").stderr
+    assert re.findall(r"no contact with (\S+) since .*, (.*) ago", told) == [("ben-laptop", "2 days")]
+    assert "no machine watches" not in told
 
 
 def test_a_fleet_that_nobody_watches_is_told(team: Team, run: Run) -> None:
