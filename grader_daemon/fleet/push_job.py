@@ -23,7 +23,8 @@ from grader_daemon.pipeline.save_labels import take_labels
 from grader_daemon.storage.records import ChangeKind, OutlinedGrade
 from grader_daemon.storage.sqlite.store import SqliteStore
 
-_AT_ONCE: Final = 500
+_AT_ONCE: Final = 1_000
+"""Changes in a batch, of about two megabytes: a tenth faster than 500, and slow lines still send it in time."""
 _NOT_SAID_HERE: Final = frozenset({FeedbackSource.FLEET, FeedbackSource.REWARD, FeedbackSource.REVERT})
 _GREETS_EVERY_SECONDS: Final = 60.0
 MakeRows = Callable[[list[OutlinedGrade]], Sequence[Sequence[Any]]]

@@ -298,7 +298,7 @@ def large_figures(server: Server, sandbox: Sandbox, settings: Settings, *, rows:
         Figure(f"{there:,} rows", f"{size / 1e9:,.1f} GB", f"filled in {seconds:,.0f} s"),
         at_most("fleet status, by the clock: before", before[0], target=None, unit="ms", digits=0),
         at_most("  with these rows", after[0], target=None, unit="ms", digits=0),
-        at_most("a batch of 500 new grades: before", before[1], target=None, unit="ms", digits=0),
+        at_most("a batch of 1,000 new grades: before", before[1], target=None, unit="ms", digits=0),
         at_most("  with these rows", after[1], target=None, unit="ms", digits=0),
     ]
 

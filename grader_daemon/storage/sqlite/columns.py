@@ -61,7 +61,8 @@ class Columns:
         """Return what the columns hold, which is not read, in their order."""
         values = list(row)
         for place, known in self._known:
-            values[place] = values[place] or known
+            if not values[place]:
+                values[place] = known
         return values
 
     def __add__(self, others: Columns) -> Columns:
