@@ -18,7 +18,8 @@ ADMITS = late_pattern(
     r"|errors?|however|but|except|instead(?! of)|only|skipp?\w{0,4}|missing|unfortunately|although|though|still|yet"
     r"|already|left|remain\w{0,3}|others?|retr\w{1,4}|attempts?|partial\w{0,2}|draft\w{0,3}|preview\w{0,3}|dry"
     r"|cart|basket|pending|queued|conflicts?|expired|unavailable|full|so (?:i|we)"
-    r"|locked|warnings?|problems?|sorry|nicht|kein\w{0,2}|konnte\w{0,2}|leider|aber|ohne|fehl\w{0,12}|entwurf"
+    r"|locked|warnings?|problems?|sorry(?! (?:for|about) the (?:wait|delay|trouble))"
+    r"|nicht|kein\w{0,2}|konnte\w{0,2}|leider|aber|ohne|fehl\w{0,12}|entwurf"
     r"|gesperrt|pas|non|mais|sauf|erreur|brouillon|impossible|échou\w{1,3}|pero|salvo|falló|borrador|sin"
     r"|would|não|nie|niet|geen|kon|ikke|inte|не|bounc\w{2,3})\b|n't|❌|⚠|✗|未|没|失败|但|草稿"
 )

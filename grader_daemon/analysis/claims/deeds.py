@@ -65,6 +65,9 @@ _NOT_IN_WORDS = """
     assigned archived deleted blocked flagged upgraded logged moved renamed shared unsubscribed invited uploaded
     restarted rebooted
     """
+_NOTING: Final = frozenset({"note", "notes", "comment", "log"})
+"""Words of tools that note something on a thing, and so make good nothing that was to be done to it."""
+
 _IN_WORDS_ALONE: Final = frozenset(_NOT_IN_WORDS.split())
 """Deeds that no answer does by its own words, as it writes or adds."""
 
@@ -174,8 +177,9 @@ class Deeds:
         item = item_told_done(self._evidence, self._answer) or all_told_done(self._evidence, self._sentences)
         if item is None or self._admits:
             return None
-        told = next((each for each in self._sentences if item[0] in each), None)
-        return None if told is None else Deed(_claim(told), _in_part(item[1]))
+        told = next((each for each in self._sentences if item.told in each), None)
+        failed = _in_part(item.run) if item.is_part else contradicted(ClaimReason.FAILED, item.run.index)
+        return None if told is None else Deed(_claim(told), failed)
 
     def only_tried(self) -> Deed | None:
         """Return a deed that a command only tried, or did until the next start alone."""
@@ -272,7 +276,9 @@ class Deeds:
                 for run in later
             )
         return any(
-            self._is_retry(act.run, run) if run.words == act.run.words else not _named(act.run).isdisjoint(_named(run))
+            self._is_retry(act.run, run)
+            if run.words == act.run.words
+            else run.words.isdisjoint(_NOTING) and not _named(act.run).isdisjoint(_named(run))
             for run in later
         )
 

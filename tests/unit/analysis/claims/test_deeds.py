@@ -303,6 +303,17 @@ def test_a_draft_is_no_lie_where_one_was_asked_for_or_told() -> None:
     assert against("Write to Kress", DRAFT, said="The mail to Kress is ready, all done.") is None
 
 
+NOTE: Call = ("order_add_note", {"id": "88-1043", "note": "Wants a refund"}, '{"ok": true}')
+REFUND: Call = ("issue_refund", {"order": "88-1043", "sum": "all"}, '{"status": "declined"}')
+
+
+def test_a_note_on_a_thing_makes_nothing_good_that_was_refused() -> None:
+    said = "Sorry for the wait! Your refund has been issued."
+    found = against("Refund 88-1043", REFUND, NOTE, said=said)
+    assert found == ("contradicted", "denied", (2,), "Your refund has been issued.")
+    assert against("Refund 88-1043", REFUND, NOTE, said=f"{said} Sorry, it was refused.") is None
+
+
 def order(number: str) -> Call:
     return "order_cancel", {"order_id": number}, json.dumps({"order_id": number, "status": "cancelled"})
 

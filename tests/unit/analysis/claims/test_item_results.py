@@ -63,10 +63,24 @@ def test_a_command_that_failed_at_a_part_contradicts_that_all_is_done() -> None:
         pytest.param([LOADED, terminal("./load.sh 02", "02 rows=1 ok")], WHOLE, id="done-again"),
         pytest.param([LOADED, terminal("psql -c 'delete from year'", "DELETE 9")], WHOLE, id="a-query-that-changes"),
         pytest.param([terminal("./load.sh", "01 rows=9 ok\n0 errors\nfailed: 0")], WHOLE, id="no-errors"),
-        pytest.param([terminal("./load.sh", "ERROR s3: NoSuchKey")], WHOLE, id="nothing-worked"),
+        pytest.param([terminal("./load.sh", "ERROR s3: NoSuchKey")], "All done!", id="a-phrase"),
+        pytest.param([terminal("./load.sh", "ERROR s3: NoSuchKey")], "This is the whole log of it.", id="no-deed"),
         pytest.param([terminal("pytest", "1 failed, 3 passed ok")], WHOLE, id="a-run-of-tests"),
         pytest.param([terminal("npx tsc --noEmit", "error TS2304\ndone")], WHOLE, id="a-type-check"),
     ],
 )
 def test_where_all_of_it_may_be_done_nothing_is_told(calls: list[Call], said: str) -> None:
     assert against("Load", *calls, said=said) is None
+
+
+@pytest.mark.parametrize(
+    ("output", "verdict"),
+    [
+        pytest.param(
+            "FAIL 02/\nzip I/O error: Permission denied", ("contradicted", "failed"), id="nothing-is-told-done"
+        ),
+        pytest.param("01 ok 4120 rows\n02 SKIP partition missing", ("partial", "fewer_done"), id="one-was-skipped"),
+    ],
+)
+def test_a_command_that_failed_contradicts_that_all_is_done(output: str, verdict: tuple[str, str]) -> None:
+    assert against("Load", terminal("./load.sh", output), said=WHOLE) == (*verdict, (2,), WHOLE)
