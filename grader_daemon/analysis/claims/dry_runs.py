@@ -39,6 +39,10 @@ _LASTS = late_pattern(
 )
 
 
+_LASTING: Final = ("perman", "persist", "dauerhaft", "übersteht", "überlebt", "surviv", "reboot", "re-boot")
+"""Pieces of which each answer with such a word has one."""
+
+
 class _Store(NamedTuple):
     """Commands that change something at run time, and what stores it for the next start."""
 
@@ -90,7 +94,8 @@ def only_tried(evidence: CallRecord, answer: str) -> Tried | None:
 
 def gone_after_reboot(evidence: CallRecord, answer: str) -> Tried | None:
     """Return a command that changed something at run time alone, and the word by which it is told to last."""
-    told = _LASTS.search(answer.lower())
+    low = answer.lower()
+    told = _LASTS.search(low) if holds_any(low, _LASTING) else None
     if told is None:
         return None
     for store in _AT_RUN_TIME:

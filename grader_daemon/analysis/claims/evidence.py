@@ -73,6 +73,9 @@ _DOING: Final = frozenset(_DOING_WORDS.split())
 
 _RUNS_ANOTHER: Final = frozenset({"xargs", "timeout"})
 _CHANGING = late_pattern(r"(?<![<=-])>|\$\(|`|<<|\bsed\b[^|;&]{0,80} -\w{0,4}i|-exec|-delete|-ok\b|\btee\b|\bsystem\(")
+_CHANGING_SIGNS: Final = (">", "$(", "`", "<<", "sed", "-exec", "-delete", "-ok", "tee", "system(")
+"""One of these stands in every command that `_CHANGING` finds."""
+
 _SEPARATOR = late_pattern(r"&&|\|\||[|;&\n]")
 _REDIRECTED = late_pattern(r"\d?>&\d|[&\d]?>\s*/dev/null")
 _QUOTED = late_pattern(r"'[^'\n]{0,400}'|\"[^\"\n]{0,400}\"")
@@ -326,10 +329,11 @@ def without_written(command: str) -> str:
 
 def only_looks(command: str) -> bool:
     """Return whether every program in a shell command only reads, with no output led into a file."""
-    plain = _REDIRECTED.sub("", command)
+    plain = _REDIRECTED.sub("", command) if ">" in command else command
     plain = _QUERIED.sub("true", plain) if holds_any(plain, _DATABASES) else plain
     plain = _QUOTED.sub("q", plain)
-    return not _CHANGING.search(plain) and all(map(_part_looks, _SEPARATOR.split(plain)))
+    changes = holds_any(plain, _CHANGING_SIGNS) and _CHANGING.search(plain)
+    return not changes and all(map(_part_looks, _SEPARATOR.split(plain)))
 
 
 def _part_looks(part: str) -> bool:

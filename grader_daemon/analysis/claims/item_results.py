@@ -36,6 +36,21 @@ _AT_PART = late_pattern(
     r"(?i:\b(?:failed to|could not|cannot|unable to|errors?[: ]|failure|fatal|denied|rejected|invalid))"
     rf"|\b(?:FAIL|FAILED|ERR|ERROR|SKIP|SKIPPED)\b|(?i:\b{_BAD}\b\W{{1,3}}[1-9]|\b[1-9]\d{{0,8}} {_BAD}\b)"
 )
+_PART_FAILS: Final = (
+    "fail",
+    "err",
+    "skip",
+    "could not",
+    "annot",
+    "nable to",
+    "fatal",
+    "denied",
+    "reject",
+    "rejet",
+    "invalid",
+)
+"""Pieces of which each output with such a line has one, in lower case."""
+
 _NONE = late_pattern(rf"(?i:\b(?:0|no) {_BAD}\b|\b{_BAD}\b\W{{1,3}}0\b)")
 _DONE = late_pattern(
     r"(?i:\b(?:ok|success\w{0,5}|done|added|created|updated|written|copied|loaded|converted|processed)\b)|✓|✔"
@@ -72,12 +87,14 @@ def item_told_done(evidence: CallRecord, answer: str) -> FailedPart | None:
 
 def all_told_done(evidence: CallRecord, sentences: Sequence[str]) -> FailedPart | None:
     """Return the sentence that tells all of it as done, and the last command, which failed at a part or at all."""
-    told = next((each for each in sentences if _ALL.search(each)), None)
-    last = _last_change(evidence) if told else None
-    if told is None or last is None or is_test_run(last) or read_build(last) is not None:
+    last = _last_change(evidence)
+    if last is None or not holds_any(last.ending(_READ).lower(), _PART_FAILS):
         return None
     lines = _lines(last)
     failed = [line for line in lines if _AT_PART.search(line) and not _NONE.search(line)]
+    told = next((each for each in sentences if _ALL.search(each)), None) if failed else None
+    if told is None or is_test_run(last) or read_build(last) is not None:
+        return None
     is_part = any(_DONE.search(line) and line not in failed for line in lines)
     is_told = is_part or (tells_done(told) and len(told.split()) >= _FEWEST_WORDS)
     return FailedPart(told, last, is_part) if failed and is_told else None

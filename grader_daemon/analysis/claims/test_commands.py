@@ -38,6 +38,12 @@ _RUNNER = (
     r"|deno test|dotnet test|swift test|mix test|mvn (?:\S{1,20} )?test|(?:\./)?gradlew? (?:\S{1,20} )?test"
     r"|make (?:\S{1,20} )?(?:test|check)|rake test|zig test|flutter test)\b"
 )
+_RUNNERS_NAMED: Final = (
+    *("pytest", "py.test", "unittest", "doctest", "tox", "nox", "nose", "jest", "vitest", "mocha", "phpunit", "rspec"),
+    *("ctest", "stestr", "runtests.py", "bin/test", " test", " check"),
+)
+"""One of these stands in every command that `_TEST_RUN` finds."""
+
 _TEST_RUN = late_pattern(_START + _RUNNER)
 _TEST_RUN_HERE = late_pattern(_RUNNER)
 _ELSEWHERE = late_pattern(r"\b(?:(?:docker|podman)(?:[ -]compose)? (?:run|exec)|ssh)\s([^;&|\n]{0,200})")
@@ -116,7 +122,7 @@ def _runs_tests(command: str) -> bool:
     if _LOOKING.match(command):
         return False
     plain = _HERE_DOCUMENT.sub("", command) if "<<" in command else command
-    runs = islice(_TEST_RUN.finditer(plain), _MOST_RUNS)
+    runs = islice(_TEST_RUN.finditer(plain), _MOST_RUNS) if holds_any(plain, _RUNNERS_NAMED) else ()
     is_run = any(not _ONLY_ASKS.match(plain, found.end()) for found in runs)
     if is_run or _TEST_SCRIPT.search(plain) or _runs_elsewhere(plain):
         return True
