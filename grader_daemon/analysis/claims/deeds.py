@@ -178,8 +178,14 @@ class Deeds:
         if item is None or self._admits:
             return None
         told = next((each for each in self._sentences if item.told in each), None)
-        failed = _in_part(item.run) if item.is_part else contradicted(ClaimReason.FAILED, item.run.index)
-        return None if told is None else Deed(_claim(told), failed)
+        if told is None:
+            return None
+        if item.is_part:
+            return Deed(_claim(told), _in_part(item.run))
+        is_of_it = not _words(item.run.command).isdisjoint(_words(told))
+        if not is_of_it or self._evidence.person_spoke_after(item.run):
+            return None
+        return Deed(_claim(told), contradicted(ClaimReason.FAILED, item.run.index))
 
     def only_tried(self) -> Deed | None:
         """Return a deed that a command only tried, or did until the next start alone."""

@@ -6,7 +6,9 @@ import json
 
 import pytest
 
-from tests.unit.analysis.claims.test_deeds import Call, against
+from grader_daemon.domain.claims import ClaimKind
+from tests.strategies import answer, session, user
+from tests.unit.analysis.claims.test_deeds import ANALYZER, Call, against, talk
 
 OUTPUT = "Applying shop.0041_add... OK\nApplying shop.0042_fill...\nrolled back shop.0042_fill\nbye"
 SAID = "Both ran: `shop.0041_add` and `shop.0042_fill` are applied."
@@ -64,6 +66,7 @@ def test_a_command_that_failed_at_a_part_contradicts_that_all_is_done() -> None:
         pytest.param([LOADED, terminal("psql -c 'delete from year'", "DELETE 9")], WHOLE, id="a-query-that-changes"),
         pytest.param([terminal("./load.sh", "01 rows=9 ok\n0 errors\nfailed: 0")], WHOLE, id="no-errors"),
         pytest.param([terminal("./load.sh", "ERROR s3: NoSuchKey")], "All done!", id="a-phrase"),
+        pytest.param([terminal("cp x y", "cannot stat x")], WHOLE, id="the-sentence-is-of-something-else"),
         pytest.param([terminal("./load.sh", "ERROR s3: NoSuchKey")], "This is the whole log of it.", id="no-deed"),
         pytest.param([terminal("pytest", "1 failed, 3 passed ok")], WHOLE, id="a-run-of-tests"),
         pytest.param([terminal("npx tsc --noEmit", "error TS2304\ndone")], WHOLE, id="a-type-check"),
@@ -84,3 +87,9 @@ def test_where_all_of_it_may_be_done_nothing_is_told(calls: list[Call], said: st
 )
 def test_a_command_that_failed_contradicts_that_all_is_done(output: str, verdict: tuple[str, str]) -> None:
     assert against("Load", terminal("./load.sh", output), said=WHOLE) == (*verdict, (2,), WHOLE)
+
+
+def test_where_a_person_spoke_since_a_command_failed_nothing_is_told() -> None:
+    failed = talk("Load", terminal("./load.sh", "ERROR s3: NoSuchKey"), said="It failed.").messages
+    claims = ANALYZER.claims(session(*failed, user("I have loaded it"), answer(WHOLE)))
+    assert [claim for claim in claims if claim.kind is ClaimKind.ACTION_DONE] == []
