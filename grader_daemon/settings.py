@@ -254,7 +254,7 @@ class Settings(GradingSettings):
         None,
         gt=0,
         examples=[0.5],
-        description="Never recommend a model that costs more than this many dollars per task.",
+        description="Never recommend a model whose cost for each task that did not fail is above this many dollars.",
     )
     route_explore: float = Field(
         0.0, ge=0, le=0.1, description="Share of requests that go to another model as a try; see docs/routing.md."

@@ -24,7 +24,18 @@ from grader_daemon.reports.verdicts import brief_verdict, likely_done
 from grader_daemon.reports.worries import worry_words
 
 MAY_DROP: Final = (
-    *("tokens", "project", "claims", "cost", "model", "quality", "efficiency", "failures", "task type", "state"),
+    *(
+        "tokens",
+        "project",
+        "claims",
+        "cost",
+        "model",
+        "quality (1-5)",
+        "efficiency (1-5)",
+        "failures",
+        "task type",
+        "state",
+    ),
     *("agent", "likely done", "result"),
 )
 """Columns that a narrow terminal does without, the first one first; before all, those that are alike in all rows."""
@@ -66,8 +77,8 @@ def grade_table(
         ("state", brief_state),
         ("likely done", likely_done),
         ("task type", lambda grade: grade.task_type),
-        ("efficiency", lambda grade: grade.efficiency),
-        ("quality", lambda grade: grade.quality),
+        ("efficiency (1-5)", lambda grade: grade.efficiency),
+        ("quality (1-5)", lambda grade: grade.quality),
         ("failures", lambda grade: grade.total_errors),
         ("claims", lambda grade: borne_out(grade.claims)),
         ("agent", agent_words),

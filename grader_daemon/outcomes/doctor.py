@@ -33,4 +33,4 @@ def outcomes(context: DoctorContext) -> Finding:
     others = [each for each in troubles if not each.endswith(HIDDEN)]
     if others:
         return warning(f"of {count(len(others), 'project')} not all could be seen: {some(others)}", _WHY)
-    return ok(f"the work of {count(len(followed), 'session')} is followed")
+    return ok(f"what becomes of the work of {count(len(followed), 'session')} is tracked")

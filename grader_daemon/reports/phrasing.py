@@ -172,7 +172,7 @@ def people_words(report: WeeklyReport) -> tuple[Words, ...]:
         return ()
     sessions = count(report.total_sessions, "session")
     objected = f"In {report.people.objected:,} of {sessions}, a person complained, corrected the agent or gave up"
-    again = f"After {report.people.asked_again:,}, a person asked for the same again"
+    again = f"After {report.people.asked_again:,} of them, a person asked for the same again"
     return ((f"{objected}. {again}.",),)
 
 

@@ -29,10 +29,10 @@ AGREEMENT_ROWS: Final = (
     ("area under the curve", "auc"),
 )
 UNSEEN: Final = (
-    "the shipped prior, on data kept apart from development: area under the curve 0.60,"
-    " right in 54 % of the tasks that the model was sure were done"
+    "the model that comes with the program, on data kept apart from development: area under the curve 0.60,"
+    " and where it was sure that a task was done, it was right in 54 % of cases"
 )
-"""Measured worth of the shipped prior elsewhere; see `docs/validity.md`."""
+"""Measured worth of the model that comes with the program; see `docs/validity.md`."""
 
 _BAR: Final = 40
 """Characters of a bar from 0 to 100 %."""

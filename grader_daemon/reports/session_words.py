@@ -75,10 +75,10 @@ _RESUME_COMMANDS: Final = {
 _STANDING_WORDS: Final = {
     ResultStanding.CONTRADICTED: "claim contradicted",
     ResultStanding.CHECK_FAILED: "check failed",
-    ResultStanding.ADMITTED: "says not done",
+    ResultStanding.ADMITTED: "agent says not done",
     ResultStanding.CHECKED: "check passed",
-    ResultStanding.CLAIMED: "says done",
-    ResultStanding.NO_CLAIM: "says neither",
+    ResultStanding.CLAIMED: "agent says done",
+    ResultStanding.NO_CLAIM: "agent does not say",
 }
 """What shows a result, where there is little room."""
 _PLAIN_ID: Final = re.compile(r"[A-Za-z0-9][\w-]{0,99}", re.ASCII)
@@ -115,7 +115,7 @@ def ending_words(grade: Grade) -> str | None:
 
 
 def standing_words(grade: Grade) -> str | None:
-    """Return what shows the result of a session, as it is said in a table: "says done"; None while it is open."""
+    """Return what shows the result of a session, as it is said in a table: "agent says done"; None while it is open."""
     return None if grade.standing is None else _STANDING_WORDS[grade.standing]
 
 

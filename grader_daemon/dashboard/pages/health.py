@@ -43,10 +43,10 @@ def _written(setting: SettingValue) -> str:
     """Return a value as it is written in the file of settings, but for quotation marks."""
     value: Any = setting.value
     if isinstance(value, list):
-        return ", ".join(map(str, value)) or "-"
+        return ", ".join(map(str, value)) or "not set"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:g}" if isinstance(value, float) else "-" if value is None else str(value)
+    return f"{value:g}" if isinstance(value, float) else "not set" if value is None else str(value)
 
 
 PAGES: Final = (Page("/health", health, bare=True), Page("/health/examine", examine, writes=True, bare=True))

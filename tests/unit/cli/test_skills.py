@@ -228,7 +228,7 @@ def test_of_several_types_the_one_that_goes_worst_is_advised_on(home: Path, run:
 
 
 def test_patterns_name_the_skill_that_lies_unused_below_the_task_types(home: Path, run: Run) -> None:
-    said = " ".join(run(home, "patterns", "--all").stdout.split())
+    said = " ".join(run(home, "report", "patterns", "--all").stdout.split())
 
     assert (
         "Consider skill enhancement for debugging: the installed skill trace-reader was used in only 0 of 40 of its"
@@ -237,7 +237,7 @@ def test_patterns_name_the_skill_that_lies_unused_below_the_task_types(home: Pat
     ) in said
     assert "enhancement for writing" not in said
     assert said.index("task type ") < said.index("Consider skill") < said.index("platform ")
-    assert "trace-reader" not in run(home, "patterns").stdout
+    assert "trace-reader" not in run(home, "report", "patterns").stdout
 
 
 def test_the_report_names_the_skill_that_lies_unused(home: Path, run: Run) -> None:

@@ -48,7 +48,7 @@ def test_folders_that_the_service_does_not_see_are_told(tmp_path: Path, *, is_hi
         fix = "add your project folders to outcomes_roots, then: grader-daemon service install"
         assert said == warning(f"the service does not see 1 folder of projects: {project}", fix)
     else:
-        assert said == ok("the work of 1 session is followed")
+        assert said == ok("what becomes of the work of 1 session is tracked")
 
 
 def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
@@ -62,4 +62,4 @@ def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
 def test_what_is_followed_is_counted(tmp_path: Path) -> None:
     follow(tmp_path / "a.db", None)
 
-    assert found(tmp_path / "a.db") == ok("the work of 1 session is followed")
+    assert found(tmp_path / "a.db") == ok("what becomes of the work of 1 session is tracked")

@@ -57,7 +57,7 @@ def test_empty_week_after_a_busy_one_shows_the_one_before() -> None:
     table = next(block for block in blocks_of(lay_out(report), Topic.SUMMARY) if isinstance(block, Table))
 
     assert prose_of(lay_out(report), Topic.SUMMARY)[0] == "No session finished this week; 12 the week before."
-    assert [plain(cell) for cell in table.rows[1].cells] == ["Tool efficiency", "no sessions", "none", "-", "-"]
+    assert [plain(cell) for cell in table.rows[1].cells] == ["Tool efficiency", "no sessions", "no sessions", "-", "-"]
 
 
 def test_summary_begins_with_the_three_shares() -> None:
@@ -160,12 +160,12 @@ def test_week_with_too_few_sessions_has_no_numbers_in_the_trend() -> None:
     [
         pytest.param(
             FromPeople(objected=4, asked_again=1),
-            "In 4 of 93 sessions, a person complained, corrected the agent or gave up. After 1, a person asked for",
+            "In 4 of 93 sessions, a person complained, corrected the agent or gave up. After 1 of them, a person asked for",
             id="some",
         ),
         pytest.param(
             FromPeople(objected=0, asked_again=0),
-            "In 0 of 93 sessions, a person complained, corrected the agent or gave up. After 0, a person asked for",
+            "In 0 of 93 sessions, a person complained, corrected the agent or gave up. After 0 of them, a person asked for",
             id="none",
         ),
         pytest.param(None, None, id="report-of-an-older-version"),

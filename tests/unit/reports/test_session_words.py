@@ -215,7 +215,7 @@ def test_a_result_is_told_with_the_sentence_of_its_rule() -> None:
     told = grade(standing=ResultStanding.ADMITTED, reasons=(Reason("quality", "quality.base", 3.0, ()), admitted))
 
     assert standing_sentence(told) == EVIDENCE_SENTENCES["standing.admitted"]
-    assert standing_words(told) == "says not done"
+    assert standing_words(told) == "agent says not done"
     assert standing_sentence(grade(standing=None)) is None
 
 
