@@ -100,7 +100,7 @@ def _print_weights(weights: Sequence[Weight]) -> None:
     if weights:
         output.line()
         output.table(
-            ("feature", "weight", "meaning"),
+            ("feature", "weight (above 0: more likely done)", "meaning"),
             [(each.name, number_words(each.weight), each.meaning) for each in weights[:_LISTED_WEIGHTS]],
         )
         output.paragraph("", _WEIGHTS_NOTE)

@@ -90,8 +90,8 @@ def _print(found: RegradeDiff) -> None:
         ("column", lambda each: _NAMES[each.column]),
         ("would rise", lambda each: each.rises),
         ("would fall", lambda each: each.falls),
-        ("mean now", lambda each: _mean(each.before, each.column)),
-        ("mean then", lambda each: _mean(each.after, each.column)),
+        ("stored mean", lambda each: _mean(each.before, each.column)),
+        ("new mean", lambda each: _mean(each.after, each.column)),
     )
     if found.largest:
         output.line()

@@ -56,7 +56,7 @@ class Mark(NamedTuple):
 _HARMFUL: Final = Mark("harmful", "✕", "unrecovered error")
 _CONTRADICTED: Final = Mark("harmful", "◆", "contradicted claim")
 _PERSON: Final = Mark("person", "▲", "comment by a person")
-_FAILURE: Final = Mark("failure", "×", "recovered error or probe")
+_FAILURE: Final = Mark("failure", "×", "recovered or expected error")
 _CLAIM: Final = Mark("claim", "●", "claim")
 MARKS: Final = (_HARMFUL, _CONTRADICTED, _PERSON, _FAILURE, _CLAIM)
 """The gravest first: where several fall together that one is drawn."""

@@ -98,7 +98,7 @@ def span_words(used: UsageByDay) -> str:
     days = f"{used.first_day} to {used.last_day}" if used.days > 1 else f"{used.first_day}"
     if used.before is not None:
         return f"{days}, beside {_days_before(used)}"
-    return f"{days}; no comparison: no sessions from all of {_days_before(used)}"
+    return f"{days}; no comparison: not all of {_days_before(used)} have sessions"
 
 
 def known_words(spent: Spending, measure: UsageMeasure) -> str:

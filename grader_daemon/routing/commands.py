@@ -104,7 +104,7 @@ def _rows(task_type: str, route: TaskRoute) -> Iterator[tuple[object, ...]]:
         )
     others = len(route.models) - len(shown)
     if others:
-        yield (clean(task_type), count(others, "other"), *[None] * (len(_HEADINGS) - 3), "no sessions")
+        yield (clean(task_type), count(others, "other model"), *[None] * (len(_HEADINGS) - 3), "no sessions")
 
 
 def _advice(score: ModelScore, route: TaskRoute) -> str:

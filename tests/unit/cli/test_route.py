@@ -94,7 +94,7 @@ def test_models_without_sessions_of_a_type_are_counted_in_one_row(home: Path, ru
     told = json.loads(run(home, "route", "--task-type", "debugging", "--json").stdout)
 
     assert shown.count("debugging ") == 4
-    assert re.search(r"^debugging  17 others .* no sessions$", shown, re.MULTILINE)
+    assert re.search(r"^debugging  17 other models .* no sessions$", shown, re.MULTILINE)
     assert len(told["task_types"]["debugging"]["models"]) == 20
 
 

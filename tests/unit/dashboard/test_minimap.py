@@ -54,8 +54,8 @@ def test_more_text_makes_a_higher_bar() -> None:
         pytest.param({"failure": FailureKind.HARMFUL, "by_person": True}, "unrecovered error✕", id="harmful-failure"),
         pytest.param({"claim": Support.CONTRADICTED, "by_person": True}, "contradicted claim◆", id="contradicted"),
         pytest.param({"by_person": True, "claim": Support.VERIFIED}, "comment by a person▲", id="person"),
-        pytest.param({"failure": FailureKind.RECOVERED}, "recovered error or probe×", id="recovered"),
-        pytest.param({"failure": FailureKind.PROBE}, "recovered error or probe×", id="probe"),
+        pytest.param({"failure": FailureKind.RECOVERED}, "recovered or expected error×", id="recovered"),
+        pytest.param({"failure": FailureKind.PROBE}, "recovered or expected error×", id="probe"),
         pytest.param({"claim": Support.UNSUPPORTED}, "claim●", id="claim"),
     ],
 )

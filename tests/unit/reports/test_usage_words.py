@@ -106,7 +106,7 @@ def test_amount_says_of_how_many_sessions_it_is_known() -> None:
 
 def test_span_says_what_it_is_compared_with() -> None:
     assert span_words(used(before=SUMS)) == "2026-11-16 to 2026-11-22, beside the 7 days before"
-    assert span_words(used()) == ("2026-11-16 to 2026-11-22; no comparison: no sessions from all of the 7 days before")
+    assert span_words(used()) == ("2026-11-16 to 2026-11-22; no comparison: not all of the 7 days before have sessions")
     assert span_words(used(before=SUMS, span=Span(WEEK.last, WEEK.last))) == "2026-11-22, beside the day before"
 
 
