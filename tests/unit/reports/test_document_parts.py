@@ -160,12 +160,12 @@ def test_week_with_too_few_sessions_has_no_numbers_in_the_trend() -> None:
     [
         pytest.param(
             FromPeople(objected=4, asked_again=1),
-            "In 4 of 93 sessions, a person complained, corrected the agent or gave up. After 1 of them, a person asked for",
+            "In 4 of 93 sessions, a person complained, corrected the agent or gave up. After 1 of them, a person asked",
             id="some",
         ),
         pytest.param(
             FromPeople(objected=0, asked_again=0),
-            "In 0 of 93 sessions, a person complained, corrected the agent or gave up. After 0 of them, a person asked for",
+            "In 0 of 93 sessions, a person complained, corrected the agent or gave up. After 0 of them, a person asked",
             id="none",
         ),
         pytest.param(None, None, id="report-of-an-older-version"),
@@ -175,7 +175,7 @@ def test_summary_says_how_often_people_objected(people: FromPeople | None, said:
     prose = prose_of(lay_out(example_report(people=people)), Topic.SUMMARY)
 
     assert [sentence for sentence in prose if "complained" in sentence] == (
-        [] if said is None else [f"{said} the same again."]
+        [] if said is None else [f"{said} for the same again."]
     )
 
 
