@@ -94,7 +94,9 @@ def test_changes_are_told_as_the_page_shows(tmp_path: Path) -> None:
     make_sample_home(tmp_path)
     [shown] = [block for block in page("docs/changes.md").blocks("console") if "$ grader-daemon changes\n" in block]
 
-    assert shown == f"$ grader-daemon changes\n{Home(tmp_path, at=AT).run('changes')}"
+    printed = Home(tmp_path, at=AT).run("changes").splitlines()
+
+    assert [line for line in shown.splitlines()[1:] if line not in printed] == []
 
 
 def _output(name: str, command: str) -> list[str]:
