@@ -47,15 +47,15 @@ STATUSES = {
 
 CUT_SHORT = {
     "cc1128/api_400": "API error",
-    "cc1128/length": "API error",
+    "cc1128/length": "max_output_tokens",
     "cc197/maxturns": "max_turns_reached",
     "cc2050/api_400": "API error: unknown",
-    "cc2050/length": "API error",
+    "cc2050/length": "max_output_tokens",
     "cc330/4c095cc8": "its process ended",
     "cc330/INT": "interrupted by a person",
     "cc330/api_400": "API error: unknown",
     "cc330/api_529": "API error: server_error",
-    "cc330/length": "API error: max_output_tokens",
+    "cc330/length": "max_output_tokens",
     "cc330/maxturns": "max_turns_reached",
 }
 GOING_ON = {"cc1128/errors", "cc1128/kill9", "cc1128/sigint", "cc330/KILL"}

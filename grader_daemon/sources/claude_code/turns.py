@@ -56,6 +56,10 @@ _COMMAND_NAME = re.compile(r"<command-name>([^<]{1,200})</command-name>")
 _COMMAND_ARGUMENTS = re.compile(r"<command-args>([^<]*+)</command-args>")
 _IN_ORDER = frozenset({"end_turn", "stop_sequence"})
 _AT_LIMIT = frozenset({"max_tokens", "model_context_window_exceeded"})
+_LIMIT_ERROR: Final = "max_output_tokens"
+_LIMIT_TEXT = re.compile(r"API Error: Claude's response exceeded the [0-9]{1,12} output token maximum")
+"""Text of that error, which has no other mark before 2.1."""
+
 _CALLS: Final = "tool_use"
 _WORD = re.compile(r"[a-z_]{1,40}")
 _SUB_AGENT_TOOLS = frozenset({"Agent", "Task"})
@@ -164,8 +168,7 @@ class Turns:
         message = entry.message
         if message.model == _SYNTHETIC or entry.is_api_error_message:
             if entry.is_api_error_message:
-                cause = f": {_word(entry.error)}" if isinstance(entry.error, str) else ""
-                self._ending = Ending(SessionState.INTERRUPTED, f"API error{cause}")
+                self._ending = _ending_of_error(entry)
             return
         self._ending, self._process_ended = None, False
         self.model = message.model or self.model
@@ -265,6 +268,15 @@ class Turns:
     def _append(self, message: Message | _Answer, time: datetime | None) -> None:
         self._messages.append(message)
         self.times.append(time)
+
+
+def _ending_of_error(entry: Entry) -> Ending:
+    """Return how an error of the API ended a session: an answer that is too long is at a limit."""
+    said, _ = _said_and_called(entry.message.content)
+    if entry.error == _LIMIT_ERROR or any(map(_LIMIT_TEXT.match, said)):
+        return Ending(SessionState.INTERRUPTED, _LIMIT_ERROR, EndingKind.LIMIT)
+    cause = f": {_word(entry.error)}" if isinstance(entry.error, str) else ""
+    return Ending(SessionState.INTERRUPTED, f"API error{cause}")
 
 
 def _said_by_person(entry: Entry, text: str) -> str | None:

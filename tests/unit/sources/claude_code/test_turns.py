@@ -168,6 +168,22 @@ def test_an_error_of_the_api_is_no_answer_and_an_interruption() -> None:
     assert session.usage == ()
 
 
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        pytest.param("API Error: too long", {"error": "max_output_tokens"}, id="2.1.330"),
+        pytest.param("API Error: Claude's response exceeded the 32000 output token maximum. To", {}, id="2.0.50"),
+    ],
+)
+def test_an_answer_over_the_limit_of_output_is_cut_by_the_limit(text: str, keys: dict[str, str]) -> None:
+    transcript = Transcript()
+    transcript.prompt("hello")
+    transcript.answer("a part of an answer", stop="max_tokens")
+    error = {"model": "<synthetic>", "content": [{"type": "text", "text": text}], "stop_reason": "stop_sequence"}
+    transcript.add(type="assistant", message=error, isApiErrorMessage=True, **keys)
+    assert transcript.session().ending == Ending(INTERRUPTED, "max_output_tokens", EndingKind.LIMIT)
+
+
 def test_of_why_it_ended_nothing_but_a_word_is_told() -> None:
     stopped, failed = Transcript(), Transcript()
     stopped.answer("one", stop="sk-ant-api03-secret")
