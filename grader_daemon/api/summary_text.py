@@ -18,7 +18,7 @@ from grader_daemon.reports.verdicts import grader_name, rate_words, shares_words
 def summary_text(summary: Summary, patterns: Patterns, trust: Trust, *, days: float) -> str:
     """Return counts, rates and means of the last days, a line each."""
     span = "day" if days == 1 else f"{days:g} days"
-    others = f"{summary.open_sessions} open, {summary.unanswered} without an answer"
+    others = f"{summary.open_sessions} open, {summary.unanswered} without an answer or a tool call"
     scheduled = scheduled_words(summary.scheduled)
     lines = [f"Sessions of the last {span}: {summary.sessions} finished{scheduled}, {others}"]
     if summary.sessions:

@@ -256,7 +256,7 @@ def failures(grade: Grade) -> None:
         (failure.index, called(failure.tool, None), failure.finest, GOT_OVER[failure.kind])
         for failure in grade.failures
     ]
-    table(("message", "tool", "error", "worked later"), rows)
+    table(("message", "tool", "error", "same step worked later"), rows)
 
 
 def ledger(claims: Sequence[Claim]) -> None:

@@ -132,7 +132,7 @@ def _print(patterns: Patterns, unused_skills: Iterable[str]) -> None:
 def _print_head(patterns: Patterns) -> None:
     """Print what the figures rest on, and what became of the work."""
     span = f"{patterns.first_day} to {patterns.last_day}"
-    left_out = f"not counted: {patterns.open_sessions} open, {patterns.unanswered} without an answer"
+    left_out = f"not counted: {patterns.open_sessions} open, {patterns.unanswered} without an answer or a tool call"
     scheduled = scheduled_words(patterns.scheduled)
     output.paragraph("", f"{count(patterns.sessions, 'finished session')}{scheduled}, {span}; {left_out}.")
     _print_work(patterns.work)

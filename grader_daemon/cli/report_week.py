@@ -93,7 +93,7 @@ def _print(report: WeeklyReport) -> None:
 def _facts(report: WeeklyReport) -> Iterator[tuple[str, str]]:
     total = total_words(report)
     yield "sessions", f"{total[0].lower()}{total[1:]}"
-    left = ((report.coverage.open_sessions, "still open"), (report.unanswered, "without an answer"))
+    left = ((report.coverage.open_sessions, "still open"), (report.unanswered, "without an answer or a tool call"))
     left_out = ", ".join(f"{number:,} {words}" for number, words in left if number)
     for words in scheduled_words(report):
         yield "scheduled", words.removeprefix("+ ").removesuffix(".")

@@ -107,7 +107,7 @@ def _coverage(patterns: Patterns, status: Status) -> str:
     """Return what the figures rest on, and what they leave out."""
     left = (
         (patterns.open_sessions, "still open"),
-        (patterns.unanswered, "without an answer"),
+        (patterns.unanswered, "without an answer or a tool call"),
         *((status.files.get(state, 0), file_words(state)) for state in ("retry", "dead")),
     )
     said = [f"{number:,} {words}" for number, words in left if number]

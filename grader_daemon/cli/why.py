@@ -127,7 +127,7 @@ def _value(explanation: Explanation, said: Standing, trust: Trust, score: str) -
         case "response_quality":
             return output.word(grade.response_quality, said.quality, otherwise=grade.automatic_quality, digest=digest)
         case "errors_recovered" if grade.total_errors:
-            return f"{output.cell(grade.recovered)}, judged by what followed the last failed call"
+            return f"{output.cell(grade.recovered)}, judged by any call after the last failed one"
         case "ending" | "standing":
             return output.cell(getattr(grade, score)).replace("_", " ")
         case _:

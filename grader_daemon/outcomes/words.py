@@ -8,11 +8,12 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from grader_daemon.domain.grade import Grade
-from grader_daemon.outcomes.model import OutsideState, OwnCheck, SeenFate, Survival, Work
+from grader_daemon.outcomes.model import HIDDEN, OutsideState, OwnCheck, SeenFate, Survival, Work
 from grader_daemon.outcomes.store import Followed, OutcomesTable
 from grader_daemon.reports.numbers import count
 from grader_daemon.storage.sqlite.store import SqliteStore
 
+_NOT_CHECKED: Final = "not all work checked"
 _SHOWN: Final = 7
 _MOST_COMMITS: Final = 3
 _SPANS: Final = ((timedelta(minutes=90), timedelta(minutes=1), "min"), (timedelta(days=2), timedelta(hours=1), "h"))
@@ -31,7 +32,7 @@ def told_words(followed: Followed) -> list[tuple[str, str]]:
         *([("in git", "; ".join(told))] if (told := git_words(followed.work, fate)) else []),
         *([("other files", outside_words(fate))] if fate.outside else []),
         *([("checked by agent", check_words(fate.own_check))] if fate.own_check is not None else []),
-        *([("not all seen", fate.trouble)] if fate.trouble is not None else []),
+        *([(_NOT_CHECKED, trouble_words(fate.trouble))] if fate.trouble is not None else []),
     ]
 
 
@@ -56,6 +57,12 @@ def git_words(work: Work, fate: SeenFate) -> list[str]:
 def survival_words(seen: Survival) -> str:
     """Return how many lines are still there: "41 of 44 lines still there after 7 days"."""
     return f"{seen.kept} of {count(seen.lines, 'line')} still there after {count(seen.age_days, 'day')}"
+
+
+def trouble_words(trouble: str) -> str:
+    """Return why not all work could be checked: "no folder /src, or hidden from the service"."""
+    folder = trouble.removesuffix(HIDDEN)
+    return trouble if folder == trouble else f"no folder {folder}, or it is hidden from the service"
 
 
 def check_words(check: OwnCheck) -> str:

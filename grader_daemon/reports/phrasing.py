@@ -147,7 +147,7 @@ def unanswered_words(report: WeeklyReport) -> tuple[str, ...]:
     if not report.unanswered:
         return ()
     verb = "is" if report.unanswered == 1 else "are"
-    return (f"{count(report.unanswered, 'session')} ended without an answer and {verb} not counted.",)
+    return (f"{count(report.unanswered, 'session')} ended without an answer or a tool call and {verb} not counted.",)
 
 
 def grader_sentences(report: WeeklyReport) -> tuple[str, ...]:

@@ -117,7 +117,7 @@ _SHARES: Final[Mapping[str, tuple[str, str]]] = {
     "struggle": ("the last turns", "have an error, a format complaint or an apology"),
     "errors_at_end": ("the last three tool results", "mention an error"),
     "failures": ("the last tool results", "are failures"),
-    "overcome": ("the failures", "were followed by a success"),
+    "overcome": ("the failed calls", "came right before a call that worked, the same or another"),
     "left": ("the failed calls", "never worked later"),
     "worse": ("the last errors", "came in the later half of the session"),
     "form_complaints": ("the tool results", "say that the agent's output could not be read"),
@@ -149,7 +149,7 @@ _SHARES: Final[Mapping[str, tuple[str, str]]] = {
 """Words for a feature that is a share: the things that are counted, and what is true of the share."""
 
 _NOTHING_TO_COUNT: Final[Mapping[str, tuple[float, str]]] = {
-    "overcome": (0.7, "No call failed, or some failures were followed by a success."),
+    "overcome": (0.7, "No call failed, or some failed calls came right before a call that worked."),
     "left": (0.3, "No call failed, or most failed calls worked later."),
     "worse": (_HALF, "There are no errors, or they are spread evenly."),
     "asked_made": (_HALF, "No change in a service was requested, or half of them were made."),

@@ -20,11 +20,11 @@ _SHARE: Final = 0.20
 _BLANK: Final = {
     Category.COMMAND_FAILED.value: (
         "See which commands fail, and what followed: grader-daemon report errors list",
-        "commands without an error message",
+        f"in the category {Category.COMMAND_FAILED}",
     ),
     Category.UNKNOWN.value: (
-        "Look at the errors of an unknown kind: grader-daemon report errors list",
-        "of an unknown kind",
+        "See what these errors say: grader-daemon report errors list",
+        f"in the category {Category.UNKNOWN}",
     ),
 }
 """Categories that are no advice by themselves: what to do, and what they are."""

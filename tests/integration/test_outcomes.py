@@ -193,7 +193,7 @@ def test_a_folder_that_the_service_does_not_see_is_told_and_nothing_is_gone(
     follower.look(7 * HOUR)
 
     assert follower.fate().dropped == ()
-    assert follower.told()["not all seen"] == f"{repository.folder}: it is not there, or hidden from the service"
+    assert follower.told()["not all work checked"] == f"no folder {repository.folder}, or it is hidden from the service"
 
 
 def test_only_named_folders_are_read(repository: Repository, tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ def test_only_named_folders_are_read(repository: Repository, tmp_path: Path) -> 
 
         follower.look(HOUR)
 
-        assert "outside the folders in outcomes_roots" in follower.told()["not all seen"]
+        assert "outside the folders in outcomes_roots" in follower.told()["not all work checked"]
 
 
 def test_of_a_session_whose_file_is_gone_nothing_is_known(repository: Repository, follower: Follower) -> None:
@@ -267,7 +267,7 @@ def test_where_no_ref_moved_nothing_is_read_again(repository: Repository, follow
     before = follower.told()
     follower.look(DAY + HOUR)
 
-    assert "not all seen" not in before
+    assert "not all work checked" not in before
     assert follower.fate().looked_at == BEGAN + DAY + HOUR
 
 

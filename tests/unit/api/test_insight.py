@@ -59,7 +59,7 @@ def test_the_summary_has_intervals_and_says_how_far_verdicts_can_be_trusted(grad
     lines = grader.get_grades_summary(days=1).splitlines()
 
     assert lines == [
-        "Sessions of the last day: 3 finished, 0 open, 1 without an answer",
+        "Sessions of the last day: 3 finished, 0 open, 1 without an answer or a tool call",
         "  verdicts          2 done, 1 not done, 0 unsure",
         "  completion rate   unknown: 0 of 20 random sessions labelled; next: grader-daemon label (4 minutes)",
         "  tool efficiency   5.0 (3.6–5.0)",  # three equal values and a quarter of the range: 4.30 * sqrt(1 / 9)
@@ -76,7 +76,7 @@ def test_what_was_tried_again_is_told_by_its_command(grader: SelfGrader, capsys:
     shown = capsys.readouterr().out
 
     assert "3 finished sessions, " in shown
-    assert "; not counted: 0 open, 1 without an answer." in shown
+    assert "; not counted: 0 open, 1 without an answer or a tool call." in shown
     assert [line.split()[:4] for line in shown.splitlines() if " again  " in line and line.startswith("terminal")] == [
         ["terminal", "terminal", "exit", "again"],
         ["terminal", "terminal", "python", "again"],

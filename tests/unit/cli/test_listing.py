@@ -312,9 +312,9 @@ def test_why_says_of_each_error_and_of_the_session_what_became_of_it(tmp_path: P
 
     shown = run(tmp_path, "why", NEW).stdout
 
-    assert "errors_recovered = yes, judged by what followed the last failed call\n" in shown
+    assert "errors_recovered = yes, judged by any call after the last failed one\n" in shown
     assert [line.split() for line in shown.splitlines() if line.startswith("message ")] == [
-        ["message", "tool", "error", "worked", "later"]
+        ["message", "tool", "error", "same", "step", "worked", "later"]
     ]
     assert re.search(r"^ +2  terminal +\w+ +no$", shown, re.MULTILINE)
     assert "  messages 2, 4: tool: KeyError: 7\n" in shown

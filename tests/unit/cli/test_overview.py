@@ -57,7 +57,7 @@ def test_the_first_look_tells_how_it_stands(home: Path, run: Run) -> None:
     said = told(ended.stdout)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert said["daemon"].startswith("not running: ")
-    assert said["last 7 days"] == "7 sessions counted; not counted: 1 without an answer"
+    assert said["last 7 days"] == "7 sessions counted; not counted: 1 without an answer or a tool call"
     assert said["verdicts"] == "0 done, 0 not done, 7 unsure"
     assert said["completion rate"].startswith("unknown: 0 of 20 random sessions labelled")
     assert said["trust"] == "verdicts by the rules, not yet checked: label 50 sessions"
@@ -142,7 +142,7 @@ def test_a_file_that_was_given_up_is_counted_and_next(home: Path, run: Run) -> N
     with DaemonLock(home / DATABASE):
         shown = run(home).stdout
 
-    assert told(shown)["last 7 days"].endswith("1 without an answer, 1 given up")
+    assert told(shown)["last 7 days"].endswith("1 without an answer or a tool call, 1 given up")
     assert shown.endswith("\nNext: grader-daemon doctor\n")
 
 

@@ -31,9 +31,9 @@ def test_sessions_without_a_fate_are_counted_and_hidden_folders_named_once(
     assert capsys.readouterr().out.splitlines() == [
         "s0",
         "  other files: 1 still there",
-        f"  not all seen: {tmp_path}/a{HIDDEN}",
+        f"  not all work checked: no folder {tmp_path}/a, or it is hidden from the service",
         "s1",
-        "  not all seen: it is too large",
+        "  not all work checked: it is too large",
         "2 sessions with nothing to follow",
         "6 sessions not seen, because 5 folders are not there, or hidden from the service: ~/a, /w/0, /w/1 and 2 more",
     ]

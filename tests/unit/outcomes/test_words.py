@@ -81,6 +81,6 @@ def test_other_files_and_trouble_have_lines_of_their_own() -> None:
 
     assert told(replace(NOTHING, outside=files, trouble="it is too large")) == [
         ("other files", "2 still there, 1 gone"),
-        ("not all seen", "it is too large"),
+        ("not all work checked", "it is too large"),
     ]
     assert told(NOTHING) == []

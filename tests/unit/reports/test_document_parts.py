@@ -63,7 +63,7 @@ def test_empty_week_after_a_busy_one_shows_the_one_before() -> None:
 def test_summary_begins_with_the_three_shares() -> None:
     assert prose_of(lay_out(example_report()), Topic.SUMMARY)[:5] == [
         "93 finished sessions, 5 more than the week before: 7 done, 42 not done, 44 unsure.",
-        "3 sessions ended without an answer and are not counted.",
+        "3 sessions ended without an answer or a tool call and are not counted.",
         "Verdicts by the trained model, not yet checked: label 50 sessions.",
         "Completion rate: unknown: 0 of 20 random sessions labelled; next: grader-daemon label (4 minutes).",
         "Clearly worse than the week before: bad endings, tool efficiency, failed tool calls.",

@@ -242,14 +242,14 @@ def test_an_error_with_five_failures_that_are_a_fifth_of_all(failures: int, all_
     [
         pytest.param(
             "unknown",
-            "Look at the errors of an unknown kind: grader-daemon report errors list",
-            "9 of 20 failures are of an unknown kind",
+            "See what these errors say: grader-daemon report errors list",
+            "9 of 20 failures are in the category unknown",
             id="unknown",
         ),
         pytest.param(
             "command_failed",
             "See which commands fail, and what followed: grader-daemon report errors list",
-            "9 of 20 failures are commands without an error message",
+            "9 of 20 failures are in the category command_failed",
             id="command-failed",
         ),
     ],
