@@ -13,6 +13,7 @@ import msgspec
 
 from grader_daemon.analysis.tool_calls import CallView, Purpose
 from grader_daemon.analysis.tool_calls.edits import SEVERAL, names_of_texts, parts_of
+from grader_daemon.domain.analysis import CallStatus, Failure, FailureKind
 from grader_daemon.domain.claims import Claim, Support
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import TOOL, Message, Session, ToolCall, with_tools
@@ -38,6 +39,8 @@ class FindingKind(StrEnum):
     """Kind of finding in a message."""
 
     FAILURE = "failure"
+    EXPECTED_FAILURE = "expected_failure"
+    REFUSED = "refused"
     CLAIM = "claim"
     EVIDENCE = "evidence"
     PERSON = "person"
@@ -165,7 +168,8 @@ def transcript(
     """Return the messages `shown`, in order, their texts cut where they have more than `longest` characters."""
     told: Iterable[TranscriptMessage] = ()
     if session is not None:
-        told = _told(session, shown, _findings(stored.grade, redactor), _Telling(redactor, longest))
+        findings = _findings(stored.grade, session, redactor)
+        told = _told(session, shown, findings, _Telling(redactor, longest))
     return Transcript(
         stored=stored, total=0 if session is None else len(session.messages), messages=tuple(told), note=note
     )
@@ -263,12 +267,11 @@ def _value(value: object) -> str:
     return f"\n{value}" if "\n" in value.strip() else value
 
 
-def _findings(grade: Grade, redactor: Redactor) -> dict[int, list[Finding]]:
-    """Return what the grade found, by the message that shows it."""
+def _findings(grade: Grade, session: Session, redactor: Redactor) -> dict[int, list[Finding]]:
+    """Return what the grade found, and the calls that the agent's record says were refused, by the message."""
     found: dict[int, list[Finding]] = defaultdict(list)
-    for failure in grade.failures:
-        said = f"{failure.words}, {KIND_WORDS[failure.kind]}"
-        found[failure.index].append(Finding(FindingKind.FAILURE, said))
+    for index, finding in _of_calls(grade, session):
+        found[index].append(finding)
     for claim in grade.claims:
         said = _claimed(claim, redactor)
         found[claim.index].append(Finding(FindingKind.CLAIM, f"{said}: {_verdict(claim)}"))
@@ -282,6 +285,19 @@ def _findings(grade: Grade, redactor: Redactor) -> dict[int, list[Finding]]:
         if reason.score == _STANDING and reason.messages and grade.standing in _BY_CHECK:
             found[reason.messages[-1]].append(Finding(FindingKind.CHECK, EVIDENCE_SENTENCES[reason.rule]))
     return found
+
+
+def _of_calls(grade: Grade, session: Session) -> Iterator[tuple[int, Finding]]:
+    yield from ((failure.index, _failed(failure)) for failure in grade.failures)
+    for index, outcome in session.reported.items():
+        if outcome.status is CallStatus.REFUSED:
+            yield index, Finding(FindingKind.REFUSED, "the call was not allowed")
+
+
+def _failed(failure: Failure) -> Finding:
+    if failure.kind is FailureKind.PROBE:
+        return Finding(FindingKind.EXPECTED_FAILURE, f"{failure.words}, a probe")
+    return Finding(FindingKind.FAILURE, f"{failure.words}, {KIND_WORDS[failure.kind]}")
 
 
 def _claimed(claim: Claim, redactor: Redactor) -> str:

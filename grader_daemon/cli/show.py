@@ -13,6 +13,7 @@ from grader_daemon.api.grades import Child
 from grader_daemon.cli import output
 from grader_daemon.cli.grades import children_words, people_words
 from grader_daemon.cli.options import Whole, json_option, reads
+from grader_daemon.domain.analysis import FailureKind
 from grader_daemon.domain.early import EarlyErrors
 from grader_daemon.domain.feedback import Standing
 from grader_daemon.domain.grade import Grade
@@ -113,7 +114,7 @@ def _print(
             ("session score", None if grade.score is None else f"{grade.score:.2f} of 5"),
             ("assistant messages", grade.total_api_calls),
             ("tool calls", grade.tool_calls),
-            ("failures", f"{grade.total_errors} ({grade.error_rate:.2f} per assistant message)"),
+            ("failures", _failures(grade)),
             *([("after the last one", after_the_last(grade))] if grade.total_errors else []),
             *([("began with", early_words(early))] if early is not None else []),
             *beside,
@@ -150,6 +151,13 @@ def _standing(grade: Grade) -> str | None:
     where = f" ({messages_words(shown[-MOST_MESSAGES:])})" if shown else ""
     told = standing_sentence(grade)
     return None if told is None else f"{told}{where}"
+
+
+def _failures(grade: Grade) -> str:
+    """Return how many calls failed, and how many more of those listed were expected to."""
+    expected = sum(failure.kind is FailureKind.PROBE for failure in grade.failures)
+    more = f"; {expected} more expected (probes)" if expected else ""
+    return f"{grade.total_errors} ({grade.error_rate:.2f} per assistant message){more}"
 
 
 def _cost(grade: Grade, children: list[Child]) -> str:

@@ -12,6 +12,8 @@ _INDENT = 4
 _FOLDED_ROLES = frozenset(("system", "developer"))
 _COLOURS = {
     FindingKind.FAILURE: "bright_red",
+    FindingKind.EXPECTED_FAILURE: "yellow",
+    FindingKind.REFUSED: "yellow",
     FindingKind.CLAIM: "cyan",
     FindingKind.EVIDENCE: "cyan",
     FindingKind.PERSON: "yellow",
@@ -36,7 +38,7 @@ def transcript_lines(told: Transcript, *, unfolded: int | None) -> Iterator[str]
 def _message_lines(message: TranscriptMessage, *, is_folded: bool) -> Iterator[str]:
     yield output.styled(f"Message {message.index}: {' '.join(filter(None, (message.role, message.tool)))}", bold=True)
     for finding in message.findings:
-        yield output.styled(f"    \u25b8 {finding.kind}: {finding.text}", fg=_COLOURS[finding.kind])
+        yield output.styled(f"    \u25b8 {finding.kind.replace('_', ' ')}: {finding.text}", fg=_COLOURS[finding.kind])
     if is_folded:
         yield f"    ({len(message.text):,} more characters: --around {message.index})"
     else:

@@ -18,6 +18,7 @@ _BRIEF_COLUMNS: Final = 100
 MOST_CALLS: Final = 40
 """So many calls of a message are shown; nobody reads more, and one message may hold thousands."""
 _MOST_FINDINGS: Final = 12
+_FAILED: Final = frozenset((FindingKind.FAILURE, FindingKind.EXPECTED_FAILURE))
 _INSTRUCTIONS: Final = frozenset(("system", "developer"))
 _COMMANDS: Final = ("command: ", "cmd: ")
 _PATHS: Final = ("file_path: ", "path: ", "filePath: ", "absolute_path: ", "filename: ", "notebook_path: ")
@@ -71,7 +72,7 @@ def shown_message(told: TranscriptMessage, outline: Outline | None) -> ShownMess
         tool=_named(told.tool),
         kind=_KINDS.get(told.role, "other"),
         seconds=_seconds(outline, told.index),
-        has_failed=any(finding.kind is FindingKind.FAILURE for finding in told.findings),
+        has_failed=any(finding.kind in _FAILED for finding in told.findings),
         brief=_brief(told.text, is_result=told.role == TOOL) if is_folded else None,
         lines=told.text.count("\n") + 1,
         blocks=output_blocks(told.text) if is_folded else blocks_of(told.text),

@@ -8,10 +8,13 @@ import pytest
 
 from grader_daemon import SelfGrader
 from grader_daemon.api.transcript import Finding, FindingKind, Transcript, edits_apart
+from grader_daemon.api.transcript import transcript as told_of
 from grader_daemon.errors import InputError
 from grader_daemon.redaction import MARK, SECRETS
 from tests.e2e.session_files import ANSWER, PERMISSION_DENIED, replace, turns, write
 from tests.strategies import json_answer, json_round, json_user
+from tests.transcripts import Transcript as Noted
+from tests.transcripts import call
 
 HOSTILE = "\x1b[31m\u202e\x9b31m\x07"
 KEY = "sk-" + "A1b2C3d4" * 6
@@ -41,6 +44,31 @@ def test_every_message_bears_what_was_found_in_it(tmp_path: Path) -> None:
     assert [finding.kind for finding in found[4]] == [FindingKind.PERSON]
     assert FindingKind.CLAIM in [finding.kind for finding in found[5]]
     assert found[0] == found[1] == ()
+
+
+def test_a_probe_that_failed_was_expected(tmp_path: Path) -> None:
+    missing = '{"output": "", "exit_code": 1, "error": null}'
+    messages = [json_user("Look"), *json_round(missing, arguments='{"command": "which jq"}'), json_answer(ANSWER)]
+
+    [found] = transcript(tmp_path, messages).messages[2].findings
+
+    assert found == Finding(FindingKind.EXPECTED_FAILURE, "command failed, a probe")
+
+
+def test_a_call_that_the_agent_notes_as_refused_says_so(tmp_path: Path) -> None:
+    noted = Noted()
+    noted.prompt("Delete it")
+    noted.answer(call("c1", command="rm x"), stop="tool_use")
+    noted.result("c1", "This command requires approval", error=True)
+    noted.answer("The command was not allowed.")
+    write(tmp_path / "sessions", "told")
+    with SelfGrader(db_path=tmp_path / "grades.db", watch_roots=[tmp_path / "sessions"]) as grader:
+        grader.grade_latest_sessions()
+        stored = grader.grades.find("told")
+
+    told = told_of(stored, noted.session(), note=None, redactor=SECRETS, shown=range(4))
+
+    assert Finding(FindingKind.REFUSED, "the call was not allowed") in told.messages[2].findings
 
 
 def test_calls_and_results_stand_in_lines_of_their_own(tmp_path: Path) -> None:

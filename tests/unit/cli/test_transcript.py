@@ -7,6 +7,7 @@ import pytest
 
 from grader_daemon import SelfGrader
 from tests.e2e.session_files import turns, write
+from tests.strategies import json_answer, json_round, json_user
 from tests.unit.cli.conftest import Run
 
 
@@ -58,3 +59,14 @@ def test_a_message_that_is_not_there_is_one_line(home: Path, run: Run) -> None:
 
 def test_why_leads_to_the_messages(home: Path, run: Run) -> None:
     assert "grader-daemon show told --around N" in run(home, "why", "told").stdout
+
+
+def test_failures_that_were_expected_are_told_apart(tmp_path: Path, run: Run) -> None:
+    missing = json_round('{"output": "", "exit_code": 1, "error": null}', arguments='{"command": "which jq"}')
+    write(tmp_path / ".timmy" / "sessions", "told", [json_user("Look"), *missing, json_answer("It is not there.")])
+    database = tmp_path / ".timmy" / "uniwizard" / "session_grades.db"
+    with SelfGrader(db_path=database, watch_roots=[tmp_path / ".timmy"]) as grader:
+        grader.grade_latest_sessions()
+
+    assert "    ▸ expected failure: command failed, a probe\n" in run(tmp_path, "show", "told", "--transcript").stdout
+    assert "0 (0.00 per assistant message); 1 more expected (probes)\n" in run(tmp_path, "show", "told").stdout
