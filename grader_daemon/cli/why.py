@@ -20,7 +20,14 @@ from grader_daemon.domain.feedback import Standing
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.numbers import COMPLETION, value_words
-from grader_daemon.reports.session_words import effect_words, feature_words, messages_words, moved_words, reason_words
+from grader_daemon.reports.session_words import (
+    effect_words,
+    feature_words,
+    likely_note,
+    messages_words,
+    moved_words,
+    reason_words,
+)
 
 _TASK = "task_completed"
 _OF_RECORD = frozenset({"ending", "standing"})
@@ -77,6 +84,8 @@ def _print_likely(explanation: Explanation) -> None:
         return
     output.line()
     output.line(f"probability = {value_words(likely, COMPLETION)}")
+    if note := likely_note(explanation.stored.grade):
+        output.paragraph("", note)
     if explanation.effects:
         output.paragraph("", "Strongest influences, in percentage points, compared with an average public session:")
     for effect in explanation.effects:

@@ -114,6 +114,13 @@ def ending_words(grade: Grade) -> str | None:
     return kind if grade.state is SessionState.COMPLETE else f"{kind}: {clean(grade.state_reason)}"
 
 
+def likely_note(grade: Grade) -> str | None:
+    """Return how to read the probability of a session that a person stopped, or that was left; None for all others."""
+    if grade.p_completed is None or grade.state is not SessionState.INTERRUPTED:
+        return None
+    return "The session stopped early: its probability decides no verdict, and only ranks it."
+
+
 def standing_words(grade: Grade) -> str | None:
     """Return what shows the result of a session, as it is said in a table: "agent says done"; None while it is open."""
     return None if grade.standing is None else _STANDING_WORDS[grade.standing]

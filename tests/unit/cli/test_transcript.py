@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,16 @@ def test_a_message_that_is_not_there_is_one_line(home: Path, run: Run) -> None:
 
 def test_why_leads_to_the_messages(home: Path, run: Run) -> None:
     assert "grader-daemon show told --around N" in run(home, "why", "told").stdout
+
+
+def test_why_says_what_a_probability_is_worth_where_a_session_was_left(tmp_path: Path, run: Run) -> None:
+    called = json_round('{"output": "ok", "exit_code": 0, "error": null}')
+    write(tmp_path / ".timmy" / "sessions", "told", [json_user("Look"), *called], age=3600)
+    database = tmp_path / ".timmy" / "uniwizard" / "session_grades.db"
+    with SelfGrader(db_path=database, watch_roots=[tmp_path / ".timmy"]) as grader:
+        grader.grade_latest_sessions()
+
+    assert re.search(r"\nprobability = \d+ %\nThe session stopped early: ", run(tmp_path, "why", "told").stdout)
 
 
 def test_failures_that_were_expected_are_told_apart(tmp_path: Path, run: Run) -> None:

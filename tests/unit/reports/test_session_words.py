@@ -30,6 +30,7 @@ from grader_daemon.reports.session_words import (
     feature_words,
     flag_words,
     gone_words,
+    likely_note,
     likeness_words,
     messages_words,
     moved_words,
@@ -69,6 +70,18 @@ def test_what_stands_out_is_named_and_nothing_else() -> None:
         "loop risk",
         "the user refused a call",
     ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_told"),
+    [
+        pytest.param({"state": SessionState.INTERRUPTED, "p_completed": 0.6}, True, id="left-in-the-middle"),
+        pytest.param({"state": SessionState.INTERRUPTED, "p_completed": None}, False, id="cut-by-an-error"),
+        pytest.param({"state": SessionState.COMPLETE, "p_completed": 0.6}, False, id="answered"),
+    ],
+)
+def test_the_probability_of_a_session_that_stopped_early_only_ranks_it(fields: dict[str, Any], is_told: bool) -> None:
+    assert (likely_note(grade(**fields)) is not None) is is_told
 
 
 def test_what_followed_the_last_failure() -> None:
