@@ -84,7 +84,7 @@ FILTERS: Final = (
     Filter("host", Dimension.HOST, "Only sessions on this machine of a fleet (many machines).", "host"),
     Filter("user", Dimension.USER, "Only sessions on this user's machines in a fleet (many machines).", "user"),
     Filter("tool", Dimension.TOOL, "Only sessions that called this tool.", "tool"),
-    Filter("error", Category, "Only sessions with an error of this category.", "failure"),
+    Filter("error", Category, "Only sessions with an error of this category; --issue takes finer kinds.", "failure"),
     Filter(
         "issue", Text.ISSUE, "Only sessions with this error group; the beginning of its id is enough.", "error issue"
     ),

@@ -67,7 +67,7 @@ _TITLES = {
     Dimension.MODEL: "model",
     Dimension.PLATFORM: "platform",
     Dimension.TOOL: "tool",
-    Dimension.CATEGORY: "error",
+    Dimension.CATEGORY: "error category",
 }
 
 _Row = TypeVar("_Row")

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from grader_daemon.outcomes.model import (
+    HIDDEN,
     MadeCommit,
     OutsideFile,
     OutsideState,
@@ -82,5 +83,8 @@ def test_other_files_and_trouble_have_lines_of_their_own() -> None:
     assert told(replace(NOTHING, outside=files, trouble="it is too large")) == [
         ("other files", "2 still there, 1 gone"),
         ("not all work checked", "it is too large"),
+    ]
+    assert told(replace(NOTHING, trouble=f"/src{HIDDEN}")) == [
+        ("not all work checked", "no folder /src, or it is hidden from the service"),
     ]
     assert told(NOTHING) == []

@@ -136,6 +136,12 @@ def test_group_stands_with_its_number_its_interval_and_the_week_before() -> None
     ]  # fmt: skip
 
 
+def test_common_errors_are_told_by_category() -> None:
+    tables = [block for block in blocks_of(lay_out(example_report()), Topic.PROBLEMS) if isinstance(block, Table)]
+
+    assert [table.columns[0].title for table in tables] == ["Task type", "Tool", "Error category"]
+
+
 def test_suggestion_stands_with_the_numbers_that_triggered_it_and_examples() -> None:
     entries = blocks_of(lay_out(example_report()), Topic.SUGGESTIONS)[0]
 

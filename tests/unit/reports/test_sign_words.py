@@ -42,6 +42,13 @@ def test_each_feature_has_a_sentence_for_each_value() -> None:
             id="all",
         ),
         pytest.param("empty_results", 0.0, 0.5, "None of the tool results are empty.", id="none-of-them"),
+        pytest.param(
+            "overcome",
+            1.0,
+            0.5,
+            "All of the failed calls came right before a call that worked, the same or another.",
+            id="another-call-worked",
+        ),
         pytest.param("left", 0.3, 0.9, "No call failed, or most failed calls worked later.", id="nothing-to-count"),
         pytest.param(
             "asked_length",
