@@ -18,16 +18,13 @@ from grader_daemon.errors import InputError
 _SPOKEN: Final = ("verdict", "claim", "standing", "state", "ending", "outcome", "kind", "error")
 """Filters whose values are words of a line; a value that two have is a word for the first."""
 _ALSO: Final = {
-    "failed": ("verdict", "not_done"),
-    "failed_check": ("standing", "check_failed"),
-    "scheduled": ("kind", "cron"),
     "labelled": ("person", "1"),
     "labeled": ("person", "1"),
 }
 _PART: Final = re.compile(r'(?:([A-Za-z][\w-]*):)?(?:"((?:[^"\\]|\\.)*)(?:"|$)|([^\s"]+))', re.DOTALL)
 _PLAIN: Final = re.compile(r'[^\s"]+')
-_MOST_WORDS: Final = 3
-"""So many words at most are the name of one value, as "cut by limit"."""
+_MOST_WORDS: Final = 4
+"""So many words at most are the name of one value, as "agent does not say"."""
 _LONGEST_SHOWN: Final = 60
 _LONGEST: Final = 2_000
 _FEW: Final = 5
@@ -54,7 +51,7 @@ def read_line(line: str, names: Names) -> dict[str, str]:
     asked: dict[str, str] = {}
     for name, value in _asked(list(_parts(line)), names):
         if name in asked and name != "text":
-            raise InputError(f"{name} appears twice: give it once")
+            raise InputError(f"{_BY_NAME[name].word} appears twice: give it once")
         asked[name] = f"{asked[name]} {value}" if name in asked else value
     return asked
 
@@ -70,7 +67,7 @@ def write_line(asked: Mapping[str, str]) -> str:
 
 def words() -> list[str]:
     """Return the words that stand for themselves, and the beginnings of all else that a line may say."""
-    return [*(word.replace("_", " ") for word in _WORDS), *(f"{name}:" for name in _BY_NAME if name not in _FLAGS)]
+    return [*(word.replace("_", " ") for word in _WORDS), *(f"{each.word}:" for each in ADDRESSED if not each.is_flag)]
 
 
 def _parts(line: str) -> Iterator[_Part]:
@@ -115,16 +112,25 @@ def _not_understood(word: str) -> str:
 def _named(name: str, value: str, names: Names) -> tuple[str, str]:
     asked = _BY_NAME.get(name.lower().replace("-", "_"))
     if asked is None:
-        near = nearest(name.lower(), _BY_NAME)
-        meant = f"did you mean {near}:?" if near else f"known: {', '.join(_BY_NAME)}"
+        known = [each.word for each in ADDRESSED]
+        near = nearest(name.lower(), known)
+        meant = f"did you mean {near}:?" if near else f"known: {', '.join(known)}"
         raise InputError(f"{name[:_LONGEST_SHOWN]}: not a filter; {meant}")
     if asked.choices:
-        word = value.lower().replace("-", "_")
-        spoken, meant = _WORDS.get(word, ("", ""))
-        return asked.name, meant if spoken == asked.name else word
+        return asked.name, _chosen(asked, value)
     if isinstance(asked.takes, Dimension) and asked.takes is not Dimension.MODEL:  # a part of several is for them all
         return asked.name, _whole(asked.name, value, names(asked.takes))
     return asked.name, value
+
+
+def _chosen(asked: Filter, value: str) -> str:
+    word = value.lower().replace("-", "_")
+    word = asked.also.get(word, word)
+    if word not in asked.choices:
+        near = nearest(word, (*asked.choices, *asked.also))
+        meant = f"did you mean {asked.word}:{near}?" if near else f"known: {', '.join(asked.choices)}"
+        raise InputError(f"{asked.word}:{value[:_LONGEST_SHOWN]}: no such value; {meant.replace('_', '-')}")
+    return word
 
 
 def _whole(name: str, value: str, known: Sequence[str]) -> str:
@@ -146,7 +152,7 @@ def _written(asked: Filter, value: str) -> str:
     if asked.is_flag:
         return next(word for word, (name, _) in _WORDS.items() if name == asked.name)
     if asked.choices:
-        word = value if _WORDS.get(value) == (asked.name, value) else f"{asked.name}:{value}"
+        word = value if _WORDS.get(value) == (asked.name, value) else f"{asked.word}:{value}"
         return word.replace("_", "-")
     return f"{asked.name}:{value if _PLAIN.fullmatch(value) else _quoted(value)}"
 
@@ -155,10 +161,12 @@ def _quoted(value: str) -> str:
     return '"{}"'.format(re.sub(r'(["\\])', r"\\\1", value))
 
 
-_BY_NAME: Final = {each.name: each for each in ADDRESSED}
+_BY_NAME: Final = {name: each for each in ADDRESSED for name in (each.word, each.name)}
+"""A line may name a filter as an address does, too."""
 _FLAGS: Final = frozenset(each.name for each in ADDRESSED if each.is_flag)
 _WORDS: Final = {
     **{value: (name, value) for name in reversed(_SPOKEN) for value in _BY_NAME[name].choices},
+    **{word: (name, value) for name in _SPOKEN for word, value in _BY_NAME[name].also.items() if word != value},
     **{name: (name, "1") for name in _FLAGS - {"person"}},
     **_ALSO,
 }

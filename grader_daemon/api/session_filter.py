@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import Enum, StrEnum, auto
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from grader_daemon.domain.analysis import Category, SessionState
@@ -19,12 +20,14 @@ from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.domain.verdict import Outcome, VerdictBy
 from grader_daemon.domain.work_fate import WorkFate
 from grader_daemon.errors import InputError
+from grader_daemon.reports.session_words import STANDING_WORDS
 from grader_daemon.storage.records import GradeFilter, SortKey
 
 _MOST_DAYS: Final = 100_000
 _LONGEST_SHOWN: Final = 60
 _BY_GUESS: Final = "Only sessions whose task counts as {}, even if the verdict is unsure."
 _BY_PERSON: Final = "Only sessions that a person has labelled."
+_SHOWN_RESULTS: Final = {words.replace(" ", "_"): standing.value for standing, words in STANDING_WORDS.items()}
 
 
 class Text(Enum):
@@ -42,7 +45,7 @@ class Filter(NamedTuple):
     That is one of some values, a name of a dimension, or a text; for a flag, the fields that it sets stand there.
     `help` is of the prompt's option, which has the same name unless `option` says another; without it the prompt has
     none. `title` stands in the page's form; without it neither addresses nor the API know the filter. `example` is
-    shown in a field that is empty.
+    shown in a field that is empty. `also` are other words for its values, such as those that tables show.
     """
 
     name: str
@@ -51,6 +54,12 @@ class Filter(NamedTuple):
     title: str
     option: str = ""
     example: str = ""
+    also: Mapping[str, str] = MappingProxyType({})
+
+    @property
+    def word(self) -> str:
+        """Name of the filter at the prompt and in a line."""
+        return self.option or self.name
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -73,13 +82,19 @@ FILTERS: Final = (
         "until",
         example="7d, 2026-11-08",
     ),
-    Filter("state", SessionState, "Only sessions in this state.", "state"),
+    Filter("state", SessionState, "Only sessions in this state.", "state", also={"ended": SessionState.COMPLETE.value}),
     Filter("task_type", Dimension.TASK_TYPE, "Only sessions of this task type.", "task type"),
     Filter("agent", Dimension.AGENT, "Only sessions of this agent, such as claude-code.", "agent"),
     Filter("model", Dimension.MODEL, "Only sessions of this model; a part of its name is enough.", "model"),
     Filter("platform", Dimension.PLATFORM, "Only sessions on this platform.", "platform"),
     Filter("project", Dimension.PROJECT, "Only sessions that worked in this folder.", "project"),
-    Filter("kind", SessionKind, "Only sessions of this kind; a person starts sessions of the kind main.", "begun as"),
+    Filter(
+        "kind",
+        SessionKind,
+        "Only sessions of this kind; a person starts sessions of the kind main.",
+        "begun as",
+        also={"scheduled": SessionKind.CRON.value},
+    ),
     Filter("job", Dimension.JOB, "Only runs of this scheduled job, by its key.", "scheduled job"),
     Filter("host", Dimension.HOST, "Only sessions on this machine of a fleet (many machines).", "host"),
     Filter("user", Dimension.USER, "Only sessions on this user's machines in a fleet (many machines).", "user"),
@@ -89,13 +104,15 @@ FILTERS: Final = (
         "issue", Text.ISSUE, "Only sessions with this error group; the beginning of its id is enough.", "error issue"
     ),
     Filter("claim", Support, "Only sessions with a claim that is verified, unsupported or contradicted.", "claim"),
-    Filter("verdict", Outcome, "Only sessions with this verdict.", "verdict"),
+    Filter("verdict", Outcome, "Only sessions with this verdict.", "verdict", also={"failed": Outcome.NOT_DONE.value}),
     Filter("ending", EndingKind, "Only sessions that ended this way.", "ending"),
     Filter(
         "standing",
         ResultStanding,
         "Only sessions whose result has this evidence, such as checked or contradicted.",
         "result",
+        option="result",
+        also={"failed_check": ResultStanding.CHECK_FAILED.value, **_SHOWN_RESULTS},
     ),
     Filter(
         "outcome", WorkFate, "Only sessions whose work in git had this fate, such as reverted or kept.", "work in git"

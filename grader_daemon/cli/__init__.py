@@ -23,8 +23,9 @@ from grader_daemon.cli import output
 from grader_daemon.cli.groups import Group
 from grader_daemon.cli.loading import loading
 from grader_daemon.cli.options import days_option, fleet_option, settings_options
+from grader_daemon.domain.text import nearest
 from grader_daemon.errors import ConfigurationError, GraderError, NoDatabaseError, OutputError
-from grader_daemon.setting_sources import TRACEBACK_VARIABLE, meant
+from grader_daemon.setting_sources import TRACEBACK_VARIABLE
 from grader_daemon.wings import WINGS, CommandRow, Section, imported
 
 _COMPLETION = "_GRADER_DAEMON_COMPLETE"
@@ -55,14 +56,21 @@ _OF_THE_CORE: Final = {
 _EARLIER_NAMES: Final = {
     "archive": "grade --archive",
     "backfill": "grade or grade --archive",
+    "completion": "config completion",
     "demo": "grade --demo",
+    "help": "--help",
+    "install-completion": "config completion",
+    "metrics": "export metrics",
     "push": "export scores, export metrics or fleet push",
     "regrade": "grade --again",
     "review": "label",
     "similar": "search --similar",
+    "summary": "grader-daemon without a command",
     "trial": "changes trial",
+    "version": "--version",
 }
-"""Commands that have another name now, of whom no group has one of the old name."""
+"""Commands that have another name now, and those that other programs have, each with what does the same."""
+_EARLIER_OPTIONS: Final = {"--standing": "--result"}
 
 _EXAMPLES: Final = """\b
 Examples:
@@ -99,7 +107,10 @@ class _Commands(Group):
         if word in _EARLIER_NAMES:
             return f"; did you mean {_EARLIER_NAMES[word]}?"
         below = [f"{group} {word}" for group in groups_with(word)]
-        return f"; did you mean {' or '.join(below)}?" if below else super().meant(ctx, word)
+        if below:
+            return f"; did you mean {' or '.join(below)}?"
+        near = nearest(word, (*self.list_commands(ctx), *_EARLIER_NAMES))
+        return "" if near is None else f"; did you mean {_EARLIER_NAMES.get(near, near)}?"
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         width = max(map(len, self.rows))
@@ -254,6 +265,13 @@ def _usage_words(error: click.ClickException) -> str:
     if ctx is None:
         return said
     if isinstance(error, click.NoSuchOption):
-        known = [name for param in ctx.command.params for name in param.opts if name.startswith("--")]
-        said = f"there is no option {error.option_name}{meant(error.option_name, known)}"
+        said = f"there is no option {error.option_name}{_option_meant(error.option_name, ctx.command)}"
     return f"{said[0].lower()}{said[1:]}{' See' if said.endswith('?') else '; see'} '{ctx.command_path} --help'"
+
+
+def _option_meant(name: str, command: click.Command) -> str:
+    """Return which option may be meant; the dashes that all have make none alike."""
+    known = [option for param in command.params for option in param.opts if option.startswith("--")]
+    near = nearest(name.removeprefix("--"), [option.removeprefix("--") for option in known])
+    meant = _EARLIER_OPTIONS.get(name, f"--{near}" if near else "")
+    return f"; did you mean {meant}?" if meant in known else ""

@@ -46,7 +46,7 @@ def _line(grader: SelfGrader, said: Sequence[str]) -> dict[str, str]:
 
 def _option(each: Filter) -> Callable[..., Any]:
     """Make the option of a filter; what it hands over is a text, or None."""
-    return click.option(f"--{each.option or each.name.replace('_', '-')}", each.name, help=each.help, **_taken(each))
+    return click.option(f"--{each.word.replace('_', '-')}", each.name, help=each.help, **_taken(each))
 
 
 def _taken(each: Filter) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def _taken(each: Filter) -> dict[str, Any]:
 
 def _chosen(each: Filter) -> dict[str, Any]:
     default: StrEnum | None = getattr(GradeFilter(), each.name)
-    return {"type": Words(each.choices), "default": default and default.value, "show_default": True}
+    return {"type": Words(each.choices, also=each.also), "default": default and default.value, "show_default": True}
 
 
 def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import wraps
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from grader_daemon.cli import output
 from grader_daemon.cli.loading import loading
+from grader_daemon.domain.text import nearest
 from grader_daemon.errors import InputError, NoDatabaseError
 from grader_daemon.setting_sources import database_path, unknown_zone
 
@@ -202,14 +204,23 @@ def flags_again() -> list[str]:
 
 
 class Words(click.Choice[str]):
-    """The type of a value of a few words: not-done, or not_done as in JSON, which is what a command is given."""
+    """The type of a value of a few words: not-done, or not_done as in JSON, which is what a command is given.
 
-    def __init__(self, values: Iterable[str]) -> None:
+    `also` are other words that mean one of the values.
+    """
+
+    def __init__(self, values: Iterable[str], *, also: Mapping[str, str] = MappingProxyType({})) -> None:
         super().__init__([value.replace("_", "-") for value in values])
+        self._also = {word.replace("_", "-"): value.replace("_", "-") for word, value in also.items()}
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Read either spelling."""
-        return str(super().convert(str(value).replace("_", "-"), param, ctx)).replace("-", "_")
+        word = str(value).replace("_", "-")
+        word = self._also.get(word, word)
+        near = None if word in self.choices else nearest(word, (*self.choices, *self._also))
+        if near is not None:
+            self.fail(f"{value!r} is not a value; did you mean {near}?", param, ctx)
+        return super().convert(word, param, ctx).replace("-", "_")
 
 
 class Whole(click.IntRange):

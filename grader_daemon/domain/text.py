@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Final
 
 _AGES: Final = ((90, 1, "s"), (90 * 60, 60, "min"), (36 * 3600, 3600, "h"), (math.inf, 86_400, "d"))
 """Ages below the first number are told in the second number of seconds."""
 
-_LEAST_LIKE: Final = 0.61
-"""Likeness of 0 to 1: words of five letters that share three are not alike."""
+_LETTERS_A_SLIP: Final = 3
+"""One wrong letter in so many is a slip of the keys; a shorter word may have one, too."""
+_SHORTEST_PART: Final = 3
+"""A part of a word of fewer letters says too little of the word."""
 
 _UNSEEN = re.compile(r"[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
 """Characters that JSON lets pass as they are, and that a terminal obeys, or does not show."""
@@ -35,11 +37,34 @@ def storable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
+def nearest(word: str, known: Collection[str]) -> str | None:
     """Return the known word that is spelled most like one that is not known; None if none is like it."""
-    from difflib import get_close_matches  # who writes no mistakes need not wait for it
+    most = max(1, len(word) // _LETTERS_A_SLIP)
+    slips = {each: _slips(word, each) for each in known if abs(len(each) - len(word)) <= most}
+    near = min(slips, key=slips.__getitem__, default=None)
+    if near is not None and slips[near] <= most:
+        return near
+    parts = [each for each in known if _is_part(word, each)]
+    return parts[0] if len(parts) == 1 else None
 
-    return next(iter(get_close_matches(word, [*known], n=1, cutoff=_LEAST_LIKE)), None)
+
+def _slips(word: str, known: str) -> int:
+    """Return how many letters are wrong, missing, too many or swapped with the next one."""
+    before, last = list[int](), list(range(len(known) + 1))
+    for row, letter in enumerate(word, 1):
+        this = [row]
+        for column, meant in enumerate(known, 1):
+            least = min(last[column] + 1, this[-1] + 1, last[column - 1] + (letter != meant))
+            if row > 1 and column > 1 and (letter, word[row - 2]) == (known[column - 2], meant):
+                least = min(least, before[column - 2] + 1)
+            this.append(least)
+        before, last = last, this
+    return last[-1]
+
+
+def _is_part(word: str, known: str) -> bool:
+    """True if a known word begins with this one, or ends with it after a dash."""
+    return len(word) >= _SHORTEST_PART and (known.startswith(word) or known.endswith((f"_{word}", f"-{word}")))
 
 
 def alike(one: Sequence[str], other: Sequence[str]) -> int:

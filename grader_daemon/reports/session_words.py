@@ -72,7 +72,7 @@ _RESUME_COMMANDS: Final = {
     "opencode": "opencode --session {}",
 }
 """By the format of the session."""
-_STANDING_WORDS: Final = {
+STANDING_WORDS: Final = {
     ResultStanding.CONTRADICTED: "claim contradicted",
     ResultStanding.CHECK_FAILED: "check failed",
     ResultStanding.ADMITTED: "agent says not done",
@@ -123,7 +123,7 @@ def likely_note(grade: Grade) -> str | None:
 
 def standing_words(grade: Grade) -> str | None:
     """Return what shows the result of a session, as it is said in a table: "agent says done"; None while it is open."""
-    return None if grade.standing is None else _STANDING_WORDS[grade.standing]
+    return None if grade.standing is None else STANDING_WORDS[grade.standing]
 
 
 def standing_sentence(grade: Grade) -> str | None:

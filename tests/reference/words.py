@@ -79,6 +79,6 @@ def _taken(each: Filter) -> list[str] | str:
 
 def words_file() -> str:
     """Return what `words.json` holds: the words of all commands as they are now, and those of a line of filters."""
-    names = {each.name: _taken(each) for each in ADDRESSED if not each.is_flag}
+    names = {each.word: _taken(each) for each in ADDRESSED if not each.is_flag}
     words = {**words_of(program), "filters": {"words": filter_line.words(), "names": names}}
     return json.dumps(words, indent=1, ensure_ascii=False) + "\n"

@@ -35,7 +35,11 @@ def _read(line: str) -> dict[str, str]:
         pytest.param("failed timeout", {"verdict": "not_done", "error": "timeout"}, id="two-filters"),
         pytest.param("cut by limit", {"ending": "cut_by_limit"}, id="three-words"),
         pytest.param("contradicted", {"claim": "contradicted"}, id="the-first-of-two-filters"),
-        pytest.param("standing:contradicted", {"standing": "contradicted"}, id="the-other-by-its-name"),
+        pytest.param("result:contradicted", {"standing": "contradicted"}, id="the-other-by-its-name"),
+        pytest.param("standing:checked", {"standing": "checked"}, id="a-name-of-addresses"),
+        pytest.param("result:agent-says-done", {"standing": "claimed"}, id="a-value-as-a-table-shows-it"),
+        pytest.param("Agent does not say", {"standing": "no_claim"}, id="four-words-of-a-table"),
+        pytest.param("check passed ended", {"standing": "checked", "state": "complete"}, id="two-words-of-a-table"),
         pytest.param("verdict:failed", {"verdict": "not_done"}, id="a-word-behind-its-name"),
         pytest.param("kind:sub-agent labelled", {"kind": "sub_agent", "person": "1"}, id="dashes-and-a-flag"),
         pytest.param('"alembic upgrade" head', None, id="a-word-beside-quotes"),
@@ -67,6 +71,8 @@ def test_line_asks_for_what_it_says(line: str, asked: dict[str, str] | None) -> 
         pytest.param("modle:opus", "modle: not a filter; did you mean model:?", id="a-slip-in-a-name"),
         pytest.param("limit:5", "limit: not a filter; known: ", id="a-name-like-no-other"),
         pytest.param("colour:red", "colour: not a filter; known: task_type, agent, model,", id="no-name"),
+        pytest.param("result:done", "result:done: no such value; known: contradicted, check-failed,", id="no-value"),
+        pytest.param("result:does-not-say", "did you mean result:agent-does-not-say?", id="a-part-of-a-value"),
         pytest.param("model: opus", "model: needs a value, without a space between", id="a-space"),
         pytest.param(
             "project:sho", "project:sho is ambiguous: /home/you/shop, /home/you/shop-old; write more", id="two-names"
@@ -98,5 +104,6 @@ def test_any_line_is_read_or_refused_with_a_line(line: str) -> None:
 
 
 def test_every_word_that_is_offered_is_understood() -> None:
+    values = {f"{each.word}:": each.choices[0] for each in ADDRESSED if each.choices}
     for word in words():
-        assert _read(word) if not word.endswith(":") else _read(f"{word}7" if word != "verdict:" else "verdict:done")
+        assert _read(f"{word}{values.get(word, '7')}" if word.endswith(":") else word)

@@ -52,7 +52,7 @@ COMMANDS = dict(commands())
         ),
         pytest.param(
             ("grade", "--again", "--source", "codex"),
-            "there is no option --source; did you mean --since? See 'grader-daemon grade --again --help'",
+            "there is no option --source; see 'grader-daemon grade --again --help'",
             id="option-that-one-way-has-not",
         ),
         pytest.param(
@@ -86,7 +86,36 @@ COMMANDS = dict(commands())
             "there is no command 'errors'; did you mean report errors? See 'grader-daemon --help'",
             id="group-of-a-group-without-the-group",
         ),
-        pytest.param(("help", "list"), "there is no command 'help'; see 'grader-daemon --help'", id="help"),
+        pytest.param(
+            ("help", "list"), "there is no command 'help'; did you mean --help? See 'grader-daemon --help'", id="help"
+        ),
+        pytest.param(
+            ("summary",),
+            "there is no command 'summary'; did you mean grader-daemon without a command? See 'grader-daemon --help'",
+            id="earlier-name-of-the-program-alone",
+        ),
+        pytest.param(
+            ("backfil",),
+            "there is no command 'backfil'; did you mean grade or grade --archive? See 'grader-daemon --help'",
+            id="slip-in-an-earlier-name",
+        ),
+        pytest.param(
+            ("evidence",), "there is no command 'evidence'; see 'grader-daemon --help'", id="command-that-sounds-alike"
+        ),
+        pytest.param(
+            ("list", "--nope"), "there is no option --nope; see 'grader-daemon list --help'", id="option-not-alike"
+        ),
+        pytest.param(
+            ("list", "--standing", "checked"),
+            "there is no option --standing; did you mean --result? See 'grader-daemon list --help'",
+            id="earlier-option",
+        ),
+        pytest.param(
+            ("list", "--result", "agent-says-don"),
+            "invalid value for '--result': 'agent-says-don' is not a value; did you mean agent-says-done? See"
+            " 'grader-daemon list --help'",
+            id="slip-in-a-value",
+        ),
         pytest.param(
             ("report", "errors", "resovle", "a"),
             "there is no command 'resovle'; did you mean resolve? See 'grader-daemon report errors --help'",

@@ -44,6 +44,24 @@ def test_the_nearest_word_is_found_if_one_is_like_it() -> None:
 
 
 @pytest.mark.parametrize(
+    ("word", "near"),
+    [
+        pytest.param("backfil", "backfill", id="a-letter-missing"),
+        pytest.param("statsu", "status", id="two-letters-swapped"),
+        pytest.param("stat", "status", id="the-beginning"),
+        pytest.param("does_not_say", "agent_does_not_say", id="the-end"),
+        pytest.param("evidence", None, id="the-sound-of-another"),  # service: half of its letters are others
+        pytest.param("nope", None, id="some-letters-of-another"),
+        pytest.param("st", None, id="too-little-of-a-word"),
+        pytest.param("usage", None, id="the-end-of-two"),
+    ],
+)
+def test_only_a_slip_or_a_part_of_a_word_is_like_it(word: str, near: str | None) -> None:
+    known = ["since", "service", "status", "backfill", "agent_does_not_say", "old_usage", "new_usage"]
+    assert nearest(word, known) == near
+
+
+@pytest.mark.parametrize(
     ("seconds", "words"),
     [
         (-5, "0 s"),
