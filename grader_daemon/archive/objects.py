@@ -62,12 +62,13 @@ class Archive:
     """A folder, or a file, on disk or wherever fsspec can read; its root is a folder in either case."""
 
     def __init__(self, url: str) -> None:
-        """Look at it.
+        """Look at it; ``file://`` before a path says no more than the path.
 
         Raises:
             ConfigurationError: a package that it takes to read it is not installed.
             InputError: there is nothing, or it cannot be read.
         """
+        url = url.removeprefix("file://")
         try:
             self._files, path = _file_system(url)
             self._path = path.rstrip("/")

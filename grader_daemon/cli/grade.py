@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from datetime import datetime
 from pathlib import Path
+from shlex import quote
 
 import click
 
@@ -25,6 +27,7 @@ from grader_daemon.wings import CommandRow, rows_below
 
 _WORDS: dict[str, str] = {SkipReason.NOT_A_SESSION: NO_SESSION_KNOWN}
 """In place of a reason that does not say enough."""
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 
 
 @click.command(
@@ -39,7 +42,7 @@ _WORDS: dict[str, str] = {SkipReason.NOT_A_SESSION: NO_SESSION_KNOWN}
     },
 )
 @asks
-@click.argument("paths", nargs=-1, type=click.Path(path_type=Path, readable=False))
+@click.argument("paths", nargs=-1, type=click.Path(readable=False))
 @since_options
 @click.option(
     "--source",
@@ -63,7 +66,7 @@ _WORDS: dict[str, str] = {SkipReason.NOT_A_SESSION: NO_SESSION_KNOWN}
 def command(
     *,
     grader: SelfGrader,
-    paths: tuple[Path, ...],
+    paths: tuple[str, ...],
     since: datetime | None,
     agent: str | None,
     jobs: int | None,
@@ -88,7 +91,19 @@ def command(
         return grade_ungraded(grader, since=since, source=agent, jobs=jobs, dry_run=dry_run, as_json=as_json)
     if (since, agent, jobs) != (None, None, None):
         raise click.UsageError("give files and folders, or -d, --since, --source and --jobs, not both")
-    return _grade_paths(grader, paths, source, dry_run=dry_run, as_json=as_json)
+    _refuse_addresses(paths)
+    return _grade_paths(grader, tuple(map(Path, paths)), source, dry_run=dry_run, as_json=as_json)
+
+
+def _refuse_addresses(paths: tuple[str, ...]) -> None:
+    """Refuse what a path would lose a slash of, and is read as an archive.
+
+    Raises:
+        InputError: there is one.
+    """
+    address = next(filter(_ADDRESS.match, paths), None)
+    if address is not None:
+        raise InputError(f"{address}: an address; to grade an archive: grader-daemon grade --archive {quote(address)}")
 
 
 def _grade_paths(

@@ -86,7 +86,9 @@ def _print(report: WeeklyReport) -> None:
         output.line()
         output.facts((kind, issue_in_brief(issue)) for kind, issue in issues[:_SHOWN])
     output.line()
-    output.paragraph("", f"Next: {_next(report, [issue for _, issue in issues])}")
+    command = _next(report, [issue for _, issue in issues])
+    if command is not None:
+        output.paragraph("", f"Next: {command}")
     output.line(clean(f"The whole report: grader-daemon report --week {report.week} --all"))
 
 
@@ -126,11 +128,11 @@ def _print_figures(report: WeeklyReport) -> None:
     )
 
 
-def _next(report: WeeklyReport, issues: list[ErrorIssue]) -> str:
-    """Return the command that helps most now."""
+def _next(report: WeeklyReport, issues: list[ErrorIssue]) -> str | None:
+    """Return the command that helps most now; None for a week without a session."""
     numbers = [alert.number for alert in report.alerts if alert.number is not None and alert.resolved_at is None]
     if numbers:
         return f"grader-daemon alerts show {numbers[0]}"
     if issues:
         return clean(f"grader-daemon report errors show {issues[0].fingerprint}")
-    return "grader-daemon list"
+    return "grader-daemon list" if report.total_sessions else None

@@ -9,6 +9,7 @@ import click
 
 from grader_daemon.api.forget import Fate, Forgotten
 from grader_daemon.api.grader import SelfGrader
+from grader_daemon.api.grades import GradeFilter
 from grader_daemon.api.sources import (
     OTHERS_PAGE,
     FoundSource,
@@ -81,28 +82,32 @@ def list_(*, grader: SelfGrader, as_json: bool) -> None:
         output.line(f"Found, not read by this version (what to do: {OTHERS_PAGE}):")
         output.facts((f"  {each.title}", output.from_home(each.path)) for each in others)
     output.line()
-    output.paragraph("", f"Next: {_next(found, has_grades=grader.context.has_database)}")
+    output.paragraph("", f"Next: {_next(found, has_grades=_has_grades(grader))}")
 
 
 @command.command("enable")
 @settings_options
-@click.argument("name", type=SourceName(), metavar="AGENT")
+@click.argument("names", nargs=-1, required=True, type=SourceName(), metavar="AGENT...")
 @click.option(
     "--path", "paths", multiple=True, type=click.Path(), help="Also read the agent's sessions in this folder."
 )
 @json_option
-def enable(*, name: str, paths: tuple[str, ...], as_json: bool) -> None:
-    """Grade an agent's sessions: `sources enable codex`, `sources enable atif --path ~/runs`."""
-    _tell(enable_source(name, paths, config=config_flag()), as_json=as_json)
+def enable(*, names: tuple[str, ...], paths: tuple[str, ...], as_json: bool) -> None:
+    """Grade the sessions of agents: `sources enable codex pi`, `sources enable atif --path ~/runs`."""
+    _refuse_several(names, paths=paths, as_json=as_json)
+    for name in dict.fromkeys(names):
+        _tell(enable_source(name, paths, config=config_flag()), as_json=as_json)
 
 
 @command.command("disable")
 @settings_options
-@click.argument("name", type=SourceName(), metavar="AGENT")
+@click.argument("names", nargs=-1, required=True, type=SourceName(), metavar="AGENT...")
 @json_option
-def disable(*, name: str, as_json: bool) -> None:
-    """Stop grading an agent's sessions, and stop hints that they are not graded. Existing grades stay."""
-    _tell(disable_source(name, config=config_flag()), as_json=as_json)
+def disable(*, names: tuple[str, ...], as_json: bool) -> None:
+    """Stop grading the sessions of agents, and stop hints that they are not graded. Existing grades stay."""
+    _refuse_several(names, as_json=as_json)
+    for name in dict.fromkeys(names):
+        _tell(disable_source(name, config=config_flag()), as_json=as_json)
 
 
 @command.command("forget")
@@ -171,6 +176,20 @@ def _next(found: Sequence[FoundSource], *, has_grades: bool) -> str:
         most = max(open_questions, key=lambda each: each.sessions)
         return f"grader-daemon sources enable {most.name} (or disable, to hide the agent)"
     return "grader-daemon list" if has_grades else "grader-daemon run"
+
+
+def _has_grades(grader: SelfGrader) -> bool:
+    return grader.context.has_database and bool(grader.grades.page(GradeFilter(limit=1)).grades)
+
+
+def _refuse_several(names: Sequence[str], *, paths: Sequence[str] = (), as_json: bool) -> None:
+    """Refuse what says something of one agent alone.
+
+    Raises:
+        click.UsageError: there are several.
+    """
+    if len(names) > 1 and (paths or as_json):
+        raise click.UsageError(f"{'--path' if paths else '--json'} takes one agent")
 
 
 def _tell(done: Switched, *, as_json: bool) -> None:

@@ -167,7 +167,7 @@ def _open(found: OpenSessions) -> str:
 def _next(seen: Overview) -> str:
     """Return the command that helps most now."""
     status = seen.status
-    if seen.patterns is None and status.ungraded:
+    if (seen.patterns is None or not seen.patterns.sessions) and status.ungraded:
         return output.from_home(status.ungraded[0].fix)
     if not status.running and seen.fleet is None:
         return "grader-daemon service install" if seen.has_systemd else "grader-daemon run"

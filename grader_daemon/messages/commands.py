@@ -131,7 +131,10 @@ def _ending(found: FoundMessages) -> Iterator[str]:
     yield f"{count(found.sessions, 'session')} searched."
     if found.waiting:
         verb = "is" if found.waiting == 1 else "are"
-        yield f"{count(found.waiting, 'session')} {verb} not indexed yet; the daemon does it: grader-daemon status"
+        yield (
+            f"{count(found.waiting, 'session')} {verb} not indexed yet; the daemon does it (grader-daemon status)."
+            " To start it: grader-daemon run"
+        )
 
 
 def _how_to_turn_on(grader: SelfGrader) -> str:

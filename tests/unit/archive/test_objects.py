@@ -108,12 +108,21 @@ def test_a_missing_package_is_named_and_a_folder_here_needs_none(
     assert [each.name for each in Archive(str(tmp_path)).objects()] == ["a"]
 
 
+def test_a_folder_by_its_address_is_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fsspec.core", None)
+    (tmp_path / "a").write_text("x")
+    here, by_address = Archive(str(tmp_path)), Archive(f"file://{tmp_path}")
+
+    assert [each.name for each in by_address.objects()] == ["a"]
+    assert by_address.url == here.url
+
+
 def test_a_folder_here_is_listed_as_fsspec_lists_it(tmp_path: Path) -> None:
     for name in ("b/one.json", "four"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("x")
     os.mkfifo(tmp_path / "pipe")
-    here, elsewhere = Archive(str(tmp_path)), Archive(f"file://{tmp_path}")
+    here, elsewhere = Archive(str(tmp_path)), Archive(f"local://{tmp_path}")
 
     assert list(here.objects()) == list(elsewhere.objects())
     assert [each.name for each in Archive(str(tmp_path / "four")).objects()] == ["four"]

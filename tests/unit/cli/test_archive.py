@@ -16,10 +16,14 @@ from tests.unit.cli.conftest import Run
     ("options", "says"),
     [
         pytest.param(["nowhere"], "no such file or folder", id="no-archive"),
+        pytest.param(["file:///nope"], "grader-daemon: /nope: no such file or folder", id="no-archive-by-address"),
         pytest.param(["--scheduler", "tls://x:1"], "missing argument 'URL'", id="scheduler-alone"),
     ],
 )
-def test_what_cannot_be_done_is_told_in_a_line(home: Path, run: Run, options: list[str], says: str) -> None:
+def test_what_cannot_be_done_is_told_in_a_line(
+    home: Path, run: Run, monkeypatch: pytest.MonkeyPatch, options: list[str], says: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "fsspec.core", None)
     (home / "old").mkdir()
 
     ended = run(home, "grade", "--archive", *options)

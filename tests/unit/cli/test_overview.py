@@ -14,7 +14,7 @@ from grader_daemon import SelfGrader
 from grader_daemon.storage.lock import DaemonLock
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.alert_examples import alert
-from tests.e2e.session_files import failing, now, turns, write, write_ended
+from tests.e2e.session_files import failing, now, turns, write, write_claude, write_ended
 from tests.strategies import json_user
 from tests.unit.cli.conftest import Run
 
@@ -100,6 +100,14 @@ def test_an_agent_that_is_not_graded_is_the_first_thing_to_enable(tmp_path: Path
     assert told(shown)["sessions"] == "none is graded yet"
     assert "\nNext: grader-daemon sources enable hermes --path " in shown
     assert not (tmp_path / DATABASE).parent.exists()
+
+
+def test_a_database_without_grades_does_not_hide_an_agent_that_is_not_graded(tmp_path: Path, run: Run) -> None:
+    write_claude(tmp_path)
+    (tmp_path / DATABASE).parent.mkdir(parents=True)
+    SqliteStore(tmp_path / DATABASE).close()
+
+    assert run(tmp_path).stdout.endswith("\nNext: grader-daemon sources enable claude-code\n")
 
 
 def test_days_without_sessions_have_no_figures(tmp_path: Path, run: Run) -> None:

@@ -45,10 +45,16 @@ def test_nothing_is_said_of_what_too_few_sessions_tell(
     [
         pytest.param(FULL, "grader-daemon alerts show 0", id="an-open-alert"),
         pytest.param(example_report(alerts=()), "grader-daemon report errors show ", id="the-error-of-most-sessions"),
-        pytest.param(empty_report(), "grader-daemon list", id="nothing-to-look-at"),
+        pytest.param(empty_report(total_sessions=1), "grader-daemon list", id="nothing-to-look-at"),
     ],
 )
 def test_what_to_type_next(
     of: WeeklyReport, command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert f"\nNext: {command}" in shown(of, monkeypatch, capsys)
+
+
+def test_a_week_without_sessions_has_nothing_to_list(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "Next: " not in shown(empty_report(), monkeypatch, capsys)

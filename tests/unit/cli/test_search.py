@@ -61,7 +61,8 @@ def test_no_hit_says_how_many_sessions_were_searched_and_are_not_indexed_yet(tur
 
     text = run(turned_on, "search", "walrus").stdout
 
-    assert text.startswith("No message found. 1 session searched. 1 session is not indexed yet; ")
+    assert text.startswith("No message found. 1 session searched. 1 session is not indexed yet; the daemon does it ")
+    assert "To start it: grader-daemon run" in text
 
 
 @pytest.mark.parametrize("verdict", ["no-answer", "no_answer"])

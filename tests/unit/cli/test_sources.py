@@ -11,6 +11,7 @@ from grader_daemon import bootstrap
 from grader_daemon.cli.sources import UNKNOWN_WORDS
 from grader_daemon.domain.session import Message, Session
 from grader_daemon.settings import load_settings
+from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.e2e.session_files import write, write_claude
 from tests.state_db import StateHome
 from tests.unit.cli.conftest import Run
@@ -105,6 +106,25 @@ def test_an_agent_is_enabled_and_declined(home: Path, run: Run) -> None:
     assert "Nothing to do: nothing changed." in again
     assert declined.startswith("Claude Code is no longer graded or mentioned.")
     assert "Claude Code" not in asked
+
+
+def test_several_agents_are_enabled_at_once_and_nothing_is_graded_yet(home: Path, run: Run) -> None:
+    write_claude(home)
+    database = home / ".timmy/uniwizard/session_grades.db"
+    database.parent.mkdir(parents=True)
+    SqliteStore(database).close()
+
+    enabled = run(home, "sources", "enable", "claude-code", "codex").stdout
+    before = run(home, "sources").stdout
+    run(home, "grade")
+    after = run(home, "sources").stdout
+    disabled = run(home, "sources", "disable", "claude-code", "codex").stdout
+
+    assert "Claude Code is graded: " in enabled
+    assert "Codex is graded: " in enabled
+    assert before.endswith("\nNext: grader-daemon run\n")
+    assert after.endswith("\nNext: grader-daemon list\n")
+    assert disabled.count("is no longer graded or mentioned") == 2
 
 
 def test_a_source_that_is_none_is_refused_in_one_line(home: Path, run: Run) -> None:

@@ -66,6 +66,16 @@ COMMANDS = dict(commands())
             id="days-of-a-file",
         ),
         pytest.param(
+            ("grade", "s3://bucket/a b"),
+            "s3://bucket/a b: an address; to grade an archive: grader-daemon grade --archive 's3://bucket/a b'",
+            id="address-of-an-archive",
+        ),
+        pytest.param(
+            ("sources", "enable", "codex", "claude-code", "--path", "."),
+            "--path takes one agent; see 'grader-daemon sources enable --help'",
+            id="folder-of-two-agents",
+        ),
+        pytest.param(
             ("similar", "s9"),
             "there is no command 'similar'; did you mean search --similar? See 'grader-daemon --help'",
             id="earlier-name-of-a-way",
