@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -11,6 +11,9 @@ from grader_daemon.cli import output
 from grader_daemon.cli.loading import loading
 from grader_daemon.setting_sources import meant
 from grader_daemon.wings import CommandRow, imported
+
+_WHOLE: Final = 1_000
+"""More characters than a sentence has."""
 
 
 class Group(click.Group):
@@ -34,13 +37,12 @@ class Group(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write a line on each command; none is imported for it."""
-        names = self.list_commands(ctx)
-        most = formatter.width - 6 - max(map(len, names))
         with formatter.section("Commands"):
-            formatter.write_dl([(name, self._help_line(name, most)) for name in names])
+            formatter.write_dl([(name, self._help_line(name)) for name in self.list_commands(ctx)])
 
-    def _help_line(self, name: str, most: int) -> str:
-        return self.rows[name].help_line if name in self.rows else self.commands[name].get_short_help_str(most)
+    def _help_line(self, name: str) -> str:
+        """Return the first sentence on a command, whole: one that is cut off says too little."""
+        return self.rows[name].help_line if name in self.rows else self.commands[name].get_short_help_str(_WHOLE)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Show the help where nothing is given."""

@@ -57,3 +57,9 @@ def test_a_way_is_told_with_its_own_help(tmp_path: Path, run: Run) -> None:
     assert run(tmp_path, "grade", "--again", "--help").stdout.startswith(
         "Usage: grader-daemon grade --again [OPTIONS]\n"
     )
+
+
+def test_the_first_sentence_on_a_command_is_never_cut(tmp_path: Path, run: Run) -> None:
+    told = " ".join(run(tmp_path, "export", "scores", "--help").stdout.split())
+
+    assert "otlp Send scores as OpenTelemetry events (gen_ai.evaluation.result) to the URL in otlp_logs_url." in told
