@@ -113,7 +113,7 @@ def versions(context: DoctorContext) -> Finding:
             strange.append(f"{writer}: {kinds} of lines, skipped")
     if strange:
         return ok(f"{'; '.join(strange)}; known lines are graded")
-    return ok(some(known) if known else "no session of a graded agent names its version")
+    return ok(f"newest sessions: {some(known)}" if known else "no session of a graded agent names its version")
 
 
 def _writer_of(session: Session | Skipped | None, source: Source) -> str | None:
@@ -140,8 +140,10 @@ def retention(context: DoctorContext) -> Finding:
 
 def growth(context: DoctorContext) -> Finding:
     """Check that the newest sessions of each agent are graded soon, or at least looked at."""
-    if not context.has_database or not context.is_running:
-        return ok("sessions wait until the daemon runs")
+    if not any(seen.newest for _, seen in context.seen):
+        return ok("no graded agent has a session here")
+    if not context.is_running and _waits(context):
+        return ok("sessions wait until the daemon runs, or for grader-daemon grade")
     limit = _LATE + timedelta(seconds=context.settings.max_wait_seconds)
     late = []
     for source, seen in context.seen:
@@ -153,6 +155,12 @@ def growth(context: DoctorContext) -> Finding:
         return problem(f"not graded yet, though written: {some(late)}", fix)
     looked_at = f", of the last {MANY:,} files by name" if any(seen.is_more for _, seen in context.seen) else ""
     return ok(f"the newest session of each agent is graded{looked_at}")
+
+
+def _waits(context: DoctorContext) -> bool:
+    if not context.has_database:
+        return True
+    return any(_newest_unseen(context, source, seen, before=context.now) for source, seen in context.seen)
 
 
 def _newest_unseen(context: DoctorContext, source: Source, seen: Seen, *, before: datetime) -> Found | None:

@@ -710,6 +710,7 @@ def test_sessions_too_new_to_be_read_are_told(run: Run, home: Path, database: Pa
 
 
 def test_a_session_that_nobody_looks_at_is_told(run: Run, home: Path, database: Path) -> None:
+    without = checks(run, home)["newest sessions"]
     path = write(home / ".timmy" / "sessions", "there")
     written = datetime.now(UTC).timestamp() - 2 * 3600  # noqa: TID251  however long the tests before this one took
     os.utime(path, (written, written))
@@ -718,8 +719,13 @@ def test_a_session_that_nobody_looks_at_is_told(run: Run, home: Path, database: 
         late = checks(run, home)["newest sessions"]
         os.utime(path)
         fresh = checks(run, home)["newest sessions"]
+    run(home, "grade")
+    graded = checks(run, home)["newest sessions"]
 
-    assert [stopped["state"], fresh["state"]] == ["ok", "ok"]
+    assert {without["state"], stopped["state"], fresh["state"], graded["state"]} == {"ok"}
+    assert without["found"] == "no graded agent has a session here"
+    assert stopped["found"] == "sessions wait until the daemon runs, or for grader-daemon grade"
+    assert graded["found"] == "the newest session of each agent is graded"
     assert late["state"] == "problem"
     assert "Hermes, 2 h ago" in late["found"]
 
