@@ -81,16 +81,20 @@ class Given(NamedTuple):
     """Source that each setting is given by; `file` is where the TOML file is.
 
     `variables` names the environment variable of each setting that has one, also where a flag stands above it.
-    `is_file_named` says that the file was asked for by flag or variable, not looked for at the usual place.
+    `is_file_named` says that the file was asked for by flag or variable, not looked for at the usual place. `new` is
+    a setting that is not in the file yet.
     """
 
     sources: dict[str, Source]
     variables: Mapping[str, str]
     file: Path
     is_file_named: bool
+    new: str | None = None
 
     def said_by(self, name: str) -> str:
         """Return the source of a setting as a person would look for it."""
+        if name == self.new:
+            return "new value"
         match self.sources.get(name, Source.DEFAULT):
             case Source.FLAG:
                 return f"flag --{_FLAGS.get(name) or name.replace('_', '-').replace('-roots', '-root')}"

@@ -360,13 +360,13 @@ def settings_of(**values: Any) -> Settings:
     return _read(Reading(flags=values, given=_alone(Path(os.devnull)), written={}))
 
 
-def settings_in(file: Path, written: Mapping[str, Any]) -> Settings:
-    """Return the settings that a file has when this is written in it; the environment is not read.
+def settings_in(file: Path, written: Mapping[str, Any], *, new: str) -> Settings:
+    """Return the settings that a file has when this is written in it, `new` too; the environment is not read.
 
     Raises:
         ConfigurationError: one is wrong; see `load_settings`.
     """
-    return _read(Reading(flags={}, given=_alone(file), written=written))
+    return _read(Reading(flags={}, given=_alone(file)._replace(new=new), written=written))
 
 
 def _reading(flags: Mapping[str, Any], *, config: str | os.PathLike[str] | None = None) -> Reading:

@@ -110,8 +110,8 @@ def keep_setting(name: str, values: Sequence[str], *, config: str | None) -> Wri
     after = {key: value for key, value in before.items() if key != name}
     if values:
         after[name] = values[0] if len(values) == 1 else list(values)
-        after[name] = _written(after[name], getattr(settings_in(file, after), name))
-    settings = settings_in(file, after)
+        after[name] = _written(after[name], getattr(settings_in(file, after, new=name), name))
+    settings = settings_in(file, after, new=name)
     warnings = [words for words in check_settings(settings) if words.startswith(f"setting {name} ")] if values else []
     literal = json.dumps(after[name], ensure_ascii=False) if values else None  # strings, numbers, lists: TOML's, too
     _write(file, name, literal, after)

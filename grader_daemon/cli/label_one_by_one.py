@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from grader_daemon.api.grader import SelfGrader
+from grader_daemon.api.grades import GradeFilter
 from grader_daemon.api.review import ReviewItem
 from grader_daemon.cli import output
 from grader_daemon.cli.keys import keys
@@ -27,11 +28,11 @@ _QUALITIES = frozenset("12345")
 def label_one_by_one(grader: SelfGrader, *, limit: int) -> None:
     """Ask about at most so many sessions, and say what was labelled."""
     grader.migrate()
-    output.line(f"5 labels a week are enough; you gave {grader.review.done_this_week()} this week.")
+    output.line(f"5 labels a week are enough; you gave {grader.review.done_this_week()} this week in reviews.")
     with keys() as read_key:
         review = _Review(grader, limit, read_key)
         review.run()
-    output.line(f"{review.done} labelled now, {grader.review.done_this_week()} this week.")
+    output.line(f"{review.done} labelled now, {grader.review.done_this_week()} this week in reviews.")
     if review.last is not None:
         output.paragraph("", f"To undo the last one: grader-daemon label {output.cell(review.last)} --undo")
 
@@ -68,8 +69,13 @@ class _Review:
             return None
         item = self._grader.review.next_item(passed=self._passed)
         if item is None:
-            output.line("No other finished session is left to label.")
+            output.line(self._nothing_left())
         return item
+
+    def _nothing_left(self) -> str:
+        if self._grader.grades.page(GradeFilter(limit=1)).grades:
+            return "No other finished session is left to label."
+        return "No session is graded yet. Next: grader-daemon grade"
 
     def _answered(self, item: ReviewItem) -> ReviewItem | None:
         """Read keys until one of them decides; returns what to ask about next."""

@@ -53,7 +53,7 @@ _OF_RECORD = frozenset({Dimension.ENDING, Dimension.STANDING})
 _OF_A_FLEET = (Dimension.USER, Dimension.HOST)
 _SHOWN: Final = 3
 _ALWAYS: Final = (BAD_ENDINGS, FAILURES, RECOVERY)
-_MORE: Final = "which also shows agents, results, task types, projects and tools"
+_MORE: Final = "It also shows agents, results, task types, projects and tools."
 _FAILING = (Dimension.TOOL, Dimension.CATEGORY)
 _TITLES = {
     Dimension.AGENT: "agent",
@@ -109,7 +109,8 @@ def _print_in_brief(patterns: Patterns) -> None:
     _work_table(Dimension.MODEL, patterns.groups[Dimension.MODEL], _SHOWN)
     _failure_table(Dimension.CATEGORY, patterns.groups[Dimension.CATEGORY], _SHOWN)
     output.line()
-    output.paragraph("", f"Next: grader-daemon report patterns -d {patterns.days} --all, {_MORE}")
+    output.line(f"Next: grader-daemon report patterns -d {patterns.days} --all")
+    output.line(_MORE)
 
 
 def _print(patterns: Patterns, unused_skills: Iterable[str]) -> None:

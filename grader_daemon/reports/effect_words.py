@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, tzinfo
 from typing import Final
 
+from grader_daemon.domain.calendar import local
 from grader_daemon.domain.feedback import FEWEST_DRAWN
 from grader_daemon.domain.setup_changes import FEWEST_SESSIONS, WINDOW, SetupChange, SetupChanges, SetupEffect, Unsteady
 from grader_daemon.reports.change_words import SUBJECTS, change_words
 from grader_daemon.reports.numbers import BAD_ENDINGS, COMPLETION, count, estimate_words, points_words, scheduled_words
-from grader_daemon.reports.phrasing import moment
+from grader_daemon.reports.phrasing import day, moment
 from grader_daemon.reports.safe_text import Words, joined, name
 
 ENOUGH_LABELS: Final = 50
@@ -46,10 +47,10 @@ def effect_lines(effect: SetupEffect, zone: tzinfo | None = UTC) -> Iterator[Wor
         yield ("Also in the compared time: ", *_named(effect.meanwhile), ".")
 
 
-def examined_words(changes: SetupChanges) -> str:
-    """Return the number of examined tasks, and their period."""
+def examined_words(changes: SetupChanges, zone: tzinfo | None = UTC) -> str:
+    """Return the number of examined tasks, and their period; its first day is the one in `zone`."""
     tasks = f"{count(changes.sessions, 'finished task')} examined{scheduled_words(changes.scheduled)}"
-    return f"{tasks}, from the period shown and the {WINDOW.days // 7} weeks before it."
+    return f"{tasks}, since {day(local(changes.since, zone).date())} and in the {WINDOW.days // 7} weeks before."
 
 
 def basis_words(effects: Iterable[SetupEffect]) -> str | None:

@@ -188,7 +188,7 @@ def _print_detail(detail: SkillDetail) -> None:
 
 
 def _print_changes(changes: SetupChanges) -> None:
-    output.line(examined_words(changes))
+    output.paragraph("", examined_words(changes, shown_zone()))
     for effect in changes.effects:
         output.line()
         output.paragraph("", plain(effect_title(effect)))

@@ -60,7 +60,7 @@ def changes(visit: Visit) -> Response:
     return visit.show(
         "changes.html",
         scope=scope_line(visit, note=note),
-        examined=examined_words(found),
+        examined=examined_words(found, visit.site.settings.zone),
         basis=basis_words(effects),
         effects=shown,
         has_lines=any(each.drawn is not None for each in shown),

@@ -118,7 +118,7 @@ def test_a_relative_path_is_written_from_the_root(home: Path, run: Run) -> None:
     ("arguments", "words"),
     [
         pytest.param(("quite_seconds", "3"), "did you mean quiet_seconds?", id="name"),
-        pytest.param(("quiet_seconds", "soon"), "'soon' is not a number; give a number", id="value"),
+        pytest.param(("quiet_seconds", "soon"), "(new value): 'soon' is not a number; give a number", id="value"),
         pytest.param(("quiet_seconds", "1", "2"), "takes one value, not 2", id="two-values"),
         pytest.param(("watch_roots", "/a:/b"), "several folders", id="colons"),
         pytest.param(("alert_command", "say hello"), "notify-send", id="words-in-one"),

@@ -655,6 +655,7 @@ def test_patterns_have_the_first_rows_until_all_are_asked_for(tmp_path: Path, ru
 
     assert ("5 others: --all\n" in short, "others" in whole) == (True, False)
     assert (short.count("model-"), whole.count("model-")) == (3, 8)
+    assert "\nNext: grader-daemon report patterns -d 2 --all\n" in short
 
 
 def test_patterns_have_a_line_for_each_row_on_a_narrow_terminal(

@@ -426,8 +426,8 @@ def test_one_key_judges_a_session(review: Review, home: Path) -> None:
         (FAILED, 0, None, "review", "random", None),
         (SECOND, 0, 4, "review", "random", None),
     ]
-    assert "5 labels a week are enough; you gave 0 this week." in ended.stdout
-    assert "3 labelled now, 3 this week.\n" in ended.stdout
+    assert "5 labels a week are enough; you gave 0 this week in reviews." in ended.stdout
+    assert "3 labelled now, 3 this week in reviews.\n" in ended.stdout
     assert ended.stdout.endswith(f"To undo the last one: grader-daemon label {SECOND} --undo\n")
 
 
@@ -516,7 +516,7 @@ def test_an_undone_session_is_asked_about_again(review: Review, home: Path) -> N
 
     assert "Undone: done (by timmy on " in ended.stdout
     assert [row[:3] for row in rows(home)] == [(FINE, 1, None), (FINE, None, None), (FINE, 0, None), (FAILED, 1, None)]
-    assert "2 labelled now, 2 this week.\n" in ended.stdout
+    assert "2 labelled now, 2 this week in reviews.\n" in ended.stdout
 
 
 def test_a_quality_may_be_corrected_before_the_verdict(review: Review, home: Path) -> None:
@@ -529,6 +529,14 @@ def test_reviews_end_when_nothing_is_left(review: Review, home: Path) -> None:
     assert "No other finished session is left to label." in review(home, "yyyy").stdout
     assert "No other finished session is left to label." in review(home, "y").stdout
     assert len(rows(home)) == 3
+
+
+def test_a_review_before_the_first_grade_says_how_to_get_one(review: Review, tmp_path: Path) -> None:
+    database = tmp_path / "new/.timmy/uniwizard/session_grades.db"
+    database.parent.mkdir(parents=True)
+    SqliteStore(database).close()
+
+    assert "No session is graded yet. Next: grader-daemon grade\n" in review(tmp_path / "new", "y").stdout
 
 
 def test_a_session_without_its_file_is_shown_by_what_is_stored(review: Review, home: Path) -> None:

@@ -64,6 +64,7 @@ def text_of(client: TestClient) -> str:
 def test_home_whose_first_session_is_still_to_come_says_so(home_with: Fill) -> None:
     said = text_of(home_with(0))
     assert "Nothing is graded yet." in said
+    assert "last grade" not in said
     assert "no sessions" in said
     assert "Too few sessions in four weeks" in said
 

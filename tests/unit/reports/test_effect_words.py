@@ -175,4 +175,4 @@ def test_a_slope_before_a_change_is_told(earlier: int, later: int, words: list[s
 
 def test_what_was_examined_is_told_with_its_time() -> None:
     changes = SetupChanges(since=NOW, sessions=3, scheduled=0, known={}, effects=(), unsteady=())
-    assert examined_words(changes) == ("3 finished tasks examined, from the period shown and the 4 weeks before it.")
+    assert examined_words(changes) == ("3 finished tasks examined, since 21 November 2026 and in the 4 weeks before.")
