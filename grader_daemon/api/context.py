@@ -17,7 +17,7 @@ from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.rules import GENERAL
 from grader_daemon.domain.text import clean
 from grader_daemon.errors import GraderError, InputError, NoDatabaseError, StoreOutdatedError, VanishedFileError
-from grader_daemon.storage.sqlite.database import is_made
+from grader_daemon.storage.sqlite.database import check_can_be_read, is_made
 from grader_daemon.wings import given_by_all, part
 
 if TYPE_CHECKING:
@@ -247,6 +247,15 @@ class GraderPart:
 
     def __init__(self, context: GraderContext) -> None:
         self._context = context
+
+
+def check_database(settings: Settings) -> None:
+    """Check that this user may read the database, if there is one.
+
+    Raises:
+        StoreError: it is no file, or may not be read.
+    """
+    check_can_be_read(settings.db_path)
 
 
 def paths_of(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:

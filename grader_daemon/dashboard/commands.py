@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from grader_daemon import log
+from grader_daemon.api.context import check_database
 from grader_daemon.cli import output
 from grader_daemon.cli.groups import Group
 from grader_daemon.cli.options import (
@@ -62,6 +63,8 @@ def command(ctx: click.Context, *, opens: bool, port: int | None, idle_exit: flo
 
     settings = settings_to_read(read_settings())
     handed_over = passed_socket()
+    if handed_over is None:  # a service that ended at each start would not be started again
+        check_database(settings)
     keeps_log = handed_over is not None or LOG_FILE in os.environ
     listening = handed_over or _listening(settings, port)
     if listening is None:

@@ -22,7 +22,7 @@ from grader_daemon.domain.text import clean
 from grader_daemon.errors import InputError, StoreDamagedError, StoreError, StoreFullError
 from grader_daemon.storage.maintenance.atomic_swap import COMPANIONS, publish, swap_in, temporary_beside
 from grader_daemon.storage.maintenance.inspection import Inspection
-from grader_daemon.storage.sqlite.database import MAGIC, check_is_file, distrust, translated
+from grader_daemon.storage.sqlite.database import MAGIC, check_can_be_read, distrust, translated
 from grader_daemon.storage.sqlite.schema import newest_version
 from grader_daemon.storage.sqlite.store import SqliteStore
 
@@ -95,7 +95,7 @@ def copy_pages(path: Path, copy: Path, *, target: Path, mark: int) -> None:
     Raises:
         StoreError: it cannot be read, or the copy not be written.
     """
-    check_is_file(path)
+    check_can_be_read(path)
     with translated(path):
         source = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
     with closing(source), translated(path), _writing_to(target):

@@ -70,7 +70,9 @@ class Database:
         self.path = path
         self.lock = threading.RLock()
         in_file = path != IN_MEMORY
-        if in_file and not read_only:
+        if in_file and read_only:
+            check_can_be_read(path)
+        elif in_file:
             _create(path)
             _check_writable(path)
         self._doubted = in_file and (_is_small(path) or _was_left_open(path))
@@ -210,15 +212,15 @@ def is_made(path: Path) -> bool:
 
     A file that cannot be read counts as one: who opens it says what is wrong with it.
     """
-    if not path.exists():
-        return False
-    if not path.is_file() or path.stat().st_size > _PAGE_BYTES:
-        return True
     try:
+        if not _is_there(path):
+            return False
+        if not path.is_file() or path.stat().st_size > _PAGE_BYTES:
+            return True
         with closing(_connect_to_read(path)) as connection:
             connection.set_busy_timeout(int(_BUSY_SECONDS * 1000))
             return bool(connection.execute("SELECT count(*) FROM sqlite_master").get)
-    except apsw.Error:
+    except (apsw.Error, StoreError):
         return True
 
 
@@ -228,7 +230,7 @@ def _connect_to_read(path: Path) -> apsw.Connection:
     SQLite makes a file beside a WAL database that it reads. Where it may not, nobody who could write has the database
     open if there is no log beside it: then it can be read as one that never changes.
     """
-    check_is_file(path)
+    check_can_be_read(path)
     log = _log_files_of(path)[0]
     if not path.exists() or log.exists() or os.access(path.parent, os.W_OK, effective_ids=True):
         return apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
@@ -237,14 +239,35 @@ def _connect_to_read(path: Path) -> apsw.Connection:
     )
 
 
-def check_is_file(path: Path) -> None:
-    """Check that what may be a database is a file, or not there: to open a pipe would wait for whoever writes to it.
+def check_can_be_read(path: Path) -> None:
+    """Check that what may be a database is a readable file, or not there: to open a pipe would wait for its writer.
 
     Raises:
-        StoreError: it is no file.
+        StoreError: it is no file, or this user may not read it or look into its folder.
     """
-    if path.exists() and not path.is_file():
+    if not _is_there(path):
+        return
+    if not path.is_file():
         raise StoreError(f"database {path}: it is a folder, a device or a pipe; set db_path to a file")
+    if not os.access(path, os.R_OK, effective_ids=True):
+        mode = stat.S_IMODE(path.stat().st_mode)
+        raise StoreError(f"database {path}: no permission to read it (mode {mode:04o}); run this as its owner")
+
+
+def _is_there(path: Path) -> bool:
+    """Return whether there is something at a path; unlike `Path.exists`, in each version of Python alike.
+
+    Raises:
+        StoreError: nobody can say, because this user may not look into a folder above it.
+    """
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        why = str(error.strerror).lower()
+        raise StoreError(f"database {path}: cannot be read: {why}; check the mode of its folder") from error
+    return True
 
 
 def _create(path: Path) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import apsw
 import pytest
@@ -32,6 +33,39 @@ def test_without_a_database_nothing_is_made_of_a_question(settings: Settings) ->
     with pytest.raises(NoDatabaseError):
         _ = context.writable
     assert not settings.db_path.exists()
+
+
+def test_a_database_in_a_folder_that_is_closed_is_there_and_cannot_be_read(
+    settings: Settings, without_rights: Callable[[], AbstractContextManager[None]]
+) -> None:
+    SqliteStore(settings.db_path).close()
+    settings.db_path.parent.chmod(0)
+    context = GraderContext(settings)
+
+    with without_rights():
+        assert context.has_database
+        with pytest.raises(StoreError) as refused:
+            _ = context.store
+    settings.db_path.parent.chmod(0o700)
+
+    assert str(refused.value) == (
+        f"database {settings.db_path}: cannot be read: permission denied; check the mode of its folder"
+    )
+
+
+def test_a_database_that_may_not_be_read_is_told_with_its_mode(
+    settings: Settings, without_rights: Callable[[], AbstractContextManager[None]]
+) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "grades.db"
+        SqliteStore(path).close()
+        path.chmod(0)
+        Path(folder).chmod(0o755)
+        context = GraderContext(settings.model_copy(update={"db_path": path}))
+        with without_rights():
+            assert context.has_database
+            with pytest.raises(StoreError, match=r"no permission to read it \(mode 0000\); run this as its owner"):
+                _ = context.store
 
 
 def _as_a_file_alone(path: Path) -> apsw.Connection:
