@@ -197,6 +197,12 @@ def without_rights() -> Callable[[], AbstractContextManager[None]]:
 
 
 @pytest.fixture
+def rights_of_owner() -> Callable[[], AbstractContextManager[None]]:
+    """Act as a user who owns the files, and is refused what their modes do not allow."""
+    return rights.of_owner
+
+
+@pytest.fixture
 def right_to_read() -> Callable[[], AbstractContextManager[None]]:
     """Act as a user who may write nothing."""
     return rights.to_read_alone

@@ -17,6 +17,7 @@ from grader_daemon.errors import ConfigurationError, GraderError, InputError
 from grader_daemon.integrations.files import replace_file
 from grader_daemon.setting_sources import Source, config_file, edited, meant, read_file, unknown_zone, variables_of
 from grader_daemon.settings import Settings, is_list, is_secret, load_settings, settings_in
+from grader_daemon.sources.discovery import is_missing
 from grader_daemon.storage.lock import holder_pid, is_running
 
 _TOLD_SECRET = "(set)"  # noqa: S105  what stands in the place of one
@@ -85,7 +86,7 @@ def check_settings(settings: Settings) -> list[str]:
     bootstrap.make_examiner(settings, bootstrap.make_policy(settings, None))
     zone = unknown_zone() if settings.zone is None else []
     given_by = settings.given.said_by("watch_roots")
-    missing = [root for root in settings.watch_roots if not root.is_dir()]
+    missing = [root for root in settings.watch_roots if is_missing(root)]
     return [
         *settings.warnings,
         *zone,

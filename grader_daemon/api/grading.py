@@ -30,6 +30,7 @@ from grader_daemon.pipeline.comparing import UNITS_AT_ONCE, compare_all
 from grader_daemon.pipeline.helpers import processes_for
 from grader_daemon.pipeline.ingest import Ingest, backfill
 from grader_daemon.setting_sources import meant
+from grader_daemon.sources.discovery import could_not_read, is_missing
 from grader_daemon.sources.named_paths import named_units, units_in
 from grader_daemon.sources.protocol import Source
 from grader_daemon.storage.records import OutdatedUnit, StoredGrade
@@ -58,6 +59,7 @@ class Grading:
         self._made: Ingest | None = None  # by the calibration of this number; both under the lock of the context
         self._calibrated = 0
         self._failed: dict[str, str] = {}
+        self._unread: dict[str, str] = {}
 
     def grade_file(self, path: str | os.PathLike[str]) -> Grade:
         """Grade one file and store the grade.
@@ -139,11 +141,11 @@ class Grading:
         """Files below the roots without a current grade, the last written first.
 
         `since`: that were written from then on. `source`: of this one alone, which need not be enabled. Roots that are
-        no folders are passed over; see `missing_roots`; what a source fails on, too: see `failed_sources`. A database
-        of an older version says nothing until `migrate`.
+        no folders are passed over; see `missing_roots`; what a source fails on, too: see `failed_sources`; and what
+        cannot be read: see `unread`. A database of an older version says nothing until `migrate`.
 
         Raises:
-            InputError: none of the roots is a folder, or there is no such source.
+            InputError: none of the roots is there, or there is no such source.
         """
         if source is not None:
             self._called(source)
@@ -151,16 +153,28 @@ class Grading:
         self._failed = {}
         sources.guard(self._note)
         roots = sources.roots(source)
-        if not any(map(os.path.isdir, roots)):
+        if all(map(is_missing, roots)):
             raise InputError(f"{', '.join(roots) or source}: no such folder, so nothing was searched")
         earliest = since.timestamp() * 1e9 if since is not None else float("-inf")
         seen = stamps(self._context.store, self._sources) if self._context.has_database else _none_is_seen
-        late = (each for walk in sources.walks(source) for each in walk if each.written_ns >= earliest)
+        failures = self._failures()
+        walks = list(sources.walks(source))
+        late = (each for walk in walks for each in walk if each.written_ns >= earliest)
+        self._unread = {}
         found: list[Found] = []
         while some := list(islice(late, UNITS_AT_ONCE)):
             known = seen([each.unit for each in some])
-            found += [each for each, stamp in zip(some, known, strict=True) if stamp != each.stamp]
+            new = [each for each, stamp in zip(some, known, strict=True) if stamp != each.stamp]
+            found += new
+            if failures:
+                same = {each.unit.storable() for each in some} - {each.unit.storable() for each in new}
+                self._unread.update((str(unit), failures[unit]) for unit in sorted(same & failures.keys()))
+        self._unread.update(dict.fromkeys(could_not_read(walks), "cannot be read"))
         return sorted(found, key=lambda each: each.written_ns, reverse=True)
+
+    def unread(self) -> dict[str, str]:
+        """Return what the last search left out, and why: places that cannot be read, files that failed before."""
+        return dict(self._unread)
 
     def failed_sources(self) -> dict[str, str]:
         """Return for each source the first internal error that kept the last search from its files."""
@@ -172,7 +186,7 @@ class Grading:
 
     def missing_roots(self) -> list[Path]:
         """Return configured folders to watch that do not exist."""
-        return [root for root in self._settings.named_roots if not root.is_dir()]
+        return [root for root in self._settings.named_roots if is_missing(root)]
 
     def graded_files(self, *, since: datetime | None = None) -> list[str]:
         """Files with a grade, in a database of any version; with `since`, of sessions that ended since then."""
@@ -250,6 +264,12 @@ class Grading:
         processes = processes_for(len(units)) if jobs is None else jobs
         ingest = self._ingest if processes == 1 else self._make_ingest(processes=processes)
         return backfill(units, ingest, batch=self._settings.batch_sessions)
+
+    def _failures(self) -> dict[Unit, str]:
+        """Return the files that could not be graded as they are, each with the reason."""
+        if not self._context.has_database:
+            return {}
+        return {entry.unit: entry.reason or "failed" for entry in self._context.store.troubled_entries()}
 
     @property
     def _ingest(self) -> Ingest:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from grader_daemon.domain.unit import Found, Unit
 from grader_daemon.errors import GraderError
+from grader_daemon.sources.discovery import could_not_read
 
 if TYPE_CHECKING:
     from grader_daemon.sources.protocol import Read, Source
@@ -18,13 +19,17 @@ _LARGEST_READ = 4_000_000
 
 
 class Seen(NamedTuple):
-    """Result of a look: sessions, whether there are more, those that were active, the newest; what can't be read."""
+    """Result of a look: sessions, whether there are more, those that were active, the newest; what can't be read.
+
+    `unreadable` are databases that do not say what is in them, `closed` the folders and files without permission.
+    """
 
     sessions: int
     is_more: bool
     active: int
     newest: Found | None
     unreadable: tuple[Unit, ...]
+    closed: tuple[str, ...]
 
 
 def look(
@@ -45,9 +50,11 @@ def look(
     newest: Found | None = None
     unreadable: list[Unit] = []
     is_more = False
+    walks = []
     since_ns = 0 if active_since is None else active_since.timestamp() * 1e9
     for root in roots:
         walk = source.walk(root)
+        walks.append(walk)
         walk.most_folders, walk.newest_first = folders, True
         for found in walk:
             if isinstance(source, SessionFiles) and source.skipped_by_name(found.unit.locator) is not None:
@@ -63,7 +70,7 @@ def look(
             if newest is None or found.written_ns > newest.written_ns:
                 newest = found
         is_more = is_more or walk.is_cut
-    return Seen(count, is_more, active, newest, tuple(unreadable))
+    return Seen(count, is_more, active, newest, tuple(unreadable), could_not_read(walks))
 
 
 def read_newest(source: Source, found: Found | None) -> Read | None:

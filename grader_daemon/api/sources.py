@@ -55,7 +55,7 @@ class FoundSource(msgspec.Struct, frozen=True, kw_only=True):
     sessions, if recorded; for a source with several agents, each after the agent's name. `newer_than` is the newest
     tested version, if a newer one wrote the newest session. `unknown` names the fields of a session that it never
     records. `package` is the installed package, with its version, of a third-party source; `fault` is why it fails.
-    `unreadable` says which database of the agent cannot be read, and why.
+    `unreadable` says which folder or database of the agent cannot be read, and why.
     """
 
     name: str
@@ -210,6 +210,9 @@ def _found(source: Source, settings: Settings, *, now: datetime, versions: Seque
 
 
 def _unreadable(source: Source, seen: Seen) -> str | None:
+    if seen.closed:
+        others = f" and {len(seen.closed) - 1:,} more" if len(seen.closed) > 1 else ""
+        return f"{seen.closed[0]}{others}: no permission"
     for unit in seen.unreadable:
         try:
             source.read(source.look(unit))

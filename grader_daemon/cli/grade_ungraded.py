@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Final
 
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
@@ -11,6 +12,9 @@ from grader_daemon.cli.outcome_lines import graded_with_progress, is_trouble, te
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.numbers import count
 from grader_daemon.setting_sources import ROOTS
+
+_NAMED: Final = 10
+"""As many as one look takes in."""
 
 
 def grade_ungraded(
@@ -26,12 +30,23 @@ def grade_ungraded(
     failed = grader.grading.failed_sources()
     for name, error in failed.items():
         output.error(f"grader-daemon: files of {name} are left out because of a bug {_of_whom(name)}: {clean(error)}")
+    unread = _tell_unread(grader.grading.unread())
     if dry_run:
         _list_files([str(found.unit) for found in files], as_json=as_json)
-        return 1 if missing or failed else 0
+        return 1 if missing or failed or unread else 0
     outcomes = graded_with_progress("Grading", len(files), grader.grading.backfill(files, jobs=jobs))
-    tell_outcomes(outcomes, as_json=as_json)
-    return 1 if missing or failed or is_trouble(outcomes) else 0
+    if outcomes or as_json or not unread:
+        tell_outcomes(outcomes, as_json=as_json)
+    return 1 if missing or failed or unread or is_trouble(outcomes) else 0
+
+
+def _tell_unread(unread: Mapping[str, str]) -> bool:
+    """Print what is left out and why, of many the first; return whether there is anything."""
+    for place, why in list(unread.items())[:_NAMED]:
+        output.error(clean(f"grader-daemon: {place}: {why}"))
+    if len(unread) > _NAMED:
+        output.error(f"grader-daemon: {len(unread) - _NAMED:,} more are left out; see: grader-daemon status")
+    return bool(unread)
 
 
 def _list_files(paths: Sequence[str], *, as_json: bool) -> None:

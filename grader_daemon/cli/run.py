@@ -55,7 +55,7 @@ def command(*, once: bool, quiet_seconds: float | None, log_level: str | None, l
 
     On SIGHUP, the daemon reloads settings and rules, unless the signal comes from a closing terminal.
 
-    With --once, exit code 1 if a file could not be graded or a folder is missing.
+    With --once, exit code 1 if a file could not be graded, or a folder is missing or cannot be read.
     """
 
     def read() -> Settings:
@@ -131,4 +131,4 @@ def _has_terminal() -> bool:
 def _lacks_a_folder(settings: Settings) -> bool:
     """Return whether a folder that somebody named is missing. The default may be: the agent may not have run yet."""
     named = [name for name in settings.sources if setting_of(name) in settings.model_fields_set]
-    return not all(root.is_dir() for name in named for root in settings.roots_of(name))
+    return not all(os.path.isdir(root) for name in named for root in settings.roots_of(name))

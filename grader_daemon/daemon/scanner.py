@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from time import monotonic, thread_time
@@ -12,7 +11,7 @@ import structlog
 
 from grader_daemon.daemon.scan_plan import Remembered, missing_units
 from grader_daemon.domain.unit import Found, Unit
-from grader_daemon.sources.discovery import Walk
+from grader_daemon.sources.discovery import Walk, could_not_read
 from grader_daemon.sources.protocol import Sources
 
 _CHUNK = 200
@@ -118,7 +117,7 @@ class Scanner:
             folders_below={walk.root: walk.folders for walk in self._walks},
             files=sum(walk.files for walk in self._walks),
             missing=self._missing,
-            unreadable=tuple(place for walk in self._walks for place in walk.unreadable if os.path.lexists(place)),
+            unreadable=could_not_read(self._walks),
             failed=tuple(sorted({name for walk in self._walks for name in walk.failed})),
             seconds=monotonic() - self._started,
             cpu_seconds=self._cpu,

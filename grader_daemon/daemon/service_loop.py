@@ -97,7 +97,7 @@ class Service:
         self._progress = Progress()
         self._report = SelfReport(self._troubles, clock=bootstrap.utc_now)
         self.left = 0
-        """Files that a run with `once` could not grade."""
+        """Files that a run with `once` could not grade, and places that it could not read."""
         # Guarded by _noticed, because watchdog's threads and the worker write to them; so is the intake.
         self._gaps: set[str] = set()
         self._gaps_told: set[str] = set()
@@ -105,6 +105,7 @@ class Service:
         self._reload_wanted = False
         self._scan_plan = ScanPlan(scan_seconds=settings.scan_seconds, cpu_share=settings.scan_cpu_share)
         self._scans = 0
+        self._unreadable: tuple[str, ...] = ()
         self._scan_news = ScanNews()
         # Owned by the loop's thread.
         self._next_check = 0.0
@@ -168,9 +169,9 @@ class Service:
         self._work_off()
         if not self._is_settled():
             self._work_off()
-        self.left = self._backlog.troubled(self._worker.unrecorded)
-        if self.left:
-            self._log.error("service.incomplete", files=self.left, help="grader-daemon status names them")
+        if files := self._backlog.troubled(self._worker.unrecorded):
+            self._log.error("service.incomplete", files=files, help="grader-daemon status names them")
+        self.left = files + len(self._unreadable)
 
     def _work_off(self) -> None:
         self._loop(once=True)
@@ -270,6 +271,7 @@ class Service:
         self._report.note_scan(whole=not report.failed)
         with self._noticed:
             self._scans += 1
+            self._unreadable = report.unreadable
             self._gaps_told.clear()
             self._watchers.compare(report.folders_below)
             self._scan_plan.end(monotonic(), cpu_seconds=report.cpu_seconds, is_blind=self._watchers.is_blind)

@@ -67,7 +67,7 @@ class Supervisor:
         """Work until `stop`; see `Service.run`.
 
         Returns:
-            how many files a run with `once` could not grade.
+            how many files a run with `once` could not grade, and places it could not read.
 
         Raises:
             GraderError: another daemon works on this database, or a new database cannot be made; with `once` for a

@@ -32,7 +32,7 @@ def _fit(settings: Settings) -> Fit:
     installed = map(Path, bootstrap.make_installed(settings).looked_at)
     fit = demands(settings, "run", read=[*roots, *programs, *installed, *map(Path, settings.outcomes_roots)])
     writable = tuple(dict.fromkeys((*fit.writable, *_folders_for_others(settings))))
-    awaited = not all(root.is_dir() or any(each.is_relative_to(root) for each in writable) for root in roots)
+    awaited = not all(os.path.isdir(root) or any(each.is_relative_to(root) for each in writable) for root in roots)
     return replace(fit, awaited=awaited, writable=writable, network=settings.callers, programs=settings.runners)
 
 

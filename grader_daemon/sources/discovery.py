@@ -136,6 +136,36 @@ class Walk:
                 yield above + os.fsdecode(name), taker.units_of
 
 
+def could_not_read(walks: Iterable[Walk]) -> tuple[str, ...]:
+    """Return what finished walks could not read of what is there; for several behind one closed folder, that folder."""
+    places = (closed_at(place) or place for walk in walks for place in walk.unreadable)
+    return tuple(dict.fromkeys(place for place in places if os.path.lexists(place)))
+
+
+def closed_at(folder: str) -> str | None:
+    """Return the folder that this user may not look into to list `folder`: this one, or one above it.
+
+    None if it can be listed, or is not there.
+    """
+    place = folder
+    try:
+        os.scandir(folder).close()
+    except PermissionError:
+        pass
+    except OSError:
+        return None
+    else:
+        return None
+    while not os.path.lexists(place):  # nothing is known of what lies in a closed folder
+        place = os.path.dirname(place)
+    return place
+
+
+def is_missing(folder: str | os.PathLike[str]) -> bool:
+    """Return whether there is no such folder, as far as this user may know."""
+    return not os.path.isdir(folder) and closed_at(os.fspath(folder)) is None
+
+
 def _free(claims: Claims, is_taken: Callable[[str], bool]) -> Claims:
     return lambda path: claims(path) and not is_taken(path)
 

@@ -98,7 +98,7 @@ KEYS = {
     "tried": "the newest tested version",
     "tries": "number of tries",
     "unchanged": "files that were touched but not changed",
-    "unreadable": "folders without read permission",
+    "unreadable": "folders and databases that cannot be read",
     "unrecorded": "files set aside because of a bug",
     "unsure": "sessions graded as unsure",
     "vanished": "files that no longer exist",

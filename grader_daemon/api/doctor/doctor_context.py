@@ -185,7 +185,11 @@ class DoctorContext:
     @cached_property
     def folders(self) -> list[Path]:
         """Watched folders that can be entered."""
-        return [root for root in self.roots if root.is_dir() and os.access(root, os.R_OK | os.X_OK)]
+        return [
+            root
+            for root in self.roots
+            if os.path.isdir(root) and os.access(root, os.R_OK | os.X_OK, effective_ids=True)
+        ]
 
     @cached_property
     def surveys(self) -> dict[Path, Survey]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from grader_daemon.api.doctor.check_words import some, span
@@ -13,11 +14,12 @@ from grader_daemon.integrations.machine import has_launchd, inotify_limits, inot
 from grader_daemon.reports.numbers import count
 from grader_daemon.setting_sources import setting_of
 from grader_daemon.settings import Settings
+from grader_daemon.sources.discovery import closed_at, is_missing
 
 
 def folders(context: DoctorContext) -> Finding:
     """Check that the watched folders are there, and may be read."""
-    missing = [root for root in context.roots if not root.is_dir()]
+    missing = [root for root in context.roots if is_missing(root)]
     expected = [root for root in missing if root in _named_folders(context.settings)]
     if expected:
         made = " ".join(shlex.quote(str(root)) for root in expected)
@@ -27,7 +29,7 @@ def folders(context: DoctorContext) -> Finding:
         return problem(f"no such folder: {some(expected)}", f"mkdir -p {made}, {other}")
     closed = [root for root in context.roots if root not in context.folders and root not in missing]
     if closed:
-        return problem(f"no permission to read: {some(closed)}", "run it as the folder's owner")
+        return problem(f"no permission to read: {some(closed)}", _opened(closed))
     below = [folder for survey in context.surveys.values() for folder in survey.unreadable]
     if below:
         return warning(
@@ -102,6 +104,14 @@ def last_session(context: DoctorContext) -> Finding:
     if ended is None:
         return ok("no session is graded yet")
     return ok(f"{span(context.now - ended)} ago, {ended:%Y-%m-%d %H:%M} UTC")
+
+
+def _opened(closed: Sequence[Path]) -> str:
+    """Return what lets this user read folders."""
+    places = dict.fromkeys(closed_at(str(folder)) or str(folder) for folder in closed)
+    if all(os.stat(place).st_uid == os.geteuid() for place in places):
+        return f"chmod u+rx {' '.join(map(shlex.quote, places))}"
+    return "run it as the folder's owner"
 
 
 def _named_folders(settings: Settings) -> set[Path]:

@@ -8,7 +8,7 @@ import pwd
 import re
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -32,12 +32,14 @@ from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.damage import DAMAGES, leaves_of, make_database, overwrite
 from tests.demo_home import install
 from tests.e2e.session_files import failing, write, write_claude
+from tests.rights import NOBODY
 from tests.strategies import SESSION_GRADES, WEEKLY_REPORTS
 from tests.unit.cli.conftest import Run
 from tests.units import unit as unit_of
 
 DATABASE = Path(".timmy/uniwizard/session_grades.db")
 NOW = datetime.now(UTC)  # noqa: TID251  the commands' is the real clock
+_ROOT_ALONE = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another user")
 
 
 @pytest.mark.parametrize(("arguments", "is_sampled"), [((), True), (("--full",), False)], ids=["sample", "full"])
@@ -539,7 +541,7 @@ def test_folders_that_may_not_be_read_are_told(
     with monkeypatch.context() as patched:
         patched.setattr(doctor_context, "Survey", lambda _: closed)
         below = checks(run, home)["folders"]
-    monkeypatch.setattr(os, "access", lambda *_: False)
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)
     whole = checks(run, home)["folders"]
 
     assert (below["state"], str(root / "closed") in below["found"]) == ("warning", True)
@@ -659,6 +661,30 @@ def test_a_folder_of_an_agent_that_is_not_there_yet_is_no_problem(run: Run, home
 
     assert (awaited["state"], "missing so far: " in awaited["found"]) == ("ok", True)
     assert (named["state"], named["found"]) == ("problem", "no such folder: /no/such")
+
+
+@pytest.mark.usefixtures("root")
+@pytest.mark.parametrize(
+    ("owner", "fix"),
+    [
+        pytest.param(None, "chmod u+rx ~/.claude", id="own-folder"),
+        pytest.param(NOBODY, "run it as the folder's owner", id="folder-of-another", marks=_ROOT_ALONE),
+    ],
+)
+def test_a_closed_folder_is_opened_by_its_owner(
+    run: Run, home: Path, owner: int | None, fix: str, rights_of_owner: Callable[[], AbstractContextManager[None]]
+) -> None:
+    run(home, "sources", "enable", "claude-code")
+    (home / ".claude/projects").mkdir(parents=True)
+    (home / ".claude").chmod(0)
+    if owner is not None:
+        os.chown(home / ".claude", owner, owner)
+
+    with rights_of_owner():
+        made = checks(run, home)["folders"]
+
+    assert (made["state"], made["found"]) == ("problem", f"no permission to read: {home}/.claude/projects")
+    assert made["fix"] == fix.replace("~", str(home))
 
 
 def test_who_has_no_timmy_is_told_how_to_do_without(run: Run, home: Path, tmp_path: Path) -> None:

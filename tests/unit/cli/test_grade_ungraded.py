@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,57 @@ def test_beside_a_source_that_fails_the_others_are_graded(
     assert ended.stderr == (
         "grader-daemon: files of codex are left out because of a bug in grader-daemon: ValueError: no such kind\n"
     )
+
+
+def test_what_cannot_be_read_is_named_each_time(
+    home: Path, run: Run, rights_of_owner: Callable[[], AbstractContextManager[None]]
+) -> None:
+    closed, shut = home / ".codex/sessions", home / "sessions/session_a.json"
+    closed.mkdir(parents=True)
+    closed.chmod(0)
+    shut.chmod(0)
+    run(home, "sources", "enable", "codex")
+    with rights_of_owner():
+        first = run(home, "grade", "--watch-root", "sessions")
+        second = run(home, "grade", "--watch-root", "sessions")
+        listed = run(home, "grade", "--watch-root", "sessions", "--dry-run")
+    closed.chmod(0o700)
+    shut.chmod(0o600)
+    third = run(home, "grade", "--watch-root", "sessions")
+
+    folder = f"grader-daemon: {closed}: cannot be read\n"
+    assert first == (1, "1 graded, 1 to be retried\n", folder)
+    for again, told in ((second, ""), (listed, "0 files would be graded.\n")):
+        assert (again.returncode, again.stdout) == (1, told)
+        assert again.stderr.startswith(f"grader-daemon: {shut}: permission denied; ")
+        assert again.stderr.endswith(folder)
+    assert third == (0, "1 graded\n", "")
+
+
+def test_of_many_that_cannot_be_read_the_first_are_named(home: Path, run: Run) -> None:
+    for number in range(12):
+        (home / f"sessions/session_bad{number:02}.json").write_text("{")
+    run(home, "grade", "--watch-root", "sessions")
+
+    told = run(home, "grade", "--watch-root", "sessions").stderr.splitlines()
+
+    assert [Path(line.split(": ")[1]).name for line in told[:-1]] == [
+        f"session_bad{number:02}.json" for number in range(10)
+    ]
+    assert told[-1] == "grader-daemon: 2 more are left out; see: grader-daemon status"
+
+
+def test_permission_is_told_from_absence_of_one_agent(
+    home: Path, run: Run, rights_of_owner: Callable[[], AbstractContextManager[None]]
+) -> None:
+    (home / ".claude/projects").mkdir(parents=True)
+    (home / ".claude").chmod(0)
+    with rights_of_owner():
+        closed = run(home, "grade", "--source", "claude-code")
+    absent = run(home, "grade", "--source", "codex")
+
+    assert closed == (1, "", f"grader-daemon: {home}/.claude: cannot be read\n")
+    assert (absent.returncode, "no such folder, so nothing was searched" in absent.stderr) == (2, True)
 
 
 def test_a_folder_without_sessions_is_told(home: Path, run: Run) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 
 import apsw
@@ -55,6 +56,21 @@ def test_a_database_of_an_unknown_form_is_not_taken_for_one_without_sessions(hom
     assert (
         "hermes          graded: cannot read ~/.hermes/state.db: this version of grader-daemon does not know" in listed
     )
+
+
+def test_a_closed_folder_is_not_taken_for_one_without_sessions(
+    home: Path, run: Run, rights_of_owner: Callable[[], AbstractContextManager[None]]
+) -> None:
+    write_claude(home)
+    (home / ".codex/sessions").mkdir(parents=True)
+    for folder in (".claude", ".codex/sessions"):
+        (home / folder).chmod(0)
+
+    with rights_of_owner():
+        lines = run(home, "sources").stdout.splitlines()
+
+    assert "claude-code     not graded: cannot read ~/.claude: no permission" in lines
+    assert "codex           not graded: cannot read ~/.codex/sessions: no permission" in lines
 
 
 def test_agents_that_are_not_read_are_named_with_what_to_do(home: Path, run: Run) -> None:

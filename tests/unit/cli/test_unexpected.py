@@ -7,11 +7,9 @@ import stat
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
-import grader_daemon.dashboard.server  # noqa: F401  a user who may not read it needs it
 from tests.unit.cli.conftest import Run
 
 
@@ -48,22 +46,18 @@ def test_a_database_that_is_no_file_is_told_in_one_line(pipe: Path, home: Path, 
 
 
 def test_a_database_that_may_not_be_read_is_told_in_one_line(
-    run: Run, without_rights: Callable[[], AbstractContextManager[None]]
+    home: Path, run: Run, rights_of_owner: Callable[[], AbstractContextManager[None]]
 ) -> None:
-    with TemporaryDirectory() as folder:
-        home = Path(folder)
-        home.chmod(0o755)
-        closed = home / "closed"
-        closed.mkdir(0)
-        for command in (["list"], ["status"], ["report"], ["dashboard", "--port", "0"]):
-            run(home, command[0], "--help")  # loads its modules, which that user may not read
-            with without_rights():
-                ended = run(home, *command, "--db-path", str(closed / "grades.db"))
-            assert (ended.returncode, ended.stdout) == (2, ""), command
-            assert ended.stderr == (
-                f"grader-daemon: database {closed}/grades.db: cannot be read: permission denied; check the mode of its"
-                " folder\n"
-            )
+    closed = home / "closed"
+    closed.mkdir(0)
+    for command in (["list"], ["status"], ["report"], ["dashboard", "--port", "0"]):
+        with rights_of_owner():
+            ended = run(home, *command, "--db-path", str(closed / "grades.db"))
+        assert (ended.returncode, ended.stdout) == (2, ""), command
+        assert ended.stderr == (
+            f"grader-daemon: database {closed}/grades.db: cannot be read: permission denied; check the mode of its"
+            " folder\n"
+        )
 
 
 def test_the_mode_of_a_pipe_is_left_alone(pipe: Path, home: Path, run: Run) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,19 @@ def test_a_root_that_cannot_be_read_is_told_and_one_that_is_not_there_is_not(tmp
     _, report = _scan(Scanner(roots, _nothing_known, _no_orphans), 10)
 
     assert report.unreadable == (str(tmp_path / "file"),)
+
+
+def test_a_root_behind_a_closed_folder_is_told_by_that_folder(
+    tmp_path: Path, rights_of_owner: Callable[[], AbstractContextManager[None]]
+) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(0)
+    roots = hermes([closed / "a", closed / "b" / "c", tmp_path / "nowhere"])
+
+    with rights_of_owner():
+        _, report = _scan(Scanner(roots, _nothing_known, _no_orphans), 10)
+
+    assert report.unreadable == (str(closed),)
 
 
 def test_without_a_start_there_is_nothing(root: Path) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -149,3 +150,25 @@ def test_a_first_start_tells_how_much_lay_there_and_later_ones_do_not(
         Service(settings, Notifier({})).run(once=True)
 
     assert [line["files"] for line in logs if line["event"] == "backlog.found"] == [1]
+
+
+def test_a_run_that_ends_by_itself_leaves_what_it_could_not_read(
+    tmp_path: Path, logs: Logs, rights_of_owner: Callable[[], AbstractContextManager[None]]
+) -> None:
+    (tmp_path / "open").mkdir()
+    closed = tmp_path / "closed"
+    (closed / "projects").mkdir(parents=True)
+    closed.chmod(0)
+    settings = load_settings(
+        watch_roots=[tmp_path / "open"],
+        sources=["hermes", "claude-code"],
+        claude_code_roots=[closed / "projects"],
+        db_path=tmp_path / "db" / "grades.db",
+    )
+
+    with rights_of_owner():
+        made = Service(settings, Notifier({}))
+        made.run(once=True)
+
+    assert made.left == 1
+    assert [line["unreadable"] for line in logs if line["event"] == "reconcile.finished"] == [(str(closed),)]
