@@ -120,7 +120,7 @@ def test_a_review_by_lines_beside_a_daemon(start_daemon: StartDaemon, home: Path
     ]
     assert {row["source"] for row in told} == {"review"}
     assert told[1]["sampled"] == told[3]["sampled"] in ("random", "uncertain")
-    assert "2 labelled now, 2 this week." in ended.stdout
+    assert "2 labelled now, 2 this week in reviews." in ended.stdout
     assert {label["completed"] for label in json.loads(run_command(home, "label", "--list", "--json").stdout)["labels"]}
 
 
@@ -144,7 +144,7 @@ def test_one_key_is_enough_on_a_terminal(home: Path, sessions: Path) -> None:
         os.write(ours, b"4y")
         shown += _read_until(ours, "2 of 5", "q quit")
         os.write(ours, b"nq")
-        shown += _read_until(ours, "2 labelled now, 2 this week.")
+        shown += _read_until(ours, "2 labelled now, 2 this week in reviews.")
         assert process.wait(timeout=PATIENCE_SECONDS) == 0
     finally:
         process.kill()
