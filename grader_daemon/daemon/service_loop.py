@@ -132,7 +132,7 @@ class Service:
             whether a new service must take over: the database was replaced, or `on_reload` said so.
 
         Raises:
-            AlreadyRunningError: another daemon works on this database.
+            StoreError: another daemon works on this database, or with `once`: it could not be written for 30 seconds.
         """
         with DaemonLock(self._settings.db_path):
             self._run(once=once)
@@ -270,8 +270,7 @@ class Service:
         self._troubles.settle(report.seconds)
         self._report.note_scan(whole=not report.failed)
         with self._noticed:
-            self._scans += 1
-            self._unreadable = report.unreadable
+            self._scans, self._unreadable = self._scans + 1, report.unreadable
             self._gaps_told.clear()
             self._watchers.compare(report.folders_below)
             self._scan_plan.end(monotonic(), cpu_seconds=report.cpu_seconds, is_blind=self._watchers.is_blind)
@@ -338,7 +337,8 @@ class Service:
             self._queue.wake()
 
     def _is_all_done(self) -> bool:
-        """Return whether a first scan has ended, and everything that it found been worked off."""
+        """Return whether a first scan has ended, and all it found been worked off; see `Worker.check_store`."""
+        self._worker.check_store()
         with self._noticed:
             is_asked = self._scan_plan.is_asked and not self._troubles.failing
             return self._is_settled() and not (len(self._intake) or self._gaps or is_asked)

@@ -70,8 +70,8 @@ class Supervisor:
             how many files a run with `once` could not grade, and places it could not read.
 
         Raises:
-            GraderError: another daemon works on this database, or a new database cannot be made; with `once` for a
-                full disk too.
+            GraderError: another daemon works on this database, or a new database cannot be made; with `once`, it
+                cannot be written.
         """
         service = self._service or self._wait_for_room(once=once)
         while service is not None and service.run(once=once):

@@ -34,12 +34,19 @@ _LONGEST_PAUSE_SECONDS = 15.0
 _STEADY_SECONDS = 60.0
 """The database is well when it could be written for so long."""
 
+_PATIENCE_SECONDS = 30.0
+"""A run that ends by itself waits for a database for so long: six times as long as SQLite waits for a lock."""
+
 _REST_SECONDS = 10.0
 """So long after its last work, or its start, the worker gives back the memory that it took: four of 53 MB."""
 
 
 class Worker:
     """Runs until its queue is closed. What it has taken and not saved by then is found again by the next scan."""
+
+    _failed_since: float | None = None
+    _failure: StoreError | None = None
+    """Begin and last reason of the time in which the database cannot be written."""
 
     def __init__(
         self,
@@ -89,7 +96,6 @@ class Worker:
         self._stopping = threading.Event()
         self._backlog_at = 0.0
         self._pause = _FIRST_PAUSE_SECONDS
-        self._failed_since: float | None = None
         self._resumed_at = float("-inf")
         self._tries = 0
         self._told = False
@@ -97,6 +103,7 @@ class Worker:
         """Time of the last work whose memory is still kept."""
         self._first_at: datetime | None = None
         """Time of the first grade that `outcomes` count."""
+        self._to_retry: set[Unit] = set()
         self.unrecorded: set[Unit] = set()
         """Units that a bug of ours keeps out of the ledger."""
         self.outcomes: Counter[str] = Counter()
@@ -118,6 +125,16 @@ class Worker:
     def paused(self) -> bool:
         """True while it waits for a database that cannot be written."""
         return self._failed_since is not None
+
+    def check_store(self) -> None:
+        """Refuse to wait longer for a database that could not be written for a while.
+
+        Raises:
+            StoreError: the reason, as of the last try.
+        """
+        since, failure = self._failed_since, self._failure
+        if since is not None and failure is not None and monotonic() - since > _PATIENCE_SECONDS:
+            raise failure
 
     @property
     def idle(self) -> bool:
@@ -260,6 +277,7 @@ class Worker:
             if now - self._resumed_at > _STEADY_SECONDS:
                 self._pause = _FIRST_PAUSE_SECONDS
         self._tries += 1
+        self._failure = error
         is_news = self._tries > 1 or now - self._resumed_at > _STEADY_SECONDS
         if is_news and not self._told and not isinstance(error, StoreReplacedError):  # which the service tells
             self._told = True
@@ -277,7 +295,7 @@ class Worker:
 
     def _tell(self, recorded: IngestResult) -> None:
         log, path = self._log, recorded.path
-        self.outcomes[recorded.outcome] += 1
+        self._count(recorded)
         self._worked_at = monotonic()
         match recorded.outcome:
             case IngestOutcome.GRADED:
@@ -300,6 +318,15 @@ class Worker:
                 self.unrecorded.add(recorded.unit)
             case IngestOutcome.UNCHANGED | IngestOutcome.VANISHED:
                 log.debug("session.unchanged", path=path, happened=recorded.outcome)
+
+    def _count(self, recorded: IngestResult) -> None:
+        """Count an outcome; a unit that is to be tried again counts as that once, until it comes to something else."""
+        if recorded.unit in self._to_retry:
+            self._to_retry.remove(recorded.unit)
+            self.outcomes[IngestOutcome.RETRY_SCHEDULED] -= 1
+        if recorded.outcome is IngestOutcome.RETRY_SCHEDULED:
+            self._to_retry.add(recorded.unit)
+        self.outcomes[recorded.outcome] += 1
 
     def _tell_grade(self, recorded: IngestResult) -> None:
         grade = recorded.grade

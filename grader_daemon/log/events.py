@@ -143,8 +143,8 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
             "error",
             "error retry_seconds",
             "the database is not writable (disk full or locked); sessions wait on disk, and the daemon retries until"
-            " it works",
-            "cannot save grades, sessions wait on disk: {error}; retrying until it works".format_map,
+            " it works, `run --once` for 30 seconds",
+            "cannot save grades, sessions wait on disk: {error}; retrying".format_map,
         ),
         "intake.resumed": Event(
             "notice",

@@ -75,7 +75,7 @@ class Database:
         elif in_file:
             _create(path)
             _check_writable(path)
-        self._doubted = in_file and (_is_small(path) or _was_left_open(path))
+        self._doubted = in_file and (not path.exists() or path.stat().st_size <= _SMALL_BYTES or _was_left_open(path))
         with translated(path):
             self.connection = distrust(_connect_to_read(path) if read_only else apsw.Connection(str(path)))
             try:
@@ -296,10 +296,14 @@ def _check_writable(path: Path) -> None:
     """SQLite opens what may only be read without a word, and leaves files beside it that nobody may write later.
 
     Raises:
-        StoreError: the file or its folder may not be written to.
+        StoreError: the file, its folder, or a file that SQLite keeps beside it may not be written to.
     """
-    for place, name in ((path, "it"), (path.parent, "its folder")):
-        if not os.access(place, os.W_OK):
+    logs = [file for file in _log_files_of(path) if file.exists()]
+    for place, name in ((path, "it"), (path.parent, "its folder"), *((file, str(file)) for file in logs)):
+        if place in logs and not os.access(place, os.W_OK, effective_ids=True):  # made while it was only to be read
+            with suppress(OSError):
+                place.chmod(0o600)
+        if not os.access(place, os.W_OK, effective_ids=True):
             mode = stat.S_IMODE(os.stat(place).st_mode)
             raise StoreError(f"database {path}: {name} is not writable (mode {mode:04o}, or a read-only disk)")
 
@@ -388,10 +392,6 @@ def _names_our_tables(file: BinaryIO) -> bool:
 def listed(values: Sequence[str] | Sequence[int | None] | Sequence[tuple[int | str | None, ...]]) -> str:
     """Many values as one parameter, for `LISTED` or ``json_each(?)``."""
     return msgspec.json.encode(values).decode()
-
-
-def _is_small(path: Path) -> bool:
-    return os.path.getsize(path) <= _SMALL_BYTES if path.exists() else True
 
 
 def _was_left_open(path: Path) -> bool:

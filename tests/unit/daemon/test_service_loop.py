@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from grader_daemon.daemon import backlog, scanner
+from grader_daemon.daemon import backlog, scanner, worker
 from grader_daemon.daemon.notify import Notifier
 from grader_daemon.daemon.scan_plan import missing_units
 from grader_daemon.daemon.scanner import ScanReport
 from grader_daemon.daemon.service_loop import Service
+from grader_daemon.errors import StoreError
 from grader_daemon.settings import load_settings
 from grader_daemon.storage.records import WATCHED
 from tests.e2e.session_files import write
@@ -172,3 +173,17 @@ def test_a_run_that_ends_by_itself_leaves_what_it_could_not_read(
 
     assert made.left == 1
     assert [line["unreadable"] for line in logs if line["event"] == "reconcile.finished"] == [(str(closed),)]
+
+
+def test_a_run_that_ends_by_itself_does_not_wait_for_ever_for_a_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "_FIRST_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(worker, "_PATIENCE_SECONDS", 0.1)
+    write(tmp_path / "root", "s1")
+    path = tmp_path / "db" / "grades.db"
+    made = Service(load_settings(watch_roots=[tmp_path / "root"], db_path=path, quiet_seconds=0), Notifier({}))
+    made._store.connection.execute("PRAGMA query_only = ON").fetchall()
+
+    with pytest.raises(StoreError, match=f"database {path}: attempt to write a readonly database"):
+        made.run(once=True)

@@ -24,7 +24,7 @@ from grader_daemon.pipeline.pace import QUIET_SECONDS_PER_BYTE, Pace
 from grader_daemon.sources.file_reading import stamp_of
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import Clock, SessionWriter
-from tests.strategies import json_answer, json_user
+from tests.strategies import document, json_answer, json_user
 from tests.units import hermes, unit, units
 from tests.waiting import wait_until
 
@@ -187,3 +187,25 @@ def test_memory_is_given_back_once_after_work_and_a_rest(
         world.queue.wake()
         world.batches.acquire()
     assert len(given) == 2
+
+
+@pytest.mark.parametrize(
+    ("last", "outcomes"),
+    [
+        pytest.param(b"{{", {"retry_scheduled": 1}, id="in-vain"),
+        pytest.param(document([json_user(), json_answer()]), {"graded": 1, "unsure": 1}, id="with-success"),
+    ],
+)
+def test_a_file_that_is_tried_again_counts_once(
+    world: World, store: SqliteStore, write_session: SessionWriter, last: bytes, outcomes: dict[str, int]
+) -> None:
+    world.watch.busy = False
+    path = write_session(content=b"{")
+    world.queue.put([unit(path)])
+    wait_until(lambda: store.ledger_entry(unit(path)), "the first try")
+    write_session(content=last)
+    world.queue.put([unit(path)])
+    wait_until(lambda: store.unit_stamps([unit(path)])[0] == stamp_of(os.stat(path)), "the second")
+    assert world.worker.stop(60)
+
+    assert +world.worker.outcomes == outcomes

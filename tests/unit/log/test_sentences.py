@@ -267,7 +267,7 @@ ALERT = {
         pytest.param({"event": "something.new"}, "something.new", id="an-event-without-keys"),
         pytest.param(
             {"event": "intake.paused", "error": "the disk is full", "retry_seconds": 1.0, "repeated": 3},
-            "cannot save grades, sessions wait on disk: the disk is full; retrying until it works (repeated 3 times)",
+            "cannot save grades, sessions wait on disk: the disk is full; retrying (repeated 3 times)",
             id="a-trouble-that-repeats",
         ),
         pytest.param(

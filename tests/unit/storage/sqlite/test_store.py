@@ -108,6 +108,23 @@ def test_a_database_that_others_could_read_is_made_private(tmp_path: Path) -> No
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+@pytest.mark.parametrize("log", ["-wal", "-shm"])
+def test_a_log_that_was_left_for_reading_alone_is_written_again(
+    tmp_path: Path, log: str, rights_of_owner: Callable[[], AbstractContextManager[None]]
+) -> None:
+    """Who reads a database of mode 0400 leaves them with that mode."""
+    path = tmp_path / "a.db"
+    SqliteStore(path).close()
+    left = path.with_name(path.name + log)
+    left.touch(0o400)
+
+    with rights_of_owner(), closing(SqliteStore(path)) as store:
+        save(store, grade(session_id="a"))
+        mode = stat.S_IMODE(left.stat().st_mode)
+
+    assert mode == 0o600
+
+
 def test_a_folder_that_exists_keeps_its_mode(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     SqliteStore(tmp_path / "a.db").close()
