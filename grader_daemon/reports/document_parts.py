@@ -241,7 +241,7 @@ def _problems(report: WeeklyReport) -> tuple[Block, ...]:
         ),
         _groups(
             "Most common errors, failed calls",
-            "Error category",
+            "Category",
             ("failures", "sessions"),
             report.common_errors,
             FAILURES,

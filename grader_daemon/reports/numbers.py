@@ -193,8 +193,8 @@ def brief_words(estimate: Estimate, measure: Measure) -> str:
 
 
 def before_words(figure: Figure, measure: Measure) -> str:
-    """Return the number of the week before for a table: "71 %", "too few", "no sessions"."""
-    return brief_words(figure.before, measure) if figure.before.sample else measure.nothing
+    """Return the number of the week before for a table: "71 %", "too few", "no data"."""
+    return brief_words(figure.before, measure) if figure.before.sample else "no data"
 
 
 def clear_words(direction: Direction) -> str:

@@ -136,7 +136,7 @@ def test_the_doctor_says_in_plain_words_that_an_earlier_version_left_it(home: Pa
     assert f"it is from an earlier version of grader-daemon (schema {VERSION}, this" in found["found"]
     assert (found["state"], "grade --again --diff" in found["fix"]) == ("warning", True)
     unchecked = {name for name, each in checks.items() if each["found"].startswith("not checked: the database is from")}
-    assert unchecked == {"sums", "ledger", "grader", "agent versions", "last session", "dead files"}
+    assert unchecked == {"sums", "ledger", "grader", "agent versions", "last session", "newest sessions", "dead files"}
     assert checks["other programs"]["found"] == "no rows or tables of other programs"
     assert (home / DATABASE).read_bytes() == before
 

@@ -57,7 +57,7 @@ def test_empty_week_after_a_busy_one_shows_the_one_before() -> None:
     table = next(block for block in blocks_of(lay_out(report), Topic.SUMMARY) if isinstance(block, Table))
 
     assert prose_of(lay_out(report), Topic.SUMMARY)[0] == "No session finished this week; 12 the week before."
-    assert [plain(cell) for cell in table.rows[1].cells] == ["Tool efficiency", "no sessions", "no sessions", "-", "-"]
+    assert [plain(cell) for cell in table.rows[1].cells] == ["Tool efficiency", "no sessions", "no data", "-", "-"]
 
 
 def test_summary_begins_with_the_three_shares() -> None:
@@ -139,7 +139,7 @@ def test_group_stands_with_its_number_its_interval_and_the_week_before() -> None
 def test_common_errors_are_told_by_category() -> None:
     tables = [block for block in blocks_of(lay_out(example_report()), Topic.PROBLEMS) if isinstance(block, Table)]
 
-    assert [table.columns[0].title for table in tables] == ["Task type", "Tool", "Error category"]
+    assert [table.columns[0].title for table in tables] == ["Task type", "Tool", "Category"]
 
 
 def test_suggestion_stands_with_the_numbers_that_triggered_it_and_examples() -> None:
