@@ -175,10 +175,8 @@ class Deeds:
     def done_in_part(self) -> Deed | None:
         """Return a deed that a command says it did for other items only."""
         item = item_told_done(self._evidence, self._answer) or all_told_done(self._evidence, self._sentences)
-        if item is None or self._admits:
-            return None
-        told = next((each for each in self._sentences if item.told in each), None)
-        if told is None:
+        told = None if item is None else next((each for each in self._sentences if item.told in each), None)
+        if item is None or told is None or self._admits:
             return None
         if item.is_part:
             return Deed(_claim(told), _in_part(item.run))

@@ -12,7 +12,7 @@ from grader_daemon.domain.installed import InstalledSkill
 from grader_daemon.domain.rollup import Dimension, Sums
 from grader_daemon.domain.skills import FittingSkill, SkillAdvice, SkillReason
 from grader_daemon.patterns.groups import group
-from grader_daemon.reports.suggestions import suggest
+from grader_daemon.reports.suggestions import suggest, unused_skills
 
 PLANNING = "Add pre-task planning steps"
 PATTERNS = "Review error recovery patterns"
@@ -99,6 +99,15 @@ def test_a_skill_that_lies_here_unused_is_named_with_its_type() -> None:
     )
     [found] = suggested(task_types=(bad,), advice=advised(SkillReason.NOT_WORSE, TRACE))
     assert found.text == USE_TRACE
+
+
+def test_only_a_type_with_an_unused_skill_has_a_sentence_of_its_own() -> None:
+    overall = replace(FINE, recorded=10, ended_badly=2)
+    worse = (of(replace(FINE, recorded=10, ended_badly=3), Dimension.TASK_TYPE, "testing"),)
+
+    [said] = unused_skills(worse, of(overall), lambda _: advised(None, TRACE))
+    assert said.startswith(f"{USE_TRACE}. Reason: in 90 days 75 %")
+    assert list(unused_skills(worse, of(overall), lambda _: advised(None))) == []
 
 
 @pytest.mark.parametrize(
