@@ -107,7 +107,8 @@ def test_only_a_type_with_an_unused_skill_has_a_sentence_of_its_own() -> None:
 
     [said] = unused_skills(worse, of(overall), lambda _: advised(None, TRACE))
     assert said.startswith(f"{USE_TRACE}. Reason: in 90 days 75 %")
-    assert list(unused_skills(worse, of(overall), lambda _: advised(None))) == []
+    poor = Sums(sessions=5, efficiency=10, efficiency_squares=20, quality=5, quality_squares=5)
+    assert list(unused_skills((of(poor, Dimension.TASK_TYPE, "testing"),), of(overall), lambda _: None)) == []
 
 
 @pytest.mark.parametrize(
