@@ -16,11 +16,10 @@ from grader_daemon.domain.calendar import read_since
 from grader_daemon.domain.claims import Support
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.session import SessionKind
-from grader_daemon.domain.session_result import EndingKind, ResultStanding
+from grader_daemon.domain.session_result import STANDING_WORDS, EndingKind, ResultStanding
 from grader_daemon.domain.verdict import Outcome, VerdictBy
 from grader_daemon.domain.work_fate import WorkFate
 from grader_daemon.errors import InputError
-from grader_daemon.reports.session_words import STANDING_WORDS
 from grader_daemon.storage.records import GradeFilter, SortKey
 
 _MOST_DAYS: Final = 100_000

@@ -130,3 +130,13 @@ EVIDENCE_SENTENCES: Final = {
     **{f"standing.checked.{kind}": text for kind, text in _CHECKS.items()},
 }
 """Meaning of each rule of ending and standing, by the id of the rule."""
+
+STANDING_WORDS: Final = {
+    ResultStanding.CONTRADICTED: "claim contradicted",
+    ResultStanding.CHECK_FAILED: "check failed",
+    ResultStanding.ADMITTED: "agent says not done",
+    ResultStanding.CHECKED: "check passed",
+    ResultStanding.CLAIMED: "agent says done",
+    ResultStanding.NO_CLAIM: "agent does not say",
+}
+"""What shows a result, where there is little room."""

@@ -15,7 +15,7 @@ from grader_daemon.domain.feedback import Feedback
 from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.quality import QualityCheck
 from grader_daemon.domain.session import SessionKind
-from grader_daemon.domain.session_result import EVIDENCE_SENTENCES, EndingKind, ResultStanding
+from grader_daemon.domain.session_result import EVIDENCE_SENTENCES, STANDING_WORDS, EndingKind
 from grader_daemon.domain.similar import Similar, SimilarSession
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.numbers import MINUS, count
@@ -72,15 +72,6 @@ _RESUME_COMMANDS: Final = {
     "opencode": "opencode --session {}",
 }
 """By the format of the session."""
-STANDING_WORDS: Final = {
-    ResultStanding.CONTRADICTED: "claim contradicted",
-    ResultStanding.CHECK_FAILED: "check failed",
-    ResultStanding.ADMITTED: "agent says not done",
-    ResultStanding.CHECKED: "check passed",
-    ResultStanding.CLAIMED: "agent says done",
-    ResultStanding.NO_CLAIM: "agent does not say",
-}
-"""What shows a result, where there is little room."""
 _PLAIN_ID: Final = re.compile(r"[A-Za-z0-9][\w-]{0,99}", re.ASCII)
 """An id that a shell takes as it is, and no option."""
 
