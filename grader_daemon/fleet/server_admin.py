@@ -13,7 +13,7 @@ from psycopg.rows import class_row
 
 from grader_daemon.domain.fleet_hosts import FleetWatch
 from grader_daemon.errors import DeliveryError, InputError
-from grader_daemon.fleet.server_connection import bound_waiting, connect, translated
+from grader_daemon.fleet.server_connection import bound_waiting, connect, server_time, translated
 from grader_daemon.fleet.server_schema import (
     HOST_GROUP,
     MEMBER_GROUP,
@@ -200,9 +200,7 @@ class FleetDatabase:
     def now(self) -> datetime:
         """Return the time by the clock of the server, by which all contacts are noted."""
         with translated():
-            [now] = self._connection.execute("SELECT now()").fetchone() or (None,)
-        assert isinstance(now, datetime)
-        return now
+            return server_time(self._connection)
 
     def watch(self) -> FleetWatch | None:
         """Return who watches the fleet; None where this login may not know.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any, Final
 
 import psycopg
@@ -111,6 +112,13 @@ def bound_waiting(connection: psycopg.Connection, *, statement_seconds: int = _S
         "SELECT set_config('lock_timeout', %s, false), set_config('statement_timeout', %s, false)",
         (f"{_LOCK_SECONDS}s", f"{statement_seconds}s"),
     )
+
+
+def server_time(connection: psycopg.Connection) -> datetime:
+    """Return the time by the clock of the server."""
+    [now] = connection.execute("SELECT now()").fetchone() or (None,)
+    assert isinstance(now, datetime)
+    return now
 
 
 def place_of(url: str) -> str:

@@ -20,7 +20,7 @@ from grader_daemon.domain.feedback import FleetLabel, Said
 from grader_daemon.domain.fleet_hosts import FleetHostState, FleetWatch, host_and_session
 from grader_daemon.domain.grade import Grade
 from grader_daemon.errors import CallError, DeliveryError, GraderError, InputError
-from grader_daemon.fleet.server_connection import Link, bound_waiting, translated
+from grader_daemon.fleet.server_connection import Link, bound_waiting, server_time, translated
 from grader_daemon.fleet.server_rows import read_grade, read_label, read_sign
 from grader_daemon.fleet.server_schema import MEMBER_GROUP, check_version
 from grader_daemon.fleet.server_sums import read_sums
@@ -143,9 +143,7 @@ class FleetRows:
     def now(self) -> datetime:
         """Return the time by the clock of the server."""
         with self._link.talking() as connection:
-            [now] = connection.execute("SELECT now()").fetchone() or (None,)
-        assert isinstance(now, datetime)
-        return now
+            return server_time(connection)
 
     def person(self) -> str:
         """Return as whom this login says something."""
