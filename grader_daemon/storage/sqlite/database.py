@@ -70,12 +70,10 @@ class Database:
         self.path = path
         self.lock = threading.RLock()
         in_file = path != IN_MEMORY
-        if in_file and read_only:
-            check_can_be_read(path)
-        elif in_file:
+        if in_file and not read_only:
             _create(path)
             _check_writable(path)
-        self._doubted = in_file and (not path.exists() or path.stat().st_size <= _SMALL_BYTES or _was_left_open(path))
+        self._doubted = in_file and (not _is_there(path) or path.stat().st_size <= _SMALL_BYTES or _was_left_open(path))
         with translated(path):
             self.connection = distrust(_connect_to_read(path) if read_only else apsw.Connection(str(path)))
             try:
