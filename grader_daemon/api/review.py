@@ -17,7 +17,7 @@ from grader_daemon.api.explanation import sentences_of
 from grader_daemon.api.parts import Scorers
 from grader_daemon.domain.analysis import FailureKind
 from grader_daemon.domain.calendar import last_days, start_of, week_of
-from grader_daemon.domain.feedback import AnswerEffect, Sampling, automatic
+from grader_daemon.domain.feedback import AnswerEffect, Feedback, Sampling, automatic
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.quality import QualityCheck, QualityScorer, as_scorer
 from grader_daemon.domain.rollup import Dimension
@@ -142,16 +142,14 @@ class Reviews(GraderPart):
 
     def done_this_week(self) -> int:
         """Return the number of sessions labelled in reviews since Monday."""
-        monday = week_of(self._context.today).first
-        return len(reviews_since(self._context.store, start_of(monday, self._context.settings.zone)))
+        return len(self._reviews_this_week())
 
     def answers_this_week(self) -> tuple[ReviewAnswer, ...]:
         """Return what people answered in reviews since Monday, the most surprising for the grader first."""
-        monday = start_of(week_of(self._context.today).first, self._context.settings.zone)
         grades = self._context.store.grades
         answers = (
             ReviewAnswer(grades.find(last.session_id).grade, last.completed)
-            for last in reviews_since(self._context.store, monday)
+            for last in self._reviews_this_week()
             if last.completed is not None
         )
         return tuple(sorted(answers, key=lambda answer: -answer.surprise))
@@ -189,6 +187,11 @@ class Reviews(GraderPart):
         """Return the probability from which on the model in force says completed."""
         model = bootstrap.make_policy(self._context.settings, self._context.store).model
         return _THRESHOLD if model is None else model.threshold
+
+    def _reviews_this_week(self) -> list[Feedback]:
+        """Return the last answer on each session that was judged in reviews since Monday."""
+        monday = week_of(self._context.today).first
+        return reviews_since(self._context.store, start_of(monday, self._context.settings.zone))
 
     def _item(self, session_id: str, sampled: Sampling) -> ReviewItem:
         stored = self._context.store.grades.find(session_id)

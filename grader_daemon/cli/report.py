@@ -7,11 +7,11 @@ import click
 from grader_daemon.cli.groups import GroupWithDefault
 from grader_daemon.wings import CommandRow, rows_below
 
-_ROWS = {
-    "week": CommandRow("week", "Show the weekly report: work done, errors, and what to do next."),
-    "errors": CommandRow("errors", "Show errors by their cause, and what helped."),
-    "patterns": CommandRow("patterns", "Show task types, tools, models and errors of the last days."),
-    "usage": CommandRow("usage", "Show tokens and money, by day and model, project or agent."),
+_HELP_LINES = {
+    "week": "Show the weekly report: work done, errors, and what to do next.",
+    "errors": "Show errors by their cause, and what helped.",
+    "patterns": "Show task types, tools, models and errors of the last days.",
+    "usage": "Show tokens and money, by day and model, project or agent.",
 }
 
 
@@ -20,7 +20,7 @@ _ROWS = {
     cls=GroupWithDefault,
     default="week",
     rows={
-        **{name: row._replace(where=f"grader_daemon.cli.report_{row.where}:command") for name, row in _ROWS.items()},
+        **{name: CommandRow(f"grader_daemon.cli.report_{name}:command", line) for name, line in _HELP_LINES.items()},
         **rows_below("report"),
     },
 )

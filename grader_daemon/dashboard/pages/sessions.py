@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from grader_daemon.api import filter_line
 from grader_daemon.api.filter_line import read_line, write_line
-from grader_daemon.api.grades import GradeFilter, SortKey
+from grader_daemon.api.grades import GradeFilter, SortKey, StoredGrade
 from grader_daemon.api.grades import Page as GradePage
 from grader_daemon.api.session_filter import ADDRESSED, Filter
 from grader_daemon.api.steps import aligned_steps
@@ -78,9 +78,14 @@ _COUNTED: Final = 5_000
 class Side(NamedTuple):
     """One of two sessions that are compared."""
 
-    grade: Grade
+    stored: StoredGrade
     answer: tuple[Block, ...]
     note: str | None
+
+    @property
+    def grade(self) -> Grade:
+        """Its grade."""
+        return self.stored.grade
 
 
 class Difference(NamedTuple):
@@ -192,13 +197,12 @@ def compare(visit: Visit) -> Response:
         raise InputError(f"choose two sessions in the list to compare, not {len(ids)}")
     sides = [_side(visit, session_id) for session_id in ids]
     nearness = _NEARNESS.get(visit.query.get("near", ""))
-    left, right = (visit.grader.grades.find(session_id) for session_id in ids)
     return visit.show(
         "compare.html",
         sides=sides,
         lines=list(_lines([side.grade for side in sides])),
         nearness=nearness,
-        steps=aligned_steps(visit.grader.context, left, right),
+        steps=aligned_steps(visit.grader.context, *(side.stored for side in sides)),
         message_address=message_address,
     )
 
@@ -282,7 +286,7 @@ def _side(visit: Visit, session_id: str) -> Side:
     start = grades.transcript(session_id, count=1)
     end = grades.transcript(session_id, first=max(0, start.total - _LAST_MESSAGES), longest=_LONGEST_ANSWER)
     said = [message.text for message in end.messages if message.role == ASSISTANT and message.text.strip()]
-    return Side(start.stored.grade, blocks_of(said[-1] if said else ""), start.note)
+    return Side(start.stored, blocks_of(said[-1] if said else ""), start.note)
 
 
 def _recovered_words(grade: Grade) -> str | None:
