@@ -82,6 +82,8 @@ class SetupEffect(msgspec.Struct, frozen=True, kw_only=True):
         slope_before: bad endings in the later half of the sessions before the change, compared with the earlier half.
         Results that were already improving or declining would have continued without the change. No values if too few.
         is_sure: whether the completion rates differ beyond chance, given the number of changes examined.
+        together_differ: whether results, by bad endings and completion rates together, differ beyond chance; so it is
+        wherever `is_sure` or `facts_differ` is true, in reports of this version.
         by_words: whether completion is based on labels and rewards, or else on probabilities; None in older reports.
     """
 
@@ -100,6 +102,7 @@ class SetupEffect(msgspec.Struct, frozen=True, kw_only=True):
     labels_missing_after: int = 0
     ended_badly: Figure = NO_FIGURE
     facts_differ: bool = False
+    together_differ: bool = False
     slope_before: Figure = NO_FIGURE
 
 

@@ -10,12 +10,21 @@ from grader_daemon.domain.calendar import local
 from grader_daemon.domain.feedback import FEWEST_DRAWN
 from grader_daemon.domain.setup_changes import FEWEST_SESSIONS, WINDOW, SetupChange, SetupChanges, SetupEffect, Unsteady
 from grader_daemon.reports.change_words import SUBJECTS, change_words
-from grader_daemon.reports.numbers import BAD_ENDINGS, COMPLETION, count, estimate_words, points_words, scheduled_words
+from grader_daemon.reports.numbers import (
+    BAD_ENDINGS,
+    COMPLETION,
+    Direction,
+    count,
+    direction_of,
+    estimate_words,
+    points_words,
+    scheduled_words,
+)
 from grader_daemon.reports.phrasing import day, moment
 from grader_daemon.reports.safe_text import Words, joined, name
 
 ENOUGH_LABELS: Final = 50
-"""Labels on each side that detect a change of 20 points in about six of ten cases (tests.benchmarks.changes)."""
+"""Labels on each side that detect a change of 20 points in about two of three cases (tests.benchmarks.changes)."""
 
 _MOST_NAMED: Final = 5
 """Most changes that a sentence names."""
@@ -83,6 +92,8 @@ def _facts(effect: SetupEffect) -> Iterator[Words]:
         return
     course = "more" if bad.change.value > 0 else "fewer"
     verdict = f"clearly {course}" if effect.facts_differ else "no clear difference"
+    if effect.together_differ and not effect.facts_differ and not effect.is_sure:
+        verdict = f"{verdict} alone; with completion, {points_words(effect.completion, COMPLETION)}, clear"
     before, since = (estimate_words(one, BAD_ENDINGS) for one in (bad.before, bad.now))
     yield (f"Bad endings {before} before, {since} since: {verdict}.",)
     slope = effect.slope_before
@@ -92,9 +103,22 @@ def _facts(effect: SetupEffect) -> Iterator[Words]:
         yield (f"Bad endings already {course} before the change: first {earlier}, then {later}.",)
 
 
+def direction_told(effect: SetupEffect) -> Direction | None:
+    """Return whether results got better or worse by what is told; None where nothing is told, or too little known."""
+    if effect.is_sure:
+        return direction_of(effect.completion, COMPLETION)
+    if effect.facts_differ:
+        return direction_of(effect.ended_badly, BAD_ENDINGS)
+    if effect.together_differ:
+        return Direction.BETTER if (effect.completion.change.value or 0.0) > 0 else Direction.WORSE
+    return None
+
+
 def _difference(effect: SetupEffect) -> Words:
     if not effect.is_sure and effect.facts_differ:
         return (f"Bad endings {points_words(effect.ended_badly, BAD_ENDINGS)} ",)
+    if not effect.is_sure and effect.together_differ:
+        return (f"Clearly {direction_told(effect)} by bad endings and completion together ",)
     if _lacks_labels(effect):
         return ("Too few labels to compare completion ",)
     if effect.completion.change.value is None:

@@ -13,7 +13,7 @@ from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.setup_changes import WINDOW, SetupChange, SetupChanges, SetupEffect
 from grader_daemon.patterns.votes import comparable_value, fairly_judged, nearly_all_judged
 from grader_daemon.pipeline.save_labels import labels
-from grader_daemon.skills.setup_effects import by_labels, effects
+from grader_daemon.skills.setup_effects import by_labels, effects, settled
 from grader_daemon.skills.store import ObservedVersions
 from grader_daemon.skills.takeovers import SHOWN, file_changes, shown_changes, unsteady
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -49,8 +49,9 @@ def told(
     """Return the effects of changes, in order: by labels, and by the facts of sessions."""
     found = effects(changes, sessions, comparable_value(sessions, judged_fairly), since=since)
     if nearly_all_judged(sessions, judged_fairly):
-        return [replace(effect, by_words=True) for effect in found]
-    return by_labels(found, sessions, judged_fairly)
+        judged = {session.session_id for session in sessions if session.judged}
+        return settled([replace(effect, by_words=True) for effect in found], sessions, judged)
+    return settled(by_labels(found, sessions, judged_fairly), sessions, judged_fairly)
 
 
 def changes_between(store: SqliteStore, since: datetime, until: datetime) -> list[SetupChange]:

@@ -1,8 +1,11 @@
 """Work before and since a change: compared within types of task (or scheduled jobs) and platforms, at the mix since.
 
 Other work that comes in moves a plain rate although nothing got better or worse. So each rate, by facts or by labels,
-is a mean over strata with the same weights, the shares of the sessions since the change. Which of many differences are
-told is settled by Benjamini and Hochberg (JRSS B 57, 1995).
+is a mean over strata with the same weights, the shares of the sessions since the change.
+
+Which of many changes are told is settled by Benjamini and Hochberg (JRSS B 57, 1995), by what facts and labels say
+together (Stouffer's sum; Stouffer et al., The American Soldier, 1949). Of these, either alone is told by the same
+limit, so that two looks at a change are wrong no more often than one (Marcus, Peritz and Gabriel, Biometrika 63, 1976).
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import groupby
 from statistics import fmean
 from typing import Final
 
@@ -24,10 +28,13 @@ from grader_daemon.domain.setup_changes import APART_SESSIONS, FEWEST_SESSIONS, 
 from grader_daemon.patterns.votes import by_request
 
 _FALSE_SHARE: Final = 0.05
-"""Largest share of chance expected among the differences that are told."""
+"""Largest share of chance expected among the changes that are told."""
 
 _Z: Final = 1.959963984540054
 """The 97.5 % quantile of the normal distribution."""
+
+_LEAST_MARGIN: Final = 1e-9
+"""Margin of a change that leaves no doubt."""
 
 _Stratum = tuple[str, str | None]
 _Value = Callable[[FinishedSession], float]
@@ -37,7 +44,7 @@ _Strata = Mapping[_Stratum, Sequence[float]]
 def effects(
     changes: Sequence[SetupChange], sessions: Sequence[FinishedSession], value: _Value, *, since: datetime
 ) -> list[SetupEffect]:
-    """Return what is known of each change since a moment, in order.
+    """Return what is known of each change since a moment, in order, without what is told of it; see `settled`.
 
     Args:
         changes: in order, earlier ones too.
@@ -46,9 +53,7 @@ def effects(
         since: changes before it only end the time that is compared.
     """
     groups = [group for group in _groups(changes, sessions) if group[-1].at >= since]
-    found = _with_sure([_effect(group, changes, sessions, value) for group in groups])
-    differ = _told([effect.ended_badly.change for effect in found])
-    return [replace(effect, facts_differ=is_told) for effect, is_told in zip(found, differ, strict=True)]
+    return [_effect(group, changes, sessions, value) for group in groups]
 
 
 def by_labels(
@@ -58,17 +63,30 @@ def by_labels(
 
     Probabilities alone follow the style of a model: one that only sounds surer would seem to gain.
     """
-    return _with_sure([_by_labels(effect, sessions, judged_fairly) for effect in found])
+    return [_by_labels(effect, sessions, judged_fairly) for effect in found]
+
+
+def settled(
+    found: Sequence[SetupEffect], sessions: Sequence[FinishedSession], counted: Collection[str]
+) -> list[SetupEffect]:
+    """Mark the differences that are told, of all that could be looked at; completion is by sessions in `counted`."""
+    scores = [(_score(effect.completion.change), _score(effect.ended_badly.change)) for effect in found]
+    together = [
+        _together(*each, alike=_alike(effect, sessions, counted)) for effect, each in zip(found, scores, strict=True)
+    ]
+    limit = _limit([_chance(score) for score in together if score is not None])
+    return [
+        replace(effect, together_differ=True, is_sure=_is_told(done, limit), facts_differ=_is_told(badly, limit))
+        if _is_told(both, limit)
+        else effect
+        for effect, both, (done, badly) in zip(found, together, scores, strict=True)
+    ]
 
 
 def _by_labels(effect: SetupEffect, sessions: Sequence[FinishedSession], judged_fairly: Collection[str]) -> SetupEffect:
     if effect.completion.change.value is None:
         return replace(effect, by_words=False)
-    scope = _of(effect.changes[0].agent, sessions)
-    before, after = (
-        [session for session in scope if begin <= session.ended_at < end]
-        for begin, end in ((effect.since, effect.changes[0].at), (effect.changes[-1].at, effect.until))
-    )
+    before, after = _sides(effect, sessions)
     shared = {_stratum(session) for session in before} & {_stratum(session) for session in after}
     earlier, later = (
         [each for each in side if each.judged and each.session_id in judged_fairly and _stratum(each) in shared]
@@ -196,6 +214,20 @@ def _is_same_thing(one: SetupChange, other: SetupChange) -> bool:
     return (one.kind, one.name) == (other.kind, other.name)
 
 
+def _sides(
+    effect: SetupEffect, sessions: Sequence[FinishedSession]
+) -> tuple[list[FinishedSession], list[FinishedSession]]:
+    """Return the sessions that are compared, before the first change and after the last one."""
+    scope, first, last = _of(effect.changes[0].agent, sessions), effect.changes[0].at, effect.changes[-1].at
+    before = [session for session in scope if effect.since <= session.ended_at < first]
+    return before, [session for session in scope if last <= session.ended_at < effect.until]
+
+
+def _order(session: FinishedSession) -> tuple[str, str]:
+    kind, platform = _stratum(session)
+    return kind, platform or ""
+
+
 def _stratum(session: FinishedSession) -> _Stratum:
     return session.job or session.task_type, session.platform
 
@@ -207,25 +239,51 @@ def _votes(sessions: Iterable[FinishedSession], value: _Value) -> dict[_Stratum,
     return votes
 
 
-def _with_sure(found: Sequence[SetupEffect]) -> list[SetupEffect]:
-    """Mark the differences that are told, of all that could be looked at."""
-    told = _told([effect.completion.change for effect in found])
-    return [replace(effect, is_sure=is_told) for effect, is_told in zip(found, told, strict=True)]
+def _together(done: float | None, badly: float | None, *, alike: float) -> float | None:
+    """Return how sure both say that work got better, or worse, in standard errors; None where neither is known."""
+    if done is None or badly is None:
+        return done if badly is None else -badly
+    return (done - badly) / math.sqrt(2 + 2 * alike)
 
 
-def _told(changes: Sequence[Estimate]) -> list[bool]:
-    """Return which of the differences are told."""
-    chances = [_chance(change) for change in changes]
-    ranked = sorted(chance for chance in chances if chance is not None)
-    limit = max(
-        (chance for rank, chance in enumerate(ranked, 1) if chance <= _FALSE_SHARE * rank / len(ranked)), default=-1.0
-    )
-    return [chance is not None and chance <= limit for chance in chances]
+def _alike(effect: SetupEffect, sessions: Sequence[FinishedSession], counted: Collection[str]) -> float:
+    """Return the correlation of the two differences, 0 to 1: a session that ended badly may have a label, too."""
+    together = of_done = of_well = 0.0
+    recorded, known = [], []
+    for side in map(_recorded, _sides(effect, sessions)):
+        both = [session for session in side if session.judged and session.session_id in counted]
+        recorded.append(len(side))
+        known.append(len(both))
+        for _, same in groupby(sorted(both, key=_order), key=_order):
+            ended = [(float(session.completed), float(not session.ended_badly)) for session in same]
+            done, well = (fmean(values) for values in zip(*ended, strict=True))
+            together += math.fsum((one - done) * (other - well) for one, other in ended)
+            of_done += math.fsum((one - done) ** 2 for one, _ in ended)
+            of_well += math.fsum((other - well) ** 2 for _, other in ended)
+    if together <= 0:
+        return 0.0
+    overlap = math.fsum(1 / number for number in recorded) / math.fsum(1 / number for number in known if number)
+    return min(1.0, together / math.sqrt(of_done * of_well) * math.sqrt(overlap))
 
 
-def _chance(change: Estimate) -> float | None:
-    """Return how often chance alone makes a difference as large, by the side of its interval that lies towards 0."""
+def _limit(chances: Sequence[float]) -> float:
+    """Return how large the chance of a difference may be that is told; below all where none is told."""
+    limits = [(chance, _FALSE_SHARE * rank / len(chances)) for rank, chance in enumerate(sorted(chances), 1)]
+    return max((limit for chance, limit in limits if chance <= limit), default=-1.0)
+
+
+def _is_told(score: float | None, limit: float) -> bool:
+    return score is not None and _chance(score) <= limit
+
+
+def _chance(score: float) -> float:
+    """Return how often chance alone makes a difference as large."""
+    return math.erfc(abs(score) / math.sqrt(2))
+
+
+def _score(change: Estimate) -> float | None:
+    """Return a change in standard errors, by the side of its interval that lies towards 0."""
     if change.value is None or change.low is None or change.high is None:
         return None
     margin = change.value - change.low if change.value > 0 else change.high - change.value
-    return math.erfc(_Z * abs(change.value) / margin / math.sqrt(2)) if margin > 0 else 0.0
+    return _Z * change.value / max(margin, _LEAST_MARGIN)

@@ -25,6 +25,7 @@ from typing import Final, NamedTuple
 
 from grader_daemon.domain.routing import FinishedSession
 from grader_daemon.domain.setup_changes import SetupChange, SetupEffect, SetupKind
+from grader_daemon.reports.numbers import COMPLETION, direction_of
 from grader_daemon.skills.read_changes import told
 from tests.benchmarks import machine
 from tests.benchmarks.machine import Figure
@@ -36,7 +37,9 @@ _APART: Final = timedelta(days=56) / (2 * _SIDE)
 _DONE: Final = {"debugging": 0.45, "general": 0.8}
 _CHANGE: Final = SetupChange(at=_BEGAN + _SIDE * _APART, kind=SetupKind.MODEL, agent="a", before="old", after="new")
 _LABELS: Final = (0, 20, 50, _SIDE)
-_FALSE, _FOUND = 0.05, 0.95
+_FALSE: Final = 0.05
+_FOUND: Final = {20: 0.6, _SIDE: 0.95}
+"""How often a change should be told, by the labels of each side."""
 
 
 class World(NamedTuple):
@@ -87,6 +90,11 @@ def told_of(sessions: Sequence[FinishedSession], labels: int, chance: random.Ran
     return effect
 
 
+def _alone(effects: Sequence[SetupEffect]) -> float:
+    """Return how often labels would tell a change if there were no facts."""
+    return fmean(direction_of(effect.completion, COMPLETION).is_clear for effect in effects)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print how often each change is told; gives 1 where a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -97,17 +105,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         chances = [random.Random(f"{name} {number}") for number in range(homes)]
         made = [(sessions_of(world, chance), chance) for chance in chances]
         found = {labels: [told_of(sessions, labels, chance) for sessions, chance in made] for labels in _LABELS}
-        sure = {labels: fmean(effect.is_sure for effect in each) for labels, each in found.items()}
-        facts = fmean(effect.facts_differ for effect in found[0])
-        rows.append((name, f"{facts:.1%}", *(f"{share:.1%}" for share in sure.values())))
+        shares = {labels: fmean(effect.together_differ for effect in each) for labels, each in found.items()}
+        rows.append((name, *(f"{share:.1%}" for share in shares.values()), f"{_alone(found[20]):.1%}"))
         if world.is_told:
-            value = sure[_SIDE]
-            figures.append(Figure(f"{name}: told, all", f"{value:.3f}", f">= {_FOUND}", met=value >= _FOUND))
+            for labels, target in _FOUND.items():
+                value = shares[labels]
+                figures.append(
+                    Figure(f"{name}: told, {labels} labels", f"{value:.3f}", f">= {target}", met=value >= target)
+                )
         elif not world.slope:
             noise = 2 * (_FALSE * (1 - _FALSE) / homes) ** 0.5
-            worst = max(facts, *sure.values())
+            worst = max(shares.values())
             figures.append(machine.at_most(f"{name}: told", worst, target=round(_FALSE + noise, 3), unit="", digits=3))
-    machine.print_table(("world", "bad endings", *(f"{labels} labels a side" for labels in _LABELS)), rows)
+    machine.print_table(("told in", *(f"{labels} labels a side" for labels in _LABELS), "20, by labels alone"), rows)
     machine.print_figures(figures)
     return int(any(figure.met is False for figure in figures))
 

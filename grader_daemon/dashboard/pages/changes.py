@@ -19,9 +19,15 @@ from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.setup_changes import SetupEffect, SetupKind
 from grader_daemon.errors import InputError, NotFoundError
 from grader_daemon.patterns.twins import twins
-from grader_daemon.reports.effect_words import basis_words, effect_lines, effect_title, examined_words, unsteady_words
+from grader_daemon.reports.effect_words import (
+    basis_words,
+    direction_told,
+    effect_lines,
+    effect_title,
+    examined_words,
+    unsteady_words,
+)
 from grader_daemon.reports.finding_charts import change_strip
-from grader_daemon.reports.numbers import BAD_ENDINGS, COMPLETION, direction_of
 from grader_daemon.reports.safe_text import Words
 
 _LISTED: Final = 50
@@ -112,16 +118,14 @@ def _shown(effects: Iterable[SetupEffect], now: datetime, zone: tzinfo | None) -
             drawn=None if change.value is None else change_strip(change, reach=reach),
             before=_sessions(effect, since=effect.since, until=first),
             since=_sessions(effect, since=last, until=effect.until if effect.until < now else None),
-            twins=_twins(effect) if effect.is_sure or effect.facts_differ else None,
+            twins=None if direction_told(effect) is None else _twins(effect),
         )
 
 
 def _meaning(effect: SetupEffect) -> str:
-    if not effect.is_sure and effect.facts_differ:
-        return direction_of(effect.ended_badly, BAD_ENDINGS)
-    if effect.completion.change.value is None:
-        return "too few"
-    return direction_of(effect.completion, COMPLETION) if effect.is_sure else "not sure"
+    if (told := direction_told(effect)) is not None:
+        return told
+    return "too few" if effect.completion.change.value is None else "not sure"
 
 
 def _reach(change: Estimate) -> float:

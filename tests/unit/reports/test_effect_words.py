@@ -8,7 +8,13 @@ import pytest
 from grader_daemon.domain.estimate import NO_FIGURE, Estimate, Figure, figure, proportion
 from grader_daemon.domain.setup_changes import SetupChange, SetupChanges, SetupKind, Unsteady
 from grader_daemon.reports.change_words import change_words, mark_words
-from grader_daemon.reports.effect_words import effect_lines, effect_title, examined_words, unsteady_words
+from grader_daemon.reports.effect_words import (
+    direction_told,
+    effect_lines,
+    effect_title,
+    examined_words,
+    unsteady_words,
+)
 from grader_daemon.reports.html import render_html
 from grader_daemon.reports.plain_text_report import render_text
 from grader_daemon.reports.safe_text import plain
@@ -156,6 +162,18 @@ def test_bad_endings_stand_beside_a_completion_that_cannot_be_seen_yet(
     assert plain(effect_title(effect)).startswith(title)
     [told] = [words for words in map(plain, effect_lines(effect)) if words.startswith("Bad endings")]
     assert told.endswith(line)
+
+
+@pytest.mark.parametrize(("since", "bad", "word"), [(30, 12, "worse"), (54, 4, "better")])
+def test_what_facts_and_labels_show_together_is_told_as_such(since: int, bad: int, word: str) -> None:
+    effect = example_effect(
+        completion=figure(proportion(since, 60), proportion(42, 60)), is_sure=False, together_differ=True,
+        ended_badly=figure(proportion(bad, 60), proportion(8, 60)),
+    )  # fmt: skip
+    assert plain(effect_title(effect)).startswith(f"Clearly {word} by bad endings and completion together since ")
+    assert direction_told(effect) == word
+    [told] = [words for words in map(plain, effect_lines(effect)) if words.startswith("Bad endings")]
+    assert "no clear difference alone; with completion, " in told
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from grader_daemon.domain.estimate import Estimate, Figure
 from grader_daemon.domain.routing import FinishedSession
 from grader_daemon.domain.setup_changes import SetupChange, SetupEffect, SetupKind
-from grader_daemon.skills.setup_effects import by_labels, compared, effects
+from grader_daemon.skills.setup_effects import by_labels, compared, effects, settled
+from tests.reports_examples import example_effect
 from tests.routed import finished, several
 from tests.strategies import NOW
 
@@ -40,7 +43,13 @@ def stream(*rates: float, each: int = 60) -> list[FinishedSession]:
 
 
 def told(changes: list[SetupChange], sessions: list[FinishedSession]) -> list[SetupEffect]:
-    return effects(changes, sessions, value, since=NOW)
+    return settled(effects(changes, sessions, value, since=NOW), sessions, set())
+
+
+def told_by_labels(
+    changes: list[SetupChange], sessions: list[FinishedSession], fair: Collection[str]
+) -> list[SetupEffect]:
+    return settled(by_labels(effects(changes, sessions, value, since=NOW), sessions, fair), sessions, fair)
 
 
 def test_a_fall_is_told_with_its_interval_and_both_rates() -> None:
@@ -62,7 +71,7 @@ def with_endings(*rates: float) -> list[FinishedSession]:
 
 def test_facts_are_compared_beside_labels_and_told_where_they_surely_differ() -> None:
     sessions = with_endings(0.9, 0.5)
-    [effect] = by_labels(told([change(60)], sessions), sessions, set())
+    [effect] = told_by_labels([change(60)], sessions, set())
 
     assert effect.completion.change.value is None  # for there are no labels
     assert effect.ended_badly.before.value == pytest.approx(0.1)
@@ -77,6 +86,52 @@ def test_bad_endings_by_chance_and_endings_that_nobody_knows_are_no_difference()
     assert alike.ended_badly.change.value is not None
     assert (alike.facts_differ, unknown.facts_differ) == (False, False)
     assert unknown.ended_badly.change.value is None
+
+
+def example(done: float, badly: float, *, margin: float = 0.1) -> SetupEffect:
+    """Changes of completion and of bad endings, each with the same interval on both sides."""
+    completion, ended_badly = (
+        Figure(now=Estimate(), before=Estimate(), change=Estimate(value=value, low=value - margin, high=value + margin))
+        for value in (done, badly)
+    )
+    return example_effect(completion=completion, ended_badly=ended_badly, is_sure=False)
+
+
+@pytest.mark.parametrize(
+    ("done", "badly", "together", "alone"),
+    [
+        pytest.param(-0.09, 0.09, True, (False, False), id="both point the same way"),
+        pytest.param(0.09, -0.09, True, (False, False), id="both the better way"),
+        pytest.param(-0.05, 0.05, False, (False, False), id="both too little"),
+        pytest.param(-0.2, 0.2, True, (True, True), id="either alone would do"),
+        pytest.param(-0.2, 0.01, True, (True, False), id="one of them alone"),
+        pytest.param(-0.2, -0.2, False, (False, False), id="they contradict each other"),
+    ],
+)
+def test_facts_and_labels_tell_together_what_neither_tells_alone(
+    done: float, badly: float, together: bool, alone: tuple[bool, bool]
+) -> None:
+    [effect] = settled([example(done, badly)], [], set())
+
+    assert effect.together_differ is together
+    assert (effect.is_sure, effect.facts_differ) == alone
+
+
+def test_labels_of_the_sessions_that_ended_badly_are_no_second_witness() -> None:
+    """What ended badly is what a person calls failed: both say p = .1, and together no more."""
+    sessions = [session._replace(judged=True, session_id=str(at)) for at, session in enumerate(with_endings(0.8, 0.67))]
+    everything = {session.session_id for session in sessions}
+
+    [effect] = settled(effects([change(60)], sessions, value, since=NOW), sessions, everything)
+    [apart] = settled([effect], sessions, set())
+
+    assert (effect.together_differ, apart.together_differ) == (False, True)
+
+
+def test_a_change_that_leaves_no_doubt_is_told() -> None:
+    [effect] = settled([example(-0.5, 0.5, margin=0.0)], [], set())
+
+    assert (effect.is_sure, effect.facts_differ) == (True, True)
 
 
 def test_work_that_got_worse_before_a_change_already_is_seen() -> None:
@@ -102,7 +157,7 @@ def labelled(sessions: list[FinishedSession], step: int) -> tuple[list[FinishedS
 def test_labels_drawn_by_chance_on_both_sides_tell_a_difference() -> None:
     sessions, fair = labelled(stream(0.9, 0.3), step=2)
 
-    [effect] = by_labels(told([change(60)], sessions), sessions, fair)
+    [effect] = told_by_labels([change(60)], sessions, fair)
 
     assert (effect.completion.before.sample, effect.completion.now.sample) == (30, 30)
     assert (effect.is_sure, effect.by_words) == (True, True)
@@ -114,7 +169,7 @@ def test_a_difference_that_chance_makes_of_few_sessions_is_not_sure_though_most_
     fair = {session.session_id for session in sessions} - rest
     judged = [session._replace(judged=session.session_id in fair) for session in sessions]
 
-    [effect] = by_labels(told([change(36)], judged), judged, fair)
+    [effect] = told_by_labels([change(36)], judged, fair)
 
     assert effect.completion.change.value == pytest.approx(0.2, abs=0.05)
     assert not effect.is_sure
@@ -124,7 +179,7 @@ def test_a_style_that_is_new_is_no_difference() -> None:
     sessions, fair = labelled(stream(0.5, 0.5), step=2)
     surer = [session._replace(p_completed=0.3 if session.ended_at < NOW + 60 * HOUR else 0.9) for session in sessions]
 
-    [effect] = by_labels(told([change(60)], surer), surer, fair)
+    [effect] = told_by_labels([change(60)], surer, fair)
 
     assert not effect.is_sure
     assert effect.completion.change.value == pytest.approx(0.0, abs=0.1)
@@ -147,7 +202,7 @@ def two_kinds(*shares: float) -> list[FinishedSession]:
 def test_labels_of_other_work_are_no_difference() -> None:
     sessions, fair = labelled(two_kinds(0.2, 0.8), step=2)
 
-    [effect] = by_labels(told([change(200)], sessions), sessions, fair)
+    [effect] = told_by_labels([change(200)], sessions, fair)
 
     figure = effect.completion
     assert figure.now.value == pytest.approx(0.34, abs=0.05)
@@ -160,7 +215,7 @@ def test_labels_on_no_common_kind_of_work_are_missing() -> None:
     sessions, _ = labelled(two_kinds(0.5, 0.5), step=1)
     fair = {each.session_id for place, each in enumerate(sessions) if (each.task_type == "hard") == (place < 200)}
 
-    [effect] = by_labels(told([change(200)], sessions), sessions, fair)
+    [effect] = told_by_labels([change(200)], sessions, fair)
 
     assert effect.completion.change.value is None
     assert (effect.labels_missing_before, effect.labels_missing_after) == (20, 20)
@@ -170,7 +225,7 @@ def test_labels_on_a_repeated_request_are_one_a_week() -> None:
     sessions, fair = labelled(stream(0.9, 0.3), step=2)
     repeated = [each._replace(request=7) if place >= 100 else each for place, each in enumerate(sessions)]
 
-    [effect] = by_labels(told([change(60)], repeated), repeated, fair)
+    [effect] = told_by_labels([change(60)], repeated, fair)
 
     assert (effect.completion.before.sample, effect.completion.now.sample) == (30, 21)
     assert effect.labels_missing_after == 0
@@ -179,7 +234,7 @@ def test_labels_on_a_repeated_request_are_one_a_week() -> None:
 def test_a_few_labels_say_how_many_are_missing() -> None:
     sessions, fair = labelled(stream(0.9, 0.3), step=10)
 
-    [effect] = by_labels(told([change(60)], sessions), sessions, fair)
+    [effect] = told_by_labels([change(60)], sessions, fair)
 
     assert (effect.labels_missing_before, effect.labels_missing_after) == (14, 14)
     assert (effect.is_sure, effect.by_words, effect.completion.change.value) == (False, False, None)
@@ -189,7 +244,7 @@ def test_a_few_labels_say_how_many_are_missing() -> None:
 def test_where_sessions_are_too_few_no_label_is_missing() -> None:
     sessions, fair = labelled(stream(0.9, 0.3, each=20), step=10)
 
-    [effect] = by_labels(told([change(20)], sessions), sessions, fair)
+    [effect] = told_by_labels([change(20)], sessions, fair)
 
     assert (effect.missing_before, effect.labels_missing_before) == (10, 0)
 
