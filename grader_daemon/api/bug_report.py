@@ -11,8 +11,7 @@ from grader_daemon.api.said_and_happened import Happened, SaidAndHappened
 from grader_daemon.domain.analysis import Failure, FailureKind
 from grader_daemon.domain.claims import Support
 from grader_daemon.domain.grade import Grade
-from grader_daemon.domain.text import clean
-from grader_daemon.reports.numbers import count
+from grader_daemon.domain.text import clean, count
 from grader_daemon.reports.session_words import (
     KIND_WORDS,
     agent_words,

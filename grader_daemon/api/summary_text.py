@@ -8,10 +8,10 @@ from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.insight import Group, Patterns
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.summary import Summary
-from grader_daemon.domain.text import clean
+from grader_daemon.domain.text import clean, count
 from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.reports.money import agents_words, spending_words
-from grader_daemon.reports.numbers import EFFICIENCY, QUALITY, RECOVERY, count, estimate_words, scheduled_words
+from grader_daemon.reports.numbers import EFFICIENCY, QUALITY, RECOVERY, estimate_words, scheduled_words
 from grader_daemon.reports.verdicts import grader_name, rate_words, shares_words, trust_words
 
 

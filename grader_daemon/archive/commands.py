@@ -17,7 +17,7 @@ from grader_daemon.cli import output
 from grader_daemon.cli.options import Whole, asks, json_option
 from grader_daemon.cli.outcome_lines import is_trouble, tell_outcomes
 from grader_daemon.domain.session import SkipReason
-from grader_daemon.reports.numbers import count
+from grader_daemon.domain.text import count
 
 _SILENT_SECONDS: Final = 8.0
 """After so long a line says how far it is: with what is waited for, every ten seconds at least."""

@@ -14,8 +14,8 @@ from typing import BinaryIO, Final, NamedTuple
 
 from grader_daemon.archive.objects import Archive
 from grader_daemon.archive.slices import File, OpenReadings, Slice
+from grader_daemon.domain.text import count
 from grader_daemon.errors import ReadError
-from grader_daemon.reports.numbers import count
 
 AT_ONCE_BYTES: Final = 64 * 1024 * 1024
 """So much is unpacked at once, at least one file: a packed file of any size needs no more room."""

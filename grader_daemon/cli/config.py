@@ -94,7 +94,7 @@ def check(*, as_json: bool) -> int:
     """Check all settings and the files they name. Exit code 1 if a setting is suspicious, 2 if a setting is wrong."""
     with loading():
         from grader_daemon.api.configuration import check_settings
-        from grader_daemon.reports.numbers import count
+        from grader_daemon.domain.text import count
 
     settings = quietly_read_settings()
     warnings = check_settings(settings)

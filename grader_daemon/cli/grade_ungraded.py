@@ -9,8 +9,7 @@ from typing import Final
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.outcome_lines import graded_with_progress, is_trouble, tell_outcomes
-from grader_daemon.domain.text import clean
-from grader_daemon.reports.numbers import count
+from grader_daemon.domain.text import clean, count
 from grader_daemon.setting_sources import ROOTS
 
 _NAMED: Final = 10

@@ -14,10 +14,9 @@ from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import SessionKind
-from grader_daemon.domain.text import age_words
+from grader_daemon.domain.text import age_words, count
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.reports.money import tokens_words, usd_words
-from grader_daemon.reports.numbers import count
 from grader_daemon.reports.session_words import agent_words, borne_out, brief_state, messages_words, standing_words
 from grader_daemon.reports.told_apart import told_apart
 from grader_daemon.reports.verdicts import brief_verdict, likely_done

@@ -17,7 +17,7 @@ from grader_daemon.domain.estimate import Estimate, Figure
 from grader_daemon.domain.insight import Group, Patterns
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.scheduled_jobs import ScheduledJob
-from grader_daemon.domain.text import clean
+from grader_daemon.domain.text import clean, count
 from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.domain.work_fate import WorkOutcomes
 from grader_daemon.reports.claim_words import SUPPORTS, against_words, kind_words
@@ -35,7 +35,6 @@ from grader_daemon.reports.numbers import (
     Measure,
     brief_words,
     change_words,
-    count,
     direction_of,
     estimate_words,
     figure_words,

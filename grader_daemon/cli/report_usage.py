@@ -10,10 +10,9 @@ from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.grades import titles
 from grader_daemon.cli.options import days_option, json_option, reads
-from grader_daemon.domain.text import clean
+from grader_daemon.domain.text import clean, count
 from grader_daemon.domain.usage_by_day import UsageByDay, UsageMeasure, UsageSplit, all_tokens, amount, share
 from grader_daemon.reports.money import tokens_words, usd_words, used_words
-from grader_daemon.reports.numbers import count
 from grader_daemon.reports.usage_words import (
     amount_words,
     before_words,

@@ -19,10 +19,10 @@ from grader_daemon.domain.feedback import Standing
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.quality import QualityCheck
 from grader_daemon.domain.session import SessionKind
+from grader_daemon.domain.text import count
 from grader_daemon.domain.verdict import GradeVersion
 from grader_daemon.reports.early_words import early_words
 from grader_daemon.reports.money import price_words, usd_words, used_words
-from grader_daemon.reports.numbers import count
 from grader_daemon.reports.session_words import (
     MOST_MESSAGES,
     after_the_last,

@@ -11,7 +11,7 @@ from grader_daemon.api.status import QualityStatus, Status, how_to_run
 from grader_daemon.api.ungraded import UngradedAgent
 from grader_daemon.cli import output
 from grader_daemon.cli.options import asks, json_option
-from grader_daemon.reports.numbers import count
+from grader_daemon.domain.text import count
 from grader_daemon.reports.verdicts import grader_words
 
 _NOT_RUNNING = 3

@@ -17,9 +17,9 @@ from grader_daemon.domain.error_groups import ErrorIssue, IssueState
 from grader_daemon.domain.fleet_hosts import FleetHostState, FleetView, silent_hosts, unheard_hosts
 from grader_daemon.domain.insight import Patterns
 from grader_daemon.domain.rollup import Dimension
-from grader_daemon.domain.text import clean
+from grader_daemon.domain.text import clean, count
 from grader_daemon.reports.money import agents_words, spending_words
-from grader_daemon.reports.numbers import TRENDED, WITHIN_HOSTS, count, figure_words, scheduled_words
+from grader_daemon.reports.numbers import TRENDED, WITHIN_HOSTS, figure_words, scheduled_words
 from grader_daemon.reports.phrasing import alert_title, issue_in_brief
 from grader_daemon.reports.safe_text import plain
 from grader_daemon.reports.verdicts import grader_name, grader_words, rate_words, shares_words, trust_words

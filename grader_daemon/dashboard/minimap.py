@@ -16,9 +16,8 @@ import msgspec
 from grader_daemon.domain.analysis import FailureKind
 from grader_daemon.domain.claims import Support
 from grader_daemon.domain.session import ASSISTANT, TOOL, USER
-from grader_daemon.domain.text import duration_words
+from grader_daemon.domain.text import count, duration_words
 from grader_daemon.reports.markup import element
-from grader_daemon.reports.numbers import count
 
 MOST_BARS: Final = 200
 _FEWEST_PLACES: Final = 40

@@ -11,7 +11,7 @@ from grader_daemon.dashboard.visit import Visit
 from grader_daemon.domain.group_names import UNKNOWN
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.session import SessionKind
-from grader_daemon.reports.numbers import count
+from grader_daemon.domain.text import count
 
 _SPANS: Final = (7, 30, 90, None)
 _MOST_NAMES: Final = 200

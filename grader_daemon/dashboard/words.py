@@ -11,11 +11,11 @@ from xml.etree.ElementTree import Element, tostring
 from markupsafe import Markup, escape
 
 from grader_daemon.domain.calendar import local
-from grader_daemon.domain.text import age_words, clean, duration_words
+from grader_daemon.domain.text import age_words, clean, count, duration_words
 from grader_daemon.reports.blocks import blocks_of
 from grader_daemon.reports.issue_names import tool_words
 from grader_daemon.reports.money import tokens_words, usd_words
-from grader_daemon.reports.numbers import UNKNOWN, brief_words, count
+from grader_daemon.reports.numbers import UNKNOWN, brief_words
 from grader_daemon.reports.safe_text import Name, Words
 from grader_daemon.reports.session_words import (
     KIND_WORDS,

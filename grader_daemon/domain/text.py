@@ -73,6 +73,11 @@ def alike(one: Sequence[str], other: Sequence[str]) -> int:
     return next((at for at, (mine, theirs) in pairs if mine != theirs), min(len(one), len(other)))
 
 
+def count(number: int, noun: str, plural: str | None = None) -> str:
+    """Return a number of things: "1 session", "1,200 sessions"."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
 def duration_words(seconds: float) -> str:
     """Return a span of time as a person says it: 4 s, 12 min, 3.5 h."""
     for limit, size, unit in ((90, 1, "s"), (5400, 60, "min")):

@@ -8,11 +8,11 @@ from http import HTTPStatus
 from grader_daemon.api.doctor.doctor_context import DoctorContext
 from grader_daemon.domain.check import Finding, ok, unknown, warning
 from grader_daemon.domain.fleet_hosts import is_unwatched
+from grader_daemon.domain.text import count
 from grader_daemon.errors import CallError, ConfigurationError, ServiceError
 from grader_daemon.fleet.admin import fleet_database, fleet_files
 from grader_daemon.fleet.systemd_unit import PUSHER, PusherStatus, pusher_status, unsent
 from grader_daemon.integrations.posting import Poster
-from grader_daemon.reports.numbers import count
 
 _BY_HAND = "grader-daemon fleet push"
 _ON_THE_SERVER = "on its machine: grader-daemon fleet serve status"

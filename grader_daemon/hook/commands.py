@@ -14,14 +14,13 @@ from grader_daemon.api.ungraded import enabling
 from grader_daemon.cli import output
 from grader_daemon.cli.groups import Group
 from grader_daemon.cli.options import asks, json_option
-from grader_daemon.domain.text import clean
+from grader_daemon.domain.text import clean, count
 from grader_daemon.errors import InputError
 from grader_daemon.hook.hook_state import HookState, hook_state
 from grader_daemon.hook.hooked_agents import AGENTS, Agent, Mode
 from grader_daemon.hook.installation import Change, Hooks
 from grader_daemon.hook.store import HookTable
 from grader_daemon.hook.trial import Effect
-from grader_daemon.reports.numbers import count
 
 _DAYS: Final = 30
 _MODES: Final = {Mode.TELL: "tells you", Mode.BLOCK: "asks the agent to check, once per stop", Mode.LOG: "only logs it"}

@@ -9,9 +9,9 @@ from grader_daemon.api.doctor.check_words import some
 from grader_daemon.api.doctor.doctor_context import DoctorContext
 from grader_daemon.api.ungraded import enabling
 from grader_daemon.domain.check import Finding, ok, warning
+from grader_daemon.domain.text import count
 from grader_daemon.hook.hooked_agents import AGENTS
 from grader_daemon.hook.installation import LONGEST_PATH, Hook, Hooks, socket_of
-from grader_daemon.reports.numbers import count
 from grader_daemon.system.open_files import in_few_bytes
 
 _SECONDS = 1.0

@@ -8,8 +8,7 @@ from datetime import datetime, tzinfo
 from typing import Any
 
 from grader_daemon.domain.calendar import local
-from grader_daemon.domain.text import duration_words
-from grader_daemon.reports.numbers import count
+from grader_daemon.domain.text import count, duration_words
 
 Event = Mapping[str, Any]
 

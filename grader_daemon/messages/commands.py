@@ -18,13 +18,12 @@ from grader_daemon.cli.groups import CommandWithWays
 from grader_daemon.cli.options import Whole, Words, asks, json_option
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.message_search import FoundMessages, MessageHit
-from grader_daemon.domain.text import clean
+from grader_daemon.domain.text import clean, count
 from grader_daemon.domain.verdict import Outcome
 from grader_daemon.errors import InputError
 from grader_daemon.messages.found import Messages
 from grader_daemon.messages.store import sessions_since
 from grader_daemon.reports.money import usd_words
-from grader_daemon.reports.numbers import count
 from grader_daemon.reports.safe_text import cut
 from grader_daemon.reports.verdicts import outcome_words
 from grader_daemon.wings import CommandRow

@@ -13,12 +13,11 @@ from grader_daemon.api.doctor.check_words import some
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import json_option, reads
-from grader_daemon.domain.text import clean
+from grader_daemon.domain.text import clean, count
 from grader_daemon.errors import InputError
 from grader_daemon.outcomes.model import HIDDEN, SeenFate
 from grader_daemon.outcomes.store import Followed, OutcomesTable
 from grader_daemon.outcomes.words import told_words
-from grader_daemon.reports.numbers import count
 from grader_daemon.reports.work_words import worth_words
 
 _MOST: int = 100

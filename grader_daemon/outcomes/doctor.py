@@ -8,9 +8,9 @@ from typing import Final
 from grader_daemon.api.doctor.check_words import some
 from grader_daemon.api.doctor.doctor_context import DoctorContext
 from grader_daemon.domain.check import Finding, ok, warning
+from grader_daemon.domain.text import count
 from grader_daemon.outcomes.model import HIDDEN
 from grader_daemon.outcomes.store import OutcomesTable
-from grader_daemon.reports.numbers import count
 
 _LOOKED_AT: Final = 200
 _WHY: Final = "see the limits in docs/outcomes.md, or set outcomes_git = false"

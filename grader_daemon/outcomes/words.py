@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.text import count
 from grader_daemon.outcomes.model import HIDDEN, OutsideState, OwnCheck, SeenFate, Survival, Work
 from grader_daemon.outcomes.store import Followed, OutcomesTable
-from grader_daemon.reports.numbers import count
 from grader_daemon.storage.sqlite.store import SqliteStore
 
 _NOT_CHECKED: Final = "not all work checked"

@@ -13,10 +13,9 @@ from grader_daemon.cli import output
 from grader_daemon.cli.filters import filter_options
 from grader_daemon.cli.grades import write_grades
 from grader_daemon.cli.options import reads
-from grader_daemon.domain.text import clean
+from grader_daemon.domain.text import clean, count
 from grader_daemon.push.month_files import export_months
 from grader_daemon.push.table_file import write_table
-from grader_daemon.reports.numbers import count
 
 
 @click.command("table")

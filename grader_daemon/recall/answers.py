@@ -16,7 +16,7 @@ import msgspec
 
 from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.recollection import Likeness, PastFailure, PastGrade, PastSession
-from grader_daemon.reports.numbers import count
+from grader_daemon.domain.text import count
 from grader_daemon.reports.safe_text import LONGEST_ID, LONGEST_LINE, LONGEST_NAME, remark
 
 if TYPE_CHECKING:

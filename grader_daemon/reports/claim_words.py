@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from grader_daemon.domain.claims import ClaimTally, Support
-from grader_daemon.reports.numbers import count
+from grader_daemon.domain.text import count
 from grader_daemon.reports.safe_text import Words, joined, name
 
 SUPPORTS: Final = (Support.VERIFIED, Support.UNSUPPORTED, Support.STALE, Support.PARTIAL, Support.CONTRADICTED)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from grader_daemon.domain.early import EARLY_CALLS, FEWEST_JUDGED, LEAST_AREA, EarlyErrors, EarlyReason, EarlyWorth
-from grader_daemon.reports.numbers import COMPLETION, DASH, count, estimate_words
+from grader_daemon.domain.text import count
+from grader_daemon.reports.numbers import COMPLETION, DASH, estimate_words
 
 _FIRST: Final = "the first ten calls"
 

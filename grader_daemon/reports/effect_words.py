@@ -9,12 +9,12 @@ from typing import Final
 from grader_daemon.domain.calendar import local
 from grader_daemon.domain.feedback import FEWEST_DRAWN
 from grader_daemon.domain.setup_changes import FEWEST_SESSIONS, WINDOW, SetupChange, SetupChanges, SetupEffect, Unsteady
+from grader_daemon.domain.text import count
 from grader_daemon.reports.change_words import SUBJECTS, change_words
 from grader_daemon.reports.numbers import (
     BAD_ENDINGS,
     COMPLETION,
     Direction,
-    count,
     direction_of,
     estimate_words,
     points_words,

@@ -11,9 +11,9 @@ from typing import Final
 from xml.etree.ElementTree import Element
 
 from grader_daemon.domain.estimate import Estimate
+from grader_daemon.domain.text import count
 from grader_daemon.reports.charts import ChartDay, with_days
 from grader_daemon.reports.markup import element
-from grader_daemon.reports.numbers import count
 
 _HEIGHT: Final = 150
 _TOP: Final = 18

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from grader_daemon.domain.scheduled_jobs import ScheduledJob
-from grader_daemon.domain.text import duration_words
+from grader_daemon.domain.text import count, duration_words
 from grader_daemon.reports.money import tokens_words, usd_words
-from grader_daemon.reports.numbers import BAD_ENDINGS, FAILURES, UNKNOWN, change_words, count, estimate_words
+from grader_daemon.reports.numbers import BAD_ENDINGS, FAILURES, UNKNOWN, change_words, estimate_words
 
 _FACTS: Final = (
     ("check_failed", "last check failed"),

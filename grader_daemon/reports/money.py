@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from grader_daemon.domain.grade import BY_AGENT, Grade
 from grader_daemon.domain.insight import Group, Spending
-from grader_daemon.reports.numbers import UNKNOWN, count
+from grader_daemon.domain.text import count
+from grader_daemon.reports.numbers import UNKNOWN
 
 _KINDS = (
     ("input_tokens", "read"),

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from grader_daemon.domain.estimate import Estimate, Figure
 from grader_daemon.domain.rollup import Metric
+from grader_daemon.domain.text import count
 
 DASH: Final = "–"
 """Separator of the ends of an interval."""
@@ -140,11 +141,6 @@ def direction_of(figure: Figure, measure: Measure) -> Direction:
     if low <= 0 <= high:
         return Direction.UNCLEAR
     return Direction.BETTER if (low > 0) == measure.more_is_better else Direction.WORSE
-
-
-def count(number: int, noun: str, plural: str | None = None) -> str:
-    """Return a number of things: "1 session", "1,200 sessions"."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def scheduled_words(runs: int) -> str:

@@ -24,6 +24,7 @@ from grader_daemon.domain.error_groups import ErrorIssue, StepCount, remedies
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.insight import Coverage, Suggestion, WeeklyReport
 from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.text import count
 from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.reports.change_words import change_words
 from grader_daemon.reports.issue_names import tool_words
@@ -31,7 +32,6 @@ from grader_daemon.reports.numbers import (
     BAD_ENDINGS,
     MEASURES,
     WEEK_BEFORE,
-    count,
     count_words,
     estimate_words,
     figure_words,

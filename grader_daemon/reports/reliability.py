@@ -17,8 +17,9 @@ from grader_daemon.domain.calibration import (
     ReliabilityBin,
 )
 from grader_daemon.domain.estimate import Estimate
+from grader_daemon.domain.text import count
 from grader_daemon.domain.verdict import VerdictBy, VerdictSetting
-from grader_daemon.reports.numbers import DASH, MINUS, UNKNOWN, count
+from grader_daemon.reports.numbers import DASH, MINUS, UNKNOWN
 from grader_daemon.reports.verdicts import grader_name
 
 AGREEMENT_ROWS: Final = (

@@ -17,8 +17,8 @@ from grader_daemon.domain.quality import QualityCheck
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.session_result import EVIDENCE_SENTENCES, STANDING_WORDS, EndingKind
 from grader_daemon.domain.similar import Similar, SimilarSession
-from grader_daemon.domain.text import clean
-from grader_daemon.reports.numbers import MINUS, count
+from grader_daemon.domain.text import clean, count
+from grader_daemon.reports.numbers import MINUS
 from grader_daemon.reports.sign_words import sign_sentence
 
 GOT_OVER: Final = {FailureKind.RECOVERED: "yes", FailureKind.HARMFUL: "no", FailureKind.PROBE: "a probe"}

@@ -10,6 +10,7 @@ from typing import Final, assert_never
 from grader_daemon.domain.group_names import UNKNOWN as UNNAMED
 from grader_daemon.domain.insight import Spending
 from grader_daemon.domain.session import SessionKind
+from grader_daemon.domain.text import count
 from grader_daemon.domain.usage_by_day import (
     UsageByDay,
     UsageGroup,
@@ -22,7 +23,7 @@ from grader_daemon.domain.usage_by_day import (
     share,
 )
 from grader_daemon.reports.money import tokens_words, usd_words
-from grader_daemon.reports.numbers import MINUS, UNKNOWN, count
+from grader_daemon.reports.numbers import MINUS, UNKNOWN
 
 _KINDS: Final[Mapping[str, str]] = MappingProxyType(
     {

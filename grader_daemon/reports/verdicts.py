@@ -12,8 +12,9 @@ from grader_daemon.domain.calibration import FEWEST_LABELS, GraderChange, Trust
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.feedback import FEWEST_DRAWN, AnswerEffect, automatic
 from grader_daemon.domain.grade import Grade
+from grader_daemon.domain.text import count
 from grader_daemon.domain.verdict import GradeVersion, Outcome, VerdictBy, VerdictCounts
-from grader_daemon.reports.numbers import COMPLETION, MINUS, count, estimate_words, value_words
+from grader_daemon.reports.numbers import COMPLETION, MINUS, estimate_words, value_words
 
 NOTHING_TO_JUDGE: Final = "no answer: there is neither an answer nor a tool call to judge"
 _DEGREES: Final = ((0.8, "very well"), (0.6, "well"), (0.4, "fairly well"), (0.2, "only a little"))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from grader_daemon.domain.text import count
 from grader_daemon.domain.work_fate import FateWorth, WorkCounts, WorkFate, WorkOutcomes
-from grader_daemon.reports.numbers import COMPLETION, count, estimate_words
+from grader_daemon.reports.numbers import COMPLETION, estimate_words
 
 _MOST_MODELS = 5
 _FATES = {

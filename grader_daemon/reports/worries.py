@@ -8,7 +8,7 @@ from grader_daemon.domain.analysis import FailureKind
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.people import OBJECTING
 from grader_daemon.domain.session_result import EndingKind, ResultStanding
-from grader_daemon.reports.numbers import count
+from grader_daemon.domain.text import count
 
 _BY_STANDING: Final = {
     ResultStanding.CONTRADICTED: "claims something that was not done",

@@ -11,9 +11,8 @@ from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.options import json_option, reads
 from grader_daemon.domain.routing import KnownBy, ModelScore, Route, RouteReason, TaskRoute
-from grader_daemon.domain.text import clean
+from grader_daemon.domain.text import clean, count
 from grader_daemon.reports.money import usd_words
-from grader_daemon.reports.numbers import count
 
 _WHY_NOT = {
     RouteReason.TOO_FEW: "too few sessions to compare",

@@ -8,7 +8,7 @@ from grader_daemon.api.doctor.check_words import span
 from grader_daemon.api.doctor.doctor_context import DoctorContext
 from grader_daemon.domain.check import Finding, ok, warning
 from grader_daemon.domain.quality import CheckOutcome, name_of
-from grader_daemon.reports.numbers import count
+from grader_daemon.domain.text import count
 from grader_daemon.scorers.make import Scorers
 
 _UNANSWERED: Final = 5

@@ -13,10 +13,10 @@ from grader_daemon.cli.options import asks, json_option, since_options
 from grader_daemon.cli.times import shown_zone
 from grader_daemon.domain.setup_changes import SetupChanges
 from grader_daemon.domain.skills import SkillDetail, SkillRecord, Skills
-from grader_daemon.domain.text import clean
+from grader_daemon.domain.text import clean, count
 from grader_daemon.errors import InputError
 from grader_daemon.reports.effect_words import basis_words, effect_lines, effect_title, examined_words, unsteady_words
-from grader_daemon.reports.numbers import BAD_ENDINGS, count, estimate_words
+from grader_daemon.reports.numbers import BAD_ENDINGS, estimate_words
 from grader_daemon.reports.safe_text import plain
 from grader_daemon.skills.skill_words import advice_lines, asked_words, need_words, skill_draft
 from grader_daemon.wings import rows_below

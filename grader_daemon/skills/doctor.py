@@ -7,7 +7,7 @@ from typing import Final
 
 from grader_daemon.api.doctor.doctor_context import DoctorContext
 from grader_daemon.domain.check import Finding, ok, warning
-from grader_daemon.reports.numbers import count
+from grader_daemon.domain.text import count
 from grader_daemon.skills.places import Installed
 from grader_daemon.skills.switched_file import Position, position_of
 from grader_daemon.skills.trial_file import TrialFile

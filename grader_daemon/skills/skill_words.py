@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from grader_daemon.domain.skills import FEWEST_TASKS, AskedSkill, FittingSkill, Lesson, SkillAdvice, SkillReason
-from grader_daemon.reports.numbers import BAD_ENDINGS, COMPLETION, count, estimate_words, interval_words
+from grader_daemon.domain.text import count
+from grader_daemon.reports.numbers import BAD_ENDINGS, COMPLETION, estimate_words, interval_words
 from grader_daemon.reports.phrasing import call, examples, step_words
 from grader_daemon.reports.safe_text import LONGEST_LINE, Words, joined, name
 

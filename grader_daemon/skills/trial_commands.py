@@ -16,9 +16,9 @@ from grader_daemon.cli import output
 from grader_daemon.cli.groups import Group
 from grader_daemon.cli.options import asks, json_option
 from grader_daemon.cli.times import shown_zone
-from grader_daemon.domain.text import clean
+from grader_daemon.domain.text import clean, count
 from grader_daemon.errors import GraderError
-from grader_daemon.reports.numbers import BAD_ENDINGS, count, estimate_words, points_words
+from grader_daemon.reports.numbers import BAD_ENDINGS, estimate_words, points_words
 from grader_daemon.reports.phrasing import moment
 from grader_daemon.skills.places import Installed
 from grader_daemon.skills.switched_file import HELD, Position

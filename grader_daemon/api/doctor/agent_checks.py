@@ -18,9 +18,9 @@ from grader_daemon.api.sources import OTHERS_PAGE, other_agents
 from grader_daemon.api.ungraded import SourceState, state_of, ungraded_agents
 from grader_daemon.domain.check import Finding, ok, problem, warning
 from grader_daemon.domain.session import Session, Skipped, SkipReason
+from grader_daemon.domain.text import count
 from grader_daemon.domain.unit import Found
 from grader_daemon.errors import GraderError
-from grader_daemon.reports.numbers import count
 from grader_daemon.sources.protocol import Guarding, Source
 from grader_daemon.sources.tried_versions import newer_than
 

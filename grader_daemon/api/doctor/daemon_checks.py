@@ -12,8 +12,8 @@ from grader_daemon.api.doctor.check_words import span
 from grader_daemon.api.doctor.doctor_context import DoctorContext
 from grader_daemon.api.status import how_to_run
 from grader_daemon.domain.check import Finding, ok, problem, unknown, warning
+from grader_daemon.domain.text import count
 from grader_daemon.integrations.machine import has_launchd, has_systemd, lingers, unit_file
-from grader_daemon.reports.numbers import count
 from grader_daemon.storage.records import DaemonStatus
 
 _LONGEST_SILENCE = timedelta(hours=2)

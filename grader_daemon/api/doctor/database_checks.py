@@ -12,10 +12,10 @@ from grader_daemon import bootstrap
 from grader_daemon.api.doctor.check_words import EARLIER, UPGRADE, reason, size, some, who_holds
 from grader_daemon.api.doctor.doctor_context import DoctorContext
 from grader_daemon.domain.check import Finding, ok, problem, unknown, warning
+from grader_daemon.domain.text import count
 from grader_daemon.domain.verdict import GradeVersion
 from grader_daemon.errors import StoreBusyError, StoreDamagedError, StoreError
 from grader_daemon.integrations.machine import mount_of, space_at
-from grader_daemon.reports.numbers import count
 from grader_daemon.rules import load_rules
 from grader_daemon.storage.maintenance.atomic_swap import kept_copies, leftovers
 from grader_daemon.storage.sqlite.database import holds_grades

@@ -14,9 +14,9 @@ from grader_daemon import bootstrap
 from grader_daemon.api.doctor.check_words import who_holds
 from grader_daemon.api.doctor.database_checks import may_close
 from grader_daemon.api.doctor.doctor_context import DoctorContext
+from grader_daemon.domain.text import count
 from grader_daemon.domain.unit import shown_path
 from grader_daemon.errors import AlreadyRunningError, GraderError, StoreBusyError, StoreDamagedError, StoreError
-from grader_daemon.reports.numbers import count
 from grader_daemon.settings import Settings
 from grader_daemon.storage.lock import DaemonLock
 from grader_daemon.storage.maintenance.atomic_swap import leftovers

@@ -14,9 +14,8 @@ from grader_daemon.domain.claims import Claim, Support
 from grader_daemon.domain.error_groups import ErrorIssue, IssueState
 from grader_daemon.domain.fleet_hosts import is_behind, left_of, silent_hosts, unheard_hosts
 from grader_daemon.domain.grade import Grade
-from grader_daemon.domain.text import age_words
+from grader_daemon.domain.text import age_words, count
 from grader_daemon.reports.issue_names import issue_name
-from grader_daemon.reports.numbers import count
 from grader_daemon.reports.phrasing import alert_title, step_words, sure_step
 from grader_daemon.reports.safe_text import Words, joined, name
 from grader_daemon.reports.session_words import claim_words, why_words

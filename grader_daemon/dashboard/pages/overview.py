@@ -31,6 +31,7 @@ from grader_daemon.domain.rollup import Dimension, task_and_model
 from grader_daemon.domain.scheduled_jobs import ScheduledJob
 from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.setup_changes import SetupChange
+from grader_daemon.domain.text import count
 from grader_daemon.domain.verdict import VerdictCounts
 from grader_daemon.patterns.groups import group as group_of
 from grader_daemon.reports.charts import ChartDay, Event, shares_bar, sparkline, trend_chart
@@ -46,7 +47,6 @@ from grader_daemon.reports.numbers import (
     Direction,
     Measure,
     change_words,
-    count,
     direction_of,
     estimate_words,
     interval_words,

@@ -35,13 +35,13 @@ from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.domain.analysis import FailureKind
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import ASSISTANT
-from grader_daemon.domain.text import duration_words
+from grader_daemon.domain.text import count, duration_words
 from grader_daemon.errors import InputError, NotFoundError
 from grader_daemon.patterns.twins import Nearness
 from grader_daemon.reports.block_kinds import Block
 from grader_daemon.reports.blocks import blocks_of
 from grader_daemon.reports.money import price_words, used_words
-from grader_daemon.reports.numbers import UNKNOWN, count
+from grader_daemon.reports.numbers import UNKNOWN
 from grader_daemon.reports.session_words import agent_words, claim_words, of_five, state_words
 from grader_daemon.reports.told_apart import told_apart
 from grader_daemon.reports.verdicts import likely_done, outcome_words

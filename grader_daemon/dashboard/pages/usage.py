@@ -19,6 +19,7 @@ from grader_daemon.dashboard.scope_line import scope_line
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.domain.group_names import NAME_CHARACTERS, UNKNOWN
 from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.text import count
 from grader_daemon.domain.usage_by_day import (
     UsageByDay,
     UsageDay,
@@ -32,7 +33,6 @@ from grader_daemon.domain.usage_by_day import (
 )
 from grader_daemon.errors import InputError
 from grader_daemon.reports.day_bars import DayBar, day_bars
-from grader_daemon.reports.numbers import count
 from grader_daemon.reports.usage_words import (
     amount_words,
     before_words,

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from hypothesis import given
 
-from grader_daemon.domain.text import age_words, alike, clean, duration_words, nearest, storable
+from grader_daemon.domain.text import age_words, alike, clean, count, duration_words, nearest, storable
 from tests.strategies import NOW, texts
 
 
@@ -79,3 +79,7 @@ def test_an_age_is_one_whole_number(seconds: int, words: str) -> None:
 
 def test_what_is_alike_ends_at_the_first_difference() -> None:
     assert [alike("abc", "abd"), alike("ab", "abc"), alike(["a", "b"], ["b"])] == [2, 2, 0]
+
+
+def test_things_are_counted_in_their_plural() -> None:
+    assert [count(number, "try", "tries") for number in (0, 1, 2)] == ["0 tries", "1 try", "2 tries"]

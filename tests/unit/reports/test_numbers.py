@@ -24,7 +24,6 @@ from grader_daemon.reports.numbers import (
     brief_words,
     change_words,
     clear_changes,
-    count,
     count_words,
     direction_of,
     estimate_words,
@@ -233,10 +232,6 @@ def test_too_few_sessions_never_show_a_number_of_percent(part: int, whole: int) 
 )
 def test_count_reads_beside_the_one_before(number: int, earlier: int, words: str) -> None:
     assert count_words(number, "session", earlier=earlier) == words
-
-
-def test_things_are_counted_in_their_plural() -> None:
-    assert [count(number, "try", "tries") for number in (0, 1, 2)] == ["0 tries", "1 try", "2 tries"]
 
 
 @pytest.mark.parametrize(
