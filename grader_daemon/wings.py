@@ -23,11 +23,16 @@ class Section(StrEnum):
 
 
 class CommandRow(NamedTuple):
-    """A command: the place of its function, its line of help, and its section; None below another command."""
+    """A command: the place of its function, its line of help, and its section; None below another command.
+
+    `plain` is the place of what does the same without options: it is called in place of the function where the command
+    has none, without the parser, which takes longer than a program waits.
+    """
 
     where: str
     help_line: str
     section: Section | None = None
+    plain: str | None = None
 
 
 class Wing(NamedTuple):
@@ -83,6 +88,7 @@ WINGS: Final = (
                 "commands:command",
                 "Tell agents over MCP what helped in earlier sessions.",
                 Section.FOR_PROGRAMS,
+                plain="serving:serve_usual_database",
             )
         },
     ),

@@ -19,7 +19,7 @@ from grader_daemon.analysis.claims.extract import EXAMINED_CHARACTERS
 from grader_daemon.analysis.claims.stated_claim import MOST_CLAIMS
 from grader_daemon.analysis.features import FEATURES
 from grader_daemon.calibration.update import MOST_LABELS
-from grader_daemon.cli import program
+from grader_daemon.cli.all_commands import program
 from grader_daemon.cli.groups import CommandWithWays, GroupWithDefault, GroupWithWords
 from grader_daemon.cli.self_grader import command as self_grader
 from grader_daemon.domain.analysis import Category

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from grader_daemon.cli import program
+from grader_daemon.cli.all_commands import program
 from grader_daemon.log.events import EVENTS
 from tests.reference import database, log_events
 from tests.reference.blocks import renewed

@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 import pytest
 
-from grader_daemon.cli import program
+from grader_daemon.cli.all_commands import program
 from grader_daemon.settings import Settings
 from tests.documents import PAGES, ROOT, Page
 

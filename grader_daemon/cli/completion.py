@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from click.shell_completion import CompletionItem, get_completion_class
 
 from grader_daemon.api.completions import known
 from grader_daemon.cli import output
+from grader_daemon.cli.calling import prepare
+from grader_daemon.errors import OutputError
 
 _PROGRAM = "grader-daemon"
 _VARIABLE = "_GRADER_DAEMON_COMPLETE"
@@ -42,6 +45,14 @@ def script(shell: str) -> str:
     """Return what a shell has to read so that Tab asks this program."""
     source: str = _talk(shell).source()
     return source
+
+
+def complete(instruction: str) -> None:
+    """Answer a shell; whether it still listens is its own affair."""
+    prepare()
+    with suppress(OutputError):
+        output.line(answer(instruction))
+        output.flush()
 
 
 def answer(instruction: str) -> str:

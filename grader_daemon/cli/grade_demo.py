@@ -95,7 +95,7 @@ def _work_as_agent(root: Path, titles: dict[str, str], began: float) -> None:
         session_id = f"{started:%Y%m%d_%H%M%S}_{uuid.uuid4().hex[:6]}"
         titles[session_id] = title
         _write(root, session_id, started, _linked(turns))
-        with suppress(click.exceptions.Exit):  # who reads no more is told nothing; only the main thread ends a program
+        with suppress(SystemExit):  # who reads no more is told nothing; only the main thread ends a program
             output.line(f"  {monotonic() - began:4.1f} s  wrote   {title}")
 
 

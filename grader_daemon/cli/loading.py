@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, Final
@@ -18,6 +18,10 @@ _NEVER: Final = ("better_exceptions", "greenlet", "rich", "twisted")
 """What structlog takes up where it happens to be installed: colours for lines that it does not write for us."""
 
 
+_NOT_FOR_MSGSPEC: Final = ("typing_extensions",)
+"""msgspec takes from there what `typing` has since Python 3.11; pydantic needs more of it."""
+
+
 @contextmanager
 def loading() -> Iterator[None]:
     """Load modules without looking for rubbish, nor later in what they made, which stays, nor for plugins of pydantic.
@@ -26,10 +30,30 @@ def loading() -> Iterator[None]:
     """
     before = os.environ.get(_PLUGINS)
     os.environ[_PLUGINS] = "__all__"
-    hidden = [name for name in _NEVER if name not in sys.modules]
+    _put_off(_LATER)
+    try:
+        with _loading_without(_NEVER):
+            yield
+    finally:
+        if before is None:
+            del os.environ[_PLUGINS]
+        else:
+            os.environ[_PLUGINS] = before
+
+
+@contextmanager
+def loading_little() -> Iterator[None]:
+    """Load modules that need neither settings nor log, only msgspec and the database: for who waits for all of it."""
+    with _loading_without(_NOT_FOR_MSGSPEC):
+        yield
+
+
+@contextmanager
+def _loading_without(names: Sequence[str]) -> Iterator[None]:
+    """Load modules without looking for rubbish, and as if others were not installed that are not loaded yet."""
+    hidden = [name for name in names if name not in sys.modules]
     for name in hidden:
         sys.modules[name] = None  # type: ignore[assignment]  # it cannot be imported
-    _put_off(_LATER)
     gc.disable()
     try:
         yield
@@ -38,10 +62,6 @@ def loading() -> Iterator[None]:
         gc.enable()
         for name in hidden:
             sys.modules.pop(name, None)
-        if before is None:
-            del os.environ[_PLUGINS]
-        else:
-            os.environ[_PLUGINS] = before
 
 
 def _put_off(name: str) -> None:

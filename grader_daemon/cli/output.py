@@ -16,8 +16,6 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
-import click
-
 from grader_daemon.cli import terminal
 from grader_daemon.domain.text import clean, duration_words
 from grader_daemon.errors import InputError, OutputError
@@ -64,7 +62,9 @@ def styled_line(text: str, style: str) -> None:
 
 def styled(text: str, *, fg: str | None = None, bold: bool | None = None) -> str:
     """Return text that is ours or cleaned as a terminal shows it in a style, which NO_COLOR and TERM=dumb forbid."""
-    return click.style(text, fg=fg, bold=bold) if terminal.has_colours() else text
+    from click import style  # and below: `mcp` without options does without
+
+    return style(text, fg=fg, bold=bold) if terminal.has_colours() else text
 
 
 @contextmanager
@@ -78,7 +78,9 @@ def pages(lines: Iterable[str]) -> None:
     """Print lines that are ours or cleaned: through the pager of a terminal, piped as they are."""
     with _printing():
         if sys.stdout.isatty():
-            click.echo_via_pager(f"{line}\n" for line in lines)
+            from click import echo_via_pager
+
+            echo_via_pager(f"{line}\n" for line in lines)
         else:
             sys.stdout.writelines(f"{line}\n" for line in lines)
 
@@ -284,8 +286,10 @@ def progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
     if not sys.stderr.isatty() or not total:
         yield lambda _: None
         return
+    from click import progressbar
+
     began, done = monotonic(), 0
-    with click.progressbar(length=total, label=title, file=sys.stderr, show_pos=True, item_show_func=_as_it_is) as bar:
+    with progressbar(length=total, label=title, file=sys.stderr, show_pos=True, item_show_func=_as_it_is) as bar:
 
         def advance(number: int) -> None:
             nonlocal done
@@ -303,7 +307,7 @@ def _as_it_is(words: str | None) -> str | None:
 def busy(title: str) -> Iterator[None]:
     """Write on standard error that something takes a while, if that is a terminal."""
     if sys.stderr.isatty():
-        click.echo(title, err=True)
+        print(title, file=sys.stderr)
     yield
 
 
@@ -368,7 +372,7 @@ def _printing() -> Iterator[None]:
         yield
     except BrokenPipeError:
         abandon()
-        raise click.exceptions.Exit(0) from None
+        raise SystemExit(0) from None
     except OSError as error:
         abandon()
         raise OutputError(f"cannot print: {error.strerror}") from error

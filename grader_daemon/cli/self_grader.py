@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
 
-from grader_daemon import cli
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output, terminal
+from grader_daemon.cli.calling import call
 from grader_daemon.cli.grades import grade_table
 from grader_daemon.cli.options import Whole, days_option, read_settings, settings_options, telling_upgrade
+from grader_daemon.cli.parsing import parsed
 from grader_daemon.reports.plain_text_report import render_text
 
 
@@ -44,4 +46,4 @@ def command(
 
 def main() -> None:
     """Entry point of ``self-grader``."""
-    cli.call(command, "self-grader")
+    call(partial(parsed, command, "self-grader"), "self-grader")

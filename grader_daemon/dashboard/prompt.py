@@ -24,7 +24,7 @@ import msgspec
 from starlette.responses import Response
 
 from grader_daemon.api.json_text import json_text
-from grader_daemon.cli import program
+from grader_daemon.cli.all_commands import program
 from grader_daemon.cli.groups import CommandWithWays, GroupWithDefault
 from grader_daemon.cli.terminal import TERMINAL_VARIABLE
 from grader_daemon.dashboard.http_api import refused

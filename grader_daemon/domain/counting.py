@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, TypeVar
 from grader_daemon.domain.analysis import Failure, FailureKind, SessionState
 from grader_daemon.domain.claims import claim_sums
 from grader_daemon.domain.grade import Grade
-from grader_daemon.domain.group_names import NAME_CHARACTERS, UNKNOWN
+from grader_daemon.domain.group_names import NAME_CHARACTERS, UNKNOWN, kept_folder
 from grader_daemon.domain.rollup import MILLIONTHS, SUM_NAMES, Dimension, task_model
 from grader_daemon.domain.scheduled_jobs import JobDay, JobFacts, KnownJob
 from grader_daemon.domain.session import PERSONS, SessionKind
@@ -124,8 +124,8 @@ class _Work(NamedTuple):
 
 
 def kept_name(dimension: Dimension, name: str) -> str:
-    """Return so much of a name as sums are kept by: of a folder its end, for folders differ there."""
-    return name[-NAME_CHARACTERS:] if dimension is Dimension.PROJECT else name[:NAME_CHARACTERS]
+    """Return so much of a name as sums are kept by."""
+    return kept_folder(name) if dimension is Dimension.PROJECT else name[:NAME_CHARACTERS]
 
 
 def groups_of(grade: Grade) -> Iterator[tuple[Dimension, str]]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from grader_daemon.domain.analysis import SessionState
-from grader_daemon.domain.verdict import Outcome
+if TYPE_CHECKING:  # an agent waits for all that is imported
+    from grader_daemon.domain.verdict import Outcome
 
 
 class PastFailure(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,18 +31,27 @@ class PastFailure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PastGrade(msgspec.Struct, frozen=True, kw_only=True):
-    """The grade of an earlier session; see `Grade`."""
+    """The grade of an earlier session; see `Grade`. `completed` and `unsure` are its verdict, read by `outcome`."""
 
-    outcome: Outcome
+    completed: int | None
+    unsure: int
     verdict_by: str
     p_completed: float | None
     efficiency: int | None
     quality: int | None
 
+    @property
+    def outcome(self) -> Outcome:
+        """The verdict as it is shown to people."""
+        from grader_daemon.domain.verdict import outcome_of  # few agents are told grades
+
+        return outcome_of(self.completed, self.unsure)
+
 
 class PastSession(msgspec.Struct, frozen=True, kw_only=True):
     """One earlier session. `task` is what was asked for, as it is kept: one redacted line.
 
+    `state` and `kind` are those of `SessionState` and `SessionKind` as they are stored.
     `errors` counts failed calls without probes; `recovered` says that a call worked after the last of them, and that
     the session ended in an answer. `asked_again` is the session in which the same was asked for again.
     `answer` is how its final answer begins, `last_check` the command of the last test run that passed, `edited` are
@@ -50,7 +60,7 @@ class PastSession(msgspec.Struct, frozen=True, kw_only=True):
 
     session_id: str
     ended_at: datetime | None
-    state: SessionState
+    state: str
     kind: str
     agent: str | None
     model: str | None

@@ -48,6 +48,13 @@ class Outcome(StrEnum):
     NO_ANSWER = "no_answer"
 
 
+def outcome_of(completed: int | None, unsure: int) -> Outcome:
+    """Return the verdict of a stored grade, of which `unsure` says more than `completed`."""
+    if unsure:
+        return Outcome.UNSURE
+    return {None: Outcome.NO_ANSWER, 0: Outcome.NOT_DONE}.get(completed, Outcome.DONE)
+
+
 class VerdictCounts(msgspec.Struct, frozen=True):
     """Number of finished tasks of people by verdict, see `Outcome`."""
 

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import apsw
 
 from grader_daemon.errors import StoreError
-from grader_daemon.storage.sqlite.listing_index import TOKENIZER, index_words
+from grader_daemon.storage.sqlite.indexed_words import TOKENIZER, index_words
 from grader_daemon.storage.sqlite.rows import to_text
 from grader_daemon.storage.sqlite.store import SqliteStore
 

@@ -14,7 +14,6 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
-from grader_daemon.domain.analysis import SessionState
 from grader_daemon.domain.recollection import Likeness, PastFailure, PastGrade, PastSession
 from grader_daemon.domain.text import count
 from grader_daemon.reports.safe_text import LONGEST_ID, LONGEST_LINE, LONGEST_NAME, remark
@@ -34,9 +33,9 @@ _LONGEST_PATH = 120
 _LONGEST_ADDRESS = 200
 _SCHEME = "grader://session/"
 _ENDED = {
-    SessionState.COMPLETE: "ended by itself",
-    SessionState.INTERRUPTED: "interrupted",
-    SessionState.OPEN: "still open",
+    "complete": "ended by itself",
+    "interrupted": "interrupted",
+    "open": "still open",
 }
 _KINDS = {"sub_agent": "work of a sub-agent", "cron": "a scheduled job", "review": "a review of the agent's own"}
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from io import BytesIO
-
 import click
 
-from grader_daemon.cli import output
-from grader_daemon.cli.loading import loading
+from grader_daemon.cli.loading import loading_little
 from grader_daemon.cli.options import database_of_flags, settings_options
 
 
@@ -20,13 +16,7 @@ def command(*, with_grades: bool) -> None:
 
     Agents start this server and speak the Model Context Protocol with it. The server only reads the database.
     """
-    with loading():  # `--help` must not wait for it
-        from grader_daemon.recall.mcp_server import serve
-        from grader_daemon.recall.toolbox import Toolbox
+    with loading_little():  # `--help` must not wait for it
+        from grader_daemon.recall.serving import serve_database
 
-    toolbox = Toolbox(database_of_flags(), with_grades=with_grades)
-    requests = BytesIO() if sys.stdin is None else sys.stdin.buffer
-    if requests.isatty():
-        output.warning("this speaks the Model Context Protocol with a program, see docs/mcp.md; Ctrl-C ends it")
-    with output.stream() as answers:
-        serve(toolbox, requests=requests, answers=answers)
+    serve_database(database_of_flags(), with_grades=with_grades)

@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader_daemon.domain.analysis import NO_MESSAGE
 from grader_daemon.domain.recollection import CauseWords, Likeness, PastSession
 from grader_daemon.errors import NoDatabaseError
 from grader_daemon.recall.store import Recall
@@ -140,6 +139,8 @@ def _is_of_command(cause: CauseWords, command: str) -> bool:
 
 def _with_error(causes: Iterable[CauseWords], error: str, recall: Recall) -> list[CauseWords]:
     """Return the causes of a category, or those that an error may be of, the likeliest first."""
+    from grader_daemon.domain.analysis import NO_MESSAGE  # who asks for no error need not wait for it
+
     known = list(causes)
     category = "_".join(error.split()).casefold()
     of_category = [cause for cause in known if category in (cause.category, cause.subcategory)]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
+from grader_daemon.cli.loading import loading_little
 from grader_daemon.errors import GraderError, InputError, RequestError
 from grader_daemon.recall.jsonrpc import Code
 
@@ -205,7 +206,8 @@ class Toolbox:
 
     @cached_property
     def _recollections(self) -> Recollections:
-        from grader_daemon.recall.find_recollections import Recollections
+        with loading_little():
+            from grader_daemon.recall.find_recollections import Recollections
 
         return Recollections(self._database)
 

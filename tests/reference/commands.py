@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import click
 
-from grader_daemon.cli import program
+from grader_daemon.cli.all_commands import program
 from grader_daemon.cli.groups import CommandWithWays
 from tests.reference.blocks import table
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from grader_daemon import __version__
-from grader_daemon.cli import program
+from grader_daemon.cli.all_commands import program
 from tests.reference.commands import PROGRAM, below, context
 
 _PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]

@@ -11,7 +11,7 @@ import click
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
-from grader_daemon.cli import program
+from grader_daemon.cli.all_commands import program
 from grader_daemon.setting_sources import ENVIRONMENT_PREFIX
 from grader_daemon.settings import Settings
 from tests.reference.blocks import table

@@ -13,7 +13,7 @@ import click
 
 from grader_daemon.api import filter_line
 from grader_daemon.api.session_filter import ADDRESSED, FILTERS, Filter
-from grader_daemon.cli import program
+from grader_daemon.cli.all_commands import program
 from grader_daemon.cli.groups import CommandWithWays, GroupWithDefault, GroupWithWords
 from grader_daemon.domain.rollup import Dimension
 

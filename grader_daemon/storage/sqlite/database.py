@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shlex
 import stat
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -356,6 +355,8 @@ def _damaged(path: Path, what: str) -> StoreDamagedError:
     """Return the error for a damaged file, which is left as it is, or for one that a wrong setting names."""
     if not is_ours(path):
         return StoreDamagedError(f"database {path}: not a database but another file; check db_path")
+    import shlex  # as most databases are sound
+
     return StoreDamagedError(
         f"database {path}: damaged or not a database ({what});"
         f" to repair it: grader-daemon --db-path {shlex.quote(str(path))} doctor --repair"

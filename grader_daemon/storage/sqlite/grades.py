@@ -17,11 +17,11 @@ from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.session_result import BAD_ENDINGS
 from grader_daemon.domain.similar import AskedAlike
 from grader_daemon.domain.text import storable
-from grader_daemon.domain.verdict import VerdictBy
+from grader_daemon.domain.verdict import VerdictBy, outcome_of
 from grader_daemon.errors import InputError, NotFoundError
 from grader_daemon.storage.records import GradeFilter, NewGrade, OutlinedGrade, Page, PageKey, StoredGrade
 from grader_daemon.storage.sqlite.database import LISTED, Database, listed
-from grader_daemon.storage.sqlite.listed_grade import LISTED_AS, outcome_of
+from grader_daemon.storage.sqlite.listed_grade import LISTED_AS
 from grader_daemon.storage.sqlite.listing_index import BANDS_OF
 from grader_daemon.storage.sqlite.rows import (
     DETAIL_COLUMNS,

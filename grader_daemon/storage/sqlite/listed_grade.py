@@ -1,4 +1,4 @@
-"""The row of the list of sessions that a grade has, and the verdict in it.
+"""The row of the list of sessions that a grade has.
 
 Apart from `session_list`, which knows all filters: an agent that asks waits for what is imported here.
 """
@@ -6,8 +6,6 @@ Apart from `session_list`, which knows all filters: an agent that asks waits for
 from __future__ import annotations
 
 from typing import Final
-
-from grader_daemon.domain.verdict import Outcome
 
 ENDED_AT: Final = (
     "iif(d.ended_at > g.graded_at, min(d.ended_at, coalesce("
@@ -17,10 +15,3 @@ ENDED_AT: Final = (
 
 LISTED_AS: Final = f"session_list AS l ON l.ended_at = {ENDED_AT} AND l.session_id = g.session_id"
 """The row of the list of a grade `g` with its details `d`, to be joined."""
-
-
-def outcome_of(completed: int | None, unsure: int) -> Outcome:
-    """Read the verdict of a row of the list."""
-    if unsure:
-        return Outcome.UNSURE
-    return {None: Outcome.NO_ANSWER, 0: Outcome.NOT_DONE}.get(completed, Outcome.DONE)

@@ -1,10 +1,8 @@
-"""Search index of the list of sessions: rows of `session_facets`, made from those of grades, and words of texts."""
+"""Search index of the list of sessions: rows of `session_facets`, made from those of grades."""
 
 from __future__ import annotations
 
 from typing import Final
-
-import apsw
 
 from grader_daemon.domain.group_names import NAME_CHARACTERS
 from grader_daemon.domain.wording import BAND_BYTES, BANDS
@@ -30,13 +28,3 @@ FACETS: Final = (_TOOLS, _ERRORS, _WORDINGS)
 
 BANDS_OF: Final = f"SELECT {_BAND.format(wording='?')} FROM {_EACH_BAND}"
 """The values that a wording has: of each band its number and what stands in it."""
-TOKENIZER: Final = "unicode61"
-"""How the index of what was asked for finds words."""
-
-
-def index_words(connection: apsw.Connection, text: str) -> list[str]:
-    """Return the words of a text in its order, each as often as it stands there: in small letters, without accents."""
-    tokenizer = connection.fts5_tokenizer(TOKENIZER, [])
-    spoken = text.encode("utf-8", "replace")
-    words = tokenizer(spoken, apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False, include_colocated=False)
-    return [str(word) for word in words]

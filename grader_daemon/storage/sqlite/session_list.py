@@ -19,8 +19,9 @@ from grader_daemon.errors import InputError
 from grader_daemon.storage.records import GradeFilter, PageKey, SortKey
 from grader_daemon.storage.sqlite.cost_order import ABOVE_ALL, BELOW_ALL, ended_within, find_by_cost, is_by_cost
 from grader_daemon.storage.sqlite.database import LISTED, Database, listed
+from grader_daemon.storage.sqlite.indexed_words import index_words
 from grader_daemon.storage.sqlite.listed_grade import ENDED_AT
-from grader_daemon.storage.sqlite.listing_index import FACETS, index_words
+from grader_daemon.storage.sqlite.listing_index import FACETS
 from grader_daemon.storage.sqlite.rows import ANSWERED, BY_LABEL, COMPLETED, HAS_SCORES, to_text
 
 LISTING: Final = ("session_list", "session_facets", "session_words")

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import errno
 import os
+from functools import partial
 
 import click
 import pytest
 
-from grader_daemon import cli
+from grader_daemon.cli.calling import call
+from grader_daemon.cli.parsing import parsed
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +40,7 @@ def test_a_trouble_of_the_system_is_told_as_it_is(
         raise error
 
     with pytest.raises(SystemExit, match="2"):
-        cli.call(command, "test")
+        call(partial(parsed, command, "test"), "test")
 
     assert capsys.readouterr().err == told
 
@@ -47,7 +49,7 @@ def test_names_of_files_must_be_utf_8(monkeypatch: pytest.MonkeyPatch, capsys: p
     monkeypatch.setattr("sys.getfilesystemencoding", lambda: "ascii")
 
     with pytest.raises(SystemExit, match="2"):
-        cli.call(click.Command("test", callback=lambda: pytest.fail("it began")), "test")
+        call(lambda: pytest.fail("it began"), "test")
 
     [line] = capsys.readouterr().err.splitlines()
     assert line.startswith("test: Python reads file names as ascii")
@@ -66,7 +68,7 @@ def test_the_owner_keeps_rights_whatever_the_umask(given: int, kept: int) -> Non
     before = os.umask(given)
     try:
         with pytest.raises(SystemExit):
-            cli.call(click.Command("test", callback=lambda: 0), "test")
+            call(lambda: 0, "test")
     finally:
         left = os.umask(before)
 

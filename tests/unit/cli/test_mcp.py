@@ -60,6 +60,14 @@ def test_grades_are_told_where_that_is_asked_for(talk: Talk, home: Path) -> None
     assert "graded: not done" in json.loads(ended.stdout.splitlines()[1])["result"]["content"][0]["text"]
 
 
+def test_options_change_nothing_else(talk: Talk, home: Path) -> None:
+    """Without any, no parser is loaded."""
+    (home / DATABASE).parent.mkdir(parents=True)
+    known_database(home / DATABASE)
+    given = lines(OPENING, recall("Deploy the release"))
+    assert talk(given, "mcp") == talk(given, "mcp", "--db-path", DATABASE)
+
+
 def test_without_a_database_each_question_is_answered_with_one_line(talk: Talk, home: Path) -> None:
     ended = talk(lines(OPENING, recall("Deploy the release")), "mcp")
     result = json.loads(ended.stdout.splitlines()[1])["result"]
@@ -82,6 +90,15 @@ def test_a_path_that_is_none_is_told(talk: Talk, home: Path, given: str) -> None
     ended = talk(lines(OPENING), "mcp", "--config", "config.toml")
     assert (ended.returncode, ended.stdout) == (2, "")
     assert ended.stderr.startswith(f"grader-daemon: setting db_path ({home}/config.toml): ")
+
+
+def test_a_wrong_path_of_the_usual_settings_is_told_too(talk: Talk, home: Path) -> None:
+    settings = home / ".config/grader-daemon/config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text("db_path = 5\n")
+    ended = talk(lines(OPENING), "mcp")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.startswith(f"grader-daemon: setting db_path ({settings}): ")
 
 
 def test_an_input_that_is_closed_has_no_conversation(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

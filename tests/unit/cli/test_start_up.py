@@ -101,8 +101,10 @@ _RECALL = (
 def test_an_agent_waits_for_nothing_that_it_did_not_ask_for() -> None:
     opened, asked = (set(_ended("mcp", given=given)["loaded"]) for given in (_OPENING, _OPENING + _RECALL))
     never = (_OF_READING - {"msgspec", "apsw"}) | {"grader_daemon.storage.sqlite.store", "shutil", "dataclasses"}
-    assert not (_OF_GRADING | never | {"apsw", "grader_daemon.recall.find_recollections"}) & opened
-    assert not (_OF_GRADING | never | {"grader_daemon.domain.insight", "grader_daemon.storage.records"}) & asked
+    parsers = {"click", "inspect", "typing_extensions"}
+    of_sums = {f"grader_daemon.domain.{name}" for name in ("analysis", "insight", "rollup", "verdict")}
+    assert not (_OF_GRADING | never | parsers | {"apsw", "grader_daemon.recall.find_recollections"}) & opened
+    assert not (_OF_GRADING | never | parsers | of_sums | {"grader_daemon.storage.records"}) & asked
     assert "grader_daemon.recall.find_recollections" in asked
 
 

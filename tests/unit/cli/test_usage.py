@@ -6,7 +6,8 @@ from pathlib import Path
 import click
 import pytest
 
-from grader_daemon import __version__, cli
+from grader_daemon import __version__
+from grader_daemon.cli.all_commands import program
 from grader_daemon.cli.groups import CommandWithWays
 from tests.tables import for_each
 from tests.unit.cli.conftest import Run
@@ -15,7 +16,7 @@ Words = tuple[str, ...]
 
 
 def commands(
-    group: click.Command = cli.program, path: tuple[str, ...] = ()
+    group: click.Command = program, path: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     """Every command with the words that name it, and the ways of each."""
     if isinstance(group, CommandWithWays):

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from grader_daemon.domain.analysis import FailureKind, Step
+from grader_daemon.domain.analysis import FailureKind, SessionState, Step
 from grader_daemon.recall.answers import DATA, LONGEST_RESOURCE, MOST_CHARACTERS
 from grader_daemon.recall.mcp_server import Server
 from grader_daemon.recall.toolbox import QUESTIONS, TOOLS, Toolbox
@@ -83,6 +83,19 @@ def test_recall_tells_facts_of_sessions_like_this(talk: Talk) -> None:
         '  in "/home/x/site" with "m"\n'
         '  failed: "terminal" "git push": permission_denied, 2 times; "terminal" "gh auth" worked next'
     )
+
+
+@pytest.mark.parametrize("state", SessionState)
+def test_the_end_of_a_session_in_each_state_is_told(tmp_path: Path, state: SessionState) -> None:
+    store = SqliteStore(tmp_path / "grades.db")
+    remember(store, "a", "Fix it", state=state)
+    store.close()
+
+    talk = Talk(Server(Toolbox(tmp_path / "grades.db", with_grades=False))).agree()
+    (content,) = talk.ask("resources/read", uri="grader://session/a")["result"]["contents"]
+
+    told = {"complete": "ended by itself", "interrupted": "interrupted", "open": "still open"}[state]
+    assert f"  {told}, " in content["text"]
 
 
 def test_recall_tells_what_was_written_checked_and_answered(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import click
 import pytest
 
-from grader_daemon.cli import program
+from grader_daemon.cli.all_commands import program
 from grader_daemon.service import UNITS, named, without_systemd
 
 
