@@ -5,7 +5,7 @@ What only grading needs is imported where it is made: it costs as much time as e
 
 from __future__ import annotations
 
-import socket
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
@@ -260,7 +260,7 @@ def open_store(settings: Settings, *, on_upgrade: OnUpgrade = lambda _: None) ->
     from grader_daemon.storage.maintenance.upgrade import upgrading
 
     with upgrading(settings.db_path, now=utc_now()) as upgrade:
-        store = SqliteStore(settings.db_path, host=socket.gethostname())
+        store = SqliteStore(settings.db_path, host=os.uname().nodename)
     if upgrade is not None:
         on_upgrade(upgrade)
     return store
@@ -272,7 +272,7 @@ def read_store(settings: Settings) -> SqliteStore:
     Raises:
         StoreError: it cannot be used, or is of an earlier version.
     """
-    return SqliteStore(settings.db_path, host=socket.gethostname(), read_only=True)
+    return SqliteStore(settings.db_path, host=os.uname().nodename, read_only=True)
 
 
 @contextmanager

@@ -30,8 +30,9 @@ def main() -> None:
     elif plain is not None:
         call(partial(_run_plain, plain), _NAME)
     else:
-        from grader_daemon.cli.all_commands import program  # with the parser, which takes 20 ms
-        from grader_daemon.cli.parsing import parsed
+        with loading_little():  # with the parser, which takes 20 ms
+            from grader_daemon.cli.all_commands import program
+            from grader_daemon.cli.parsing import parsed
 
         call(partial(parsed, program, _NAME), _NAME)
 

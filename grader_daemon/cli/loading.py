@@ -5,14 +5,17 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from typing import Any, Final
 
 _PLUGINS: Final = "PYDANTIC_DISABLE_PLUGINS"
-_LATER: Final = "asyncio"
-"""structlog and pydantic-settings import it for programs that await them; OpenSSL comes with it."""
+_LATER: Final[Mapping[str, tuple[str, ...]]] = {"asyncio": (), "importlib.metadata": ("entry_points",), "secrets": ()}
+"""structlog and pydantic-settings import the first for programs that await them, pydantic the second for its plugins
+and the third for a password that nobody asks for; OpenSSL and email come with them. Functions that are imported from
+one are put off, too."""
 
 _NEVER: Final = ("better_exceptions", "greenlet", "rich", "twisted")
 """What structlog takes up where it happens to be installed: colours for lines that it does not write for us."""
@@ -30,7 +33,8 @@ def loading() -> Iterator[None]:
     """
     before = os.environ.get(_PLUGINS)
     os.environ[_PLUGINS] = "__all__"
-    _put_off(_LATER)
+    for name, functions in _LATER.items():
+        _put_off(name, functions)
     try:
         with _loading_without(_NEVER):
             yield
@@ -64,10 +68,11 @@ def _loading_without(names: Sequence[str]) -> Iterator[None]:
             sys.modules.pop(name, None)
 
 
-def _put_off(name: str) -> None:
-    """Have a package loaded when something in it is asked for, and not when it is imported.
+def _put_off(name: str, functions: Sequence[str]) -> None:
+    """Have a module loaded when something in it is asked for, and not when it is imported.
 
-    `importlib.util.LazyLoader` loads it as soon as a second module imports it.
+    Of its `functions`, each is asked for when it is called. `importlib.util.LazyLoader` loads it as soon as a second
+    module imports it.
     """
     from importlib.util import find_spec, module_from_spec  # `--help` must not wait for it
 
@@ -77,11 +82,20 @@ def _put_off(name: str) -> None:
     module, loader = module_from_spec(spec), spec.loader
 
     def load(attribute: str) -> Any:
-        if find_spec(f"{name}.{attribute}") is not None:  # one of its modules, which may be asked for before it
-            return import_module(f"{name}.{attribute}")
+        if spec.submodule_search_locations and find_spec(f"{name}.{attribute}") is not None:
+            return import_module(f"{name}.{attribute}")  # one of its modules, which may be asked for before it
         vars(module).pop("__getattr__", None)
         loader.exec_module(module)
         return getattr(module, attribute)
 
-    vars(module)["__getattr__"] = load
+    def call(attribute: str, /, *values: Any, **named: Any) -> Any:
+        return (vars(module).get(attribute) or load(attribute))(*values, **named)
+
+    def find(attribute: str) -> Any:
+        return partial(call, attribute) if attribute in functions else load(attribute)
+
+    vars(module)["__getattr__"] = find
     sys.modules[name] = module
+    above, _, below = name.rpartition(".")
+    if above:
+        setattr(sys.modules[above], below, module)
