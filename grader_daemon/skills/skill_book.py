@@ -25,6 +25,7 @@ from grader_daemon.skills.places import Installed
 from grader_daemon.skills.read_changes import setup_changes
 from grader_daemon.skills.skill_records import (
     compared_with_others,
+    endings_by_type,
     fitting_skills,
     lesson_step,
     skill_records,
@@ -81,7 +82,7 @@ class SkillBook:
 
     def advice(self, task_type: str, *, span: Span) -> SkillAdvice:
         """Return what could help with a type of task; `span` are the days whose failures are looked at."""
-        compared = compared_with_others(task_type, self._tasks)
+        compared = compared_with_others(task_type, self._endings)
         issues = self._issues(task_type, span)
         skills = self._fitting(task_type, issues)
         reason = _no_need(compared.change)
@@ -106,7 +107,7 @@ class SkillBook:
         """
         lying = [skill for skill in self._lying if skill.name == name]
         told = " ".join([name, *(skill.description or "" for skill in lying)])
-        compared = {each: compared_with_others(each, self._tasks) for each in self._task_types.said(told)}
+        compared = {each: compared_with_others(each, self._endings) for each in self._task_types.said(told)}
         if not compared:
             return None
         types = sorted(compared, key=lambda each: (-(compared[each].change.low or -1.0), -compared[each].now.sample))
@@ -132,6 +133,10 @@ class SkillBook:
     @cached_property
     def _tasks(self) -> list[FinishedSession]:
         return self._store.grades.finished_tasks(since=self._now - _WINDOW, until=self._now, limit=MOST_SESSIONS)
+
+    @cached_property
+    def _endings(self) -> dict[str, list[float]]:
+        return endings_by_type(self._tasks)
 
     def _fitting(self, task_type: str, issues: Sequence[IssueRow]) -> tuple[FittingSkill, ...]:
         return fitting_skills(self._words(task_type, issues), [t for t in self._tasks if t.task_type == task_type])

@@ -40,16 +40,22 @@ def skill_records(
     return sorted(records, key=lambda each: (-each.used_in, not each.installed, each.name))
 
 
-def compared_with_others(task_type: str, tasks: Iterable[FinishedSession]) -> Figure:
-    """Compare the bad endings of a type (`now`) with those of all others (`before`); without values where too few.
+def endings_by_type(tasks: Iterable[FinishedSession]) -> dict[str, list[float]]:
+    """Return for each type of task which of its tasks ended badly, from 0 to 1.
 
     Tasks of one request are one a week, with their mean.
     """
-    votes: dict[bool, list[float]] = {True: [], False: []}
+    votes: dict[str, list[float]] = {}
     known = (task for task in tasks if task.ended_badly is not None)
-    for of_type, same in by_request(known, lambda task: task.task_type):
-        votes[of_type == task_type].append(fmean(bool(task.ended_badly) for task in same))
-    return figure(_rate_of(votes[True]), _rate_of(votes[False]))
+    for task_type, same in by_request(known, lambda task: task.task_type):
+        votes.setdefault(task_type, []).append(fmean([bool(task.ended_badly) for task in same]))
+    return votes
+
+
+def compared_with_others(task_type: str, endings: Mapping[str, Sequence[float]]) -> Figure:
+    """Compare the bad endings of a type (`now`) with those of all others (`before`); without values where too few."""
+    others = [ending for each, votes in endings.items() if each != task_type for ending in votes]
+    return figure(_rate_of(endings.get(task_type, ())), _rate_of(others))
 
 
 def fitting_skills(

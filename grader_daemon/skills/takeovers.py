@@ -104,8 +104,10 @@ def takeovers(values: Sequence[str]) -> list[tuple[int, str]]:
     found: list[tuple[int, str]] = []
     standing: str | None = None
     for place, value in enumerate(values):
+        if value == standing:
+            continue
         following = values[place : place + APART_SESSIONS]
-        if value == standing or following.count(value) < max(_FEWEST_SHOWN, _MOST * len(following)):
+        if following.count(value) < max(_FEWEST_SHOWN, _MOST * len(following)):
             continue
         if found and found[-1][1] == value and place - found[-1][0] < APART_SESSIONS:
             found.pop()

@@ -85,6 +85,8 @@ _TASKS = (
     f" AND kind = ? AND (completed IS NOT NULL OR ending IN ({_BAD_ENDINGS}))"
     " AND model IS NOT NULL ORDER BY ended_at DESC, session_id DESC LIMIT ?"
 )
+_HAS_KIND: Final = "SELECT 1 FROM monthly_rollups WHERE dimension = 'kind' AND name = ? LIMIT 1"
+_JUDGED: Final = {str(by): not by.is_automatic for by in VerdictBy}
 _EARLY = (
     "SELECT early_errors, completed FROM session_list WHERE ended_at >= ?"
     f" AND state <> '{SessionState.OPEN}' AND kind = '{SessionKind.MAIN}'"
@@ -242,6 +244,8 @@ class Grades:
 
         Those whose model is known, and that have a verdict or ended badly: not those that a person stopped.
         """
+        if kind is not SessionKind.MAIN and not self._database.rows(_HAS_KIND, (kind,)):
+            return []  # the list would be looked through in vain
         rows = self._database.rows(_TASKS, (to_text(since), to_text(until) or _AFTER_ALL, kind, limit))
         return [task for row in rows if (task := _to_task(row)) is not None]
 
@@ -314,7 +318,7 @@ def _to_task(row: tuple[Any, ...]) -> FinishedSession | None:
         model,
         bool(completed),
         p_completed,
-        not VerdictBy(verdict_by).is_automatic,
+        _JUDGED[verdict_by],
         bool(unsure),
         *others,
     )

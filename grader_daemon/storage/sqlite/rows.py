@@ -75,6 +75,8 @@ def to_moment(text: str | None) -> datetime | None:
         return None
     try:
         moment = datetime.fromisoformat(text)
+        if moment.tzinfo is UTC:  # as nearly all are
+            return moment
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):  # in UTC it may be of a year that there is not
         return None

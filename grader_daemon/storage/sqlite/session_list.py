@@ -269,16 +269,14 @@ class SessionList:
     def _within(self, stretch: _Stretch, which: GradeFilter, several: Sequence[_Having]) -> list[tuple[int, PageKey]]:
         """Find what meets a filter in a part of the list."""
         place, conditions = _place(which), [*_conditions(which), *(each.within(stretch) for each in several)]
-        if stretch.ended_at:
-            conditions.append(("l.ended_at >= ?", (stretch.ended_at,)))
-        if stretch.until:
-            conditions.append(("l.ended_at < ?", (stretch.until,)))
+        conditions += _ended(stretch, which)
         if stretch.first is not None:
             column, value = stretch.first
             conditions.append((f"{column} = ?", (value,)))
         where = " AND ".join(condition for condition, _ in conditions) or "true"
         values = [value for _, given in conditions for value in given]
-        order = (" ASC, " if which.lowest_first else " DESC, ").join([*place, ""])[:-2]
+        sorted_by = place if stretch.first is None else _PLACE
+        order = (" ASC, " if which.lowest_first else " DESC, ").join([*sorted_by, ""])[:-2]
         limit = -1 if which.limit is None else which.limit
         rows = self._database.rows(
             f"SELECT l.id, {', '.join(place)} FROM session_list AS l WHERE {where} ORDER BY {order} LIMIT ?",
@@ -325,11 +323,22 @@ class SessionList:
         return all(any(word.startswith(one) for word in said) for one in str(values[1]).split('"')[1::2])
 
 
+def _ended(stretch: _Stretch, which: GradeFilter) -> Iterator[tuple[str, Sequence[Any]]]:
+    """Yield when a session ended that meets a filter in a part of the list, each bound once: SQLite reads by the first.
+
+    Of two it would look through what lies between them.
+    """
+    since = max(stretch.ended_at, to_text(which.since) or "")
+    until = min(filter(None, (stretch.until, to_text(which.until))), default="")
+    if since:
+        yield "l.ended_at >= ?", (since,)
+    if until:
+        yield "l.ended_at < ?", (until,)
+
+
 def _conditions(which: GradeFilter) -> list[tuple[str, Sequence[Any]]]:
-    """Return what a row must meet, with the values of each condition."""
+    """Return what a row must meet, whenever it ended, with the values of each condition."""
     single = (
-        ("l.ended_at >= ?", to_text(which.since)),
-        ("l.ended_at < ?", to_text(which.until)),
         *(
             (f"l.{column} = ?", getattr(which, column))
             for column in _EQUAL

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from grader_daemon import SelfGrader
+from grader_daemon.domain.routing import FinishedSession
 from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.settings import load_settings
 from grader_daemon.skills.agent_setup import skill_advice
+from grader_daemon.skills.skill_records import endings_by_type
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import NOW, grade, new_grade
 
@@ -58,3 +63,22 @@ def test_advice_of_a_moment_counts_no_task_that_ended_later(tmp_path: Path) -> N
         tasks = [skill_advice(settings, store, NOW - hours * HOUR)("debugging").ended_badly for hours in (0, 50)]
 
     assert [each.sample for each in tasks] == [50, 25]
+
+
+def test_all_tasks_are_counted_once_for_several_types(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A report asks for each type that needs help, of 20,000 tasks."""
+    counted: list[int] = []
+
+    def counting(tasks: Sequence[FinishedSession]) -> dict[str, list[float]]:
+        counted.append(len(tasks))
+        return endings_by_type(tasks)
+
+    monkeypatch.setattr("grader_daemon.skills.skill_book.endings_by_type", counting)
+    settings = load_settings(db_path=str(tmp_path / "grades.db"), watch_roots=[str(tmp_path)])
+    with closing(SqliteStore(tmp_path / "grades.db")) as store:
+        with store.transaction():
+            save_grades(store, [new_grade(grade(session_id="s", ended_at=NOW - HOUR))])
+        advice = skill_advice(settings, store, NOW)
+        asked = [advice(task_type).task_type for task_type in ("debugging", "writing")]
+
+    assert (asked, counted) == (["debugging", "writing"], [1])

@@ -11,7 +11,13 @@ from grader_daemon.domain.estimate import proportion
 from grader_daemon.domain.installed import InstalledKind, InstalledSkill, ObservedVersion, SkillHow, SkillUse
 from grader_daemon.domain.routing import FinishedSession
 from grader_daemon.domain.skills import FittingSkill, SkillRecord
-from grader_daemon.skills.skill_records import compared_with_others, fitting_skills, lesson_step, skill_records
+from grader_daemon.skills.skill_records import (
+    compared_with_others,
+    endings_by_type,
+    fitting_skills,
+    lesson_step,
+    skill_records,
+)
 from tests.routed import finished, several
 from tests.strategies import NOW
 
@@ -119,7 +125,7 @@ def test_each_type_is_split_by_the_use_and_few_have_no_rate() -> None:
 
 def difference(mine: list[FinishedSession], others: list[FinishedSession]) -> tuple[float | None, int, int]:
     tasks = [task._replace(ended_badly=not task.completed) for task in (*mine, *others)]
-    found = compared_with_others("debugging", tasks)
+    found = compared_with_others("debugging", endings_by_type(tasks))
     return found.change.low, found.now.sample, found.before.sample
 
 

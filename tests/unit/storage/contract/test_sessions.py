@@ -338,6 +338,22 @@ def test_finished_sessions_of_another_kind_are_asked_for_by_name(store: SqliteSt
     assert [task.session_id for task in runs] == ["s-cron"]
 
 
+def test_the_list_is_not_looked_through_for_a_kind_that_no_session_is_of(store: SqliteStore) -> None:
+    save(store, grade(session_id="a", ended_at=NOW, model="m"))
+    asked: list[str] = []
+
+    def note(_: object, sql: str, __: object) -> bool:
+        asked.append(sql)
+        return True
+
+    store.connection.exec_trace = note
+    found = store.grades.finished_tasks(since=NOW, limit=9, kind=SessionKind.CRON)
+    store.connection.exec_trace = None
+
+    assert found == []
+    assert [sql for sql in asked if "session_list" in sql] == []
+
+
 def test_judged_tasks_are_counted_by_their_early_errors(store: SqliteStore) -> None:
     for number in range(3):
         save(store, grade(session_id=f"s{number}", ended_at=NOW, early_errors=2, task_completed=number < 2))

@@ -397,6 +397,23 @@ def test_what_few_sessions_are_an_index_holds_alone(four: SqliteStore, which: Gr
     assert [index in step for step in plan] == [True]
 
 
+def test_of_a_long_span_too_the_newest_alone_are_looked_through_in_order(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite reads by the first of two bounds: all that ended since the other one would be sorted."""
+    monkeypatch.setattr(session_list, "_NEWEST", 3)
+    ends = [NOW - timedelta(hours=number) for number in range(9)]
+    save(store, *(grade(session_id=f"{place}", ended_at=at, task_completed=False) for place, at in enumerate(ends)))
+    which = GradeFilter(sort=SortKey.WORST, since=ends[7], limit=2)
+
+    *_, [sql, values] = statements_of(store, which)
+
+    assert sql.count("l.ended_at >= ?") == 1
+    plan = [str(row[3]) for row in store.connection.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
+    assert plan == ["SEARCH l USING PRIMARY KEY (ended_at>?)"]
+    assert ids(store, which) == ["0", "1"]
+
+
 @pytest.mark.parametrize("lowest_first", [True, False])
 def test_an_order_is_walked_through_also_within_a_span(
     four: SqliteStore, monkeypatch: pytest.MonkeyPatch, *, lowest_first: bool
