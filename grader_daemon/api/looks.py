@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -39,9 +39,11 @@ def look(
     sessions: int = MANY,
     folders: int = _MANY_FOLDERS,
     active_since: datetime | None = None,
+    passing: Callable[[Found], object] = lambda _: None,
 ) -> Seen:
     """Count what lies there, up to so many sessions and in so many folders; `active_since` some moment is counted.
 
+    `passing` is called with each session that is counted.
     Where there are more, those whose names come last are counted: most agents name sessions by their time.
     """
     from grader_daemon.sources.session_files import SessionFiles  # where nothing lies, nobody need wait for it
@@ -67,6 +69,7 @@ def look(
                 break
             count += 1
             active += found.written_ns >= since_ns
+            passing(found)
             if newest is None or found.written_ns > newest.written_ns:
                 newest = found
         is_more = is_more or walk.is_cut

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from grader_daemon.domain.unit import Found
 from grader_daemon.errors import ReadError
+
+_ENCODING: Final = sys.getfilesystemencoding()
+_ERRORS: Final = sys.getfilesystemencodeerrors()
+"""`os.fsencode` and `os.fsdecode` take three times as long, a tenth of the time that a walk takes."""
 
 Claims = Callable[[str], bool]
 UnitsOf = Callable[[str, os.stat_result], Iterable[Found]]
@@ -123,7 +128,7 @@ class Walk:
                     continue
                 for claims, _, names in takers:
                     if claims(path):
-                        names.append(os.fsencode(entry.name))
+                        names.append(entry.name.encode(_ENCODING, _ERRORS))
                         break
         pending.extend(sorted(folders, reverse=True) if self.newest_first else folders)
         return self._paths(folder, [names for *_, names in takers])
@@ -133,7 +138,7 @@ class Walk:
         for taker, claimed in zip(self.takers, names, strict=True):
             claimed.sort(reverse=self.newest_first)
             for name in claimed:
-                yield above + os.fsdecode(name), taker.units_of
+                yield above + name.decode(_ENCODING, _ERRORS), taker.units_of
 
 
 def could_not_read(walks: Iterable[Walk]) -> tuple[str, ...]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from itertools import islice
 from operator import attrgetter
 
 from grader_daemon import bootstrap
@@ -32,7 +31,6 @@ _OF_OPENCLAW = "OpenClaw deletes scheduled runs and sub-agents after 30 days (pr
 _DELETED_AFTER_DAYS = 30
 """What Claude Code does unless its `cleanupPeriodDays` says otherwise."""
 
-_CHUNK = 500
 _FEW_DAYS = 3
 _LARGEST_SETTINGS = 1_000_000
 _UPGRADE = "update grader-daemon; it then grades the unreadable sessions automatically"
@@ -142,12 +140,18 @@ def growth(context: DoctorContext) -> Finding:
     """Check that the newest sessions of each agent are graded soon, or at least looked at."""
     if not any(seen.newest for _, seen in context.seen):
         return ok("no graded agent has a session here")
-    if not context.is_running and _waits(context):
-        return ok("sessions wait until the daemon runs, or for grader-daemon grade")
+    waiting = "sessions wait until the daemon runs, or for grader-daemon grade"
+    if not context.is_running and not context.has_database:
+        return ok(waiting)
+    unseen = [(source, seen, context.unseen(source)) for source, seen in context.seen]
+    if not context.is_running and any(
+        _newest_unseen(context, seen, each, before=context.now) for _, seen, each in unseen
+    ):
+        return ok(waiting)
     limit = _LATE + timedelta(seconds=context.settings.max_wait_seconds)
     late = []
-    for source, seen in context.seen:
-        newest = _newest_unseen(context, source, seen, before=context.now - limit)
+    for source, seen, each in unseen:
+        newest = _newest_unseen(context, seen, each, before=context.now - limit)
         if newest is not None:
             late.append(f"{source.title}, {span(context.now - newest.written_at)} ago: {newest.unit}")
     if late:
@@ -157,33 +161,17 @@ def growth(context: DoctorContext) -> Finding:
     return ok(f"the newest session of each agent is graded{looked_at}")
 
 
-def _waits(context: DoctorContext) -> bool:
-    if not context.has_database:
-        return True
-    return any(_newest_unseen(context, source, seen, before=context.now) for source, seen in context.seen)
+def _newest_unseen(context: DoctorContext, seen: Seen, unseen: Sequence[Found], *, before: datetime) -> Found | None:
+    """Return the newest session of an agent that the ledger does not know as it is, of those written before.
 
-
-def _newest_unseen(context: DoctorContext, source: Source, seen: Seen, *, before: datetime) -> Found | None:
-    """Return the newest session of an agent that the ledger does not know as it is, of those written before."""
+    `unseen` are those that it never met; it is asked for the newest one, which may have been written to since.
+    """
     if seen.newest is not None and seen.newest.written_at <= before:
         entry = context.store.ledger_entry(seen.newest.unit.storable())
         if entry is None or entry.written_ns < seen.newest.written_ns:
             return seen.newest
-    newest: Found | None = None
-    listed = islice(_newest_first(source), MANY)
-    while some_found := list(islice(listed, _CHUNK)):
-        stamps = context.store.unit_stamps([each.unit.storable() for each in some_found])
-        for found, stamp in zip(some_found, stamps, strict=True):
-            if stamp is None and found.written_ns and found.written_at <= before:
-                newest = max(newest or found, found, key=attrgetter("written_ns"))
-    return newest
-
-
-def _newest_first(source: Source) -> Iterator[Found]:
-    for root in source.roots:
-        walk = source.walk(root)
-        walk.newest_first = True
-        yield from walk
+    written = (found for found in unseen if found.written_at <= before)
+    return max(written, key=attrgetter("written_ns"), default=None)
 
 
 def _kept_days(context: DoctorContext) -> Iterator[float]:

@@ -26,6 +26,7 @@ from grader_daemon.storage.sqlite.schema import newest_version
 from grader_daemon.storage.sqlite.store import SqliteStore
 
 _Opened = TypeVar("_Opened", Inspection, SqliteStore)
+_CHUNK = 500
 _SAMPLED_BYTES = 100_000_000
 """Some 30,000 sessions, all of which are checked in a second."""
 
@@ -60,6 +61,7 @@ class DoctorContext:
         self._full = full
         self._read_settings = read_settings
         self._opened: list[Inspection | SqliteStore] = []
+        self._passed: dict[str, list[Found]] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -199,7 +201,22 @@ class DoctorContext:
     @cached_property
     def seen(self) -> list[tuple[Source, Seen]]:
         """The agents that are graded, and the sessions of each."""
-        return [(source, look(source, source.roots)) for source in bootstrap.make_sources(self.settings)]
+        return [(source, self._looked(source)) for source in bootstrap.make_sources(self.settings)]
+
+    def unseen(self, source: Source) -> list[Found]:
+        """Return the sessions of an agent that the ledger never met, of those that were `seen`."""
+        passed = self._passed[source.name]
+        chunks = [passed[begin : begin + _CHUNK] for begin in range(0, len(passed), _CHUNK)]
+        return [
+            found
+            for chunk in chunks
+            for found, stamp in zip(chunk, self.store.unit_stamps([each.unit for each in chunk]), strict=True)
+            if stamp is None
+        ]
+
+    def _looked(self, source: Source) -> Seen:
+        self._passed[source.name] = passed = list[Found]()
+        return look(source, source.roots, passing=passed.append)
 
 
 def _given(opened: _Opened | GraderError) -> _Opened:

@@ -123,7 +123,7 @@ class Hermes(HermesSnapshots):
         return super().read(found, unless=unless)
 
     def _is_listed(self, path: str) -> bool:
-        return super().claims(path) or (_is_database(path) and _RETIRED not in path)
+        return snapshot.claims(path) or (_is_database(path) and _RETIRED not in path)
 
     def _listed(self, path: str, status: os.stat_result, *, exists: Callable[[str], bool]) -> Iterable[Found]:
         if _is_database(path):

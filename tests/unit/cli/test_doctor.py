@@ -7,6 +7,7 @@ import os
 import pwd
 import re
 import sqlite3
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
 from datetime import UTC, datetime, timedelta
@@ -26,6 +27,7 @@ from grader_daemon.integrations.machine import Inotify, Mount, Space
 from grader_daemon.skills.trial_file import TrialFile
 from grader_daemon.skills.trial_names import Subject
 from grader_daemon.skills.trials import Trials
+from grader_daemon.sources.discovery import Walk
 from grader_daemon.storage.lock import DaemonLock
 from grader_daemon.storage.records import DaemonStatus
 from grader_daemon.storage.sqlite.store import SqliteStore
@@ -754,6 +756,26 @@ def test_a_session_that_nobody_looks_at_is_told(run: Run, home: Path, database: 
     assert graded["found"] == "the newest session of each agent is graded"
     assert late["state"] == "problem"
     assert "Hermes, 2 h ago" in late["found"]
+
+
+@pytest.mark.usefixtures("database")
+def test_a_folder_is_listed_once_for_databases_and_once_for_sessions(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may hold a million files."""
+    folder = home / ".timmy" / "sessions"
+    write(folder, "there")
+    listed: list[str] = []
+    list_folder = Walk._list
+
+    def noting(walk: Walk, place: str, pending: deque[str]) -> Any:
+        listed.append(place)
+        return list_folder(walk, place, pending)
+
+    monkeypatch.setattr(Walk, "_list", noting)
+    checks(run, home)
+
+    assert listed.count(str(folder)) == 2
 
 
 @pytest.mark.parametrize(
