@@ -19,7 +19,7 @@ from grader_daemon.fleet.sent_rows import SENT_COLUMNS, sent_rows
 from grader_daemon.integrations.machine import machine_id
 from grader_daemon.setting_types import is_fleet_name
 from grader_daemon.settings import Settings
-from grader_daemon.storage.records import OutlinedGrade
+from grader_daemon.storage.records import GradeColumns
 
 if TYPE_CHECKING:
     from grader_daemon.domain.calibration import Trust
@@ -136,5 +136,5 @@ def _identity(settings: Settings) -> str:
     return hashlib.sha256(own.encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
-def _rows(stored: list[OutlinedGrade], *, trust: Callable[[], Trust], texts: bool) -> list[tuple[Any, ...]]:
+def _rows(stored: GradeColumns, *, trust: Callable[[], Trust], texts: bool) -> list[tuple[Any, ...]]:
     return sent_rows(stored, trust(), texts=texts)

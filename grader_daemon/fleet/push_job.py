@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import date
 from typing import Any, Final, NamedTuple
@@ -14,20 +14,19 @@ from grader_daemon.domain.analysis import ErrorSign
 from grader_daemon.domain.exported import Exported
 from grader_daemon.domain.feedback import Feedback, FeedbackSource, FleetLabel
 from grader_daemon.domain.fleet_hosts import FEED_FOLLOWER
-from grader_daemon.domain.grade import Grade
 from grader_daemon.fleet.sent_rows import bounded_text, has_room
 from grader_daemon.fleet.sent_sums import changed_days
 from grader_daemon.fleet.server_sums import SummedDays
 from grader_daemon.fleet.server_writes import HostRows
 from grader_daemon.pipeline.save_labels import take_labels
-from grader_daemon.storage.records import ChangeKind, OutlinedGrade
+from grader_daemon.storage.records import ChangeKind, GradeColumns
 from grader_daemon.storage.sqlite.store import SqliteStore
 
 _AT_ONCE: Final = 1_000
 """Changes in a batch, of about two megabytes: a tenth faster than 500, and slow lines still send it in time."""
 _NOT_SAID_HERE: Final = frozenset({FeedbackSource.FLEET, FeedbackSource.REWARD, FeedbackSource.REVERT})
 _GREETS_EVERY_SECONDS: Final = 60.0
-MakeRows = Callable[[list[OutlinedGrade]], Sequence[Sequence[Any]]]
+MakeRows = Callable[[GradeColumns], Sequence[Sequence[Any]]]
 """Function that makes the rows to be sent of grades, in their order."""
 
 
@@ -128,15 +127,16 @@ class FleetPush:
             return None
         sessions = [change for change in changes if change.kind is not ChangeKind.ALERT and has_room(change.subject)]
         places = {change.subject: change.seq for change in sessions}
-        graded = self._store.grades.outlined(list(places))
-        there = [graded[name] for name in places if name in graded]
-        rows = self._make_rows(there)
+        graded = self._store.grades.columns(list(places))
+        there = () if graded is None else graded.columns["session_id"]
+        rows = () if graded is None else self._make_rows(graded)
+        gone = places.keys() - set(there)
         return _Batch(
             after=after,
             seq=changes[-1].seq if changes else after,
-            rows=[[*row, places[each.outline.session_id]] for each, row in zip(there, rows, strict=True)],
-            gone=[name for name in places if name not in graded],
-            signs=self._signs([each.outline for each in there]),
+            rows=[(*row, places[name]) for name, row in zip(there, rows, strict=True)],
+            gone=sorted(gone),
+            signs=[] if graded is None else self._signs(graded.fingerprints),
             days=days,
             is_full=len(changes) == _AT_ONCE,
         )
@@ -172,10 +172,9 @@ class FleetPush:
             withdraws_by=None if withdrawn is None else bounded_text(withdrawn.given_by),
         )
 
-    def _signs(self, grades: Iterable[Grade]) -> list[ErrorSign]:
-        """Return what errors in grades look like; without what they say unless texts are sent."""
-        seen = {failure.fingerprint for grade in grades for failure in grade.errors if failure.fingerprint is not None}
-        signs = self._store.issues.signs(seen)
+    def _signs(self, fingerprints: Collection[str]) -> list[ErrorSign]:
+        """Return what errors look like; without what they say unless texts are sent."""
+        signs = self._store.issues.signs(fingerprints)
         sent = signs if self._texts else [replace(sign, signal="", example="") for sign in signs]
         return [replace(each, signal=bounded_text(each.signal), example=bounded_text(each.example)) for each in sent]
 

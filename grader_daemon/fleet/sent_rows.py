@@ -6,9 +6,9 @@ Most of what is stored is handed on as it is: to read it and to write it again t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from datetime import date
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -17,26 +17,28 @@ from grader_daemon.api.tables import columns
 from grader_daemon.domain.calibration import Trust
 from grader_daemon.domain.claims import Claim
 from grader_daemon.domain.column import Scalar, Shape
-from grader_daemon.storage.records import OutlinedGrade
-from grader_daemon.storage.sqlite.rows import OUTLINED, to_moment, to_tools
+from grader_daemon.domain.grade import Grade
+from grader_daemon.reports.verdicts import told_of, verdict_words
+from grader_daemon.storage.records import GradeColumns
+from grader_daemon.storage.sqlite.rows import partial_grade, to_moment, to_tools
 
 _OF_THE_TABLE: Final = {name: shape for name, shape in columns().items() if name != "host"} | {
     "edited_paths": Scalar.TEXT
 }
 """Columns of tables; the host is who sends. Edited files are lines there, as they are stored."""
 SENT_COLUMNS: Final = (*_OF_THE_TABLE, "request", "wording")
-_AT: Final = {name: place for place, name in enumerate(SENT_COLUMNS)}
-_TEXTS: Final = [
-    _AT[name]
-    for name in (
-        *("session_file", "project", "task_summary", "job_name"),
-        *("request_words", "answer_beginning", "last_check", "edited_paths"),
-    )
-]
-"""Places of the words of a session, and of paths, which name people."""
-_MADE_HERE: Final = frozenset({"id", "failures", "outcome", "verdict", "score"})
-_STORED: Final = [0 if name in _MADE_HERE else OUTLINED.index(name) for name in SENT_COLUMNS]
-"""Places of columns among those that are stored."""
+_TEXTS: Final = (
+    *("session_file", "project", "task_summary", "job_name"),
+    *("request_words", "answer_beginning", "last_check", "edited_paths"),
+)
+"""Columns with the words of a session, and paths, which name people."""
+_JUDGED: Final = (
+    *("state", "scored", "unsure", "task_completed", "verdict_by"),
+    *("automatic_completed", "automatic_by", "automatic_quality", "rules_completed"),
+)
+_SCORES: Final = (*_JUDGED, "tool_calls_efficient", "response_quality", "errors_recovered")
+_VERDICT: Final = (*_JUDGED, "rules_version", "p_completed", "reasons")
+"""Columns of which scores are made, and those of the verdict's sentence."""
 _NUL: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 """NUL in JSON, whose backslash is no escaped one."""
 _ESCAPED_NUL: Final = "\\u0000"
@@ -48,24 +50,34 @@ _YEARS: Final = range(1970, 2200)
 _SCALE: Final = range(1, 6)
 """Bounds of the fleet's database, see its migrations."""
 _EMPTY: Final = "[]"
+_Made = TypeVar("_Made")
+
+
+class _Rule(msgspec.Struct, gc=False):
+    """A reason without what is not told of it."""
+
+    rule: str
+
+
+_decode_rules = msgspec.json.Decoder(tuple[_Rule, ...]).decode
 _decode_claims = msgspec.json.Decoder(tuple[Claim, ...]).decode
 _encode = msgspec.json.Encoder().encode
 
 
-def sent_rows(graded: Sequence[OutlinedGrade], trust: Trust, *, texts: bool) -> list[tuple[Any, ...]]:
+def sent_rows(graded: GradeColumns, trust: Trust, *, texts: bool) -> list[tuple[Any, ...]]:
     """Return what `SENT_COLUMNS` hold of each grade: cut, or unknown, where it is out of bounds.
 
     Without `texts`, nothing that a session says, and no path. Of failures it has all, by which a copy counts them as
     this database does. All that a column holds is bounded at once, which takes half of the time that each row takes.
     """
-    if not graded:
-        return []
-    columns = _columns(graded, trust)
+    columns = {**graded.columns, **_made_here(graded.columns, trust)}
     if not texts:
-        for place in _TEXTS:
-            columns[place] = (None,) * len(graded)
-        columns[_AT["claims"]] = tuple(map(_without_words, columns[_AT["claims"]]))
-    bounded = (held if cells is None else cells(held) for held, cells in zip(columns, _CELLS, strict=True))
+        columns |= dict.fromkeys(_TEXTS, [None] * len(columns["id"]))
+        columns["claims"] = list(map(_without_words, columns["claims"]))
+    bounded = (
+        columns[name] if cells is None else cells(columns[name])
+        for name, cells in zip(SENT_COLUMNS, _CELLS, strict=True)
+    )
     return list(zip(*bounded, strict=True))
 
 
@@ -85,18 +97,41 @@ def cells_of(shape: Shape) -> Callable[[Sequence[Any]], list[Any]]:
     return _SCALAR_CELLS[shape] if isinstance(shape, Scalar) else _lists
 
 
-def _columns(graded: Sequence[OutlinedGrade], trust: Trust) -> list[Sequence[Any]]:
-    """Return the columns of what is stored of grades, and of what is made of them here."""
-    stored = list(zip(*(each.columns for each in graded), strict=True))
-    columns: list[Sequence[Any]] = [stored[place] for place in _STORED]
-    judged = [judged_columns(each.outline, trust=trust) for each in graded]
-    for name in {name for each in judged for name in each}:
-        place = _AT[name]
-        columns[place] = [each.get(name, held) for each, held in zip(judged, columns[place], strict=True)]
-    columns[_AT["id"]] = [each.id for each in graded]
-    columns[_AT["tools"]] = list(map(to_tools, columns[_AT["tools"]]))
-    columns[_AT["failures"]] = [each.outline.failures for each in graded]
-    return columns
+def _made_here(stored: Mapping[str, Sequence[Any]], trust: Trust) -> dict[str, Sequence[Any]]:
+    """Return the columns that are not sent as they are stored."""
+    judged = _of_likes(
+        list(zip(*(stored[name] for name in _SCORES), strict=True)),
+        lambda place: judged_columns(_grade_at(stored, place, _SCORES), trust=trust),
+    )
+    made = {
+        name: [each.get(name, held) for each, held in zip(judged, stored.get(name, judged), strict=True)]
+        for name in {name for each in judged for name in each}
+    }
+    return {
+        **made,
+        "verdict": _of_likes(
+            list(zip(*(stored[name] for name in (*_JUDGED, "rules_version")), _told(stored), strict=True)),
+            lambda place: verdict_words(_grade_at(stored, place, _VERDICT), trust),
+        ),
+        "tools": list(map(to_tools, stored["tools"])),
+    }
+
+
+def _of_likes(keys: Sequence[Hashable], make: Callable[[int], _Made]) -> list[_Made]:
+    """Return what is made of each place; once for all places with the same key."""
+    made = {key: make(place) for key, place in {key: place for place, key in enumerate(keys)}.items()}
+    return [made[key] for key in keys]
+
+
+def _grade_at(stored: Mapping[str, Sequence[Any]], place: int, names: Sequence[str]) -> Grade:
+    return partial_grade({name: stored[name][place] for name in names})
+
+
+def _told(stored: Mapping[str, Sequence[Any]]) -> list[tuple[str | None, str | None]]:
+    return [
+        told_of(likely, [each.rule for each in _decode_rules(reasons)])
+        for likely, reasons in zip(stored["p_completed"], stored["reasons"], strict=True)
+    ]
 
 
 def _without_words(claims: str) -> str | list[Claim]:

@@ -5,6 +5,7 @@ Every display takes it from here, so that all say the same.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from grader_daemon.domain.analysis import SessionState
@@ -93,6 +94,14 @@ def verdict_words(grade: Grade, trust: Trust, *, said: str | None = None) -> str
     return "; ".join([told, *_trusted(grade, trust)]) if grade.verdict_by.is_automatic else told
 
 
+def told_of(likely: float | None, rules: Iterable[str]) -> tuple[str | None, str | None]:
+    """Return all that a verdict's sentence tells of a probability and of the rules that gave reasons, in their order.
+
+    Grades that are alike in this, in state, version, and all that labels and verdicts hold, have the same sentence.
+    """
+    return None if likely is None else _percent(likely), _proof(rules)
+
+
 def plain_verdict(grade: Grade, *, said: str | None = None) -> str:
     """Return the verdict as a sentence; `said` tells of a label, a reward or a revert: by whom and when."""
     if grade.verdict_by.is_automatic:
@@ -147,7 +156,11 @@ def _automatically(grade: Grade) -> str:
 
 
 def _proof_of(grade: Grade) -> str | None:
-    return next((_PROVEN[reason.rule] for reason in grade.reasons if reason.rule in _PROVEN), None)
+    return _proof(reason.rule for reason in grade.reasons)
+
+
+def _proof(rules: Iterable[str]) -> str | None:
+    return next((_PROVEN[rule] for rule in rules if rule in _PROVEN), None)
 
 
 def _unsure(grade: Grade) -> str:

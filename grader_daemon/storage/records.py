@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
@@ -97,15 +97,14 @@ class StoredGrade(msgspec.Struct, frozen=True, kw_only=True):
     watched: bool
 
 
-class OutlinedGrade(msgspec.Struct, frozen=True, kw_only=True):
-    """A grade as its columns hold it, in the order of `rows.OUTLINED`, for those who hand it on: times are text.
+class GradeColumns(msgspec.Struct, frozen=True, kw_only=True):
+    """Grades as their columns hold them, for those who hand them on: times are text, lists and failures JSON.
 
-    `outline` is a grade that knows its failures, and all that its verdict and its scores are made of; nothing else.
+    `columns` are by the fields of a grade, with `id`, of all grades in the same order; `fingerprints` of their errors.
     """
 
-    id: int
-    columns: Sequence[Any]
-    outline: Grade
+    columns: Mapping[str, Sequence[Any]]
+    fingerprints: Collection[str]
 
 
 class NewGrade(msgspec.Struct, frozen=True, gc=False, kw_only=True):

@@ -51,19 +51,21 @@ class Columns:
 
     def fields(self, row: Sequence[Any]) -> dict[str, Any]:
         """Return the fields of a value by its columns."""
-        values = self.held(row)
+        values = list(row)
+        for place, known in self._known:
+            if not values[place]:
+                values[place] = known
         for place, read in self._readers:
             if values[place] is not None:
                 values[place] = read(values[place])
         return dict(zip(self.field_names, values, strict=True))
 
-    def held(self, row: Sequence[Any]) -> list[Any]:
-        """Return what the columns hold, which is not read, in their order."""
-        values = list(row)
+    def held(self, columns: Sequence[Sequence[Any]]) -> dict[str, Sequence[Any]]:
+        """Return what the columns hold in many rows, which is not read, by the fields."""
+        values = list(columns)
         for place, known in self._known:
-            if not values[place]:
-                values[place] = known
-        return values
+            values[place] = [value or known for value in values[place]]
+        return dict(zip(self.field_names, values, strict=True))
 
     def __add__(self, others: Columns) -> Columns:
         """Return these columns, and others behind them."""

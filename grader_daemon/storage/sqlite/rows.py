@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import lru_cache
@@ -21,7 +21,7 @@ from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.session_result import BAD_ENDINGS, BAD_STANDINGS, EndingKind, ResultStanding
 from grader_daemon.domain.unit import Unit
 from grader_daemon.domain.verdict import VerdictBy
-from grader_daemon.storage.records import NewGrade, OutlinedGrade, StoredGrade
+from grader_daemon.storage.records import NewGrade, StoredGrade
 from grader_daemon.storage.sqlite.columns import Column, Columns
 from grader_daemon.storage.sqlite.features import from_features, to_features
 
@@ -53,11 +53,13 @@ def ended_badly_of(row: str) -> str:
     )
 
 
+_DAY: Final = len("2026-11-22")
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)
 _NEVER: Final = _EPOCH.isoformat()
 _encode = msgspec.json.Encoder().encode
 _decode_tools = msgspec.json.Decoder(tuple[tuple[str, int, int], ...]).decode
 _decode_skills = msgspec.json.Decoder(tuple[SkillUse, ...]).decode
+_NO_NAMES: Final = "[]"
 _decode_names = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
@@ -119,6 +121,10 @@ def to_json(value: object) -> str | None:
 def _member_of(kind: type[StrEnum]) -> Callable[[str], Any]:
     """Return the reader of a column with a kind of things; calling the kind itself takes fifty times as long."""
     return {each.value: each for each in kind}.__getitem__
+
+
+def _readable_names(text: str) -> str:
+    return text if _to_names(text) else _NO_NAMES
 
 
 def _from_tools(tools: Sequence[ToolUse]) -> str | None:
@@ -228,16 +234,11 @@ _VERDICT: Final = _DETAILS.only(
     *("automatic_by", "automatic_quality", "unsure", "session_id"),
 )
 
-_SCORES: Final = ("task_completed", "tool_calls_efficient", "response_quality", "errors_recovered")
 _NAMES: Final = ("error_types", "tools_with_errors")
-"""Columns that another program may have written, which are not handed on as they are."""
+"""Columns that another program may have written, which are handed on only if they can be read."""
 _DETAILS_SENT: Final = _DETAILS.only(*(name for name in _DETAILS.names if name not in {"session_id", "features"}))
 _SENT: Final = _GRADE + _DETAILS_SENT
-OUTLINED: Final = (*_SENT.field_names, "error_rate")
-"""Fields of a grade in the order of `OutlinedGrade.columns`."""
-_AT: Final = {name: place for place, name in enumerate(OUTLINED)}
-_READ: Final = [(name, _AT[name], _SENT.readers.get(name)) for name in (*_VERDICT.names, *_SCORES, "state", "scored")]
-"""Fields of which verdict and scores are made, each with its place and what reads it."""
+_READERS: Final = _SENT.readers
 _NOTHING: Final = Grade(**{**_DETAILS.nothing(), **_GRADE.nothing(), "error_rate": 0.0, "failures": ()})
 
 GRADE_COLUMNS: Final = _GRADE.names
@@ -297,24 +298,35 @@ def to_grade(row: Sequence[Any], failures: tuple[Failure, ...]) -> StoredGrade:
     )
 
 
-def to_outline(row: Sequence[Any], failures: tuple[Failure, ...]) -> OutlinedGrade:
-    """Read ``id, *GRADE_COLUMNS, *DETAIL_COLUMNS_SENT`` into what is handed on; see `to_grade`."""
-    columns = _SENT.held(row[1:])
-    calls = columns[_AT["total_api_calls"]]
-    if row[1 + _AT["state"]] is None:  # there are no details
-        columns[_AT["scored"]], columns[_AT["unsure"]] = calls > 0, True
-    columns[_AT["scored"]] = bool(columns[_AT["scored"]])
-    for name in _NAMES:
-        columns[_AT[name]] = _to_names(columns[_AT[name]])
-    ended_at = columns[_AT["ended_at"]] or columns[_AT["graded_at"]]
-    columns[_AT["ended_at"]] = ended_at
-    columns[_AT["ended_on"]] = columns[_AT["ended_on"]] or ended_at[: len("2026-11-22")]
-    columns.append(columns[_AT["total_errors"]] / max(calls, 1))
-    read = {
-        name: columns[place] if reader is None or columns[place] is None else reader(columns[place])
-        for name, place, reader in _READ
+def to_columns(rows: Sequence[Sequence[Any]]) -> dict[str, Sequence[Any]]:
+    """Read ``id, *GRADE_COLUMNS, *DETAIL_COLUMNS_SENT``, at least one row, into columns to hand on; see `to_grade`."""
+    ids, *stored = zip(*rows, strict=True)
+    columns = _SENT.held(stored)
+    are_bare = [state is None for state in stored[_SENT.field_names.index("state")]]  # there are no details
+    calls = columns["total_api_calls"]
+    scored = zip(are_bare, calls, columns["scored"], strict=True)
+    ended_at = [end or graded for end, graded in zip(columns["ended_at"], columns["graded_at"], strict=True)]
+    return {
+        **columns,
+        **{name: list(map(_readable_names, columns[name])) for name in _NAMES},
+        "id": ids,
+        "scored": [called > 0 if is_bare else bool(held) for is_bare, called, held in scored],
+        "unsure": [is_bare or held for is_bare, held in zip(are_bare, columns["unsure"], strict=True)],
+        "ended_at": ended_at,
+        "ended_on": [day or end[:_DAY] for day, end in zip(columns["ended_on"], ended_at, strict=True)],
+        "error_rate": [errors / max(called, 1) for errors, called in zip(columns["total_errors"], calls, strict=True)],
     }
-    return OutlinedGrade(id=row[0], columns=columns, outline=replace(_NOTHING, **read, failures=failures))
+
+
+def partial_grade(held: Mapping[str, Any]) -> Grade:
+    """Return a grade that knows what some columns of `to_columns` hold of it, and nothing else."""
+    return replace(
+        _NOTHING,
+        **{
+            name: value if value is None or (read := _READERS.get(name)) is None else read(value)
+            for name, value in held.items()
+        },
+    )
 
 
 def failure_rows(grade: Grade) -> list[tuple[Any, ...]]:

@@ -15,8 +15,7 @@ from grader_daemon.fleet.push_job import FleetPush
 from grader_daemon.fleet.server_sums import SummedDays
 from grader_daemon.fleet.server_writes import HostRows
 from grader_daemon.pipeline.saving import remove_copies, save_grades
-from grader_daemon.storage.records import OutlinedGrade
-from grader_daemon.storage.sqlite.rows import OUTLINED
+from grader_daemon.storage.records import GradeColumns
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import grade, new_grade
 
@@ -90,9 +89,9 @@ def push(store: SqliteStore, rows: Rows, made: list[Event], monkeypatch: pytest.
     monkeypatch.setattr(push_job, "_AT_ONCE", BATCH)
     left = iter(made)
 
-    def make_rows(graded: list[OutlinedGrade]) -> list[list[Any]]:
+    def make_rows(graded: GradeColumns) -> list[tuple[Any, ...]]:
         next(left).set()
-        return [[each.outline.session_id, each.columns[OUTLINED.index("model")]] for each in graded]
+        return list(zip(graded.columns["session_id"], graded.columns["model"], strict=True))
 
     for number in range(SESSIONS):
         _grade(store, number, model="first")

@@ -20,7 +20,7 @@ from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.verdict import VerdictBy
 from grader_daemon.fleet.sent_rows import SENT_COLUMNS, cells_of, sent_rows
 from grader_daemon.pipeline.saving import save_grades
-from grader_daemon.storage.records import OutlinedGrade
+from grader_daemon.reports.verdicts import verdict_words
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.strategies import grade, grades, new_grade
 
@@ -98,7 +98,6 @@ def _without_nul(value: Any) -> Any:
 def test_a_row_has_what_the_document_of_its_grade_has(store: SqliteStore, made: Grade) -> None:
     with store.transaction():
         save_grades(store, [new_grade(made)])
-    [graded] = store.grades.outlined([made.session_id]).values()
     [stored] = store.grades.stored([made.session_id]).values()
     document = grade_document(stored.grade, stored.id, trust=TRUST) | {
         "failures": stored.grade.failures,
@@ -108,17 +107,45 @@ def test_a_row_has_what_the_document_of_its_grade_has(store: SqliteStore, made: 
     told = _read(_bounded(msgspec.json.decode(msgspec.json.encode(document)) | hashes))
     claims = [{**claim, "subject": None, "words": None} for claim in told["claims"]]
 
-    assert _sent(graded, texts=True) == told
-    assert _sent(graded, texts=False) == {**told, **dict.fromkeys(WORDS), "claims": claims}
+    assert _sent(store, [made], texts=True) == [told]
+    assert _sent(store, [made], texts=False) == [{**told, **dict.fromkeys(WORDS), "claims": claims}]
 
 
-def test_of_no_grades_there_are_no_rows() -> None:
-    assert sent_rows([], TRUST, texts=False) == []
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(made=st.lists(grades(), min_size=2, max_size=3, unique_by=lambda each: each.session_id))
+def test_a_row_is_the_same_beside_others(store: SqliteStore, made: list[Grade]) -> None:
+    with store.transaction():
+        save_grades(store, [new_grade(each) for each in made])
+
+    assert _sent(store, made, texts=True) == [row for each in made for row in _sent(store, [each], texts=True)]
 
 
-def _sent(graded: OutlinedGrade, *, texts: bool) -> dict[str, Any]:
-    [row] = sent_rows([graded], TRUST, texts=texts)
-    return _read(row)
+@pytest.mark.parametrize("likely", [None, 0.004, 0.0049, 0.994, 0.9949, 0.3, 0.301, 0.305])
+@pytest.mark.parametrize("rule", ["completion.gave_up", "completion.high_error_rate"])
+def test_probabilities_that_differ_in_words_share_no_sentence(
+    store: SqliteStore, likely: float | None, rule: str
+) -> None:
+    others = [None, *(number / 1000 for number in range(0, 1001, 5))]
+    made = [
+        grade(session_id=f"s{number}", unsure=True, p_completed=each, reasons=(Reason("task_completed", rule, None),))
+        for number, each in enumerate([likely, *others])
+    ]
+    with store.transaction():
+        save_grades(store, [new_grade(each) for each in made])
+
+    assert [row["verdict"] for row in _sent(store, made, texts=True)] == [verdict_words(each, TRUST) for each in made]
+
+
+def test_of_no_grades_there_are_no_columns(store: SqliteStore) -> None:
+    assert store.grades.columns(["s"]) is None
+
+
+def _sent(store: SqliteStore, made: list[Grade], *, texts: bool) -> list[dict[str, Any]]:
+    """Return the rows of grades in their order."""
+    graded = store.grades.columns([each.session_id for each in made])
+    assert graded is not None
+    rows = dict(zip(graded.columns["session_id"], sent_rows(graded, TRUST, texts=texts), strict=True))
+    return [_read(rows[each.session_id]) for each in made]
 
 
 def _bounded(document: dict[str, Any]) -> list[Any]:

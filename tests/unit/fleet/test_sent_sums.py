@@ -21,7 +21,7 @@ from grader_daemon.fleet.sent_sums import changed_days
 from grader_daemon.fleet.server_admin import FleetDatabase
 from grader_daemon.fleet.server_writes import HostRows
 from grader_daemon.pipeline.saving import remove_copies, save_grades
-from grader_daemon.storage.records import OutlinedGrade
+from grader_daemon.storage.records import GradeColumns
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.postgres import Server, serving
 from tests.strategies import grade, new_grade
@@ -57,7 +57,7 @@ def push(store: SqliteStore, url: str) -> Callable[[], int]:
     return send
 
 
-def _rows(graded: list[OutlinedGrade]) -> list[tuple[object, ...]]:
+def _rows(graded: GradeColumns) -> list[tuple[object, ...]]:
     return sent_rows(graded, TRUST, texts=False)
 
 
