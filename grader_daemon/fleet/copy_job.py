@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -136,8 +136,8 @@ class FleetCopy:
         labels_at = self._take(waiting, known)
         decided = self.rows.decisions(but=known.decisions)
         lacks = self.older() > 0  # then labels of what comes are read again, and the machines' own sums answer
-        sums = self.rows.sums(since=None if since is None else since.date()) if lacks else []
-        with self.store.transaction():
+        day = None if since is None else since.date()
+        with self.rows.sums(since=day) if lacks else nullcontext(()) as sums, self.store.transaction():
             adopted = self._adopted(known, decided)
             self._tables.mark_errors()
             self._tables.save_sums(sums)

@@ -7,7 +7,7 @@ in that order lacks nothing: no clock is asked, and no place in an order that tr
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import date, datetime
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
@@ -177,10 +177,11 @@ class FleetRows:
         grades = [SentGrade(seq, read_grade(grade)) for seq, grade, _ in rows]
         return SentGrades(grades, more=bool(rows) and (rows[0][2] == limit or len(rows) < rows[0][2]))
 
-    def sums(self, *, since: date | None) -> list[tuple[Any, ...]]:
-        """Return what the machines counted by day, since a day or ever, for `CopyTables.save_sums`."""
-        with self._link.talking() as connection:
-            return read_sums(connection, since=since)
+    @contextmanager
+    def sums(self, *, since: date | None) -> Iterator[Iterator[tuple[Any, ...]]]:
+        """Hand out what the machines counted by day, since a day or ever, for `CopyTables.save_sums`."""
+        with self._link.talking() as connection, closing(read_sums(connection, since=since)) as sums:
+            yield sums
 
     def removed(self, host: str, *, after: int, up_to: int | None) -> list[str]:
         """Return the ids of sessions of a host, as it has them, that were removed between places in its feed.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -92,7 +92,7 @@ class CopyTables(Hosts):
         )
         return [name for (name,) in rows]
 
-    def save_sums(self, sums: Sequence[Sequence[Any]]) -> None:
+    def save_sums(self, sums: Iterable[Sequence[Any]]) -> None:
         """Replace the sums of machines, each with its dimension, day and name; call it inside a transaction."""
         connection = self._database.connection
         connection.execute("DELETE FROM fleet_sums")
