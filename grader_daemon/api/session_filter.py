@@ -11,7 +11,7 @@ from enum import Enum, StrEnum, auto
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from grader_daemon.domain.analysis import Category, SessionState
+from grader_daemon.domain.analysis import ErrorName, SessionState
 from grader_daemon.domain.calendar import read_since
 from grader_daemon.domain.claims import Support
 from grader_daemon.domain.rollup import Dimension
@@ -98,7 +98,7 @@ FILTERS: Final = (
     Filter("host", Dimension.HOST, "Only sessions on this machine of a fleet (many machines).", "host"),
     Filter("user", Dimension.USER, "Only sessions on this user's machines in a fleet (many machines).", "user"),
     Filter("tool", Dimension.TOOL, "Only sessions that called this tool.", "tool"),
-    Filter("error", Category, "Only sessions with an error of this category; --issue takes finer kinds.", "failure"),
+    Filter("error", ErrorName, "Only sessions with an error of this category or finer kind.", "failure"),
     Filter(
         "issue", Text.ISSUE, "Only sessions with this error group; the beginning of its id is enough.", "error issue"
     ),

@@ -56,6 +56,28 @@ DIVIDED: Final = frozenset({Category.SYNTAX_ERROR, Category.COMMAND_FAILED, Cate
 """The categories that have finer kinds."""
 
 
+class ErrorName(StrEnum):
+    """Names by which errors are found: categories, and the finer kinds within them."""
+
+    TOOL_NOT_FOUND = Category.TOOL_NOT_FOUND
+    PERMISSION_DENIED = Category.PERMISSION_DENIED
+    TIMEOUT = Category.TIMEOUT
+    FILE_NOT_FOUND = Category.FILE_NOT_FOUND
+    NETWORK_ERROR = Category.NETWORK_ERROR
+    API_ERROR = Category.API_ERROR
+    SYNTAX_ERROR = Category.SYNTAX_ERROR
+    COMMAND_FAILED = Category.COMMAND_FAILED
+    UNKNOWN = Category.UNKNOWN
+    CHECK_FAILED = Subcategory.CHECK_FAILED
+    EDIT_NOT_APPLIED = Subcategory.EDIT_NOT_APPLIED
+    QUERY_ERROR = Subcategory.QUERY_ERROR
+    DEPENDENCY_ERROR = Subcategory.DEPENDENCY_ERROR
+    COMMAND_NOT_FOUND = Subcategory.COMMAND_NOT_FOUND
+    EXCEPTION = Subcategory.EXCEPTION
+    INVALID_ARGUMENTS = Subcategory.INVALID_ARGUMENTS
+    NOT_FOUND = Subcategory.NOT_FOUND
+
+
 class CallStatus(StrEnum):
     """Status of a tool call, by its result.
 

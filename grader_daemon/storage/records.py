@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from grader_daemon.domain.analysis import Category, ErrorSign
+from grader_daemon.domain.analysis import Category, ErrorSign, Subcategory
 from grader_daemon.domain.claims import Support
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.identity import Identity
@@ -73,7 +73,7 @@ class GradeFilter(msgspec.Struct, frozen=True, kw_only=True):
     job: str | None = None
     outcome: WorkFate | None = None
     tool: str | None = None
-    error: Category | None = None
+    error: Category | Subcategory | None = None
     issue: str | None = None
     text: str | None = None
     sort: SortKey = SortKey.ENDED

@@ -17,14 +17,14 @@ _TOOLS: Final = (
     " JOIN json_each(d.tools) AS used WHERE used.value ->> 0 IS NOT NULL"
 )
 _ERRORS: Final = (
-    "SELECT 'error', f.category, g.id FROM session_grades AS g"
-    " JOIN session_failures AS f ON f.session_id = g.session_id WHERE f.kind <> 'probe'"
+    "SELECT 'error', f.{0}, g.id FROM session_grades AS g"
+    " JOIN session_failures AS f ON f.session_id = g.session_id WHERE f.kind <> 'probe' AND f.{0} IS NOT NULL"
 )
 _WORDINGS: Final = (
     f"SELECT 'wording', {_BAND.format(wording='d.wording')}, g.id FROM {_DETAILED}"
     f" JOIN {_EACH_BAND} WHERE d.wording IS NOT NULL"
 )
-FACETS: Final = (_TOOLS, _ERRORS, _WORDINGS)
+FACETS: Final = (_TOOLS, _ERRORS.format("category"), _ERRORS.format("subcategory"), _WORDINGS)
 
 BANDS_OF: Final = f"SELECT {_BAND.format(wording='?')} FROM {_EACH_BAND}"
 """The values that a wording has: of each band its number and what stands in it."""

@@ -62,6 +62,7 @@ def listed(ended: Ended) -> list[str]:
         pytest.param(["--search", "pars"], [NEW, FAILED], id="beginning-of-a-word"),
         pytest.param(["--person"], [OLD], id="person"),
         pytest.param(["--error", "permission_denied"], [FAILED], id="error"),
+        pytest.param(["--error", "edit-not-applied"], [], id="a-finer-kind-of-error"),
         pytest.param(["--tool", "terminal", "--task-type", "debugging"], [FAILED], id="tool-and-task-type"),
         pytest.param(["--sort", "errors"], [FAILED, NEW, OLD], id="sorted"),
         pytest.param(["--completed"], [NEW, OLD], id="completed"),

@@ -3,7 +3,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from grader_daemon.domain.analysis import Category, FailureKind
+from grader_daemon.domain.analysis import Category, ErrorName, FailureKind, Subcategory
 from tests.strategies import analysis, failures, grade
 
 
@@ -35,3 +35,7 @@ def test_a_failure_is_told_by_its_finest_kind_in_words() -> None:
         msgspec.structs.replace(failed, category=each).words for each in (Category.FILE_NOT_FOUND, Category.UNKNOWN)
     ]
     assert told == ["file not found", "unknown error"]
+
+
+def test_errors_are_found_by_each_category_and_each_finer_kind() -> None:
+    assert list(map(str, ErrorName)) == [*map(str, Category), *map(str, Subcategory)]

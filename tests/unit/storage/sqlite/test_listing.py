@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader_daemon.domain.analysis import Category, Failure, FailureKind, SessionState, ToolUse
+from grader_daemon.domain.analysis import Category, Failure, FailureKind, SessionState, Subcategory, ToolUse
 from grader_daemon.domain.claims import Claim, ClaimKind, Support
 from grader_daemon.domain.feedback import FeedbackSource, Said
 from grader_daemon.domain.grade import Grade
@@ -23,6 +23,7 @@ from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import GradeFilter, SortKey
 from grader_daemon.storage.sqlite import session_list
 from grader_daemon.storage.sqlite.database import IN_MEMORY
+from grader_daemon.storage.sqlite.schema import migrations
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.earlier import LATER, add_migration
 from tests.strategies import NOW, grade, new_grade
@@ -32,6 +33,7 @@ from tests.unit.storage.sqlite.test_rollups import Event, happened, histories
 ISSUE = "1-00000000000a"
 TIMEOUT = Failure(2, "browser", Category.TIMEOUT, None, ISSUE)
 PROBE = Failure(2, "read_file", Category.FILE_NOT_FOUND, kind=FailureKind.PROBE)
+NOT_APPLIED = Failure(2, "edit", Category.COMMAND_FAILED, subcategory=Subcategory.EDIT_NOT_APPLIED)
 AFTER_ONE_HOUR, AFTER_TWO_HOURS = NOW + timedelta(hours=1), NOW + timedelta(hours=2)
 
 
@@ -106,6 +108,17 @@ def test_grades_of_an_earlier_version_are_put_on_the_list(store: SqliteStore, mo
     assert len(found["session_list"]) == 2
 
 
+def test_grades_of_an_earlier_version_are_found_by_finer_kinds_of_errors(store: SqliteStore) -> None:
+    save(store, grade(session_id="a", failures=(NOT_APPLIED,)), grade(session_id="b"))
+    before = on_the_list(store.connection)
+    store.connection.execute("DELETE FROM session_facets WHERE value = 'edit_not_applied'")
+
+    store.connection.execute({number: sql for number, _, sql in migrations()}[17])
+
+    assert on_the_list(store.connection) == before
+    assert ids(store, GradeFilter(error=Subcategory.EDIT_NOT_APPLIED)) == ["a"]
+
+
 def test_what_is_not_known_of_a_session_without_an_answer_is_not_listed(store: SqliteStore) -> None:
     save(store, grade(session_id="dead", scored=False), grade(session_id="judged", scored=False))
     with store.transaction():
@@ -156,6 +169,7 @@ def four(store: SqliteStore) -> SqliteStore:
             p_completed=0.6,
             verdict_by=VerdictBy.MODEL,
             claims=claims(Support.VERIFIED, Support.UNSUPPORTED),
+            failures=(NOT_APPLIED,),
         ),
     )
     return store
@@ -196,6 +210,8 @@ def four(store: SqliteStore) -> SqliteStore:
         pytest.param(GradeFilter(tool=""), "", id="a-tool-without-a-name"),
         pytest.param(GradeFilter(error=Category.TIMEOUT), "b", id="error"),
         pytest.param(GradeFilter(error=Category.FILE_NOT_FOUND), "", id="a-probe-is-no-error"),
+        pytest.param(GradeFilter(error=Subcategory.EDIT_NOT_APPLIED), "c", id="a-finer-kind-of-error"),
+        pytest.param(GradeFilter(error=Category.COMMAND_FAILED), "c", id="a-category-with-its-finer-kinds"),
         pytest.param(GradeFilter(issue=ISSUE), "b", id="issue"),
         pytest.param(GradeFilter(text="fix"), "db", id="a-word-in-any-case"),
         pytest.param(GradeFilter(text="arser"), "", id="a-word-must-begin-so"),
