@@ -167,6 +167,8 @@ class TaskRoute(msgspec.Struct, frozen=True, kw_only=True):
         known_by: the sessions that show it; None if not `known`.
         reason: why no model is recommended; None if one is.
         recommended: the recommended model; None if not `known`.
+        difference_shown: whether the recommended model is better with a probability of 90 % or more: than the default,
+            or, without one, than each other model with enough sessions.
         default: the model that you named, kept unless another is better; without one, the best model is recommended.
         prefer: the model to use: the recommended one, or else the default; None if too little is known.
         unseen: expected score of any other model; None if no other may be tried.
@@ -176,6 +178,7 @@ class TaskRoute(msgspec.Struct, frozen=True, kw_only=True):
     known_by: KnownBy | None
     reason: RouteReason | None
     recommended: str | None
+    difference_shown: bool
     default: str | None
     prefer: str | None
     models: tuple[ModelScore, ...]

@@ -67,6 +67,9 @@ _PROBABLY: Final = 0.52
 Chosen on `tests.benchmarks.routing_labels`, where equal models should not, and `routing_loop`, where waiting costs.
 """
 
+_CLEARLY: Final = 1.2816
+"""Standard deviations by which a model must be better before a person is told to prefer it: a probability of 90 %."""
+
 _STAYS: Final = frozenset({RouteReason.NOT_BETTER, RouteReason.UNCALIBRATED})
 """Reasons to stay with the default: much is known, and nothing better."""
 
@@ -139,6 +142,7 @@ class Router:
             known_by=None if chosen is None else chosen.known_by,
             reason=reason,
             recommended=recommended,
+            difference_shown=chosen is not None and self._is_shown(task_type, chosen, scores, stays),
             default=default,
             prefer=prefer,
             models=tuple(self._explorable(task_type, score, prefer) for score in scores),
@@ -226,6 +230,13 @@ class Router:
         """Return whether a model is probably better than the default, and by enough."""
         gap = None if self._scores is None or default is None else self._scores.gap(task_type, model, default)
         return gap is not None and gap.value >= LEAST_GAIN and gap.sure > _PROBABLY
+
+    def _is_shown(self, task_type: str, chosen: ModelScore, scores: Sequence[ModelScore], stays: str | None) -> bool:
+        """Return whether chance hardly explains that a model is better than the default to keep, or than the others."""
+        known = (score.model for score in scores if score.known_by is not None and score != chosen)
+        others = list(known) if stays is None else [stays]
+        gaps = [] if self._scores is None else [self._scores.gap(task_type, chosen.model, other) for other in others]
+        return bool(gaps) and all(gap.sure > _CLEARLY for gap in gaps)
 
     def _why_not(self, scores: Sequence[ModelScore], best: ModelScore | None, stays: str | None) -> RouteReason | None:
         """Return why to recommend none; None where `best` is, the first that is known and not the default to keep."""

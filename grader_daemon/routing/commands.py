@@ -108,7 +108,8 @@ def _rows(task_type: str, route: TaskRoute) -> Iterator[tuple[object, ...]]:
 
 def _advice(score: ModelScore, route: TaskRoute) -> str:
     if score.model == route.recommended:
-        return "prefer it" if score.known_by is KnownBy.TYPE else "prefer it*"
+        told = "prefer it" if route.difference_shown else "no difference shown"
+        return told if score.known_by is KnownBy.TYPE else f"{told}*"
     if score.model == route.default:
         return "default" if route.reason is None else f"default; nothing better known: {_WHY_NOT[route.reason]}"
     return "" if score.reason is None else _WHY_NOT[score.reason]

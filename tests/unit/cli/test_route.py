@@ -72,6 +72,23 @@ def test_without_a_default_the_best_is_preferred(home: Path, run: Run, sessions:
     assert line.endswith(f" {advice}")
 
 
+def test_a_model_that_may_only_be_luckier_is_not_said_to_be_preferred(home: Path, run: Run) -> None:
+    now = datetime.now(UTC)  # noqa: TID251  the commands' clock is the real one
+    made = [
+        grade(
+            session_id=f"rival-{number}", session_file=f"/r{number}", model="rival", task_type="debugging", ended_at=now
+        )
+        for number in range(14)
+    ]
+    with closing(SqliteStore(home / DATABASE)) as store, store.transaction():
+        save_grades(store, [new_grade(one) for one in made])
+
+    told = run(home, "route").stdout
+
+    assert "prefer it" not in told
+    assert next(line for line in told.splitlines() if line.startswith("debugging")).endswith("no difference shown")
+
+
 def test_an_unknown_task_type_is_refused_with_those_that_are_known(home: Path, run: Run) -> None:
     ended = run(home, "route", "--task-type", "nosuch")
 

@@ -375,6 +375,30 @@ def test_a_default_is_left_for_what_is_probably_better_by_enough(
     assert found.recommended == (None if reason else "strong")
 
 
+@pytest.mark.parametrize("default", ["cheap", None])
+@pytest.mark.parametrize(
+    ("sessions", "done", "shown"),
+    [
+        pytest.param(60, (40, 45), False, id="chance"),  # by 6.7 points, 81 % probable
+        pytest.param(60, (40, 50), True, id="more"),  # by 16.7 points, 97 % probable
+    ],
+)
+def test_a_difference_is_shown_where_chance_hardly_explains_it(
+    sessions: int, done: tuple[int, int], shown: bool, default: str | None
+) -> None:
+    made = [*several(sessions, done[0], judged=True, **CHEAP), *several(sessions, done[1], judged=True, **STRONG)]
+
+    found = route(made, default=default)
+
+    assert (found.recommended, found.difference_shown) == ("strong", shown)
+
+
+def test_a_model_beside_which_no_other_is_known_shows_no_difference() -> None:
+    found = route([*several(60, 50, **STRONG), *several(3, 0, **CHEAP)])
+
+    assert (found.recommended, found.difference_shown) == ("strong", False)
+
+
 @pytest.mark.parametrize(("tried", "recommended"), [(FEWEST_SESSIONS - 1, None), (FEWEST_SESSIONS, "strong")])
 def test_a_model_that_is_not_surely_better_needs_ten_sessions_of_the_type(tried: int, recommended: str | None) -> None:
     sessions = [*several(83, 60, **CHEAP), *several(tried, tried - 1, **STRONG)]
