@@ -150,6 +150,7 @@ def explanation_document(explanation: Explanation, *, trust: Trust) -> dict[str,
         "claims": grade.claims,
         "signals_from_people": grade.signals_from_people,
         "asked_again": grade.asked_again,
+        "refused": explanation.refused,
         "messages": {str(index): text for index, text in explanation.excerpts.items()},
         "note": explanation.note,
     }

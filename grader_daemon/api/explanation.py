@@ -38,6 +38,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 
     `excerpts` maps a message index to "role: text", redacted and cut; of a failed call's output it is the line that
     says what failed. `note` says why they are missing, if they are.
+    `refused` are the results of calls that the agent's record says were not allowed, which are no errors.
     `effects` are what moved `p_completed` most; none where the model that gave it is not known any more.
     """
 
@@ -45,6 +46,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     sentences: dict[str, str]
     excerpts: dict[int, str]
     note: str | None
+    refused: tuple[int, ...]
     effects: tuple[FeatureEffect, ...]
 
 
@@ -69,6 +71,7 @@ def explanation(
             if index < len(messages)
         },
         note=note,
+        refused=() if session is None else session.refused,
         effects=effects,
     )
 

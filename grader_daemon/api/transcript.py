@@ -13,7 +13,7 @@ import msgspec
 
 from grader_daemon.analysis.tool_calls import CallView, Purpose
 from grader_daemon.analysis.tool_calls.edits import SEVERAL, names_of_texts, parts_of
-from grader_daemon.domain.analysis import CallStatus, Failure, FailureKind
+from grader_daemon.domain.analysis import Failure, FailureKind
 from grader_daemon.domain.claims import Claim, Support
 from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.session import TOOL, Message, Session, ToolCall, with_tools
@@ -21,7 +21,7 @@ from grader_daemon.domain.session_result import EVIDENCE_SENTENCES, ResultStandi
 from grader_daemon.domain.text import alike, clean, storable
 from grader_daemon.errors import NotFoundError
 from grader_daemon.redaction import Redactor
-from grader_daemon.reports.session_words import KIND_WORDS, why_words
+from grader_daemon.reports.session_words import KIND_WORDS, NOT_ALLOWED, why_words
 from grader_daemon.storage.records import StoredGrade
 
 _STANDING = "standing"
@@ -289,9 +289,7 @@ def _findings(grade: Grade, session: Session, redactor: Redactor) -> dict[int, l
 
 def _of_calls(grade: Grade, session: Session) -> Iterator[tuple[int, Finding]]:
     yield from ((failure.index, _failed(failure)) for failure in grade.failures)
-    for index, outcome in session.reported.items():
-        if outcome.status is CallStatus.REFUSED:
-            yield index, Finding(FindingKind.REFUSED, "the call was not allowed")
+    yield from ((index, Finding(FindingKind.REFUSED, NOT_ALLOWED)) for index in session.refused)
 
 
 def _failed(failure: Failure) -> Finding:

@@ -21,6 +21,7 @@ from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.text import clean
 from grader_daemon.reports.numbers import COMPLETION, value_words
 from grader_daemon.reports.session_words import (
+    NOT_ALLOWED,
     effect_words,
     feature_words,
     likely_note,
@@ -106,6 +107,9 @@ def _print_evidence(explanation: Explanation) -> None:
     if explanation.stored.grade.failures:
         output.line()
         output.failures(explanation.stored.grade)
+    if explanation.refused:
+        output.line()
+        output.paragraph("refused: ", f"{NOT_ALLOWED}, which is no error ({messages_words(explanation.refused)})")
     if explanation.excerpts:
         output.line()
         for text, same in groupby(explanation.excerpts.items(), key=itemgetter(1)):

@@ -275,6 +275,11 @@ class Session(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         """The unit in which the session lies."""
         return Unit(self.format, self.file, self.unit_key)
 
+    @property
+    def refused(self) -> tuple[int, ...]:
+        """The messages with results of calls that the agent's record says were not allowed."""
+        return tuple(index for index, told in self.reported.items() if told.status is CallStatus.REFUSED)
+
 
 class Skipped(msgspec.Struct, frozen=True, gc=False):
     """A file that looks like a session but is not to be graded; `reason` is a `SkipReason`."""

@@ -62,6 +62,7 @@ _WHY: Final = {
 }
 """Why a claim has its support, in words."""
 
+NOT_ALLOWED: Final = "the call was not allowed"
 MOST_MESSAGES: Final = 6
 """Most numbers of messages behind one sentence."""
 _LEVELS: Final = frozenset(("quality.base", "efficiency.level", "efficiency.otherwise"))

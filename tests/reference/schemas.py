@@ -199,6 +199,7 @@ DOCUMENTS = (
         claims=tuple[Claim, ...],
         signals_from_people=tuple[PersonSignal, ...],
         asked_again=str | None,
+        refused=list[int],
         messages=dict[str, str],
         note=str | None,
     ),
