@@ -6,6 +6,7 @@ It takes up to some seconds, so no page waits for it; there is one trial for the
 from __future__ import annotations
 
 import threading
+from typing import Final
 
 import msgspec
 
@@ -14,6 +15,10 @@ from grader_daemon.api.grader import SelfGrader
 from grader_daemon.domain.calibration import Calibration
 from grader_daemon.errors import GraderError
 from grader_daemon.settings import Settings
+
+_FAULT: Final = (
+    "The trial failed by a fault in grader-daemon: its log has the traceback. The next label starts another."
+)
 
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,9 +60,13 @@ class LabelTrial:
         return begun
 
     def _run(self, begun: Tried) -> None:
+        """Make a trial; after a fault of the program, which Python reports with its traceback, it goes on no longer."""
+        ended = msgspec.structs.replace(begun, failed=_FAULT)
         try:
             with SelfGrader(settings=self._settings, clock=self._clock) as grader:
                 before, made = grader.grades.trust().agreement, grader.calibration.try_out()
-                self._tried = msgspec.structs.replace(begun, agreement_before=before, made=made)
+                ended = msgspec.structs.replace(begun, agreement_before=before, made=made)
         except GraderError as error:
-            self._tried = msgspec.structs.replace(begun, failed=str(error))
+            ended = msgspec.structs.replace(begun, failed=str(error))
+        finally:
+            self._tried = ended
