@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import msgspec
+import pytest
 
 from grader_daemon.system import zstd
 from tests.benchmarks.archive_scale import print_scale
@@ -49,6 +50,7 @@ from tests.benchmarks.machine import (
 )
 from tests.benchmarks.targets import ARCHIVE_OF_ONE_PROCESS
 from tests.benchmarks.throughput import ROOT, check_out
+from tests.needs import require_moto
 from tests.object_storage import object_storage
 
 FORMS: Final = ("plain", "packed")
@@ -246,6 +248,8 @@ def main() -> int:
     options = parser.parse_args()
     if options.simulate:
         return print_scale()
+    if options.s3:
+        _require_object_storage()
     if not all(path.is_dir() for path in ARCHIVES):
         sys.exit(f"nothing is measured without {', '.join(map(str, ARCHIVES))}")
     if options.make:
@@ -264,6 +268,13 @@ def main() -> int:
         figures = tell(ways, measure(folder, ways, slices=options.sessions // _SLICE_SESSIONS))
     print_figures(figures)
     return int(any(figure.met is False for figure in figures))
+
+
+def _require_object_storage() -> None:
+    try:
+        require_moto()
+    except pytest.skip.Exception as missing:
+        sys.exit(f"--s3: {missing}; .ci/run installs it")
 
 
 if __name__ == "__main__":
