@@ -118,10 +118,10 @@ def _why_undecodable(content: bytes, error: Exception) -> ParseError:
     return UnfinishedFileError(f"broken JSON: {_one_line(error)}")
 
 
-def moment_of(milliseconds: float | None) -> datetime | None:
+def moment_of(milliseconds: object) -> datetime | None:
     """Return a time in milliseconds since 1970 as aware UTC; None where it is none."""
     try:
-        return None if milliseconds is None else datetime.fromtimestamp(milliseconds / 1_000, UTC)
+        return datetime.fromtimestamp(milliseconds / 1_000, UTC) if isinstance(milliseconds, int | float) else None
     except (ValueError, OverflowError, OSError):
         return None
 

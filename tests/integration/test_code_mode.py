@@ -87,7 +87,7 @@ def as_atif() -> Session:
         steps.append({"step_id": number + 2, "source": "agent", "tool_calls": [call], "observation": observed})
     steps.append({"step_id": 99, "source": "agent", "message": ANSWERED})
     whole = {"schema_version": "ATIF-v1.7", "agent": {"name": "codex", "version": "0.144.1"}, "steps": steps}
-    return read_run([json.dumps(whole).encode()], path="/t/trajectory.json", named="trial")[""]
+    return read_run([json.dumps(whole).encode()], path="/t/trajectory.json", named="trial", passed_over={})[""]
 
 
 def as_rollout(*noted: dict[str, Any], back: bool = False) -> Session:

@@ -34,6 +34,7 @@ from grader_daemon.sources.atif.observations import Result, read_observation
 from grader_daemon.sources.codex.rollout import INJECTED
 from grader_daemon.sources.codex.taken_apart import take_apart
 from grader_daemon.sources.decoding import Text, mending, name_of, text_in, token_count, utc_in
+from grader_daemon.sources.strange_elements import read_without_strange
 
 NAME = "atif"
 """Name of the source, and of the format of its sessions. The agent is the one that the run names."""
@@ -104,7 +105,7 @@ class _StepNotes(msgspec.Struct, frozen=True):
 
 class _Step(msgspec.Struct, frozen=True):
     source: str
-    timestamp: str | None = None
+    timestamp: object = None
     model_name: LongName | None = None
     message: Text = None
     tool_calls: tuple[_Call, ...] | None = None
@@ -177,18 +178,19 @@ class _Branch(NamedTuple):
     notes: _DocumentNotes | None
 
 
-def read_run(documents: Sequence[bytes], *, path: str, named: str) -> dict[str, Session]:
+def read_run(documents: Sequence[bytes], *, path: str, named: str, passed_over: dict[str, None]) -> dict[str, Session]:
     """Return the sessions of a run: its own under "", those of its sub-agents by their names in it.
 
     Args:
         documents: the document of the run, and those that continue it.
         path: where the first was read.
         named: what the run is called if it does not say that itself.
+        passed_over: is told of steps that are left out; see `read_without_strange`.
 
     Raises:
         msgspec.DecodeError, UnicodeDecodeError, RecursionError: one of them is no such document.
     """
-    first, *following = (mending(_DECODE, content) for content in documents)
+    first, *following = (_document(content, passed_over) for content in documents)
     session_id = first.session_id or first.trajectory_id or named
     branches = dict(_branches(first, ""))
     for document in following:
@@ -200,8 +202,8 @@ def read_run(documents: Sequence[bytes], *, path: str, named: str) -> dict[str, 
     return {key: _session(branch, session_id, key, path) for key, branch in branches.items()}
 
 
-def head_of(document: bytes, *, named: str) -> Head | None:
-    """Return how a run is called, for a whole document of it; None where it is another kind of JSON.
+def head_of(document: bytes, *, named: str, passed_over: dict[str, None]) -> Head | None:
+    """Return how a run is called, for a whole document of it; None where it is another kind of JSON. See `read_run`.
 
     Raises:
         msgspec.DecodeError, UnicodeDecodeError, RecursionError: it is no such document.
@@ -211,8 +213,12 @@ def head_of(document: bytes, *, named: str) -> Head | None:
         return None
     if version.unreadable is not None:
         return Head("", version=version.unreadable)
-    run = mending(_DECODE, document)
+    run = _document(document, passed_over)
     return Head(run.session_id or run.trajectory_id or named, tuple(key for key, _ in _branches(run, "") if key))
+
+
+def _document(content: bytes, passed_over: dict[str, None]) -> _Document:
+    return mending(lambda whole: read_without_strange(_DECODE, whole, passed_over), content)
 
 
 def _branches(document: _Document, key: str) -> Iterator[tuple[str, _Branch]]:

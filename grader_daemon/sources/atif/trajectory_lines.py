@@ -39,7 +39,7 @@ class _Line(NamedTuple):
 
 
 class _Contents(NamedTuple):
-    """Lines of a file by the names of their runs, versions that cannot be read, and how many lines are no run."""
+    """Lines of a file by the names of their runs, versions and steps that are not read, and how many are no run."""
 
     lines: dict[str, _Line]
     strange: tuple[str, ...]
@@ -47,7 +47,7 @@ class _Contents(NamedTuple):
 
     @property
     def unknown(self) -> UnknownKinds | None:
-        """Versions and lines that were passed over; None where nothing was."""
+        """Versions, steps and lines that were passed over; None where nothing was."""
         return UnknownKinds(None, self.strange, self.broken) if self.strange or self.broken else None
 
     def units(self, file: Unit) -> Iterator[Unit]:
@@ -99,7 +99,7 @@ class TrajectoryLines:
             return Read(digest, None)
 
         def read(content: bytes) -> Session | Skipped:
-            session = read_run([content], path=unit.locator, named=line.named)[within]
+            session = read_run([content], path=unit.locator, named=line.named, passed_over={})[within]
             if not session.messages:
                 return Skipped(SkipReason.NOT_A_SESSION, session.session_id)
             return msgspec.structs.replace(session, unit_key=unit.key)
@@ -139,7 +139,7 @@ def _look_through(content: bytes, stem: str, limits: Limits, *, begin: int) -> _
     for number, line in enumerate(whole_lines(content), 1):
         start = content.index(line, start)
         check_values([line], limits)
-        head = decoded_or(partial(head_of, named=f"{stem}-{number}"), line, None)
+        head = decoded_or(partial(head_of, named=f"{stem}-{number}", passed_over=strange), line, None)
         if head is None:
             broken += 1
         elif head.version is not None:

@@ -116,6 +116,7 @@ class AtifTrials(AccompaniedFiles):
     def _parse(self, documents: Sequence[bytes], unit: Unit) -> Parsed:
         inside: list[Unit] = []
         unknown: list[UnknownKinds] = []
+        strange: dict[str, None] = {}
 
         def read(first: bytes) -> Session | Skipped:
             head = _HEAD(first)
@@ -124,7 +125,7 @@ class AtifTrials(AccompaniedFiles):
             if head.unreadable is not None:
                 unknown.append(UnknownKinds(head.unreadable, ()))
                 return Skipped(SkipReason.UNREADABLE_VERSION)
-            sessions = read_run(documents, path=unit.locator, named=_name_of(unit.locator))
+            sessions = read_run(documents, path=unit.locator, named=_name_of(unit.locator), passed_over=strange)
             if unit.key not in sessions:
                 raise VanishedFileError("the sub-agent is gone")
             if not unit.key:
@@ -134,6 +135,9 @@ class AtifTrials(AccompaniedFiles):
 
         check_values(documents, self.limits)
         session = decode(documents[0], read, limits=self.limits)
+        if strange:
+            version = session.agent_version if isinstance(session, Session) else None
+            unknown.append(UnknownKinds(version, tuple(strange)))
         return Parsed(session, tuple(inside), unknown[0] if unknown else None)
 
     def _continuations(self, path: str, first: bytes) -> Iterator[bytes]:

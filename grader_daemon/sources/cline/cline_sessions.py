@@ -28,6 +28,7 @@ from grader_daemon.sources.discovery import Walk
 from grader_daemon.sources.file_reading import found_file, look_at, read_file, stamp_of
 from grader_daemon.sources.protocol import UnknownKinds
 from grader_daemon.sources.session_files import AccompaniedFiles, Beside, Parsed
+from grader_daemon.sources.strange_elements import read_without_strange
 
 T = TypeVar("T")
 
@@ -91,7 +92,7 @@ class ClineSessions(AccompaniedFiles):
         return self._decode(content, b"", unit)
 
     def _decode(self, content: bytes, beside: bytes, unit: Unit) -> Parsed:
-        broken: list[str] = []
+        broken: dict[str, None] = {}
 
         def read(whole: bytes) -> Session | Skipped:
             session = _session_in(whole, beside, unit, broken)
@@ -106,22 +107,24 @@ class ClineSessions(AccompaniedFiles):
         return (self.found(Unit(self.name, main), status if main == path else os.lstat(main)),)
 
 
-def _session_in(content: bytes, beside: bytes, unit: Unit, broken: list[str]) -> Session:
-    """Return a session; what lies beside it and cannot be read, for it is no JSON or has another shape, is `broken`."""
+def _session_in(content: bytes, beside: bytes, unit: Unit, broken: dict[str, None]) -> Session:
+    """Return a session; `broken` is told of messages, and of what lies beside it, that cannot be read."""
     folder, _, name = unit.locator.rpartition("/")
 
     def read_beside(read: Callable[[bytes], T]) -> T | None:
         try:
             return mending(read, beside) if beside else None
         except UNREADABLE:
-            broken.append(_beside(unit.locator).rpartition("/")[2])
+            broken[_beside(unit.locator).rpartition("/")[2]] = None
             return None
 
     if content.lstrip().startswith(b"["):
         task = folder.rpartition("/")[2] if f"/{name}" == _HISTORY else name.rpartition(".")[0] or name
-        return read_task(_TASK(content), read_beside(_UI) or (), unit, task=task)
+        history = read_without_strange(_TASK, content, broken)
+        return read_task(history, read_beside(_UI) or (), unit, task=task)
+    file = read_without_strange(_FILE, content, broken)
     named = name.removesuffix(_MESSAGES)
-    return read_session(_FILE(content), read_beside(_MANIFEST), unit, named=named, folder=folder.rpartition("/")[2])
+    return read_session(file, read_beside(_MANIFEST), unit, named=named, folder=folder.rpartition("/")[2])
 
 
 def _is_session(path: str) -> bool:

@@ -61,7 +61,7 @@ class StoredMessage(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
     role: str = ""
     content: str | tuple[Block, ...] | None = None
-    ts: float | None = None
+    ts: object = None
     model_info: ModelInfo | None = None
     metrics: Metrics | None = None
     metadata: Marks | None = None
@@ -130,7 +130,7 @@ class UiModel(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 class UiMessage(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """A line of an extension's screen: something that it `say`s, or `ask`s a person."""
 
-    ts: float | None = None
+    ts: object = None
     say: str | None = None
     ask: str | None = None
     text: str | None = None

@@ -24,7 +24,7 @@ from grader_daemon.sources.file_reading import stamp_of
 from grader_daemon.sources.hermes import snapshot
 from grader_daemon.sources.hermes.state_memory import StateDatabase
 from grader_daemon.sources.hermes.state_rows import joined, to_session
-from grader_daemon.sources.protocol import Read, as_shown
+from grader_daemon.sources.protocol import Read, UnknownKinds, as_shown
 from grader_daemon.sources.session_databases import SessionDatabases, found_entry
 from grader_daemon.sources.session_files import Parsed, SessionFiles
 from grader_daemon.sources.sqlite_files import database_beside
@@ -62,7 +62,9 @@ class HermesSnapshots(SessionFiles):
         return snapshot.companion(path)
 
     def parse(self, content: bytes, unit: Unit) -> Parsed:
-        return Parsed(snapshot.parse(content, unit.locator, zone=self._zone, limits=self.limits))
+        strange: dict[str, None] = {}
+        session = snapshot.parse(content, unit.locator, zone=self._zone, limits=self.limits, passed_over=strange)
+        return Parsed(session, unknown=UnknownKinds(None, tuple(strange)) if strange else None)
 
 
 class Hermes(HermesSnapshots):

@@ -20,6 +20,7 @@ from grader_daemon.domain.limits import LONGEST_NAME, Limits, SessionId
 from grader_daemon.domain.session import TOOL, USER, Message, Session, SessionKind, Skipped, SkipReason
 from grader_daemon.sources.decoding import decode, name_of, setup_digest, utc_in
 from grader_daemon.sources.hermes import sharegpt
+from grader_daemon.sources.strange_elements import read_without_strange
 
 NAME = "hermes"
 """Name of the source, and of the format of its sessions."""
@@ -99,7 +100,14 @@ def companion(path: str) -> SkipReason | None:
     return SkipReason.GATEWAY_TRANSCRIPT if name.endswith(".jsonl") else None
 
 
-def parse(content: bytes, path: str, *, zone: tzinfo | None = None, limits: Limits = _LIMITS) -> Session | Skipped:
+def parse(
+    content: bytes,
+    path: str,
+    *,
+    zone: tzinfo | None = None,
+    limits: Limits = _LIMITS,
+    passed_over: dict[str, None] | None = None,
+) -> Session | Skipped:
     """Decode the content of one session file.
 
     Args:
@@ -107,11 +115,13 @@ def parse(content: bytes, path: str, *, zone: tzinfo | None = None, limits: Limi
         path: where it was read; only its name and folder are looked at.
         zone: the zone of times that name none; None is the machine's.
         limits: what a session may hold.
+        passed_over: is told of messages that are left out; see `read_without_strange`.
 
     Raises:
         UnfinishedFileError, ParseError: see `decode`.
     """
-    return decode(content, lambda whole: _read(whole, path, zone), limits=limits)
+    left_out = {} if passed_over is None else passed_over
+    return decode(content, lambda whole: _read(whole, path, zone, left_out), limits=limits)
 
 
 def schedule_of(session_id: str) -> str | None:
@@ -120,9 +130,9 @@ def schedule_of(session_id: str) -> str | None:
     return None if found is None else found[1]
 
 
-def _read(content: bytes, path: str, zone: tzinfo | None) -> Session | Skipped:
+def _read(content: bytes, path: str, zone: tzinfo | None, left_out: dict[str, None]) -> Session | Skipped:
     name = path.rpartition("/")[2]
-    file = _DECODER.decode(content)
+    file = read_without_strange(_DECODER.decode, content, left_out)
     messages = file.messages
     if messages is None and file.conversations is not None:
         messages = sharegpt.to_messages(file.conversations)

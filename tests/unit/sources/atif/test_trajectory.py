@@ -31,7 +31,7 @@ def document(*steps: dict[str, Any], agent: str = "terminus-2", **more: Any) -> 
 
 
 def read_all(*documents: bytes) -> dict[str, Session]:
-    return read_run(documents, path="/t/agent/trajectory.json", named="trial")
+    return read_run(documents, path="/t/agent/trajectory.json", named="trial", passed_over={})
 
 
 def read(*steps: dict[str, Any], **more: Any) -> Session:

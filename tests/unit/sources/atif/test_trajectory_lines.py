@@ -46,6 +46,14 @@ def sessions(source: AtifTrials, file: Path) -> dict[str, tuple[str, str]]:
     return said
 
 
+def test_steps_that_cannot_be_read_are_told_and_the_run_is_read_without(source: AtifTrials, file: Path) -> None:
+    steps = [{"source": 7}, {"source": "agent", "message": "Really."}]
+    file.write_text(run("", steps=steps) + "\n")
+
+    assert sessions(source, file) == {"": ("acme-1", "Really.")}
+    assert read(source, file).unknown == UnknownKinds(None, ("steps[].source",))
+
+
 def test_each_line_is_a_run_and_the_last_one_of_a_name_counts(source: AtifTrials, file: Path) -> None:
     file.write_text(
         "\n".join([run("A", session_id="a"), "", run("B", session_id="b/c"), run("C"), run("AA", session_id="a")])

@@ -47,6 +47,15 @@ def session_of(trial: Path) -> Session:
     return session
 
 
+def test_steps_that_cannot_be_read_are_told_and_the_run_is_read_without(trial: Path) -> None:
+    steps = [{"source": "agent", "message": "Done.", "model_name": 7}, {"source": "agent", "message": "Really."}]
+    agent = {"name": "acme", "version": "2.0"}
+    (trial / "agent" / "trajectory.json").write_text(document(steps=steps, agent=agent))
+
+    assert [message.text for message in session_of(trial).messages] == ["Really."]
+    assert read(trial).unknown == UnknownKinds("2.0", ("steps[].model_name",))
+
+
 @pytest.mark.parametrize(
     ("name", "content", "reward"),
     [

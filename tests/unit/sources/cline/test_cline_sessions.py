@@ -210,6 +210,18 @@ def test_a_manifest_that_cannot_be_read_is_told_and_the_session_is_read_without(
     assert read.unknown == UnknownKinds(None, (f"{ID}.json",))
 
 
+def test_messages_that_cannot_be_read_are_told_and_the_session_is_read_without(home: Home) -> None:
+    messages = [typed("Do it"), answer("Done.", modelInfo=7), {**answer("Really."), "ts": "then"}]
+    read = home.read(home.write(f"{ID}/{ID}.messages.json", {"sessionId": ID, "messages": messages}))
+    task = home.read(home.write("tasks/1795/api_conversation_history.json", messages))
+
+    for each, place in ((read, "messages[].modelInfo"), (task, "[].modelInfo")):
+        assert isinstance(each.session, Session)
+        assert said(each.session)[-1] == (ASSISTANT, "Really.")
+        assert "Done." not in str(each.session.messages)
+        assert each.unknown == UnknownKinds(None, (place,))
+
+
 def test_what_the_machinery_said_is_no_message(home: Home) -> None:
     read = home.session(
         typed("Do it"),

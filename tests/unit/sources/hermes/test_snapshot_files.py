@@ -8,11 +8,11 @@ import pytest
 import xxhash
 
 from grader_daemon.domain.limits import Limits
-from grader_daemon.domain.session import Skipped, SkipReason
+from grader_daemon.domain.session import Session, Skipped, SkipReason
 from grader_daemon.domain.unit import Unit
 from grader_daemon.errors import ParseError, VanishedFileError
 from grader_daemon.sources.hermes.hermes_source import HermesSnapshots
-from grader_daemon.sources.protocol import Read
+from grader_daemon.sources.protocol import Read, UnknownKinds
 from tests.strategies import document, json_answer, json_user
 from tests.units import hermes, unit
 
@@ -44,6 +44,17 @@ def test_a_file_without_an_id_has_none(tmp_path: Path) -> None:
     path.write_bytes(b"{}")
 
     assert hermes().read(unit(path)) == Read(xxhash.xxh3_128_hexdigest(b"{}"), Skipped(SkipReason.NOT_A_SESSION))
+
+
+def test_messages_that_cannot_be_read_are_told_and_the_session_is_read_without(tmp_path: Path) -> None:
+    path = tmp_path / "session_x.json"
+    path.write_bytes(document([json_user(), {**json_answer(), "tool_call_id": 7}, json_answer("Done.")]))
+
+    read = hermes().read(unit(path))
+
+    assert isinstance(read.session, Session)
+    assert [message.text for message in read.session.messages[1:]] == ["Done."]
+    assert read.unknown == UnknownKinds(None, ("messages[].tool_call_id",))
 
 
 def test_content_of_a_digest_that_is_known_is_not_decoded(tmp_path: Path) -> None:
