@@ -63,7 +63,7 @@ def first_start(corpus: Corpus, folder: Path, *, root: Path, jobs: int, rounds: 
     Raises:
         SystemExit: not all is graded.
     """
-    ways = {"alone": ("grade",), "together": ("grade", "--jobs", str(jobs)), "once": ("run", "--once")}
+    ways = {"alone": ("grade", "--jobs", "1"), "together": ("grade", "--jobs", str(jobs)), "once": ("run", "--once")}
     spent: dict[str, list[float]] = {name: [] for name in ways}
     for number in range(rounds):
         progress(f"{corpus.name}: round {number + 1} of {rounds}")

@@ -121,14 +121,51 @@ def test_a_large_session_that_goes_on_waits_and_is_not_forgotten(
     assert store.unit_stamps([early])[0] != stamp_of(os.stat(path))
 
 
-def test_a_backlog_is_graded_by_helpers(world: World, store: SqliteStore, write_session: SessionWriter) -> None:
+@pytest.mark.parametrize(
+    ("alone_seconds", "by_helpers"),
+    [pytest.param(0.0, True, id="that-lasts"), pytest.param(60.0, False, id="that-is-soon-done")],
+)
+def test_a_backlog_is_graded_by_helpers_if_it_lasts(
+    world: World,
+    store: SqliteStore,
+    write_session: SessionWriter,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    alone_seconds: float,
+    by_helpers: bool,
+) -> None:
+    monkeypatch.setattr(worker_module, "_ALONE_SECONDS", alone_seconds)
     world.watch.busy = False
     paths = [write_session([json_user(), json_answer()], session_id=f"s{number}") for number in range(9)]
 
     world.queue.put(units(paths))
 
     wait_until(lambda: store.file_counts() == {"graded": 9}, "all of them")
-    assert world.ingest.helpers > 0
+    assert (world.ingest.helpers > 0) == by_helpers
+
+
+def test_a_session_that_ends_need_not_wait_for_a_backlog_that_the_worker_grades_itself(
+    world: World, store: SqliteStore, write_session: SessionWriter
+) -> None:
+    """A transaction takes no time here, so each takes one session of the backlog."""
+    world.watch.busy = False
+    paths = [write_session([json_user(), json_answer()], session_id=f"s{number}") for number in range(9)]
+    live = unit(write_session([json_user(), json_answer()], session_id="live"))
+    world.worker._batch_seconds = 0.0
+    graded: list[int] = []
+    """Sessions that are graded at the end of each turn, until the one is that ended."""
+
+    def one_ends() -> None:
+        if store.unit_stamps([live])[0] is None:
+            graded.append(store.file_counts().get("graded", 0))
+            world.queue.put([live] if graded[-1] == 1 else [])
+
+    world.worker._on_batch = one_ends
+
+    world.queue.put(units(paths))
+
+    wait_until(lambda: store.file_counts() == {"graded": 10}, "all of them")
+    assert graded[-1] == 1
 
 
 def test_of_several_suspects_each_is_examined_alone(
