@@ -20,6 +20,8 @@ _OWN_SESSIONS_TRUSTED = 50
 _FARTHEST = 4.0
 """Farthest that a session lies from the mean, in scales."""
 
+_MARKS = frozenset({0, 1})
+
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True):
     """One labelled session.
@@ -136,8 +138,10 @@ def by_source(samples: Iterable[Sample]) -> dict[str, list[Sample]]:
 
 
 def _moments(column: Sequence[float]) -> tuple[float, float]:
-    """Return mean and variance."""
+    """Return mean and variance; of marks, which most features are, the first tells the second."""
     mean = sum(column) / len(column)
+    if _MARKS.issuperset(column):
+        return mean, mean * (1 - mean)
     centred = [value - mean for value in column]
     return mean, sum(map(mul, centred, centred)) / len(column)
 

@@ -224,6 +224,8 @@ def _of_all(
 def _distance(one: CompletionModel, other: CompletionModel, history: Sequence[tuple[float, ...]]) -> float:
     """Return by how much the log-odds of two models differ in a person's sessions, in the mean."""
     weights = [left - right for left, right in zip(one.weights, other.weights, strict=True)]
+    while weights and not weights[-1]:  # words, which weigh nothing before labels do
+        weights.pop()
     apart = one.intercept - other.intercept
     return math.fsum(abs(apart + dot(weights, features)) for features in history) / max(1, len(history))
 

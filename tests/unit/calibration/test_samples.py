@@ -35,6 +35,14 @@ def test_what_is_ordinary_is_that_of_ones_own_sessions_and_fifty_count_half_for_
     assert SCALING.adapted([(5.0,)] * 50) == Scaling(means=(5.0,), scales=(2**0.5,))
 
 
+def test_marks_go_as_far_as_two_other_numbers_that_lie_as_far_apart() -> None:
+    """A third of fifty-one: the variance of the first column is told by its mean."""
+    both = Scaling(means=(0.0, 0.0), scales=(0.7, 0.7))
+    own = both.adapted([(0, 2.5), (0, 2.5), (1, 3.5)] * 17)
+    assert own.means == pytest.approx((1 / 3, 2.5 + 1 / 3))
+    assert own.scales[0] == pytest.approx(own.scales[1])
+
+
 def test_families_have_equal_says_and_sources_without_both_outcomes_none() -> None:
     labelled = [
         *samples(20, source="a"),
