@@ -7,10 +7,10 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -20,9 +20,10 @@ from grader_daemon import log
 from grader_daemon.api.permissions import exposed_places
 from grader_daemon.api.ungraded import ungraded_agents
 from grader_daemon.cli import output
+from grader_daemon.cli.loading import loading
 from grader_daemon.cli.options import given_flags, settings_options, tell_doubts
 from grader_daemon.daemon.notify import Notifier
-from grader_daemon.daemon.settings_apart import read_apart
+from grader_daemon.daemon.settings_apart import read_apart, read_here
 from grader_daemon.daemon.supervisor import Supervisor
 from grader_daemon.errors import ConfigurationError
 from grader_daemon.setting_sources import setting_of
@@ -57,9 +58,10 @@ def command(*, once: bool, quiet_seconds: float | None, log_level: str | None, l
 
     With --once, exit code 1 if a file could not be graded, or a folder is missing or cannot be read.
     """
+    flags = given_flags(quiet_seconds=quiet_seconds, log_level=log_level, log_format=log_format)
 
     def read() -> Settings:
-        settings = read_apart(given_flags(quiet_seconds=quiet_seconds, log_level=log_level, log_format=log_format))
+        settings = _read_quickly(flags) if once else read_apart(flags)
         tell_doubts(settings)
         log.configure(level=settings.log_level, log_format=settings.log_format, zone=settings.zone)
         return settings
@@ -77,6 +79,12 @@ def command(*, once: bool, quiet_seconds: float | None, log_level: str | None, l
     with _signals(supervisor):
         left = supervisor.run(once=once)
     return 1 if left or (once and _lacks_a_folder(supervisor.settings)) else 0
+
+
+def _read_quickly(flags: Mapping[str, Any]) -> Settings:
+    """Read the settings for a run that ends: it holds no memory for long."""
+    with loading():
+        return read_here(flags)
 
 
 def _tell_surroundings(settings: Settings) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from grader_daemon.daemon import settings_apart
-from grader_daemon.daemon.settings_apart import PlainSecret, PlainSettings, plain, read_apart
+from grader_daemon.daemon.settings_apart import PlainSecret, PlainSettings, plain, read_apart, read_here
 from grader_daemon.errors import ConfigurationError
 from grader_daemon.grading_settings import GradingSettings
 from grader_daemon.settings import Settings, load_settings, settings_of
@@ -102,10 +102,25 @@ def test_without_another_process_they_are_read_here(monkeypatch: pytest.MonkeyPa
     assert read_apart({"quiet_seconds": 1.5}).quiet_seconds == 1.5
 
 
-def test_a_process_that_has_read_settings_reads_them_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No process can be started."""
+
     def start(*_: object, **__: object) -> None:
         raise AssertionError("a process was started")
 
     monkeypatch.setattr(subprocess, "run", start)
 
+
+@pytest.mark.usefixtures("no_process")
+def test_a_process_that_has_read_settings_reads_them_itself() -> None:
     assert read_apart({"quiet_seconds": 3.0}).quiet_seconds == 3.0
+
+
+@pytest.mark.usefixtures("apart", "no_process")
+def test_a_process_that_ends_soon_reads_them_itself() -> None:
+    settings = read_here({"quiet_seconds": 3.0})
+
+    assert (settings.quiet_seconds, settings.__class__.__name__) == (3.0, PlainSettings.__name__)
+    with pytest.raises(ConfigurationError):
+        read_here({"quiet_seconds": -1})
