@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from time import monotonic, thread_time
+from time import monotonic
 
 import structlog
 
 from grader_daemon.daemon.backlog import Backlog
+from grader_daemon.daemon.found_work import FoundWork
 from grader_daemon.daemon.health import Pulse
 from grader_daemon.daemon.model_reload import ModelReload
 from grader_daemon.daemon.queue import WorkQueue
@@ -27,10 +28,6 @@ _LOOK_SECONDS = 0.005
 
 _BACKLOG_SECONDS = 0.25
 """While new sessions come without a pause, what was found waits for no longer than that until a part of it is taken."""
-
-_ALONE_SECONDS = 3.0
-"""CPU time: only a backlog that takes more is handed to helpers, for each takes half a second to start and to warm up
-(measured: 1,759 sessions of 3.5 KB take 2.4 s in one process, and 3.4 s with two helpers)."""
 
 _A_FEW = 8
 _FIRST_PAUSE_SECONDS = 1.0
@@ -51,8 +48,6 @@ class Worker:
     _failed_since: float | None = None
     _failure: StoreError | None = None
     """Begin and last reason of the time in which the database cannot be written."""
-    _found_since: float | None = None
-    """Time of the thread's CPU clock when the backlog began that is being worked off."""
 
     def __init__(
         self,
@@ -92,7 +87,7 @@ class Worker:
         self._pulse = pulse
         self._model_reload = model_reload
         self._suspects: list[Unit] = []
-        self._found: list[Unit] = []
+        self._found = FoundWork(ingest, batch_sessions=batch_sessions)
         self._on_crash = on_crash
         self._on_busy = on_busy
         self._on_early = on_early
@@ -176,26 +171,21 @@ class Worker:
             except Exception as error:  # noqa: BLE001  told with its traceback; the next scan finds what is left
                 self._on_crash(len(units), error)
                 self._stopping.wait(_FIRST_PAUSE_SECONDS)
-            if not self._is_sharing:
+            if not self._found.busy:
                 self._queue.finish()
             self._on_batch()
         self._ingest.close()
 
     @property
-    def _is_sharing(self) -> bool:
-        """True if something is found and not handed out, or with the helpers."""
-        return bool(self._found) or self._ingest.busy
-
-    @property
     def _is_full(self) -> bool:
         """True if as much is found as is saved at once."""
-        return len(self._found) + self._ingest.waiting >= self._batch_sessions
+        return self._found.waiting >= self._batch_sessions
 
     def _take(self) -> list[Unit]:
         """Return units of which events told. More than a batch of them is a backlog, which waits for its turn."""
         is_burst = len(self._queue) >= self._batch_sessions and self._is_full
         return self._queue.take(
-            0 if is_burst else self._batch_sessions, wait=not (is_burst or self._backlog.busy or self._is_sharing)
+            0 if is_burst else self._batch_sessions, wait=not (is_burst or self._backlog.busy or self._found.busy)
         )
 
     def _share(self, units: list[Unit]) -> None:
@@ -204,29 +194,19 @@ class Worker:
         But not for ever: where something comes all the time, a few of the backlog go with it now and then.
         """
         if len(units) >= self._batch_sessions:
-            self._found += units
+            self._found.add(units)
             units.clear()
         is_pressed = bool(units) or self._is_full
         if is_pressed and monotonic() < self._backlog_at:
             return
         self._backlog_at = monotonic() + _BACKLOG_SECONDS
         limit = _A_FEW if is_pressed else self._batch_sessions
-        self._found += self._those_in_time(self._backlog.take(limit) or self._redecide(limit))
-        if self._ingest.helpers or self._lasts():
-            self._ingest.hand_out(self._found)
-            self._found = []
-        if not (units or self._is_sharing):
-            self._found_since = None
+        self._found.add(self._those_in_time(self._backlog.take(limit) or self._redecide(limit)))
+        if not (units or self._found.busy):
+            self._found.end()
             self._tell_resumed()
             self._ingest.rest()
             self._give_back()
-
-    def _lasts(self) -> bool:
-        """Return whether a batch still waits of a backlog that was begun a while ago."""
-        if self._found and self._found_since is None:
-            self._found_since = thread_time()
-        is_old = self._found_since is not None and thread_time() - self._found_since >= _ALONE_SECONDS
-        return is_old and len(self._found) >= self._batch_sessions and self._ingest.processes > 0
 
     def _give_back(self) -> None:
         if self._worked_at is not None and monotonic() - self._worked_at >= _REST_SECONDS:
@@ -236,8 +216,7 @@ class Worker:
     def _collect(self) -> None:
         """Save and tell what helpers have done."""
         if self._ingest.busy:
-            for each in self._ingest.collect(within_seconds=_LOOK_SECONDS):
-                self._tell(each)
+            self._tell_all(self._ingest.collect(within_seconds=_LOOK_SECONDS))
             self._tell_resumed()
 
     def _those_in_time(self, units: list[Unit]) -> list[Unit]:
@@ -256,15 +235,14 @@ class Worker:
             self._wait_for_store(error)
             return 0
         self._tell_resumed()
-        for each in recorded:
-            self._tell(each)
+        self._tell_all(recorded)
         return done
 
     def _work_found(self) -> None:
-        """Ingest as much as one transaction takes of what is found. If that fails, the next scan finds it again."""
-        found, self._found = self._found, []
-        if found and not self._queue.closed:
-            self._found = found[self._work(found) :]
+        """Examine a little of a backlog, and tell what was saved of it."""
+        if recorded := self._found.work():
+            self._tell_resumed()
+            self._tell_all(recorded)
 
     def _settle_suspects(self) -> None:
         """Count an attempt for the unit that was read when the daemon died; of several, examine each alone first."""
@@ -314,6 +292,10 @@ class Worker:
         seconds, self._failed_since, self._resumed_at = monotonic() - self._failed_since, None, monotonic()
         if self._told:
             self._log.info("intake.resumed", level="notice", seconds=round(seconds, 1), tries=self._tries)
+
+    def _tell_all(self, recorded: Sequence[IngestResult]) -> None:
+        for each in recorded:
+            self._tell(each)
 
     def _tell(self, recorded: IngestResult) -> None:
         log, path = self._log, recorded.path

@@ -79,13 +79,34 @@ class Ingest:
         Returns:
             what was recorded, and how many of `units` that covers (at least one).
         """
+        gathered, done = self.examine(units, within_seconds=within_seconds)
+        return self.save(gathered), done
+
+    def examine(self, units: Sequence[Unit], *, within_seconds: float) -> tuple[list[Gathered], int]:
+        """Examine from the front of `units` for as long as `within_seconds` allows; `save_if_newest` saves it.
+
+        Returns:
+            what was found, and how many of `units` that covers (at least one).
+        """
         gathered: list[Gathered] = []
         done = 0
         deadline = monotonic() + within_seconds
         while done < len(units) and (done == 0 or monotonic() < deadline):
             done += self._gather(units[done : done + _LOOKUP], gathered, deadline)
         self._marks.set(None)
-        return self.save(gathered), done
+        return gathered, done
+
+    def save_if_newest(self, gathered: Sequence[Gathered]) -> tuple[list[IngestResult], list[Unit]]:
+        """Save what was examined a while ago, in one transaction.
+
+        Returns:
+            what was recorded, and the units of which something else was recorded since: they are to be examined again.
+
+        Raises:
+            StoreError: it cannot be saved.
+        """
+        newest, overtaken = self._not_overtaken(gathered)
+        return self.save(newest) if newest else [], overtaken
 
     def _gather(self, units: Sequence[Unit], gathered: list[Gathered], deadline: float) -> int:
         """Examine from the front of `units`, at least one, and return how many.
@@ -183,7 +204,8 @@ class Ingest:
         if not self._unsaved:
             self._helpers.hand_out(self.examiner, self._clock())
             done = self._helpers.collect(within_seconds, self._clock())
-            self._unsaved = self._not_overtaken(done)
+            self._unsaved, overtaken = self._not_overtaken(done)
+            self._helpers.add(overtaken)
             for examined, _ in self._unsaved:
                 self._note(examined.unit, examined)
             self._helpers.hand_out(self.examiner, self._clock())
@@ -191,12 +213,11 @@ class Ingest:
         self._unsaved = []
         return recorded
 
-    def _not_overtaken(self, done: Sequence[Gathered]) -> list[Gathered]:
-        """Leave out units of which something was recorded since they were handed out; they are looked at again."""
+    def _not_overtaken(self, done: Sequence[Gathered]) -> tuple[list[Gathered], list[Unit]]:
+        """Set units apart of which something was recorded since they were looked up."""
         now = self._store.ledger_entries([examined.unit.storable() for examined, _ in done]) if done else {}
         overtaken = {examined.unit for examined, known in done if now.get(examined.unit.storable()) != known}
-        self._helpers.add(overtaken)
-        return [each for each in done if each[0].unit not in overtaken]
+        return [each for each in done if each[0].unit not in overtaken], list(overtaken)
 
     def examine_alone(self, unit: Unit) -> None:
         """Have a helper examine a unit, and nothing else with it; `collect` gives what comes of it."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from grader_daemon.daemon import found_work
 from grader_daemon.daemon import worker as worker_module
 from grader_daemon.daemon.backlog import Backlog
 from grader_daemon.daemon.health import Pulse
@@ -134,7 +135,7 @@ def test_a_backlog_is_graded_by_helpers_if_it_lasts(
     alone_seconds: float,
     by_helpers: bool,
 ) -> None:
-    monkeypatch.setattr(worker_module, "_ALONE_SECONDS", alone_seconds)
+    monkeypatch.setattr(found_work, "_ALONE_SECONDS", alone_seconds)
     world.watch.busy = False
     paths = [write_session([json_user(), json_answer()], session_id=f"s{number}") for number in range(9)]
 
@@ -145,13 +146,14 @@ def test_a_backlog_is_graded_by_helpers_if_it_lasts(
 
 
 def test_a_session_that_ends_need_not_wait_for_a_backlog_that_the_worker_grades_itself(
-    world: World, store: SqliteStore, write_session: SessionWriter
+    world: World, store: SqliteStore, write_session: SessionWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A transaction takes no time here, so each takes one session of the backlog."""
+    """In no time one session of the backlog is examined, and saved alone."""
+    monkeypatch.setattr(found_work, "_A_LITTLE_SECONDS", 0.0)
+    monkeypatch.setattr(found_work, "_SAVED_TOGETHER", 1)
     world.watch.busy = False
     paths = [write_session([json_user(), json_answer()], session_id=f"s{number}") for number in range(9)]
     live = unit(write_session([json_user(), json_answer()], session_id="live"))
-    world.worker._batch_seconds = 0.0
     graded: list[int] = []
     """Sessions that are graded at the end of each turn, until the one is that ended."""
 
