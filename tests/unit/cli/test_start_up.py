@@ -56,6 +56,20 @@ def _ended(*arguments: str, given: str = "") -> dict[str, Any]:
     return told
 
 
+def _stopped() -> dict[str, Any]:
+    """Return the same of a daemon that is told to end when it has looked at all files."""
+    command = [sys.executable, "-c", _ASKED, "run", "--log-format", "json"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, encoding="utf-8") as daemon:
+        assert daemon.stderr is not None
+        lines = []
+        for line in daemon.stderr:
+            lines.append(line)
+            if "reconcile.finished" in line:
+                daemon.terminate()
+    told: dict[str, Any] = json.loads(lines[-1])
+    return told
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -122,7 +136,7 @@ _NOT_AT_REST = {
 @pytest.mark.thorough
 @pytest.mark.usefixtures("known_home")
 def test_a_daemon_keeps_nothing_that_only_its_start_needs() -> None:
-    loaded = set(_ended("run", "--once")["loaded"])
+    loaded = set(_stopped()["loaded"])
 
     assert not _NOT_AT_REST & loaded
     assert "grader_daemon.daemon.service_loop" in loaded
