@@ -55,6 +55,7 @@ _PARTS = {
 
 def _given(wing: Wing) -> Iterator[str]:
     yield from (*wing.jobs, *wing.own_jobs, *wing.checks.values(), *wing.parts.values())
+    yield from (row.plain for row in wing.commands.values() if row.plain is not None)
 
 
 @pytest.mark.parametrize("wing", WINGS, ids=lambda wing: wing.name)
