@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from grader_daemon.domain.installed import MOST_VERSIONS, ObservedVersion
@@ -39,12 +40,10 @@ class _Source(NamedTuple):
 
 
 SHOWN: Final = {
-    SetupKind.MODEL: _Source(lambda session: session.model, lambda session: (session.agent,)),
-    SetupKind.AGENT_VERSION: _Source(lambda session: session.agent_version, lambda session: (session.agent,)),
-    SetupKind.SYSTEM_PROMPT: _Source(
-        lambda session: session.system_prompt_digest, lambda session: (session.agent, session.platform, session.project)
-    ),
-    SetupKind.TOOLS: _Source(lambda session: session.tools_digest, lambda session: (session.agent, session.platform)),
+    SetupKind.MODEL: _Source(attrgetter("model"), lambda session: (session.agent,)),
+    SetupKind.AGENT_VERSION: _Source(attrgetter("agent_version"), lambda session: (session.agent,)),
+    SetupKind.SYSTEM_PROMPT: _Source(attrgetter("system_prompt_digest"), attrgetter("agent", "platform", "project")),
+    SetupKind.TOOLS: _Source(attrgetter("tools_digest"), attrgetter("agent", "platform")),
 }
 """Kinds that sessions show by themselves."""
 
@@ -142,15 +141,16 @@ def _file_change(version: ObservedVersion, *, at: datetime, before: str | None, 
 
 def _of_kind(kind: SetupKind, source: _Source, sessions: Iterable[FinishedSession]) -> Iterator[SetupChange]:
     """Yield the changes of a kind; one that shows in several streams of an agent is one, where it showed first."""
-    streams: dict[_Stream, list[tuple[FinishedSession, str]]] = {}
+    streams: dict[_Stream, tuple[list[FinishedSession], list[str]]] = {}
     for session in sessions:
         value = source.value(session)
         if value is not None:
-            streams.setdefault(source.stream(session), []).append((session, value))
+            known, values = streams.setdefault(source.stream(session), ([], []))
+            known.append(session)
+            values.append(value)
     found = [
-        SetupChange(at=known[place][0].ended_at, kind=kind, agent=stream[0], before=before, after=known[place][1])
-        for stream, known in streams.items()
-        for values in ([value for _, value in known],)
+        SetupChange(at=known[place].ended_at, kind=kind, agent=stream[0], before=before, after=values[place])
+        for stream, (known, values) in streams.items()
         for place, before in takeovers(values)
         if kind is not SetupKind.AGENT_VERSION or _is_update(values, place, before)
     ]
