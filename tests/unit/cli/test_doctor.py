@@ -772,9 +772,11 @@ def test_a_folder_is_listed_once_for_databases_and_once_for_sessions(
         listed.append(place)
         return list_folder(walk, place, pending)
 
+    run(home, "grade")
     monkeypatch.setattr(Walk, "_list", noting)
-    checks(run, home)
+    made = checks(run, home)["newest sessions"]
 
+    assert made["found"] == "the newest session of each agent is graded"
     assert listed.count(str(folder)) == 2
 
 
