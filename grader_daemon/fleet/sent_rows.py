@@ -113,7 +113,7 @@ def _made_here(stored: Mapping[str, Sequence[Any]], trust: Trust) -> dict[str, S
             list(zip(*(stored[name] for name in (*_JUDGED, "rules_version")), _told(stored), strict=True)),
             lambda place: verdict_words(_grade_at(stored, place, _VERDICT), trust),
         ),
-        "tools": list(map(to_tools, stored["tools"])),
+        "tools": _of_likes(stored["tools"], lambda place: to_tools(stored["tools"][place])),
     }
 
 
