@@ -112,13 +112,13 @@ def _while_more(runs: Iterator[Any]) -> Iterator[Any]:
 
 
 def recorded(settings: Settings, url: str) -> list[Batch]:
-    """Send all, and return what was handed to the connection."""
+    """Send all, and return what was handed to the connection, but for what the product does meanwhile."""
     batches: list[Batch] = []
     with pushing(settings, url) as export:
         save = export._rows.save
 
         def record(*arguments: Any, **named: Any) -> None:
-            batches.append((arguments, named))
+            batches.append((arguments, {name: each for name, each in named.items() if name != "meanwhile"}))
             save(*arguments, **named)
 
         export._rows.save = record  # type: ignore[method-assign]
