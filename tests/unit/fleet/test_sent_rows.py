@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import msgspec
@@ -120,15 +121,19 @@ def test_a_row_is_the_same_beside_others(store: SqliteStore, made: list[Grade]) 
     assert _sent(store, made, texts=True) == [row for each in made for row in _sent(store, [each], texts=True)]
 
 
-@pytest.mark.parametrize("likely", [None, 0.004, 0.0049, 0.994, 0.9949, 0.3, 0.301, 0.305])
-@pytest.mark.parametrize("rule", ["completion.gave_up", "completion.high_error_rate"])
-def test_probabilities_that_differ_in_words_share_no_sentence(
-    store: SqliteStore, likely: float | None, rule: str
-) -> None:
-    others = [None, *(number / 1000 for number in range(0, 1001, 5))]
+def test_grades_that_differ_in_words_share_no_sentence(store: SqliteStore) -> None:
+    likely = [None, 0.004, 0.0049, 0.994, 0.9949, *(number / 1000 for number in range(0, 1001, 25))]
+    rules = ["completion.gave_up", "completion.cut_short", "completion.high_error_rate"]
     made = [
-        grade(session_id=f"s{number}", unsure=True, p_completed=each, reasons=(Reason("task_completed", rule, None),))
-        for number, each in enumerate([likely, *others])
+        grade(
+            session_id=f"{number}",
+            task_completed=False,
+            unsure=unsure,
+            p_completed=each,
+            verdict_by=VerdictBy.MODEL,
+            reasons=(Reason("task_completed", rule, None),),
+        )
+        for number, (each, rule, unsure) in enumerate(product(likely, rules, (True, False)))
     ]
     with store.transaction():
         save_grades(store, [new_grade(each) for each in made])
