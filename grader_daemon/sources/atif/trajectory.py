@@ -64,8 +64,8 @@ class _AgentNotes(msgspec.Struct, frozen=True):
 
 class _Agent(msgspec.Struct, frozen=True):
     name: LongName | None = None
-    version: LongName | None = None
-    model_name: LongName | None = None
+    version: object = None
+    model_name: object = None
     extra: _AgentNotes | None = None
 
 
@@ -89,12 +89,12 @@ class _Metrics(msgspec.Struct, frozen=True):
     prompt_tokens: object = None
     completion_tokens: object = None
     cached_tokens: object = None
-    cost_usd: float | None = None
+    cost_usd: object = None
     extra: _MetricNotes | None = None
 
 
 class _FinalMetrics(msgspec.Struct, frozen=True):
-    total_cost_usd: float | None = None
+    total_cost_usd: object = None
 
 
 class _StepNotes(msgspec.Struct, frozen=True):
@@ -265,7 +265,7 @@ def _session(branch: _Branch, run: str, key: str, path: str) -> Session:
         parent=run if key else None,
         kind=SessionKind.SUB_AGENT if key else SessionKind.MAIN,
         agent=agent.name,
-        agent_version=agent.version,
+        agent_version=name_of(agent.version),
         usage=_usage(steps, _model_of(agent)),
         cost_usd=_cost(steps, None if key else branch.document.final_metrics),
         started_at=min(known_times, default=None),
@@ -274,7 +274,7 @@ def _session(branch: _Branch, run: str, key: str, path: str) -> Session:
 
 
 def _model_of(agent: _Agent) -> str | None:
-    return None if agent.model_name == _SYNTHETIC else agent.model_name
+    return None if agent.model_name == _SYNTHETIC else name_of(agent.model_name)
 
 
 def _ending(steps: Sequence[_Step], notes: _DocumentNotes | None) -> Ending:
@@ -330,11 +330,15 @@ def _usage(steps: Sequence[_Step], model: str | None) -> tuple[Usage, ...]:
 
 def _cost(steps: Sequence[_Step], final: _FinalMetrics | None) -> float | None:
     """The sum at the end has that of sub-agents in it, so it counts only where the steps say nothing."""
-    costs = [step.metrics.cost_usd for step in steps if step.metrics is not None]
+    costs = [_usd(step.metrics.cost_usd) for step in steps if step.metrics is not None]
     known = [cost for cost in costs if cost is not None]
     if known:
         return sum(known) if len(known) == len(costs) else None
-    return final.total_cost_usd if final is not None else None
+    return _usd(final.total_cost_usd) if final is not None else None
+
+
+def _usd(told: object) -> float | None:
+    return float(told) if isinstance(told, int | float) else None
 
 
 def _folder(notes: _AgentNotes | None) -> str | None:

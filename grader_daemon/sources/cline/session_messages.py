@@ -21,7 +21,7 @@ from grader_daemon.domain.unit import Unit
 from grader_daemon.sources.cline.operation_results import read_operations
 from grader_daemon.sources.cline.stored_messages import Manifest, Marks, MessagesFile, Metrics, StoredMessage
 from grader_daemon.sources.cline.tagged_calls import spans_in
-from grader_daemon.sources.decoding import fresh_tokens, token_count, utc
+from grader_daemon.sources.decoding import fresh_tokens, name_of, token_count, utc
 from grader_daemon.sources.messages_so_far import Conversation
 
 NAME: Final = "cline"
@@ -70,7 +70,7 @@ class _Conversation(Conversation):
                 calls.append(block.call)
                 if block.id:
                     self._tools[block.id] = block.name
-        model = stored.model_info.id if stored.model_info is not None else None
+        model = name_of(stored.model_info.id) if stored.model_info is not None else None
         self.model = model or self.model
         self.used.append(_usage(stored.metrics or Metrics(), model))
         self.append(Message(ASSISTANT, said or None, tuple(calls) or None), stored.written_at)
@@ -117,12 +117,12 @@ def read_session(file: MessagesFile, manifest: Manifest | None, unit: Unit, *, n
         reported=told.reported,
         ending=_ending(own, told.shown),
         model=told.model or own.model,
-        platform=notes.source or (file.origin.source if file.origin is not None else None),
+        platform=notes.source or (name_of(file.origin.source) if file.origin is not None else None),
         project=notes.cwd,
         parent=(session_id.partition(_PARTED)[0] if _PARTED in session_id else folder) if is_sub_agent else None,
         kind=SessionKind.SUB_AGENT if is_sub_agent else SessionKind.MAIN,
         agent=NAME,
-        agent_version=file.origin.version if file.origin is not None else None,
+        agent_version=name_of(file.origin.version) if file.origin is not None else None,
         usage=usage_by_model(told.used),
         cost_usd=_cost(own),
         started_at=min(times, default=None),

@@ -32,7 +32,7 @@ class Block(msgspec.Struct, frozen=True, gc=False):
 class ModelInfo(msgspec.Struct, frozen=True, gc=False):
     """Model that gave an answer."""
 
-    id: Word | None = None
+    id: object = None
 
 
 class Metrics(msgspec.Struct, frozen=True, gc=False, rename="camel"):
@@ -82,8 +82,8 @@ class StoredMessage(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 class Origin(msgspec.Struct, frozen=True, gc=False):
     """The program that wrote a session."""
 
-    source: Word | None = None
-    version: Word | None = None
+    source: object = None
+    version: object = None
 
 
 class MessagesFile(msgspec.Struct, frozen=True, gc=False, rename="camel"):

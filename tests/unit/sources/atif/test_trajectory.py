@@ -320,6 +320,17 @@ def test_money_is_what_the_run_says(costs: list[float | None], total: float | No
     assert read(*steps, final_metrics={"total_cost_usd": total}).cost_usd == cost
 
 
+def test_facts_of_another_type_are_not_known() -> None:
+    step = {"source": "agent", "message": "Done.", "timestamp": 7, "metrics": {"cost_usd": "much"}}
+    agent = {"name": "acme", "version": 2.0, "model_name": 7}
+    whole = json.loads(document(step, final_metrics={"total_cost_usd": []})) | {"agent": agent}
+
+    session = read_all(json.dumps(whole).encode())[""]
+
+    assert [message.text for message in session.messages] == ["Done."]
+    assert (session.agent_version, session.model, session.cost_usd, session.message_times) == (None, None, None, ())
+
+
 def test_times_without_a_zone_are_utc() -> None:
     session = read(
         {**ASKED, "timestamp": "2026-11-22T15:21:10"}, agent_step("x", timestamp="2026-11-22T16:21:11+01:00")

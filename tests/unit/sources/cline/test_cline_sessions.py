@@ -210,6 +210,13 @@ def test_a_manifest_that_cannot_be_read_is_told_and_the_session_is_read_without(
     assert read.unknown == UnknownKinds(None, (f"{ID}.json",))
 
 
+def test_facts_of_another_type_are_not_known(home: Home) -> None:
+    read = home.session(typed("Do it"), answer("Done.", modelInfo={"id": 7}), origin={"source": 7, "version": 3.0})
+
+    assert said(read) == [(USER, "Do it"), (ASSISTANT, "Done.")]
+    assert (read.agent_version, read.model) == (None, MANIFEST["model"])
+
+
 def test_messages_that_cannot_be_read_are_told_and_the_session_is_read_without(home: Home) -> None:
     messages = [typed("Do it"), answer("Done.", modelInfo=7), {**answer("Really."), "ts": "then"}]
     read = home.read(home.write(f"{ID}/{ID}.messages.json", {"sessionId": ID, "messages": messages}))
