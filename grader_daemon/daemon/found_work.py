@@ -1,8 +1,4 @@
-"""Units of a backlog that were found and not saved yet: examined here a little at a time, or by helpers if it lasts.
-
-What is examined is saved together with more: each transaction costs some milliseconds. Meanwhile a session in it may be
-graded from a newer state of its file, so what was recorded since is examined again.
-"""
+"""Units of a backlog that were found and not saved yet: examined here a little at a time, or by helpers if it lasts."""
 
 from __future__ import annotations
 
@@ -10,9 +6,7 @@ from collections.abc import Sequence
 from time import thread_time
 
 from grader_daemon.domain.unit import Unit
-from grader_daemon.errors import StoreError
 from grader_daemon.pipeline.commit import IngestResult
-from grader_daemon.pipeline.helpers import Gathered
 from grader_daemon.pipeline.ingest import Ingest
 
 _ALONE_SECONDS = 3.0
@@ -20,8 +14,6 @@ _ALONE_SECONDS = 3.0
 (measured: 1,759 sessions of 3.5 KB take 2.4 s in one process, and 3.4 s with two helpers)."""
 
 _A_LITTLE_SECONDS = 0.02
-_SAVED_TOGETHER = 256
-"""A session costs 0.14 ms to save with so many others, and 0.23 ms with 40."""
 
 
 class FoundWork:
@@ -32,7 +24,6 @@ class FoundWork:
         self._ingest = ingest
         self._batch_sessions = batch_sessions
         self._units: list[Unit] = []
-        self._examined: list[Gathered] = []
         self._began_at: float | None = None
         """Time of the thread's CPU clock when this backlog began."""
 
@@ -44,7 +35,7 @@ class FoundWork:
     @property
     def busy(self) -> bool:
         """True if something is not saved yet."""
-        return bool(self._units or self._examined) or self._ingest.busy
+        return bool(self._units) or self._ingest.busy
 
     def add(self, units: Sequence[Unit]) -> None:
         """Add units; if helpers are there, or the backlog lasts, they are handed out."""
@@ -63,34 +54,23 @@ class FoundWork:
         """Note that this backlog is worked off: the next one is another."""
         self._began_at = None
 
-    def work(self) -> list[IngestResult]:
-        """Examine a little here, and save it if there is enough of it, or nothing more.
+    def work(self, *, within_seconds: float, together: int) -> list[IngestResult]:
+        """Examine a little here, wait a moment for helpers, and save what was examined if there is enough of it.
 
         Returns:
-            what was recorded.
+            what was recorded, `together` sessions at least as long as more of them wait.
 
         Raises:
             StoreError: it cannot be saved; the next call tries again.
         """
-        if len(self._examined) < _SAVED_TOGETHER:
+        if self._ingest.unsaved < together:
             self._examine()
-        if self._examined and (len(self._examined) >= _SAVED_TOGETHER or not self._units):
-            return self._save()
-        return []
+        if not self._ingest.busy:
+            return []
+        return self._ingest.collect(within_seconds=within_seconds, together=together if self.waiting else 1)
 
     def _examine(self) -> None:
         units, self._units = self._units, []
         if units:
-            examined, done = self._ingest.examine(units, within_seconds=_A_LITTLE_SECONDS)
-            self._examined += examined
+            done = self._ingest.examine(units, within_seconds=_A_LITTLE_SECONDS)
             self._units = units[done:]
-
-    def _save(self) -> list[IngestResult]:
-        examined, self._examined = self._examined, []
-        try:
-            recorded, overtaken = self._ingest.save_if_newest(examined)
-        except StoreError:
-            self._examined = examined
-            raise
-        self._units += overtaken
-        return recorded

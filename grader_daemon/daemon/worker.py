@@ -20,7 +20,7 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.unit import Unit
 from grader_daemon.errors import StoreError, StoreReplacedError
 from grader_daemon.pipeline.commit import IngestOutcome, IngestResult
-from grader_daemon.pipeline.ingest import Ingest
+from grader_daemon.pipeline.ingest import SAVED_TOGETHER, Ingest
 from grader_daemon.system.running import give_back_memory
 
 _LOOK_SECONDS = 0.005
@@ -28,6 +28,10 @@ _LOOK_SECONDS = 0.005
 
 _BACKLOG_SECONDS = 0.25
 """While new sessions come without a pause, what was found waits for no longer than that until a part of it is taken."""
+
+_CALM_SECONDS = 2.0
+_SAVED_BESIDE_LIVE = 64
+"""Sessions of a backlog that are saved at once while others end now, which wait for that: some 20 ms."""
 
 _A_FEW = 8
 _FIRST_PAUSE_SECONDS = 1.0
@@ -48,6 +52,8 @@ class Worker:
     _failed_since: float | None = None
     _failure: StoreError | None = None
     """Begin and last reason of the time in which the database cannot be written."""
+    _live_at = float("-inf")
+    """Time of the last session that was graded because an event told of it."""
 
     def __init__(
         self,
@@ -161,10 +167,10 @@ class Worker:
                 self._model_reload.look()
                 units = self._those_in_time(units)
                 self._share(units)
+                self._live_at = monotonic() if units else self._live_at
                 while units and not self._queue.closed:
                     units = units[self._work(units) :]
                 self._work_found()
-                self._collect()
             except StoreError as error:
                 self._queue.put(units)  # the disk remembers what does not fit
                 self._wait_for_store(error)
@@ -213,11 +219,11 @@ class Worker:
             self._worked_at = None
             give_back_memory()
 
-    def _collect(self) -> None:
-        """Save and tell what helpers have done."""
-        if self._ingest.busy:
-            self._tell_all(self._ingest.collect(within_seconds=_LOOK_SECONDS))
-            self._tell_resumed()
+    def _work_found(self) -> None:
+        """Work on a backlog for a moment, and tell what was saved of it."""
+        is_calm = monotonic() - self._live_at >= _CALM_SECONDS
+        together = SAVED_TOGETHER if is_calm else _SAVED_BESIDE_LIVE
+        self._tell_all(self._found.work(within_seconds=_LOOK_SECONDS, together=together))
 
     def _those_in_time(self, units: list[Unit]) -> list[Unit]:
         """Return the units that are to be graded now; the others wait."""
@@ -238,12 +244,6 @@ class Worker:
         self._tell_all(recorded)
         return done
 
-    def _work_found(self) -> None:
-        """Examine a little of a backlog, and tell what was saved of it."""
-        if recorded := self._found.work():
-            self._tell_resumed()
-            self._tell_all(recorded)
-
     def _settle_suspects(self) -> None:
         """Count an attempt for the unit that was read when the daemon died; of several, examine each alone first."""
         if len(self._suspects) == 1:
@@ -252,7 +252,7 @@ class Worker:
             self._ingest.examine_alone(self._suspects.pop())
             while self._ingest.busy and not self._queue.closed:
                 self._pulse.beat()
-                self._collect()
+                self._work_found()
 
     def _redecide(self, limit: int) -> list[Unit]:
         """Decide verdicts anew where another policy is in force; return the units that other rules graded."""
@@ -294,6 +294,9 @@ class Worker:
             self._log.info("intake.resumed", level="notice", seconds=round(seconds, 1), tries=self._tries)
 
     def _tell_all(self, recorded: Sequence[IngestResult]) -> None:
+        """Log what was saved, which also shows that the database can be written."""
+        if recorded:
+            self._tell_resumed()
         for each in recorded:
             self._tell(each)
 

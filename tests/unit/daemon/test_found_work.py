@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pytest
 
@@ -24,17 +24,22 @@ def paths(write_session: SessionWriter) -> list[str]:
 
 
 @pytest.fixture
-def work(ingest: Ingest, monkeypatch: pytest.MonkeyPatch) -> FoundWork:
-    """In each call one unit is examined, and three are saved together."""
+def work(ingest: Ingest, monkeypatch: pytest.MonkeyPatch) -> Iterator[FoundWork]:
+    """In each call one unit is examined here."""
     monkeypatch.setattr(found_work, "_A_LITTLE_SECONDS", 0.0)
-    monkeypatch.setattr(found_work, "_SAVED_TOGETHER", 3)
-    return FoundWork(ingest, batch_sessions=9)
+    ingest._helpers.most = 1
+    yield FoundWork(ingest, batch_sessions=9)
+    ingest.close()
+
+
+def _three_together(work: FoundWork) -> list[IngestResult]:
+    return work.work(within_seconds=60, together=3)
 
 
 def test_a_little_is_examined_at_once_and_more_is_saved_together(work: FoundWork, paths: list[str]) -> None:
     work.add(units(paths))
 
-    assert [len(work.work()) for _ in range(6)] == [0, 0, 3, 0, 2, 0]
+    assert [len(_three_together(work)) for _ in range(6)] == [0, 0, 3, 0, 2, 0]
     assert not work.busy
 
 
@@ -42,15 +47,17 @@ def test_a_session_that_ended_while_its_file_waited_to_be_saved_is_graded_as_it_
     work: FoundWork, ingest: Ingest, store: SqliteStore, paths: list[str], write_session: SessionWriter
 ) -> None:
     work.add(units(paths[:2]))
-    work.work()
+    _three_together(work)
     write_session([json_user(), json_answer("Done at last.")], session_id="s0")
     ingest.ingest([unit(paths[0])], within_seconds=60)
     now = store.unit_stamps([unit(paths[0])])
 
-    assert [each.unit for each in work.work()] == [unit(paths[1])]
+    assert [each.unit for each in _three_together(work)] == [unit(paths[1])]
 
-    assert work.busy
-    assert [each.outcome for each in work.work()] == [IngestOutcome.UNCHANGED]
+    outcomes: list[IngestOutcome] = []
+    while work.busy:
+        outcomes += [each.outcome for each in _three_together(work)]
+    assert outcomes == [IngestOutcome.UNCHANGED]
     assert store.unit_stamps([unit(paths[0])]) == now
     assert [grades for (grades,) in store.rows("SELECT grades FROM session_files")] == [1, 1]
 
@@ -70,12 +77,12 @@ def test_what_cannot_be_saved_now_is_saved_later_and_no_more_is_examined_until_t
     monkeypatch.setattr(ingest, "save", save_at_the_third_try)
     work.add(units(paths))
     for _ in range(2):
-        work.work()
+        _three_together(work)
 
     for _ in range(2):
         with pytest.raises(StoreBusyError):
-            work.work()
-    recorded = work.work()
+            _three_together(work)
+    recorded = _three_together(work)
 
     assert tried == [3, 3, 3]
     assert [each.outcome for each in recorded] == [IngestOutcome.GRADED] * 3

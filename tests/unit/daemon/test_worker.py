@@ -150,7 +150,7 @@ def test_a_session_that_ends_need_not_wait_for_a_backlog_that_the_worker_grades_
 ) -> None:
     """In no time one session of the backlog is examined, and saved alone."""
     monkeypatch.setattr(found_work, "_A_LITTLE_SECONDS", 0.0)
-    monkeypatch.setattr(found_work, "_SAVED_TOGETHER", 1)
+    monkeypatch.setattr(worker_module, "SAVED_TOGETHER", 1)
     world.watch.busy = False
     paths = [write_session([json_user(), json_answer()], session_id=f"s{number}") for number in range(9)]
     live = unit(write_session([json_user(), json_answer()], session_id="live"))

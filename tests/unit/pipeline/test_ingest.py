@@ -16,7 +16,8 @@ from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.unit import Unit
 from grader_daemon.domain.verdict import CompletionPolicy, VerdictBy
 from grader_daemon.errors import StoreError
-from grader_daemon.pipeline.commit import IngestOutcome
+from grader_daemon.pipeline import ingest as ingest_module
+from grader_daemon.pipeline.commit import IngestOutcome, IngestResult
 from grader_daemon.pipeline.examine import BusyUnit, Examiner, GradedUnit, VanishedUnit
 from grader_daemon.pipeline.ingest import Ingest, backfill
 from grader_daemon.pipeline.rereading import read_again
@@ -251,14 +252,37 @@ def test_what_was_graded_while_a_helper_read_it_is_graded_once(
     path = write_session([json_user(), json_answer()])
     ingest._helpers.most = 1
     ingest.hand_out([unit(path)])
-    assert ingest.collect(within_seconds=0) == []
+    assert ingest.collect(within_seconds=0, together=1) == []
 
     ingest.ingest([unit(path)], within_seconds=60)
 
-    outcomes = [each.outcome for _ in iter(lambda: ingest.busy, False) for each in ingest.collect(within_seconds=60)]
+    outcomes: list[IngestOutcome] = []
+    while ingest.busy:
+        outcomes += [each.outcome for each in ingest.collect(within_seconds=60, together=1)]
     ingest.close()
     assert outcomes == [IngestOutcome.UNCHANGED]
     assert _times_graded(store) == [1]
+
+
+def test_what_helpers_find_is_saved_together_with_more_but_does_not_wait_for_long(
+    ingest: Ingest, write_session: SessionWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingest_module, "_KEPT_SECONDS", 60.0)
+    paths = [write_session([json_user(), json_answer()], session_id=f"s{number}") for number in range(3)]
+    ingest._helpers.most = 1
+    ingest.hand_out(units(paths[:2]))
+    while ingest.unsaved < 2:
+        assert ingest.collect(within_seconds=60, together=3) == []
+    ingest.hand_out([unit(paths[2])])
+    recorded: list[IngestResult] = []
+    while not recorded:
+        recorded = list(ingest.collect(within_seconds=60, together=3))
+    assert (len(recorded), ingest.busy) == (3, False)
+
+    monkeypatch.setattr(ingest_module, "_KEPT_SECONDS", 0.0)
+    ingest.examine(units([write_session([json_user(), json_answer()], session_id="s3")]), within_seconds=60)
+    assert len(ingest.collect(within_seconds=0, together=3)) == 1
+    ingest.close()
 
 
 def test_what_waits_for_two_helpers_is_graded_once(
@@ -269,7 +293,7 @@ def test_what_waits_for_two_helpers_is_graded_once(
     ingest.hand_out([unit(path), unit(path)])
 
     while ingest.busy:
-        ingest.collect(within_seconds=60)
+        ingest.collect(within_seconds=60, together=1)
     ingest.close()
 
     assert _times_graded(store) == [1]
