@@ -155,7 +155,7 @@ def _troubles(log: Path) -> list[str]:
 @pytest.mark.thorough
 def test_helpers_that_are_killed_lose_nothing(start_daemon: StartDaemon, sessions: Path) -> None:
     """Nor does the file that each of them read: it is tried again. The backlog is longer than the daemon does alone."""
-    ids = write_many(sessions, 4 * FEWER, messages=turns(60))
+    ids = write_many(sessions, 4 * FEWER, messages=turns(200))
     versions = dict.fromkeys((path_of(sessions, session_id) for session_id in ids), 1)
     daemon = start_daemon(retry_seconds=[0.2] * 9)
     killed = 0
