@@ -6,7 +6,7 @@ full queue, the difference between disk and ledger is the work that is left.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence, Set
 from math import inf
 
 from grader_daemon.domain.unit import Found, Stamp, Unit
@@ -70,7 +70,7 @@ class ScanPlan:
         self._regular_at = now + min(max(least, cpu_seconds / share), _LONGEST_PAUSE_SECONDS)
 
 
-def missing_units(found: Sequence[Found], remembered: Remembered, again: Container[Unit]) -> list[Found]:
+def missing_units(found: Sequence[Found], remembered: Remembered, again: Set[Unit]) -> list[Found]:
     """Return the units that the ledger does not know, or knows with another stamp, or that are to be read again.
 
     Args:
@@ -79,4 +79,6 @@ def missing_units(found: Sequence[Found], remembered: Remembered, again: Contain
         again: units for which that says nothing.
     """
     known = remembered([each.unit for each in found])
-    return [each for each, stamp in zip(found, known, strict=True) if stamp != each.stamp or each.unit in again]
+    return [
+        each for each, stamp in zip(found, known, strict=True) if stamp != each.stamp or (again and each.unit in again)
+    ]

@@ -99,24 +99,30 @@ class Walk:
                 return
             folder = pending.popleft()
             try:
-                paths = self._list(folder, pending)
+                claimed = self._list(folder, pending)
             except OSError:
                 self.unreadable.append(folder)
                 continue
             self.folders += 1
-            for path, units_of in paths:
-                try:
-                    units = units_of(path, os.lstat(path))
-                except OSError:
-                    continue
-                except ReadError:
-                    self.unreadable.append(path)
-                    continue
-                self.files += 1
-                yield from units
+            above = os.path.join(folder, "")
+            for taker, names in zip(self.takers, claimed, strict=True):
+                yield from self._found(above, names, taker.units_of)
 
-    def _list(self, folder: str, pending: deque[str]) -> Iterator[tuple[str, UnitsOf]]:
-        """Return the files of a folder that are claimed: of a million, memory holds the names alone, and as bytes."""
+    def _found(self, above: str, names: list[bytes], units_of: UnitsOf) -> Iterator[Found]:
+        for name in names:
+            path = above + name.decode(_ENCODING, _ERRORS)
+            try:
+                units = units_of(path, os.lstat(path))
+            except OSError:
+                continue
+            except ReadError:
+                self.unreadable.append(path)
+                continue
+            self.files += 1
+            yield from units
+
+    def _list(self, folder: str, pending: deque[str]) -> list[list[bytes]]:
+        """Return the files of a folder that each taker claims: of a million, memory holds the names alone, as bytes."""
         takers = [(taker.claims, taker.enters, list[bytes]()) for taker in self.takers]
         folders = []
         with os.scandir(folder) as entries:
@@ -131,14 +137,10 @@ class Walk:
                         names.append(entry.name.encode(_ENCODING, _ERRORS))
                         break
         pending.extend(sorted(folders, reverse=True) if self.newest_first else folders)
-        return self._paths(folder, [names for *_, names in takers])
-
-    def _paths(self, folder: str, names: Iterable[list[bytes]]) -> Iterator[tuple[str, UnitsOf]]:
-        above = os.path.join(folder, "")
-        for taker, claimed in zip(self.takers, names, strict=True):
-            claimed.sort(reverse=self.newest_first)
-            for name in claimed:
-                yield above + name.decode(_ENCODING, _ERRORS), taker.units_of
+        claimed = [names for *_, names in takers]
+        for names in claimed:
+            names.sort(reverse=self.newest_first)
+        return claimed
 
 
 def could_not_read(walks: Iterable[Walk]) -> tuple[str, ...]:
@@ -182,12 +184,13 @@ def _changed(units_of: UnitsOf, change: Callable[[Found], Found]) -> UnitsOf:
 def _guarded(taker: Taker, on_bug: OnBug) -> Taker:
     def units_of(path: str, status: os.stat_result) -> Iterable[Found]:
         try:
-            return _safely(taker.units_of(path, status), on_bug)
+            found = taker.units_of(path, status)
         except (OSError, ReadError):
             raise
         except Exception as error:  # noqa: BLE001  whatever it was, the other files are listed
             on_bug(error)
             return ()
+        return found if isinstance(found, tuple) else _safely(found, on_bug)
 
     return Taker(_answering(taker.claims, on_bug), units_of, _answering(taker.enters, on_bug))
 

@@ -156,7 +156,10 @@ def _open_below(root: str, way: str) -> int:
 
 def found_file(unit: Unit, status: os.stat_result) -> Found:
     """Return a file with this status as a found unit. Times outside 1677 to 2262 become the nearest limit."""
-    return Found(unit, stamp_of(status), max(-_EDGE, min(status.st_mtime_ns, _EDGE - 1)))
+    written_ns = status.st_mtime_ns
+    if not -_EDGE <= written_ns < _EDGE:
+        written_ns = -_EDGE if written_ns < 0 else _EDGE - 1
+    return Found(unit, stamp_of(status), written_ns)
 
 
 def stamp_of(status: os.stat_result) -> Stamp:

@@ -180,7 +180,7 @@ class Hermes(HermesSnapshots):
 
 
 def _is_database(path: str) -> bool:
-    return path.rpartition("/")[2] == _DATABASE
+    return path.endswith(_DATABASE) and path.rpartition("/")[2] == _DATABASE
 
 
 def _snapshot_of(unit: Unit) -> str:

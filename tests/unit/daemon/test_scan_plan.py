@@ -155,4 +155,4 @@ def test_missing_is_what_the_ledger_does_not_know_as_it_is_and_what_is_to_be_rea
 def test_after_the_work_is_done_nothing_is_missing(disk: dict[Unit, Stamp]) -> None:
     found = [Found(one, stamp, 0) for one, stamp in disk.items()]
 
-    assert missing_units(found, lambda units: [*map(disk.get, units)], ()) == []
+    assert missing_units(found, lambda units: [*map(disk.get, units)], frozenset()) == []
