@@ -45,4 +45,4 @@ def test_a_table_and_targets_are_printed(capsys: pytest.CaptureFixture[str]) -> 
 
     printed = capsys.readouterr().out
     assert all(f"\n{world} " in printed for world in WORLDS)
-    assert printed.count("told") == 6
+    assert printed.count(": told") == 8
