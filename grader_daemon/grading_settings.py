@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal
-from zoneinfo import ZoneInfo
 
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from grader_daemon.domain.limits import Limits
+from grader_daemon.setting_properties import SettingProperties
 from grader_daemon.setting_sources import DEFAULT_DB_PATH, ENVIRONMENT_PREFIX, ROOTS, absolute
 from grader_daemon.setting_types import AdapterRoots, File, Paths, Pauses, Seconds, SourceNames, ZoneName
 
@@ -26,7 +24,7 @@ def expanded(value: Any) -> Any:
     return None if value is None else absolute(value)
 
 
-class GradingSettings(BaseSettings):
+class GradingSettings(SettingProperties, BaseSettings):
     """Settings for finding, reading, grading and keeping sessions."""
 
     model_config = SettingsConfigDict(
@@ -160,36 +158,3 @@ class GradingSettings(BaseSettings):
     @classmethod
     def _expand(cls, value: Any) -> Any:
         return expanded(value)
-
-    @property
-    def named_roots(self) -> tuple[Path, ...]:
-        """The folders that are set for enabled sources; those that a source has by default are not among them."""
-        return tuple(root for name in self.sources for root in self.roots_of(name))
-
-    def roots_of(self, source: str) -> tuple[Path, ...]:
-        """Return the folders that are set for a source, whether it is enabled or not."""
-        if source in ROOTS:
-            roots: tuple[Path, ...] = getattr(self, ROOTS[source])
-            return roots
-        pairs = (each.partition("=") for each in self.adapter_roots)
-        return tuple(Path(folder) for name, _, folder in pairs if name == source)
-
-    @property
-    def limits(self) -> Limits:
-        """Limits on how large a session file may be."""
-        return Limits(
-            bytes=self.max_file_bytes,
-            messages=self.max_messages,
-            values=self.max_values,
-            cpu_seconds_per_100_mb=self.max_cpu_seconds_per_100_mb,
-        )
-
-    @property
-    def longest_pause(self) -> timedelta:
-        """No file is looked at again later than after that; clocks may differ by a minute."""
-        return max(timedelta(minutes=self.idle_minutes + 1), timedelta(seconds=max(self.retry_seconds)))
-
-    @property
-    def zone(self) -> ZoneInfo | None:
-        """`timezone` as a zone; None means the machine's."""
-        return None if self.timezone is None else ZoneInfo(self.timezone)

@@ -253,6 +253,11 @@ def unknown_variables(names: Collection[str]) -> list[str]:
     ]
 
 
+def cache_folder() -> Path:
+    """Return the folder of what can be made again."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "grader-daemon"
+
+
 def unknown_zone() -> list[str]:
     """Return a line if the C library does not know the zone in TZ, and takes UTC without a word; see tzset(3)."""
     zone = os.environ.get("TZ", "")

@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
 from grader_daemon.adapters import installed
 from grader_daemon.domain.text import nearest
-from grader_daemon.domain.this_machine import is_this_machine
+from grader_daemon.domain.this_machine import is_this_machine, server_of
 
 _PLAIN_HTTP = "quality_judge_plain_http"
 _SHORTEST_SECRET = 32
@@ -212,19 +212,14 @@ def _url_for_a_secret(value: str | None, beside: Mapping[str, Any], secret: str)
     return value
 
 
-def server_of(url: SecretStr) -> str | None:
-    """Return where the server of a fleet is, if a URL names one, and not the PostgreSQL."""
-    value = url.get_secret_value()
-    return value.rstrip("/") if value.startswith(("http://", "https://")) else None
-
-
 def read_url(value: SecretStr | None, beside: Mapping[str, Any]) -> SecretStr | None:
     """Return where a fleet is asked, if there is a token for its server.
 
     Raises:
         ValueError: there is none.
     """
-    if value is not None and server_of(value) is not None and beside.get("fleet_read_token_file") is None:
+    is_served = value is not None and server_of(value.get_secret_value()) is not None
+    if is_served and beside.get("fleet_read_token_file") is None:
         raise ValueError("fleet_read_token_file must be set too: grader-daemon fleet add-token NAME creates a token")
     return value
 

@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 import os
-import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -18,7 +17,7 @@ from grader_daemon.errors import ConfigurationError
 from grader_daemon.grading_settings import GradingSettings, expanded
 from grader_daemon.integrations.chat import WebhookFormat, topic_of
 from grader_daemon.setting_layers import Environment, Flags, Reading, Record, TomlFile
-from grader_daemon.setting_sources import Given, explained, look, refuse_debugging, unknown_variables
+from grader_daemon.setting_sources import Given, explained, look, refuse_debugging
 from grader_daemon.setting_types import (
     CHECKED_BESIDE,
     Aliases,
@@ -35,7 +34,6 @@ from grader_daemon.setting_types import (
     Seconds,
     Words,
     is_secret_type,
-    server_of,
 )
 
 _READING: Final = "reading"
@@ -44,7 +42,6 @@ _FILES = (
     *("metrics_file", "route_file", "fleet_copy_file", "fleet_tokens_file", "fleet_read_token_file"),
     *("fleet_serve_certificate_file", "fleet_serve_key_file", "dashboard_certificate_file", "dashboard_key_file"),
 )
-_COMMANDS = ("alert_command", "quality_command")
 
 
 class Settings(GradingSettings):
@@ -288,57 +285,8 @@ class Settings(GradingSettings):
         return CHECKED_BESIDE[str(validated.field_name)](value, validated.data)
 
     @property
-    def fleet_server(self) -> str | None:
-        """The server that answers for a fleet, without a slash at its end; None where its PostgreSQL is asked."""
-        return None if self.fleet_read_url is None else server_of(self.fleet_read_url)
-
-    @property
-    def scorer_setting(self) -> str | None:
-        """The setting by which the daemon has a scorer to ask; None when it asks nobody."""
-        if self.quality_checks_per_day == 0:
-            return None
-        if self.quality_judge_url is not None:
-            return "quality_judge_url"
-        return "quality_command" if self.quality_command else None
-
-    @property
-    def callers(self) -> tuple[str, ...]:
-        """The settings by which the daemon calls a server."""
-        judge = self.scorer_setting == "quality_judge_url"
-        return (*(("alert_webhook_url",) if self.alert_webhook_url else ()), *(("quality_judge_url",) if judge else ()))
-
-    @property
-    def runners(self) -> tuple[str, ...]:
-        """The settings by which the daemon runs a program."""
-        alerts = ("alert_command",) if self.alert_command else ()
-        return (*alerts, *(("quality_command",) if self.scorer_setting == "quality_command" else ()))
-
-    @property
-    def channels(self) -> tuple[str, ...]:
-        """Ways in which alerts are told beside the log."""
-        return (*(("webhook",) if self.alert_webhook_url else ()), *(("command",) if self.alert_command else ()))
-
-    @property
-    def given(self) -> Given:
-        """Record of what was given by flag, environment and file.
-
-        Raises:
-            ValueError: these settings were not read from there.
-        """
-        if self._given is None:
-            raise ValueError("only settings from load_settings know their sources")
-        return self._given
-
-    @property
-    def warnings(self) -> list[str]:
-        """Warnings of what is probably not meant, though it can be worked with; one line each."""
-        programs = {name: getattr(self, name)[0] for name in _COMMANDS if getattr(self, name)}
-        missing = [
-            f"setting {name} ({self.given.said_by(name)}): there is no program {program!r} to run"
-            for name, program in programs.items()
-            if shutil.which(program) is None
-        ]
-        return [*unknown_variables(Settings.model_fields), *missing]
+    def _names(self) -> Collection[str]:
+        return Settings.model_fields
 
 
 def load_settings(*, config: str | os.PathLike[str] | None = None, **flags: Any) -> Settings:

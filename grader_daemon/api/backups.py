@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from grader_daemon import bootstrap
 from grader_daemon.api.doctor.check_words import who_holds
 from grader_daemon.errors import AlreadyRunningError, InputError, StoreBusyError
-from grader_daemon.settings import Settings
 from grader_daemon.storage.lock import DaemonLock
 from grader_daemon.storage.maintenance.backup import Backup, Restored
 from grader_daemon.storage.maintenance.backup import back_up as copy_database
 from grader_daemon.storage.maintenance.backup import restore as put_back
+
+if TYPE_CHECKING:
+    from grader_daemon.settings import Settings
 
 _DATED = f"grades-{'[0-9]' * 8}T{'[0-9]' * 6}Z.db"
 """Names of backups that are made one after the other; no other file is ever removed."""

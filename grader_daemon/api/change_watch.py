@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from grader_daemon import bootstrap
 from grader_daemon.errors import StoreError
-from grader_daemon.settings import Settings
 from grader_daemon.storage.sqlite.store import SqliteStore
+
+if TYPE_CHECKING:
+    from grader_daemon.settings import Settings
 
 NOTHING = ""
 """The mark while there is no database that can be read."""

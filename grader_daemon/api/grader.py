@@ -7,12 +7,11 @@ import os
 from collections.abc import Collection, Iterable
 from datetime import date
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from grader_daemon import bootstrap
 from grader_daemon.api.context import GraderContext, paths_of
 from grader_daemon.errors import InputError
-from grader_daemon.settings import Settings, load_settings
 from grader_daemon.wings import part
 
 if TYPE_CHECKING:
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from grader_daemon.domain.insight import Patterns, WeeklyReport
     from grader_daemon.domain.routing import TaskRoute
     from grader_daemon.domain.skills import SkillAdvice
+    from grader_daemon.settings import Settings
     from grader_daemon.storage.maintenance.backup import Backup
     from grader_daemon.storage.sqlite.store import SqliteStore
 
@@ -65,12 +65,12 @@ class SelfGrader:
         Raises:
             ConfigurationError: a setting is wrong.
         """
-        self.settings = settings or load_settings(
+        self.settings = settings or _loaded(
             db_path=None if db_path is None else os.fspath(db_path),
             watch_roots=None if watch_roots is None else paths_of(watch_roots),
         )
         if fleet is not None:
-            self.settings = part("copies").settings_of(load_settings(fleet_read_url=fleet))
+            self.settings = part("copies").settings_of(_loaded(fleet_read_url=fleet))
         self.context = GraderContext(self.settings, clock=clock, store=store)
 
     def __enter__(self) -> Self:
@@ -246,3 +246,9 @@ class SelfGrader:
     def calibrate(self) -> Calibration:
         """Learn from all current labels; see `Calibrations.learn`."""
         return self.calibration.learn()
+
+
+def _loaded(**flags: Any) -> Settings:
+    from grader_daemon.settings import load_settings  # who has settings need not wait for it
+
+    return load_settings(**flags)

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from grader_daemon.domain.feedback import Feedback, Said
 from grader_daemon.domain.grade import Grade
@@ -17,8 +17,10 @@ from grader_daemon.domain.quality import QualityCheck, QualityScorer
 from grader_daemon.domain.routing import Route, TaskRoute
 from grader_daemon.domain.setup_changes import USUAL_SPAN, SetupChange, SetupChanges
 from grader_daemon.domain.skills import SkillAdvice, SkillDetail, Skills
-from grader_daemon.settings import Settings
 from grader_daemon.storage.sqlite.store import SqliteStore
+
+if TYPE_CHECKING:
+    from grader_daemon.settings import Settings
 
 
 class Routing(Protocol):

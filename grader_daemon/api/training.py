@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 import xxhash
@@ -21,7 +22,9 @@ from grader_daemon.errors import InputError
 from grader_daemon.pipeline.labelled import Sampler, read_labels, samples_in
 from grader_daemon.rules import load_rules
 from grader_daemon.rules.load_prior import prior_text
-from grader_daemon.settings import Settings
+
+if TYPE_CHECKING:
+    from grader_daemon.settings import Settings
 
 FEWEST_SESSIONS = 50
 """Less of them say nothing that is worth to be kept."""

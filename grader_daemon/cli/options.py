@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import wraps
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from grader_daemon.settings import Settings
 
 _FLAGS = "grader_daemon.flags"
+_LIBRARY = "grader_daemon.settings"
 _LARGEST = 1_000_000_000
 _OPTIONS = {"timezone": "--timezone", "config": "--config", "db_path": "--db-path", "watch_roots": "--watch-root"}
 """Options of `settings_options`, by the names of settings."""
@@ -180,11 +182,26 @@ def quietly_read_settings(**flags: Any) -> Settings:
     """
     with loading():
         from grader_daemon.cli.times import show_times_in  # `--help` must not wait for it
-        from grader_daemon.settings import load_settings
 
-        settings = load_settings(**given_flags(**flags))  # pydantic makes its checks when they are used first
+        settings = _checked(given_flags(**flags))
     show_times_in(settings.zone)
     return settings
+
+
+def _checked(flags: Mapping[str, Any]) -> Settings:
+    """Return the settings as they were checked before, unless the library that does so is loaded anyway."""
+    if _LIBRARY in sys.modules:
+        return _read(flags)
+    from grader_daemon.kept_settings import checked_settings
+    from grader_daemon.plain_settings import plain
+
+    return cast("Settings", checked_settings(flags, lambda given: plain(_read(given))))
+
+
+def _read(flags: Mapping[str, Any]) -> Settings:
+    from grader_daemon.settings import load_settings
+
+    return load_settings(**flags)  # pydantic makes its checks when they are used first
 
 
 def given_flags(**flags: Any) -> dict[str, Any]:

@@ -13,11 +13,11 @@ from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.errors import DeliveryError, StoreBusyError, StoreError
 from grader_daemon.setting_sources import Source
-from grader_daemon.settings import Settings
 from grader_daemon.wings import part
 
 if TYPE_CHECKING:
     from grader_daemon.api.parts import SharedCopies, SharedCopy
+    from grader_daemon.settings import Settings
 
 _WAITS_SECONDS: Final = 1.0
 """So long an answer may wait for sessions that are older than those that it has."""

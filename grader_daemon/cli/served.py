@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -18,7 +18,9 @@ from grader_daemon.cli import output, terminal
 from grader_daemon.domain.text import clean
 from grader_daemon.errors import CallError, ConfigurationError, DeliveryError, InputError
 from grader_daemon.integrations.posting import Answer, Poster
-from grader_daemon.settings import Settings
+
+if TYPE_CHECKING:
+    from grader_daemon.settings import Settings
 
 _OF_THIS_MACHINE: Final = ("--timezone", "--config", "--db-path", "--watch-root", "--db")
 """Options that each command has, with a value: they were read here."""

@@ -7,7 +7,6 @@ import threading
 import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,7 +31,6 @@ from grader_daemon.cli.unit_commands import NOT_RUNNING, file_facts, force_optio
 from grader_daemon.domain.this_machine import is_this_machine
 from grader_daemon.errors import ConfigurationError
 from grader_daemon.log.rotation import LOG_FILE
-from grader_daemon.settings import Settings, load_settings
 from grader_daemon.wings import part
 
 if TYPE_CHECKING:
@@ -41,6 +39,7 @@ if TYPE_CHECKING:
     from grader_daemon.api.parts import SharedCopies
     from grader_daemon.dashboard.first_grading import FirstGrading
     from grader_daemon.dashboard.systemd_unit import DashboardStatus
+    from grader_daemon.settings import Settings
 
 _LARGEST_PORT = 65_535
 
@@ -161,7 +160,14 @@ def _first_grading() -> FirstGrading:
     """Return what grades this machine's sessions at a click, by the flags of this command."""
     from grader_daemon.dashboard.first_grading import FirstGrading
 
-    return FirstGrading(partial(load_settings, **given_flags()), config=config_flag(), options=flags_again())
+    flags = given_flags()
+
+    def read() -> Settings:
+        from grader_daemon.settings import load_settings  # nobody clicks on most pages
+
+        return load_settings(**flags)
+
+    return FirstGrading(read, config=config_flag(), options=flags_again())
 
 
 def _is_of_fleet(settings: Settings) -> bool:

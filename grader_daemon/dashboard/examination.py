@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -19,7 +19,9 @@ from grader_daemon.domain.check import Check
 from grader_daemon.errors import GraderError
 from grader_daemon.service.daemon_unit import DAEMON
 from grader_daemon.service.manager import read_service_log
-from grader_daemon.settings import Settings
+
+if TYPE_CHECKING:
+    from grader_daemon.settings import Settings
 
 _LOG_LINES: Final = 30
 

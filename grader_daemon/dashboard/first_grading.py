@@ -12,7 +12,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import IO, Final
+from typing import IO, TYPE_CHECKING, Final
 
 import msgspec
 
@@ -20,7 +20,9 @@ from grader_daemon.api.sources import enable_source
 from grader_daemon.api.ungraded import UngradedAgent
 from grader_daemon.domain.text import clean
 from grader_daemon.errors import ConfigurationError
-from grader_daemon.settings import Settings
+
+if TYPE_CHECKING:
+    from grader_daemon.settings import Settings
 
 _NICE: Final = 10
 _ENDING_SECONDS: Final = 10.0

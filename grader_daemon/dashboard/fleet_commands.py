@@ -23,11 +23,11 @@ from grader_daemon.dashboard.members import keep_out, let_in, member_door, read_
 from grader_daemon.domain.text import clean
 from grader_daemon.errors import GraderError, InputError
 from grader_daemon.setting_types import is_fleet_name
-from grader_daemon.settings import Settings
 from grader_daemon.wings import part
 
 if TYPE_CHECKING:
     from grader_daemon.api.parts import SharedCopies
+    from grader_daemon.settings import Settings
 
 _LARGEST_PORT: Final = 65_535
 _MOST_CONNECTIONS: Final = 512

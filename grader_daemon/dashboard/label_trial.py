@@ -6,7 +6,7 @@ It takes up to some seconds, so no page waits for it; there is one trial for the
 from __future__ import annotations
 
 import threading
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -14,7 +14,9 @@ from grader_daemon import bootstrap
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.domain.calibration import Calibration
 from grader_daemon.errors import GraderError
-from grader_daemon.settings import Settings
+
+if TYPE_CHECKING:
+    from grader_daemon.settings import Settings
 
 _FAULT: Final = (
     "The trial failed by a fault in grader-daemon: its log has the traceback. The next label starts another."

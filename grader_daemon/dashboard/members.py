@@ -15,14 +15,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 
 from grader_daemon import log
 from grader_daemon.dashboard.access import Access, cookie_of, hosts_of, names_of, stamp_of, written_privately
 from grader_daemon.errors import ConfigurationError, GraderError, NotFoundError
-from grader_daemon.settings import Settings
+
+if TYPE_CHECKING:
+    from grader_daemon.settings import Settings
 
 _FILE: Final = "fleet_tokens.json"
 _MOST_BYTES: Final = 4 * 1024**2

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import anyio
 import click
@@ -31,7 +31,9 @@ from grader_daemon.dashboard.http_api import refused
 from grader_daemon.domain.text import clean
 from grader_daemon.errors import DeliveryError, InputError
 from grader_daemon.setting_sources import ENVIRONMENT_PREFIX
-from grader_daemon.settings import Settings
+
+if TYPE_CHECKING:
+    from grader_daemon.settings import Settings
 
 _ASKED: Final = frozenset(
     {

@@ -9,7 +9,7 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -20,7 +20,9 @@ from grader_daemon.dashboard.connection import Connection
 from grader_daemon.dashboard.first_grading import FirstGrading
 from grader_daemon.dashboard.site import Site
 from grader_daemon.errors import ConfigurationError
-from grader_daemon.settings import Settings
+
+if TYPE_CHECKING:
+    from grader_daemon.settings import Settings
 
 _MOST_CONNECTIONS: Final = 64
 _FIRST_PASSED: Final = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from functools import cached_property, partial
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import anyio
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -27,7 +27,9 @@ from grader_daemon.dashboard.words import filters, shown
 from grader_daemon.domain.grade import Grade
 from grader_daemon.errors import StoreError
 from grader_daemon.reports.told_apart import title_among
-from grader_daemon.settings import Settings
+
+if TYPE_CHECKING:
+    from grader_daemon.settings import Settings
 
 Answer = TypeVar("Answer")
 

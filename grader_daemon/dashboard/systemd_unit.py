@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -17,7 +17,9 @@ from grader_daemon.service.install import UserService
 from grader_daemon.service.manager import user_service
 from grader_daemon.service.unit_file import TEMPORARY
 from grader_daemon.service.unit_value import Fit, Unit
-from grader_daemon.settings import Settings
+
+if TYPE_CHECKING:
+    from grader_daemon.settings import Settings
 
 _IDLE_EXIT_SECONDS: Final = 600
 _OF_SYSTEMD: Final = (Path("/run/log/journal"), Path("/run/systemd/system"))

@@ -11,3 +11,8 @@ def is_this_machine(host: str) -> bool:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def server_of(url: str) -> str | None:
+    """Return where the server of a fleet is, without a slash at its end; None if a URL names the PostgreSQL."""
+    return url.rstrip("/") if url.startswith(("http://", "https://")) else None

@@ -18,13 +18,13 @@ from grader_daemon.fleet.copy_settings import needing_psycopg, read_url
 from grader_daemon.fleet.sent_rows import SENT_COLUMNS, sent_rows
 from grader_daemon.integrations.machine import machine_id
 from grader_daemon.setting_types import is_fleet_name
-from grader_daemon.settings import Settings
 from grader_daemon.storage.records import GradeColumns
 
 if TYPE_CHECKING:
     from grader_daemon.domain.calibration import Trust
     from grader_daemon.fleet.push_job import FleetPush
     from grader_daemon.fleet.server_admin import FleetDatabase, FleetLogin
+    from grader_daemon.settings import Settings
 
 
 def fleet_push(context: GraderContext, *, take_over: bool = False) -> FleetPush:

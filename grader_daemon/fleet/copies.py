@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import threading
+from typing import TYPE_CHECKING
 
 from grader_daemon.fleet.copy_settings import is_of_copy, make_fleet_copy, settings_of_copy
-from grader_daemon.settings import Settings
+
+if TYPE_CHECKING:
+    from grader_daemon.settings import Settings
 
 
 class Copies:

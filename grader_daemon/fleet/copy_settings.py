@@ -5,7 +5,6 @@ Settings are of such a copy when their database is the file of it: from there on
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -16,11 +15,12 @@ import xxhash
 
 from grader_daemon.errors import ConfigurationError
 from grader_daemon.integrations.packages import EXTRAS, how_to_add
-from grader_daemon.settings import Settings
+from grader_daemon.setting_sources import cache_folder
 from grader_daemon.storage.lock import only_one
 
 if TYPE_CHECKING:
     from grader_daemon.fleet.copy_job import FleetCopy
+    from grader_daemon.settings import Settings
     from grader_daemon.storage.sqlite.store import SqliteStore
 
 
@@ -97,5 +97,4 @@ def _copy_file(settings: Settings) -> Path:
     with needing_psycopg():
         from grader_daemon.fleet.server_connection import place_of
     place = xxhash.xxh3_64_hexdigest(place_of(url).encode())
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "grader-daemon" / f"fleet-{place}.db"
+    return cache_folder() / f"fleet-{place}.db"

@@ -20,12 +20,12 @@ from grader_daemon.errors import DeliveryError, GraderError, StoreBusyError, Sto
 from grader_daemon.fleet.copy_settings import make_fleet_copy
 from grader_daemon.jobs import Job
 from grader_daemon.rules import load_rules
-from grader_daemon.settings import Settings
 from grader_daemon.storage.sqlite.store import SqliteStore
 from grader_daemon.wings import part
 
 if TYPE_CHECKING:
     from grader_daemon.fleet.copy_job import FleetCopy
+    from grader_daemon.settings import Settings
 
 _LOOKS_EVERY_SECONDS: Final = 2.0
 _TELLS_EVERY_SECONDS: Final = 3600.0

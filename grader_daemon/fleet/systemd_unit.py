@@ -16,9 +16,9 @@ from grader_daemon.service.demands import demands
 from grader_daemon.service.install import ServiceStatus
 from grader_daemon.service.manager import read_service_log, user_service
 from grader_daemon.service.unit_value import Fit, LogEntry, Unit
-from grader_daemon.settings import Settings
 
 if TYPE_CHECKING:
+    from grader_daemon.settings import Settings
     from grader_daemon.storage.sqlite.store import SqliteStore
 
 _LOOKED_THROUGH: Final = 20

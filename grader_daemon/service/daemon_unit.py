@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from grader_daemon import bootstrap
 from grader_daemon.errors import AlreadyRunningError
@@ -13,8 +13,10 @@ from grader_daemon.integrations.machine import unit_file
 from grader_daemon.service.demands import demands, home
 from grader_daemon.service.unit_file import shows
 from grader_daemon.service.unit_value import Fit, Unit
-from grader_daemon.settings import Settings
 from grader_daemon.storage.lock import holder_pid, is_running
+
+if TYPE_CHECKING:
+    from grader_daemon.settings import Settings
 
 
 def hides_sessions(settings: Settings) -> bool:

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Collection, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
@@ -14,7 +15,9 @@ from grader_daemon.errors import ConfigurationError
 from grader_daemon.service.systemd import runtime_folder
 from grader_daemon.service.unit_value import Fit
 from grader_daemon.setting_sources import CONFIG_VARIABLE, ENVIRONMENT_PREFIX, Source
-from grader_daemon.settings import Settings
+
+if TYPE_CHECKING:
+    from grader_daemon.settings import Settings
 
 
 def demands(settings: Settings, *words: str, read: Iterable[Path]) -> Fit:

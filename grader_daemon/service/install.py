@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -23,7 +24,9 @@ from grader_daemon.service.installed_file import InstalledFile, make_folders
 from grader_daemon.service.systemd import UnitState, UserManager, read_log
 from grader_daemon.service.unit_file import directives, fitted_files, still_fits
 from grader_daemon.service.unit_value import Fit, LogEntry
-from grader_daemon.settings import Settings
+
+if TYPE_CHECKING:
+    from grader_daemon.settings import Settings
 
 _EXIT_CODES = {
     78: "the configuration is wrong",

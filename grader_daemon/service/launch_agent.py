@@ -5,7 +5,7 @@ from __future__ import annotations
 import plistlib
 import time
 from datetime import datetime, timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from grader_daemon import bootstrap
 from grader_daemon._version import __version__
@@ -15,8 +15,10 @@ from grader_daemon.service.install import Installation, ServiceStatus
 from grader_daemon.service.installed_file import make_folders
 from grader_daemon.service.launchd import InstalledJob, JobState, LaunchAgents, label, log_file, written_list
 from grader_daemon.service.unit_value import Fit
-from grader_daemon.settings import Settings
 from grader_daemon.system.running import running_seconds
+
+if TYPE_CHECKING:
+    from grader_daemon.settings import Settings
 
 _STARTS_WITHIN: Final = 20
 _LOOKS_EVERY_SECONDS: Final = 0.5

@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from grader_daemon.settings import Settings
+if TYPE_CHECKING:
+    from grader_daemon.settings import Settings
 
 
 class LogEntry(msgspec.Struct, frozen=True, kw_only=True):

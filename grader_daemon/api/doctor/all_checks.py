@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from grader_daemon import bootstrap
 from grader_daemon.api.doctor import agent_checks, daemon_checks, database_checks, session_checks, setup_checks
@@ -12,8 +13,10 @@ from grader_daemon.api.doctor.doctor_context import DoctorContext
 from grader_daemon.domain.check import Check, Finding, unknown
 from grader_daemon.domain.unit import shown_path
 from grader_daemon.errors import ConfigurationError, GraderError, StoreError, StoreOutdatedError
-from grader_daemon.settings import Settings
 from grader_daemon.wings import checks
+
+if TYPE_CHECKING:
+    from grader_daemon.settings import Settings
 
 _OF_WINGS = checks()
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import date, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from grader_daemon import bootstrap
 from grader_daemon.api.looks import Seen, look
@@ -16,7 +16,6 @@ from grader_daemon.bootstrap import watched_roots
 from grader_daemon.domain.unit import Found
 from grader_daemon.errors import GraderError, InputError
 from grader_daemon.integrations.machine import Mount, mounts
-from grader_daemon.settings import Settings
 from grader_daemon.sources.discovery import Walk
 from grader_daemon.sources.protocol import Source
 from grader_daemon.storage.lock import holder_pid, is_running
@@ -24,6 +23,9 @@ from grader_daemon.storage.maintenance.inspection import Inspection
 from grader_daemon.storage.records import DaemonStatus
 from grader_daemon.storage.sqlite.schema import newest_version
 from grader_daemon.storage.sqlite.store import SqliteStore
+
+if TYPE_CHECKING:
+    from grader_daemon.settings import Settings
 
 _Opened = TypeVar("_Opened", Inspection, SqliteStore)
 _CHUNK = 500

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from datetime import timedelta
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -17,7 +17,6 @@ from grader_daemon.api.doctor.doctor_context import DoctorContext
 from grader_daemon.domain.text import count
 from grader_daemon.domain.unit import shown_path
 from grader_daemon.errors import AlreadyRunningError, GraderError, StoreBusyError, StoreDamagedError, StoreError
-from grader_daemon.settings import Settings
 from grader_daemon.storage.lock import DaemonLock
 from grader_daemon.storage.maintenance.atomic_swap import leftovers
 from grader_daemon.storage.maintenance.repair import grade_again, rebuild, rebuild_indexes, recount, try_dead_again
@@ -26,6 +25,9 @@ from grader_daemon.storage.maintenance.unreleased import carry_over
 from grader_daemon.storage.maintenance.upgrade import Upgrade
 from grader_daemon.storage.sqlite.database import holds_grades, is_ours
 from grader_daemon.storage.sqlite.schema import BEFORE_RELEASE
+
+if TYPE_CHECKING:
+    from grader_daemon.settings import Settings
 
 _PRIVATE_FILE, _PRIVATE_FOLDER = 0o600, 0o700
 _OTHERS = 0o077

@@ -6,6 +6,7 @@ import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from grader_daemon.api.doctor.check_words import some, span
 from grader_daemon.api.doctor.doctor_context import DoctorContext
@@ -13,8 +14,10 @@ from grader_daemon.domain.check import Finding, ok, problem, unknown, warning
 from grader_daemon.domain.text import count
 from grader_daemon.integrations.machine import has_launchd, inotify_limits, inotify_use, mount_of
 from grader_daemon.setting_sources import setting_of
-from grader_daemon.settings import Settings
 from grader_daemon.sources.discovery import closed_at, is_missing
+
+if TYPE_CHECKING:
+    from grader_daemon.settings import Settings
 
 
 def folders(context: DoctorContext) -> Finding:

@@ -86,6 +86,16 @@ def test_a_command_that_reads_loads_nothing_that_grades(arguments: tuple[str, ..
     assert not ((_OF_GRADING - _OF_SETTINGS) | _OF_NO_USE) & set(_ended(*arguments)["loaded"])
 
 
+_OF_CHECKING = {"pydantic", "pydantic_settings", "grader_daemon.settings", "grader_daemon.setting_types"}
+
+
+@pytest.mark.parametrize("arguments", [("list",), ("status",), (), ("why", "20261121_a"), ("report",)], ids=" ".join)
+@pytest.mark.usefixtures("known_home")
+def test_settings_that_were_checked_are_not_checked_again(arguments: tuple[str, ...]) -> None:
+    assert set(_ended(*arguments)["loaded"]) >= _OF_CHECKING
+    assert not _OF_CHECKING & set(_ended(*arguments)["loaded"])
+
+
 @pytest.mark.parametrize("arguments", [("why", "20261121_a"), ("report",), ("-d", "365")], ids=" ".join)
 @pytest.mark.usefixtures("known_home")
 def test_a_command_that_explains_loads_nothing_that_looks_into_sessions(arguments: tuple[str, ...]) -> None:
