@@ -4,16 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from time import thread_time
+from typing import NamedTuple
 
 from grader_daemon.domain.unit import Unit
 from grader_daemon.pipeline.commit import IngestResult
-from grader_daemon.pipeline.ingest import Ingest
+from grader_daemon.pipeline.ingest import SAVED_TOGETHER, Ingest
 
 _ALONE_SECONDS = 3.0
 """CPU time: only a backlog that takes more is handed to helpers, for each takes half a second to start and to warm up
 (measured: 1,759 sessions of 3.5 KB take 2.4 s in one process, and 3.4 s with two helpers)."""
 
-_A_LITTLE_SECONDS = 0.02
+
+class Stride(NamedTuple):
+    """Part of a backlog that is worked on in one turn: examined for `seconds`, at most `units`, saved `together`."""
+
+    seconds: float
+    units: int
+    together: int
+
+
+CALM = Stride(seconds=0.02, units=100, together=SAVED_TOGETHER)
+BESIDE_LIVE = Stride(seconds=0.005, units=8, together=64)
+"""While sessions end, which wait for a turn; to save so many takes some 15 ms."""
 
 
 class FoundWork:
@@ -54,23 +66,23 @@ class FoundWork:
         """Note that this backlog is worked off: the next one is another."""
         self._began_at = None
 
-    def work(self, *, within_seconds: float, together: int) -> list[IngestResult]:
+    def work(self, stride: Stride, *, within_seconds: float) -> list[IngestResult]:
         """Examine a little here, wait a moment for helpers, and save what was examined if there is enough of it.
 
         Returns:
-            what was recorded, `together` sessions at least as long as more of them wait.
+            what was recorded.
 
         Raises:
             StoreError: it cannot be saved; the next call tries again.
         """
-        if self._ingest.unsaved < together:
-            self._examine()
+        if self._ingest.unsaved < stride.together:
+            self._examine(stride)
         if not self._ingest.busy:
             return []
-        return self._ingest.collect(within_seconds=within_seconds, together=together if self.waiting else 1)
+        return self._ingest.collect(within_seconds=within_seconds, together=stride.together if self.waiting else 1)
 
-    def _examine(self) -> None:
+    def _examine(self, stride: Stride) -> None:
         units, self._units = self._units, []
         if units:
-            done = self._ingest.examine(units, within_seconds=_A_LITTLE_SECONDS)
+            done = self._ingest.examine(units[: stride.units], within_seconds=stride.seconds)
             self._units = units[done:]

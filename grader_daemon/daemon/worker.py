@@ -11,7 +11,7 @@ from time import monotonic
 import structlog
 
 from grader_daemon.daemon.backlog import Backlog
-from grader_daemon.daemon.found_work import FoundWork
+from grader_daemon.daemon.found_work import BESIDE_LIVE, CALM, FoundWork
 from grader_daemon.daemon.health import Pulse
 from grader_daemon.daemon.model_reload import ModelReload
 from grader_daemon.daemon.queue import WorkQueue
@@ -20,7 +20,7 @@ from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.unit import Unit
 from grader_daemon.errors import StoreError, StoreReplacedError
 from grader_daemon.pipeline.commit import IngestOutcome, IngestResult
-from grader_daemon.pipeline.ingest import SAVED_TOGETHER, Ingest
+from grader_daemon.pipeline.ingest import Ingest
 from grader_daemon.system.running import give_back_memory
 
 _LOOK_SECONDS = 0.005
@@ -30,8 +30,6 @@ _BACKLOG_SECONDS = 0.25
 """While new sessions come without a pause, what was found waits for no longer than that until a part of it is taken."""
 
 _CALM_SECONDS = 2.0
-_SAVED_BESIDE_LIVE = 64
-"""Sessions of a backlog that are saved at once while others end now, which wait for that: some 20 ms."""
 
 _A_FEW = 8
 _FIRST_PAUSE_SECONDS = 1.0
@@ -221,9 +219,8 @@ class Worker:
 
     def _work_found(self) -> None:
         """Work on a backlog for a moment, and tell what was saved of it."""
-        is_calm = monotonic() - self._live_at >= _CALM_SECONDS
-        together = SAVED_TOGETHER if is_calm else _SAVED_BESIDE_LIVE
-        self._tell_all(self._found.work(within_seconds=_LOOK_SECONDS, together=together))
+        stride = CALM if monotonic() - self._live_at >= _CALM_SECONDS else BESIDE_LIVE
+        self._tell_all(self._found.work(stride, within_seconds=_LOOK_SECONDS))
 
     def _those_in_time(self, units: list[Unit]) -> list[Unit]:
         """Return the units that are to be graded now; the others wait."""

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from grader_daemon.daemon import found_work
-from grader_daemon.daemon.found_work import FoundWork
+from grader_daemon.daemon.found_work import FoundWork, Stride
 from grader_daemon.errors import StoreBusyError
 from grader_daemon.pipeline.commit import IngestOutcome, IngestResult
 from grader_daemon.pipeline.helpers import Gathered
@@ -24,16 +23,15 @@ def paths(write_session: SessionWriter) -> list[str]:
 
 
 @pytest.fixture
-def work(ingest: Ingest, monkeypatch: pytest.MonkeyPatch) -> Iterator[FoundWork]:
-    """In each call one unit is examined here."""
-    monkeypatch.setattr(found_work, "_A_LITTLE_SECONDS", 0.0)
+def work(ingest: Ingest) -> Iterator[FoundWork]:
     ingest._helpers.most = 1
     yield FoundWork(ingest, batch_sessions=9)
     ingest.close()
 
 
 def _three_together(work: FoundWork) -> list[IngestResult]:
-    return work.work(within_seconds=60, together=3)
+    """Examine one unit in no time; three are saved together."""
+    return work.work(Stride(seconds=0.0, units=9, together=3), within_seconds=60)
 
 
 def test_a_little_is_examined_at_once_and_more_is_saved_together(work: FoundWork, paths: list[str]) -> None:

@@ -13,6 +13,7 @@ import pytest
 from grader_daemon.daemon import found_work
 from grader_daemon.daemon import worker as worker_module
 from grader_daemon.daemon.backlog import Backlog
+from grader_daemon.daemon.found_work import Stride
 from grader_daemon.daemon.health import Pulse
 from grader_daemon.daemon.model_reload import ModelReload
 from grader_daemon.daemon.queue import WorkQueue
@@ -149,8 +150,7 @@ def test_a_session_that_ends_need_not_wait_for_a_backlog_that_the_worker_grades_
     world: World, store: SqliteStore, write_session: SessionWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In no time one session of the backlog is examined, and saved alone."""
-    monkeypatch.setattr(found_work, "_A_LITTLE_SECONDS", 0.0)
-    monkeypatch.setattr(worker_module, "SAVED_TOGETHER", 1)
+    monkeypatch.setattr(worker_module, "CALM", Stride(seconds=0.0, units=1, together=1))
     world.watch.busy = False
     paths = [write_session([json_user(), json_answer()], session_id=f"s{number}") for number in range(9)]
     live = unit(write_session([json_user(), json_answer()], session_id="live"))
