@@ -23,7 +23,7 @@ class Stride(NamedTuple):
     together: int
 
 
-CALM = Stride(seconds=0.02, units=100, together=SAVED_TOGETHER)
+CALM = Stride(seconds=0.02, units=25, together=SAVED_TOGETHER)
 BESIDE_LIVE = Stride(seconds=0.005, units=8, together=64)
 """While sessions end, which wait for a turn; to save so many takes some 15 ms."""
 
