@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Collection
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 from zoneinfo import ZoneInfo
 
 from grader_daemon.domain.limits import Limits
@@ -16,6 +16,7 @@ from grader_daemon.setting_sources import ROOTS, Given, unknown_variables
 _COMMANDS: Final = ("alert_command", "quality_command")
 
 
+@runtime_checkable
 class Secret(Protocol):
     """A setting that is not shown by chance."""
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from pydantic import SecretStr
 
 from grader_daemon import bootstrap
 from grader_daemon.errors import ConfigurationError, GraderError, InputError
 from grader_daemon.integrations.files import replace_file
+from grader_daemon.setting_properties import Secret
 from grader_daemon.setting_sources import Source, config_file, edited, meant, read_file, unknown_zone, variables_of
 from grader_daemon.settings import Settings, is_list, is_secret, load_settings, settings_in
 from grader_daemon.sources.discovery import is_missing
@@ -137,7 +137,7 @@ def _written(given: Any, value: Any) -> Any:
             return [_written(item, each) for item, each in zip(items, value, strict=True)]
         case Path():
             return given if given.startswith(("~", "/")) else os.path.abspath(given)
-        case SecretStr():
+        case Secret():
             return value.get_secret_value()
         case _:
             return value
@@ -179,7 +179,7 @@ def _check_name(name: str) -> None:
 
 def _shown(value: Any) -> Any:
     match value:
-        case SecretStr():
+        case Secret():
             return _TOLD_SECRET
         case Path():
             return str(value)

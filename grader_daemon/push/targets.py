@@ -11,9 +11,8 @@ from grader_daemon.errors import ConfigurationError
 from grader_daemon.push.score_export import ScoreExport
 
 if TYPE_CHECKING:
-    from pydantic import SecretStr
-
     from grader_daemon.push.evaluations import ScoreSink
+    from grader_daemon.setting_properties import Secret
 
 _AT_ONCE: Final = 200
 _AT_ONCE_ONE_BY_ONE: Final = 20
@@ -82,5 +81,5 @@ def _required(url: str | None, setting: str, example: str) -> str:
     return url
 
 
-def _secret(value: SecretStr | None) -> str | None:
+def _secret(value: Secret | None) -> str | None:
     return None if value is None else value.get_secret_value()

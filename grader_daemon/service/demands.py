@@ -9,11 +9,10 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import SecretStr
-
 from grader_daemon.errors import ConfigurationError
 from grader_daemon.service.systemd import runtime_folder
 from grader_daemon.service.unit_value import Fit
+from grader_daemon.setting_properties import Secret
 from grader_daemon.setting_sources import CONFIG_VARIABLE, ENVIRONMENT_PREFIX, Source
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def environment_for_others(settings: Settings, *, but: Collection[str] = ()) -> 
             continue
         variable = given.variables.get(name, ENVIRONMENT_PREFIX + name.upper())
         match getattr(settings, name):
-            case SecretStr():
+            case Secret():
                 raise ConfigurationError(f"{variable} cannot be passed to the service; put {name} into {given.file}")
             case tuple() as items:
                 passed_on[variable] = json.dumps([item if isinstance(item, float) else str(item) for item in items])

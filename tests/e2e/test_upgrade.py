@@ -73,10 +73,13 @@ class Upgraded(NamedTuple):
     home: Path
 
 
+_ERRORS = {True: ("report", "errors"), False: ("errors",)}
+"""The command that told of errors, now and then."""
+
 _ASKED = {
     "grades": ("list", "-n", "1000"),
     "labels": ("label", "--list"),
-    "errors": ("report", "errors", "list", "--all", "-n", "1000"),
+    "errors": ("list", "--all", "-n", "1000"),
     **{name: ("config", "get", name) for name in _SETTINGS},
 }
 
@@ -88,10 +91,16 @@ def upgraded(tmp_path_factory: pytest.TempPathFactory) -> Upgraded:
     program = _Installed(folder)
     program.install(_wheel(_released(folder / "earlier"), folder / "earlier.made"))
     _live(program)
-    before = {name: program.told(*asked) for name, asked in _ASKED.items()}
+    before = _told(program, is_later=False)
     program.install(_wheel(_ROOT, folder / "later.made"))
     program.run("label", "there_0", "--completed", "yes", "--note", "said since")
-    return Upgraded(before, {name: program.told(*asked) for name, asked in _ASKED.items()}, program.home)
+    return Upgraded(before, _told(program, is_later=True), program.home)
+
+
+def _told(program: _Installed, *, is_later: bool) -> dict[str, Any]:
+    return {
+        name: program.told(*(_ERRORS[is_later] if name == "errors" else ()), *asked) for name, asked in _ASKED.items()
+    }
 
 
 def _live(program: _Installed) -> None:
@@ -105,9 +114,9 @@ def _live(program: _Installed) -> None:
     program.run("run", "--once")
     program.run("label", "there_1", "--completed", "no", "--note", "the wrong file")
     program.run("label", "there_2", "--completed", "yes")
-    issues = program.told("report", "errors", "list")["issues"]
+    issues = program.told(*_ERRORS[False], "list")["issues"]
     for issue in issues[:1]:
-        program.run("report", "errors", "resolve", issue["fingerprint"])
+        program.run(*_ERRORS[False], "resolve", issue["fingerprint"])
 
 
 def _released(folder: Path) -> Path:

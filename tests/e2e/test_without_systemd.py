@@ -27,4 +27,4 @@ def test_a_machine_without_systemd_is_told_what_to_do(tmp_path: Path, command: l
         "run `grader-daemon run`, `dashboard`, `fleet push --follow` or `fleet serve` in the foreground" in ended.stderr
     )
     assert ended.stderr.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []
+    assert [place.name for place in tmp_path.iterdir()] in ([], [".cache"])
