@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from inspect import cleandoc
 
 from grader_daemon.domain.grade import Grade
 from grader_daemon.storage.sqlite.rows import DETAIL_COLUMNS, GRADE_COLUMNS
@@ -11,7 +12,7 @@ KEPT_OTHERWISE = {"error_rate", "failures", "signals_from_people"}
 
 def test_every_field_is_explained() -> None:
     assert Grade.__doc__ is not None
-    explained = re.findall(r"^        (\w+): \S", Grade.__doc__, re.MULTILINE)
+    explained = re.findall(r"^    (\w+): \S", cleandoc(Grade.__doc__), re.MULTILINE)
     assert explained == list(Grade.__struct_fields__)
 
 
