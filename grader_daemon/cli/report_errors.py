@@ -127,11 +127,11 @@ def _table(issues: list[ErrorIssue]) -> None:
         ("state", lambda issue: issue.state),
         ("failures", lambda issue: issue.failures),
         ("sessions", lambda issue: issue.sessions),
-        ("went on", lambda issue: issue.recovered),
+        ("worked, answered", lambda issue: issue.recovered),
         ("last seen", lambda issue: here(issue.last_seen).date()),
         ("tool", lambda issue: " ".join(filter(None, (tools[issue.fingerprint], issue.command)))),
         ("says", lambda issue: "".join(issue_name(issue))),
-        may_drop=("went on", "state", "last seen", "failures"),
+        may_drop=("worked, answered", "state", "last seen", "failures"),
     )
 
 

@@ -320,13 +320,15 @@ def _skipped(skipped: Mapping[str, int]) -> str:
 
 
 def _spread(issue: ErrorIssue, zone: tzinfo | None) -> tuple[Words, ...]:
-    """Return when, in what work, and how many sessions went on to an answer after it."""
+    """Return when, in what work, and in how many sessions a call worked after the last error, before an answer."""
     types = sorted(issue.task_types.items(), key=lambda entry: (-entry[1], entry[0]))
     named: list[Words] = [(name(task_type), f" {sessions:,}") for task_type, sessions in types]
-    span = f"{day(day_of(issue.first_seen, zone))} to {day(day_of(issue.last_seen, zone))}"
-    went_on = f"{issue.recovered:,} of {count(issue.sessions, 'session')} went on to an answer"
+    first, last = day(day_of(issue.first_seen, zone)), day(day_of(issue.last_seen, zone))
+    span = first if first == last else f"{first} to {last}"
+    sessions = f"{issue.recovered:,} of {count(issue.sessions, 'session')}"
+    recovered = f"in {sessions}, a call worked after the last error and an answer followed"
     work: Words = ("; by task type: ", *joined(named[:MOST_CHANGES], ", ")) if named else ()
-    return ((f"Seen {span}; {went_on}", *work, "."),)
+    return ((f"Seen {span}; {recovered}", *work, "."),)
 
 
 def _causes(alert: Alert) -> tuple[Words, ...]:

@@ -60,6 +60,7 @@ def test_errors_are_listed_with_what_surely_helped(client: TestClient, fail: Fai
 
     assert page.index("No such host") < page.index("Disk full")
     assert page.count("12 of 12") == 2  # sessions that recovered, and what helped
+    assert 'data-label="worked after the last error, answered">12 of 12<' in page
     assert "not known yet" in page
 
 

@@ -174,6 +174,7 @@ def test_issue_of_a_nameless_tool_says_so() -> None:
 
 
 _SEEN = "17 November 2026 to 21 November 2026"
+_RECOVERED = "in 9 of 12 sessions, a call worked after the last error and an answer followed"
 
 
 def test_issue_is_told_at_length() -> None:
@@ -181,9 +182,16 @@ def test_issue_is_told_at_length() -> None:
         "It says Navigation timeout of <n> ms exceeded",
         "For example Navigation timeout of 30000 ms exceeded",
         "The call worked after: terminal curl 12 of 14 tries.",
-        f"Seen {_SEEN}; 9 of 12 sessions went on to an answer; by task type: research 8, debugging 4.",
+        f"Seen {_SEEN}; {_RECOVERED}; by task type: research 8, debugging 4.",
         "Last in 20261121_220000_abcdef, 20261120_101500_0f1e2d",
     ]
+
+
+def test_issue_of_one_day_names_the_day_once() -> None:
+    at = datetime(2026, 11, 21, 22, 0, tzinfo=UTC)
+    told = read(issue_lines(example_issue(first_seen=at, last_seen=at)))
+
+    assert "Seen 21 November 2026; in 9 of 12 sessions" in "\n".join(told)
 
 
 def test_issue_in_brief_says_what_helped() -> None:
@@ -294,7 +302,7 @@ def test_days_of_an_issue_are_those_in_utc() -> None:
     late = datetime(2026, 11, 18, 0, 30, tzinfo=timezone(timedelta(hours=1)))
     issue = example_issue(first_seen=late, last_seen=late.astimezone(UTC))
 
-    assert any("Seen 17 November 2026 to 17 November 2026" in line for line in read(issue_lines(issue)))
+    assert any("Seen 17 November 2026;" in line for line in read(issue_lines(issue)))
 
 
 def test_the_stream_of_scheduled_runs_is_named_by_them() -> None:
