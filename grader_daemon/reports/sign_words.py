@@ -173,9 +173,9 @@ _THREE: Final[Mapping[str, tuple[str, str, str]]] = {
         "The last two runs failed something.",
     ),
     "final_fits": (
-        "The final answer has the form that you asked for.",
-        "The task asks for no special form of answer.",
-        "The final answer does not have the form that you asked for.",
+        "The final answer has the form that words of your task suggest, such as a number or yes or no.",
+        "No word of your task suggests a special form of answer.",
+        "The final answer does not have the form that words of your task suggest, such as a number or yes or no.",
     ),
     "final_seen": (
         "One of the last tool results contains the final answer word for word.",

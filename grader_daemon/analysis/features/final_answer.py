@@ -43,6 +43,8 @@ STOP_WORDS: Final = frozenset(
 )
 _ARTICLES: Final = frozenset([b"a", b"an", b"the"])
 _VERBS_FIRST = frozenset(b"is are was were do does did has have had can could will would should am".split())
+_ORDERS_FIRST = frozenset([b"do", b"have"])
+_PRONOUNS = frozenset([b"i", b"you", b"we", b"they"])
 _COUNTED = (b"how many", b"how much", b"how old", b"how long", b"how far", b"how tall", b"number of", b"integer")
 _NUMBER_WORDS = frozenset(b"average total percentage sum float numeric integer age".split())
 _DATED = frozenset(b"when year date birthday month".split())
@@ -85,7 +87,7 @@ def measure(window: SessionWindow) -> tuple[float, ...]:
     if window.about_files or not tokens or len(tokens) > _MOST_WORDS:
         return (float(marked), *_NONE)
     question = _question(window.request)
-    asked = _asked(question, window.request_words)
+    asked = _asked(question, window.request_words, is_told="?" not in window.request)
     of_two = asked in (Asked.YES_OR_NO, Asked.ONE_OF_TWO)
     fits = _fits(asked, final, tokens, window.request_words)
     given = set(tokens)
@@ -124,10 +126,15 @@ def _question(request: str) -> list[bytes]:
     return as_words(before[start + 1 :]).split()
 
 
-def _asked(question: list[bytes], request: set[bytes]) -> Asked:
+def _is_order(words: list[bytes]) -> bool:
+    """Return whether words without a question mark are an order ("do it again") and no question ("do you know it")."""
+    return words[0] in _ORDERS_FIRST and not (len(words) > 1 and words[1] in _PRONOUNS)
+
+
+def _asked(question: list[bytes], request: set[bytes], *, is_told: bool) -> Asked:
+    """Return the form that is asked for; `is_told` if no question mark makes the words a question."""
     said, found = b" ".join(question), set(question)
-    first = question[0] if question else b""
-    if first in _VERBS_FIRST:
+    if question and question[0] in _VERBS_FIRST and not (is_told and _is_order(question)):
         return Asked.YES_OR_NO
     if b"or" in found and b"both" not in found and b"options" not in request:
         return Asked.ONE_OF_TWO

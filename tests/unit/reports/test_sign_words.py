@@ -28,6 +28,13 @@ def test_each_feature_has_a_sentence_for_each_value() -> None:
         pytest.param("trial", 0.0, 0.1, "The run after the last file change failed.", id="not-so-of-three"),
         pytest.param("trial", 0.5, 0.1, "Nothing was run after the last file change.", id="unknown-of-three"),
         pytest.param(
+            "final_fits",
+            0.0,
+            0.1,
+            "The final answer does not have the form that words of your task suggest, such as a number or yes or no.",
+            id="a-form-that-words-suggest",
+        ),
+        pytest.param(
             "missed",
             0.25,
             0.93,
