@@ -45,7 +45,10 @@ _BOTH: Final[Mapping[str, tuple[str, str]]] = {
         "No failed run turned into a passing one.",
     ),
     "write_failed": ("The last attempt to write a file failed.", "The last attempt to write a file did not fail."),
-    "read_back": ("A changed file was read afterwards.", "No changed file was read afterwards."),
+    "read_back": (
+        "A later call names the file that the agent last tried to write.",
+        "No later call names the file that the agent last tried to write, if there was one.",
+    ),
     "change_last": (
         "The last tool call changed something in a service.",
         "The last tool call changed nothing in a service.",
@@ -163,9 +166,9 @@ _NOTHING_TO_COUNT: Final[Mapping[str, tuple[float, str]]] = {
 
 _THREE: Final[Mapping[str, tuple[str, str, str]]] = {
     "trial": (
-        "The run after the last file change worked.",
-        "Nothing was run after the last file change.",
-        "The run after the last file change failed.",
+        "The run after the last attempt to write a file worked.",
+        "Nothing was run after the last attempt to write a file, if there was one.",
+        "The run after the last attempt to write a file failed.",
     ),
     "verdict": (
         "The last two runs passed something.",

@@ -25,8 +25,22 @@ def test_each_feature_has_a_sentence_for_each_value() -> None:
     [
         pytest.param("closed", 1.0, 0.8, "One of the last tool calls submits the work.", id="so"),
         pytest.param("closed", 0.0, None, "No call at the end submits the work.", id="not-so"),
-        pytest.param("trial", 0.0, 0.1, "The run after the last file change failed.", id="not-so-of-three"),
-        pytest.param("trial", 0.5, 0.1, "Nothing was run after the last file change.", id="unknown-of-three"),
+        pytest.param("trial", 0.0, 0.1, "The run after the last attempt to write a file failed.", id="not-so-of-three"),
+        pytest.param(
+            "read_back",
+            1.0,
+            0.9,
+            "A later call names the file that the agent last tried to write.",
+            id="tried-to-write",
+        ),
+        pytest.param("trial", 1.0, 0.9, "The run after the last attempt to write a file worked.", id="so-of-three"),
+        pytest.param(
+            "trial",
+            0.5,
+            0.1,
+            "Nothing was run after the last attempt to write a file, if there was one.",
+            id="unknown-of-three",
+        ),
         pytest.param(
             "final_fits",
             0.0,
