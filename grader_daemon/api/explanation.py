@@ -14,6 +14,7 @@ from grader_daemon.domain.grade import Grade, Reason
 from grader_daemon.domain.session import Session
 from grader_daemon.grading import CATALOG
 from grader_daemon.redaction import Redactor
+from grader_daemon.reports.sign_words import compared
 from grader_daemon.storage.records import StoredGrade
 
 _TOLD_EFFECTS = 8
@@ -23,7 +24,7 @@ class FeatureEffect(msgspec.Struct, frozen=True, kw_only=True):
     """A feature of a session: its value, what it adds to the log-odds of completion, and what the feature is.
 
     `above` is the share of the user's newest sessions with a smaller value, equal values counting half; None if there
-    are too few, and for words.
+    are too few, and for words. A share of failed calls is compared with sessions that have failed calls.
     """
 
     name: str
@@ -94,7 +95,9 @@ def effects_of(grade: Grade, model: CompletionModel, history: Sequence[tuple[flo
             value=values[name],
             log_odds=log_odds,
             meaning=meaning_of(name),
-            above=_above(values[name], [features[places[name]] for features in known]) if name in places else None,
+            above=_above(values[name], compared(name, [each[places[name]] for each in known]))
+            if name in places
+            else None,
         )
         for name, log_odds in moved[:_TOLD_EFFECTS]
         if log_odds

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 _USUAL: Final = (0.2, 0.8)
@@ -162,7 +162,10 @@ _NOTHING_TO_COUNT: Final[Mapping[str, tuple[float, str]]] = {
     "final_words_seen": (_HALF, "The final answer has no new words, or half of them are in the last tool results."),
     "query_fits": (_HALF, "The task asks for no operation, or half of them are in the last query."),
 }
-"""Values of shares that also stand for nothing to count, and what is said of them."""
+"""Values of shares that also stand for nothing to count, and what is said of them.
+
+Other values than a half stand for no failed call.
+"""
 
 _THREE: Final[Mapping[str, tuple[str, str, str]]] = {
     "trial": (
@@ -246,6 +249,15 @@ def sign_sentence(name: str, value: float, above: float | None) -> str | None:
     return _count(_COUNTS[name], value, above) if name in _COUNTS else _ALL.get(name)
 
 
+def compared(name: str, values: Sequence[float]) -> Sequence[float]:
+    """Return the values with which a session's is compared: without those of sessions that have nothing to count.
+
+    Empty if such sessions cannot be told from others.
+    """
+    nothing, _ = _NOTHING_TO_COUNT.get(name, (None, ""))
+    return () if nothing == _HALF else [value for value in values if value != nothing]
+
+
 def _share(name: str, value: float, above: float | None) -> str:
     nothing, words = _NOTHING_TO_COUNT.get(name, (None, ""))
     if value == nothing:
@@ -256,7 +268,8 @@ def _share(name: str, value: float, above: float | None) -> str:
     sessions = _standing_out(above)
     if above is None or sessions is None:
         return f"{told}."
-    return f"{told}; in {sessions}, this share is {'lower' if above > _HALF else 'higher'}."
+    failed = " with failed calls" if name in _NOTHING_TO_COUNT else ""
+    return f"{told}; in {sessions}{failed}, this share is {'lower' if above > _HALF else 'higher'}."
 
 
 def _count(things: str, value: float, above: float | None) -> str:

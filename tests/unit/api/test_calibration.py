@@ -13,6 +13,7 @@ from grader_daemon.domain.verdict import GradeVersion, VerdictBy, VerdictSetting
 from grader_daemon.settings import Settings, load_settings
 from grader_daemon.storage.sqlite.store import SqliteStore
 from tests.conftest import SessionWriter
+from tests.feature_values import FAILED
 from tests.priors import write_prior
 from tests.strategies import json_answer, json_round, json_user
 
@@ -107,6 +108,19 @@ def test_why_tells_how_a_value_stands_among_ones_own_sessions(
         ]
         [effect] = grader.grades.explain(graded[-1].session_id).effects
     assert effect.above == pytest.approx(0.95)
+
+
+def test_a_failed_call_is_not_compared_with_sessions_without_any(
+    tmp_path: Path, settings: Settings, write_session: SessionWriter
+) -> None:
+    prior = write_prior(tmp_path / "p.json", weights=tuple(2.0 * (name == "left") for name in FEATURES))
+    failed = [TURN[0], *json_round(FAILED), TURN[-1]]
+    with SelfGrader(settings=settings.model_copy(update={"calibration_prior": prior})) as grader:
+        for number in range(12):
+            grader.grade_session_file(write_session(TURN, session_id=f"s{number}"))
+        graded = grader.grade_session_file(write_session(failed, session_id="failed"))
+        [effect] = grader.grades.explain(graded.session_id).effects
+    assert (effect.value, effect.above) == (1.0, None)
 
 
 def test_words_are_told_together(tmp_path: Path, settings: Settings, write_session: SessionWriter) -> None:

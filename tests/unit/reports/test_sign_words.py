@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from grader_daemon.analysis.features import FEATURES, WORDS
-from grader_daemon.reports.sign_words import NAMED, sign_sentence
+from grader_daemon.reports.sign_words import NAMED, compared, sign_sentence
 
 _VALUES = (0.0, 0.3, 0.5, 0.7, 1.0, 3.04)
 
@@ -70,6 +70,14 @@ def test_each_feature_has_a_sentence_for_each_value() -> None:
             "All of the failed calls came right before a call that worked, the same or another.",
             id="another-call-worked",
         ),
+        pytest.param(
+            "left",
+            1.0,
+            0.93,
+            "All of the failed calls never worked later; in 93 % of your sessions with failed calls,"
+            " this share is lower.",
+            id="share-beside-sessions-that-have-failures",
+        ),
         pytest.param("left", 0.3, 0.9, "No call failed, or most failed calls worked later.", id="nothing-to-count"),
         pytest.param(
             "asked_length",
@@ -89,3 +97,15 @@ def test_each_feature_has_a_sentence_for_each_value() -> None:
 )
 def test_a_sentence_stands_alone(name: str, value: float, above: float | None, words: str | None) -> None:
     assert sign_sentence(name, value, above) == words
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        pytest.param("overcome", [0.0, 0.5, 1.0], id="without-sessions-that-have-no-failed-call"),
+        pytest.param("worse", [], id="none-where-a-half-has-two-meanings"),
+        pytest.param("failures", [0.0, 0.5, 0.7, 1.0], id="all-where-each-session-has-something-to-count"),
+    ],
+)
+def test_sessions_with_nothing_to_count_are_not_compared(name: str, kept: list[float]) -> None:
+    assert list(compared(name, [0.0, 0.5, 0.7, 1.0])) == kept
