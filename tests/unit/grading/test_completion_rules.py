@@ -13,7 +13,7 @@ from grader_daemon.domain.people import PersonSignal, SignalKind
 from grader_daemon.domain.rules import Rules
 from grader_daemon.domain.session_result import Check, CheckKind, CheckResult, EndingKind
 from grader_daemon.domain.verdict import Shown
-from grader_daemon.grading.completion_rules import RuleClassifier, shown_by
+from grader_daemon.grading.completion_rules import SENTENCES, RuleClassifier, shown_by
 from grader_daemon.rules import load_rules
 from tests.strategies import analysis, failures, texts
 from tests.timing import is_done_within
@@ -187,6 +187,12 @@ def test_an_answer_that_gives_up_is_proof(classifier: RuleClassifier) -> None:
 
 def test_an_answer_alone_proves_nothing(classifier: RuleClassifier) -> None:
     assert shown_by(classifier.classify(analysis(final_answer="I failed."))[1]) is Shown.UNDECIDED
+
+
+def test_one_error_in_three_messages_is_a_high_share_and_not_called_many(classifier: RuleClassifier) -> None:
+    found = analysis(final_answer="It ended.", final_index=9, failures=failures(1), total_api_calls=3)
+    [reason] = [each for each in classifier.classify(found)[1] if each.rule == HIGH]
+    assert (SENTENCES[reason.rule], reason.messages) == ("errors are a high share of the agent's messages", (2,))
 
 
 def test_reasons_point_at_the_answer_and_the_failures(classifier: RuleClassifier) -> None:
