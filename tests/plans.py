@@ -25,6 +25,7 @@ ALLOWED = {
     "SessionList.rebuild": "makes everything anew",
     "Store.recount": "makes everything anew",
     "Ledger.recount_files": "makes everything anew",
+    "Grades.verdicts_since": "`run --once` counts what it graded, once at its end",
     "ChangeFeed.months": "`export` by month, asked by hand, compares all months",
     "Ledger.graded_paths": "`grade --again` asks for every file",
     "Calibrations.finished": "stops at its limit",

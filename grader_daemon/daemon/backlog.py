@@ -16,6 +16,7 @@ from typing import Final
 import structlog
 
 from grader_daemon.daemon.scanner import Scanner, ScanReport
+from grader_daemon.domain.ledger import FileState
 from grader_daemon.domain.unit import Unit
 from grader_daemon.pipeline.absence import absences
 from grader_daemon.sources.discovery import Walk
@@ -118,6 +119,14 @@ class Backlog:
             return 0
         found = {each.unit.storable() for walk in self._sources.walks() for each in walk}
         return len(troubled & found)
+
+    def skipped(self) -> int:
+        """Count the files that have no grade of their own."""
+        return self._store.file_counts().get(FileState.SKIPPED, 0)
+
+    def verdicts_since(self, moment: datetime) -> dict[str, int]:
+        """Count the sessions that were graded at `moment` or later, by verdict; those that go on are "open"."""
+        return self._store.grades.verdicts_since(moment)
 
     def _scan(self, limit: int) -> list[Unit]:
         if not self._scanner.running:

@@ -172,6 +172,7 @@ class Service:
         if files := self._backlog.troubled(self._worker.unrecorded):
             self._log.error("service.incomplete", files=files, help="grader-daemon status names them")
         self.left = files + len(self._unreadable)
+        self._worker.count_standing()
 
     def _work_off(self) -> None:
         self._loop(once=True)
@@ -349,10 +350,7 @@ class Service:
         return max(0.0, min(moments) - monotonic())
 
     def _check(self) -> None:
-        """The round of every two seconds: are the roots watched, is the database in its place, does everything move?
-
-        And the worker is woken, to look for what is due.
-        """
+        """Check every two seconds that roots are watched, the database is in place and all moves; wake the worker."""
         self._next_check = monotonic() + _CHECK_SECONDS
         if self._watchers.check():
             self._scan_by(monotonic())

@@ -15,8 +15,6 @@ from grader_daemon.daemon.found_work import BESIDE_LIVE, CALM, FoundWork
 from grader_daemon.daemon.health import Pulse
 from grader_daemon.daemon.model_reload import ModelReload
 from grader_daemon.daemon.queue import WorkQueue
-from grader_daemon.domain.analysis import SessionState
-from grader_daemon.domain.grade import Grade
 from grader_daemon.domain.unit import Unit
 from grader_daemon.errors import StoreError, StoreReplacedError
 from grader_daemon.pipeline.commit import IngestOutcome, IngestResult
@@ -106,18 +104,30 @@ class Worker:
         self._told = False
         self._worked_at: float | None = monotonic()
         """Time of the last work whose memory is still kept."""
-        self._first_at: datetime | None = None
-        """Time of the first grade that `outcomes` count."""
+        self._first_at: datetime | None = None  # of the grades of this run
+        self._skipped_before = 0
         self._to_retry: set[Unit] = set()
         self.unrecorded: set[Unit] = set()
         """Units that a bug of ours keeps out of the ledger."""
         self.outcomes: Counter[str] = Counter()
-        """Outcomes of units so far, and of graded ones their verdicts; whole once the thread has ended."""
+        """Outcomes of units so far."""
 
     def start(self, *, suspects: list[Unit]) -> None:
         """Begin to work; `suspects` are the units that were read when the daemon before died."""
         self._suspects = suspects
+        self._skipped_before = self._backlog.skipped()
         self._thread.start()
+
+    def count_standing(self) -> None:
+        """Replace, once all is settled, the outcomes of units by the sessions that this run graded, by verdict.
+
+        A later copy or continuation takes back the grade of a session: its file counts as skipped then.
+        """
+        self.outcomes[IngestOutcome.SKIPPED] = self._backlog.skipped() - self._skipped_before
+        if self._first_at is not None:
+            verdicts = self._backlog.verdicts_since(self._first_at)
+            self.outcomes.update(verdicts)
+            self.outcomes[IngestOutcome.GRADED] = sum(verdicts.values())
 
     def stop(self, within_seconds: float) -> bool:
         """Finish what is being written; False if that takes longer than `within_seconds`."""
@@ -256,11 +266,7 @@ class Worker:
         outdated = self._backlog.outdated(limit)
         redecided, others = self._ingest.redecide(outdated) if outdated else ([], [])
         self._backlog.pass_outdated(outdated)
-        for before, now in redecided:
-            self.outcomes["redecided"] += 1
-            if self._first_at is not None and before.graded_at >= self._first_at:  # it is counted already
-                self.outcomes[_outcome(before)] -= 1
-                self.outcomes[_outcome(now)] += 1
+        self.outcomes["redecided"] += len(redecided)
         return others
 
     def _wait_for_store(self, error: StoreError) -> None:
@@ -336,7 +342,6 @@ class Worker:
         grade = recorded.grade
         if grade is None:
             return
-        self.outcomes[_outcome(grade)] += 1
         self._first_at = min(self._first_at or grade.graded_at, grade.graded_at)
         self._log.info(
             "session.graded",
@@ -364,8 +369,3 @@ class Worker:
             )
         for session_id, reason in recorded.fallen:
             self._log.info("session.skipped", session_id=session_id, reason=reason, by=grade.session_id)
-
-
-def _outcome(grade: Grade) -> str:
-    """Return the verdict in a word; of a session that goes on, that it is open."""
-    return "open" if grade.state is SessionState.OPEN else grade.outcome

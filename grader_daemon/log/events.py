@@ -207,7 +207,8 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
             "info",
             "seconds graded done not_done unsure no_answer open redecided skipped retry_scheduled quarantined unchanged"
             " vanished unrecorded",
-            "`run --once` is done: sessions graded by verdict, and files not graded; numbers that are 0 are left out",
+            "`run --once` is done: sessions that it graded, by their verdict in the end, and files not graded; numbers"
+            " that are 0 are left out",
             sentences.finished,
         ),
         "service.incomplete": Event(

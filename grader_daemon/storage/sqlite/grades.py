@@ -55,6 +55,11 @@ _REPLACE_DETAILS = (
     f"INSERT OR REPLACE INTO session_details ({', '.join(DETAIL_COLUMNS)})"
     f" VALUES ({', '.join('?' * len(DETAIL_COLUMNS))})"
 )
+_VERDICTS_SINCE = (
+    "SELECT l.state, l.completed, l.unsure, count(*) FROM session_grades AS g"
+    f" JOIN session_details AS d ON d.session_id = g.session_id JOIN {LISTED_AS}"
+    " WHERE g.graded_at >= ? GROUP BY l.state, l.completed, l.unsure"
+)
 _UPDATE_VERDICT = (
     f"UPDATE session_details SET {', '.join(f'{column} = ?' for column in VERDICT_COLUMNS)} WHERE session_id = ?"
 )
@@ -292,6 +297,14 @@ class Grades:
             for (band,) in rows(BANDS_OF, (wording,)):
                 found |= dict.fromkeys(number for (number,) in rows(_NEAR, (band, limit)))
         return [_to_asked(row) for row in rows(_ROWS, (listed(list(found)),))]
+
+    def verdicts_since(self, moment: datetime) -> dict[str, int]:
+        """Count the grades made at `moment` or later by verdict; sessions that go on are "open"."""
+        rows = self._database.rows(_VERDICTS_SINCE, (to_text(moment),))
+        counted: Counter[str] = Counter()
+        for state, completed, unsure, grades in rows:
+            counted["open" if state == SessionState.OPEN else outcome_of(completed, unsure)] += grades
+        return dict(counted)
 
     def batches(self) -> Iterator[list[Grade]]:
         """Go through all grades, some at a time."""

@@ -246,5 +246,22 @@ def test_a_file_that_is_tried_again_counts_once(
     world.queue.put([unit(path)])
     wait_until(lambda: store.unit_stamps([unit(path)])[0] == stamp_of(os.stat(path)), "the second")
     assert world.worker.stop(60)
+    world.worker.count_standing()
 
     assert +world.worker.outcomes == outcomes
+
+
+def test_a_session_that_a_later_copy_stands_for_counts_once_in_the_end(
+    world: World, clock: Clock, write_session: SessionWriter
+) -> None:
+    world.watch.busy = False
+    old, copy = (write_session([json_user(), json_answer()], folder=folder) for folder in ("s", "t"))
+    os.utime(copy, (clock.now.timestamp(), os.stat(old).st_mtime + 16))
+    world.queue.put([unit(old)])
+    wait_until(lambda: world.worker.outcomes["graded"] == 1, "the first")
+    world.queue.put([unit(copy)])
+    wait_until(lambda: world.worker.outcomes["graded"] == 2, "its copy")
+
+    world.worker.count_standing()
+
+    assert +world.worker.outcomes == {"graded": 1, "skipped": 1, "unsure": 1}
