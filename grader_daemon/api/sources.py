@@ -50,12 +50,13 @@ class FoundSource(msgspec.Struct, frozen=True, kw_only=True):
     """Sessions of one agent on this machine.
 
     `name` is what it is called in settings. `folders` are searched for sessions, from the settings or by default.
-    `sessions` is the number found; `is_more` says that the search stopped before the end. `active` of them were written
-    within `idle_minutes`, the last one at `newest_at`. `versions` are the agent versions that wrote the newest
-    sessions, if recorded; for a source with several agents, each after the agent's name. `newer_than` is the newest
-    tested version, if a newer one wrote the newest session. `unknown` names the fields of a session that it never
-    records. `package` is the installed package, with its version, of a third-party source; `fault` is why it fails.
-    `unreadable` says which folder or database of the agent cannot be read, and why.
+    `sessions` is the number found, with side calls and copies, which get no grade of their own; `is_more` says that the
+    search stopped before the end. `active` of them were written within `idle_minutes`, the last one at `newest_at`.
+    `versions` are the agent versions that wrote the newest sessions, if recorded; for a source with several agents,
+    each after the agent's name. `newer_than` is the newest tested version, if a newer one wrote the newest session.
+    `unknown` names the fields of a session that it never records. `package` is the installed package, with its version,
+    of a third-party source; `fault` is why it fails. `unreadable` says which folder or database of the agent cannot be
+    read, and why.
     """
 
     name: str

@@ -150,7 +150,8 @@ def _seen(found: FoundSource) -> str:
     places = ", ".join(output.from_home(folder) for folder in found.folders)
     if not found.sessions:
         return f"no sessions in {places}" if found.unreadable is None else _unreadable(found.unreadable)
-    said = [f"{counted(found.sessions, is_more=found.is_more)} in {places}"]
+    others = " and side calls" if found.sessions > 1 else ""
+    said = [f"{counted(found.sessions, is_more=found.is_more)}{others} in {places}"]
     said += [f"{found.active:,} active"] if found.active else [f"the last one of {output.cell(found.newest_at)}"]
     if found.versions:
         named = "" if " " in found.versions[0] else f"{found.title} "  # of runs of several agents each is named

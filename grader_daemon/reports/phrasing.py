@@ -118,7 +118,7 @@ def coverage_words(coverage: Coverage) -> Words:
         (coverage.dead, f"{coverage.dead:,} that could not be graded"),
     )
     said = ", ".join(words for applies, words in parts if applies)
-    return (f"{count(coverage.seen, 'session file')} found: {said}.",)
+    return (f"{count(coverage.seen, 'session file')} of this week: {said}.",)
 
 
 def total_words(report: WeeklyReport) -> str:

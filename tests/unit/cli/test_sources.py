@@ -27,12 +27,13 @@ def test_what_a_source_does_not_know_can_be_said_in_words() -> None:
 
 def test_what_lies_here_is_listed_with_what_can_be_done(home: Path, run: Run) -> None:
     write(home / ".timmy" / "sessions", "one")
+    write(home / ".timmy" / "sessions", "two")
     write_claude(home)
 
     lines = run(home, "sources").stdout.splitlines()
 
     by_name = {line.split()[0]: line.split(None, 1)[1] for line in lines if line and not line.startswith(" ")}
-    assert by_name["hermes"].startswith("graded: 1 session in ")
+    assert by_name["hermes"].startswith("graded: 2 sessions and side calls in ~/.timmy; ")
     assert by_name["claude-code"].startswith("not graded: 1 session in ")
     assert "written by Claude Code 2.1.330" in by_name["claude-code"]
     assert by_name["codex"].startswith("not graded: no sessions in ")

@@ -92,12 +92,12 @@ def test_notes_say_what_changed_since_the_first_report(changes: dict[str, Any], 
         ),
         pytest.param(
             Coverage(seen=9, graded=9, open_sessions=0, skipped={}, waiting=0, dead=0),
-            "9 session files found: 9 graded.",
+            "9 session files of this week: 9 graded.",
             id="all-graded",
         ),
         pytest.param(
             Coverage(seen=12, graded=3, open_sessions=1, skipped={"b": 1, "a_copy": 1, "c": 2}, waiting=1, dead=2),
-            "12 session files found: 3 graded, 1 still open and not counted, 4 skipped (c 2, a copy 1, b 1), "
+            "12 session files of this week: 3 graded, 1 still open and not counted, 4 skipped (c 2, a copy 1, b 1), "
             "1 waiting to be retried, 2 that could not be graded.",
             id="everything-most-frequent-reason-first",
         ),
