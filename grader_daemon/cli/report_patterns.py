@@ -39,6 +39,7 @@ from grader_daemon.reports.numbers import (
     estimate_words,
     figure_words,
     scheduled_words,
+    side_words,
 )
 from grader_daemon.reports.safe_text import plain
 from grader_daemon.reports.verdicts import rate_words, shares_words
@@ -133,6 +134,8 @@ def _print_head(patterns: Patterns) -> None:
     """Print what the figures rest on, and what became of the work."""
     span = f"{patterns.first_day} to {patterns.last_day}"
     left_out = f"not counted: {patterns.open_sessions} open, {patterns.unanswered} without an answer or a tool call"
+    others = side_words(patterns.overall.spending, scheduled=patterns.scheduled)
+    left_out += f", {others}" if others else ""
     scheduled = scheduled_words(patterns.scheduled)
     output.paragraph("", f"{count(patterns.sessions, 'finished session')}{scheduled}, {span}; {left_out}.")
     _print_work(patterns.work)

@@ -24,6 +24,7 @@ from grader_daemon.reports.numbers import (
     clear_words,
     direction_of,
     estimate_words,
+    side_words,
 )
 from grader_daemon.reports.phrasing import alert_title, days, issue_in_brief, notes, scheduled_words, total_words
 from grader_daemon.reports.plain_text_report import render_text
@@ -96,7 +97,9 @@ def _facts(report: WeeklyReport) -> Iterator[tuple[str, str]]:
     total = total_words(report)
     yield "sessions", f"{total[0].lower()}{total[1:]}"
     left = ((report.coverage.open_sessions, "still open"), (report.unanswered, "without an answer or a tool call"))
-    left_out = ", ".join(f"{number:,} {words}" for number, words in left if number)
+    runs = report.scheduled
+    others = side_words(report.spending, scheduled=0 if runs is None else runs.sessions + runs.unanswered)
+    left_out = ", ".join([*(f"{number:,} {words}" for number, words in left if number), *filter(None, [others])])
     for words in scheduled_words(report):
         yield "scheduled", words.removeprefix("+ ").removesuffix(".")
     if left_out:

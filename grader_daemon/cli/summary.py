@@ -19,7 +19,7 @@ from grader_daemon.domain.insight import Patterns
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.text import clean, count
 from grader_daemon.reports.money import agents_words, spending_words
-from grader_daemon.reports.numbers import TRENDED, WITHIN_HOSTS, figure_words, scheduled_words
+from grader_daemon.reports.numbers import TRENDED, WITHIN_HOSTS, figure_words, scheduled_words, side_words
 from grader_daemon.reports.phrasing import alert_title, issue_in_brief
 from grader_daemon.reports.safe_text import plain
 from grader_daemon.reports.verdicts import grader_name, grader_words, rate_words, shares_words, trust_words
@@ -111,6 +111,7 @@ def _coverage(patterns: Patterns, status: Status) -> str:
         *((status.files.get(state, 0), file_words(state)) for state in ("retry", "dead")),
     )
     said = [f"{number:,} {words}" for number, words in left if number]
+    said += filter(None, [side_words(patterns.overall.spending, scheduled=patterns.scheduled)])
     counted = f"{count(patterns.sessions, 'session')} counted{scheduled_words(patterns.scheduled)}"
     return f"{counted}; not counted: {', '.join(said)}" if said else counted
 

@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from grader_daemon.domain.estimate import Estimate, Figure
+from grader_daemon.domain.insight import Spending
 from grader_daemon.domain.rollup import Metric
 from grader_daemon.domain.text import count
 
@@ -146,6 +147,12 @@ def direction_of(figure: Figure, measure: Measure) -> Direction:
 def scheduled_words(runs: int) -> str:
     """Return how many runs of schedules stand beside the sessions that count: ", + 330 scheduled"; or nothing."""
     return f", + {runs:,} scheduled" if runs else ""
+
+
+def side_words(spending: Spending | None, *, scheduled: int) -> str:
+    """Return how many sessions are neither tasks of a person nor scheduled: "10 of sub-agents or reviews"."""
+    others = 0 if spending is None else spending.side - scheduled
+    return f"{others:,} of sub-agents or reviews" if others > 0 else ""
 
 
 def value_words(value: float, measure: Measure) -> str:

@@ -13,12 +13,13 @@ import pytest
 from grader_daemon import SelfGrader, bootstrap
 from grader_daemon.api.context import GraderContext
 from grader_daemon.api.insight import Insight
-from grader_daemon.cli import report_patterns
+from grader_daemon.cli import report_patterns, report_week, summary
 from grader_daemon.domain.analysis import Category, ErrorSign, Failure, SessionState, Step
 from grader_daemon.domain.calendar import day_of
 from grader_daemon.domain.error_groups import IssueState
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.session import SessionKind
 from grader_daemon.domain.session_result import EndingKind, ResultStanding
 from grader_daemon.domain.usage_by_day import UsageSplit
 from grader_daemon.errors import InputError
@@ -69,6 +70,21 @@ def test_the_summary_has_intervals_and_says_how_far_verdicts_can_be_trusted(grad
         "  failing errors    timeout 12",
         "  general           3.89 of 5 (3 sessions)",  # (5 + 3 + 1 + 4 * 2 / 3) / 3
     ]
+
+
+def test_sub_agents_are_named_among_the_sessions_that_do_not_count(
+    grader: SelfGrader, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = bootstrap.utc_now()
+    helper = grade(session_id="sub", kind=SessionKind.SUB_AGENT, ended_at=now, ended_on=now.date().isoformat())
+    with closing(SqliteStore(tmp_path / "grades.db")) as store, store.transaction():
+        save_grades(store, [new_grade(helper)])
+    report_patterns._print(patterns := grader.identify_patterns(1), ())
+
+    left_out = "1 without an answer or a tool call, 1 of sub-agents or reviews"
+    assert f"; not counted: 0 open, {left_out}." in capsys.readouterr().out
+    assert summary._coverage(patterns, grader.status()) == f"3 sessions counted; not counted: {left_out}"
+    assert ("not counted", left_out) in report_week._facts(grader.generate_weekly_report(now.date()))
 
 
 def test_what_was_tried_again_is_told_by_its_command(grader: SelfGrader, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from grader_daemon.domain.estimate import Estimate, Figure, figure, proportion
 from grader_daemon.domain.insight import Group, TrendPoint, WeeklyReport
-from grader_daemon.domain.rollup import ESTIMATORS, WATCHED, Metric
+from grader_daemon.domain.rollup import ESTIMATORS, WATCHED, Metric, Sums
+from grader_daemon.patterns.groups import spending
 from grader_daemon.reports.numbers import (
     COMPLETION,
     DASH,
@@ -32,6 +33,7 @@ from grader_daemon.reports.numbers import (
     part_words,
     points_words,
     scheduled_words,
+    side_words,
     tick_words,
     value_words,
 )
@@ -292,3 +294,10 @@ def test_interval_alone_is_said_where_there_is_one() -> None:
 
 def test_runs_of_schedules_stand_beside_what_counts() -> None:
     assert [scheduled_words(0), scheduled_words(1330)] == ["", ", + 1,330 scheduled"]
+
+
+def test_sessions_that_are_neither_tasks_nor_scheduled_are_named() -> None:
+    spent = spending(Sums(side=13))
+
+    assert side_words(spent, scheduled=3) == "10 of sub-agents or reviews"
+    assert (side_words(spent, scheduled=13), side_words(None, scheduled=0)) == ("", "")
