@@ -23,14 +23,16 @@ _WHY_NOT = {
     RouteReason.TOO_DEAR: "costs too much",
 }
 _HEADINGS = (
-    *("task type", "model", "not failed", "95 %", "raw", "sessions", "against default", "cost per task"),
+    *("task type", "model", "not failed", "95 %", "raw", "sessions", "against default", "cost"),
     "advice",
 )
 _COMPARED = "against default"
 _NOTE = (
     "not failed: share of sessions that no label, bad ending or tool result shows as failed; estimated from all"
-    " sessions of a model, recent ones count more. raw: the same share, just counted."
+    " sessions of a model, recent ones count more. raw: the same share, just counted. cost: per task that did not fail."
 )
+
+_NO_DEFAULT = f"{_COMPARED}: no default is set; give one with --default MODEL or the setting route_default."
 
 
 @click.command("route")
@@ -80,10 +82,10 @@ def _print(route: Route) -> None:
     output.line()
     compared = _HEADINGS.index(_COMPARED)
     of_nothing = () if any(row[compared] is not None for row in rows) else (_COMPARED,)
-    output.table(_HEADINGS, rows, may_drop=(*of_nothing, "raw", "95 %", "cost per task"))
+    output.table(_HEADINGS, rows, may_drop=(*of_nothing, "raw", "95 %", "cost"))
     if any(str(row[-1]).endswith("*") for row in rows):
         output.line("* by its results at other tasks")
-    output.paragraph("", _NOTE)
+    output.paragraph("", _NOTE if default is not None else f"{_NOTE} {_NO_DEFAULT}")
 
 
 def _rows(task_type: str, route: TaskRoute) -> Iterator[tuple[object, ...]]:

@@ -48,7 +48,16 @@ def test_models_are_shown_with_the_one_to_prefer(home: Path, run: Run) -> None:
     assert next(line for line in lines if "cheap" in line).endswith("default")
     assert " 90 % " in next(line for line in lines if "strong" in line), "36 of 40 did not fail"
     assert lines[-1].startswith("not failed: share of sessions that no label")
+    assert lines[-1].endswith("cost: per task that did not fail.")
     assert "\x1b" not in ended.stdout
+
+
+def test_without_a_default_it_is_said_how_to_set_one(home: Path, run: Run) -> None:
+    said = run(home, "route").stdout.splitlines()[-1]
+
+    assert said.endswith(
+        "against default: no default is set; give one with --default MODEL or the setting route_default."
+    )
 
 
 def test_without_a_better_model_the_default_says_why(home: Path, run: Run) -> None:
