@@ -13,6 +13,7 @@ from grader_daemon.cli import output
 from grader_daemon.cli.grades import titles
 from grader_daemon.cli.options import is_database_named, reads
 from grader_daemon.cli.status import file_words, silence_words, ungraded_words, waiting_words
+from grader_daemon.cli.times import here
 from grader_daemon.domain.error_groups import ErrorIssue, IssueState
 from grader_daemon.domain.fleet_hosts import FleetHostState, FleetView, silent_hosts, unheard_hosts
 from grader_daemon.domain.insight import Patterns
@@ -27,6 +28,7 @@ from grader_daemon.reports.verdicts import grader_name, grader_words, rate_words
 _SHOWN_ALERTS = 3
 _SHOWN_SESSIONS = 3
 _TASK_CHARACTERS = 80
+_LONGER_DAYS = (30, 90, 365)
 
 
 @reads
@@ -52,7 +54,10 @@ def _facts(seen: Overview) -> Iterator[tuple[str, str | None]]:
     if seen.patterns is None:
         yield "sessions", "none is graded yet"
         return
-    yield f"last {count(seen.patterns.days, 'day')}", _coverage(seen.patterns, seen.status)
+    yield (
+        f"last {count(seen.patterns.days, 'day')}",
+        (_only_older(seen.patterns, seen.status) or _coverage(seen.patterns, seen.status)),
+    )
     if seen.patterns.sessions:
         yield from _figures(seen.patterns, seen)
     if not seen.alerts:
@@ -114,6 +119,17 @@ def _coverage(patterns: Patterns, status: Status) -> str:
     said += filter(None, [side_words(patterns.overall.spending, scheduled=patterns.scheduled)])
     counted = f"{count(patterns.sessions, 'session')} counted{scheduled_words(patterns.scheduled)}"
     return f"{counted}; not counted: {', '.join(said)}" if said else counted
+
+
+def _only_older(patterns: Patterns, status: Status) -> str | None:
+    """Return how many sessions ended before these days, and the command that shows them; None if some ended later."""
+    ended = None if status.last_ended_at is None else here(status.last_ended_at).date()
+    older = status.files.get("graded", 0)
+    if ended is None or ended >= patterns.first_day or not older:
+        return None
+    needed = (patterns.last_day - ended).days + 1
+    days = next((each for each in _LONGER_DAYS if each >= needed), needed)
+    return f"no session; {older:,} older, the last of {ended}: grader-daemon -d {days}"
 
 
 def _figures(patterns: Patterns, seen: Overview) -> Iterator[tuple[str, str]]:

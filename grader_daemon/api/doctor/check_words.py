@@ -23,12 +23,15 @@ def size(count: int) -> str:
 
 
 def span(time: timedelta) -> str:
-    """Return a span of time: "4 s", "12 min", "5 h", "3 days"; one that is negative as none."""
+    """Return a span of time: "4 s", "12 min", "5 h", "3 days"; one that is negative as none.
+
+    Days are whole ones that passed, as in `status`.
+    """
     seconds = max(0.0, time.total_seconds())
     for limit, length, unit in ((90, 1, "s"), (5400, 60, "min"), (172_800, 3600, "h")):
         if seconds < limit:
             return f"{seconds / length:.0f} {unit}"
-    return f"{seconds / 86_400:,.0f} days"
+    return f"{time.days:,} days"
 
 
 def some(names: Sequence[object]) -> str:

@@ -21,6 +21,7 @@ import pytest
 from grader_daemon import bootstrap
 from grader_daemon.api.doctor import daemon_checks, database_checks, doctor_context, session_checks, setup_checks
 from grader_daemon.api.doctor.all_checks import CHECKS
+from grader_daemon.api.doctor.check_words import span
 from grader_daemon.domain.ledger import FileState, LedgerEntry
 from grader_daemon.domain.session import SkipReason
 from grader_daemon.integrations.machine import Inotify, Mount, Space
@@ -954,3 +955,15 @@ def _entry(path: str, state: FileState) -> LedgerEntry:
     return LedgerEntry(
         unit=unit_of(path), stamp=b"1", written_ns=4, state=state, session_id="of_no_grade", reason="unreadable"
     )
+
+
+@pytest.mark.parametrize(
+    ("time", "words"),
+    [
+        (timedelta(days=5, hours=13), "5 days"),  # as `status` counts them
+        (timedelta(hours=47), "47 h"),
+        (timedelta(seconds=-4), "0 s"),
+    ],
+)
+def test_days_are_whole_ones_that_passed(time: timedelta, words: str) -> None:
+    assert span(time) == words

@@ -111,12 +111,13 @@ def test_a_database_without_grades_does_not_hide_an_agent_that_is_not_graded(tmp
 
 
 def test_days_without_sessions_have_no_figures(tmp_path: Path, run: Run) -> None:
-    write_ended(tmp_path / SESSIONS, "long_ago", now() - timedelta(days=20))
+    ended = now() - timedelta(days=20)
+    write_ended(tmp_path / SESSIONS, "long_ago", ended)
     run(tmp_path, "grade")
 
     said = told(run(tmp_path).stdout)
 
-    assert said["last 7 days"] == "0 sessions counted"
+    assert said["last 7 days"] == f"no session; 1 older, the last of {ended.date()}: grader-daemon -d 30"
     assert "completion rate" not in said
 
 
