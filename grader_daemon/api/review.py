@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import timedelta
 from random import Random
 from typing import Final
@@ -28,7 +28,7 @@ from grader_daemon.patterns.next_review import choose
 from grader_daemon.pipeline.group_completion import completion_of
 from grader_daemon.pipeline.save_labels import candidates, is_turn_of_chance, reviews_since
 from grader_daemon.redaction import Redactor
-from grader_daemon.reports.session_words import KIND_WORDS, messages_words, why_words
+from grader_daemon.reports.session_words import KIND_WORDS, NOT_ALLOWED, messages_words, why_words
 from grader_daemon.storage.records import StoredGrade
 from grader_daemon.wings import part
 
@@ -53,8 +53,9 @@ class ReviewItem(msgspec.Struct, frozen=True, kw_only=True):
 
     `request` is what was asked for first, `last_request` what a person said last, if that is something else.
     Of each that was cut, `whole_request`, `whole_last_request` and `whole_answer` hold all; else they are empty.
-    `failures`, `claims` and `signals` are a line each. `sentences` maps the rules of the grade to what they say; they,
-    and the grade, are for when the person has judged. `note` says why messages are missing, if they are.
+    `failures`, with the calls that were not allowed, `claims` and `signals` are a line each. `sentences` maps the rules
+    of the grade to what they say; they, and the grade, are for when the person has judged. `note` says why messages are
+    missing, if they are.
     """
 
     stored: StoredGrade
@@ -233,7 +234,10 @@ def review_item(
         whole_last_request=_whole(last, redactor, **_REQUEST) if len(asked) > 1 else (),
         answer=passage(answer, redactor, **_ANSWER),
         whole_answer=_whole(answer, redactor, **_ANSWER),
-        failures=tuple(_failures(grade, messages, redactor)),
+        failures=(
+            *_failures(grade, messages, redactor),
+            *_refused(() if session is None else session.refused, messages, redactor),
+        ),
         claims=tuple(_claims(grade, redactor)),
         signals=tuple(
             f"{signal.kind.replace('_', ' ')}{_said_at(signal.index, messages, redactor)}"
@@ -262,6 +266,11 @@ def _failures(grade: Grade, messages: tuple[Message, ...], redactor: Redactor) -
         said = _said_at(failure.index, messages, redactor, quote=failed_excerpt)
         kind = "" if failure.kind is FailureKind.HARMFUL else f", {KIND_WORDS[failure.kind]}"
         yield f"{called}: {failure.words}{kind}{said}"
+
+
+def _refused(indexes: Sequence[int], messages: tuple[Message, ...], redactor: Redactor) -> Iterable[str]:
+    for index in indexes[-_SHOWN:]:
+        yield f"{NOT_ALLOWED}{_said_at(index, messages, redactor)}"
 
 
 def _claims(grade: Grade, redactor: Redactor) -> Iterable[str]:

@@ -144,7 +144,7 @@ def _show(item: ReviewItem, *, number: int, limit: int) -> None:
     _part("Asked last", item.last_request)
     nothing = "nothing" if grade.host is None else f"not sent: it is on {grade.host}"
     _part("Answered", item.answer or (nothing,))
-    _part("Failed", item.failures or (nothing,))
+    _part("Failed or refused", item.failures or (nothing,))
     _part("Claims", item.claims)
     _part("People said", item.signals)
     if item.note is not None:

@@ -9,12 +9,14 @@ import pytest
 
 from grader_daemon.api.context import GraderContext
 from grader_daemon.api.labels import Labels
-from grader_daemon.api.review import Reviews
+from grader_daemon.api.review import Reviews, review_item
+from grader_daemon.domain.analysis import CallStatus
 from grader_daemon.domain.estimate import Estimate
 from grader_daemon.domain.feedback import FeedbackSource, Sampling
+from grader_daemon.domain.session import ReportedOutcome
 from grader_daemon.domain.verdict import Outcome
 from tests.conftest import Clock
-from tests.strategies import NOW
+from tests.strategies import NOW, result, session, user
 from tests.unit.api.conftest import Save
 
 
@@ -153,3 +155,21 @@ def test_without_random_labels_enough_an_answer_counts_towards_them(
 
     assert (effect.rate_before, effect.rate) == (Estimate(sample=0), Estimate(sample=1))
     assert (effect.verdict_before, effect.verdict) == (Outcome.DONE, Outcome.DONE)
+
+
+def test_calls_that_were_not_allowed_are_shown(context: GraderContext, save: Save) -> None:
+    save("refused", failures=(), total_errors=0)
+    stored = context.store.grades.find("refused")
+    reported = {1: ReportedOutcome(CallStatus.REFUSED)}
+
+    item = review_item(
+        stored,
+        Sampling.RANDOM,
+        session=session(user("Delete it"), result("requires approval"), reported=reported),
+        note=None,
+        rules=context.rules,
+        redactor=context.redactor,
+        sentences={},
+    )
+
+    assert item.failures == ("the call was not allowed (message 1): requires approval",)

@@ -445,8 +445,8 @@ def test_the_evidence_is_shown(review: Review, home: Path) -> None:
     for line in (
         "Asked:\n  Fix the parser",
         "Answered:\n  Done, the date parser works and all tests pass.",
-        "Failed:\n  nothing",
-        "Failed:\n  terminal: permission denied (message 2): ",
+        "Failed or refused:\n  nothing",
+        "Failed or refused:\n  terminal: permission denied (message 2): ",
     ):
         assert line in ended.stdout
 
@@ -545,7 +545,7 @@ def test_a_session_without_its_file_is_shown_by_what_is_stored(review: Review, h
     shown = review(home, "sq").stdout.partition(FAILED)[2]
 
     assert "Asked:\n  Fix the date parser" in shown
-    assert "Failed:\n  terminal: permission denied (message 2)\n" in shown
+    assert "Failed or refused:\n  terminal: permission denied (message 2)\n" in shown
     assert "Note:\n  the messages cannot be shown: " in shown
 
 
