@@ -197,8 +197,10 @@ def absolute(path: Path) -> Path:
     """Return a path from the root, with ``~`` filled in.
 
     Raises:
-        ValueError: it begins with a home folder that nobody knows.
+        ValueError: it begins with a home folder that nobody knows, or has a null character in it.
     """
+    if "\0" in os.fspath(path):
+        raise ValueError("a path without a null character is expected")
     try:
         return Path(os.path.abspath(path.expanduser()))
     except RuntimeError as error:

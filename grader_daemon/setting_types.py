@@ -58,6 +58,12 @@ def _words(value: Any) -> Any:
     return words
 
 
+def _for_a_program(value: tuple[str, ...]) -> tuple[str, ...]:
+    if any("\0" in word for word in value):
+        raise ValueError("words without a null character are expected")
+    return value
+
+
 def _known_zone(value: str) -> str:
     try:
         ZoneInfo(value)
@@ -82,7 +88,7 @@ def _known_source(value: str) -> str:
 
 def _adapter_root(value: str) -> str:
     name, _, folder = value.partition("=")
-    if not name.strip() or not folder.strip():
+    if not name.strip() or not folder.strip() or "\0" in value:
         raise ValueError('write the folder of an adapter as "acme=~/.acme/sessions"')
     return f"{name.strip()}={os.path.abspath(os.path.expanduser(_path(folder.strip())))}"
 
@@ -281,7 +287,7 @@ _BuiltIn = Literal[
 SourceName = Annotated[_BuiltIn | str, AfterValidator(_known_source)]
 SourceNames = Annotated[tuple[SourceName, ...], BeforeValidator(_listed)]
 AdapterRoots = Annotated[tuple[Annotated[str, AfterValidator(_adapter_root)], ...], BeforeValidator(_listed)]
-Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
+Words = Annotated[tuple[str, ...], BeforeValidator(_words), AfterValidator(_for_a_program)]
 ZoneName = Annotated[str, AfterValidator(_known_zone)]
 HttpUrl = Annotated[str, AfterValidator(_http_url)]
 HeaderSecret = Annotated[SecretStr, AfterValidator(_fit_for_a_header)]

@@ -42,8 +42,16 @@ def read_here(flags: Mapping[str, Any]) -> Settings:
 
 
 def answer() -> None:
-    """Read the settings under the flags on standard input, and write on standard output what became of them."""
-    sys.stdout.buffer.write(pickle.dumps(_read(pickle.load(sys.stdin.buffer))))  # noqa: S301  of who started this
+    """Read the settings under the flags on standard input, and write on standard output what became of them.
+
+    It ends without a word if the process that asks is dead.
+    """
+    try:
+        answered = _read(pickle.load(sys.stdin.buffer))  # noqa: S301  of who started this
+        sys.stdout.buffer.write(pickle.dumps(answered))
+        sys.stdout.buffer.flush()
+    except (EOFError, BrokenPipeError):
+        os._exit(1)  # at a usual exit, Python would try to write once more, and complain
 
 
 def _known(flags: Mapping[str, Any], read: Callable[[Mapping[str, Any]], _Answer]) -> Settings:

@@ -130,6 +130,11 @@ def test_a_wrong_variable_is_told_in_one_line(
         pytest.param("watch_roots = []", ("watch_roots", "[] is too short; the least length is 1"), id="no-roots"),
         pytest.param('retry_seconds = [1, "x"]', ("retry_seconds", "'x'"), id="wrong-type-in-a-list"),
         pytest.param("queue_size = 0", ("queue_size", "0", "give 1 or more"), id="too-small"),
+        pytest.param(r'watch_roots = ["/a\u0000b"]', ("watch_roots", "null character"), id="null-in-a-list-of-folders"),
+        pytest.param(r'db_path = "/a\u0000b"', ("db_path", "null character"), id="null-in-a-path"),
+        pytest.param(r'route_file = "/a\u0000b"', ("route_file", "null character"), id="null-in-a-file-of-a-wing"),
+        pytest.param(r'adapter_roots = ["acme=/a\u0000b"]', ("adapter_roots", "acme="), id="null-in-a-named-folder"),
+        pytest.param(r'alert_command = ["a\u0000b"]', ("alert_command", "null character"), id="null-in-a-program"),
     ],
 )
 def test_a_wrong_file_is_told_in_one_line(text: str, words: tuple[str, ...], home: Path) -> None:

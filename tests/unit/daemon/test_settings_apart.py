@@ -101,6 +101,19 @@ def test_without_another_process_they_are_read_here(monkeypatch: pytest.MonkeyPa
     assert read_apart({"quiet_seconds": 1.5}).quiet_seconds == 1.5
 
 
+@pytest.mark.parametrize(
+    "given", [pytest.param(b"", id="before-it-asks"), pytest.param(pickle.dumps({}), id="before-it-reads-the-answer")]
+)
+def test_nothing_is_said_when_the_process_that_asks_is_killed(given: bytes) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as nobody:
+        command = [sys.executable, "-P", "-c", settings_apart._ASKED]  # as `read_apart` starts it
+        ended = subprocess.run(command, input=given, stdout=nobody, stderr=subprocess.PIPE, check=False)
+
+    assert ended.stderr == b""
+
+
 @pytest.fixture
 def no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """No process can be started."""
