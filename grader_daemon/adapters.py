@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 GROUP: Final = "grader_daemon.sources"
 """Group of the entry points; the name of one is that of its source."""
+NOT_PROVIDED: Final = "no installed package provides it: install the package, or remove the name from sources"
+"""Fault of a source whose adapter is not installed."""
 
 
 class Adapter(NamedTuple):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 from zoneinfo import ZoneInfo
 
+from grader_daemon.adapters import installed
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.this_machine import server_of
 from grader_daemon.setting_sources import ROOTS, Given, unknown_variables
@@ -60,6 +61,13 @@ class SettingProperties:
             return roots
         pairs = (each.partition("=") for each in self.adapter_roots)
         return tuple(Path(folder) for name, _, folder in pairs if name == source)
+
+    @property
+    def sources_not_installed(self) -> tuple[str, ...]:
+        """The enabled sources that this program lacks, and that no installed package provides."""
+        others = [name for name in self.sources if name not in ROOTS]
+        provided = installed() if others else {}
+        return tuple(name for name in others if name not in provided)
 
     @property
     def limits(self) -> Limits:

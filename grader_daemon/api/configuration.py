@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from grader_daemon import bootstrap
+from grader_daemon.adapters import NOT_PROVIDED
 from grader_daemon.errors import ConfigurationError, GraderError, InputError
 from grader_daemon.integrations.files import replace_file
 from grader_daemon.setting_properties import Secret
@@ -91,6 +92,10 @@ def check_settings(settings: Settings) -> list[str]:
         *settings.warnings,
         *zone,
         *(f"setting watch_roots ({given_by}): no such folder: {root}" for root in missing),
+        *(
+            f"setting sources ({settings.given.said_by('sources')}): {name!r}: {NOT_PROVIDED}"
+            for name in settings.sources_not_installed
+        ),
     ]
 
 
@@ -113,6 +118,8 @@ def keep_setting(name: str, values: Sequence[str], *, config: str | None) -> Wri
         after[name] = values[0] if len(values) == 1 else list(values)
         after[name] = _written(after[name], getattr(settings_in(file, after, new=name), name))
     settings = settings_in(file, after, new=name)
+    if name == "sources":
+        _refuse_new(settings.sources_not_installed, known=before.get(name, ()))
     warnings = [words for words in check_settings(settings) if words.startswith(f"setting {name} ")] if values else []
     literal = json.dumps(after[name], ensure_ascii=False) if values else None  # strings, numbers, lists: TOML's, too
     _write(file, name, literal, after)
@@ -126,6 +133,17 @@ def keep_setting(name: str, values: Sequence[str], *, config: str | None) -> Wri
         warnings=tuple(warnings),
         daemon=_daemon(config),
     )
+
+
+def _refuse_new(absent: Sequence[str], *, known: Any) -> None:
+    """Refuse sources that no package provides; one that is `known` already may have lost its package since.
+
+    Raises:
+        ConfigurationError: there is one.
+    """
+    new = [name for name in absent if name not in ([known] if isinstance(known, str) else known)]
+    if new:
+        raise ConfigurationError(f"setting sources (new value): {new[0]!r}: no installed package provides it")
 
 
 def _written(given: Any, value: Any) -> Any:

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from grader_daemon import bootstrap
-from grader_daemon.adapters import installed
+from grader_daemon.adapters import NOT_PROVIDED, installed
 from grader_daemon.api.context import GraderContext, paths_of
 from grader_daemon.api.forget import Forgotten, forget, leave_no_trace
 from grader_daemon.api.grades import Grades
@@ -154,7 +154,7 @@ class Grading:
         sources.guard(self._note)
         roots = sources.roots(source)
         if all(map(is_missing, roots)):
-            raise InputError(f"{', '.join(roots) or source}: no such folder, so nothing was searched")
+            raise InputError(f"{self._why_not_searched(roots, source)}, so nothing was searched")
         earliest = since.timestamp() * 1e9 if since is not None else float("-inf")
         seen = stamps(self._context.store, self._sources) if self._context.has_database else _none_is_seen
         failures = self._failures()
@@ -297,6 +297,15 @@ class Grading:
 
     def _note(self, source: str, error: Exception) -> None:
         self._failed.setdefault(source, f"{type(error).__name__}: {error}")
+
+    def _why_not_searched(self, roots: Sequence[str], source: str | None) -> str:
+        """Return why there is no folder to search, of some that are missing or of sources that name none."""
+        if roots:
+            return f"{', '.join(roots)}: no such folder"
+        absent = [name for name in self._settings.sources_not_installed if source in (None, name)]
+        if absent:
+            return f"{', '.join(absent)}: {NOT_PROVIDED}"
+        return f"{source or ', '.join(self._settings.sources)}: no folder is known"
 
     def _called(self, name: str) -> Source:
         source = self._sources.called(name)

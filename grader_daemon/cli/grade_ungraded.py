@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
+from grader_daemon.adapters import NOT_PROVIDED
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
 from grader_daemon.cli.outcome_lines import graded_with_progress, is_trouble, tell_outcomes
@@ -27,7 +28,11 @@ def grade_ungraded(
     for root in missing:
         output.error(f"grader-daemon: {root}: no such folder; the others are searched")
     failed = grader.grading.failed_sources()
+    absent = grader.context.settings.sources_not_installed
     for name, error in failed.items():
+        if name in absent:
+            output.error(f"grader-daemon: {name}: {NOT_PROVIDED}")
+            continue
         output.error(f"grader-daemon: files of {name} are left out because of a bug {_of_whom(name)}: {clean(error)}")
     unread = _tell_unread(grader.grading.unread())
     if dry_run:

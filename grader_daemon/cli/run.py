@@ -56,7 +56,7 @@ def command(*, once: bool, quiet_seconds: float | None, log_level: str | None, l
 
     On SIGHUP, the daemon reloads settings and rules, unless the signal comes from a closing terminal.
 
-    With --once, exit code 1 if a file could not be graded, or a folder is missing or cannot be read.
+    With --once, exit code 1 if a file could not be graded, or a folder or adapter is missing or cannot be read.
     """
     flags = given_flags(quiet_seconds=quiet_seconds, log_level=log_level, log_format=log_format)
 
@@ -78,7 +78,7 @@ def command(*, once: bool, quiet_seconds: float | None, log_level: str | None, l
     faulthandler.enable()
     with _signals(supervisor):
         left = supervisor.run(once=once)
-    return 1 if left or (once and _lacks_a_folder(supervisor.settings)) else 0
+    return 1 if left or (once and _lacks_a_source(supervisor.settings)) else 0
 
 
 def _read_quickly(flags: Mapping[str, Any]) -> Settings:
@@ -136,7 +136,12 @@ def _has_terminal() -> bool:
     return True
 
 
-def _lacks_a_folder(settings: Settings) -> bool:
-    """Return whether a folder that somebody named is missing. The default may be: the agent may not have run yet."""
+def _lacks_a_source(settings: Settings) -> bool:
+    """Return whether an adapter is missing, or a folder that somebody named.
+
+    The default folder may be missing: the agent may not have run yet.
+    """
+    if settings.sources_not_installed:
+        return True
     named = [name for name in settings.sources if setting_of(name) in settings.model_fields_set]
     return not all(os.path.isdir(root) for name in named for root in settings.roots_of(name))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime, tzinfo
 from typing import Any
 
+from grader_daemon.adapters import NOT_PROVIDED
 from grader_daemon.domain.calendar import local
 from grader_daemon.domain.text import count, duration_words
 
@@ -205,8 +206,8 @@ def failed(facts: Facts) -> str:
 def source_failed(facts: Facts) -> str:
     """Format the failure of a source, and whose error it is."""
     ours, error = facts["error"], facts["error"].removeprefix(_OF_ADAPTER)
-    whose = OUR_BUG if error == ours else "a bug in its adapter"
-    return f"{facts['source']}: {error}; {whose}; other agents go on, next try in {facts['retry_seconds']}"
+    whose = f"{OUR_BUG}; " if error == ours else "" if error == NOT_PROVIDED else "a bug in its adapter; "
+    return f"{facts['source']}: {error}; {whose}other agents go on, next try in {facts['retry_seconds']}"
 
 
 def updated(facts: Facts) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 import xxhash
 
-from grader_daemon.adapters import Adapter, installed, missing
+from grader_daemon.adapters import NOT_PROVIDED, Adapter, installed, missing
 from grader_daemon.domain.limits import Limits
 from grader_daemon.domain.session import Session, Skipped
 from grader_daemon.domain.text import clean
@@ -29,7 +29,6 @@ API_VERSION: Final = 1
 
 _LONGEST_FAULT = 300
 _LONGEST_PACKAGE = 100
-_NOT_THERE = "no installed package provides it: install the package, or remove the name from sources"
 _SALT_BYTES = 4
 _METHODS = ("claims", "recognizes", "touched", "walk", "look", "size_of", "read")
 _ENCODE = msgspec.json.Encoder().encode
@@ -76,7 +75,7 @@ class Adapted:
         try:
             self._source = self._made()
         except _ANYTHING as error:
-            self._note(self._fault_of("cannot be loaded", error) if adapter.entries else AdapterError(_NOT_THERE))
+            self._note(self._fault_of("cannot be loaded", error) if adapter.entries else AdapterError(NOT_PROVIDED))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Another process loads it anew: whether the adapter can be pickled is not asked."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -141,6 +142,24 @@ def test_one_that_is_not_installed_any_more_costs_no_session_of_others() -> None
 
     assert [grade.format for grade in grades] == ["hermes"]
     assert check.found.startswith("the adapter for borg fails: no installed package provides it: install the package")
+
+
+def test_commands_tell_of_one_that_is_not_installed(home: Path, run: Run) -> None:
+    """`borg` was enabled while it was installed; `run --once` logs in JSON."""
+    file = home / ".config/grader-daemon/config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text('sources = ["borg"]\n')
+    checked, alone = run(home, "config", "check"), run(home, "grade")
+    disabled_other = run(home, "config", "set", "sources", "hermes", "borg")
+    filled = run(home, "grade")
+    once = subprocess.run([sys.executable, "-m", "grader_daemon", "run", "--once"], stderr=subprocess.PIPE, check=False)
+
+    why = "no installed package provides it: install the package, or remove the name from sources"
+    assert (checked.returncode, checked.stderr.splitlines()[-1].endswith(f"'borg': {why}")) == (1, True)
+    assert (alone.returncode, alone.stderr) == (2, f"grader-daemon: borg: {why}, so nothing was searched\n")
+    assert (disabled_other.returncode, why in disabled_other.stderr) == (0, True)
+    assert (filled.returncode, filled.stdout, filled.stderr) == (1, "1 graded\n", f"grader-daemon: borg: {why}\n")
+    assert (once.returncode, f"borg: {why}; other agents go on" in once.stderr.decode()) == (1, True)
 
 
 def test_commands_tell_of_it_in_a_line(home: Path, run: Run) -> None:

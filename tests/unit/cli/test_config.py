@@ -126,6 +126,7 @@ def test_a_relative_path_is_written_from_the_root(home: Path, run: Run) -> None:
         pytest.param(("queue_size", "9" * 20), "is too large; give 10000000 or less", id="more-than-memory"),
         pytest.param(("rules_file", "/nope"), "/nope", id="no-rules"),
         pytest.param(("calibration_prior", "/nope"), "/nope", id="no-prior"),
+        pytest.param(("sources", "hermes", "borg"), "'borg': no installed package provides it", id="no-adapter"),
         pytest.param(("quality_judge_url", "http://127.0.0.1/"), "quality_judge_model must be set", id="half"),
     ],
 )

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grader_daemon.adapters import NOT_PROVIDED
 from grader_daemon.log.events import EVENTS, sentence
 from tests.tables import for_each
 
@@ -279,6 +280,11 @@ ALERT = {
             {"event": "source.failed", "source": "acme", "error": "AdapterError: acme 1.0: no", "retry_seconds": 5.0},
             "acme: acme 1.0: no; a bug in its adapter; other agents go on, next try in 5 s",
             id="a-source-of-an-adapter",
+        ),
+        pytest.param(
+            {"event": "source.failed", "source": "a", "error": f"AdapterError: {NOT_PROVIDED}", "retry_seconds": 5.0},
+            f"a: {NOT_PROVIDED}; other agents go on, next try in 5 s",
+            id="a-source-of-an-adapter-that-is-not-installed",
         ),
         pytest.param({"event": "job.failed"}, "?: ?; next try in ?", id="keys-that-are-missing"),
     ],
