@@ -44,9 +44,20 @@ def forget(store: SqliteStore, paths: Sequence[str], sources: Sources) -> list[F
 
 
 def leave_no_trace(store: SqliteStore, files: Sequence[str], sources: Sources) -> None:
-    """Forget those files that a person named and that are no sessions, but for what is watched."""
+    """Forget those files that a person named and that are no sessions, but for what is watched.
+
+    A failure to read a file as one of another agent is forgotten too: it says nothing about the file's own session.
+    """
+    _remove(store, _misread(store, files, sources))
     known = [_entries(store, file, sources) for file in files if not _is_below(file, sources)]
     _remove(store, [unit for entries in known for unit, entry in entries.items() if not _is_session(entry)])
+
+
+def _misread(store: SqliteStore, files: Sequence[str], sources: Sources) -> list[Unit]:
+    """Return the troubled units of these files, or below these folders, that are not what the files are taken for."""
+    troubled = [entry.unit for entry in store.troubled_entries()]
+    named = [unit for unit in troubled if not {unit.locator, *map(str, Path(unit.locator).parents)}.isdisjoint(files)]
+    return [unit for unit in named if all(unit.source != own.source for own in sources.named(unit.locator))]
 
 
 def _entries(store: SqliteStore, file: str, sources: Sources) -> dict[Unit, LedgerEntry]:

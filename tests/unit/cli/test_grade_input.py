@@ -5,10 +5,16 @@ from __future__ import annotations
 import io
 import json
 import sys
+from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from grader_daemon.domain.ledger import FileState, LedgerEntry
+from grader_daemon.domain.unit import Unit
+from grader_daemon.storage.sqlite.store import SqliteStore
+from tests.e2e.session_files import write
 from tests.unit.cli.conftest import Run
 from tests.unit.sources.contract.kept_by import run_of
 
@@ -48,6 +54,33 @@ def test_what_cannot_be_read_is_told_in_one_line(home: Path, run: Run, arguments
     assert done.returncode != 0
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_a_file_read_as_one_of_another_agent_by_mistake_leaves_no_trace(home: Path, run: Run) -> None:
+    write(home, "one")
+    wrong = run(home, "grade", "--as", "codex", "session_one.json")
+    after = json.loads(run(home, "status", "--json").stdout)
+    right = run(home, "grade", "session_one.json")
+
+    assert (wrong.returncode, wrong.stderr.startswith("cannot grade ")) == (1, True)
+    assert after["files"].get("dead", 0) == 0
+    assert right.returncode == 0
+
+
+def test_a_grade_ends_an_earlier_failure_to_read_the_file_as_one_of_another_agent(home: Path, run: Run) -> None:
+    """Earlier versions kept such a failure."""
+    file = write(home, "one")
+    run(home, "grade", "--as", "codex", file.name)
+    failed = LedgerEntry(
+        unit=Unit("codex", str(file), ""), stamp=b"", written_ns=0, state=FileState.DEAD, reason="no session"
+    )
+    with closing(SqliteStore(home / ".timmy/uniwizard/session_grades.db")) as store, store.transaction():
+        store.save_entries([failed], now=datetime(2026, 11, 1, tzinfo=UTC))
+    before = json.loads(run(home, "status", "--json").stdout)
+    run(home, "grade", file.name)
+    after = json.loads(run(home, "status", "--json").stdout)
+
+    assert (before["files"]["dead"], after["files"].get("dead", 0)) == (1, 0)
 
 
 def test_nobody_there_to_give_anything_is_an_empty_file(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
