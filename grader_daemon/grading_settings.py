@@ -10,7 +10,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from grader_daemon.setting_properties import SettingProperties
 from grader_daemon.setting_sources import DEFAULT_DB_PATH, ENVIRONMENT_PREFIX, ROOTS, absolute
-from grader_daemon.setting_types import AdapterRoots, File, Paths, Pauses, Seconds, SourceNames, ZoneName
+from grader_daemon.setting_types import AdapterRoots, File, Paths, Pauses, Seconds, SourceNames, Whole, ZoneName
 
 
 def expanded(value: Any) -> Any:
@@ -118,23 +118,29 @@ class GradingSettings(SettingProperties, BaseSettings):
     scan_cpu_share: Seconds = Field(
         0.001, gt=0, le=1, description="Maximum share of one CPU for scans of all folders while file events work."
     )
-    queue_size: int = Field(
+    queue_size: Whole = Field(
         10_000,
         ge=1,
         le=10_000_000,
         description="Maximum files that wait in memory to be graded; more files wait on disk.",
     )
-    batch_sessions: int = Field(500, ge=1, le=10_000, description="Maximum sessions saved in one transaction.")
+    batch_sessions: Whole = Field(500, ge=1, le=10_000, description="Maximum sessions saved in one transaction.")
     batch_milliseconds: Seconds = Field(
         50.0, ge=0, le=10_000, description="Maximum time to collect sessions for one transaction."
     )
-    max_file_bytes: int = Field(
-        268_435_456, ge=1024, description="Skip larger files. Grading a file needs memory of up to 3.5 times its size."
+    max_file_bytes: Whole = Field(
+        268_435_456,
+        ge=1024,
+        le=100_000_000_000,
+        description="Skip larger files. Grading a file needs memory of up to 3.5 times its size.",
     )
-    max_messages: int = Field(100_000, ge=1, description="Skip sessions with more messages than this.")
-    max_values: int = Field(
+    max_messages: Whole = Field(
+        100_000, ge=1, le=1_000_000_000, description="Skip sessions with more messages than this."
+    )
+    max_values: Whole = Field(
         1_000_000,
         ge=1000,
+        le=100_000_000_000,
         description="Skip sessions with more JSON values than this; each value needs up to 130 bytes of memory.",
     )
     max_cpu_seconds_per_100_mb: Seconds = Field(

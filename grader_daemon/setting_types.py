@@ -64,6 +64,13 @@ def _for_a_program(value: tuple[str, ...]) -> tuple[str, ...]:
     return value
 
 
+def _number(value: Any) -> Any:
+    """Refuse what Python takes for 1 or 0."""
+    if value is True or value is False:
+        raise ValueError("a number is expected")
+    return value
+
+
 def _known_zone(value: str) -> str:
     try:
         ZoneInfo(value)
@@ -265,7 +272,9 @@ def is_secret_type(annotation: Any) -> bool:
     return annotation is SecretStr or any(map(is_secret_type, get_args(annotation)))
 
 
-Seconds = Annotated[float, Field(allow_inf_nan=False)]
+Whole = Annotated[int, BeforeValidator(_number)]
+Number = Annotated[float, Field(allow_inf_nan=False), BeforeValidator(_number)]
+Seconds = Number
 Pauses = Annotated[tuple[Annotated[Seconds, Field(ge=0, le=2_592_000)], ...], BeforeValidator(_listed)]
 File = Annotated[Path, BeforeValidator(_path)]
 Paths = Annotated[tuple[Path, ...], BeforeValidator(_paths)]

@@ -29,9 +29,11 @@ from grader_daemon.setting_types import (
     HttpUrl,
     IpAddress,
     LongSecret,
+    Number,
     Paths,
     PostgresUrl,
     Seconds,
+    Whole,
     Words,
     is_secret_type,
 )
@@ -98,7 +100,7 @@ class Settings(GradingSettings):
         (), description="Program and arguments that get each alert as JSON on standard input, without a shell."
     )
     alert_timeout_seconds: Seconds = Field(10.0, gt=0, le=300, description="Timeout for sending an alert.")
-    quality_checks_per_day: int = Field(
+    quality_checks_per_day: Whole = Field(
         0, ge=0, le=1000, description="Maximum sessions a day sent to your scorer (a program or model); 0 sends none."
     )
     quality_discrepancy: Seconds = Field(
@@ -118,7 +120,7 @@ class Settings(GradingSettings):
     quality_judge_key: HeaderSecret | None = Field(
         None, examples=["the key"], min_length=1, description="API key for the scoring model's server, if it needs one."
     )
-    quality_judge_characters: int = Field(
+    quality_judge_characters: Whole = Field(
         24_000, ge=10_000, le=1_000_000, description="Maximum characters in one call to the scoring model."
     )
     quality_judge_plain_http: bool = Field(
@@ -185,7 +187,7 @@ class Settings(GradingSettings):
     fleet_copy_file: File | None = Field(
         None, examples=["/srv/grader/fleet.db"], description="This machine's copy of the fleet. Default: in ~/.cache."
     )
-    fleet_copy_days: int = Field(
+    fleet_copy_days: Whole = Field(
         92, ge=1, le=36_500, description="Number of days whose sessions this machine's copy of a fleet keeps."
     )
     fleet_tokens_file: File | None = Field(
@@ -193,7 +195,7 @@ class Settings(GradingSettings):
         examples=["/srv/grader/fleet_tokens.json"],
         description="File with hashes of the members' tokens for `fleet serve`. Default: next to the database.",
     )
-    fleet_serve_port: int = Field(7655, ge=1, le=65_535, description="Port of `fleet serve`.")
+    fleet_serve_port: Whole = Field(7655, ge=1, le=65_535, description="Port of `fleet serve`.")
     fleet_serve_certificate_file: File | None = Field(
         None, examples=["~/fleet.pem"], description="Certificate of `fleet serve`."
     )
@@ -204,7 +206,7 @@ class Settings(GradingSettings):
     fleet_serve_address: IpAddress = Field(
         "127.0.0.1", description="IP address `fleet serve` listens on; if not loopback, also set a certificate and key."
     )
-    dashboard_port: int = Field(7654, ge=1, le=65_535, description="Port of the dashboard.")
+    dashboard_port: Whole = Field(7654, ge=1, le=65_535, description="Port of the dashboard.")
     dashboard_token: LongSecret | None = Field(
         None, examples=["32 characters or more"], description="Token that opens the dashboard. Default: generated."
     )
@@ -224,15 +226,15 @@ class Settings(GradingSettings):
     outcomes_roots: Paths = Field(
         (), examples=[["~/src"]], description="Follow work only in these folders; the service sees no other projects."
     )
-    outcomes_days: int = Field(30, ge=1, le=365, description="Days to follow the work of a session.")
+    outcomes_days: Whole = Field(30, ge=1, le=365, description="Days to follow the work of a session.")
     outcomes_seconds: Seconds = Field(2.0, gt=0, le=10, description="Maximum CPU time for one check of a repository.")
-    message_search_days: int = Field(
+    message_search_days: Whole = Field(
         0,
         ge=0,
         le=3_650,
         description="Days whose messages are indexed for search; 0 turns search off. See docs/message-search.md.",
     )
-    hook_milliseconds: int = Field(
+    hook_milliseconds: Whole = Field(
         80,
         ge=10,
         le=60_000,
@@ -247,13 +249,13 @@ class Settings(GradingSettings):
     route_default: str | None = Field(
         None, examples=["gpt-5-mini"], description="Model to use if no other is clearly better; see docs/routing.md."
     )
-    route_max_cost: float | None = Field(
+    route_max_cost: Number | None = Field(
         None,
         gt=0,
         examples=[0.5],
         description="Never recommend a model whose cost for each task that did not fail is above this many dollars.",
     )
-    route_explore: float = Field(
+    route_explore: Number = Field(
         0.0, ge=0, le=0.1, description="Share of requests that go to another model as a try; see docs/routing.md."
     )
     route_aliases: Aliases = Field(

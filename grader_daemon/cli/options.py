@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -269,6 +270,29 @@ class Whole(click.IntRange):
     def _describe_range(self) -> str:
         """Return its range as help says it."""
         return f"{self.min} or more" if self.max == _LARGEST else f"{self.min} to {self.max}"
+
+
+class Amount(click.FloatRange):
+    """The type of a number above 0, whole or not: seconds, or dollars."""
+
+    name = "number"
+
+    def __init__(self) -> None:
+        super().__init__(0, min_open=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Read a number, and refuse one that is not above 0 or not finite."""
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if not 0 < number < math.inf:
+            self.fail(f"{value!r} is not a number above 0; give one, such as 2.5", param, ctx)
+        return number
+
+    def _describe_range(self) -> str:
+        """Return its range as help says it."""
+        return "above 0"
 
 
 DAYS = Whole(min=1)

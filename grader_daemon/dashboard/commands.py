@@ -17,6 +17,7 @@ from grader_daemon.api.context import check_database
 from grader_daemon.cli import output
 from grader_daemon.cli.groups import Group
 from grader_daemon.cli.options import (
+    Amount,
     Whole,
     config_flag,
     flags_again,
@@ -49,7 +50,7 @@ _LARGEST_PORT = 65_535
 @fleet_option
 @click.option("--open", "opens", is_flag=True, help="Open the dashboard in a browser.")
 @click.option("--port", type=Whole(min=0, max=_LARGEST_PORT), help="Listen on this port; 0 chooses a free one.")
-@click.option("--idle-exit", type=float, metavar="SECONDS", help="Exit after this many seconds without a request.")
+@click.option("--idle-exit", type=Amount(), metavar="SECONDS", help="Exit after this many seconds without a request.")
 @click.pass_context
 def command(ctx: click.Context, *, opens: bool, port: int | None, idle_exit: float | None) -> None:
     """Serve the dashboard (web pages) until Ctrl-C: how good the agents are, what fails, what to look at.

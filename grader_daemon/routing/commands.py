@@ -9,7 +9,7 @@ import click
 
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.cli import output
-from grader_daemon.cli.options import json_option, reads
+from grader_daemon.cli.options import Amount, json_option, reads
 from grader_daemon.domain.routing import KnownBy, ModelScore, Route, RouteReason, TaskRoute
 from grader_daemon.domain.text import clean, count
 from grader_daemon.reports.money import usd_words
@@ -41,7 +41,7 @@ _NO_DEFAULT = f"{_COMPARED}: no default is set; give one with --default MODEL or
 @click.option("--default", metavar="MODEL", help="Keep this model unless another model is better.")
 @click.option(
     "--max-cost",
-    type=float,
+    type=Amount(),
     metavar="USD",
     help="Never recommend a model that costs more than this many dollars per task that did not fail.",
 )

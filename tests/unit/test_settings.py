@@ -130,6 +130,13 @@ def test_a_wrong_variable_is_told_in_one_line(
         pytest.param("watch_roots = []", ("watch_roots", "[] is too short; the least length is 1"), id="no-roots"),
         pytest.param('retry_seconds = [1, "x"]', ("retry_seconds", "'x'"), id="wrong-type-in-a-list"),
         pytest.param("queue_size = 0", ("queue_size", "0", "give 1 or more"), id="too-small"),
+        pytest.param("quiet_seconds = true", ("quiet_seconds", "True", "a number is expected"), id="yes-for-a-number"),
+        pytest.param("queue_size = true", ("queue_size", "True", "a number is expected"), id="yes-for-a-whole-number"),
+        pytest.param(
+            "retry_seconds = [true]", ("retry_seconds", "a number is expected"), id="yes-in-a-list-of-numbers"
+        ),
+        pytest.param("route_max_cost = true", ("route_max_cost", "a number is expected"), id="yes-for-a-limit"),
+        pytest.param("route_max_cost = inf", ("route_max_cost", "not a finite number"), id="a-limit-without-end"),
         pytest.param(r'watch_roots = ["/a\u0000b"]', ("watch_roots", "null character"), id="null-in-a-list-of-folders"),
         pytest.param(r'db_path = "/a\u0000b"', ("db_path", "null character"), id="null-in-a-path"),
         pytest.param(r'route_file = "/a\u0000b"', ("route_file", "null character"), id="null-in-a-file-of-a-wing"),
@@ -143,6 +150,13 @@ def test_a_wrong_file_is_told_in_one_line(text: str, words: tuple[str, ...], hom
         load_settings()
     assert [word for word in (*words, str(path)) if word not in str(caught.value)] == []
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", [name for name, field in Settings.model_fields.items() if field.annotation is int])
+def test_every_whole_number_has_a_largest_value_that_the_database_can_hold(name: str) -> None:
+    """SQLite's largest whole number is 2 ** 63 - 1."""
+    with pytest.raises(ConfigurationError, match=rf"{name} .* is too large"):
+        settings_of(**{name: 2**63})
 
 
 def test_a_byte_order_mark_as_editors_on_windows_write_it_is_passed_over(home: Path) -> None:

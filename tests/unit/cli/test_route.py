@@ -144,6 +144,14 @@ def test_a_limit_of_cost_leaves_dear_models_unpreferred(home: Path, run: Run) ->
     assert run(home, "route", "--max-cost", "0").returncode == 2
 
 
+@pytest.mark.parametrize("given", ["abc", "nan", "inf", "1e400", "-1", "0"])
+def test_a_limit_of_cost_is_a_number_above_nothing(home: Path, run: Run, given: str) -> None:
+    ended = run(home, "route", f"--max-cost={given}")
+
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert f"'--max-cost': '{given}' is not a number above 0" in ended.stderr
+
+
 def test_the_file_for_a_router_is_the_document(home: Path, run: Run) -> None:
     assert run(home, "route", "--out", "route.json").returncode == 0
 

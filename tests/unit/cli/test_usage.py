@@ -77,6 +77,12 @@ COMMANDS = dict(commands())
             id="folder-of-two-agents",
         ),
         pytest.param(
+            ("dashboard", "--idle-exit=nan"),
+            "invalid value for '--idle-exit': 'nan' is not a number above 0; give one, such as 2.5; see 'grader-daemon"
+            " dashboard --help'",
+            id="seconds-that-are-no-number",
+        ),
+        pytest.param(
             ("similar", "s9"),
             "there is no command 'similar'; did you mean search --similar? See 'grader-daemon --help'",
             id="earlier-name-of-a-way",
