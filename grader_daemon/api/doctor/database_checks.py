@@ -24,6 +24,7 @@ from grader_daemon.storage.sqlite.schema import BEFORE_RELEASE, newest_version
 _REPAIR = "grader-daemon doctor --repair"
 _FULL = "grader-daemon doctor --full"
 _STOPPED = f"stop the daemon, then: {_REPAIR}"
+_MEND = f"{_STOPPED}; or restore a backup: grader-daemon backup restore FILE"
 _MOVE_AWAY = "move it away, or set db_path to another file"
 _AS_ITS_OWNER = "run this as the database's owner, or set db_path"
 _NONE_YET = "no database yet"
@@ -49,7 +50,7 @@ def database(context: DoctorContext) -> Finding:
     try:
         return _usable(context)
     except StoreDamagedError as error:
-        return problem(f"{path}: {reason(error, path)}", _STOPPED)
+        return problem(f"{path}: {reason(error, path)}", _MEND)
     except StoreBusyError as error:
         return unknown(
             f"{path}: {reason(error, path)}{who_holds(context.database)}", "end that program, or wait for it"
@@ -70,8 +71,7 @@ def integrity(context: DoctorContext) -> Finding:
     except StoreDamagedError as error:
         day, damage = None, [reason(error, context.database)]
     if damage:
-        fix = f"{_STOPPED}; or restore a backup: grader-daemon backup restore FILE"
-        return problem(f"{count(len(damage), 'fault')}: {some(damage)}", fix)
+        return problem(f"{count(len(damage), 'fault')}: {some(damage)}", _MEND)
     if day is not None:
         return ok(f"no error in a sample of {count(pages, 'page')}; to check all: {_FULL}")
     return ok(f"no error in {count(pages, 'page')}, checked in {monotonic() - began:.1f} s")
@@ -230,6 +230,9 @@ def _usable(context: DoctorContext) -> Finding:
     if schema is None:
         return problem(f"{path} is a database of another program", _MOVE_AWAY)
     if schema > newest_version():
+        damage = context.inspection.damage()
+        if damage:
+            return problem(f"{path}: damaged ({damage[0]})", _MEND)
         return problem(f"its schema {schema} is newer than this program's {newest_version()}", "update grader-daemon")
     grades, held = count(context.inspection.grades(), "grade"), size(path.stat().st_size)
     if schema == BEFORE_RELEASE:

@@ -175,18 +175,19 @@ def _check_target(path: Path, target: Path) -> None:
 def _check_backup(backup: Path, path: Path) -> None:
     """Check that `backup` can take the place of the database."""
     if not backup.is_file():
-        raise InputError(f"{backup}: no such file")
+        fault = "is a folder; name a file" if backup.is_dir() else "no such file"
+        raise InputError(f"{backup}: {fault}")
     if _is_same(backup, path):
         raise InputError(f"{backup}: is the database itself")
     with Inspection(backup) as inspection:
         schema = inspection.schema()
         if schema is None:
             raise InputError(f"{backup}: is not a database of grades")
-        if schema > newest_version():
-            raise InputError(f"{backup}: its schema {schema} is newer than this program's; update grader-daemon")
         damage = inspection.damage()
         if damage:
             raise StoreError(f"{backup}: is damaged ({damage[0]}); nothing was changed: restore another backup")
+        if schema > newest_version():
+            raise InputError(f"{backup}: its schema {schema} is newer than this program's; update grader-daemon")
         strange = inspection.strange_entries() or ["user_version"] * (inspection.user_version() != 0)
         if strange:
             named = ", ".join(map(clean, strange[:3]))

@@ -359,7 +359,8 @@ def _damaged(path: Path, what: str) -> StoreDamagedError:
 
     return StoreDamagedError(
         f"database {path}: damaged or not a database ({what});"
-        f" to repair it: grader-daemon --db-path {shlex.quote(str(path))} doctor --repair"
+        f" to repair it: grader-daemon --db-path {shlex.quote(str(path))} doctor --repair; or restore a backup:"
+        " grader-daemon backup restore FILE"
     )
 
 

@@ -43,13 +43,14 @@ def migrate(connection: apsw.Connection, name: str, *, up_to: int | None = None)
     Raises:
         StoreOutdatedError: a build before the first release left it.
         StoreError: the database is newer than this program, or is not a database of grades.
+        apsw.CorruptError: it is damaged, so that it seems to be newer.
     """
     known = migrations()
     applied = applied_version(connection)
     if applied == known[-1][0]:
         return
     refuse_unreleased(applied, name)
-    _refuse_newer(applied, name)
+    _refuse_newer(connection, applied, name)
     _check_original(connection, name)
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -68,11 +69,12 @@ def check_readable(connection: apsw.Connection, name: str) -> None:
     Raises:
         StoreOutdatedError: it is older.
         StoreError: it is newer, or of another program.
+        apsw.CorruptError: it is damaged, so that it seems to be newer.
     """
     applied, newest = applied_version(connection), newest_version()
     if applied == newest:
         return
-    _refuse_newer(applied, name)
+    _refuse_newer(connection, applied, name)
     refuse_unreleased(applied, name)
     if not has_table(connection, "session_grades"):
         raise StoreError(f"database {name}: it has no grades; check db_path")
@@ -83,8 +85,11 @@ def check_readable(connection: apsw.Connection, name: str) -> None:
     )
 
 
-def _refuse_newer(applied: int, name: str) -> None:
+def _refuse_newer(connection: apsw.Connection, applied: int, name: str) -> None:
     if applied > newest_version():
+        found = " ".join(str(connection.execute("PRAGMA quick_check(1)").get).split())
+        if found != "ok":
+            raise apsw.CorruptError(found)
         raise StoreError(
             f"database {name}: its schema {applied} is newer than this program's {newest_version()};"
             " update grader-daemon"

@@ -100,6 +100,7 @@ def test_restore_refuses_what_is_no_sound_backup_of_ours(
 
     assert {(each.returncode, each.stdout, each.stderr.count("\n")) for each in ended.values()} == {(2, "", 1)}
     assert "9999" in ended[newer].stderr
+    assert ended[folder].stderr == f"grader-daemon: {folder}: is a folder; name a file\n"
     assert rows(database) == before
     assert [path.name for path in database.parent.iterdir() if "before" in path.name or path.name[0] == "."] == []
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -12,7 +13,7 @@ from grader_daemon.domain.calendar import ALWAYS
 from grader_daemon.domain.claims import Claim, ClaimKind, Support
 from grader_daemon.domain.rollup import Dimension
 from grader_daemon.domain.session import SessionKind
-from grader_daemon.errors import StoreError
+from grader_daemon.errors import StoreDamagedError, StoreError
 from grader_daemon.pipeline.saving import save_grades
 from grader_daemon.storage.records import GradeFilter
 from grader_daemon.storage.sqlite.schema import migrate, migrations
@@ -162,6 +163,19 @@ def test_a_newer_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="schema 9999 is newer"):
         SqliteStore(path)
     assert ddl(path) == before
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_a_number_that_damage_left_is_not_taken_for_a_newer_schema(tmp_path: Path, *, read_only: bool) -> None:
+    """Page 2 holds the numbers of the migrations; 3,000 random bytes in it leave a schema of 1,403,518."""
+    path = tmp_path / "a.db"
+    SqliteStore(path).close()
+    content = bytearray(path.read_bytes())
+    content[8000:11_000] = random.Random(1).randbytes(3000)
+    path.write_bytes(content)
+
+    with pytest.raises(StoreDamagedError, match=r"damaged .* or restore a backup: grader-daemon backup restore FILE"):
+        SqliteStore(path, read_only=read_only)
 
 
 def test_a_table_of_another_program_is_refused(tmp_path: Path) -> None:
