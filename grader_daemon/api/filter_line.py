@@ -56,6 +56,11 @@ def read_line(line: str, names: Names) -> dict[str, str]:
     return asked
 
 
+def has_open_quote(line: str) -> bool:
+    """Return whether a quote in a line is not closed, as while somebody writes it."""
+    return any(found[2] is not None and found.end() == found.end(2) for found in _PART.finditer(line))
+
+
 def write_line(asked: Mapping[str, str]) -> str:
     """Return the line that `read_line` reads so; of an address, what is no filter is left out.
 

@@ -144,8 +144,9 @@ def enable_source(name: str, paths: Sequence[str] = (), *, config: str | None = 
     settings = load_settings(config=config)
     source = _known(name, settings)
     for path in paths:
-        if not os.path.isdir(os.path.expanduser(path)):
-            raise InputError(f"{path}: no such folder")
+        folder = os.path.expanduser(path)
+        if not os.path.isdir(folder):
+            raise InputError(f"{path}: {'is not a folder' if os.path.exists(folder) else 'no such folder'}")
     if not paths and not source.roots:
         raise InputError(f"{source.title} has no default folder: give --path FOLDER")
     written = []

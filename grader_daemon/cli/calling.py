@@ -33,7 +33,7 @@ def call(run: Callable[[], object], name: str) -> NoReturn:
         code = 0
     except OSError as error:
         output.abandon()
-        output.error(f"{name}: {f'{error.filename}: ' if error.filename else ''}{error.strerror or error}")
+        output.error(f"{name}: {_system_words(error)}")
         code = 2
     except Exception as error:  # noqa: BLE001  whatever it is, a person is told in one line
         _tell_unexpected(name, error)
@@ -45,6 +45,17 @@ def prepare() -> None:
     """Make the standard streams fit for anything, and the end of the process short."""
     output.prepare()
     atexit.register(gc.freeze)  # an ending process would look for rubbish in all it loaded: a fifth of a short command
+
+
+def _system_words(error: OSError) -> str:
+    """Return what the system refused, and of which file; it names none if the folder that one is in was deleted."""
+    if error.filename is not None:
+        return f"{error.filename}: {error.strerror or error}"
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return "the current folder was deleted; change to another folder"
+    return error.strerror or str(error)
 
 
 def _tell_unexpected(name: str, error: Exception) -> None:

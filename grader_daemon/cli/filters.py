@@ -12,12 +12,14 @@ from typing import Any
 import click
 import msgspec
 
-from grader_daemon.api.filter_line import read_line
+from grader_daemon.api.filter_line import has_open_quote, read_line
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.api.grades import GradeFilter
 from grader_daemon.api.session_filter import EVERY, PROMPTED, Filter, Home, Text, filter_of
 from grader_daemon.cli.options import Words, since_of, since_options
 from grader_daemon.domain.rollup import Dimension
+from grader_daemon.domain.text import clean
+from grader_daemon.errors import InputError
 
 
 def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -41,7 +43,10 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def _line(grader: SelfGrader, said: Sequence[str]) -> dict[str, str]:
     """Return what the words of a line ask for."""
-    return read_line(" ".join(said), grader.grades.names) if said else {}
+    line = " ".join(said)
+    if has_open_quote(line):
+        raise InputError(f"{clean(line)}: the quote is not closed")
+    return read_line(line, grader.grades.names) if said else {}
 
 
 def _option(each: Filter) -> Callable[..., Any]:

@@ -67,10 +67,7 @@ def command(
         return 0
     if limit is not None:
         raise click.UsageError("-n is for labelling one by one: leave out the rest")
-    if len(wanted) != 1:
-        raise click.UsageError("give one of these: --completed and --quality, --undo, --csv, --list")
-    if (session_id is None) != (listed or file is not None):
-        raise click.UsageError(f"{wanted[0]} {'needs a' if session_id is None else 'takes no'} session id")
+    _refuse_half(wanted, session_id, is_noted_alone=says and (completed, quality) == (None, None))
     if file is not None:
         return _take_file(grader, file, as_json=as_json)
     if listed:
@@ -89,6 +86,20 @@ def command(
         )
         _tell_given(given, before, as_json=as_json)
     return 0
+
+
+def _refuse_half(wanted: list[str], session_id: str | None, *, is_noted_alone: bool) -> None:
+    """Refuse what is not one thing to do, with all that it needs.
+
+    Raises:
+        click.UsageError: it is not.
+    """
+    if len(wanted) != 1:
+        raise click.UsageError("give one of these: --completed or --quality, --undo, --csv or --list")
+    if is_noted_alone:
+        raise click.UsageError("--note needs --completed or --quality")
+    if (session_id is None) != (wanted[0] in ("--csv", "--list")):
+        raise click.UsageError(f"{wanted[0]} {'needs a' if session_id is None else 'takes no'} session id")
 
 
 def _take_file(grader: SelfGrader, file: Path, *, as_json: bool) -> int:

@@ -54,7 +54,8 @@ def _usage_words(error: click.ClickException) -> str:
         return said
     if isinstance(error, click.NoSuchOption):
         said = f"there is no option {error.option_name}{_option_meant(error.option_name, ctx.command)}"
-    return f"{said[0].lower()}{said[1:]}{' See' if said.endswith('?') else '; see'} '{ctx.command_path} --help'"
+    said = said if said[1:2].isupper() else f"{said[0].lower()}{said[1:]}"  # a name such as SHARE stays as it is
+    return f"{said}{' See' if said.endswith('?') else '; see'} '{ctx.command_path} --help'"
 
 
 def _option_meant(name: str, command: click.Command) -> str:

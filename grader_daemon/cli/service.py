@@ -52,9 +52,17 @@ def status(*, as_json: bool) -> int:
 @click.option("-f", "--follow", is_flag=True, help="Keep printing new lines until Ctrl-C.")
 @click.option("-n", "--lines", type=Whole(min=1), default=50, show_default=True, help="Show this many newest lines.")
 @click.option("-p", "--priority", type=click.Choice(PRIORITIES), help="Show only lines of this priority or worse.")
-def logs(*, follow: bool, lines: int, priority: str | None) -> None:
-    """Show the service's log; `-p warning` shows only alerts and problems."""
+def logs(*, follow: bool, lines: int, priority: str | None) -> int:
+    """Show the service's log; `-p warning` shows only alerts and problems. Exit code 1 if there is no log."""
     read_settings()  # for the zone of its times
+    entry = None
     for entry in read_service_log(DAEMON, lines=lines, priority=priority, follow=follow):
         output.log_line(entry.at, PRIORITIES[entry.priority], entry.message)
         output.flush()
+    if entry is not None:
+        return 0
+    if priority is not None:
+        output.error(f"No line of level {priority} or worse.")
+        return 0
+    output.error("grader-daemon: no log of the service was found; see: grader-daemon service status")
+    return 1

@@ -114,6 +114,8 @@ def add_token(*, name: str, as_json: bool) -> None:
     if not is_fleet_name(name):
         raise InputError(f"{name!r} is not a valid name: use up to 40 characters of a-z, 0-9, - and _")
     settings = read_settings()
+    copies: SharedCopies = part("copies")
+    copies.settings_of(settings)  # refuses where there is no fleet to serve
     origin = member_door(settings, settings.fleet_serve_port)().origin
     token = let_in(tokens_path(settings), name, now=utc_now())
     if as_json:

@@ -26,6 +26,8 @@ def settings(context: DoctorContext) -> Finding:
     try:
         given = context.settings
     except ConfigurationError as error:
+        if isinstance(error.__cause__, PermissionError):
+            return problem(str(error), "give yourself the right to read it, or run this as its owner")
         return problem(str(error), "correct it there; grader-daemon config show lists every setting")
     file = given.given.file
     source = f"{file} is read" if file.is_file() else f"there is no {file}"

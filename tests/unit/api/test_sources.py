@@ -154,6 +154,7 @@ def test_the_last_source_cannot_be_disabled(home: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "paths", "says"),
     [
+        pytest.param("hermes", ["/etc/passwd"], "/etc/passwd: is not a folder", id="a-file"),
         pytest.param("hermes", ["/no/such"], "/no/such: no such folder", id="no-folder"),
         pytest.param("hermse", [], "no source 'hermse'; did you mean hermes", id="no-source"),
     ],

@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import os
 from functools import partial
+from pathlib import Path
 
 import click
 import pytest
@@ -43,6 +44,20 @@ def test_a_trouble_of_the_system_is_told_as_it_is(
         call(partial(parsed, command, "test"), "test")
 
     assert capsys.readouterr().err == told
+
+
+def test_a_folder_that_was_deleted_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("grader_daemon.cli.output.abandon", lambda: None)
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+
+    with pytest.raises(SystemExit, match="2"):
+        call(lambda: Path("x").absolute(), "test")
+
+    assert capsys.readouterr().err == "test: the current folder was deleted; change to another folder\n"
 
 
 def test_names_of_files_must_be_utf_8(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

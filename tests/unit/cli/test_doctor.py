@@ -690,6 +690,19 @@ def test_a_closed_folder_is_opened_by_its_owner(
     assert made["fix"] == fix.replace("~", str(home))
 
 
+def test_settings_without_permission_to_read_are_no_wrong_settings(
+    run: Run, home: Path, rights_of_owner: Callable[[], AbstractContextManager[None]]
+) -> None:
+    run(home, "config", "set", "queue_size", "7")
+    (home / ".config/grader-daemon/config.toml").chmod(0)
+
+    with rights_of_owner():
+        made = checks(run, home)["settings"]
+
+    assert (made["state"], made["found"]) == ("problem", f"{home}/.config/grader-daemon/config.toml: Permission denied")
+    assert made["fix"] == "give yourself the right to read it, or run this as its owner"
+
+
 def test_who_has_no_timmy_is_told_how_to_do_without(run: Run, home: Path, tmp_path: Path) -> None:
     bare = tmp_path / "bare"
     bare.mkdir()

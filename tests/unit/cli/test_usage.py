@@ -77,6 +77,29 @@ COMMANDS = dict(commands())
             id="folder-of-two-agents",
         ),
         pytest.param(
+            ("calibration", "level", "abc"),
+            "SHARE: 'abc' is not a share of tasks; write 70% or 0.7; see 'grader-daemon calibration level --help'",
+            id="name-of-an-argument-keeps-its-capitals",
+        ),
+        pytest.param(
+            ("label", "a", "--note", "x"),
+            "--note needs --completed or --quality; see 'grader-daemon label --help'",
+            id="note-alone",
+        ),
+        pytest.param(
+            ("label", "a"),
+            "give one of these: --completed or --quality, --undo, --csv or --list; see 'grader-daemon label --help'",
+            id="session-alone",
+        ),
+        pytest.param(("backup", "restore", "/tmp"), "/tmp: is a folder; name a file", id="folder-for-a-backup"),
+        pytest.param(("list", '"unclosed'), '"unclosed: the quote is not closed', id="quote-that-is-not-closed"),
+        pytest.param(
+            ("fleet", "add-token", "x"),
+            "setting fleet_read_url is missing: it names the database with the grades of your machines. Its"
+            " administrator runs grader-daemon fleet add-member NAME, which prints the line for your settings file",
+            id="token-without-a-fleet",
+        ),
+        pytest.param(
             ("dashboard", "--idle-exit=nan"),
             "invalid value for '--idle-exit': 'nan' is not a number above 0; give one, such as 2.5; see 'grader-daemon"
             " dashboard --help'",
