@@ -12,6 +12,7 @@ import secrets
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -20,10 +21,11 @@ from urllib.parse import parse_qsl, urlencode
 import msgspec
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from grader_daemon import log
+from grader_daemon.dashboard.refusals import refused_at
 from grader_daemon.domain.this_machine import is_this_machine
 from grader_daemon.errors import ConfigurationError
 
@@ -339,17 +341,16 @@ class Guard:
     def _answer(self, scope: Scope) -> Response | None:
         """Return what is said to whoever may not go on; None where they may."""
         headers, access = Headers(scope=scope), self._access()
+        refuse = partial(refused_at, scope["path"])
         if (
             sum(len(name) + len(value) for name, value in headers.raw)
             + len(scope["raw_path"])
             + len(scope["query_string"])
             > MOST_HEADER_BYTES
         ):
-            return PlainTextResponse("The request is too large.\n", 431)
+            return refuse(431, "The request is too large.")
         if headers.get("host", "").lower() not in access.hosts:
-            return PlainTextResponse(
-                "Unknown host name: use the address that `grader-daemon dashboard` printed.\n", 421
-            )
+            return refuse(421, "Unknown host name: use the address that `grader-daemon dashboard` printed.")
         query = dict(parse_qsl(scope["query_string"].decode("ascii", "replace"), keep_blank_values=True))
         token = query.pop("token", "")
         if access.is_token(token):
@@ -363,11 +364,11 @@ class Guard:
         if scope["path"].startswith(PUBLIC):
             return None
         if not access.knows(headers):
-            return PlainTextResponse(f"{access.who_are_you}\n", 401)
+            return refuse(401, access.who_are_you)
         if headers.get("sec-fetch-site", "none") not in _OWN_SITES and headers.get("sec-fetch-mode") != "navigate":
-            return PlainTextResponse("Only this page itself may load this.\n", 403)
+            return refuse(403, "Only this page itself may load this.")
         if scope["method"] not in _READING and not access.is_own(headers):
-            return PlainTextResponse("The request came from another site, so nothing was changed.\n", 403)
+            return refuse(403, "The request came from another site, so nothing was changed.")
         return None
 
 

@@ -36,6 +36,7 @@ from grader_daemon.dashboard.pages import (
     usage,
 )
 from grader_daemon.dashboard.prompt import Prompt, prompted
+from grader_daemon.dashboard.refusals import PLACE, is_for_programs, refused, refused_at
 from grader_daemon.dashboard.scope import at, read_scope
 from grader_daemon.dashboard.site import THEME_COOKIE, THEMES, Site
 from grader_daemon.dashboard.visit import Page, Visit
@@ -110,7 +111,7 @@ def make_app(site: Site, prompt: Prompt | None = None) -> ASGIApp:
         *(Route(page.address, _handler(site, page), methods=["POST" if page.writes else "GET"]) for page in PAGES),
     ]
     if prompt is not None:
-        routes.append(Route(f"{http_api.PLACE}/prompt", _prompt_handler(prompt), methods=["POST"]))
+        routes.append(Route(f"{PLACE}/prompt", _prompt_handler(prompt), methods=["POST"]))
     app = Starlette(
         routes=routes, lifespan=closing, exception_handlers={HTTPException: _refusal(site), Exception: _crash}
     )
@@ -187,8 +188,8 @@ def _refusal(site: Site) -> Callable[[Request, Exception], Coroutine[Any, Any, R
     async def refuse(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         is_missing = error.status_code == HTTPStatus.NOT_FOUND
-        if request.url.path.startswith(f"{http_api.PLACE}/"):
-            return http_api.refused(error.status_code, "This address does not exist." if is_missing else error.detail)
+        if is_for_programs(request.url.path):
+            return refused(error.status_code, "This address does not exist." if is_missing else error.detail)
         values = {
             "title": "Not found" if is_missing else "Refused",
             "said": "This page does not exist." if is_missing else error.detail,
@@ -206,10 +207,12 @@ def _refused(visit: Visit, status: int, values: Mapping[str, str]) -> Response:
         return PlainTextResponse(f"{values['said']}\n", status)
 
 
-async def _crash(_: Request, __: Exception) -> Response:
+async def _crash(request: Request, _: Exception) -> Response:
     """Answer in one line; the guard logs what happened."""
-    return PlainTextResponse(
-        "This page failed because of a bug in grader-daemon; details are in the log of this command.\n", 500
+    return refused_at(
+        request.url.path,
+        500,
+        "This page failed because of a bug in grader-daemon; details are in the log of this command.",
     )
 
 

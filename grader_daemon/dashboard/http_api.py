@@ -27,14 +27,13 @@ from grader_daemon.api.overview import summary_document
 from grader_daemon.api.session_filter import ADDRESSED
 from grader_daemon.dashboard.addresses import read_alert_number
 from grader_daemon.dashboard.query_filter import read_filter, written_place
+from grader_daemon.dashboard.refusals import PLACE, refused
 from grader_daemon.dashboard.visit import Visit
 from grader_daemon.domain.analysis import Category
 from grader_daemon.domain.calendar import read_span
 from grader_daemon.domain.error_groups import IssueState
 from grader_daemon.domain.usage_by_day import UsageSplit
 from grader_daemon.errors import GraderError, InputError, NotFoundError
-
-PLACE: Final = "/api"
 
 _MOST_LISTED: Final = 1000
 _MOST_DAYS: Final = 100_000
@@ -157,7 +156,7 @@ def answered(endpoint: Endpoint, visit: Visit, given: bytes) -> Response:
             taken = _read(endpoint, visit, given)
         except msgspec.MsgspecError as error:
             raise HTTPException(400, str(error)) from error
-        return _json(json_text(endpoint.answer(visit, taken)))
+        return Response(f"{json_text(endpoint.answer(visit, taken))}\n", media_type="application/json")
     except NotFoundError as error:
         return refused(404, str(error))
     except InputError as error:
@@ -166,18 +165,13 @@ def answered(endpoint: Endpoint, visit: Visit, given: bytes) -> Response:
         return refused(503, str(error))
 
 
-def refused(status: int, words: str) -> Response:
-    """Return what a program is told that gets nothing."""
-    return _json(json_text(error=words), status)
-
-
-def _json(text: str, status: int = 200) -> Response:
-    return Response(f"{text}\n", status, media_type="application/json")
-
-
 def _read(endpoint: Endpoint, visit: Visit, given: bytes) -> msgspec.Struct:
     if endpoint.writes:
         return msgspec.json.decode(given or b"{}", type=endpoint.takes)
+    named = [name for name, value in visit.request.query_params.multi_items() if value]
+    twice = next((name for name in named if named.count(name) > 1), None)
+    if twice is not None:
+        raise HTTPException(400, f"{twice} appears twice: give it once")
     return msgspec.convert(visit.query, type=endpoint.takes, strict=False)
 
 

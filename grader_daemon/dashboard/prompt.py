@@ -27,7 +27,7 @@ from grader_daemon.api.json_text import json_text
 from grader_daemon.cli.all_commands import program
 from grader_daemon.cli.groups import CommandWithWays, GroupWithDefault
 from grader_daemon.cli.terminal import TERMINAL_VARIABLE
-from grader_daemon.dashboard.http_api import refused
+from grader_daemon.dashboard.refusals import refused
 from grader_daemon.domain.text import clean
 from grader_daemon.errors import DeliveryError, InputError
 from grader_daemon.setting_sources import ENVIRONMENT_PREFIX

@@ -68,7 +68,11 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
         for name, kind in re.findall(r"{(\w+)(?::(\w+))?}", endpoint.address)
     ]
     taken = _properties(endpoint.takes)
-    asked = [] if endpoint.writes else [{"name": name, "in": "query", "schema": taken[name]} for name in taken]
+    needed = {field.encode_name for field in msgspec.structs.fields(endpoint.takes) if field.required}
+    asked = [
+        {"name": name, "in": "query", **({"required": True} if name in needed else {}), "schema": taken[name]}
+        for name in ([] if endpoint.writes else taken)
+    ]
     body = {"type": "object", "properties": taken, "additionalProperties": False}
     return {
         "operationId": f"{endpoint.method.lower()}{endpoint.answer.__name__}",

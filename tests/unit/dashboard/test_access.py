@@ -11,7 +11,15 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.types import Message
 
-from grader_daemon.dashboard.access import Access, Guard, read_token, renew_token, token_path, write_way_in
+from grader_daemon.dashboard.access import (
+    MOST_HEADER_BYTES,
+    Access,
+    Guard,
+    read_token,
+    renew_token,
+    token_path,
+    write_way_in,
+)
 from grader_daemon.errors import ConfigurationError
 from grader_daemon.settings import load_settings
 from tests.unit.dashboard.conftest import MakeClient
@@ -67,6 +75,26 @@ def test_nothing_else_lets_in(headers: Mapping[str, str]) -> None:
 
 def test_another_name_of_the_machine_is_refused() -> None:
     assert _ask({**_COOKIE, "host": "evil.example:7654"})[0] == 421
+
+
+@pytest.mark.parametrize(
+    ("headers", "method", "status"),
+    [
+        pytest.param({}, "GET", 401, id="nothing"),
+        pytest.param({**_COOKIE, "sec-fetch-site": "cross-site"}, "GET", 403, id="another-site"),
+        pytest.param({**_COOKIE, "origin": "http://evil.example"}, "POST", 403, id="change-by-another-site"),
+        pytest.param({**_COOKIE, "host": "evil.example:7654"}, "GET", 421, id="another-host"),
+        pytest.param({**_COOKIE, "x": "x" * MOST_HEADER_BYTES}, "GET", 431, id="too-large"),
+    ],
+)
+def test_who_is_refused_is_answered_in_json_below_the_addresses_for_programs(
+    headers: Mapping[str, str], method: str, status: int
+) -> None:
+    refused = _ask(headers, method=method, path="/api/summary")
+    shown = _ask(headers, method=method, path="/sessions")
+
+    assert (refused[0], refused[1]["content-type"]) == (status, "application/json")
+    assert (shown[0], shown[1]["content-type"]) == (status, "text/plain; charset=utf-8")
 
 
 def test_the_token_in_an_address_becomes_a_cookie() -> None:

@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 
 from grader_daemon.dashboard.http_api import ENDPOINTS
 from tests import demo_home
+from tests.reference.openapi import openapi
 from tests.reference.pages import SCHEMAS
 from tests.reference.validation import misfits
 from tests.unit.dashboard.conftest import ACCESS, MakeClient
@@ -159,6 +160,7 @@ def test_changes_are_followed_by_their_number(writer: TestClient) -> None:
         ("GET", "/api/sessions?verdict=maybe", 400, "verdict"),
         ("GET", "/api/sessions?colour=red", 400, "colour"),
         ("GET", "/api/sessions?before=3", 400, "address"),
+        ("GET", "/api/summary?days=1&days=2", 400, "days appears twice"),
         ("GET", "/api/changes?after=-1", 400, "after"),
         ("GET", "/api/changes?after=99999999999999999999", 400, "after"),
         ("GET", "/api/route?max_cost=0", 400, "max_cost"),
@@ -183,6 +185,22 @@ def test_what_cannot_be_had_is_one_line(method: str, asked: str, status: int, sa
     assert answer.status_code == status
     assert says in answer.json()["error"]
     assert "\n" not in answer.json()["error"]
+
+
+def test_the_description_says_which_parameters_are_needed(reader: TestClient) -> None:
+    described = {
+        address: {each["name"] for each in said["get"]["parameters"] if each["in"] == "query" and each.get("required")}
+        for address, said in openapi()["paths"].items()
+        if "parameters" in said.get("get", ())
+    }
+
+    needed = {address: names for address, names in described.items() if names}
+    assert needed == {
+        "/api/alternatives": {"tool", "category"},
+        "/api/similar": {"asked"},
+        "/api/skill-advice": {"name"},
+    }
+    assert {reader.get(address).status_code for address in needed} == {400}
 
 
 def test_a_home_without_a_database_says_so(client: TestClient) -> None:
