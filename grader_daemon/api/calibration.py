@@ -8,6 +8,7 @@ from datetime import timedelta
 import msgspec
 
 from grader_daemon import bootstrap
+from grader_daemon.api.arguments import check_days
 from grader_daemon.api.context import GraderPart
 from grader_daemon.bootstrap import periodic
 from grader_daemon.calibration.early_errors import early_worth
@@ -120,7 +121,7 @@ class Calibrations(GraderPart):
 
     def changes(self, *, days: float = 28) -> tuple[GraderChange, ...]:
         """Return the changes of the active grader in the last `days` days, the newest first."""
-        since = self._context.now() - timedelta(days=days)
+        since = self._context.now() - timedelta(days=check_days(days))
         return grader_changes(self._context.store, since=since, zone=self._context.settings.zone)
 
     def model(self, version: str | None) -> CompletionModel | None:

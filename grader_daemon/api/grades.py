@@ -11,6 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from grader_daemon import bootstrap
+from grader_daemon.api.arguments import check_count, check_days
 from grader_daemon.api.change_watch import mark_of
 from grader_daemon.api.context import GraderContext
 from grader_daemon.api.session_filter import NAMED
@@ -46,7 +47,7 @@ _SHORT = 8
 _MOST_ALIKE = 500
 """So many of the newest sessions of a request are looked at: 10 ms."""
 
-__all__ = ["Child", "GradeFilter", "Grades", "Page", "SortKey", "StoredGrade", "check_days"]
+__all__ = ["Child", "GradeFilter", "Grades", "Page", "SortKey", "StoredGrade"]
 
 
 class Child(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,8 +73,11 @@ class Grades:
 
         Whoever follows keeps the `seq` of the last one read, and asks again from there; from 0 after `backup restore`
         or a repair, because the numbers of a restored database go on from those of the backup.
+
+        Raises:
+            InputError: `after` is below 0, or `limit` below 1.
         """
-        return self._context.store.changes.after(after, limit)
+        return self._context.store.changes.after(check_count("after", after, least=0), check_count("limit", limit))
 
     def change_mark(self) -> str:
         """Return the current mark of `ChangeWatch` for the grades."""
@@ -103,8 +107,6 @@ class Grades:
         """
         if state is not None and state not in list(SessionState):
             raise InputError(f"unknown state {state!r}; known: {', '.join(SessionState)}")
-        if limit is not None and limit < 1:
-            raise InputError(f"limit must be above 0, not {limit}")
         which = GradeFilter(
             since=self.begin_of(days) if days is not None else since,
             state=state,
@@ -114,7 +116,7 @@ class Grades:
             project=project,
             kind=kind,
             completed=completed,
-            limit=limit,
+            limit=None if limit is None else check_count("limit", limit),
         )
         return self.page(which).grades
 
@@ -135,7 +137,8 @@ class Grades:
 
         Of all, or of those that a filter asks for.
         """
-        which = replace(which or GradeFilter(), since=self.begin_of(days), sort=SortKey.COST, limit=limit)
+        most = check_count("limit", limit)
+        which = replace(which or GradeFilter(), since=self.begin_of(days), sort=SortKey.COST, limit=most)
         return [stored for stored in self.page(which).grades if stored.grade.cost_usd is not None]
 
     def every(self, which: GradeFilter) -> Iterator[StoredGrade]:
@@ -197,6 +200,7 @@ class Grades:
         Raises:
             InputError: no session id, or several, begin with it; or the request says too little to be known again.
         """
+        check_count("limit", limit)
         if len(asked.split()) == 1:
             grade = self.find(asked).grade
             if grade.request is None and grade.wording is None:
@@ -381,14 +385,3 @@ class Grades:
                 more = f" and {len(known) - _TOLD_NAMES} more" if len(known) > _TOLD_NAMES else ""
                 words, some = dimension.replace("_", " "), ", ".join(known[:_TOLD_NAMES])
                 raise NotFoundError(f"no session has the {words} {given!r}; known: {some}{more}")
-
-
-def check_days(days: float) -> float:
-    """Return a number of days as it is.
-
-    Raises:
-        InputError: it is none.
-    """
-    if not (math.isfinite(days) and days > 0):
-        raise InputError(f"days: {days} is not valid; give a number above 0")
-    return days

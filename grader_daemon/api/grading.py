@@ -14,6 +14,7 @@ import msgspec
 
 from grader_daemon import bootstrap
 from grader_daemon.adapters import NOT_PROVIDED, installed
+from grader_daemon.api.arguments import check_count
 from grader_daemon.api.context import GraderContext, paths_of
 from grader_daemon.api.forget import Forgotten, forget, leave_no_trace
 from grader_daemon.api.grades import Grades
@@ -81,7 +82,12 @@ class Grading:
         raise UngradableError(f"{file}: has no grade of its own: {why.replace('_', ' ')}{of}")
 
     def grade_latest(self, n: int = 10) -> list[Grade]:
-        """Grade up to `n` ungraded sessions, the last written first."""
+        """Grade up to `n` ungraded sessions, the last written first.
+
+        Raises:
+            InputError: `n` is no whole number, or below 0; or see `ungraded_files`.
+        """
+        check_count("n", n, least=0)
         store = self._context.make_store()  # before anything is read: another program may be making it at this moment
         grades: list[Grade] = []
         for found in self.ungraded_files():

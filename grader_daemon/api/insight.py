@@ -10,9 +10,10 @@ from itertools import islice
 
 import msgspec
 
+from grader_daemon.api.arguments import check_count, check_days
 from grader_daemon.api.context import GraderPart
 from grader_daemon.api.excerpts import one_line
-from grader_daemon.api.grades import GradeFilter, Grades, check_days
+from grader_daemon.api.grades import GradeFilter, Grades
 from grader_daemon.bootstrap import periodic
 from grader_daemon.domain.alert import Alert, Stream
 from grader_daemon.domain.analysis import Category
@@ -191,7 +192,8 @@ class Insight(GraderPart):
         quiet = quiet_before_news(day_of(now, self._context.settings.zone)) if wanted <= NEWS else None
         seen = self._context.store.issues.seen(span, among, quiet=quiet)
         found = (self._issue(fingerprint, span, now) for fingerprint in seen)
-        return list(islice((issue for issue in found if issue is not None and issue.state in wanted), limit))
+        most = None if limit is None else check_count("limit", limit, least=0)
+        return list(islice((issue for issue in found if issue is not None and issue.state in wanted), most))
 
     def error_issue(self, prefix: str) -> ErrorIssue:
         """Return the error group whose id begins with `prefix`, with its counts over all time.
@@ -295,12 +297,13 @@ class Insight(GraderPart):
             day = date.max if before is None else read_week(before)
         except ValueError as error:
             raise InputError(str(error)) from error
-        return periodic.make_reports(self._context.settings, self._context.store).kept(day, limit)
+        return periodic.make_reports(self._context.settings, self._context.store).kept(day, check_count("limit", limit))
 
     # -- alerts ----------------------------------------------------------------------------------------------------
 
     def alerts(self, *, limit: int = 50) -> list[Alert]:
         """Return the alerts that are open, then the newest of the others."""
+        check_count("limit", limit)
         current = self._context.store.alerts.open()
         return (current + [alert for alert in self._context.store.alerts.latest(limit) if alert.resolved_at])[:limit]
 

@@ -141,8 +141,10 @@ class Toolbox:
         """Return the result of a tool, which says itself what is wrong with its arguments or the database.
 
         Raises:
-            RequestError: there is no such tool.
+            RequestError: no tool is named, or there is no such tool.
         """
+        if name is None:
+            raise RequestError("params with the name of a tool are missing", code=Code.INVALID_PARAMS)
         kind = QUESTIONS.get(name) if isinstance(name, str) else None
         if kind is None:
             raise RequestError(f"there is no such tool; there are: {', '.join(QUESTIONS)}", code=Code.INVALID_PARAMS)

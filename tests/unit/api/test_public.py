@@ -11,9 +11,10 @@ import subprocess
 import sys
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 import structlog
@@ -53,6 +54,42 @@ MESSAGES = [json_user("Fix the parser"), json_answer("Done: the parser is fixed,
 def grader(tmp_path: Path) -> Iterator[SelfGrader]:
     with SelfGrader(db_path=tmp_path / "grades.db", watch_roots=[tmp_path / "sessions"]) as opened:
         yield opened
+
+
+_NO_NUMBER: Any = "x"
+
+
+@pytest.mark.parametrize(
+    ("ask", "said"),
+    [
+        pytest.param(lambda grader: grader.grade_latest_sessions(n=-1), "n: -1", id="fewer-than-none"),
+        pytest.param(lambda grader: grader.grade_latest_sessions(n=_NO_NUMBER), "n: 'x'", id="sessions"),
+        pytest.param(lambda grader: grader.identify_patterns(days=_NO_NUMBER), "days: 'x'", id="days"),
+        pytest.param(
+            lambda grader: grader.identify_patterns(days=10**400), "days: 1", id="more-days-than-a-number-holds"
+        ),
+        pytest.param(lambda grader: grader.grades.select(limit=_NO_NUMBER), "limit: 'x'", id="grades"),
+        pytest.param(lambda grader: grader.grades.select(limit=0), "limit: 0", id="no-grades"),
+        pytest.param(lambda grader: grader.grades.select(days=_NO_NUMBER), "days: 'x'", id="days-of-grades"),
+        pytest.param(lambda grader: grader.grades.changes(limit=-1), "limit: -1", id="changes"),
+        pytest.param(lambda grader: grader.grades.changes(after=-1), "after: -1", id="before-all-changes"),
+        pytest.param(lambda grader: grader.grades.similar("a b", limit=_NO_NUMBER), "limit: 'x'", id="similar"),
+        pytest.param(lambda grader: grader.grades.most_expensive(days=7, limit=0), "limit: 0", id="expensive"),
+        pytest.param(lambda grader: grader.insight.error_issues(limit=_NO_NUMBER), "limit: 'x'", id="errors"),
+        pytest.param(lambda grader: grader.insight.alerts(limit=_NO_NUMBER), "limit: 'x'", id="alerts"),
+        pytest.param(lambda grader: grader.insight.kept_reports(limit=_NO_NUMBER), "limit: 'x'", id="reports"),
+        pytest.param(
+            lambda grader: grader.calibration.changes(days=_NO_NUMBER), "days: 'x'", id="changes-of-the-grader"
+        ),
+    ],
+)
+def test_what_is_no_number_is_an_error_of_ours(
+    grader: SelfGrader, ask: Callable[[SelfGrader], object], said: str
+) -> None:
+    grader.context.make_store()
+
+    with pytest.raises(InputError, match=f"^{said}.* is not valid; give a "):
+        ask(grader)
 
 
 def lately() -> dict[str, str]:
@@ -205,8 +242,8 @@ def test_roots_that_are_no_folders_are_told(tmp_path: Path, grader: SelfGrader, 
         pytest.param({"state": "foo"}, "'foo'; known: complete, interrupted, open", id="state"),
         pytest.param({"task_type": "foo"}, "task type 'foo'; known: debugging", id="task-type"),
         pytest.param({"model": "foo"}, "model 'foo'; known: m", id="model"),
-        pytest.param({"limit": 0}, "above 0, not 0", id="no-limit"),
-        pytest.param({"limit": -1}, "above 0, not -1", id="negative-limit"),
+        pytest.param({"limit": 0}, "limit: 0 is not valid; give a whole number, 1 or more", id="no-limit"),
+        pytest.param({"limit": -1}, "limit: -1 is not valid", id="negative-limit"),
         pytest.param({"days": -1}, "above 0", id="days"),
     ],
 )

@@ -161,6 +161,10 @@ def test_what_cannot_be_answered_is_told_by_its_code(talk: Talk, line: bytes, id
     assert talk.ask("ping")["result"] == {}
 
 
+def test_a_call_without_a_tool_is_told_what_is_missing(talk: Talk) -> None:
+    assert talk.ask("tools/call", _meta=META)["error"]["message"] == "params with the name of a tool are missing"
+
+
 def test_a_bug_of_ours_is_told_and_the_conversation_goes_on(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Recollections, "like", lambda *_, **__: 1 / 0)
     answer = talk.agree().ask("tools/call", name="recall", arguments={"task": "Deploy"})
