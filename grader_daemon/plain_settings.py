@@ -28,7 +28,8 @@ class PlainSettings(SettingProperties):
         return self._values
 
     @property
-    def _names(self) -> Collection[str]:
+    def names(self) -> Collection[str]:
+        """The names of all settings."""
         return self._values
 
     @property
@@ -64,7 +65,7 @@ class PlainSecret:
 
 def plain(settings: SettingProperties) -> PlainSettings:
     """Return the same settings as plain values."""
-    values = {name: _plain_value(getattr(settings, name)) for name in settings._names}  # noqa: SLF001  of ours
+    values = {name: _plain_value(getattr(settings, name)) for name in settings.names}
     return PlainSettings(values, settings._given)  # noqa: SLF001
 
 

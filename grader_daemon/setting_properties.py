@@ -26,7 +26,7 @@ class Secret(Protocol):
 
 
 class SettingProperties:
-    """Properties of settings: those who have them have the settings as attributes, with `_given` and `_names`."""
+    """Properties of settings: those who have them have the settings as attributes, with `_given` and `names`."""
 
     if TYPE_CHECKING:  # where they stand, the library would take them for settings of its own
         sources: tuple[str, ...]
@@ -47,7 +47,8 @@ class SettingProperties:
         _given: Given | None
 
         @property
-        def _names(self) -> Collection[str]: ...
+        def names(self) -> Collection[str]:
+            """The names of all settings."""
 
     @property
     def named_roots(self) -> tuple[Path, ...]:
@@ -140,4 +141,4 @@ class SettingProperties:
             for name, program in programs.items()
             if shutil.which(program) is None
         ]
-        return [*unknown_variables(self._names), *missing]
+        return [*unknown_variables(self.names), *missing]

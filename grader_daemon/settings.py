@@ -287,7 +287,8 @@ class Settings(GradingSettings):
         return CHECKED_BESIDE[str(validated.field_name)](value, validated.data)
 
     @property
-    def _names(self) -> Collection[str]:
+    def names(self) -> Collection[str]:
+        """The names of all settings."""
         return Settings.model_fields
 
 

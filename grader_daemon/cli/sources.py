@@ -10,15 +10,8 @@ import click
 from grader_daemon.api.forget import Fate, Forgotten
 from grader_daemon.api.grader import SelfGrader
 from grader_daemon.api.grades import GradeFilter
-from grader_daemon.api.sources import (
-    OTHERS_PAGE,
-    FoundSource,
-    Switched,
-    disable_source,
-    enable_source,
-    found_sources,
-    other_agents,
-)
+from grader_daemon.api.source_switches import Switched, disable_source, enable_source
+from grader_daemon.api.sources import OTHERS_PAGE, FoundSource, found_sources, other_agents
 from grader_daemon.api.ungraded import SourceState
 from grader_daemon.cli import output
 from grader_daemon.cli.groups import GroupWithDefault

@@ -16,7 +16,6 @@ from typing import IO, TYPE_CHECKING, Final
 
 import msgspec
 
-from grader_daemon.api.sources import enable_source
 from grader_daemon.api.ungraded import UngradedAgent
 from grader_daemon.domain.text import clean
 from grader_daemon.errors import ConfigurationError
@@ -71,6 +70,8 @@ class FirstGrading:
             InputError: an agent cannot be enabled.
             ConfigurationError: the file of settings cannot be written, or no process can be started.
         """
+        from grader_daemon.api.source_switches import enable_source  # nobody clicks on most pages
+
         before = self._read()
         if self._process is not None and self._process.poll() is None:
             return before

@@ -25,7 +25,8 @@ from grader_daemon.api.forget import Forgotten
 from grader_daemon.api.grades import Child
 from grader_daemon.api.labels import LabelledFile
 from grader_daemon.api.overview import Overview
-from grader_daemon.api.sources import FoundSource, Switched
+from grader_daemon.api.source_switches import Switched
+from grader_daemon.api.sources import FoundSource
 from grader_daemon.api.status import Status
 from grader_daemon.api.transcript import TranscriptMessage
 from grader_daemon.calibration.prior import Validity

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from grader_daemon import kept_settings
+from grader_daemon.api.doctor import examine
 from grader_daemon.errors import ConfigurationError
 from grader_daemon.kept_settings import checked_settings
 from grader_daemon.plain_settings import PlainSettings, plain
 from grader_daemon.setting_properties import SettingProperties
 from grader_daemon.settings import Settings, load_settings
+from tests.strategies import NOW
 
 _PROPERTIES = [name for name, value in vars(SettingProperties).items() if isinstance(value, property)]
 
@@ -188,3 +191,17 @@ def test_where_nothing_can_be_written_they_are_read_each_time(reader: Reader, ho
     reader.twice()
 
     assert reader.times == 2
+
+
+def test_the_doctor_finds_the_same_by_kept_settings(reader: Reader, home: Path) -> None:
+    (home / "config.toml").write_text('watch_roots = ["~/sessions"]\nidle_minutes = 7\n')
+    kept, read = reader.twice(config=str(home / "config.toml")), load_settings(config=home / "config.toml")
+
+    by_kept, by_read = ([*examine(partial(_same, given), clock=lambda: NOW)] for given in (kept, read))
+
+    assert " settings are set, " in by_kept[0].found
+    assert by_kept == by_read
+
+
+def _same(settings: Any) -> Any:
+    return settings

@@ -43,7 +43,7 @@ def settings(context: DoctorContext) -> Finding:
     if given.warnings:
         return warning("; ".join(given.warnings), "correct it there")
     changed = len(given.given.sources)
-    return ok(f"{changed} of {len(type(given).model_fields)} settings are set, all others have their default; {source}")
+    return ok(f"{changed} of {len(given.names)} settings are set, all others have their default; {source}")
 
 
 def rules(context: DoctorContext) -> Finding:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from starlette.responses import Response
 
-from grader_daemon.api.configuration import SettingValue, setting_values
 from grader_daemon.dashboard.visit import Page, Visit
 from grader_daemon.domain.check import CheckState
 from grader_daemon.domain.fleet_hosts import left_of
 from grader_daemon.setting_sources import Source
+
+if TYPE_CHECKING:
+    from grader_daemon.api.configuration import SettingValue
 
 _STATES: Final = {CheckState.PROBLEM: 0, CheckState.WARNING: 1, CheckState.UNKNOWN: 2, CheckState.OK: 3}
 
 
 def health(visit: Visit) -> Response:
     """Answer with the state of the daemon, and what was found when somebody asked last."""
+    from grader_daemon.api.configuration import (
+        setting_values,  # with the library of settings, which no other page needs
+    )
+
     found = visit.site.examination.found
     values = setting_values(visit.site.settings)
     fleet = visit.grader.context.fleet_view() if visit.grader.context.has_database else None

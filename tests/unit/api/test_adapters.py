@@ -14,7 +14,8 @@ import pytest
 
 from grader_daemon.api.context import GraderContext
 from grader_daemon.api.grader import SelfGrader
-from grader_daemon.api.sources import FoundSource, disable_source, enable_source, found_sources
+from grader_daemon.api.source_switches import disable_source, enable_source
+from grader_daemon.api.sources import FoundSource, found_sources
 from grader_daemon.api.ungraded import SourceState
 from grader_daemon.errors import ConfigurationError, InputError
 from grader_daemon.settings import Settings, load_settings

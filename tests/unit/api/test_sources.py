@@ -7,11 +7,8 @@ from pathlib import Path
 import pytest
 
 from grader_daemon.api.context import GraderContext
-from grader_daemon.api.sources import (
-    disable_source,
-    enable_source,
-    found_sources,
-)
+from grader_daemon.api.source_switches import disable_source, enable_source
+from grader_daemon.api.sources import found_sources
 from grader_daemon.api.ungraded import SourceState, ungraded_agents
 from grader_daemon.errors import InputError
 from grader_daemon.settings import Settings, load_settings

@@ -96,6 +96,12 @@ def test_settings_that_were_checked_are_not_checked_again(arguments: tuple[str, 
     assert not _OF_CHECKING & set(_ended(*arguments)["loaded"])
 
 
+def test_the_page_begins_without_what_checks_settings() -> None:
+    loaded = "import grader_daemon.dashboard.app, grader_daemon.dashboard.commands, sys; print(*sys.modules)"
+    ended = subprocess.run([sys.executable, "-c", loaded], stdout=subprocess.PIPE, encoding="utf-8", check=True)
+    assert not _OF_CHECKING & set(ended.stdout.split())
+
+
 @pytest.mark.parametrize("arguments", [("why", "20261121_a"), ("report",), ("-d", "365")], ids=" ".join)
 @pytest.mark.usefixtures("known_home")
 def test_a_command_that_explains_loads_nothing_that_looks_into_sessions(arguments: tuple[str, ...]) -> None:
