@@ -164,7 +164,7 @@ def read_settings(**flags: Any) -> Settings:
     Raises:
         ConfigurationError: one is wrong.
     """
-    settings = quietly_read_settings(**flags)
+    settings = _used(_checked, flags)
     tell_doubts(settings)
     return settings
 
@@ -176,15 +176,20 @@ def tell_doubts(settings: Settings) -> None:
 
 
 def quietly_read_settings(**flags: Any) -> Settings:
-    """Read them without a word. From then on times are shown in the zone that is set.
+    """Check and read them without a word, whatever is kept of them.
 
     Raises:
         ConfigurationError: one is wrong.
     """
+    return _used(_read, flags)
+
+
+def _used(read: Callable[[Mapping[str, Any]], Settings], flags: Mapping[str, Any]) -> Settings:
+    """Read settings. From then on times are shown in the zone that is set."""
     with loading():
         from grader_daemon.cli.times import show_times_in  # `--help` must not wait for it
 
-        settings = _checked(given_flags(**flags))
+        settings = read(given_flags(**flags))
     show_times_in(settings.zone)
     return settings
 

@@ -59,7 +59,7 @@ def test_a_backup_is_private_says_how_much_it_holds_and_needs_no_companions(data
     assert _rows(backup) == _rows(database)
     backup.chmod(0o400)
     assert _rows(backup) == _rows(database)
-    assert sorted(path.name for path in home.iterdir()) == [".timmy", "grades.bak"]
+    assert sorted(path.name for path in home.iterdir()) == [".cache", ".timmy", "grades.bak"]
 
 
 def test_a_full_disk_leaves_no_part_of_a_backup(home: Path, database: Path, tmp_path: Path) -> None:

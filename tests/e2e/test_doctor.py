@@ -226,7 +226,10 @@ def test_the_daemon_that_finds_its_database_damaged_names_the_repair(home: Path,
     refused = run_command(home, "run", "--once")
 
     assert refused.returncode == 2
-    assert refused.stderr.rstrip().endswith("doctor --repair; or restore a backup: grader-daemon backup restore FILE")
+    command = f"grader-daemon --db-path {home / DATABASE}"
+    assert refused.stderr.rstrip().endswith(
+        f"{command} doctor --repair; or restore a backup: {command} backup restore FILE"
+    )
     assert (home / DATABASE).read_bytes() == before
     assert sessions.exists()
 

@@ -357,10 +357,10 @@ def _damaged(path: Path, what: str) -> StoreDamagedError:
         return StoreDamagedError(f"database {path}: not a database but another file; check db_path")
     import shlex  # as most databases are sound
 
+    command = f"grader-daemon --db-path {shlex.quote(str(path))}"
     return StoreDamagedError(
-        f"database {path}: damaged or not a database ({what});"
-        f" to repair it: grader-daemon --db-path {shlex.quote(str(path))} doctor --repair; or restore a backup:"
-        " grader-daemon backup restore FILE"
+        f"database {path}: damaged or not a database ({what}); to repair it: {command} doctor --repair;"
+        f" or restore a backup: {command} backup restore FILE"
     )
 
 

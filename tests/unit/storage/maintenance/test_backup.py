@@ -247,5 +247,6 @@ def test_whoever_meets_a_damaged_database_is_told_how_to_repair_that_one(databas
     moved = database.rename(database.with_name("my grades.db"))
     DAMAGES["noise-in-the-header"](moved)
 
-    with pytest.raises(StoreError, match=rf"grader-daemon --db-path '{moved}' doctor --repair$"):
+    command = rf"grader-daemon --db-path '{moved}'"
+    with pytest.raises(StoreError, match=rf"{command} doctor --repair; .*{command} backup restore FILE$"):
         SqliteStore(moved).close()
