@@ -174,7 +174,7 @@ def test_a_number_that_damage_left_is_not_taken_for_a_newer_schema(tmp_path: Pat
     content[8000:11_000] = random.Random(1).randbytes(3000)
     path.write_bytes(content)
 
-    with pytest.raises(StoreDamagedError, match=r"damaged .* or restore a backup: grader-daemon .* backup restore FILE$"):
+    with pytest.raises(StoreDamagedError, match=r"damaged .* restore a backup: grader-daemon .* backup restore FILE$"):
         SqliteStore(path, read_only=read_only)
 
 
