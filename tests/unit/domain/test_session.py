@@ -23,3 +23,8 @@ def test_a_session_knows_its_unit() -> None:
 def test_a_command_worked_if_its_exit_code_is_0() -> None:
     assert ReportedOutcome.exited(0) == ReportedOutcome(CallStatus.SUCCESS, 0)
     assert ReportedOutcome.exited(2) == ReportedOutcome(CallStatus.FAILURE, 2)
+
+
+def test_refused_are_the_results_of_calls_that_were_not_allowed() -> None:
+    told = {3: ReportedOutcome(CallStatus.REFUSED), 5: ReportedOutcome.exited(1)}
+    assert session(reported=told).refused == (3,)

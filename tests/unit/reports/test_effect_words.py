@@ -164,6 +164,15 @@ def test_bad_endings_stand_beside_a_completion_that_cannot_be_seen_yet(
     assert told.endswith(line)
 
 
+def test_a_direction_is_told_by_completion_before_bad_endings() -> None:
+    sure = example_effect(completion=figure(proportion(50, 60), proportion(20, 60)), is_sure=True)
+    by_facts = example_effect(
+        is_sure=False, facts_differ=True, ended_badly=figure(proportion(30, 60), proportion(3, 60))
+    )
+    assert (direction_told(sure), direction_told(by_facts)) == ("better", "worse")
+    assert direction_told(example_effect(is_sure=False)) is None
+
+
 @pytest.mark.parametrize(("since", "bad", "word"), [(30, 12, "worse"), (54, 4, "better")])
 def test_what_facts_and_labels_show_together_is_told_as_such(since: int, bad: int, word: str) -> None:
     effect = example_effect(

@@ -18,6 +18,7 @@ from grader_daemon.reports.verdicts import (
     likely_done,
     rate_words,
     shares_words,
+    told_of,
     trust_words,
     verdict_words,
 )
@@ -238,3 +239,9 @@ def test_an_answer_is_told_by_what_it_changed(
 )
 def test_a_probability_is_shown_only_where_nothing_better_is_known(changes: dict[str, Any], words: str | None) -> None:
     assert likely_done(grade(**{**MODEL, "p_completed": 0.46, **changes})) == words
+
+
+def test_grades_that_are_told_alike_have_the_same_key() -> None:
+    assert told_of(0.61, ["unknown_rule"]) == told_of(0.612, [])
+    assert told_of(0.61, []) != told_of(0.66, [])
+    assert told_of(None, []) == (None, None)
