@@ -76,13 +76,12 @@ def _keep(key: str, flags: Mapping[str, Any], settings: PlainSettings) -> None:
         file=str(given.file),
         is_file_named=given.is_file_named,
     )
-    folder = cache_folder()
-    new = folder / f".{_NAME}.{os.getpid()}"
+    from grader_daemon.integrations.files import replace_file  # seldom: what is kept mostly holds
+
+    place = cache_folder() / _NAME
     with suppress(OSError):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "wb") as file:
-            file.write(msgspec.json.encode(kept))
-        new.replace(folder / _NAME)
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace_file(place, msgspec.json.encode(kept).decode())
 
 
 def _key(flags: Mapping[str, Any]) -> str:
