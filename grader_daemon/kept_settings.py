@@ -79,7 +79,7 @@ def _keep(key: str, flags: Mapping[str, Any], settings: PlainSettings) -> None:
     from grader_daemon.integrations.files import replace_file  # seldom: what is kept mostly holds
 
     place = cache_folder() / _NAME
-    with suppress(OSError):
+    with suppress(OSError, UnicodeEncodeError):  # a path need not be UTF-8
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         replace_file(place, msgspec.json.encode(kept).decode())
 

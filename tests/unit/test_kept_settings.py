@@ -185,6 +185,13 @@ def test_a_kept_file_that_cannot_be_trusted_is_passed_over(
     assert (again.quiet_seconds, reader.times) == (load_settings().quiet_seconds, 2)
 
 
+def test_a_path_that_is_not_utf8_is_read_each_time(reader: Reader, home: Path) -> None:
+    told = reader.twice(db_path="/grades/\udcff.db")
+
+    assert (str(told.db_path), reader.times) == ("/grades/\udcff.db", 2)
+    assert not kept_file(home).exists()
+
+
 def test_where_nothing_can_be_written_they_are_read_each_time(reader: Reader, home: Path) -> None:
     (home / ".cache").write_text("no folder")
 
