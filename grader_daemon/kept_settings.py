@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -25,6 +26,7 @@ from grader_daemon.setting_sources import ENVIRONMENT_PREFIX, ROOTS, Given, Sour
 _NAME: Final = "checked_settings.json"
 """Of the file, in the folder of what can be made again."""
 
+_LIBRARY: Final = "grader_daemon.settings"
 _LARGEST_BYTES: Final = 1_000_000
 _BESIDE: Final = ("HOME", "PYDANTIC_SETTINGS_DEBUG")
 """Other variables that say what settings are, or whether they may be read."""
@@ -45,6 +47,11 @@ class _Kept(msgspec.Struct, frozen=True, kw_only=True):
     variables: dict[str, str]
     file: str
     is_file_named: bool
+
+
+def is_library_loaded() -> bool:
+    """Return whether this process has what checks settings: then to check them again costs little."""
+    return _LIBRARY in sys.modules
 
 
 def checked_settings(flags: Mapping[str, Any], read: Callable[[Mapping[str, Any]], PlainSettings]) -> PlainSettings:

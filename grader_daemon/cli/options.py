@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from grader_daemon.settings import Settings
 
 _FLAGS = "grader_daemon.flags"
-_LIBRARY = "grader_daemon.settings"
 _LARGEST = 1_000_000_000
 _OPTIONS = {"timezone": "--timezone", "config": "--config", "db_path": "--db-path", "watch_roots": "--watch-root"}
 """Options of `settings_options`, by the names of settings."""
@@ -196,11 +194,11 @@ def _used(read: Callable[[Mapping[str, Any]], Settings], flags: Mapping[str, Any
 
 def _checked(flags: Mapping[str, Any]) -> Settings:
     """Return the settings as they were checked before, unless the library that does so is loaded anyway."""
-    if _LIBRARY in sys.modules:
-        return _read(flags)
-    from grader_daemon.kept_settings import checked_settings
+    from grader_daemon.kept_settings import checked_settings, is_library_loaded
     from grader_daemon.plain_settings import plain
 
+    if is_library_loaded():
+        return _read(flags)
     return cast("Settings", checked_settings(flags, lambda given: plain(_read(given))))
 
 

@@ -10,14 +10,13 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from grader_daemon.errors import ConfigurationError
-from grader_daemon.kept_settings import checked_settings
+from grader_daemon.kept_settings import checked_settings, is_library_loaded
 from grader_daemon.plain_settings import PlainSettings, plain
 
 if TYPE_CHECKING:
     from grader_daemon.settings import Settings
 
 _Answer = PlainSettings | ConfigurationError
-_LIBRARY: Final = "grader_daemon.settings"
 _ASKED: Final = f"from {__name__} import answer; answer()"
 
 
@@ -55,7 +54,7 @@ def answer() -> None:
 
 
 def _known(flags: Mapping[str, Any], read: Callable[[Mapping[str, Any]], _Answer]) -> Settings:
-    if _LIBRARY in sys.modules:
+    if is_library_loaded():
         return cast("Settings", _settled(_read(flags)))
     return cast("Settings", checked_settings(flags, lambda given: _settled(read(given))))
 

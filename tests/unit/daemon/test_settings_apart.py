@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from grader_daemon import kept_settings
 from grader_daemon.daemon import settings_apart
 from grader_daemon.daemon.settings_apart import read_apart, read_here
 from grader_daemon.errors import ConfigurationError
@@ -30,7 +31,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """No settings were read in this process."""
-    monkeypatch.setattr(settings_apart, "_LIBRARY", "grader_daemon.not_loaded")
+    monkeypatch.setattr(kept_settings, "_LIBRARY", "grader_daemon.not_loaded")
 
 
 def _properties() -> list[str]:
