@@ -66,7 +66,9 @@ def checked_settings(flags: Mapping[str, Any], read: Callable[[Mapping[str, Any]
         _keep(key, flags, settings)
         return settings
     given = Given(kept.sources, kept.variables, Path(kept.file), kept.is_file_named)
-    return PlainSettings({name: _value(kept, name) for name in kept.values}, given)
+    return PlainSettings(
+        {name: _value(value, is_path=name in kept.paths) for name, value in kept.values.items()}, given
+    )
 
 
 def _keep(key: str, flags: Mapping[str, Any], settings: PlainSettings) -> None:
@@ -171,12 +173,7 @@ def _text(value: Any) -> Any:
     return str(value) if isinstance(value, Path | str) else value
 
 
-def _value(kept: _Kept, name: str) -> Any:
-    value, make = kept.values[name], Path if name in kept.paths else _as_it_is
-    if isinstance(value, list):
-        return tuple(make(each) for each in value)  # type: ignore[arg-type]
-    return value if value is None else make(value)  # type: ignore[arg-type]
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
+def _value(text: Any, *, is_path: bool) -> Any:
+    if isinstance(text, list):
+        return tuple(_value(each, is_path=is_path) for each in text)
+    return Path(text) if is_path and isinstance(text, str) else text
